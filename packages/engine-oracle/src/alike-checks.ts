@@ -1,4 +1,4 @@
-/** Checks that, among identical requests, the one that the policy orders first starts first, under every policy. */
+/** Checks that of equal requests the one that the policy orders first starts first, under every policy. */
 import { rulesOf } from "@headroom/engine/internals";
 import type { AttemptId, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { compareByPolicy, hasReadyTask } from "./recount.ts";

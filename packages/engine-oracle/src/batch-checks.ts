@@ -1,6 +1,7 @@
 /**
- * Checks of the newest batch by its events: no placement on a node that takes no work, beyond a limit, against a
- * constraint or ahead of a blocking head; effects match the decisions exactly; accepted commands have their result.
+ * Checks the newest batch by its events. Nothing is placed on a node that takes no work, beyond a limit, against a
+ * constraint or ahead of a blocking head of the queue. Effects match the decisions. Accepted commands have their
+ * result.
  */
 import { Findings, rulesOf, wholeSlices, windowBroken } from "@headroom/engine/internals";
 import type {
@@ -95,8 +96,8 @@ interface Round {
 
 function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nominatedBefore }: Round): void {
   const held = heldByTeam(state);
-  // Plans change quotas after the head was checked, and a taken hot spare becomes an ordinary node only then, so the
-  // head of such a batch cannot be reconstructed from the end state.
+  // The head of such a batch cannot be reconstructed from the end state: plans change quotas, and hot spares become
+  // ordinary nodes, after the head was checked.
   const isMoved =
     rulesOf(state.policy).phases.length > 1 || ready.events.some(({ kind }) => kind === "hotSpareReleased");
   const head = isMoved ? null : blockingHead(state, ready.atMs);

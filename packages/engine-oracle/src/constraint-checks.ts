@@ -1,6 +1,6 @@
 /**
- * Node and fabric constraints, judged from declarations alone: whether workers lie as their gang requires, and whether
- * free capacity could hold the gang under its constraints. Independent of the placement code and its tree.
+ * Node and fabric constraints, checked from declarations alone: whether a gang's workers satisfy them, and whether free
+ * capacity could hold the gang. Shares no code with placement.
  */
 import type { DataSpec, FabricSpec, Node, ReadonlyState, SiteName, SpreadSpec } from "@headroom/engine/internals";
 

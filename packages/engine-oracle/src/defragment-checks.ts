@@ -1,6 +1,7 @@
 /**
- * Checks the bounds of defragmentation: a migration is made in the policy's time window, only if no other request could
- * start, gathers the recorded number of pairs, and loses no more per pair than the policy allows.
+ * Checks the bounds of defragmentation: a migration happens only in the policy's time window and only if no other
+ * request could start. It gathers the recorded number of pairs of idle accelerators, and loses no more per pair than
+ * the policy allows.
  */
 import { acceleratorsIn, lastDueMs, leastParts, rulesOf } from "@headroom/engine/internals";
 import type { Attempt, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";

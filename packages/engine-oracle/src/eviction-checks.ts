@@ -92,7 +92,7 @@ function checkVictim(
 ): void {
   const { attemptId, keeps } = victim;
   findings.expect(asked, () => `${attemptId} is a victim and gets no stop request`);
-  // If nominations are forgotten, the preemptor asks again for the place that the plan found.
+  // If the policy forgets nominations after a round, the preemptor requests the plan's place again in the next round.
   findings.expect(
     victim.moves !== true || keeps > 0 || isNominated || rulesOf(state.policy).eviction.nominations !== "kept",
     () => `${attemptId} is to move and is promised no place`,
@@ -182,10 +182,10 @@ interface Entitled {
 }
 
 /**
- * Checks that nothing was reclaimed from a side that stays within its guarantee for all requested resources; sides are
- * the children of the lowest common ancestor of both teams. It also protects a team below such a side, if the
- * guarantees of the teams above cover the sum of their children's. If several plans were made, usage between them is
- * unknown here.
+ * Checks that nothing was reclaimed from a side that is within its guarantee for all requested resources. Sides are the
+ * children of the lowest common ancestor of both teams. A team below a protected side is protected too, if the
+ * guarantees above it cover the sum of their children's. Not checked for several plans in one batch, because the usage
+ * between them is unknown.
  */
 function checkEntitlements(findings: Findings, state: ReadonlyState, { plan, asked }: Entitled): void {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};

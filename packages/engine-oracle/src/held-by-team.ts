@@ -30,7 +30,7 @@ export interface TypeInFamily {
 export const typeInFamily = (state: ReadonlyState, type: string): TypeInFamily =>
   [...state.nodes.values()].find(({ acceleratorType }) => acceleratorType === type) ?? { acceleratorType: type };
 
-/** Names of types or families that cover the accelerators. A type of the name itself comes before a family of that name. */
+/** Names of types or families that cover the accelerators. A name is read as a type first, then as a family. */
 export function acceptsType(
   state: ReadonlyState,
   names: readonly string[],
@@ -64,7 +64,7 @@ export function sumOfAmounts(amounts: Iterable<TeamAmounts>): TeamAmounts {
   return sum;
 }
 
-/** Sums are rounded to thousandths, so that thirteen accelerators composed of slices count as exactly thirteen. */
+/** Sums are rounded to thousandths, so that slices that add up to thirteen accelerators count as exactly thirteen. */
 function addAmounts(sum: Map<string, number>, more: TeamAmounts): void {
   for (const [resource, amount] of more)
     sum.set(resource, Math.round(((sum.get(resource) ?? 0) + amount) * 1000) / 1000);

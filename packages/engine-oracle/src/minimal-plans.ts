@@ -1,8 +1,8 @@
 /**
- * Checks that a plan evicts no more than needed (DESIGN §7.7): if any one victim stayed (of a shrunk gang: some
- * workers), the preemptor would not fit. Recomputed from the state after the batch by the independent fit check. Cases
- * that it cannot judge (fabric placement, spreading, task groups, reserved topology, windows, other terminating work)
- * are skipped.
+ * Checks that a plan evicts no more than needed (DESIGN §7.7): if one victim stayed, or some workers of a shrunk gang,
+ * the preemptor would not fit. Recomputed from the state after the batch by the independent fit check. Skipped where
+ * that check is not exact: fabric placement, spreading, task groups, reserved topology, windows, other terminating
+ * work.
  */
 import { canDo, rulesOf, withAncestors } from "@headroom/engine/internals";
 import type { Attempt, AttemptId, Event, Findings, ReadonlyState, WorkloadSpec } from "@headroom/engine/internals";
@@ -49,8 +49,8 @@ function canBeTold(state: ReadonlyState, { victims }: Planned, { team, fabric, s
     return false;
   // With borrowing, the fit also depends on the team shares.
   if (victims.some(({ right }) => right !== undefined)) return false;
-  // If evictions also count for the preemptor's team, the plan may evict more, until no other team could reclaim the
-  // capacity.
+  // If a victim belongs to the preemptor's team or to a team below it, Volcano's search may evict more than needed,
+  // until no other team could reclaim the capacity.
   const isFewest = rulesOf(state.policy).eviction.search === "volcano";
   if (isFewest && victims.some((victim) => withAncestors(state, victim.team).includes(team))) return false;
   const planned = new Set(victims.map(({ attemptId }) => attemptId));

@@ -68,7 +68,7 @@ function checkStarts(
     return workload !== undefined && workload.id !== head.id && compareByPolicy(state.policy, head, workload) < 0;
   };
   const behind = new Set(started.filter(isBehind).map(({ attemptId }) => attemptId));
-  // A later start may have brought the team of an earlier request to its limit.
+  // A later start of the batch may have exhausted the limit of an earlier request's team.
   const before = without(state, behind);
   if (behind.size === 0 || firstOfLine(before, nowMs) !== head) return;
   const alone = earliestStartMs(before, head, nowMs);

@@ -1,6 +1,6 @@
 /**
- * Usage and fit, computed from attempts and nodes alone, without any index or scheduling code: the independent
- * implementation with which the checks compare the engine.
+ * Usage and fit, computed from attempts and nodes alone, without indexes or scheduling code. The checks compare the
+ * engine with this independent implementation.
  */
 import {
   acceleratorIndices,
@@ -208,8 +208,7 @@ const leastWorkers = ({ gang }: GangRequest): number => gang.minWorkers ?? gang.
 
 /**
  * Types on which the gang's minimum fits under its constraints. All workers of a gang request the same amounts, so the
- * gang fits exactly if the numbers of workers that fit on each node add up to it: no search is needed. Cases that
- * cannot be judged count as not fitting.
+ * sum over nodes of the workers that fit is exact. A case that is not exact counts as not fitting.
  */
 function typesThatFit(state: ReadonlyState, rooms: readonly Room[], request: GangRequest): readonly string[] {
   const { gang, acceleratorTypes } = request;
@@ -233,9 +232,9 @@ interface Packing {
 }
 
 /**
- * Whether the minimum of every group certainly fits: with the groups' types chosen, each group has capacity even if
- * every worker of the other groups took a whole node, largest capacity first. Exact packing of different workers would
- * need a search; this much capacity always suffices for greedy placement.
+ * Whether the minimum of every group certainly fits, with each group's type chosen. Assumes that every worker of the
+ * other groups takes a whole node, the largest ones first; this is sufficient for greedy placement. An exact answer
+ * would need a search.
  */
 function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }: Packing): boolean {
   const { gang, acceleratorTypes, fabric, spread } = request;
@@ -294,8 +293,9 @@ export interface Feasibility {
 }
 
 /**
- * Whether the request depends on reserved topology: guaranteed work, and work that must avoid it. Judging that needs a
- * layout of all cells, which is not recomputed here; tests compare small fleets with every layout.
+ * Whether the request depends on reserved topology: guaranteed work, and opportunistic work that must avoid it. The
+ * checks skip such requests, because they would need an assignment of all cells; separate tests compare small fleets
+ * with every assignment.
  */
 const dependsOnShapes = (rules: Rules, work: GangRequest): boolean =>
   rules.teams.reservedTopology !== undefined &&

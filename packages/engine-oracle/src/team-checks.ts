@@ -79,7 +79,7 @@ export function checkLending(findings: Findings, { state, teamUse, rules }: Worl
       const resource = teamUse.resources[position] as string;
       const filed = quota.tree.available(leaf, at) / (position >= ACCELERATORS_AT ? 1000 : 1);
       const counted = view.available(team, resource);
-      // Unbounded amounts are represented differently on the two sides.
+      // The index and this recount represent unlimited amounts differently.
       const isBound = counted !== null && Math.abs(counted) < 1e12;
       findings.expect(
         !isBound || isSame(filed, counted),

@@ -48,7 +48,7 @@ function fullFleet({ policy, isPreemptible, guaranteed }: WorldOptions): Bench {
     { nodes: NODES, perNode: 8 },
     teams.map((name) => team(name, amounts)),
   );
-  // Two jobs of 4 on each node; the first teams hold more than the last.
+  // Two jobs of 4 accelerators on each node; the first teams hold more of them than the last.
   const running = Array.from({ length: 2 * NODES }, (_, index) =>
     bench.submission(
       { accelerators: 4, coresMilli: 32_000, memoryMib: 262_144 },

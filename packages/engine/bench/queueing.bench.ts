@@ -1,7 +1,7 @@
 /**
- * The published queueing cases in virtual time: work arrives, runs for its duration and ends, and the engine runs at
- * every such instant. Prints the engine's CPU time, and the makespan beside its lower bound. `npm run bench queueing
- * [CASE]`; prints one JSON line for each case.
+ * Published queueing cases in virtual time: work arrives, runs for its duration and ends, and the engine runs at each
+ * of these instants. Prints the engine's CPU time, the makespan and its lower bound. `npm run bench queueing [CASE]`;
+ * one JSON line for each case.
  */
 import { presets } from "../src/index.ts";
 import type { AttemptId, Command, Input, Policy, Ready } from "../src/index.ts";
@@ -83,8 +83,8 @@ interface Kind {
 }
 
 /**
- * Queues in cohorts, each with a quota of 20 units; unused quota can be borrowed. Work is preemptible in principle, but
- * its minimum runtime covers its run time of a second at most: reclaim would cost more than waiting.
+ * Queues in cohorts, each with a quota of 20 units; unused quota can be borrowed. Work is preemptible, but its minimum
+ * runtime is longer than its run time of at most a second, so nothing is reclaimed.
  */
 function queues(cohorts: number, perCohort: number, kinds: readonly Kind[]): Record<string, number> {
   const names = Array.from({ length: cohorts }, (_, cohort) =>
@@ -134,7 +134,7 @@ function refilling(fleet: { readonly nodes: number; readonly perNode: number }, 
 }
 
 const cases: Readonly<Record<string, () => Record<string, number>>> = {
-  /** Published: Kueue 351 s, 5.3 times the bound. */
+  /** Published result: Kueue 351 s, a makespan of 5.3 times its lower bound. */
   "kueue-baseline": () =>
     queues(5, 6, [
       { n: 350, everyMs: 100, units: 1, runMs: 200, priority: 50 },

@@ -1,7 +1,7 @@
 /**
- * Decision times of the default policy on published performance cases of other schedulers, and on the design's
- * promises. All are times of this engine alone, in memory, events and journal text included; published figures are
- * mostly end to end. `npm run bench scheduler [CASE]`; prints one JSON line for each case.
+ * Decision times of the default policy on published performance cases of other schedulers, and on the product's own
+ * promises. Times are of this engine alone, in memory, with events and journal text; most published times are end to
+ * end. `npm run bench scheduler [CASE]`; one JSON line for each case.
  */
 import { explain, presets, restoreEngine, smallestChanges } from "../src/index.ts";
 import type { AttemptId, Command, Input, Policy, Ready, WorkloadId } from "../src/index.ts";
@@ -75,7 +75,9 @@ const cases: Readonly<Record<string, () => Facts>> = {
   "rounds-5000": () => rounds(5000, 50_000),
   /** Every waiting job has its own walltime, so that no two of them share a bucket beside protected starts. */
   "rounds-5000-distinct": () => rounds(5000, 50_000, (index) => 3_600_000 + index * 1000),
-  /** Alternating runs after compilation; medians, because single runs differ by half with the load of the machine. */
+  /**
+   * The variants run in turns after a warm-up. Medians count, because single runs differ by half on a loaded machine.
+   */
   slope: () => {
     const pairs = Array.from({ length: 36 }, () => [perPlacement(1000, 1000), perPlacement(10_000, 100_000)] as const);
     const [small, large] = [0, 1].map((at) =>
@@ -118,8 +120,8 @@ const cases: Readonly<Record<string, () => Facts>> = {
 
 /**
  * 500 nodes x 8 and four teams with a guarantee of a quarter each: one team borrows everything, the others reclaim one
- * after another, then all request more. Evictions until quiescence, of any one job, and in five more rounds. Published:
- * Kueue 33 and more of a job.
+ * after another, then all request more. Counts evictions until nothing changes, the most evictions of one job, and
+ * evictions in five further rounds. Published: Kueue evicts a job 33 times and more.
  */
 function preemptions(): Facts {
   const names = ["a", "b", "c", "d"] as const;

@@ -1,4 +1,4 @@
-/** Bounded tables stay bounded, and the oldest entry is removed first. */
+/** Tables with a maximum size do not exceed it; the oldest entry is removed first. */
 import { describe, expect, it } from "vitest";
 import {
   ANSWERS_KEPT,
@@ -51,8 +51,7 @@ describe("bounds", () => {
       engine,
       Array.from({ length: count }, (_, index) => submit(`w${index}`)),
     );
-    // The workload that was submitted last ends first, so that the order of ending differs from the order of
-    // submission.
+    // The last submitted workload ends first, so that the order of ends differs from the order of submissions.
     groups.push(
       ...receive(
         engine,

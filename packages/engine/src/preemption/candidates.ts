@@ -110,7 +110,10 @@ function gather(batch: Batch, { preemptor, reason }: VictimQuery, group: VictimG
   return { hotSpare: hotSpare.sort(steadily), whole: whole.sort(steadily) };
 }
 
-/** Exceeds any real eviction cost, so that guarded work comes last also where whole nodes are compared by cost. */
+/**
+ * Larger than any real eviction cost, so that work that only a guarantee can reclaim also comes last if whole nodes are
+ * compared by cost.
+ */
 const GUARDED_COST = 2 ** 44;
 
 /** 1: only the guarantee of another team can reclaim the work; 0: any request that is entitled to it. */
@@ -125,13 +128,12 @@ export function wholeOf({ world, nowMs }: Batch, workload: Workload, attempt: At
 }
 
 /**
- * Victim candidates, cached for the next plans of the batch: rebuilding a list of thousands for each of thousands of
- * plans dominated the round. The events of a plan remove its victims and change nothing else; after any other event the
- * list is built again.
+ * Victim candidates, cached for the next plans of the batch: rebuilding the list for every plan dominated the round.
+ * The events of a plan only remove its victims from the list; any other event invalidates it.
  */
 export class VictimCandidates {
   readonly group: VictimGroup;
-  /** All candidates in an order that does not change with time. */
+  /** All candidates in an order that is independent of time. */
   readonly steady: readonly VictimCandidate[];
   /** All candidates, whole gangs ordered by eviction cost. The same array as `steady` if the order is the same. */
   readonly cheapest: readonly VictimCandidate[];
@@ -224,8 +226,8 @@ export const steadily = (left: VictimCandidate, right: VictimCandidate): number 
   right.keeps - left.keeps;
 
 /**
- * Workers beyond the core, the last first. A worker leaves only after the workers behind it, so it counts at least as
- * dear as they do: the throughput loss for each worker may fall towards the front of the gang.
+ * Workers beyond the gang's minimum, the last first. A worker leaves only after the workers behind it, so its cost is
+ * at least theirs, although the throughput loss per worker may be smaller.
  */
 function hotSpareOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: VictimUnit): VictimCandidate[] {
   const { gang } = workload.spec;

@@ -1,5 +1,5 @@
 /**
- * Cost of evicting an attempt now, in accelerator-milliseconds: lost work, and capacity that would have come free
+ * Cost of evicting an attempt now, in accelerator-milliseconds: lost work, and capacity that would soon have been freed
  * anyway.
  */
 import { acceleratorsIn, leastParts } from "../model/gang.ts";

@@ -52,15 +52,15 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   }
   for (const { id: attemptId } of plan.relabelled ?? [])
     batch.emit({ kind: "opportunisticJobRelabelled", version: 1, atMs, attemptId, workloadId: preemptor.id });
-  // Checked after the victims were stopped, because their accelerators are not idle yet. If nominations are not kept,
-  // the preemptor asks again in the next round.
+  // Checked after the victims were stopped, because until then their accelerators are in use. If nominations are not
+  // kept, the preemptor requests the place again in the next round.
   const areKept = world.rules.eviction.nominations === "kept";
   if (areKept && isIdleNow(batch, plan)) start(batch, plan.preemptor, plan.placement);
   else nomination(batch, plan.preemptor, plan.placement);
   const beyond = nominationMoves(batch, plan.moves ?? []);
   if (areKept) return;
-  // Without kept nominations, destinations of migrating work are reserved until the round ends. In the next round
-  // migrating work asks for them like any request.
+  // If nominations are not kept, destinations of migrating work are reserved only until the round ends; in the next
+  // round migrating work is placed like any request.
   for (const { bucket, placement } of beyond) batch.ledger.occupy(bucket.request, placement);
 }
 
@@ -98,7 +98,7 @@ function reasonFor({ moving = 0, right }: Victim, reason: EvictionReason): Evict
   return right === "reclaimGuarantee" ? "reclaimed" : reason;
 }
 
-/** Whether the preemptor's place is idle already: a plan may free a quota instead of a place. */
+/** Whether the preemptor's place is idle already: some plans free quota instead of capacity. */
 export function isIdleNow({ world }: Batch, { preemptor, placement }: Plan): boolean {
   const { gang } = preemptor.request;
   // Work that anti-affinity excludes may have to be evicted from another node first.

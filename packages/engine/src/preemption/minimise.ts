@@ -14,7 +14,7 @@ interface Minimising<Item, Found> {
   without(item: Item, rest: () => readonly Item[]): Found | null;
 }
 
-/** Drops items one at a time, each for good if the search still succeeds without it. */
+/** Tries to drop items one at a time; an item is dropped if the search still succeeds without it. */
 export function minimise<Item, Found>(
   items: readonly Item[],
   found: Found,

@@ -1,6 +1,6 @@
 /**
- * Picks accelerators on the placed nodes again, from those that are free or releasing: they are known only after a
- * plan's victims are.
+ * Selects accelerators on the placed nodes a second time, from those that are free or releasing. Only a complete plan
+ * determines which ones these are.
  */
 import { gangOfGroup } from "../model/gang.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";

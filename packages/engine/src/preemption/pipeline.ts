@@ -30,7 +30,7 @@ export function freeCapacity(batch: Batch, reason: EvictionReason): void {
   const { world } = batch;
   // No work can be evicted, and no nomination withdrawn.
   if (world.evictable.size === 0 && world.state.nominations.size === 0) return;
-  // The phase before has started every request that needs no plan.
+  // An earlier phase has started every request that needs no plan.
   const waiting = classesInLine(world);
   const strategy = preemptionStrategy(world);
   if (!waiting.some((bucket) => strategy.isEligible(batch, bucket, reason))) return;

@@ -1,5 +1,5 @@
 /**
- * Simulation with migration: the victims are evicted, then they and the preemptor are placed in queue order on free or
+ * Simulation with migration. The victims are evicted; then victims and preemptor are placed in queue order on free or
  * releasing capacity. A victim that gets its own place again stays, a victim that gets another place migrates, the
  * others are evicted.
  */
@@ -40,7 +40,7 @@ export interface Returning {
   placement: Placement | null;
 }
 
-/** Turns of other waiting requests: they get no place in the simulation but keep their position in the order. */
+/** Positions of other waiting requests in the queue order. The simulation does not place them. */
 export interface Turns {
   /** The first request of each team. */
   readonly first: readonly QueueBucket[];
@@ -51,7 +51,7 @@ export interface Turns {
 
 interface PlacingAgain {
   readonly preemptor: QueueBucket;
-  /** Absent: no other request takes a turn. */
+  /** Absent: there are no other waiting requests to consider. */
   readonly turns?: Turns;
   /** Nodes that the victims must avoid; absent: none. */
   readonly keptFree?: ReadonlySet<NodeId> | undefined;
@@ -116,9 +116,8 @@ interface Try {
 }
 
 /**
- * A gang asks for its core first, and for a further worker only after the workers before it are placed. Other waiting
- * requests keep their turns, because the order ranks a team by its best request: the order here is the order of the
- * next round.
+ * A gang requests its minimum first, and each further worker after the workers before it are placed. Other waiting
+ * requests stay in the order, because a team is ranked by its best request: the result is the order of the next round.
  */
 function placeAll(
   world: World,
@@ -156,7 +155,7 @@ function placeAll(
     (line[at] as Returning).placement = placed;
     const next = line[at + 1];
     if (placed !== null && next !== undefined) order.add(next.bucket);
-    // If this unit found no place, the gang's units behind it do not ask.
+    // If this unit is not placed, later units of the same gang are not tried.
     else unasked -= line.length - at - 1;
   }
   return placement;
@@ -167,8 +166,8 @@ interface Settled extends Try {
 }
 
 /**
- * Decides which units stay, migrate or are lost, then picks the preemptor's accelerators from those that really come
- * free.
+ * Determines which units stay, migrate or are evicted, then selects the preemptor's accelerators from those that are
+ * actually freed.
  */
 export function settle(world: World, { ledger, preemptor, placement, returning }: Settled): PlacedAgain | null {
   const terminating = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));

@@ -5,11 +5,14 @@ import type { Attempt, EvictionRight, Nomination, Workload } from "../model/work
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { Placement } from "../cluster/request.ts";
 
-/** Workers of an attempt that leave together, or a nomination that is withdrawn. */
+/** Workers of an attempt that are evicted or migrate together, or a nomination that is withdrawn. */
 export interface VictimUnit {
   readonly attempt: Attempt;
   readonly workload: Workload;
-  /** Number of workers that the attempt keeps; workers from this index up to, but not including, `upTo` leave. */
+  /**
+   * Number of workers that the attempt keeps. The unit contains the workers from this index up to, but not including,
+   * `upTo`.
+   */
   readonly keeps: number;
   readonly upTo: number;
   /** Set: the unit is a nomination, which is withdrawn whole; `attempt` stands for the attempt that was to start. */

@@ -1,7 +1,10 @@
 /** Expected remaining time of running work: from its reported steps, capped by its walltime. */
 import type { Attempt, AttemptProgress, Workload } from "../model/workload.ts";
 
-/** Decisions read an expected end only within this horizon: evicting work that ends so soon gains little. */
+/**
+ * Horizon of expected ends: later ends are not read by decisions. Evicting work that ends within the horizon gains
+ * less.
+ */
 export const ESTIMATE_HORIZON_MS = 3_600_000;
 /**
  * An estimate is recorded when the expected end moves by more than this fraction of the remaining time, and by more
@@ -50,8 +53,8 @@ export function endByProgressMs(workload: Workload, attempt: Attempt): number | 
 }
 
 /**
- * The point from which the pace is measured. A first attempt began at step 0, a later one at the checkpoint that it
- * resumed from. The attempt's own newest checkpoint replaces that one.
+ * The step and time from which the pace is measured: step 0 for a first attempt, otherwise the checkpoint that the
+ * attempt resumed from, or the attempt's own newest checkpoint.
  */
 function paceFrom(
   { checkpoint }: Workload,

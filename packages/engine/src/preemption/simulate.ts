@@ -43,8 +43,8 @@ export class TentativeEvictions {
   }
 
   /**
-   * Evicts the candidate's workers and all workers behind them, because a gang gives up its last workers first. False:
-   * all of them were evicted before.
+   * Evicts the candidate's workers and all workers behind them, because a gang loses its last workers first. False: all
+   * of them are evicted already.
    */
   take(victimCandidate: VictimCandidate): boolean {
     const { attempt, keeps } = victimCandidate;

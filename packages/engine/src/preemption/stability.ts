@@ -1,7 +1,7 @@
 /**
- * A plan must last. Work that preempts work of its own team may also take idle capacity and so bring its team above its
- * entitlement. If another team below its entitlement waits, that team would reclaim the capacity at once: the victims
- * would have been evicted for nothing, and two teams that preempt in turn would never settle.
+ * Rejects plans that another team would reverse. Preemption within a team may also take idle capacity and so bring the
+ * team above its entitlement. If another team below its entitlement waits, it would reclaim that capacity at once: the
+ * victims would be evicted for nothing, and two such teams would preempt in turn forever.
  */
 import type { TeamName } from "../model/ids.ts";
 import { spentBudget } from "../usage/gate.ts";

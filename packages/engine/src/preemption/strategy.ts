@@ -33,8 +33,8 @@ export type Planning<Found> = Generator<Search<unknown, unknown, Found>, Plan | 
 
 export interface PreemptionStrategy<Found = unknown> {
   /**
-   * Stage 1: whether there can be a plan for the request. It must be cheap: every waiting request is checked before any
-   * search.
+   * Stage 1: whether a plan is possible for the request. Must be cheap, because every waiting request is checked before
+   * any search.
    */
   isEligible(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): boolean;
   plan(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Planning<Found>;

@@ -1,8 +1,8 @@
 /**
- * Bounded defragmentation: while no request waits for capacity, movable work migrates so that larger blocks of idle
- * accelerators remain. The measure is the number of pairs of idle accelerators on one node. Every migration raises it,
- * so the process ends in any order; each must be worth its loss, and a rate limit applies (`DefragmentRules`). The
- * destination is idle now and gets a nomination: the plan is verified and executed like an eviction.
+ * Defragmentation: while no request waits for capacity, movable work migrates so that larger blocks of idle
+ * accelerators remain. The measure is the number of pairs of idle accelerators on one node. Every migration increases
+ * it, so the process terminates. Each migration must be worth its loss, and the rate is limited (`DefragmentRules`).
+ * The destination is idle and gets a nomination; the plan is verified and executed like a preemption.
  */
 import { needsPart } from "../model/device-part.ts";
 import type { Batch } from "../batch/batch.ts";
@@ -33,7 +33,7 @@ export function defragment(batch: Batch): void {
   const { world, nowMs } = batch;
   const rules = world.rules.defragment;
   if (rules === undefined || !isOpen(rules, nowMs)) return;
-  // If a request waits for capacity, `consolidate` frees it; migrations are made one at a time.
+  // If a request waits for capacity, the phase `consolidate` frees it. Migrations are made one at a time.
   if (world.state.nominations.size > 0 || someoneWaits(world)) return;
   gather(batch, rules, movesLeft(world, rules, nowMs));
 }
@@ -155,7 +155,7 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
     upTo: attempt.workers.length,
     nomination: null,
   });
-  // The attempt has not left its node yet, so its own anti-affinity counts against it.
+  // The attempt still runs, so its own workers count in the check of its anti-affinity rules.
   const passes = nodeCheck(world, bucket.request);
   const count = attempt.workers.length;
   const accelerators = gang.accelerators * count;
@@ -164,7 +164,7 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
   for (const slot of slots) {
     if (roomOf(slot) >= left) return null;
     if (slot === from || slot.workersThatFit(gang, count) < count) continue;
-    // The migration must not take work away from its input data either.
+    // The destination must hold as many of the work's data inputs as the present node.
     if (data.held(slot) < data.held(from) || !passes(slot)) continue;
     const workers = Array.from({ length: count }, (_, index) => ({
       node: slot.node.id,

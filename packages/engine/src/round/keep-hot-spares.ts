@@ -1,7 +1,7 @@
 /**
- * Chooses hot spares: for each pool its declared number, as far as enough of its nodes are empty. They are spread over
- * as many fabric domains as possible, widest level first; ties go to the node that joined first. A node that takes no
- * work, or that the calendar needs, stops being a hot spare, and another is chosen.
+ * Chooses hot spares: the declared number for each pool, as far as enough of its nodes are empty. Spares are spread
+ * over as many fabric domains as possible, widest level first; ties go to the node that joined first. A node that is
+ * drained, lost or needed by the calendar stops being a spare, and another node replaces it.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { HotSpareEnd } from "../contract/events.ts";
@@ -14,7 +14,7 @@ import type { World } from "../cluster/world.ts";
 export function keepHotSpares(batch: Batch): void {
   const { capacity, calendar, state } = batch.world;
   if (!mayHaveHotSpares(batch.world)) return;
-  // No node has become empty, and none takes more or less work than at the last choice.
+  // Since the last choice no node has become empty, and no node has started or stopped taking work.
   if (capacity.hotSparesSettledAt === capacity.freedEpoch && !calendar.hasWindows) return;
   for (const slot of [...capacity.hotSpares].toSorted(byOrdinal)) {
     const reason = whyNone(batch, slot);

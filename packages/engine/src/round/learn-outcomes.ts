@@ -1,7 +1,7 @@
 /**
- * Copies cached outcomes of a world's rounds to a world indexed from the same state: rejected buckets, requests that
- * exceed the fleet, whether the queue is clean, and protected starts. All of it could be recomputed, but a fork for a
- * single counterfactual run would take longer to do so than to run.
+ * Copies cached results of a world's rounds to a world indexed from the same state: rejected buckets, requests that
+ * exceed the fleet, whether the queue is clean, protected starts. They could be recomputed, but for a fork with a
+ * single counterfactual run that would take longer than the run.
  */
 import type { World } from "../cluster/world.ts";
 import { capacityEpochOf, isClosed, markRejected } from "../ordering/round-order.ts";

@@ -51,9 +51,8 @@ function hasOverrun({ completions }: World, nowMs: number): boolean {
 const takesTurns = ({ rules }: World): boolean => rules.teams.order.length > 0 || rules.order.includes("user");
 
 /**
- * False: every bucket must be checked again. If teams take turns, a start may change the head. A start behind protected
- * starts may have moved them. Task groups are placed greedily and may fit after another start. A taken hot spare is
- * open to requests checked before.
+ * False: every bucket must be checked again, because a start may change the head if teams take turns, move protected
+ * starts, leave capacity that fits task groups (which are placed greedily), or open a hot spare to other requests.
  */
 function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
@@ -83,7 +82,7 @@ function startWhatFits(batch: Batch): boolean {
     }
     mayFindRoomYet ||= !isSureToStayOut(world, head);
     reservations?.releaseUse();
-    // A team at its limit blocks only itself, and a growth request blocks no other request.
+    // A request of a team at its limit, and a growth request, block no other request.
     if (!head.request.isGrowth) {
       if (whenHeadBlocked === "stop" && !isHeldByLimit(world, head.request)) {
         isBlocked = true;
@@ -175,7 +174,7 @@ function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations
   }
   const nominated = nominateReleasing(batch, bucket);
   if (nominated !== null) return nominated;
-  // Requests that wait only for a protected start are tried again in every round: the protected request may start
+  // Requests that wait only for a protected start are tried in every round, because the protected request may start
   // without any capacity being freed.
   if (isSureToStayOut(world, bucket) && (reservations === null || !reservations.concern(bucket)))
     markRejected(world, bucket);

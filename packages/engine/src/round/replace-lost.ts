@@ -51,7 +51,7 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
   const terminating = [...new Set(attempt.workers.map(({ node }) => node))].filter((node) => nodes.has(node));
   const lost = terminating.map((nodeId) => ({ nodeId, ranks: ranksOn(attempt, nodeId) }));
   const ranks = lost.flatMap((each) => each.ranks).toSorted((left, right) => left - right);
-  // The workers' usage moves with them, so the team's usage stays the same.
+  // The workers only change nodes, so the team's usage stays the same.
   const mark = ledger.mark();
   for (const rank of ranks) ledger.vacateWorkers(attempt, rank, rank + 1);
   const place = placeRanks(world, attempt, degradedBy(attempt, ranks));

@@ -32,7 +32,10 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   "drop-incomplete": dropIncomplete,
 };
 
-/** Far above the number of turns of any round. An endless sequence within one instant continues in the next round. */
+/**
+ * Larger than the number of turns of any real round. A sequence that does not end within one instant continues in the
+ * next round.
+ */
 const TURNS_MAX = 100;
 
 /** Whether an event of this kind was recorded from position `from` on. */
@@ -42,8 +45,8 @@ function isAmong(events: readonly Event[], from: number, kind: Event["kind"]): b
 }
 
 /**
- * The phases repeat until none of them records anything: one phase may enable another, and remaining work would
- * otherwise wait for an unrelated event.
+ * The phases repeat until none records an event: one phase may make another one possible, and the work would otherwise
+ * wait for an unrelated event.
  */
 function takeTurns(batch: Batch, named: readonly Phase[]): void {
   let idleCount = 0;
@@ -62,7 +65,7 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
     if (batch.events.length > length) idleCount = 0;
     // Requests that did not fit beside the earlier protected starts may fit beside the new ones.
     else idleCount = areAlike(reservations, reservationsOf(batch.world)) ? idleCount + 1 : 1;
-    // The next round follows when executors report the ends of stopped work.
+    // The next round follows when executors report that stopped work has ended.
     if (phase === "rebalance" && isAmong(batch.events, length, "evictionPlanned")) return;
   }
 }

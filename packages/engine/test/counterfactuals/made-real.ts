@@ -1,6 +1,6 @@
 /**
- * Applies a stated change without the code that states it, by commands and observations on a separate engine. Returns
- * whether the work then starts, at once or after terminating work has ended.
+ * Applies a reported change by commands and observations to a separate engine, without the code that found the change.
+ * Returns whether the work then starts, at once or after terminating work has ended.
  */
 import { nodeId, restoreEngine } from "../../src/index.ts";
 import type {

@@ -1,7 +1,7 @@
 /**
  * Generated worlds in which a workload waits: a small fleet with a fabric, labels and two accelerator types, a tree of
  * teams with limits and guarantees, running work, and work that cannot start for one of many reasons. A world depends
- * on its seed alone and has come to rest.
+ * only on its seed. Rounds have run until nothing changed.
  */
 import { createEngine, nodeId, presets, siteName, waitingTaskCount } from "../../src/index.ts";
 import type { Engine, Input, NodeSpec, Policy, Pool, Team, WorkloadId, WorkloadSpec } from "../../src/index.ts";
@@ -10,7 +10,7 @@ import { Dice } from "./dice.ts";
 import { GIB_MIB, HOUR_MS, MICRO_USD, situations } from "./situations.ts";
 import type { Changes, Situation } from "./situations.ts";
 
-/** A driver without checks; the property tests check such worlds. */
+/** A driver without checks; the property tests check worlds of this kind. */
 class Life {
   readonly engine = createEngine();
   nowMs = 0;
@@ -113,10 +113,7 @@ function runningSpec(dice: Dice, index: number, fill?: Situation["fill"]): Workl
   });
 }
 
-/**
- * Situations are dealt in turn according to their weights, so that some hundred cases contain each of them; the worlds
- * are random.
- */
+/** Situations take turns by weight, so that each occurs within some hundred cases; the worlds are random. */
 const weighted = situations.flatMap((situation) => Array.from({ length: situation.weight }, () => situation));
 
 function waitingSpec(dice: Dice, name: string, constraint: Changes): WorkloadSpec {
@@ -130,7 +127,7 @@ function waitingSpec(dice: Dice, name: string, constraint: Changes): WorkloadSpe
   });
 }
 
-/** The case of a seed; `null`: no workload waits in it for something that could change. */
+/** The case of a seed; `null`: no workload waits for something that could change. */
 export function pendingCase(seed: number): PendingCase | null {
   const dice = new Dice(seed);
   const life = new Life();
@@ -138,7 +135,7 @@ export function pendingCase(seed: number): PendingCase | null {
   const nodes = nodesOf(dice);
   const pools = situation.pools?.(dice) ?? {};
   const site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
-  // A generator of its own, so that the other random choices stay the same.
+  // A separate generator, so that the other random choices stay the same.
   const userDice = new Dice(seed * 7919);
   life.receive(
     applied({
@@ -187,7 +184,7 @@ function markClean(life: Life): void {
   throw new Error("it does not come to rest");
 }
 
-/** Reports with which executors would answer the effects that are open in the state. */
+/** The reports with which executors would answer the pending effects of a state. */
 export function answers({ state }: Engine): readonly Input[] {
   return [...state.attempts.values()].flatMap((attempt): readonly Input[] => {
     const { id: attemptId, stop, terminating, startedAtMs } = attempt;

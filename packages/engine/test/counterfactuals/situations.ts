@@ -15,12 +15,12 @@ export type Changes = NonNullable<Parameters<typeof spec>[1]>;
 type Budget = NonNullable<Team["budget"]>;
 
 export interface Situation {
-  /** Frequency of the situation: larger for situations that rarely succeed. */
+  /** Weight of the situation; larger for situations in which work rarely waits for the intended reason. */
   readonly weight: number;
   readonly policies: readonly string[];
   /** Maximum number of running workloads. */
   readonly running: number;
-  /** One of this many teams states a guarantee (or limit) of this size; 0: none does. */
+  /** One team in this number states a guarantee (or limit) of this size; 0: none does. */
   readonly guarantees?: number;
   readonly guarantee?: (dice: Dice) => number;
   readonly limits?: number;

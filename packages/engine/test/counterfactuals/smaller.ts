@@ -31,7 +31,7 @@ const setsOf = <Of>(all: readonly Of[]): readonly (readonly Of[])[] =>
 const drainedOf = ({ nodes }: Engine["state"]): readonly NodeId[] =>
   [...nodes.values()].filter(({ draining }) => draining).map(({ id }) => id);
 
-/** Raises below the stated one: none, and every whole GPU-hour or dollar. */
+/** Smaller increases of a budget: none, and every whole GPU-hour or dollar below the reported one. */
 const raises = (from: number, to: number, resource: LargerBudget["resource"]): readonly number[] => {
   const unit = resource === "gpuHours" ? 1 : MICRO_USD;
   return [from, ...between(Math.floor(from / unit), to / unit).map((units) => units * unit)];
@@ -126,8 +126,8 @@ const CERTAINLY_SIMULATED = 24;
 type Amount = Change & { readonly kind: "largerLimit" | "largerGuarantee" };
 
 /**
- * Amounts below the stated one, up to the number of amounts that the search certainly tries: with a larger amount, work
- * ahead in the queue may start and take the capacity.
+ * Amounts below the reported one that the search tries one by one. Larger amounts are not compared, because work ahead
+ * in the queue may start with them and take the capacity.
  */
 function amountsBelow({ from, to }: Amount): readonly number[] {
   return between(from ?? 0, to).filter((each) => each - (from ?? 0) <= CERTAINLY_SIMULATED);
@@ -153,8 +153,8 @@ function heldUnder(state: State, name: Team["name"], type: string): number {
 }
 
 /**
- * Larger values of reached limits, which also cover work ahead in the queue, and larger values of stated guarantees for
- * the request itself.
+ * Larger values of reached limits, up to the need of work ahead in the queue, and larger values of stated guarantees,
+ * up to the need of the request.
  */
 function largerAmounts(state: State, { team: own, gang }: WorkloadSpec): readonly Change[] {
   const asked = minWorkersOf(gang) * gang.accelerators;
@@ -177,7 +177,7 @@ const isUsedUp =
   ({ name }: Team): boolean =>
     accounts.get(name)?.crossed?.percent === 100;
 
-/** The first expected ends one by one, as many as are certainly tried, and then all. */
+/** The first expected ends one by one, as far as the search tries each, and then all of them. */
 function firstEnds({ attempts, nowMs }: Engine["state"]): readonly Change[] {
   const [any] = attempts.values();
   if (any === undefined) return [];

@@ -1,5 +1,6 @@
 /**
- * A counterfactual round that is undone leaves no trace: indexes, state and later decisions are as if it had not run.
+ * An undone counterfactual round leaves no trace: indexes, state and later decisions are those of an engine that did
+ * not run it.
  */
 import { describe, expect, it } from "vitest";
 import { forkEngine, takeInOnly, tryFor, tryInputs, worldOf } from "../../src/engine/engine.ts";
@@ -68,7 +69,7 @@ describe("a round that was tried", () => {
       if (!undo()) continue;
       count++;
       for (const { kind } of batch.events.slice(taken.length)) kinds.add(kind);
-      // A fork does not contain ended work, so both sides have the same one finding.
+      // A fork does not contain ended work, so this finding is expected on both sides.
       expect(indexFindings(simulated, nowMs), `seed ${seed}`).toEqual(indexFindings(other, nowMs));
       expect(simulated.digest(), `seed ${seed}`).toBe(other.digest());
       expect([...worldOf(simulated).state.nominations.keys()]).toEqual([...worldOf(other).state.nominations.keys()]);

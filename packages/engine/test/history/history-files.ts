@@ -14,8 +14,7 @@ export interface HistoryFile {
 }
 
 /**
- * The digest that each journal has under the current code. The journals never change; a digest may, for a stated
- * reason.
+ * Digest of each journal under the current code. Journals never change; a digest may change for a documented reason.
  */
 export const recordedDigests = (): Readonly<Record<string, string>> =>
   JSON.parse(readFileSync(digestsFile, "utf8")) as Record<string, string>;

@@ -1,5 +1,5 @@
 /**
- * Part of the recorded life: evictions and nominations, with every way in which an attempt can end, stay or migrate.
+ * Part of the recorded journal: evictions and nominations, with every way in which an attempt ends, stays or migrates.
  */
 import { nodeId, presets } from "../../src/index.ts";
 import type { Input, Policy, Team, WorkloadId } from "../../src/index.ts";

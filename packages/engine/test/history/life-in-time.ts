@@ -1,4 +1,4 @@
-/** Part of the recorded life: events that time alone causes, and forecasts. */
+/** Part of the recorded journal: events caused by time alone, and forecasts. */
 import { attemptId, nodeId, presets, teamName } from "../../src/index.ts";
 import type { Policy } from "../../src/index.ts";
 import type { Drive } from "../lab/drive.ts";
@@ -55,7 +55,7 @@ export function keepTime(drive: Drive): void {
   drive.passTo(drive.nowMs + 32 * 24 * hour);
 }
 
-/** One workload produces an artifact that a waiting workload needs and that a later workload finds. */
+/** One workload produces an artifact. Another one waits for it, and a third is submitted after it exists. */
 function produce(drive: Drive): void {
   const gang = { accelerators: 0 };
   drive.receive(
@@ -71,7 +71,7 @@ function produce(drive: Drive): void {
   drive.receive(exited(maker.id, code(0, 0)));
 }
 
-/** A cheap tariff begins and ends before the work has started; the work waits no longer than its deadline allows. */
+/** A cheap tariff begins and ends before the work starts; the work then waits only as long as its deadline allows. */
 function waitForPower(drive: Drive, hour: number): void {
   const when = { kind: "once", startMs: drive.nowMs + hour, endMs: drive.nowMs + 2 * hour } as const;
   const startWindow = { microUsdPerKwhMax: 100_000, gramsPerKwhMax: 200, latestStartMs: drive.nowMs + 3 * hour };

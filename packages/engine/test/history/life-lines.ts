@@ -1,4 +1,4 @@
-/** Short builders for the inputs of the recorded life. */
+/** Short builders for the inputs of the recorded journal. */
 import { attemptId } from "../../src/index.ts";
 import type { Command, Input, WorkerExit } from "../../src/index.ts";
 import { command, spec } from "../lab/make.ts";

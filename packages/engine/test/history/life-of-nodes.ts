@@ -1,4 +1,4 @@
-/** Part of the recorded life: placement, and events that keep work on its nodes or move it. */
+/** Part of the recorded journal: placement, and events by which work stays on its nodes or leaves them. */
 import { gangOfGroups, nodeId, presets, teamName } from "../../src/index.ts";
 import type { AttemptId, Command, Input, Policy } from "../../src/index.ts";
 import type { Drive } from "../lab/drive.ts";
@@ -72,7 +72,7 @@ export function gather(drive: Drive): void {
   for (const id of attemptsOf("antiAffinity")) drive.receive(exited(id, code(0, 0)));
 }
 
-/** Data rules: one place may process the data and another may not, and a pool is declared to hold the data. */
+/** Data rules: one pool admits the data and another does not; a pool declares that it stores the data. */
 export function keepData(drive: Drive): void {
   const holds = ["s3://korpus"];
   drive.receive(
@@ -119,7 +119,7 @@ export function keepHotSpares(drive: Drive): void {
   drive.receive(kept(2));
 }
 
-/** A node leaves at an announced time, and its worker migrates before. */
+/** A notice announces that a node leaves; its worker migrates before. */
 export function heedNotice(drive: Drive): void {
   const nodes = ["n31", "n32", "n33"].map((id): Input => ({ kind: "nodeSeen", node: node(id, "K900") }));
   drive.receive(applied({ pools: [pool("K900")] }), ...nodes);

@@ -1,4 +1,4 @@
-/** `node packages/engine/test/history/record.ts NAME`: records a journal of the current state of the format. */
+/** `node packages/engine/test/history/record.ts NAME`: records a journal in the current version of the format. */
 import { writeHistory } from "./history-files.ts";
 import { recordLife } from "./recorded-life.ts";
 

@@ -1,6 +1,6 @@
 /**
- * A history of a control plane that contains every kind of event and the variants of its fields. It is recorded once
- * for every version of the format (`record.ts`).
+ * The journal of a control plane with every kind of event and every variant of its fields. It is recorded once for each
+ * version of the format (`record.ts`).
  */
 import { attemptId, nodeId, presets, teamName, workloadId } from "../../src/index.ts";
 import type { JournalGroup, Policy } from "../../src/index.ts";

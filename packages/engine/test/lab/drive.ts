@@ -1,4 +1,4 @@
-/** The smallest driver: every group counts as durable at once, and every batch is checked. */
+/** A minimal driver for tests: every group counts as durable at once, and every batch is checked. */
 import { createEngine, restoreEngine } from "../../src/index.ts";
 import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
 import type { Engine, Input, JournalGroup, Ready } from "../../src/index.ts";

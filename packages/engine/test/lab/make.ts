@@ -1,4 +1,4 @@
-/** Short builders for the inputs of tests: every field has its most neutral value. */
+/** Short builders for test inputs; every field has a neutral default. */
 import { commandId, nodeId, poolName, siteName, teamName } from "../../src/index.ts";
 import type { Command, GangSpec, NodeSpec, Pool, Site, Team, WorkloadSpec } from "../../src/index.ts";
 
@@ -63,7 +63,7 @@ type CommandBody = Command extends infer Each
 
 let commandCount = 0;
 
-/** A command of the user `ann`; command ids only have to differ. */
+/** A command of user `ann`; the only requirement for command ids is that they differ. */
 export function command(body: CommandBody, idempotencyKey: string | null = null): Command {
   commandCount++;
   return { commandId: commandId(`c${commandCount}`), actor: "ann", idempotencyKey, ...body };

@@ -46,7 +46,7 @@ const move = fc.oneof(
 );
 type Move = typeof move extends fc.Arbitrary<infer Made> ? Made : never;
 
-/** One team's usage by the journal since its budget was declared: an attempt counts from its placement to its end. */
+/** Usage of one team by the journal since its budget was declared; an attempt counts from its placement to its end. */
 class Books {
   readonly #running = new Map<string, { readonly team: string; readonly gpus: number; sinceMs: number }>();
   readonly #specs = new Map<string, { readonly team: string; readonly gpus: number }>();

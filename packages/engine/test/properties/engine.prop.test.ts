@@ -51,7 +51,7 @@ const evictedTasks = ({ events }: Ready): readonly string[] =>
     return isEviction ? [event.attemptId.replace(/\.\d+$/, "")] : [];
   });
 
-/** Ends all terminating attempts and advances time until nothing more is due; false: that never happens. */
+/** Ends all terminating attempts and advances time until nothing more is due; false: the world does not settle. */
 function markClean(drive: Drive, story: Story, onReady: (ready: Ready, byTime: boolean) => void): boolean {
   for (let round = 0; round < 300; round++) {
     const left = obedience(drive.engine);
@@ -175,7 +175,7 @@ describe("in every generated world", () => {
         const waived = waivedInvariants(drive.engine.state.policy);
         const evicted = new Set<string>();
         const isClean = markClean(drive, story, (ready, byTime) => {
-          // Time may have made other work eligible to start or to be evicted: that is a new condition.
+          // Time may have made other work eligible to start or to be evicted, so new decisions are allowed.
           if (byTime) evicted.clear();
           for (const task of evictedTasks(ready)) {
             expect(waived.has(8) || !evicted.has(task), `${task} is evicted twice before rest`).toBe(true);

@@ -35,7 +35,7 @@ const inFamily = (inputs: readonly Input[]): readonly Input[] =>
       : input,
   );
 
-/** Every third step the A100 pool has other accelerators, and every node reports itself. */
+/** In every third step the accelerators of the A100 pool change, and every node registers again. */
 function changes({ state }: Engine, step: number): readonly Input[] {
   if (step % 3 !== 2) return [];
   const other = { acceleratorType: "L40S" } as const;

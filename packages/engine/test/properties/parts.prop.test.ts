@@ -1,6 +1,6 @@
 /**
- * MIG slices, against exhaustive search. Devices are lists of eight booleans here, and the valid positions are declared
- * again: this second implementation shares nothing with the packed digits of the engine.
+ * MIG slices, compared with exhaustive search. This second implementation uses lists of eight booleans and its own
+ * table of valid positions, and shares no code with the engine.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -31,7 +31,7 @@ const openStarts = (device: Device, profile: Profile): number[] =>
   reservedTopology[profile].starts.filter((start) => isOpen(device, profile, start));
 const taking = (device: Device, profile: Profile, start: number): Device =>
   device.map((taken, slice) => taken || covers(profile, start).includes(slice));
-/** Number of positions at which a further slice could begin, over all profiles. */
+/** Number of positions at which a further instance could begin, over all profiles. */
 const positions = (device: Device): number =>
   profiles.reduce((sum, profile) => sum + openStarts(device, profile).length, 0);
 const isDivided = (device: Device): boolean => device.includes(true);

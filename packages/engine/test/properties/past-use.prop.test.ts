@@ -1,4 +1,4 @@
-/** Compares usage history with an exact computation from the journal by exponentials, and tests its effects. */
+/** Compares decayed usage with an exact computation from the journal, and tests its effects. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createEngine, decayedUsageOf, presets, replayEngine, teamName } from "../../src/index.ts";
@@ -112,8 +112,8 @@ class Play {
     this.books.passTo(atMs);
     for (const name of NAMES) {
       const held = decayedUsageOf(this.drive.engine, teamName(name))?.accelerators ?? Number.NaN;
-      // The recorded average lags by at most one step, a sixteenth of a half-life, in which sixteen accelerators change
-      // it by less than one.
+      // The recorded average lags by at most one step, a sixteenth of a half-life; in that time sixteen accelerators
+      // change it by less than one.
       expect(Math.abs(held - this.books.average(name)), `${name}: ${held}`).toBeLessThan(
         16 * (1 - 2 ** (-1 / 16)) + 0.02,
       );

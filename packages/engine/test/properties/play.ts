@@ -1,4 +1,4 @@
-/** Plays a generated story: turns its moves into inputs that fit the present state. */
+/** Plays a generated story: converts its moves to inputs that fit the current state. */
 import { attemptId, commandId, nodeId, poolName, siteName, teamName, workloadId } from "../../src/index.ts";
 import type { DataPlace, Pool } from "../../src/index.ts";
 import type { AttemptId, Command, Engine, Input, NodeSpec, Ready, Site, Tariff, WorkerExit } from "../../src/index.ts";
@@ -24,7 +24,7 @@ const withData = (data: DataPlace | undefined): { readonly data?: DataPlace } =>
 /** Hot spares of a pool; no field if it keeps none. */
 const withHotSpares = (hotSpares = 0): { readonly hotSpares?: number } => (hotSpares === 0 ? {} : { hotSpares });
 
-/** The past that a story needs: all attempts that were ever placed. Shared by engines that run in step. */
+/** History that a story refers to: all attempts that were ever placed. Shared by engines that run the same story. */
 export class Story {
   readonly #everPlaced: AttemptId[] = [];
   #commandCount = 0;

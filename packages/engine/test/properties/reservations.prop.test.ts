@@ -43,9 +43,8 @@ function plainPlacement(
 }
 
 /**
- * The placement if each node counts as free the amount that it has free at its tightest instant up to the end of the
- * request. Reservations are booked from now on, and running work may release resources before they start. Every start
- * of a reservation is tried.
+ * The placement if each node counts only the amounts that stay free up to the end of the request. Reservations are
+ * booked from now on, and running work may release resources before they begin. Every start of a reservation is tried.
  */
 function placedOnCredit(
   world: World,
@@ -124,7 +123,7 @@ function plainStart(
   return null;
 }
 
-/** Differences between indexes and state. Entries that became due since the last round are no error. */
+/** Differences between indexes and state. Timers that became due since the last round are no error. */
 function wrongWith(world: World, nowMs: number): readonly string[] {
   const findings = new Findings();
   checkIndexes(findings, world, nowMs);
@@ -184,7 +183,7 @@ describe("protected starts", () => {
       }),
       { numRuns: 100 * runs },
     );
-    // The comparison means something only with enough protected starts.
+    // Too few protected starts would make this comparison vacuous.
     expect(protectedCount).toBeGreaterThan(200 * runs);
     expect(severalCount).toBeGreaterThan(30 * runs);
   });

@@ -1,7 +1,6 @@
 /**
- * Work of other teams above their entitlements is scattered over the nodes, as happens when small work starts and ends.
- * A team with a guarantee of whole nodes still gets them, and the fleet comes to rest after the evictions and
- * migrations.
+ * Work of other teams above their entitlements is scattered over the nodes, as after many small starts and ends. A team
+ * with a guarantee of whole nodes still gets them by evictions and migrations, after which nothing more changes.
  */
 import { describe, expect, it } from "vitest";
 import { presets } from "../../src/index.ts";
@@ -161,7 +160,8 @@ describe("what is scattered", () => {
       waited += waiting(world).length;
     }
     expect(moved).toBeGreaterThan(15);
-    // Large attempts, and attempts within their team's guarantee on the last possible places, cannot always be moved.
+    // Not every case has a solution: large attempts, and attempts within their team's guarantee, may have no other
+    // place.
     expect(waited / asked).toBeLessThan(0.1);
   });
 

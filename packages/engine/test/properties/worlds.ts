@@ -1,7 +1,7 @@
 /**
- * Generated worlds: a fleet of unlike nodes, a tree of teams with limits, any combination of the policy's knobs, and a
- * story: batches of commands, observations and signals, some of them late, repeated or meaningless. A story is data
- * that is interpreted against the present state (`play.ts`), so a shrunk story is still valid.
+ * Generated worlds: a fleet of unlike nodes, a tree of teams with limits, any combination of policy settings, and a
+ * story. A story is a list of batches of commands, observations and signals, some of them late, repeated or invalid. It
+ * is data that `play.ts` interprets against the current state, so a shrunk story is still valid.
  */
 import fc from "fast-check";
 import { gangOfGroups } from "../../src/index.ts";
@@ -376,7 +376,7 @@ export const steps = (maxLength: number): fc.Arbitrary<readonly Step[]> =>
       waitMs: fc.constantFrom(0, 0, 1, 399, 400, 1000, 5000),
       moves: fc.array(moves, { minLength: 1, maxLength: 3 }),
     }),
-    // Long stories only: shrinking produces short ones, and little happens in a short story.
+    // Only long stories: shrinking still produces short ones, and in a short story little happens.
     { maxLength, size: "max" },
   );
 

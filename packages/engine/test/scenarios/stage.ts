@@ -46,7 +46,7 @@ export class Stage {
   readonly #narrator = new Narrator();
   #specs = new Map<string, WorkloadSpec>();
 
-  /** The outcome of the line, one line for each event. */
+  /** The outcome of the line: one text for each event. */
   play(line: string): readonly string[] {
     const [verb = ""] = line.split(/\s+/, 1);
     const rest = line.slice(verb.length).trim();

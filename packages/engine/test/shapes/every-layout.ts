@@ -1,6 +1,6 @@
 /**
- * Decides by trying every layout which accelerators of a small fleet belong to which team, as sets of bits. It shares
- * no code with the engine's layout.
+ * Determines by trying every layout which accelerators of a small fleet belong to which team. Cells are sets of bits.
+ * Shares no code with the engine.
  */
 import { acceleratorIndices, isGuaranteedWork } from "./guaranteed-work.ts";
 import type { Engine, Node, ReservedTopology } from "../../src/index.ts";

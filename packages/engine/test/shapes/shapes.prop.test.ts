@@ -1,4 +1,4 @@
-/** Teams get their reserved topology: in small fleets, compared with every possible layout. */
+/** Compares reserved topology in small fleets with every possible layout: teams get the cells that they own. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { siteName } from "../../src/index.ts";

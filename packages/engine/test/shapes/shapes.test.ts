@@ -1,4 +1,4 @@
-/** Reserved topology, case by case. */
+/** Cases of reserved topology. */
 import { describe, expect, it } from "vitest";
 import { attemptId, explain, nodeId, siteName, workloadId } from "../../src/index.ts";
 import type { Input, Ready, Team, ReservedTopology } from "../../src/index.ts";

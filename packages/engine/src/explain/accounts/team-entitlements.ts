@@ -44,9 +44,8 @@ export interface EntitlementExceeded {
 }
 
 /**
- * The reason why waiting work cannot preempt other teams although victims exist: its team, or a team above it, would
- * exceed its entitlement. `null`: the request stays within the entitlement, there are no victims, or the policy has
- * other rules.
+ * The reason why waiting work cannot preempt other teams although there are victims: its team, or a team above it,
+ * would exceed its entitlement. `null`: it would not, there are no victims, or the policy does not compare teams.
  */
 export function entitlementExceeded(engine: Engine, id: WorkloadId): EntitlementExceeded | null {
   const world = worldOf(engine);
@@ -59,7 +58,7 @@ export function entitlementExceeded(engine: Engine, id: WorkloadId): Entitlement
   if (beyond === null) return null;
   const { node, positions } = beyond;
   const somebodyCould = [...evictable.keys()].some((team) => !isUnder(teamUse.node(team), node));
-  // If the request exceeds both a type and the total, the last position is the type.
+  // If both a type and the total are exceeded, the type is reported.
   const position = positions.at(-1);
   if (!somebodyCould || position === undefined) return null;
   const unit = position >= ACCELERATORS_AT ? 1000 : 1;

@@ -5,8 +5,9 @@ import { acceptableTypes, isInGroups, wholeNeeded } from "../../cluster/request.
 import type { QueueBucket } from "../../cluster/queue.ts";
 
 /**
- * Number of whole accelerators that are missing even on the type with most capacity, with all eligible victims counted
- * as evicted; 0 if sums do not tell. An estimate and not a bound: new capacity may also make more victims eligible.
+ * Number of whole accelerators that are missing on the type with most capacity, with all eligible victims counted as
+ * evicted; 0 if sums give no answer. An estimate, not a bound: more capacity may also make more work eligible as a
+ * victim.
  */
 export function acceleratorsMissing(batch: Batch, bucket: QueueBucket): number {
   const { world } = batch;

@@ -1,6 +1,6 @@
 /**
- * Names the resource that even an empty fleet lacks for a request: an amount, a MIG profile, a type, or capacity under
- * the request's constraints.
+ * Names the resource of which even the empty fleet has too little for a request: an amount, a MIG profile, a type, or
+ * capacity under the request's constraints.
  */
 import { WHOLE_MILLI } from "../../model/device-part.ts";
 import { milliIn } from "../../model/gang.ts";
@@ -30,7 +30,7 @@ export function exceedsFleet(world: World, request: PlacementRequest): ExceedsFl
 }
 
 /**
- * For a task group without capacity beside the other groups: the lack of the fleet, if the group would not fit alone
+ * For a task group that does not fit beside the other groups: the missing resource, if the group would not fit alone
  * either.
  */
 export function exceedingGroup(empty: World, one: PlacementRequest, placeableWorkers: number): ExceedsFleet {

@@ -1,5 +1,6 @@
 /**
- * The reason why MIG slices are not available: too few are free, or the free ones lie where the profile cannot start.
+ * The reason why MIG slices are not available: too few are free, or none of the free ones is at a position where the
+ * profile can start.
  */
 import { openCount, slicesIn } from "../../model/mig.ts";
 import { partOn } from "../../cluster/device-slices.ts";

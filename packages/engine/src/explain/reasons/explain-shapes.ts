@@ -12,7 +12,7 @@ import type { World } from "../../cluster/world.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 
 /**
- * `null`: the request does not depend on reserved topology. The counts are those of the accepted type of which the team
+ * `null`: the request does not depend on reserved topology. Counts are of one accepted type: the one of which the team
  * owns most accelerators.
  */
 export function explainShapes(world: World, request: PlacementRequest): BlockedReason | null {

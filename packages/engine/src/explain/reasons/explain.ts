@@ -1,6 +1,6 @@
 /**
- * Explains why a workload waits. The verdict is computed on request from the state and the indexes that the round
- * itself uses. Its reasons come in the order in which the round checks them; the first is the one to act on.
+ * Explains why a workload waits. The verdict is computed on request from the indexes that the round uses. Reasons are
+ * in the order in which the round checks them; the first one is the one to act on.
  */
 import { accrued, renewalMs, spentOf } from "../../usage/account.ts";
 import { spentBudget } from "../../usage/gate.ts";
@@ -262,8 +262,8 @@ function explainRoom(world: World, request: PlacementRequest, couldEver: boolean
   // A gang never mixes types, so each type is judged by itself; a type that could not hold the gang even if empty is
   // left out.
   const able = accepted.filter((nodes) => nodes.holds(gang) >= request.workers);
-  // `couldEver` can be false although a type holds the gang by counts: a constraint rules it out, or the nodes are hot
-  // spares.
+  // `couldEver` can be false although a type holds the gang by counts: a constraint may rule it out, or the nodes may
+  // be hot spares.
   if (able.length === 0 || !couldEver) return blocked(FLEET_GROWS, exceedsFleet(world, request));
   const limits = limitReasons(world, request, able);
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...quota.wakeOn];

@@ -1,6 +1,6 @@
 /**
- * Finds the relative constraint (spread or fabric) that blocks a request: without that constraint alone the request
- * would fit.
+ * Finds the constraint between workers (spread or fabric) that blocks a request: without it, and with all others, the
+ * request would fit.
  */
 import type { WorkloadSpec } from "../../model/workload.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";

@@ -14,7 +14,7 @@ export const FLEET_GROWS: readonly EventKind[] = [
   // The pool's accelerators may now be divided, or be of another type.
   "poolDefined",
 ];
-/** Events after which a request that did not fit may fit. */
+/** Events after which a request that did not fit is tried again. */
 export const FREEING: readonly EventKind[] = [
   "attemptEnded",
   "workersLeft",
@@ -29,8 +29,7 @@ export const HEAD_MOVES: readonly EventKind[] = [
   "workloadEnded",
   "workloadStopRequested",
   "teamDefined",
-  // A request that a smaller fleet can no longer hold is skipped as head, and so is a request whose team has reached a
-  // limit.
+  // The round skips a head that the fleet can no longer hold, or whose team has reached a limit.
   "gangPlaced",
   "nodeLost",
   "nodeDrainStarted",

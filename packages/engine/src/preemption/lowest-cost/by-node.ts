@@ -1,7 +1,8 @@
 /**
- * Search for requests that need several accelerators of one node, used when work above its team's entitlement is
- * scattered: the cheapest victims lie on different nodes, and their teams reach their entitlements before any node is
- * free. The search clears whole nodes, the cheapest first; victims are evicted or migrate (`evict-or-migrate.ts`).
+ * Search for requests that need several accelerators of one node while work above its team's entitlement is scattered.
+ * The search of `lowest-cost.ts` then fails: the cheapest victims are on different nodes, and their teams reach their
+ * entitlements before any node is free. This search clears whole nodes, the cheapest first; victims are evicted or
+ * migrate (`evict-or-migrate.ts`).
  */
 import type { Batch } from "../../batch/batch.ts";
 import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
@@ -21,7 +22,7 @@ import { isEvictable, isOnAny } from "../eligibility.ts";
 import type { CostSearch } from "./cost-search.ts";
 import type { Planning, Search } from "../strategy.ts";
 
-/** Maximum number of choices of nodes. Each choice leaves out victims that found no other place before. */
+/** Maximum number of node selections tried; each excludes victims that found no other place before. */
 const CHOICES_MAX = 4;
 
 export function* byNode(batch: Batch, search: CostSearch): Planning<Plan> {
@@ -116,8 +117,8 @@ class NodeSearch implements Search<DrainCandidate, Placement, Plan> {
 }
 
 /**
- * Work of teams within their entitlements that can migrate at low cost, because it writes a checkpoint when asked. The
- * bound on its loss is used, not the present loss: whether there is a plan must not change with time.
+ * Work of teams within their entitlements that can migrate at low cost because it writes checkpoints on request. The
+ * maximum loss is used and not the current one, because the existence of a plan must not depend on time.
  */
 function strangersFor(batch: Batch, { preemptor, donors }: CostSearch): VictimCandidate[] {
   const { world } = batch;

@@ -50,7 +50,7 @@ export interface DrainArea {
 
 /** Tries the accepted types one by one, in the order of preference. */
 export function* consolidate(batch: Batch, preemptor: QueueBucket): Planning<Plan> {
-  // Growth is not worth a migration: the migrated gang would ask for the same capacity again.
+  // A gang's growth does not justify a migration: the migrated gang would request the same capacity again.
   if (preemptor.request.isGrowth) return null;
   const { world } = batch;
   const { gang, workers } = preemptor.request;
@@ -60,8 +60,8 @@ export function* consolidate(batch: Batch, preemptor: QueueBucket): Planning<Pla
   for (const type of acceptableTypes(world, preemptor.request)) {
     if (type.freeCount < workers * gang.accelerators || quotaReached(world, preemptor.request, type.type) !== null)
       continue;
-    // Whether there is a plan must not change with time, or rounds would never settle. Costs change with time, so the
-    // number of accelerators decides first.
+    // The existence of a plan must not depend on time, or rounds would never settle. Costs depend on time, so
+    // candidates are tried by number of accelerators first.
     const plan = yield migrationsOn(batch, preemptor, { type, costOf: acceleratorsOf });
     const costOf = (attempt: Attempt): number => evictionCost(world, attempt, batch.nowMs);
     if (plan !== null) return (yield migrationsOn(batch, preemptor, { type, costOf })) ?? plan;
@@ -97,9 +97,8 @@ interface Migration {
 }
 
 /**
- * First every migrating attempt goes where it would be placed by itself. If that fails, attempts must avoid the nodes
- * that the preemptor needs; this is tried only with kept nominations, because otherwise nothing would reserve these
- * nodes.
+ * First, every migrating attempt is placed as if it were alone. If that fails, attempts avoid the nodes that the
+ * preemptor needs; this needs kept nominations, because nothing else reserves those nodes.
  */
 function* migrations(batch: Batch, preemptor: QueueBucket, query: DrainQuery): Generator<Migration> {
   const { nominations } = batch.world.rules.eviction;
@@ -153,7 +152,7 @@ function choices(batch: Batch, preemptor: QueueBucket, query: DrainQuery): reado
   for (const part of areasFor(world, preemptor.request, antiAffinityFrom(world, preemptor, area))) {
     const chosen = chooseIn(world, preemptor, part);
     if (chosen === null) continue;
-    // The domain has capacity, so the request waits for another reason.
+    // The domain has capacity, so something else blocks the request.
     if (chosen.length === 0) return [];
     const moved = [...new Map(chosen.flatMap(({ moves }) => moves).map((move) => [move.attempt, move])).values()];
     const cost = moved.reduce((sum, move) => sum + move.cost, 0);
@@ -164,7 +163,7 @@ function choices(batch: Batch, preemptor: QueueBucket, query: DrainQuery): reado
     .slice(0, AREAS_SIMULATED_MAX);
 }
 
-/** The placement after the migrations; `null`: some migrating attempt finds no other place. */
+/** The placement after the migrations; `null`: some attempt cannot be placed elsewhere. */
 function migrate(
   world: World,
   request: Parameters<typeof placeAgain>[1],
@@ -201,7 +200,7 @@ interface Movables {
   readonly drainCandidates: Map<number, readonly DrainArea[]>;
 }
 
-/** Requests of unlike sizes alternate in a round, so the list of each size is kept. */
+/** Requests of different sizes alternate in a round, so one list is kept for each size. */
 interface KnownMovables {
   /** Number of events in the batch when the lists were built. */
   readonly eventCount: number;
@@ -210,7 +209,7 @@ interface KnownMovables {
 
 const knownMovables = new Slot<KnownMovables>(() => ({ eventCount: 0, byType: new Map() }), { survivesUndo: false });
 
-/** Costs that change with time are used once per plan, so only lists by number of accelerators are kept. */
+/** Only lists by number of accelerators are cached; costs depend on time and are used for one plan. */
 function movablesFor(batch: Batch, { type, costOf }: DrainQuery): Movables {
   const eventCount = batch.events.length;
   let known = batch.scratch.get(knownMovables);

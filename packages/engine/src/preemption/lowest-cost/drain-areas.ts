@@ -136,7 +136,7 @@ function bySlices(
     let cost = 0;
     for (let at = 0, next = slice.workers - (fits % slice.workers); at + next <= drainCandidates.length;) {
       const chosen = drainCandidates.slice(at, at + next);
-      // A domain's next slice comes after this one, so it must not sort before it.
+      // The next slice of a domain comes after this one, so its cost must not be lower.
       cost = Math.max(cost, costOf(chosen));
       more.push({ drainCandidates: chosen, cost });
       at += next;

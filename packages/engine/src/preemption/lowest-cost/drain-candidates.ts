@@ -1,6 +1,6 @@
 /**
- * Nodes that could be cleared for one more worker of a request each, with the work that would have to be evicted or to
- * migrate; the cheapest first.
+ * Drain candidates: nodes that could be cleared for one more worker of a request, cheapest first, with the work that
+ * would be evicted or migrate.
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { NodeId } from "../../model/ids.ts";
@@ -34,8 +34,8 @@ interface CandidateOnNode {
 }
 
 /**
- * Nodes that can be cleared now by evicting some of `units`: the cheapest first, a node's own candidates in the order
- * in which they build on each other.
+ * Nodes that can be cleared now by evicting some of `units`, cheapest first. The candidates of one node are in order:
+ * each includes the victims of the one before.
  */
 export function drainCandidatesFor(
   batch: Batch,
@@ -64,7 +64,7 @@ function onNodes({ world }: Batch, bucket: QueueBucket, units: readonly VictimCa
       const typeRank = types.indexOf(slot.node.acceleratorType);
       if (!slot.usable || typeRank < 0) continue;
       const known = nodes.get(id) ?? { slot, typeRank, units: [] };
-      // A gang gives up its last workers first, so all workers behind this one leave with it.
+      // A gang loses its last workers first, so all workers behind this one are victims too.
       const keeps = index < upTo ? 0 : wholeSlices(workload.spec, attempt.workers, index);
       known.units.push({ ...unit, keeps, upTo: attempt.workers.length, cost: keeps === 0 ? unit.cost : 0 });
       nodes.set(id, known);

@@ -1,7 +1,7 @@
 /**
- * Turns the victims that must go into a plan: work that the preemptor is entitled to is evicted, other work migrates
- * within the plan. It migrates to idle capacity, or to capacity that further victims above their entitlements free
- * elsewhere.
+ * Converts selected victims to a plan: work that the preemptor is entitled to is evicted, other work migrates. It
+ * migrates to idle capacity, or to capacity that is freed elsewhere by evicting further work above its team's
+ * entitlement.
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { NodeId } from "../../model/ids.ts";
@@ -32,7 +32,10 @@ export interface Stuck {
 
 export const isStuck = (answer: Plan | Stuck | null): answer is Stuck => answer !== null && "stuck" in answer;
 
-/** Growth is not worth a migration. If nominations are forgotten after the round, a migration has no destination. */
+/**
+ * A gang's growth does not justify a migration. If the policy forgets nominations after a round, a migration has no
+ * destination.
+ */
 const isWorthMoves = ({ rules: { eviction } }: World, { isGrowth }: PlacementRequest): boolean =>
   !isGrowth && eviction.nominations === "kept" && eviction.movesMax !== 0;
 
@@ -43,7 +46,7 @@ export const mayStrangersMove = (world: World, preemptor: QueueBucket): boolean 
   world.rules.phases.includes("consolidate");
 
 /**
- * A gang at least as large as one that found no place would find none either. Stuck single workers prove nothing,
+ * If a gang found no place, a gang of at least its size would find none either. This does not hold for single workers,
  * because no place was searched for them.
  */
 export const isAsLarge = (unit: VictimCandidate, stuck: readonly VictimCandidate[]): boolean =>
@@ -96,9 +99,9 @@ export function planFor(
   const gone = terminating.map((unit): Returning => ({ unit, bucket: returningBucket(world, unit), placement: null }));
   const settled = settle(world, { ledger, preemptor, placement, returning: [...gone, ...moving] });
   tentativeEvictions.returnAll();
-  // A unit that could stay in its place did not have to migrate, and further evictions for it would be needless.
+  // A unit that would be placed where it runs did not have to migrate, so evictions for it would be needless.
   if (settled === null || settled.moves.length < staying.length) return null;
-  // Victims evicted for migrating work were chosen after the check by size, so all victims are checked once more.
+  // Victims evicted for migrating work were selected after the pass by size, so a last pass checks all victims.
   if (takeByRight(batch, search, merged(terminating)).length > 0) return null;
   return { preemptor, placement: settled.placement, victims: settled.victims, moves: settled.moves };
 }
@@ -135,7 +138,7 @@ function placeBesideOthers(batch: Batch, search: CostSearch, { bucket, placement
 }
 
 /**
- * Evicts all of a unit if the preemptor is entitled to every piece of it, otherwise nothing. An elastic gang is taken
+ * Evicts a whole unit if the preemptor is entitled to every part of it, otherwise nothing. An elastic gang is evicted
  * worker by worker.
  */
 function takeIfByRight(batch: Batch, search: CostSearch, unit: VictimCandidate): boolean {
@@ -149,7 +152,7 @@ function takeIfByRight(batch: Batch, search: CostSearch, unit: VictimCandidate):
     }
     return true;
   };
-  // A single piece needs no rollback, which matters because thousands may be tried.
+  // A unit of one part needs no rollback; thousands may be tried.
   return pieces.length === 1 ? takeAll() : tentativeEvictions.tentatively(takeAll, (isTaken) => isTaken);
 }
 

@@ -1,7 +1,7 @@
 /**
- * The product's own strategy. Workers that elastic gangs can spare are evicted first, then the victims with the lowest
- * eviction cost (`cost.ts`), one by one until the preemptor fits; minimising drops needless victims. Requests that need
- * many accelerators of one node go on to `by-node.ts`.
+ * The product's own strategy. Workers beyond the minimum of elastic gangs are evicted first, then victims with the
+ * lowest eviction cost (`cost.ts`), one by one until the preemptor fits; minimising then drops needless victims. A
+ * request for many accelerators of one node continues with `by-node.ts`.
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { TeamName } from "../../model/ids.ts";
@@ -73,7 +73,7 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
     .flatMap((team) => world.evictable.get(team)?.for(ground) ?? [])
     .concat(mayMove ? strangersOf(world, donors) : [])
     .map(({ byNode: onNodes }) => onNodes);
-  // Sums rule most requests out before any candidates are sorted.
+  // Upper bounds rule out most requests before any candidates are sorted.
   if (donors.length === 0 || !couldSuffice(world, preemptor.request, held)) return null;
   const { steady, cheapest, givenBy } = victimCandidatesFor(batch, { preemptor, reason, donors });
   if (steady.length === 0 || !(mayMove || couldSuffice(world, preemptor.request, [givenBy]))) return null;
@@ -85,8 +85,8 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
     return { ...asked, ...order, tentativeEvictions: new TentativeEvictions(ledger) };
   };
   try {
-    // Whether there is a plan must not change with time, or rounds would never settle. Costs change with time, so an
-    // order independent of time decides first.
+    // The existence of a plan must not depend on time, or rounds would never settle. Costs depend on time, so an order
+    // without them is tried first.
     const steadily = { victimCandidates: steady, costOf: stableCostOf };
     const byCost = { victimCandidates: cheapest, costOf: ({ cost }: VictimCandidate): number => cost };
     const oneByOne = new OneByOne(batch, among(steadily));
@@ -136,10 +136,13 @@ function mayHaveReleasing(world: World, { preemptor, reason, scope }: Reach): bo
   return false;
 }
 
-/** Exceeds the number of accelerators of any node. */
+/** Larger than the number of accelerators of any node. */
 const GUARDED_ACCELERATORS = 2 ** 30;
 
-/** A cost that does not change with time: accelerators. Work that only a guarantee can reclaim comes last. */
+/**
+ * An eviction cost that is independent of time: the number of accelerators. Work that only a guarantee can reclaim
+ * comes last.
+ */
 const stableCostOf = (unit: VictimCandidate): number => acceleratorsOfUnit(unit) + unit.guarded * GUARDED_ACCELERATORS;
 
 /** Evicts victims one by one, each if it is still eligible, until the preemptor fits. */
@@ -204,7 +207,8 @@ class OneByOne implements Search<VictimCandidate, Placement, Plan> {
     if (this.#isHopeless || !this.#room.suffices) return null;
     const placement = this.#fits();
     if (placement !== null) return placement;
-    // Counts suffice but no placement exists. If evicting all further victims does not give one, no smaller set does.
+    // Free counts suffice but there is no placement. If evicting all further victims does not give one, no smaller set
+    // does.
     const looksBeyond = this.#looks++ === 0 && !isInGroups(preemptor.request);
     this.#isHopeless =
       looksBeyond && tentativeEvictions.findBeyond(victimCandidates.slice(this.#at + 1), () => this.#fits()) === null;

@@ -1,8 +1,8 @@
 /**
  * Evictions under HiveD's rules, where teams own cells. Guaranteed work that fits in unused cells of its team evicts
- * opportunistic work from them. If the team's cells are all in use, work of higher priority takes the cells of
- * lower-priority work in the same team. With lazy preemption that work continues as opportunistic work, unless it is in
- * the way.
+ * opportunistic work from them. If all cells of the team are in use, work of higher priority takes the cells of
+ * lower-priority work in the team. With lazy preemption the latter continues as opportunistic work, unless the request
+ * needs its place.
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { AttemptId } from "../../model/ids.ts";
@@ -142,8 +142,8 @@ function placeOn(world: World, preemptor: QueueBucket, { layer, relabelled }: Ce
 }
 
 /**
- * A plan that evicts opportunistic work from a place. It evicts the given attempts that are in the way, or all of them
- * if preemption is not lazy.
+ * A plan that evicts opportunistic work from a place: the given attempts that hold part of the place, or all given
+ * attempts if preemption is not lazy.
  */
 function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]): Plan | null {
   const { world } = batch;
@@ -186,8 +186,8 @@ interface Wanting {
 }
 
 /**
- * Further victims that are not in the way but whose quota the request needs; minimal by inclusion. `null`: the quotas
- * do not allow the placement even without all of them.
+ * Further victims outside the place whose quota the request needs, as few as possible. `null`: the quotas do not allow
+ * the placement even without all of them.
  */
 function missingForQuota(world: World, { preemptor, placement, victims, others }: Wanting): readonly Victim[] | null {
   const isAllowed = (more: readonly Victim[]): boolean =>
@@ -220,8 +220,8 @@ function opportunisticJobs(batch: Batch, preemptor: QueueBucket): Attempt[] {
 }
 
 /**
- * Number of leading workers that the attempt may keep: those before its first worker in the way, if they are at least
- * its minimum.
+ * Number of workers that the attempt may keep: those before its first worker in the request's place, if they reach its
+ * minimum.
  */
 function keptBeside(world: World, attempt: Attempt, { workers }: Placement): number {
   const { spec } = workloadOf(world, attempt.workloadId);

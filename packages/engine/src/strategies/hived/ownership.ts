@@ -38,7 +38,7 @@ export interface OwnedShape {
 
 /** A layout: the owner of each cell. */
 export interface Layout {
-  /** Number of accelerators of guaranteed work outside its team's cells. */
+  /** Number of accelerators of guaranteed work that are outside its team's cells. */
   readonly outside: number;
   /** Number of accelerators of each team's reserved topology for which no cells are left. */
   readonly missing: ReadonlyMap<TeamName, number>;
@@ -76,8 +76,8 @@ export function shapesOn({ state, capacity }: World, tree: CellTree, type: strin
 }
 
 /**
- * Guaranteed work on the type, running or nominated, the oldest first. `relabelled`: attempts that count as
- * opportunistic already.
+ * Guaranteed work on the type, running or nominated, oldest first. `relabelled`: attempts that the plan already treats
+ * as opportunistic.
  */
 export function guaranteedWorkers(
   world: World,
@@ -94,7 +94,7 @@ export function guaranteedWorkers(
   };
   for (const attempt of state.attempts.values()) {
     if (attempt.acceleratorType !== type || relabelled.has(attempt.id)) continue;
-    // Cells freed by a plan already count for its preemptor.
+    // Evicted work no longer holds cells: they already count for the plan's preemptor.
     if (attempt.stop !== null && isEviction(attempt.stop.reason)) continue;
     const { spec } = workloadOf(world, attempt.workloadId);
     if (isGuaranteedOpportunistic(rules, spec, attempt)) add(spec.team, attempt.workers);
@@ -143,9 +143,7 @@ interface OwnedShare {
 const sumOf = (missing: ReadonlyMap<TeamName, number>): number =>
   [...missing.values()].reduce((sum, count) => sum + count, 0);
 
-/**
- * Whether the first layout makes no team worse off than the second: neither work outside its cells nor missing cells.
- */
+/** Whether in the first layout no team has more work outside its cells or more missing cells than in the second. */
 export function isAsGood(first: Layout, second: Layout): boolean {
   if (first.outside > second.outside) return false;
   return [...first.missing].every(([owner, count]) => count <= (second.missing.get(owner) ?? 0));
@@ -201,10 +199,10 @@ function completed(tree: CellTree, { reservedTopology, workers, binding, bound }
   return { outside, missing, bound, hotSpare };
 }
 
-/** The ways to assign guaranteed work to cells of its team. */
+/** Enumerates the ways to assign guaranteed work to cells of its team. */
 class Binding {
   readonly holder: (TeamName | null)[];
-  /** Marks accelerators in cells that are in use, by accelerator. */
+  /** Marks of each accelerator: whether it is in a cell that is in use. */
   readonly taken: Uint8Array;
   /** True: some work fits in cells of several sizes, so there is more than one way to assign it. */
   isOpen = false;
@@ -217,7 +215,7 @@ class Binding {
     this.holder = tree.leaves.map(() => null);
     for (const { owner, leaves } of workers) for (const leaf of leaves) this.holder[leaf] = owner;
     this.taken = new Uint8Array(tree.leaves.length);
-    // Workers that fit in only one size of cell go first, because the others can move.
+    // Workers with only one suitable size of cell are assigned first, because the others have alternatives.
     for (const worker of workers) {
       const options = this.#optionsFor(worker, reservedTopology);
       if (new Set(options.map(({ owned }) => owned)).size > 1) this.#undecided.push(worker);
@@ -256,7 +254,8 @@ class Binding {
   }
 
   /**
-   * Generates the ways; each is the layout state of the way under test. `order`: order of cell sizes for each worker.
+   * Generates the assignments one by one; each is in the layout state until the next one. `order`: the order of cell
+   * sizes for each worker.
    */
   *ways(order: readonly OwnedShape[], from = 0): Generator<ReadonlyMap<OwnedShape, readonly Cell[]>> {
     let at = from;
@@ -274,7 +273,7 @@ class Binding {
       try {
         yield* this.ways(order, at);
       } finally {
-        // Undone even if the caller stops early.
+        // `finally`: undone even if the caller stops early.
         this.#unbind(option);
       }
     }

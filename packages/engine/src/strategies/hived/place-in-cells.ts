@@ -1,7 +1,7 @@
 /**
- * Placement by cells: each worker gets accelerators of one node, in the smallest cell that holds them, next to its
- * job's own. Guaranteed work uses only cells of its team, and only if the other teams' topologies can still be laid
- * out; other work is opportunistic and may be evicted for it.
+ * Placement in HiveD cells: each worker gets accelerators of one node in the smallest cell that holds them, near the
+ * other workers of its job. Guaranteed work uses only cells of its team, and only if the cells of the other teams can
+ * still be assigned. All other work is opportunistic and may be evicted for guaranteed work.
  */
 import { needsFraction, workerWithFraction } from "../../model/device-part.ts";
 import type { TeamName } from "../../model/ids.ts";
@@ -67,8 +67,8 @@ function placeInCells(
   const ways = owning.layouts
     .map((layout): OwnedLayout => ({ owner, ...owning, layout, before, choice: "free" }))
     .filter((own) => roomLeft(own) >= request.workers * request.gang.accelerators);
-  // A free choice of cells is usually safe. If it would take cells that another team needs, every step is checked. The
-  // cells set aside for the team always hold its whole topology.
+  // Any free cell is usually safe. If it would take a cell that another team needs, every choice is checked. The cells
+  // set aside for the team always suffice for its reserved topology.
   const unsafe = new Set<OwnedLayout>();
   for (const choice of ["free", "checked", "setAside"] as const) {
     for (const own of ways) {
@@ -106,10 +106,7 @@ function roomLeft({ owner, reservedTopology, workers }: OwnedLayout): number {
 const isSafe = (tree: CellTree, own: OwnedLayout, placed: readonly WorkerAllocation[]): boolean =>
   staysAsGood(tree, own, [...own.workers, ...placed.map((worker) => workerOf(tree, own.owner, worker))]);
 
-/**
- * Maximum number of rejected choices of a cell, each needed by another team. After that many, only the cells set aside
- * for the team are tried.
- */
+/** Maximum number of rejected cells. After that only the cells set aside for the team are tried. */
 const UNSAFE_CELLS_MAX = 8;
 
 /** Cells that a guaranteed request may use. */
@@ -117,7 +114,7 @@ interface OwnedLayout {
   readonly owner: TeamName;
   readonly reservedTopology: readonly OwnedShape[];
   readonly workers: readonly GuaranteedWorker[];
-  /** The layout under test, and the best layout before the placement. */
+  /** The layout that is being modified, and the best layout before the placement. */
   readonly layout: Layout;
   readonly before: Layout;
   /**
@@ -156,11 +153,11 @@ class CellPlacing {
   readonly #room: Room;
   readonly #spread: DomainBudget;
   #regions: Region[];
-  /** Number of further cells of each shape that may be bound. */
+  /** Number of cells of each shape that the request may still take. */
   readonly #left = new Map<OwnedShape, number>();
-  /** Cells that enclose accelerators of the job. */
+  /** Cells that contain accelerators of the job. */
   readonly #near = new Set<Cell>();
-  /** Number of further workers up to the gang's maximum. */
+  /** Number of workers that the gang may still grow by. */
   #wanted: number;
   readonly #placed: WorkerAllocation[] = [];
   #unsafeCount = 0;
@@ -254,7 +251,7 @@ class CellPlacing {
     return { region, slot, leaves, rank };
   }
 
-  /** The preferred part of a node: the part with the job's other workers, else one that holds all its workers. */
+  /** The preferred part of a node: the one with other workers of the job, else one that holds all its workers. */
   #narrowed(container: Cell): Cell {
     const { accelerators } = this.#request.gang;
     const isNear = this.#near.size > 0;
@@ -312,7 +309,7 @@ class CellPlacing {
     );
     if (region.isBound || region.owned === null) return;
     this.#left.set(region.owned, (this.#left.get(region.owned) as number) - 1);
-    // Cells around or inside the new cell are no longer separate cells of the team.
+    // Cells that contain the new cell, or that it contains, no longer count as separate cells of the team.
     const { first, end } = region.cell;
     const others = this.#regions.filter(({ cell, isBound }) => isBound || cell.end <= first || cell.first >= end);
     this.#regions = [...others, { ...region, isBound: true }];

@@ -32,8 +32,8 @@ export class Room {
   /** Number of further workers that fit on each node by its other resources. */
   readonly #fits = new Map<NodeSlot, number>();
   /**
-   * Amounts of shared accelerators already assigned to workers of the request, in thousandths; for divided
-   * accelerators, a digit for each slice.
+   * Shared accelerators that workers of the request already use: thousandths, or a hexadecimal digit for each slice of
+   * a divided accelerator.
    */
   readonly #given = new Map<number, number>();
   readonly #layer: Layer;
@@ -94,7 +94,7 @@ export class Room {
     return (this.#fits.get(slot) ?? 0) > 0;
   }
 
-  /** Number of these accelerators that are still in use. */
+  /** Number of these accelerators that other work still uses. */
   awaited(leaves: readonly number[]): number {
     return leaves.reduce((count, leaf) => count + 1 - (this.#isIdle[leaf] as number), 0);
   }
