@@ -1,4 +1,4 @@
-/** Every workload file among the examples is one that Headroom accepts, and so is the gateway's configuration. */
+/** Headroom accepts every workload file of the examples and the gateway's configuration. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,8 +1,8 @@
-// Adam (Kingma and Ba, 2015), the clipping bound of the gradient, and the learning-rate schedule.
+// Adam (Kingma and Ba, 2015) with gradient clipping and a learning-rate schedule.
 
 /**
- * One step in place. The state is weights, mean, mean square; `step` counts from 1; a gradient longer than 1 is clipped
- * to 1.
+ * One optimizer step in place. State: weights, mean, mean square. `step` counts from 1. A gradient with a norm above 1
+ * is scaled to norm 1.
  */
 export function adam(state, gradient, step, rate) {
   const size = state.length / 3;

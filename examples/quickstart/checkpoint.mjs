@@ -6,13 +6,13 @@ const KEPT = 3; // If the newest checkpoint is damaged on disk, an older one is 
 const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const sync = (file) => [fsyncSync(file), closeSync(file)];
 
-/** After a crash at any instant the path holds the old bytes or the new ones, never a mixture. */
+/** After a crash at any instant the file has the old content or the new content, never a mixture. */
 export function writeAtomically(path, bytes) {
   const file = openSync(`${path}.tmp`, "w");
   writeFileSync(file, bytes);
   sync(file);
   renameSync(`${path}.tmp`, path);
-  sync(openSync(dirname(path), "r")); // a rename lasts only once its directory is synced
+  sync(openSync(dirname(path), "r")); // a rename is durable only after a sync of its directory
 }
 
 /** The checkpoints that the manifest names, newest last. */
@@ -21,7 +21,9 @@ function listed(directory) {
   return existsSync(path) ? JSON.parse(readFileSync(path)).checkpoints : [];
 }
 
-/** Saves the state after a step with its header, deletes all but the last few checkpoints, returns the file's name. */
+/**
+ * Saves the state after a step with its header, and deletes all but the last few checkpoints. Returns the file's name.
+ */
 export function save(directory, header, state) {
   const bytes = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), Buffer.from(state.buffer)]);
   const entry = { step: header.step, file: `step-${header.step}.ckpt`, sha256: digest(bytes) };
@@ -32,7 +34,7 @@ export function save(directory, header, state) {
   return entry.file;
 }
 
-/** The bytes of the newest intact checkpoint, or no bytes. */
+/** The content of the newest intact checkpoint; empty if there is none. */
 export function newest(directory) {
   for (const { file, sha256 } of listed(directory).reverse()) {
     const bytes = existsSync(join(directory, file)) ? readFileSync(join(directory, file)) : Buffer.alloc(0);

@@ -2,8 +2,8 @@
 export const [EPSILON, ROPE_BASE] = [1e-5, 10_000];
 
 /**
- * Cosine and sine of each pair of a head's numbers at each position. Angles are multiplied up in float32, as llama.cpp
- * does: more exact angles would give other scores.
+ * Cosine and sine for each pair of numbers of a head at each position. Angles are multiplied in float32 like in
+ * llama.cpp; exact angles would give other scores.
  */
 export function rotations(context, head) {
   const scale = Math.fround(ROPE_BASE ** (-2 / head));
@@ -16,8 +16,8 @@ export function rotations(context, head) {
 }
 
 /**
- * RoPE (Su et al., 2021): turns the pairs (0, 1), (2, 3), … of every head by the angles of the row's position.
- * `direction` -1 turns back. Positions repeat with every sequence.
+ * Rotary position embedding (RoPE; Su et al., 2021): rotates the pairs (0, 1), (2, 3), … of every head by the angles of
+ * the row's position. `direction` -1 rotates back. Positions restart with every sequence.
  */
 export function rotate(vector, angles, rows, direction) {
   const width = vector.length / rows;
@@ -37,12 +37,12 @@ export function rotateRow(row, angles, direction) {
   }
 }
 
-/** to[j][i] = from[i][j], where a row of `from` is `stride` numbers long. */
+/** Transposes: to[j][i] = from[i][j]. A row of `from` has `stride` numbers. */
 export function transposeInto(to, from, rows, columns, stride = columns) {
   for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) to[j * rows + i] = from[i * stride + j];
 }
 
-/** act = silu(gate) · up; keeps the sigmoid of the gate in `open`. */
+/** act = silu(gate) · up. Stores the sigmoid of the gate in `open`. */
 export function swish(arena, { gate, up, open, act }) {
   for (let i = 0; i < gate.length; i++) open[i] = -gate[i];
   arena.exp(open, open.length);
@@ -52,7 +52,7 @@ export function swish(arena, { gate, up, open, act }) {
   }
 }
 
-/** Turns the gradient of `act` into that of `up`, in its place, and sets that of `gate`. */
+/** Replaces the gradient of `act` by that of `up`, and computes that of `gate`. */
 export function swishBack({ gate, up, open }, dact, dgate) {
   for (let i = 0; i < dact.length; i++) {
     const opened = gate[i] * open[i];
@@ -73,14 +73,14 @@ export function softmax(arena, row, count, scale) {
   for (let j = count; j < row.length; j++) row[j] = 0;
 }
 
-/** Turns the gradient of a softmax's output, `slopes`, into that of its input before `scale`. */
+/** Replaces the gradient of a softmax's output (`slopes`) by that of its input, before `scale`. */
 export function softmaxBack(slopes, weights, scale) {
   let sum = 0;
   for (let j = 0; j < slopes.length; j++) sum += slopes[j] * weights[j];
   for (let j = 0; j < slopes.length; j++) slopes[j] = weights[j] * (slopes[j] - sum) * scale;
 }
 
-/** Each row divided by its root mean square, times the weights (Zhang and Sennrich, 2019). */
+/** RMSNorm: divides each row by its root mean square and multiplies by the weights (Zhang and Sennrich, 2019). */
 export function normalise({ out, scale }, x, weights) {
   const width = weights.length;
   for (let row = 0, at = 0; at < x.length; row++, at += width) {
@@ -91,7 +91,7 @@ export function normalise({ out, scale }, x, weights) {
   }
 }
 
-/** Adds the gradient of the input to `dx` and that of the weights to theirs, from `dn`, the gradient of the output. */
+/** Backward pass of RMSNorm: from `dn`, adds the gradient of the input to `dx` and that of the weights to theirs. */
 export function normaliseBack(dx, dn, { scale }, x, { value, gradient }) {
   const width = value.length;
   for (let row = 0, at = 0; at < x.length; row++, at += width) {

@@ -1,12 +1,12 @@
-// The gang: workers find each other through the torchrun variables and add up vectors over TCP. Rank 0 listens on
-// MASTER_ADDR:MASTER_PORT and adds in the order of ranks, so that the same inputs give the same bits every time.
+// The gang: workers find each other by the torchrun variables and sum vectors over TCP. Rank 0 listens on
+// MASTER_ADDR:MASTER_PORT and sums in rank order, so that equal inputs give equal bits.
 import net from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 const { MASTER_ADDR: host, MASTER_PORT: port, HEADROOM_ATTEMPT_ID: attempt, QUICKSTART_PATIENCE_MS } = process.env;
 export const [rank, world] = [Number(process.env.RANK ?? 0), Number(process.env.WORLD_SIZE ?? 1)];
-const PATIENCE_MS = Number(QUICKSTART_PATIENCE_MS ?? 60_000); // An incomplete gang gives up, and the control plane restarts it.
+const PATIENCE_MS = Number(QUICKSTART_PATIENCE_MS ?? 60_000); // An incomplete gang exits, and the control plane restarts it.
 const RETRY_MS = 100; // A killed rank 0 leaves its port busy for a moment, and a peer may start before rank 0 does.
-const SILENCE_MS = 60_000; // A peer that hangs (machine lost, process stopped) is treated like one that died.
+const SILENCE_MS = 60_000; // A peer that hangs (lost machine, stopped process) is treated like a dead one.
 const bytesOf = (vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 const vectorOf = (bytes) => new Float32Array(new Uint8Array(bytes).buffer);
 
@@ -50,10 +50,7 @@ function gather() {
   return new Promise((resolve) => server.listen(port, host).on("complete", () => resolve(peers)));
 }
 
-/**
- * Any other rank: retries until rank 0 of its own attempt listens. A gang that is terminating may hold the port for a
- * while.
- */
+/** Every other rank: retries until rank 0 of its own attempt listens. A terminating gang may still use the port. */
 async function join() {
   for (; ; await delay(RETRY_MS)) {
     const peer = connection(net.connect(port, host));
@@ -62,18 +59,18 @@ async function join() {
   }
 }
 
-/** Connects the gang. If a member is missing the others give up, and the control plane restarts all of them. */
+/** Connects the gang. If a member is missing, all others exit, and the control plane restarts the gang. */
 export async function assemble(giveUp) {
   const patience = setTimeout(giveUp, PATIENCE_MS, new Error("the gang is incomplete"));
   const peers = world === 1 ? [] : await (rank === 0 ? gather() : join());
   clearTimeout(patience);
-  /** Rank 0's bytes, on every rank. */
+  /** Broadcasts the bytes of rank 0 to every rank. */
   const share = async (bytes) => {
     if (rank > 0) return peers[0].receive();
     for (const peer of peers) peer.send(bytes);
     return bytes;
   };
-  /** The sum of every rank's vector, the same bits on every rank. */
+  /** All-reduce: the sum of all ranks' vectors, with the same bits on every rank. */
   const sum = async (vector) => {
     if (rank > 0) peers[0].send(bytesOf(vector));
     for (const bytes of rank > 0 ? [] : await Promise.all(peers.map((peer) => peer.receive())))

@@ -1,5 +1,5 @@
-// Exports a checkpoint as GGUF v3, the file that llama.cpp and its relatives load: a header of typed keys, then the tensors,
-// each at a multiple of 32 bytes. `node gguf.mjs CHECKPOINT FILE` converts any checkpoint; training does so at its end.
+// Exports a checkpoint as GGUF v3, the model format of llama.cpp: a header of typed keys, then the tensors, aligned to
+// 32 bytes. `node gguf.mjs CHECKPOINT FILE` converts any checkpoint; training does so at its end.
 import { readFileSync } from "node:fs";
 import { writeAtomically } from "./checkpoint.mjs";
 import { EPSILON, ROPE_BASE } from "./elementwise.mjs";
@@ -19,7 +19,7 @@ export function byteAlphabet() {
   return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isVisible(byte) ? byte : 256 + invisible++));
 }
 
-/** Chat template: messages are concatenated, because this model was trained on no conversations. */
+/** Chat template: messages are concatenated, because the model was not trained on conversations. */
 const CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}";
 
 function keysOf(name, { context, hidden, layers, heads, keyHeads, inner }) {
@@ -44,7 +44,7 @@ function keysOf(name, { context, hidden, layers, heads, keyHeads, inner }) {
     ["tokenizer.ggml.merges", ARRAY, [STRING, []]],
     ["tokenizer.ggml.bos_token_id", UINT32, BEGIN],
     ["tokenizer.ggml.eos_token_id", UINT32, END],
-    ["tokenizer.ggml.add_bos_token", BOOL, false], // it was trained on text cut anywhere
+    ["tokenizer.ggml.add_bos_token", BOOL, false], // training texts begin anywhere
     ["tokenizer.chat_template", STRING, CHAT_TEMPLATE],
   ];
 }
@@ -68,14 +68,17 @@ const encoders = {
 };
 const padded = (length) => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 
-/** The bytes of a GGUF file. `recipe` gives the sizes, `weights` are the model's in one vector, as model.mjs orders them. */
+/**
+ * Returns the bytes of a GGUF file. `recipe`: the model's sizes. `weights`: all weights in one vector, in the order of
+ * model.mjs.
+ */
 export function ggufBytes(name, recipe, weights) {
   const shape = shapeOf(recipe);
   const [keys, tensors] = [keysOf(name, shape), tensorsOf(shape)];
   let [start, offset] = [0, 0];
   const [infos, data] = [[], []];
   for (const [tensor, rows, columns] of tensors) {
-    // Dimensions start with the contiguous one. Without `output.weight` the embeddings serve as output.
+    // The fastest-varying dimension comes first. Without `output.weight` the embeddings are used for the output.
     const dimensions = rows === 1 ? [columns] : [columns, rows];
     infos.push(text(tensor), u32(dimensions.length), ...dimensions.map(u64), u32(F32), u64(offset));
     const bytes = Buffer.alloc(padded(4 * rows * columns));

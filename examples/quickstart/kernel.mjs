@@ -26,7 +26,7 @@ const set = (local) => [0x21, ...unsigned(local)];
 const i32 = (value) => [0x41, ...signed(value)];
 const [add, subtract, multiply] = [[0x6a], [0x6b], [0x6c]];
 const advance = (local, by) => [get(local), by, add, set(local)];
-/** Repeats the body while `count`, reduced by `by` each time, is above zero. */
+/** Repeats the body while `count` is above zero; each pass reduces it by `by`. */
 const countdown = (count, by, body) => [
   [0x03, 0x40],
   body,
@@ -142,7 +142,9 @@ function assemble(functions) {
 const compiled = new WebAssembly.Module(assemble({ matrixProduct: matrixProduct(), exponential: exponential() }));
 const PAGE = 65_536;
 
-/** Memory for `capacity` numbers that the kernels share with JavaScript; `floats(n)` hands out the next n, all zero. */
+/**
+ * Memory for `capacity` numbers, shared by kernels and JavaScript. `floats(n)` allocates the next n numbers, all zero.
+ */
 export class Arena {
   #used = 0;
   #memory;
@@ -163,6 +165,6 @@ export class Arena {
   }
 }
 
-/** A matrix of rows of `width` numbers that begins at a number of a vector; `turned` is its transpose. */
+/** A matrix with rows of `width` numbers that begins at an index of a vector; `turned`: its transpose. */
 export const matrix = (vector, width, start = 0) => ({ at: vector.byteOffset + 4 * start, row: 4 * width, column: 4 });
 export const turned = ({ at, row, column }) => ({ at, row: column, column: row });

@@ -17,14 +17,16 @@ import { VOCABULARY } from "./tokens.mjs";
 export const HEAD = 16;
 const BLOCK = 32; // rows of attention computed together; columns after a block are never computed
 
-/** A number in [0, 1) that depends on its arguments alone: a resumed run draws what an uninterrupted one would have. */
+/**
+ * A number in [0, 1) that depends only on its arguments: a resumed run draws the same numbers as an uninterrupted one.
+ */
 export function draw(seed, a, b) {
   let h = seed;
   for (const word of [a, b, 1, 2]) h = Math.imul(h ^ word ^ (h >>> 15), 0x2c1b3c6d);
   return ((h ^ (h >>> 16)) >>> 0) / 2 ** 32;
 }
 
-/** The sizes that follow from the settings. */
+/** Sizes derived from the settings. */
 export function shapeOf({ context, hidden, layers }) {
   const heads = hidden / HEAD;
   const keyHeads = Math.max(1, heads >> 1);
@@ -33,7 +35,10 @@ export function shapeOf({ context, hidden, layers }) {
   return { context, hidden, layers, heads, keyHeads, keyWidth: keyHeads * HEAD, inner: 3 * hidden };
 }
 
-/** Every tensor by its name in GGUF: `[rows, columns]`, one row an output, and the spread of its first values (0: ones). */
+/**
+ * Every tensor by its GGUF name: `[rows, columns]`, one row for each output, and the standard deviation of its initial
+ * values (0: all ones).
+ */
 export function tensorsOf({ hidden, layers, keyWidth, inner }) {
   const [spread, small] = [1 / Math.sqrt(hidden), 1 / Math.sqrt(2 * layers * hidden)];
   const layer = (i) => [
@@ -58,7 +63,7 @@ function viewsOf(tensors, vector) {
 }
 
 export class Model {
-  /** `sequences` of `context` tokens are computed at a time. */
+  /** Computes `sequences` sequences of `context` tokens at a time. */
   constructor({ context, hidden, layers, seed, sequences }) {
     Object.assign(this, shapeOf({ context, hidden, layers }));
     this.sequences = sequences;
@@ -75,7 +80,7 @@ export class Model {
       this.weights[i] = value === 0 ? 1 : 2 * Math.sqrt(3) * (draw(seed, i, -1) - 0.5) * value;
     });
     const [weights, gradients] = [this.weights, this.gradient].map((vector) => viewsOf(this.tensors, vector));
-    /** A tensor by its name: values, gradient, and a place for its transpose. */
+    /** A tensor by name: its values, its gradient, and memory for its transpose. */
     this.tensor = new Map(
       this.tensors.map(([name, m, n]) => {
         const [value, gradient, transpose] = [weights.get(name), gradients.get(name), this.arena.floats(m * n)];
@@ -133,7 +138,9 @@ export class Model {
     }
   }
 
-  /** Scores of what follows each token of `sequences` × `context`: one row of VOCABULARY a token, before the softmax. */
+  /**
+   * Logits of the next token after each token of `sequences` × `context`: one row of VOCABULARY numbers for each token.
+   */
   forward(tokens) {
     const { hidden, layers, last } = this;
     const embeddings = this.tensor.get("token_embd.weight");
@@ -163,7 +170,10 @@ export class Model {
     this.#linear(next, l.act, l.ffn_down, 1);
   }
 
-  /** Where a head of a sequence lies in its layer's vectors: queries and outputs `q`, keys and values `k`, weights `p`. */
+  /**
+   * Offsets of one head of one sequence in its layer's vectors: queries and outputs `q`, keys and values `k`, attention
+   * weights `p`.
+   */
   #places(s, h) {
     const { context, hidden, keyWidth, heads, keyHeads } = this;
     const key = Math.floor((h * keyHeads) / heads);
@@ -189,7 +199,7 @@ export class Model {
     }
   }
 
-  /** Sets `gradient` to that of the mean loss times `scale`; returns the mean loss in nats a token. */
+  /** Sets `gradient` to the gradient of the mean loss times `scale`; returns the mean loss in nats per token. */
   backward(tokens, targets, scale) {
     const { rows, hidden, last, work } = this;
     this.forward(tokens);
@@ -214,7 +224,7 @@ export class Model {
     return loss;
   }
 
-  /** Turns the gradient of the layer's output, `work.dx`, into that of its input. */
+  /** Replaces the gradient of the layer's output, `work.dx`, by that of its input. */
   #layerBackward(l) {
     const { dx, dn, d, dq, dk, dv, dact, dgate } = this.work;
     this.#linearBack(dact, dx, l.act, l.ffn_down);

@@ -19,7 +19,7 @@ const SAMPLE_LENGTH = 400;
 let [stopWanted, hasAnswered] = [false, false];
 const giveUp = (error) => process.exit(console.error(`rank ${rank} gives up: ${error.message}`) ?? 1);
 
-/** The *.md and *.ts files below a folder in the order of their paths, at most 64 KiB of each. */
+/** The *.md and *.ts files below a folder in order of their paths, at most 64 KiB of each. */
 function texts(folder) {
   const names = readdirSync(folder).filter((name) => !/^(\.|node_modules$|dist$)/.test(name));
   return names.sort().flatMap((name) => {
@@ -39,13 +39,15 @@ function corpus() {
   return readFileSync(frozen);
 }
 
-/** Reports to the control plane: one line of JSON each. */
+/** Reports to the control plane: one JSON line for each report. */
 function report(line) {
   console.log(JSON.stringify(line));
   if (progressFile) appendFileSync(progressFile, `${JSON.stringify(line)}\n`);
 }
 
-/** This rank's gradient of a step, followed by its loss and its stop flag. The step's number decides the examples. */
+/**
+ * Gradient of this rank for a step, followed by its loss and its stop flag. The step number determines the examples.
+ */
 function gradientOf(model, codes, step) {
   const [tokens, targets] = [new Uint16Array(model.rows), new Uint16Array(model.rows)];
   for (let i = 0; i < model.sequences; i++) {
@@ -59,7 +61,7 @@ function gradientOf(model, codes, step) {
   return model.gradient;
 }
 
-/** A new model, or the one in a checkpoint's bytes: the weights, then Adam's two vectors. */
+/** A new model, or the one of a checkpoint: the weights, then Adam's two vectors. */
 function restore(checkpoint) {
   const model = new Model({ ...recipe, sequences: Math.ceil((batch - rank) / world) });
   const state = new Float32Array(3 * model.size);
@@ -100,7 +102,7 @@ function sample(weights, start, length) {
 function publish({ weights }, codes) {
   const path = resolve(directory, "model.gguf");
   writeAtomically(path, ggufBytes("quickstart", recipe, weights));
-  report({ kind: "artifact", name: "model", path }); // workloads that wait for it can start
+  report({ kind: "artifact", name: "model", path }); // workloads that wait for this artifact can start
   const text = sample(weights, codes.subarray(0, context / 2), SAMPLE_LENGTH);
   writeAtomically(join(directory, "sample.txt"), text);
   console.log(`the model writes:\n${text}`);
@@ -112,7 +114,7 @@ async function main() {
   const { model, state, progress } = restore(await gang.share(rank === 0 ? newest(directory) : null));
   if (codes.length <= context) throw new Error("there is no text to learn from");
   console.log(`rank ${rank} of ${world} starts after step ${progress.step}`);
-  process.on("SIGTERM", () => (stopWanted = true)); // before this line there is nothing to save
+  process.on("SIGTERM", () => (stopWanted = true)); // an earlier signal ends the process: there is nothing to save
   for (let [stopping, since] = [false, performance.now()]; progress.step < steps && !stopping;) {
     const total = await gang.sum(gradientOf(model, codes, progress.step));
     adam(state, total, progress.step + 1, rate * warmAndCool(progress.step, steps));

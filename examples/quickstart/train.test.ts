@@ -1,6 +1,6 @@
 /**
- * The quickstart's promises, tested with real processes: it learns, resumes bit for bit after kills, stops cleanly, and
- * rejects workers of other gangs.
+ * Tests of the quickstart with real processes: it learns, resumes bit for bit after kills, stops cleanly, and rejects
+ * workers of other gangs.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -28,8 +28,8 @@ let root: string;
 let running: ChildProcess[] = [];
 
 /**
- * Loaded into a worker before its program: stops it at a chosen output line until a file exists. Three hundred steps
- * take half a second, so on a busy machine an action on a running worker could come after its end.
+ * Loaded into a worker before its program: pauses it at a chosen output line until a file exists. Three hundred steps
+ * take half a second, so without the pause a test's action could come after the end.
  */
 const HOLD = `
 import { existsSync } from "node:fs";

@@ -1,12 +1,12 @@
-// The quickstart's model without any library: its forward pass, one token at a time per sequence, with cached keys and values.
-// Tokens of several sequences go through the matrices together (continuous batching); long prompts come in pieces, behind
-// the sequences that already generate (chunked prefill).
+// Runs the quickstart's model without any library: one forward pass per token and sequence, with cached keys and
+// values. Tokens of several sequences are computed together (continuous batching). Long prompts are divided, and
+// generating sequences go first (chunked prefill).
 import { closeSync, openSync, readSync } from "node:fs";
 import { normalise, rotateRow, rotations, softmax, swish } from "../quickstart/elementwise.mjs";
 import { Arena, matrix } from "../quickstart/kernel.mjs";
 import { readGguf } from "./gguf-file.mjs";
 import { tokenizerOf } from "./tokenizer.mjs";
-const ROWS = 64; // tokens computed together
+const ROWS = 64; // number of tokens computed together
 const F32 = 0;
 
 export async function createBuiltinEngine(path, slotCount) {
@@ -63,7 +63,7 @@ class BuiltinEngine {
     this.angles = rotations(context, head);
   }
 
-  /** Appends tokens to a slot's sequence; the scores of what follows the last, before the softmax. */
+  /** Appends tokens to a slot's sequence; returns the logits after the last one. */
   async evaluate(slot, tokens) {
     return (await this.#append(slot, tokens)).logits;
   }
@@ -91,7 +91,7 @@ class BuiltinEngine {
     setImmediate(() => this.#turn());
   }
 
-  /** One batch: the next tokens of generating sequences first, then as much of the prompts as fits. */
+  /** One batch: the next tokens of generating sequences, then as many prompt tokens as fit. */
   #turn() {
     this.#isScheduled = false;
     const rows = [];
@@ -111,7 +111,7 @@ class BuiltinEngine {
     this.#schedule();
   }
 
-  /** Appends each row's token to its sequence; afterwards `logits` has the scores of what follows each. */
+  /** Appends each row's token to its sequence; afterwards `logits` has the scores of the token after each. */
   #forward(rows) {
     const { hidden, vocabulary, norm, x } = this;
     const embeddings = this.tensors.get("token_embd.weight");
@@ -144,7 +144,7 @@ class BuiltinEngine {
     this.arena.product(matrix(y, rows), matrix(from, columns), matrix(values, rows), this.count, rows, columns, keep);
   }
 
-  /** Caches a token's key and value, and attends to everything that its sequence has cached. */
+  /** Caches a token's key and value, and attends to all cached tokens of its sequence. */
   #attend(row, cached, position) {
     const { hidden, keyWidth, heads, keyHeads, head } = this;
     const query = this.q.subarray(row * hidden, (row + 1) * hidden);

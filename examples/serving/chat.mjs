@@ -56,7 +56,7 @@ async function ask() {
   throw new Error("the model was not served in time: headroom list and headroom logs chat say why");
 }
 
-/** Prints the text of each event. Events may be cut anywhere between two reads. */
+/** Prints the text of each event. A read may end in the middle of an event. */
 async function print(answer) {
   process.stdout.write(prompt);
   let rest = "";

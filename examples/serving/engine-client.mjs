@@ -1,9 +1,9 @@
-// The server's side of the engine's process: starts it, starts it again when it dies, and turns messages into events.
+// The server's interface to the engine process: starts it, restarts it when it dies, and converts messages to events.
 import { fork } from "node:child_process";
 import { join } from "node:path";
-const RESTART_MS = [0, 500, 1_000, 5_000, 30_000]; // the delay before each start that follows a failed one
+const RESTART_MS = [0, 500, 1_000, 5_000, 30_000]; // delay before each restart after a failure
 
-const STARTS_MAX = 4; // failures of an engine that was never ready: its model does not load
+const STARTS_MAX = 4; // maximum number of failures of an engine that was never ready: its model does not load
 
 export class EngineClient {
   isReady = false;
@@ -58,7 +58,10 @@ export class EngineClient {
     setTimeout(() => this.#isClosed || this.#start(), delay).unref();
   }
 
-  /** Submits a request; `listener` gets its events, the last one `done` or `failed`. Returns a function that cancels it. */
+  /**
+   * Submits a request. `listener` gets its events; the last one is `done` or `failed`. Returns a function that cancels
+   * the request.
+   */
   submit(request, listener) {
     const id = ++this.#lastId;
     this.#listeners.set(id, listener);

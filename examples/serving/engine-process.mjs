@@ -22,7 +22,7 @@ process.on("message", ({ kind, id, request }) =>
   kind === "cancel" ? scheduler.cancel(id) : scheduler.submit(id, request),
 );
 process.on("disconnect", () => process.exit(0)); // the server is gone
-process.on("SIGTERM", () => {}); // a signal to the whole group: the server decides when its streams have ended
+process.on("SIGTERM", () => {}); // a signal may reach the whole process group; the server stops this process when its streams have ended
 process.on("SIGINT", () => {});
 const { context, vocabulary, name } = engine;
 post({ kind: "ready", name, context, vocabulary, pid: process.pid });

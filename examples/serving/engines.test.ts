@@ -1,4 +1,4 @@
-/** Both engines against the trainer's forward pass, and files that are not usable. */
+/** Compares both engines with the trainer's forward pass, and tests unusable files. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

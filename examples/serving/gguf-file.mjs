@@ -68,7 +68,7 @@ function headerOf(bytes) {
   return { keys, tensors, headerSize: reader.at };
 }
 
-/** A tensor's size in bytes. Throws where its rows do not consist of whole blocks. */
+/** A tensor's size in bytes. Throws if its rows do not consist of whole blocks. */
 function sizeOf({ name, dimensions, type }) {
   const block = BLOCKS.get(type);
   if (block === undefined) throw new Error(`tensor ${name} has type ${type}, which this reader does not know`);
@@ -85,7 +85,7 @@ function whole(keys, name) {
   return value;
 }
 
-/** Throws where a layer's tensor is missing or has other dimensions than the keys say. */
+/** Throws if a tensor of a layer is missing or has other dimensions than the keys state. */
 function checkLayers(tensors, { layers, hidden, heads, keyHeads, inner }) {
   const keyWidth = (keyHeads * hidden) / heads;
   const wanted = {
@@ -137,7 +137,10 @@ function shapeOf({ keys, tensors }) {
   return shape;
 }
 
-/** Keys, tensors (with absolute offsets and sizes in bytes) and sizes of the model in a file. Throws with the reason otherwise. */
+/**
+ * Reads the keys of a file, its tensors (absolute offsets and sizes in bytes) and the sizes of the model. Throws with
+ * the reason if the file is invalid.
+ */
 export function readGguf(path) {
   const file = openSync(path, "r");
   try {

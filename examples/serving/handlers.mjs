@@ -1,4 +1,4 @@
-// The endpoints: each submits to the engine, follows the events, and answers whole or as a stream.
+// The endpoints: each submits requests to the engine, follows their events, and answers completely or as a stream.
 import { ProtocolError, answerShapes, readEmbeddings, readGeneration, usageOf } from "./openai.mjs";
 const UNSENT_MAX = 2 ** 20; // bytes a slow reader may leave unread before its request is cancelled
 const now = () => performance.now() / 1000;
@@ -21,7 +21,7 @@ function checkModel(body, name) {
     });
 }
 
-/** The error of a request that failed in the engine. */
+/** The error response for a request that failed in the engine. */
 function errorOf({ code, message }) {
   if (code === "context_length_exceeded") return new ProtocolError(400, message, { code, param: "prompt" });
   if (code === "invalid_prompt") return new ProtocolError(400, message, { code, param: "prompt" });
@@ -57,7 +57,7 @@ function follow(requests, response, { engine, metrics }, onEvent) {
   });
 }
 
-/** Records the times of a request and counts it at its end. */
+/** Records the times of a request, and counts it when it ends. */
 function clock(timing, event, metrics) {
   const at = now();
   if (event.kind === "started") timing.startedAt = at;

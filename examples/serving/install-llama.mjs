@@ -1,6 +1,6 @@
-// Adds llama.cpp to this example: `node install-llama.mjs`. It is not among the dependencies of the repository: the package
-// lists every platform's binaries as optional dependencies, several hundred MB with CUDA, and the example works without it.
-// Exact versions, no install scripts, and only the CPU binary of this platform: about 85 MB.
+// Adds llama.cpp to this example: `node install-llama.mjs`. The repository does not depend on it, because the package
+// lists binaries of every platform, several hundred MB with CUDA, and the example works without it. Installs exact
+// versions without install scripts, and only the CPU binary of this platform: about 85 MB.
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -3,7 +3,7 @@
 import { readGguf } from "./gguf-file.mjs";
 import { tokenizerOf } from "./tokenizer.mjs";
 const BATCH = 512; // tokens computed together
-/** A variable, so that tools that follow imports do not require an optional package. */
+/** In a variable, so that tools that follow imports do not require this optional package. */
 const LIBRARY = "node-llama-cpp";
 
 export async function createLlamaEngine(path, slotCount) {
@@ -16,10 +16,10 @@ export async function createLlamaEngine(path, slotCount) {
   const contexts = await model.createContext({
     ...options,
     sequences: slotCount,
-    // llama.cpp shifts a sequence that fills the context, which changes its last scores. One token of the context is
-    // therefore left unused.
+    // llama.cpp shifts a sequence that fills the context, which changes its last scores. So one token of the context
+    // stays unused.
     contextSize: context + 1,
-    // Keys and values in float32 agree with the trainer to 1e-4; the default of float16 to 3e-2.
+    // With keys and values in float32, scores agree with the trainer to 1e-4; with the default, float16, to 3e-2.
     experimentalKvCacheKeyType: "F32",
     experimentalKvCacheValueType: "F32",
   });

@@ -1,5 +1,5 @@
-// Metrics under vLLM's names (vllm/v1/metrics/loggers.py), in the Prometheus text format, so that a reader of vLLM's
-// metrics can read this server.
+// Metrics with vLLM's names (vllm/v1/metrics/loggers.py) in the Prometheus text format, so that dashboards for vLLM
+// work.
 const LATENCIES = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80];
 const TOKENS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 const HISTOGRAMS = {

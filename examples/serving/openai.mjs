@@ -1,6 +1,6 @@
 // OpenAI's protocol: validates requests, translates them for the engine, and shapes the answers.
 import { randomUUID } from "node:crypto";
-const CHOICES_MAX = 16; // prompts times n of one request
+const CHOICES_MAX = 16; // maximum of prompts times `n` in one request
 const STOPS_MAX = 4;
 const LOGPROBS_MAX = 20;
 const COMPLETION_TOKENS = 16; // OpenAI's default for completions
@@ -100,7 +100,7 @@ export function readGeneration(body, kind) {
       body.messages.some((each) => each === null || typeof each !== "object"))
   )
     throw invalid("messages", "messages must be a list of at least one message");
-  // The model's chat template: messages are concatenated, so a final message of the assistant is continued.
+  // The model's chat template: messages are concatenated, so the model continues a final message of the assistant.
   const prompts = isChat ? [body.messages.map(textOf).join("")] : promptsOf(body.prompt, "prompt");
   const n = whole(body, "n", 1, [1, CHOICES_MAX]);
   if (prompts.length * n > CHOICES_MAX) throw invalid("n", `a request has at most ${CHOICES_MAX} choices`);
@@ -151,7 +151,7 @@ export function usageOf(ends) {
   return { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: { cached_tokens } };
 }
 
-/** Formats of one answer: complete, or as the chunks of a stream. */
+/** Formats one answer: completely, or as the chunks of a stream. */
 export function answerShapes({ isChat }, model) {
   const id = `${isChat ? "chatcmpl" : "cmpl"}-${randomUUID()}`;
   const head = (object) => ({ id, object, created: Math.floor(Date.now() / 1000), model });

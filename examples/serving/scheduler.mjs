@@ -50,7 +50,7 @@ export class Scheduler {
     this.#dispatch();
   }
 
-  /** The request ends with its next token; `done` follows with the reason "abort". */
+  /** The request ends after its next token; `done` follows with the reason "abort". */
   cancel(id) {
     const entry = this.#requests.get(id);
     if (entry !== undefined) entry.isCancelled = true;
@@ -79,7 +79,7 @@ export class Scheduler {
 
   async #generate(entry, slot, shared) {
     const { prompt, request } = entry;
-    const cached = Math.min(shared, prompt.length - 1); // the last token is computed again, for its scores
+    const cached = Math.min(shared, prompt.length - 1); // the last token is computed again to get its scores
     this.counts.prefixQueries += prompt.length;
     this.counts.prefixHits += cached;
     this.emit(entry.id, { kind: "started", promptTokens: prompt.length, cachedTokens: cached });
@@ -105,7 +105,7 @@ export class Scheduler {
     this.#finish(entry, reason, { generated, cached });
   }
 
-  /** Emits a token's text; "stop" where the token or its text ends the generation. */
+  /** Emits a token's text; "stop" if the token or its text ends the generation. */
   #deliver(entry, stream, token, logits) {
     const { request } = entry;
     const { bytesOf, isEnd } = this.#engine;

@@ -9,7 +9,7 @@ import { answerModels, embeddings, generation } from "./handlers.mjs";
 import { Metrics } from "./metrics.mjs";
 import { ProtocolError } from "./openai.mjs";
 const BODY_MAX = 4 * 2 ** 20;
-const QUEUE_MAX = 256; // requests in the engine, waiting ones included
+const QUEUE_MAX = 256; // maximum number of requests in the engine, including waiting ones
 const CONNECTIONS_MAX = 1_024;
 const REQUEST_MS = 30_000; // timeout for receiving a complete request
 
@@ -34,7 +34,7 @@ function chooseEngine(wanted) {
   return existsSync(join(import.meta.dirname, "node_modules", "node-llama-cpp")) ? "llama.cpp" : "builtin";
 }
 
-/** Exits with the reason before anything listens. */
+/** Exits with the reason before the server listens. */
 function checkOptions() {
   if (options.model === undefined)
     throw new Error("--model FILE is missing: a GGUF file, as the quickstart exports at its end");
@@ -57,12 +57,12 @@ function start() {
     onStats: (stats) => (metrics.engine = stats),
     onState: (state) => {
       console.log(state === "ready" ? readyLine(engine.about) : state);
-      if (state === "failed") process.exit(1); // the last lines of its stderr explain why
+      if (state === "failed") process.exit(1); // the last lines of the engine's stderr explain why
     },
   });
   const unavailable = (message, code) => new ProtocolError(503, message, { type: "service_unavailable", code });
 
-  /** The engine takes requests only while the server is neither draining nor full. */
+  /** The engine accepts requests only while the server is neither draining nor full. */
   function admit() {
     if (isDraining) throw unavailable("the server is shutting down", "draining");
     if (!engine.isReady) throw unavailable("the engine is starting", "engine_starting");

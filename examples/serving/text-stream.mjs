@@ -1,9 +1,6 @@
 // Turns token bytes into text that can be sent: complete characters only, and nothing that may become a stop string.
 
-/**
- * `push(bytes)` returns the text ready to send; `isStopped` is set by a stop string; `end()` returns the text held
- * until then.
- */
+/** `push(bytes)` returns text that can be sent; `isStopped`: a stop string was found; `end()` returns the rest. */
 export class TextStream {
   isStopped = false;
   #decoder = new TextDecoder();
@@ -30,7 +27,7 @@ export class TextStream {
     this.#held = this.isStopped ? "" : this.#held.slice(ready);
     return sent;
   }
-  /** The length of the longest suffix of the held text that is a prefix of a stop string. */
+  /** Length of the longest suffix of the held text that could begin a stop string. */
   #openEnd() {
     const lengths = this.#stops.map((stop) => {
       let length = Math.min(stop.length - 1, this.#held.length);

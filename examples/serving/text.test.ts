@@ -1,4 +1,4 @@
-/** From scores to tokens to text: repeatable draws, whole characters, stop strings. */
+/** From scores to tokens to text: repeatable draws, complete characters, stop strings. */
 import { describe, expect, it } from "vitest";
 import { draw } from "../quickstart/model.mjs";
 import { logProbabilities, pick } from "./sampler.mjs";

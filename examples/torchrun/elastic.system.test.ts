@@ -38,7 +38,7 @@ afterAll(async () => {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // The process ended meanwhile.
+      // The process has ended.
     }
   }
   rmSync(home, { recursive: true, force: true, maxRetries: 5 });
@@ -184,7 +184,7 @@ function expectContinuity(text: string): void {
     if (told.metrics !== undefined) losses.push(told.metrics.loss);
   }
   const first = losses[0]!;
-  // No later loss is as high as that of an untrained model: no change of size lost the training state.
+  // Every later loss is lower than that of an untrained model: no resize lost the training state.
   for (const [index, loss] of losses.entries())
     if (index > 20) expect(loss, `report ${index} of ${losses.length}`).toBeLessThan(first / 2);
 }

@@ -10,8 +10,7 @@ import { parseYaml } from "../../packages/cli/src/documents/yaml-source.ts";
 import { chooseFreePort } from "../../packages/executors/src/local/free-port.ts";
 
 /**
- * The reason why the test cannot run here, or null. torchrun has its own Python, which need not be the first on the
- * PATH.
+ * Reason why the test cannot run here; null: it can. torchrun uses its own Python, which need not be the first in PATH.
  */
 const missing =
   spawnSync("torchrun", ["--help"]).status === 0

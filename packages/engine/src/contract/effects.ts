@@ -1,6 +1,6 @@
 /**
- * Requests of the engine to an executor. Every effect may be repeated after a restart, so executors treat them as
- * idempotent by attempt: launching an attempt that was ever claimed, or stopping one that has ended, does nothing.
+ * Requests of the engine to an executor. Every effect may be repeated after a restart, so executors must treat them as
+ * idempotent by attempt: launching an attempt that was launched before, or stopping one that has ended, does nothing.
  */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import type { ExecutorId } from "../model/fleet.ts";
@@ -14,13 +14,15 @@ export interface LaunchGang {
   readonly task: number;
   readonly number: number;
   readonly spec: WorkloadSpec;
-  /** In rank order. */
+  /** Workers in rank order. */
   readonly workers: readonly WorkerAllocation[];
-  /** Artifacts of other work that it waited for; absent: none. */
+  /** Artifacts of other workloads for which this one waited; absent: none. */
   readonly artifacts?: readonly Artifact[];
-  /** Time between checkpoints; absent: the work decides. */
+  /** Time between checkpoints; absent: the workload decides. */
   readonly checkpointEveryMs?: number;
-  /** The journal sequence of its `gangPlaced`; executors store it with the attempt and return it in `inventory`. */
+  /**
+   * Journal sequence of the attempt's `gangPlaced`. Executors store it with the attempt and return it in `inventory`.
+   */
   readonly sequence: number;
 }
 
@@ -32,7 +34,7 @@ export interface StopGang {
   readonly reason: StopReason;
 }
 
-/** Asks the gang to write and report a checkpoint; it continues meanwhile, and a separate `stopGang` stops it. */
+/** Requests a checkpoint from the gang, which continues to run; a separate `stopGang` stops it. */
 export interface CheckpointGang {
   readonly kind: "checkpointGang";
   readonly executor: ExecutorId;
@@ -42,7 +44,7 @@ export interface CheckpointGang {
 }
 
 /**
- * Starts more workers for a running gang, with the ranks from `firstRank` on. Existing ranks are left alone, so this
+ * Starts more workers for a running gang, with ranks from `firstRank` on. Existing ranks do not change, so the effect
  * may be repeated.
  */
 export interface GrowGang {
@@ -52,11 +54,11 @@ export interface GrowGang {
   readonly workloadId: WorkloadId;
   readonly firstRank: number;
   readonly workers: readonly WorkerAllocation[];
-  /** The launch of the gang at its new size, from which the environment of the further workers is derived. */
+  /** The launch of the gang at its new size; the environment of the further workers is derived from it. */
   readonly launch: LaunchGang;
 }
 
-/** The gang continues with its first `workers` workers; the others get SIGTERM and, after the grace period, SIGKILL. */
+/** Shrinks the gang to its first `workers` workers; the others get SIGTERM and, after the grace period, SIGKILL. */
 export interface ShrinkGang {
   readonly kind: "shrinkGang";
   readonly executor: ExecutorId;
@@ -64,8 +66,8 @@ export interface ShrinkGang {
   readonly workers: number;
   readonly graceTimeoutMs: number;
   /**
-   * The gang is first asked for a checkpoint, and the other workers are stopped when it reports one, or after this
-   * time; absent: at once.
+   * Time limit of a checkpoint that is requested first; the workers are stopped when it is reported or the time is
+   * over. Absent: they are stopped at once.
    */
   readonly checkpointTimeoutMs?: number;
 }
@@ -76,9 +78,9 @@ export interface ReplacedWorker {
 }
 
 /**
- * Replaces workers that were lost with their node, or that leave it before it goes: new ones start with the same ranks,
- * while the others wait or continue. Remaining old processes are stopped first. If the node is only cut off, the
- * executor must prevent it from coming back.
+ * Replaces workers whose node was lost or is about to leave: new workers start with the same ranks while the others
+ * continue. Old processes that still run are stopped first. If the node is only disconnected, the executor must prevent
+ * its processes from rejoining.
  */
 export interface ReplaceWorkers {
   readonly kind: "replaceWorkers";

@@ -1,6 +1,6 @@
 /**
- * Everything the engine records: facts in the past tense. The journal holds them in this form, as JSON. A kind's
- * `version` grows when its fields change; `apply/` still reads the older ones, and an unknown kind prevents the start.
+ * All events: facts in the past tense, stored in the journal as JSON in this form. The `version` of a kind grows when
+ * its fields change. `apply/` reads older versions; an unknown kind prevents the start.
  */
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
@@ -33,7 +33,7 @@ interface Fact<Kind extends string, Version extends number = 1> {
 
 export type FleetEvent =
   | (Fact<"siteDefined"> & { readonly site: Site })
-  /** A new executor, or other capabilities of a known one. */
+  /** An executor registered for the first time, or with other capabilities. */
   | (Fact<"executorRegistered"> & { readonly executor: ExecutorSpec })
   | (Fact<"poolDefined", 3> & { readonly pool: Pool })
   | (Fact<"nodeJoined", 2> & { readonly node: NodeSpec })
@@ -42,7 +42,7 @@ export type FleetEvent =
   | (Fact<"nodeReturned"> & { readonly nodeId: NodeId })
   | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
   | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
-  /** The node becomes a hot spare for work that loses nodes. */
+  /** The node becomes a hot spare, reserved for work that loses nodes. */
   | (Fact<"hotSpareReserved"> & { readonly nodeId: NodeId })
   /** The node is no longer a hot spare. `workloadId`: the workload that took it. */
   | (Fact<"hotSpareReleased"> & {
@@ -52,8 +52,8 @@ export type FleetEvent =
     });
 
 /**
- * `taken` by work that lost a node; `lost` or `drained`: the node itself; `calendar`: a window has it; `fewer`: its
- * pool declares fewer.
+ * Reason. `taken`: work that lost a node uses it. `lost`, `drained`: state of the node. `calendar`: a window needs it.
+ * `fewer`: the pool declares fewer spares.
  */
 export type HotSpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer";
 
@@ -61,7 +61,10 @@ export type GovernanceEvent =
   | (Fact<"teamDefined", 4> & { readonly team: Team })
   | (Fact<"teamRemoved"> & { readonly team: TeamName })
   | (Fact<"policySet", 5> & { readonly policy: Policy })
-  /** A part of a team's budget of this period is used up. `spent` and `limit` of the resource with the larger part. */
+  /**
+   * A warning percentage of a team's budget in this period is reached. `spent` and `limit`: of the resource with the
+   * larger percentage.
+   */
   | (Fact<"budgetCrossed"> & {
       readonly team: TeamName;
       readonly percent: number;
@@ -71,11 +74,14 @@ export type GovernanceEvent =
       readonly periodStartMs: number;
     })
   | (Fact<"budgetRenewed", 2> & { readonly team: TeamName })
-  /** Stores the answer to a command with an idempotency key; `fingerprint` tells a retry from a reused key. */
+  /** Stores the answer to a command with an idempotency key; `fingerprint` distinguishes a retry from a reused key. */
   | (Fact<"commandAnswered"> & { readonly key: string; readonly fingerprint: string; readonly result: CommandResult });
 
 export type CalendarEvent =
-  /** `nodes`: those chosen for a reservation by amount. Replaces an entry of the same name. */
+  /**
+   * A calendar entry was declared; it replaces an entry of the same name. `nodes`: the nodes chosen for a reservation
+   * by amount.
+   */
   | (Fact<"calendarSet"> & {
       readonly entry: CalendarEntry;
       readonly actor: string;
@@ -87,8 +93,8 @@ export type CalendarEvent =
   | (Fact<"windowEnded"> & {
       readonly name: string;
       /**
-       * Fingerprint of the entry (`entryFingerprint`), by which its document is recognised when it is applied again;
-       * absent: no document declared it.
+       * Fingerprint of the entry (`entryFingerprint`), which identifies its document when it is applied again; absent:
+       * no document declared it.
        */
       readonly fingerprint?: string;
     });
@@ -96,7 +102,7 @@ export type CalendarEvent =
 export type ScheduleEvent =
   | (Fact<"scheduleSet", 2> & { readonly schedule: Schedule; readonly actor: string })
   | (Fact<"scheduleRemoved"> & { readonly name: string; readonly actor: string })
-  /** A schedule was due and submitted this; `null`: nothing, and `left` says why. */
+  /** A schedule was due. `submittedId`: the submitted workload; `null`: none, for the reason `left`. */
   | (Fact<"scheduleRan", 2> & {
       readonly name: string;
       readonly dueAtMs: number;
@@ -111,10 +117,10 @@ export type WorkloadEvent =
       readonly actor: string;
       /** Dependencies of `spec.after` that had not ended yet; absent: none. */
       readonly waitsFor?: readonly WaitsFor[];
-      /** Artifacts it waits for that existed already; absent: none. */
+      /** Artifacts in `spec.after` that existed already; absent: none. */
       readonly given?: readonly Artifact[];
     })
-  /** An ended workload waits again with the tasks that did not succeed. It stands in the queue as if submitted now. */
+  /** The unsuccessful tasks of an ended workload wait again, in the queue position of a new submission. */
   | (Fact<"workloadRerun"> & {
       readonly workloadId: WorkloadId;
       readonly actor: string;
@@ -124,9 +130,11 @@ export type WorkloadEvent =
     })
   | (Fact<"workloadHeld"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadReleased"> & { readonly workloadId: WorkloadId; readonly actor: string })
-  /** Power is cheap and clean enough for it, or its latest start has come. */
+  /** Power is cheap and clean enough for the workload, or its latest start is reached. */
   | (Fact<"startWindowOpened"> & { readonly workloadId: WorkloadId })
-  /** Power is no longer cheap or clean enough: tasks that have not started wait for the next window. */
+  /**
+   * Power is no longer cheap or clean enough for the workload; tasks that have not started wait for the next window.
+   */
   | (Fact<"startWindowClosed"> & { readonly workloadId: WorkloadId })
   | (Fact<"workloadStopRequested"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadEnded"> & {
@@ -143,25 +151,31 @@ export type AttemptEvent =
       readonly number: number;
       readonly acceleratorType: string;
       readonly workers: readonly WorkerAllocation[];
-      /** Absent: its expected run time is its walltime. */
+      /** Predicted run time; absent: the walltime is used. */
       readonly prediction?: Prediction;
-      /** It keeps the place of the attempt before it until its back-off is over, and is launched then; absent: at once. */
+      /** End of the back-off, during which the attempt keeps the place of its predecessor; absent: launched at once. */
       readonly launchAtMs?: number;
     })
-  /** The back-off of an attempt that kept its place is over: it is launched now. */
+  /** The back-off of an attempt that kept its place is over, and the attempt is launched. */
   | (Fact<"backoffEnded"> & { readonly attemptId: AttemptId })
   | (Fact<"attemptStarted"> & { readonly attemptId: AttemptId })
-  /** It outlived its prediction: this is the new expected run time in total, and protected starts may move back. */
+  /**
+   * The attempt ran longer than predicted. `prediction`: the new expected total run time; protected starts may move
+   * back.
+   */
   | (Fact<"predictionCorrected"> & { readonly attemptId: AttemptId; readonly prediction: Prediction })
   | (Fact<"attemptStopRequested", 2> & {
       readonly attemptId: AttemptId;
       readonly reason: StopReason;
-      /** The window or notice that it is stopped for; absent: none, or an older version. */
+      /** The window or notice that causes the stop; absent: none, or an older version of the event. */
       readonly closedBy?: ClosedBy;
     })
-  /** The attempt is asked for a checkpoint before it is stopped, and has until then. */
+  /** A checkpoint was requested from an attempt that will be stopped; `untilMs`: time limit. */
   | (Fact<"checkpointRequested"> & { readonly attemptId: AttemptId; readonly untilMs: number })
-  /** Its executor is asked to stop it now: a checkpoint was written, the time is over, or waiting became pointless. */
+  /**
+   * The executor is asked to stop the attempt now: a checkpoint was written, its time limit has passed, or another
+   * reason does not allow waiting.
+   */
   | (Fact<"checkpointWaitEnded"> & {
       readonly attemptId: AttemptId;
       readonly outcome: CheckpointWaitOutcome;
@@ -172,53 +186,61 @@ export type AttemptEvent =
       readonly outcome: AttemptOutcome;
       readonly exit: WorkerExit | null;
       readonly detail: string;
-      /** When the task may be retried; `null`: it is not retried. */
+      /** Time of the retry; `null`: no retry. */
       readonly retryAtMs: number | null;
       /**
-       * Consecutive losses of the task that its workload may have caused, this one included; absent: the workload did
-       * not cause it.
+       * Number of consecutive losses of the task that the workload may have caused, including this one; absent: the
+       * workload did not cause this loss.
        */
       readonly losses?: number;
-      /** A task of an array ended without success and is not tried again; absent: it succeeded, is retried, or is no array's. */
+      /**
+       * True: an array task ended without success and is not retried. Absent: it succeeded, is retried, or belongs to
+       * no array.
+       */
       readonly givenUp?: true;
     })
-  /** Expected ends moved by more than a tenth of the time left (`preemption/remaining-time.ts`). */
+  /**
+   * The expected ends of these attempts moved by more than a tenth of the remaining time
+   * (`preemption/remaining-time.ts`).
+   */
   | (Fact<"progressEstimated"> & { readonly estimates: readonly ProgressEstimate[] })
-  /** Attempts whose accelerators all became idle, or of which one is busy again. */
+  /** All accelerators of an attempt became idle, or one of them is busy again. */
   | (Fact<"idleChanged"> & { readonly changes: readonly IdleChange[] })
-  /** Only in journals from before telemetry had a store of its own. */
+  /** Found only in journals from before the telemetry store. */
   | (Fact<"progressRecorded"> & {
       readonly attemptId: AttemptId;
       readonly step: number;
       readonly totalSteps: number | null;
       readonly metrics: Readonly<Record<string, number>>;
     })
-  /** An elastic gang continues with its first `workers` workers; the others are stopped. */
+  /** An elastic gang shrinks to its first `workers` workers; the others are stopped. */
   | (Fact<"gangShrinkRequested"> & {
       readonly attemptId: AttemptId;
       readonly workers: number;
       readonly reason: EvictionReason;
     })
-  /** The stopped workers have ended. */
+  /** The stopped workers of a shrunk gang have ended. */
   | (Fact<"workersLeft"> & { readonly attemptId: AttemptId })
-  /** Workers of a gang that continues were lost with their node. */
+  /** Workers were lost with their node, and their gang continues. */
   | (Fact<"ranksLost"> & {
       readonly attemptId: AttemptId;
       readonly nodeId: NodeId;
       readonly ranks: readonly number[];
-      /** They are given up before the node is away, because replacements start elsewhere; absent: the node is gone. */
+      /** True: the node is about to leave, and the workers are replaced before. Absent: the node is lost. */
       readonly ahead?: true;
     })
-  /** New places for all lost ranks, in their order. */
+  /** Allocations of the replacement workers for all lost ranks, in rank order. */
   | (Fact<"workersReplaced", 2> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
   /** The replacement workers have joined the gang. */
   | (Fact<"workersJoined"> & { readonly attemptId: AttemptId })
-  /** Further workers for a running gang, with ranks after the existing ones. */
+  /** A running gang gets further workers, with ranks after the existing ones. */
   | (Fact<"gangGrown", 2> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
-  /** Further workers did not start: the gang continues with its first `workers` workers and requests no more. */
+  /** Further workers did not start. The gang continues with its first `workers` workers and requests no more. */
   | (Fact<"joinFailed"> & { readonly attemptId: AttemptId; readonly workers: number; readonly detail: string })
   | (Fact<"placementNominated"> & { readonly nomination: Nomination })
-  /** It continues as an opportunistic job on idle capacity: its team's reserved cells are given to this workload. */
+  /**
+   * The attempt continues as an opportunistic job: its team's reserved cells are given to the workload `workloadId`.
+   */
   | (Fact<"opportunisticJobRelabelled"> & { readonly attemptId: AttemptId; readonly workloadId: WorkloadId })
   | (Fact<"nominationWithdrawn"> & { readonly attemptId: AttemptId; readonly reason: string })
   /** The preemption ground of the evictions that follow: the preemptor, and the shares of both sides. */
@@ -227,27 +249,27 @@ export type AttemptEvent =
       readonly task: number;
       readonly reason: EvictionReason;
       readonly victims: readonly PlannedVictim[];
-      /** The preemptor team's share, without the place and with it; absent in older journals. */
+      /** The share of the preemptor's team before and after its placement; absent in older journals. */
       readonly preemptor?: RecordedTeamShare;
       /**
-       * A migration that gathers idle capacity and has no preemptor; number of pairs of idle accelerators that it
-       * brings onto one node.
+       * For a migration by defragmentation, which has no preemptor: number of pairs of idle accelerators that it
+       * gathers on one node.
        */
       readonly pairsGathered?: number;
     })
-  /** Only in journals from before telemetry had a store of its own. */
+  /** Found only in journals from before the telemetry store. */
   | (Fact<"utilizationRecorded"> & { readonly attemptId: AttemptId } & UtilizationReport)
-  /** It has produced one of its declared artifacts. */
+  /** The attempt has produced one of its declared artifacts. */
   | (Fact<"artifactRecorded"> & { readonly attemptId: AttemptId; readonly name: string; readonly path: string })
   | (Fact<"checkpointRecorded"> & { readonly attemptId: AttemptId; readonly step: number; readonly path: string });
 
 /**
- * `saved`: it reported a newer checkpoint. `timedOut`: it did not in time. `cutShort`: another reason did not allow
+ * `saved`: the attempt reported a newer checkpoint. `timedOut`: none in time. `cutShort`: another reason did not allow
  * waiting.
  */
 export type CheckpointWaitOutcome = "saved" | "timedOut" | "cutShort";
 
-/** A team's dominant share before and after, as parts of its entitlement, in thousandths. */
+/** A team's dominant share before and after, in thousandths of its entitlement. */
 export interface RecordedTeamShare {
   readonly team: TeamName;
   readonly shareBeforeMilli: number;
@@ -255,25 +277,24 @@ export interface RecordedTeamShare {
 }
 
 /**
- * The part of one attempt that a plan takes, and its team's share without and with that, as parts of its entitlement in
- * thousandths.
+ * Workers of one attempt that a plan evicts, and its team's share before and after, in thousandths of its entitlement.
  */
 export interface PlannedVictim {
   readonly attemptId: AttemptId;
-  /** Remaining workers; 0: it is evicted completely. */
+  /** Number of remaining workers; 0: the attempt is evicted completely. */
   readonly keeps: number;
   readonly team: TeamName;
   readonly teamShareBeforeMilli: number;
   readonly teamShareAfterMilli: number;
   readonly right?: EvictionRight;
-  /** The plan gives it a place elsewhere, so that its team's usage stays the same. */
+  /** True: the plan migrates the workers, so the team's usage stays the same. */
   readonly moves?: true;
 }
 
 export type Event = FleetEvent | GovernanceEvent | CalendarEvent | ScheduleEvent | WorkloadEvent | AttemptEvent;
 export type EventKind = Event["kind"];
 
-/** The newest version of every kind that this engine writes; it reads all from 1 on. */
+/** The version of every kind that this engine writes; it reads all versions from 1 on. */
 export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly kind: Kind })["version"] } = {
   siteDefined: 1,
   executorRegistered: 1,

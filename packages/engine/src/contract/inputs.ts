@@ -1,7 +1,7 @@
 /**
- * All inputs of the engine. A command requests a change and gets a reply; an observation reports what an executor saw;
- * a signal reports what a workload's process says of itself; a tick reports that time passed. Inputs were validated at
- * the edge.
+ * All inputs of the engine. A command requests a change and gets a reply. An observation reports the state of attempts
+ * or nodes from an executor. A signal comes from a workload's process. A tick reports the time. Inputs are validated
+ * before they reach the engine.
  */
 import type { AttemptId, CommandId, NodeId, PoolName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { ExecutorSpec, NodeSpec, Pool, Site } from "../model/fleet.ts";
@@ -14,20 +14,21 @@ import type { Policy } from "../policy/policy.ts";
 interface CommandCommon {
   readonly commandId: CommandId;
   readonly actor: string;
-  /** A retry with the same key gets the first answer again; `null`: no such guarantee. */
+  /** Idempotency key: a retry with the same key gets the first answer; `null`: none. */
   readonly idempotencyKey: string | null;
 }
 
 export type Command =
   | (CommandCommon & { readonly kind: "submitWorkload"; readonly spec: WorkloadSpec })
   | (CommandCommon & { readonly kind: "stopWorkload"; readonly workloadId: WorkloadId })
-  /** No further task starts until it is released; running tasks continue. */
+  /** Holds a workload: no further task starts until its release; running tasks continue. */
   | (CommandCommon & { readonly kind: "holdWorkload"; readonly workloadId: WorkloadId })
   | (CommandCommon & { readonly kind: "releaseWorkload"; readonly workloadId: WorkloadId })
-  /** The tasks of an ended workload that did not succeed run again, under its id and behind its earlier attempts. */
+  /** Reruns the unsuccessful tasks of an ended workload under its id. */
   | (CommandCommon & { readonly kind: "rerunWorkload"; readonly workloadId: WorkloadId })
   /**
-   * All or nothing. A workload that exists under its team and name with the same spec, ended or not, is left unchanged.
+   * Applies a set of documents, all or nothing. A workload that exists with the same team, name and spec is not
+   * changed, even if it has ended.
    */
   | (CommandCommon & {
       readonly kind: "apply";
@@ -59,9 +60,9 @@ export type Command =
   | (CommandCommon & { readonly kind: "setPolicy"; readonly policy: Policy });
 
 export type Observation =
-  /** An executor introduces itself at each start of the control plane. */
+  /** Registers an executor; sent at each start of the control plane. */
   | { readonly kind: "executorSeen"; readonly executor: ExecutorSpec }
-  /** The accelerators that the executor finds on the nodes of a pool; absent family: the type has none. */
+  /** Accelerators that the executor found on the nodes of a pool. Absent family: the type has none. */
   | {
       readonly kind: "acceleratorsSeen";
       readonly pool: PoolName;
@@ -70,27 +71,27 @@ export type Observation =
     }
   | { readonly kind: "nodeSeen"; readonly node: NodeSpec }
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
-  /** The executor's notice that the node goes at this instant; a later notice replaces an earlier one. */
+  /** The executor has notice that the node leaves at this instant; a later notice replaces an earlier one. */
   | { readonly kind: "nodeNotice"; readonly nodeId: NodeId; readonly goneAtMs: number }
   | { readonly kind: "attemptRunning"; readonly attemptId: AttemptId }
-  /** All workers have ended: their exits in the order in which they happened. */
+  /** All workers of an attempt have ended; their exits are in order of time. */
   | {
       readonly kind: "attemptExited";
       readonly attemptId: AttemptId;
       readonly exits: readonly WorkerExit[];
-      /** Artifacts that were not reported while it ran; absent: none. */
+      /** Artifacts that were not reported during the run; absent: none. */
       readonly artifacts?: readonly Artifact[];
     }
   /**
-   * The stopped workers of a shrunk gang have ended. `workers`: the number that continues, which identifies an answer
-   * that crosses another request; absent: the number last requested.
+   * The stopped workers of a shrunk gang have ended. `workers`: the size that was reached, which tells an answer to an
+   * earlier request apart; absent: the size last requested.
    */
   | { readonly kind: "workersLeft"; readonly attemptId: AttemptId; readonly workers?: number }
   /** The replacement workers of a gang have joined. */
   | { readonly kind: "workersJoined"; readonly attemptId: AttemptId }
   /**
-   * A further worker of a growing gang could not be started or ended at once: the gang continues with its first
-   * `workers` workers, and none of the others runs.
+   * A further worker of a growing gang did not start or ended at once. The gang continues with its first `workers`
+   * workers, and no later rank runs.
    */
   | {
       readonly kind: "joinFailed";
@@ -98,19 +99,19 @@ export type Observation =
       readonly workers: number;
       readonly detail: string;
     }
-  /** It never ran (claim lost, no such directory, executor down) or its supervisor vanished without an exit record. */
+  /** The attempt never ran (for example no such directory), or its supervisor ended without an exit record. */
   | {
       readonly kind: "attemptLost";
       readonly attemptId: AttemptId;
       readonly detail: string;
-      /** Set if the workload itself may be the cause; absent: the machine is. */
+      /** Set if the workload itself may have caused the loss; absent: the machine caused it. */
       readonly cause?: LossCause;
     };
 
-/** An attempt's place in its run: attempt, step, total steps. A tuple, since a batch may hold thousands of them. */
+/** Progress of an attempt: id, step, total steps. A tuple, because an input may contain thousands of them. */
 export type ProgressEstimate = readonly [attemptId: AttemptId, step: number, totalSteps: number];
 
-/** An attempt and since when none of its accelerators is busy, ms; `null`: at least one of them is busy again. */
+/** An attempt id, and the time in ms since when none of its accelerators is busy; `null`: one is busy again. */
 export type IdleChange = readonly [attemptId: AttemptId, idleSinceMs: number | null];
 
 /** Utilisation of an attempt's accelerators since the last report, for workers that report it. */
@@ -121,21 +122,21 @@ export interface UtilizationReport {
   readonly busyAccelerators: number;
   /** Mean share of busy time, in thousandths. */
   readonly busyMilli: number;
-  /** Largest memory in use of one accelerator, and the smallest capacity; `null`: not reported. */
+  /** Largest memory in use on one accelerator, and the smallest memory of an accelerator; `null`: not reported. */
   readonly peakMemoryMib: number | null;
   readonly capacityMib: number | null;
 }
 
-/** A kind of fault in an attempt's progress file, with the first line that has it. */
+/** A kind of invalid line in an attempt's progress file, with its first example. */
 export interface RejectedLine {
   readonly problem: string;
-  /** A line that would be accepted. */
+  /** Example of a valid line. */
   readonly expected: string;
-  /** Cut, without control characters. */
+  /** The invalid line, shortened, without control characters. */
   readonly line: string;
-  /** Rank of its worker; `null`: unknown. */
+  /** Rank of the worker that wrote the line; `null`: unknown. */
   readonly worker: number | null;
-  /** Lines with this fault. */
+  /** Number of invalid lines of this kind. */
   readonly count: number;
 }
 
@@ -148,9 +149,12 @@ export type Signal =
       readonly totalSteps: number | null;
       readonly metrics: Readonly<Record<string, number>>;
     }
-  /** The newest of the above for many attempts: a driver sends these alone and keeps the reports outside the journal. */
+  /**
+   * Moved expected ends of many attempts. A driver sends only these and stores the reports themselves outside the
+   * journal.
+   */
   | { readonly kind: "estimatesReported"; readonly estimates: readonly ProgressEstimate[] }
-  /** The same for utilization. */
+  /** Changes between idle and busy of many attempts. */
   | { readonly kind: "idleChangesReported"; readonly changes: readonly IdleChange[] }
   | {
       readonly kind: "artifactReported";
@@ -158,7 +162,7 @@ export type Signal =
       readonly name: string;
       readonly path: string;
     }
-  /** Lines that are not reports, since the executor began to read them. The engine ignores it: drivers keep it with telemetry. */
+  /** Invalid lines of an attempt's progress file so far. The engine ignores them; drivers store them with telemetry. */
   | {
       readonly kind: "linesRejected";
       readonly attemptId: AttemptId;

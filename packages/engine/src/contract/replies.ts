@@ -1,4 +1,6 @@
-/** The answer to a command: accepted with its result, or rejected with a closed code and the facts behind it. */
+/**
+ * The answer to a command: accepted with its result, or rejected with a code from a fixed list and the data behind it.
+ */
 import type { CommandId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
 
 export type ApplyChange = {
@@ -11,7 +13,7 @@ export type ApplyChange = {
 export type CommandResult =
   | { readonly kind: "workloadSubmitted"; readonly workloadId: WorkloadId }
   | { readonly kind: "workloadStopping"; readonly workloadId: WorkloadId }
-  /** `tasks`: so many run again. */
+  /** `tasks`: number of tasks that run again. */
   | { readonly kind: "workloadRerun"; readonly workloadId: WorkloadId; readonly tasks: number }
   | { readonly kind: "workloadHeld"; readonly workloadId: WorkloadId }
   | { readonly kind: "workloadReleased"; readonly workloadId: WorkloadId }
@@ -33,7 +35,10 @@ export type Rejection =
   | { readonly code: "unknownWorkload"; readonly workloadId: string }
   | { readonly code: "workloadEnded"; readonly workloadId: string; readonly phase: string }
   | { readonly code: "workloadNotEnded"; readonly workloadId: string; readonly phase: string }
-  /** `allSucceeded`: nothing is left to run. `tasksUnknown`: it ended before the journal recorded which tasks were given up. */
+  /**
+   * `allSucceeded`: no task is left to rerun. `tasksUnknown`: the workload ended before the journal recorded failed
+   * tasks.
+   */
   | {
       readonly code: "cannotRerun";
       readonly workloadId: string;
@@ -44,7 +49,7 @@ export type Rejection =
   | { readonly code: "workloadActive"; readonly workloadId: string; readonly name: string }
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }
-  /** The node is gone: a notice is too late. */
+  /** The node is lost already, so it cannot get a notice. */
   | { readonly code: "nodeLost"; readonly nodeId: string }
   /** The instant of the notice is in the past. */
   | { readonly code: "noticeOver"; readonly nodeId: string; readonly goneAtMs: number; readonly nowMs: number }
@@ -53,11 +58,11 @@ export type Rejection =
   | { readonly code: "unknownPool"; readonly pool: string }
   | { readonly code: "unknownCalendarEntry"; readonly name: string }
   | { readonly code: "unknownSchedule"; readonly name: string }
-  /** The schedule is never due. */
+  /** The cron expression has no due time. */
   | { readonly code: "neverDue"; readonly name: string }
   /** The window ended before it was declared. */
   | { readonly code: "windowOver"; readonly name: string; readonly endMs: number; readonly nowMs: number }
-  /** Too few accelerators are on nodes without other calendar entries in that time. */
+  /** Not enough accelerators on nodes without other calendar entries in this period. */
   | {
       readonly code: "reservationTooLarge";
       readonly name: string;

@@ -1,6 +1,6 @@
 /**
  * The engine's answer to "why does it wait", in numbers. The first reason is the dominant one. `wakeOn` lists the kinds
- * of event that could change the answer; until one of them happens, asking again gives the same.
+ * of event that could change the answer; until one of them occurs, the answer stays the same.
  */
 import type { NodeResourceName } from "../model/node-resources.ts";
 import type { WorkloadId } from "../model/ids.ts";
@@ -10,9 +10,8 @@ import type { EventKind } from "./events.ts";
 export type QuotaBound = "limit" | "user" | "guarantee" | "borrowing" | "budget";
 
 /**
- * Missing from an empty fleet: nodes of an accepted type; a device with that MIG profile; an amount, of which no
- * accepted node has enough for a worker; nodes with the required labels; or capacity under the workers' relative
- * constraints.
+ * Resource that even an empty fleet lacks: nodes of an accepted type; a device with the MIG profile; an amount that no
+ * accepted node has for one worker; nodes with the required labels; or capacity under spread and fabric constraints.
  */
 export type FleetLack =
   | { readonly of: "type" }
@@ -24,11 +23,12 @@ export type FleetLack =
     }
   | { readonly of: "nodeSelector" | "spread" | "fabric" };
 
-/** Accelerator counts are of nodes that the work accepts, by labels and data rule; a fraction counts as such. */
+/**
+ * Reasons. Accelerator counts include only nodes that the workload accepts by labels and data rule; a fraction counts
+ * as its fraction.
+ */
 export type BlockedReason =
-  /**
-   * The usable fleet could not hold the gang even if it were empty. `fleetCount`: of the type with most accelerators.
-   */
+  /** Even the empty usable fleet could not hold the gang. `fleetCount`: accelerators of the type with most of them. */
   | {
       readonly kind: "exceedsFleet";
       /** The first task group without capacity beside the others; absent: the gang has no groups. */
@@ -42,8 +42,8 @@ export type BlockedReason =
       readonly lack?: FleetLack;
     }
   /**
-   * Fewer free accelerators than needed on any one type: a gang never mixes types. The counts are of the type with most
-   * free.
+   * No type has enough free accelerators (a gang never mixes types). The counts are of the type with most free
+   * accelerators.
    */
   | {
       readonly kind: "acceleratorShortfall";
@@ -54,8 +54,8 @@ export type BlockedReason =
       readonly fleetCount: number;
     }
   /**
-   * Enough free accelerators of one type in total, but fragmented, without enough cores or memory beside them (`room`),
-   * or not within the workers' relative constraints.
+   * One type has enough free accelerators in total, but not all workers fit: capacity is fragmented, cores or memory
+   * are missing (`room`), or spread or fabric constraints are not met.
    */
   | {
       readonly kind: "workerShortfall";
@@ -79,7 +79,7 @@ export type BlockedReason =
       readonly placeableWorkers: number;
       readonly misalignedCount: number;
     }
-  /** Victim candidates, or the last of those needed, are within their minimum runtime until then. */
+  /** Victim candidates that the request needs are within their minimum runtime until this time. */
   | { readonly kind: "minRuntime"; readonly workloadId: WorkloadId; readonly untilMs: number }
   /** Blocked by anti-affinity. `workloadIds`: the first conflicting workloads. */
   | {
@@ -88,7 +88,7 @@ export type BlockedReason =
       readonly workers: number;
       readonly placeableWorkers: number;
     }
-  /** Blocked by its data rule. `pools`: those that admit it. */
+  /** Blocked by the data rule of the workload. `pools`: the pools that admit the rule. */
   | {
       readonly kind: "dataRule";
       readonly rule: string;
@@ -111,8 +111,8 @@ export type BlockedReason =
       readonly neededCount: number;
     }
   /**
-   * It is guaranteed reserved topology, and none of its team's free cells fits. `team`: the owner; `null`: no team
-   * above it owns any.
+   * The team's reserved topology guarantees the workload, but none of the team's free cells fits. `team`: the owner of
+   * the topology; `null`: no team above the workload owns any.
    */
   | {
       readonly kind: "reservedTopology";
@@ -121,22 +121,22 @@ export type BlockedReason =
       readonly ownedCount: number;
       readonly heldCount: number;
     }
-  /** The policy starts nothing past the head of the queue, and the head does not fit. */
+  /** The policy starts no work behind the head of the queue, and the head does not fit. */
   | { readonly kind: "behindHead"; readonly headWorkloadId: WorkloadId; readonly aheadCount: number }
-  /** It is held; it starts after a release. */
+  /** A user holds the workload; it can start after its release. */
   | { readonly kind: "held" }
   | {
       readonly kind: "waitsFor";
       readonly workloadId: WorkloadId;
       readonly on: "ok" | "failed" | "any" | "artifact";
-      /** The awaited artifact, if it waits for one. */
+      /** The artifact for which the workload waits; absent: it waits for the end of other work. */
       readonly artifact?: string;
       readonly othersCount: number;
     }
   | { readonly kind: "notBefore"; readonly atMs: number }
   /**
-   * Power is too expensive or too carbon-intensive. Current price and carbon, `null`: no tariff; the next window,
-   * `null`: not known; the latest start, `null`: none.
+   * Power is too expensive or too carbon-intensive. `null` means: no tariff (current price and carbon), unknown (next
+   * window), none (latest start).
    */
   | {
       readonly kind: "startWindow";
@@ -149,16 +149,16 @@ export type BlockedReason =
       readonly opensAtMs: number | null;
       readonly latestStartAtMs: number | null;
     }
-  /** It would fit, and would then delay a protected start. */
+  /** The request fits, but would delay a protected start. */
   | {
       readonly kind: "reservation";
       readonly workloadId: WorkloadId;
       readonly startMs: number;
       readonly expectedEndMs: number;
-      /** Source of the expected end; absent: its walltime. */
+      /** Source of the expected end; absent: the walltime. */
       readonly prediction?: Prediction;
     }
-  /** The budget of its team or of one above it is used up. Money in micro-dollars. */
+  /** The budget of the team, or of a team above it, is used up. Money in micro-dollars. */
   | {
       readonly kind: "budget";
       readonly team: string;
@@ -167,7 +167,7 @@ export type BlockedReason =
       readonly spent: number;
       readonly renewsAtMs: number | null;
     }
-  /** It would fit, and might then overlap a calendar window that is not for it. */
+  /** The request fits, but might overlap a calendar window that is for other work. */
   | {
       readonly kind: "window";
       readonly name: string;
@@ -176,20 +176,20 @@ export type BlockedReason =
       readonly endMs: number;
       readonly expectedEndMs: number;
     }
-  /** It would fit if these nodes were not hot spares. */
+  /** The request would fit if these nodes were not hot spares. */
   | {
       readonly kind: "hotSparesKept";
       readonly acceleratorTypes: readonly string[];
       readonly nodes: number;
-      /** The spares alone would not suffice: the reasons after it apply too. Absent: they would. */
+      /** True: the spares alone would not suffice, so the reasons after this one apply too. Absent: they would. */
       readonly suffice?: false;
     }
-  /** It is nominated and starts as soon as terminating work has ended. */
+  /** The workload has a nomination and starts when terminating work has ended. */
   | { readonly kind: "nominated"; readonly nodes: readonly string[] }
   | { readonly kind: "backoff"; readonly untilMs: number; readonly failures: number };
 
 export type Verdict =
   | { readonly kind: "blocked"; readonly reasons: readonly BlockedReason[]; readonly wakeOn: readonly EventKind[] }
-  /** It fits; it starts within the batch in progress. */
+  /** The request fits and starts within the current batch. */
   | { readonly kind: "placeable" }
   | { readonly kind: "notWaiting" };

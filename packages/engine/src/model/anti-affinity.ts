@@ -1,11 +1,11 @@
 /**
- * Anti-affinity: sets of work by name, in a fabric domain or the nodes with one label value, or all other work on its
- * nodes.
+ * Anti-affinity of work: to named sets of work, within a fabric domain or on nodes with the same label value, or to all
+ * other work on its nodes.
  */
 export interface AntiAffinitySpec {
   /** Sets to which the work belongs; other work can have anti-affinity to them. */
   readonly sets?: readonly string[];
-  /** The work shares no domain with work of these sets outside its own gang, in either direction. */
+  /** Sets of which no work, other than its own gang, shares a domain with this work. The rule is symmetric. */
   readonly from?: readonly AntiAffinityFrom[];
   /** No other work runs on its nodes. */
   readonly exclusive?: true;

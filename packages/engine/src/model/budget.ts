@@ -13,7 +13,7 @@ export interface Budget {
   readonly over: "warn" | "hold" | "stop";
 }
 
-/** Used percentages of a budget at which an event is recorded. */
+/** Percentages of a budget; an event is recorded when usage reaches one. */
 export const BUDGET_WARNING_PERCENT = 80;
 export const BUDGET_SPENT_PERCENT = 100;
 
@@ -24,20 +24,20 @@ export interface Account {
   readonly milliMs: number;
   /** Cost at prices per hour: micro-dollars, times thousandths of an accelerator, times ms. */
   readonly moneyMilliMs: number;
-  /** Daily usage of recent days, oldest first, without gaps; absent: not counted yet. */
+  /** Usage of each recent day, oldest first, without gaps; absent: none recorded. */
   readonly days?: readonly DayUse[];
-  /** The period in which a used percentage was recorded, and the percentage; absent: none. */
+  /** The warning percentage that was recorded last, with its budget period; absent: none. */
   readonly crossed?: { readonly percent: number; readonly periodStartMs: number };
 }
 
-/** Usage of one day in UTC, or of the part of it that was counted; in the units of `Account`. */
+/** Usage in one UTC day, in the units of `Account`; for the first and the current day, the part counted so far. */
 export interface DayUse {
   readonly fromMs: number;
   readonly milliMs: number;
   readonly moneyMilliMs: number;
 }
 
-/** Rate of usage of running work, per ms. */
+/** Rate at which running work uses up a budget, per ms. */
 export interface Rate {
   readonly milli: number;
   readonly moneyMilli: number;

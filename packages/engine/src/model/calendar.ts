@@ -38,16 +38,16 @@ export interface AdvanceReservation extends WindowCommon {
   readonly users?: readonly string[];
   readonly nodes?: readonly NodeId[];
   /**
-   * Whole nodes with at least this total number of accelerators, chosen when it is recorded; absent: `nodes` lists
-   * them.
+   * Minimum total number of accelerators on the reserved nodes, which are chosen when the reservation is recorded;
+   * absent: `nodes` lists them.
    */
   readonly accelerators?: number;
-  /** Accelerator type of those nodes; absent: any. */
+  /** Accelerator type of the chosen nodes; absent: any. */
   readonly acceleratorType?: string;
 }
 
 export type TimeWindow = MaintenanceWindow | AdvanceReservation;
-/** Price or carbon of power in certain periods; if several apply, the one that began last counts. */
+/** Price or carbon intensity of power in certain periods. If several tariffs apply, the one that began last counts. */
 export interface Tariff extends EntryCommon {
   readonly kind: "tariff";
   /** Site of the tariff; absent: all sites without a tariff of their own. */
@@ -62,8 +62,8 @@ export interface Tariff extends EntryCommon {
 export type TariffTimes =
   | { readonly kind: "once"; readonly startMs: number; readonly endMs: number }
   /**
-   * A forecast with one value for each `stepMs`; it leaves the calendar after the last. It takes precedence over other
-   * tariffs.
+   * A forecast with one value for each `stepMs`. It takes precedence over other tariffs and is removed after its last
+   * value.
    */
   | {
       readonly kind: "series";
@@ -72,10 +72,10 @@ export type TariffTimes =
       readonly microUsdPerKwh?: readonly number[];
       readonly gramsPerKwh?: readonly number[];
     }
-  /** The tariff begins at each of these times and lasts this long. */
+  /** A recurring tariff: it begins at each of `times` and lasts `durationMs`. */
   | { readonly kind: "recurring"; readonly times: ScheduleTimes; readonly durationMs: number };
 
-/** When a tariff leaves the calendar; `Infinity`: it recurs without end. */
+/** Time at which a tariff is removed from the calendar; `Infinity`: it recurs without end. */
 export function tariffEndMs(when: TariffTimes): number {
   if (when.kind === "recurring") return Number.POSITIVE_INFINITY;
   if (when.kind === "once") return when.endMs;
@@ -86,8 +86,8 @@ export function tariffEndMs(when: TariffTimes): number {
 export type CalendarEntry = TimeWindow | Tariff;
 
 /**
- * The calendar entry or notice for which running work must leave a node; for a notice also the node and the stated
- * reason.
+ * The calendar entry or notice because of which running work must leave a node. A notice also has the node and the
+ * stated reason.
  */
 export type ClosedBy =
   | { readonly kind: "maintenance"; readonly name: string; readonly reason?: string }
@@ -99,6 +99,6 @@ export interface CalendarItem {
   readonly entry: CalendarEntry;
   /** The nodes chosen for a reservation by amount; absent: the entry itself lists them. */
   readonly nodes?: readonly NodeId[];
-  /** The entry's period has begun; absent: it has not. */
+  /** True: the entry's period has begun. Absent: it has not. */
   readonly begun?: true;
 }

@@ -12,13 +12,13 @@ export interface DataPlace {
 export interface DataSpec {
   /** Inputs; the work is placed where most of them are stored, if possible. */
   readonly inputs?: readonly string[];
-  /** The rule of its data: the work runs only in places that admit it. */
+  /** The rule of the work's data: it runs only in pools that admit this rule. */
   readonly rule?: string;
 }
 
 type Place = Pick<Site | Pool, "data"> | undefined;
 
-/** Whether work under the rule may run in the pool. */
+/** Whether work with this data rule may run in the pool. */
 export const admitsRule = (rule: string, site: Place, pool: Place): boolean =>
   (pool?.data?.rules ?? site?.data?.rules ?? []).includes(rule);
 

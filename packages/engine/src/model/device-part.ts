@@ -1,6 +1,6 @@
 /**
- * How a worker takes its accelerators: whole, as a fraction of one, or as a MIG slice of one. All other code asks here,
- * so that a further way to state a part is an entry in this file.
+ * How a worker uses accelerators: whole, as a fraction of one, or as a MIG slice of one. No other code distinguishes
+ * these forms, so that a further form is added in this file alone.
  */
 import type { Node } from "./fleet.ts";
 import { profileMilli } from "./mig.ts";
@@ -17,13 +17,13 @@ export const needsPart = (shape: PartFields): boolean => needsFraction(shape) ||
 export const needsFraction = ({ shareMilli, acceleratorMemoryMib }: PartFields): boolean =>
   shareMilli !== undefined || acceleratorMemoryMib !== undefined;
 
-/** Whether the fraction is the same on every node, as scores require. */
+/** Whether the fraction is the same on every node; scores need that. */
 export const hasFixedFraction = ({ shareMilli, acceleratorMemoryMib }: PartFields): boolean =>
   shareMilli !== undefined && acceleratorMemoryMib === undefined;
 
 /**
- * Thousandths of an accelerator with `memoryMib` that hold `askedMib`, rounded up, so that fractions that fit together
- * never request more memory than exists. Infinite if its memory is unknown.
+ * Fraction in thousandths that gives `askedMib` of an accelerator with `memoryMib`, rounded up, so that fractions on
+ * one accelerator never exceed its memory. Infinite if its memory is unknown.
  */
 export const shareOfMemory = (askedMib: number, memoryMib: number | undefined): number =>
   memoryMib === undefined ? Number.POSITIVE_INFINITY : Math.ceil((askedMib * WHOLE_MILLI) / memoryMib);
@@ -39,7 +39,7 @@ export const fractionOn = (
   shareMilli ??
   (acceleratorMemoryMib === undefined ? WHOLE_MILLI : shareOfMemory(acceleratorMemoryMib, node.acceleratorMemoryMib));
 
-/** The worker with its fraction of this node's accelerators filled in. */
+/** The worker with the fraction that its requested memory takes on this node. */
 export const workerWithFraction = (shape: PartFields, node: Node, index: number): WorkerAllocation => ({
   node: node.id,
   accelerators: `${index}`,
@@ -50,7 +50,7 @@ export const workerWithFraction = (shape: PartFields, node: Node, index: number)
 export const milliOf = ({ shareMilli, profile }: PartFields): number =>
   profile === undefined ? (shareMilli ?? WHOLE_MILLI) : profileMilli(profile);
 
-/** Equal for shapes that take their accelerators in the same way. */
+/** Key of the form: equal for shapes that use accelerators in the same form. */
 export const partKey = ({ shareMilli, acceleratorMemoryMib, profile }: PartFields): readonly unknown[] => [
   shareMilli,
   acceleratorMemoryMib,

@@ -84,10 +84,10 @@ export interface NodeSpec {
 
 /** The engine's knowledge of a node. A node can be lost and draining at the same time. */
 export interface Node extends NodeSpec {
-  /** Position in the order of joining; ties between nodes end here. */
+  /** Position in the order in which nodes joined; the last tie-breaker. */
   readonly ordinal: number;
   readonly acceleratorType: string;
-  /** As its pool says. */
+  /** Accelerator type of the node's pool. */
   readonly acceleratorFamily?: string;
   /** MIG device as stated by the pool. */
   readonly mig?: MigDevice;
@@ -97,13 +97,15 @@ export interface Node extends NodeSpec {
   /** True from `drainNode` to `resumeNode`: no new work is placed on the node. */
   readonly draining: boolean;
   readonly joinedAtMs: number;
-  /** The node is kept for work that loses nodes: no other work is placed on it. Absent: an ordinary node. */
+  /** The node is a hot spare: only work that lost a node is placed on it. Absent: an ordinary node. */
   readonly hotSpare?: true;
-  /** Its pool has another accelerator type: nothing new is placed here until the node is empty and takes the type over. */
+  /**
+   * The pool's accelerator type has changed. Nothing new is placed on the node until it is empty and gets the new type.
+   */
   readonly acceleratorsChanged?: true;
 }
 
-/** Whether one of these names, of types or families, covers the accelerators; no names cover every type. */
+/** Whether the accelerators match one of these names of types or families; an empty list matches every type. */
 export const isOfTypes = (
   names: readonly string[],
   { acceleratorType, acceleratorFamily }: Pick<Pool, "acceleratorType" | "acceleratorFamily">,

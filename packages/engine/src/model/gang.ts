@@ -10,13 +10,13 @@ export interface GangPart {
   /** Index of the task group; absent without task groups. */
   readonly group?: number;
   /**
-   * Thousandths of accelerators that these workers hold, if the fraction of each depends on its node; absent: by the
-   * shape.
+   * Thousandths of accelerators that these workers hold, if the fraction depends on their nodes; absent: as the shape
+   * states.
    */
   readonly heldMilli?: number;
 }
 
-/** Resources of this worker of the gang. */
+/** Resources of one worker, by its task group. */
 export function shapeOf(
   gang: GangSpec,
   { taskGroup, shareMilli }: Pick<WorkerAllocation, "taskGroup" | "shareMilli">,
@@ -32,13 +32,13 @@ const partsBy = (gang: GangSpec, count: (of: Pick<GangSpec, "workers" | "minWork
     ? [{ shape: gang, workers: count(gang) }]
     : gang.taskGroups.map((group, index) => ({ shape: group, workers: count(group), group: index }));
 
-/** All workers of the gang. */
+/** Parts of the gang at its full size. */
 export const wholeParts = (gang: GangSpec): GangPart[] => partsBy(gang, ({ workers }) => workers);
 
-/** The gang's minimum. */
+/** Parts of the gang at its minimum size. */
 export const leastParts = (gang: GangSpec): GangPart[] => partsBy(gang, minWorkersOf);
 
-/** These workers, counted by kind. */
+/** Parts that these placed workers form. */
 export function partsOf(gang: GangSpec, workers: readonly WorkerAllocation[]): GangPart[] {
   if (gang.taskGroups === undefined) return [heldPart({ shape: gang, workers: workers.length }, workers)];
   const counts = gang.taskGroups.map(() => 0);
@@ -54,7 +54,7 @@ function heldPart(part: GangPart, workers: readonly WorkerAllocation[]): GangPar
   return { ...part, heldMilli: own.reduce((sum, { shareMilli = 0 }) => sum + shareMilli, 0) };
 }
 
-/** Total number of accelerators; a fraction counts as one. */
+/** Total number of accelerators; a worker with a fraction counts as 1. */
 export const acceleratorsIn = (parts: readonly GangPart[]): number =>
   parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators, 0);
 
@@ -70,13 +70,13 @@ export function acceptedTypes(spec: WorkloadSpec): readonly string[] {
   return lists.some((list) => list.length === 0) ? [] : [...new Set(lists.flat())];
 }
 
-/** A task group as a gang of its own. */
+/** A task group in the form of a gang. */
 export function gangOfGroup(gang: GangSpec, index: number): GangSpec {
   const { name: _name, acceleratorTypes: _types, fabric: _fabric, ...alone } = groupAt(gang, index);
   return gang.antiAffinity === undefined ? alone : { ...alone, antiAffinity: gang.antiAffinity };
 }
 
-/** The workload of one task group as a gang of its own. */
+/** The spec of one task group in the form of a workload. */
 export function specOfGroup(spec: WorkloadSpec, index: number): WorkloadSpec {
   const group = groupAt(spec.gang, index);
   const { fabric } = group;

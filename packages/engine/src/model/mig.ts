@@ -45,14 +45,17 @@ const COMPUTE_SLICES = 7;
 
 /**
  * Amount of a profile in quotas, budgets and fair shares, in thousandths of an accelerator: its sevenths of the
- * compute, rounded down, so that all instances of one device never count more than the device.
+ * compute, rounded down, so that the instances on a device never count as more than the device.
  */
 export const profileMilli = (profile: string): number => Math.floor((1000 * Number(profile[0])) / COMPUTE_SLICES);
 
 /** Thousandths of a device in one memory slice, the unit in which slices are booked. */
 export const SLICE_MILLI = 125;
 
-/** A position of an instance: `digits` has a hexadecimal 1 for each of its memory slices, the first slice last. */
+/**
+ * A position of an instance. `digits`: a hexadecimal digit 1 for each memory slice of the instance; the lowest digit is
+ * the first slice.
+ */
 export interface MigPlace {
   readonly start: number;
   readonly digits: number;
@@ -90,7 +93,7 @@ const tables: ReadonlyMap<string, MigTable> = new Map(
 export const migTable = (device: MigDevice | undefined): MigTable | undefined =>
   device === undefined ? undefined : tables.get(device);
 
-/** Whether none of the slices of a place is taken; `taken` has a digit for every slice. */
+/** Whether all slices of a position are free; `taken` has a digit for every slice of the device. */
 export const isOpen = ({ digits }: MigPlace, taken: number): boolean => (taken & Math.imul(digits, 15)) === 0;
 
 /** Number of positions at which an instance of the profile can still begin. */
@@ -100,7 +103,7 @@ export function openCount({ places }: MigPart, taken: number): number {
   return count;
 }
 
-/** Number of positions, over all profiles, that a device loses when these slices are taken too. */
+/** Number of positions, over all profiles, that a device loses if these slices are also taken. */
 export function positionsLost(table: MigTable, taken: number, digits: number): number {
   let lost = 0;
   for (const part of table.values()) lost += openCount(part, taken) - openCount(part, taken + digits);

@@ -9,7 +9,7 @@ interface NodeResource {
   /** Amounts that one worker needs and that the node has, in the unit of verdicts. */
   readonly asked: (shape: WorkerShape) => number;
   readonly of: (node: Node) => number;
-  /** The fields of a shape that requests none of the resource. */
+  /** The fields of a shape that requests 0 of the resource. */
   readonly none: Partial<WorkerShape>;
 }
 

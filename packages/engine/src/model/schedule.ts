@@ -14,28 +14,28 @@ export interface ScheduleTimes {
   readonly daysOfWeek: readonly number[];
 }
 
-/** Instants of the submitted work relative to the due time, in milliseconds. */
+/** Times in the submitted spec, in ms relative to the due time. */
 export interface FromDue {
   readonly notBeforeMs?: number;
   readonly deadlineMs?: number;
-  /** Latest start of work with a start window. */
+  /** Latest start, for work with a start window. */
   readonly latestStartMs?: number;
 }
 
 export interface Schedule {
   readonly name: string;
   readonly times: ScheduleTimes;
-  /** The spec of all submissions. Instants that depend on the due time are in `fromDue`. */
+  /** Spec of all submissions; times relative to the due time are in `fromDue`. */
   readonly spec: WorkloadSpec;
   readonly fromDue?: FromDue;
-  /** Action if the last run has not ended: submit another, skip this one, or stop the last one. */
+  /** If the previous run has not ended: submit another one, skip this due time, or stop the previous run. */
   readonly concurrency: "allow" | "forbid" | "replace";
 }
 
 /** A schedule and its state. */
 export interface ScheduleItem {
   readonly schedule: Schedule;
-  /** The user who declared it, and owns its runs. */
+  /** The user who declared the schedule and submits its workloads. */
   readonly actor: string;
   /** Due times up to this instant have been handled. */
   readonly lookedAtMs: number;
@@ -55,7 +55,7 @@ export interface ScheduleRun {
   readonly left: string;
 }
 
-/** A week of a nightly run. */
+/** Seven runs: a week of a nightly schedule. */
 export const SCHEDULE_RUNS_KEPT = 7;
 
 /** The submission for a due time. */

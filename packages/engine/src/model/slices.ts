@@ -1,19 +1,19 @@
 /**
- * Elastic gangs in slices change size by whole slices: a running gang consists of whole slices of the widest kind, as
- * runs of ranks.
+ * Elastic gangs with slices change size by whole slices. A running gang consists of whole slices of the outermost
+ * level, each a sequence of consecutive ranks.
  */
 import { groupAt, partsOf } from "./gang.ts";
 import type { GangSpec, WorkerAllocation, WorkloadSpec } from "./workload.ts";
 
 type SlicedSpec = Pick<WorkloadSpec, "gang" | "fabric">;
 
-/** Workers of the widest slice, of the gang or of one task group; 1: there are no slices. */
+/** Number of workers of the outermost slice, of the gang or of one task group; 1: no slices. */
 export function sliceSize({ gang, fabric }: SlicedSpec, group: number | undefined): number {
   const wished = group === undefined ? fabric : groupAt(gang, group).fabric;
   return wished?.slices?.[0]?.workers ?? 1;
 }
 
-/** Number of workers in whole slices among its first workers, up to a maximum. */
+/** Number of leading workers that form whole slices, up to a maximum. */
 export function wholeSlices(spec: SlicedSpec, workers: readonly WorkerAllocation[], most: number): number {
   const group = workers[most - 1]?.taskGroup;
   const size = sliceSize(spec, group);
@@ -22,11 +22,14 @@ export function wholeSlices(spec: SlicedSpec, workers: readonly WorkerAllocation
   return most - (own % size);
 }
 
-/** Number of workers after one slice (or one worker, without slices) of the first ones has left. */
+/**
+ * Number of workers that remain of the leading ones without their last slice, or without their last worker if there are
+ * no slices.
+ */
 export const withoutLast = (spec: SlicedSpec, workers: readonly WorkerAllocation[], count: number): number =>
   wholeSlices(spec, workers, count - 1);
 
-/** Number of workers by which it grows to complete a slice; 0: it is at its maximum. */
+/** Number of workers that the gang must add to complete a slice; 0: it is at its maximum. */
 export function growthCount(spec: SlicedSpec, workers: readonly WorkerAllocation[]): number {
   if (spec.gang.taskGroups === undefined)
     return upToWhole(sliceSize(spec, undefined), workers.length, spec.gang.workers);

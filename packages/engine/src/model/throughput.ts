@@ -1,8 +1,11 @@
-/** Gain of further workers for an elastic gang, by its throughput curve; without one, each worker counts the same. */
+/**
+ * Throughput gained by further workers of an elastic gang, from its throughput curve; without a curve, every worker
+ * counts the same.
+ */
 import { sliceSize } from "./slices.ts";
 import type { GangSpec, WorkloadSpec } from "./workload.ts";
 
-/** A step of growth, and its total gain, in thousandths of the throughput of a single worker. */
+/** A growth step in workers, and its gain in thousandths of the throughput of a single worker. */
 export interface GrowthStep {
   readonly workers: number;
   readonly gainMilli: number;
@@ -16,8 +19,8 @@ export function throughputMilli({ throughputMilli: curve }: GangSpec, workers: n
 }
 
 /**
- * Steps of growth with a gain, the highest gain per worker first. Curves have plateaus and jumps (a batch that no plan
- * divides over three workers), so the best step is not always one worker. `usual`: the step without a curve; with
+ * Growth steps with a gain, highest gain per worker first. Curves have plateaus and jumps (for example, a batch cannot
+ * be divided over three workers), so the best step is not always one worker. `usual`: the step without a curve; with
  * slices, whole slices.
  */
 export function growthSteps(

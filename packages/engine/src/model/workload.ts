@@ -65,7 +65,7 @@ export const minWorkersOf = (gang: Pick<GangSpec, "workers" | "minWorkers">): nu
 export interface FabricSpec {
   /** All workers must be in one domain of this level. */
   readonly within?: string;
-  /** Preferred width: as narrow a domain as available, from this level up to `within`. */
+  /** Preferred level: the gang is placed in one domain as narrow as possible, from this level up to `within`. */
   readonly prefer?: string;
   /** Slices: this number of workers must share a domain. */
   readonly slices?: readonly { readonly workers: number; readonly within: string }[];
@@ -89,8 +89,8 @@ export interface AfterEnd {
 }
 
 /**
- * A dependency on an artifact: the work may start as soon as the artifact is reported, and finds its location in its
- * environment.
+ * A dependency on an artifact: the work may start when the artifact is reported, and gets its location in an
+ * environment variable.
  */
 export interface AfterArtifact {
   readonly artifact: string;
@@ -98,13 +98,15 @@ export interface AfterArtifact {
   readonly workload?: string;
 }
 
-/** Something that work has produced, and its location. */
+/** An artifact that work has produced, with its location. */
 export interface Artifact {
   readonly name: string;
   readonly path: string;
 }
 
-/** The work starts only while power is cheap or clean enough, at its latest start, or in time for its deadline. */
+/**
+ * The work starts only while power is cheap or clean enough, or at its latest start, or when its deadline requires it.
+ */
 export interface StartWindowSpec {
   readonly microUsdPerKwhMax?: number;
   readonly gramsPerKwhMax?: number;
@@ -121,7 +123,7 @@ export interface StartWindowSpec {
 export type StartWindowCondition = Exclude<keyof StartWindowSpec, "latestStartMs">;
 
 export interface RetrySpec {
-  /** Maximum number of failures of a task by its own exit. Lost nodes do not count. */
+  /** Maximum number of failures of a task; only exits of its own count, not lost nodes. */
   readonly max: number;
   /** Back-off before the first retry; doubles with each further one up to `backoffMaxMs`. */
   readonly backoffMs: number;
@@ -139,7 +141,10 @@ interface SpecCommon {
   readonly gang: GangSpec;
   /** Accelerator types in order of preference; empty: any. A gang never mixes types. */
   readonly acceleratorTypes: readonly string[];
-  /** It may wait for a type that no node has. The edge refuses other work of such a type; decisions do not read this. */
+  /**
+   * True: the work may wait for a type that no node has; otherwise the API refuses it. Decisions do not read this
+   * field.
+   */
   readonly waitForType?: true;
   /** Larger priorities go first, if the policy orders by priority. */
   readonly priority: number;
@@ -150,11 +155,11 @@ interface SpecCommon {
   readonly graceTimeoutMs: number;
   /** `null`: the executor keeps one directory for each workload. */
   readonly checkpointDir: string | null;
-  /** The work writes and reports a checkpoint on request; absent: it does not. */
+  /** True: the work writes and reports a checkpoint on request. */
   readonly checkpointOnRequest?: true;
   /** Time between checkpoints, ms; `auto`: chosen by the failure rate of the fleet; absent: the work decides. */
   readonly checkpointEvery?: number | "auto";
-  /** Duration for which one checkpoint stops the work, ms; `auto` chooses the interval by it. */
+  /** Duration of one checkpoint, during which the work makes no progress, ms; `auto` chooses the interval by it. */
   readonly checkpointCostMs?: number;
   readonly fabric?: FabricSpec;
   /** Only nodes that carry these labels. */
@@ -166,7 +171,7 @@ interface SpecCommon {
   readonly preemptible?: boolean | "aboveGuarantee";
   /** Minimum run time before an eviction. */
   readonly minRuntimeMs?: number;
-  /** Additional loss by an eviction and restart, ms, beyond the work since its last checkpoint. */
+  /** Loss by an eviction in addition to the work since its last checkpoint, such as the restart, ms. */
   readonly restartCostMs?: number;
   /** Action if a running gang loses a node; absent: `restart`. */
   readonly onNodeLoss?: "replace" | "restart";
@@ -214,12 +219,12 @@ export interface Nomination {
   readonly number: number;
   readonly acceleratorType: string;
   readonly workers: readonly WorkerAllocation[];
-  /** True: further workers for the running attempt with this id; false: the attempt that will start. */
+  /** True: for further workers of the running attempt with this id. False: for the start of the attempt. */
   readonly growth: boolean;
   readonly atMs: number;
   /** End of the back-off: not launched before; absent: launched at once. */
   readonly notBeforeMs?: number;
-  /** The attempt of the same task that must end first, because it migrates; absent: none, or it has ended. */
+  /** The migrating attempt of the same task, which must end first; absent: none, or it has ended. */
   readonly afterAttempt?: AttemptId;
 }
 
@@ -235,10 +240,10 @@ export type EvictionReason = (typeof EVICTION_REASONS)[number];
 const EVICTION_REASONS = ["preempted", "reclaimed", "moved", "incomplete"] as const;
 const evictionReasons: ReadonlySet<string> = new Set(EVICTION_REASONS);
 
-/** Whether work that stops for this reason is evicted: it stops counting for its team at once. */
+/** Whether a stop for this reason is an eviction: the work stops counting for its team at once. */
 export const isEviction = (reason: string): reason is EvictionReason => evictionReasons.has(reason);
 
-/** The same for plans alone, which take work for a preemptor: not for a gang that fell below its minimum. */
+/** Whether the reason is that of a preemption plan; a gang that fell below its minimum is evicted without a plan. */
 export const isPlannedEviction = (reason: string): boolean => reason !== "incomplete" && isEviction(reason);
 
 /** Ranks of an attempt's workers, in the order of `workers`: all except missing ones. */
@@ -247,17 +252,20 @@ export function ranksOf({ workers, missing = [] }: Pick<Attempt, "workers" | "mi
   return missing.length === 0 ? all : all.filter((rank) => !missing.includes(rank));
 }
 
-/** A stop of an attempt: since when it terminates, and why. */
+/** A stop in progress: its time and reason. */
 export interface AttemptStop {
   readonly reason: StopReason;
   readonly atMs: number;
-  /** Time limit of the checkpoint that was requested first; absent: the executor was asked to stop it at `atMs`. */
+  /**
+   * Time limit of the requested checkpoint; absent: no checkpoint was requested, and the executor was asked to stop the
+   * attempt at `atMs`.
+   */
   readonly checkpointUntilMs?: number;
-  /** The window or notice for which it stops; absent: none, or an older version of the event. */
+  /** The window or notice that causes the stop; absent: none, or an older version of the event. */
   readonly closedBy?: ClosedBy;
 }
 
-/** Latest end of the attempt, if its executor obeys. */
+/** Latest time at which the attempt ends if its executor stops it as requested. */
 export const stoppedByMs = ({ atMs, checkpointUntilMs }: AttemptStop, graceTimeoutMs: number): number =>
   (checkpointUntilMs ?? atMs) + graceTimeoutMs;
 
@@ -266,10 +274,13 @@ export type WorkerExit =
   | { readonly kind: "exited"; readonly worker: number; readonly code: number }
   | { readonly kind: "signalled"; readonly worker: number; readonly signal: string };
 
-/** `failed`: by its own exit. `stopped`: at our request. `lost`: the fleet's fault (node, launch, supervisor). */
 /**
- * `records`: the executor's records of the attempt are unreadable or not authentic. `supervisor`: its supervising
- * process was killed. A workload can cause both, so both are bounded.
+ * `failed`: by its own exit. `stopped`: on request of the control plane. `lost`: by the fleet (node, launch,
+ * supervisor).
+ */
+/**
+ * `records`: the executor's records of the attempt are unreadable or not authentic. `supervisor`: the supervisor
+ * process was killed. A workload can cause both, so the number of retries is bounded.
  */
 export type LossCause = "records" | "supervisor";
 
@@ -282,54 +293,54 @@ export interface Attempt {
   /** 1 for a task's first attempt. */
   readonly number: number;
   readonly phase: "launching" | "running" | "stopping";
-  /** For a gang with task groups: the type of the first group that needs accelerators. */
+  /** Accelerator type; with task groups, the type of the first group that needs accelerators. */
   readonly acceleratorType: string;
   readonly workers: readonly WorkerAllocation[];
-  /** The journal sequence of the event that placed it. */
+  /** Journal sequence of the event that placed the attempt. */
   readonly placedSequence: number;
   readonly placedAtMs: number;
   readonly startedAtMs: number | null;
   readonly stop: AttemptStop | null;
-  /** The newest recorded estimate; reports in between are kept with telemetry. */
+  /** The newest recorded progress estimate; reports between two estimates are in the telemetry store. */
   readonly progress: AttemptProgress | null;
-  /** Only in journals from before telemetry had a store of its own. */
+  /** Found only in journals from before the telemetry store. */
   readonly utilization?: AttemptUtilization;
-  /** Time since when none of its accelerators is busy; absent: one is busy, or nothing was reported. */
+  /** Time since when none of the attempt's accelerators is busy; absent: one is busy, or no report exists. */
   readonly idleSinceMs?: number;
-  /** Workers that were stopped while the gang continues, in rank order; absent: none. */
+  /** Workers that are being stopped while the gang continues, in rank order; absent: none. */
   readonly terminating?: readonly WorkerAllocation[];
   /**
-   * Ranks whose workers were lost with their nodes and have no new place; `workers` are the remaining ones, in rank
-   * order. It lasts beyond a batch only if the attempt stops.
+   * Ranks whose workers were lost with their nodes and have no new place; `workers` contains the other ranks in order.
+   * Remains set after a batch only if the attempt is being stopped.
    */
   readonly missing?: readonly number[];
-  /** Ranks with new places that have not joined the gang yet; absent: none. */
+  /** Ranks with a new place whose workers have not joined the gang yet; absent: none. */
   readonly joining?: readonly number[];
-  /** Predicted run time with its corrections; absent: the walltime counts. */
+  /** Predicted run time, with corrections; absent: the walltime is used. */
   readonly prediction?: Prediction;
-  /** The last growth failed, and since when the gang requests none; absent: it may grow. */
+  /** The last growth failed; the gang requests no further workers since this time. Absent: it may grow. */
   readonly joinFailure?: JoinFailure;
   /**
-   * The attempt keeps the place of its predecessor and is launched at this instant, after the back-off; absent: it was
+   * End of the back-off, during which the attempt keeps its predecessor's place and is not launched; absent: it was
    * launched.
    */
   readonly launchAtMs?: number;
-  /** It gave its team's cells to other work of the team and continues as opportunistic work; absent: it did not. */
+  /** True: the attempt gave up its team's cells to other work of the team and continues as opportunistic work. */
   readonly opportunistic?: true;
 }
 
-/** Predicted run time, used by plans; never longer than the walltime. */
+/** Predicted run time for plans; never longer than the walltime. */
 export interface Prediction {
   readonly durationMs: number;
-  /** Number of earlier runs that it is based on. */
+  /** Number of earlier runs behind the prediction. */
   readonly runs: number;
-  /** Number of times that the run exceeded the prediction, which was then extended; absent: none. */
+  /** How often the run exceeded its prediction, which was then extended; absent: never. */
   readonly corrections?: number;
 }
 
 export interface JoinFailure {
   readonly atMs: number;
-  /** Detail that the executor reported. */
+  /** Detail from the executor's report. */
   readonly detail: string;
 }
 
@@ -372,12 +383,12 @@ export interface EndedAttempt {
   readonly startedAtMs: number | null;
   readonly endedAtMs: number;
   readonly outcome: AttemptOutcome;
-  /** The worker exit that decided the outcome, if any. */
+  /** The worker's exit that decided the outcome; null: no exit did. */
   readonly exit: WorkerExit | null;
   /** One sentence for people, such as the launch error; `""` if the outcome needs no detail. */
   readonly detail: string;
   readonly stopReason: StopReason | null;
-  /** The window or notice for which it was stopped; absent: none, or an older version of the event. */
+  /** The window or notice that caused the stop; absent: none, or an older version of the event. */
   readonly closedBy?: ClosedBy;
 }
 
@@ -386,7 +397,7 @@ export type WaitsFor =
   | { readonly workloadId: WorkloadId; readonly on: AfterEnd["on"] }
   | { readonly workloadId: WorkloadId; readonly on: "artifact"; readonly artifact: string };
 
-/** Whether work that ended this way meets the condition. */
+/** Whether work with this outcome satisfies the dependency. */
 export const meets = (on: WaitsFor["on"], phase: WorkloadPhase): boolean =>
   on === "any" || (on !== "artifact" && (on === "ok") === (phase === "succeeded"));
 
@@ -405,18 +416,18 @@ export type WorkloadPhase = "pending" | "running" | "stopping" | "succeeded" | "
 
 export interface Workload {
   readonly id: WorkloadId;
-  /** Position in the order of submission; every tie between workloads ends here. */
+  /** Position in the order of submission; the last tie-breaker between workloads. */
   readonly ordinal: number;
   readonly spec: WorkloadSpec;
   readonly submittedAtMs: number;
-  /** User who submitted it, as authenticated by the control plane. */
+  /** The submitting user, as authenticated by the control plane. */
   readonly actor: string;
   readonly phase: WorkloadPhase;
   readonly stopRequested: boolean;
-  /** Index of the first task that was never attempted. */
+  /** Index of the first task without an attempt. */
   readonly nextTask: number;
   readonly retries: readonly TaskRetry[];
-  /** Failures by own exit, by task; only tasks with failures. Bounds the retries. */
+  /** Number of failures by own exit, by task; only tasks with failures. Compared with the maximum number of retries. */
   readonly failureCounts: ReadonlyMap<number, number>;
   /**
    * Consecutive losses with a `LossCause`, by task, in the order of the last loss; a checkpoint or an exit resets the
@@ -431,7 +442,7 @@ export interface Workload {
   readonly failedCount: number;
   /** Tasks of an array that ended without success and are not tried again, in the order of their ends; absent: none. */
   readonly givenUpTasks?: readonly number[];
-  /** Number of reruns after an end, and the time of the last; absent: none. */
+  /** Number of reruns of the ended workload, and the time of the last one; absent: none. */
   readonly rerun?: { readonly count: number; readonly atMs: number };
   /** The newest ended attempts, oldest first, at most `ENDED_ATTEMPTS_KEPT`. */
   readonly endedAttempts: readonly EndedAttempt[];
@@ -443,13 +454,16 @@ export interface Workload {
   readonly held?: true;
   /** True while power is too expensive or too carbon-intensive for it; otherwise absent. */
   readonly waitsForStartWindow?: true;
-  /** Number of workers on lost nodes at the gang's last stop, for which hot spares may be used; absent: none. */
+  /**
+   * Number of workers that were lost with their nodes when the gang last stopped; they may be placed on hot spares.
+   * Absent: none.
+   */
   readonly lostWorkers?: number;
   /** Pending dependencies; absent: none. */
   readonly waitsFor?: readonly WaitsFor[];
   /** Artifacts produced so far, each as last reported; absent: none. */
   readonly artifacts?: readonly Artifact[];
-  /** Artifacts of other work that it waited for; absent: none. */
+  /** Artifacts of other work for which this workload waited; absent: none. */
   readonly given?: readonly Artifact[];
 }
 
@@ -467,10 +481,10 @@ export type EndReason =
 export const compareOrdinals = (left: Workload, right: Workload): number => left.ordinal - right.ordinal;
 
 /**
- * Rule by which a victim is taken if teams borrow: its own team's rule; a guarantee on the preemptor's side; the
- * smaller share of two sides that both borrow; or low priority while the preemptor's team borrows.
+ * Rule by which a victim was chosen if teams borrow. In order: within its own team; for a guarantee of the preemptor's
+ * side; for the smaller share of two sides that both borrow; low priority, while the preemptor's team borrows.
  */
 export type EvictionRight = "withinTeam" | "reclaimGuarantee" | "reclaimShare" | "reclaimWhileBorrowing";
 
-/** Enough to show a restart loop, and small enough to keep for 100,000 workloads. */
+/** Number of kept attempts: enough to recognise a restart loop, and small enough for 100,000 workloads. */
 export const ENDED_ATTEMPTS_KEPT = 16;
