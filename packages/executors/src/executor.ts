@@ -66,7 +66,7 @@ export type LogStream = "stdout" | "stderr";
 export type LogStart =
   /** The oldest byte that rotation has kept. */
   | { readonly kind: "oldest" }
-  /** A byte of the stream, counted from 0 over all rotations; the same offset in every selected stream. */
+  /** Offset in bytes from the start of the stream, rotated files included; it applies to every selected stream. */
   | { readonly kind: "byte"; readonly offset: number }
   /** The last lines of each selected stream. */
   | { readonly kind: "tail"; readonly lines: number };

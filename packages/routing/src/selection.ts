@@ -272,8 +272,8 @@ export class Selection {
   }
 
   /**
-   * Cost of placing the request here, for all requests: the added work, the waiting work, and the prefill that must be
-   * repeated although another replica has it cached, which counts several times because it also costs later requests.
+   * Cost of placing the request on this replica: the added work, the waiting work, and the prefill that is repeated
+   * although another replica has it cached. The last part is multiplied, because it also delays later requests.
    */
   #costMs(replica: ReplicaState, addedMs: number, missedTokens: number): number {
     return addedMs + replica.workMs + MISS_FACTOR * missedTokens * replica.prefillWorkMs;

@@ -24,7 +24,7 @@ function countsIn(map: Map<string, AcceleratorCounts>, key: string): Accelerator
   return counts;
 }
 
-/** Costs one step for each node. */
+/** Reads every node once, so its cost is proportional to the size of the fleet. */
 export function fleetView(engine: Engine): Fleet {
   const { state } = engine;
   const nodes = { total: 0, up: 0, lost: 0, draining: 0 };

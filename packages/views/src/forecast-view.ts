@@ -104,7 +104,7 @@ export function withEstimate(
   return { ...forecast, estimate: { ...estimate, sentence: estimateSentence(fork, found) } };
 }
 
-/** A command on a fork. */
+/** Fields of a command for a fork, on behalf of this user. */
 export const asking = (actor: string): Pick<Command, "commandId" | "actor" | "idempotencyKey"> => ({
   commandId: commandId("forecast"),
   actor,

@@ -56,7 +56,7 @@ export function quotaWarningsOf(
   });
 }
 
-/** Warnings about a policy before it is activated: guarantees that add up under it. */
+/** Warnings about a policy before it is activated, for teams whose guarantees it would add to those of their parent. */
 export const policyWarnings = ({ teams }: Pick<ReadonlyState, "teams">, policy: Policy): ApplyWarning[] =>
   branchesOf([...teams.values()]).flatMap((branch) =>
     onTopOfOthers(branch, policy).map((message) => ({ team: branch.team.name, message })),

@@ -25,7 +25,7 @@ export interface LoadOptions {
 
 export interface LoadResult {
   readonly completed: number;
-  /** Includes requests of the warm-up, which the target's CPU time also covers. */
+  /** Number of completed requests, warm-up included: the target's CPU time covers the same requests. */
   readonly allCompleted: number;
   readonly failed: number;
   readonly seconds: number;

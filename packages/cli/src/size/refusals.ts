@@ -12,11 +12,11 @@ export interface RefusalGroup {
   readonly accelerators: readonly string[];
   /** Without the name of a type, where several types have this reason. */
   readonly reason: string;
-  /** Only where it is the same on all types of the group. */
+  /** Nearest possible request; undefined if it differs between types of the group. */
   readonly nearest: string | undefined;
 }
 
-/** Reasons that differ in the name of the accelerator alone are one reason; the groups are in the order of their first types. */
+/** Groups refusals that differ only in the name of the accelerator. Groups are in the order of their first types. */
 export function groupedRefusals(refusals: readonly TypeRefusal[]): readonly RefusalGroup[] {
   const groups = Map.groupBy(refusals, ({ accelerator, reason }) => withoutType(reason, accelerator));
   return [...groups].map(([general, members]) => {

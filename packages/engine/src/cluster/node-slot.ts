@@ -156,7 +156,10 @@ export class NodeSlot {
     return taken === 0 || (!isTakenTwice(taken) && WHOLE_MILLI - left === SLICE_MILLI * slicesIn(taken));
   }
 
-  /** Whether a slice is both nominated and held by work that stays. A termination may be known before it is booked. */
+  /**
+   * Whether a slice is nominated and also held by work that is not terminating. A termination may be reported before it
+   * is booked.
+   */
   #isNominatedTwice(index: number): boolean {
     return this.#slices !== null && isTakenTwice(this.#slices.taken(index, false));
   }

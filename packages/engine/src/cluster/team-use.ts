@@ -112,7 +112,7 @@ export class TeamUse {
     return this.#nodes.values();
   }
 
-  /** Whether any quota is stated that a team or a user could reach. */
+  /** Whether a team or a user has a quota that usage could reach. */
   get isBounded(): boolean {
     return this.#isBounded || this.users.isKept;
   }

@@ -260,7 +260,7 @@ export function takeInOnly(fork: Engine, inputs: readonly Input[], nowMs: number
   return batch;
 }
 
-/** Like `takeInOnly`, and undone afterwards. `undo` returns false if there is more than can be undone. */
+/** Like `takeInOnly`, but the changes can be undone by `undo`, which returns false if too much was recorded to undo. */
 export function takeInForNow(
   fork: Engine,
   inputs: readonly Input[],

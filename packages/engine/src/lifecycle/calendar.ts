@@ -66,7 +66,7 @@ export function recordEntry(batch: Batch, entry: CalendarEntry, actor: string): 
 
 const NOTHING_PLANNED: Planned = new Map();
 
-/** The nodes that a window will close when it is recorded after the windows before it. */
+/** The nodes of a window that is not recorded yet; `planned`: the windows that are recorded before it. */
 export const plannedWindow = (world: World, window: TimeWindow, planned: Planned): IndexedWindow =>
   indexedWindow(world.state, window, chosenNodes(world, window, planned) ?? undefined);
 

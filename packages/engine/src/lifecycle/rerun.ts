@@ -1,4 +1,4 @@
-/** Running the tasks of an ended workload again that did not succeed, under the checks of a submission. */
+/** Reruns the unsuccessful tasks of an ended workload, under the checks of a submission. */
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
 import { taskCountOf } from "../model/workload.ts";

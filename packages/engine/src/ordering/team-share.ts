@@ -18,7 +18,7 @@ const unitAt = (position: number): number => (position === MEMORY_AT ? 1 : 1000)
 
 export interface TeamShare {
   readonly node: TeamNode;
-  /** Positions by which teams are compared; the following fields are by position. */
+  /** Positions of the compared resources. The lists that follow have one entry for each position. */
   readonly positions: readonly number[];
   readonly fair: readonly number[];
   /** Fair share without usage history: the level below which no work is evicted. */

@@ -86,7 +86,7 @@ function placeStep(batch: Batch, bucket: QueueBucket): PlacedStep | null {
   return null;
 }
 
-/** A placement beside protected starts. A further worker is expected to run as long as its gang. */
+/** A placement that delays no protected start. A further worker is assumed to run as long as its gang. */
 function placeBesideReservations({ world, nowMs }: Batch, bucket: QueueBucket): Placement | null {
   const reservations = reservationsOf(world);
   const growing = growingAttempt(world, bucket.request);

@@ -71,7 +71,7 @@ export class DemandMix {
   #total = 0;
   #seen = 0;
   /**
-   * Number of submissions at which the sample is next renewed: often at first, later after a quarter more submissions.
+   * Number of submissions at which the sample is renewed next: after a quarter more submissions, within fixed bounds.
    */
   #nextAt = 1;
   #renewals = 0;

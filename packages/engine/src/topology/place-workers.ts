@@ -127,7 +127,7 @@ interface DomainChoice {
   readonly domains: readonly number[];
 }
 
-/** The narrowest level at which the work fits, from the wished one upwards, and the domains that it takes there. */
+/** The narrowest level at which the work fits, from the preferred one upwards, and the domains that it uses there. */
 function findDomains(
   counts: Counts,
   request: FabricRequest,

@@ -137,6 +137,6 @@ const sizeOfLaunch = ({ environments, graceTimeoutMs }: LaunchRecord): ResizeRec
 });
 
 function takeBack(files: AttemptFiles): void {
-  // After a stop request, the checkpoint request belongs to the stop.
+  // If a stop was requested meanwhile, the checkpoint request is part of the stop and is kept.
   if (!files.has("stop.json")) withdrawCheckpointRequest(files);
 }

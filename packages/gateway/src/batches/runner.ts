@@ -70,7 +70,7 @@ export class BatchRunner {
     try {
       this.#parts.store.saveBatch(team, batch);
     } catch {
-      // The disk takes nothing: the batch goes on at the next start.
+      // Writing to the disk fails; the batch continues at the next start.
     }
   }
 

@@ -24,7 +24,7 @@ export interface ExchangeRequest {
   readonly caller: Caller;
   readonly model: ModelRoute;
   readonly peek: RequestPeek;
-  /** Emptied once no further attempt can need it. */
+  /** Body of the request, kept for further attempts; emptied when none is possible any more. */
   body: Buffer;
   readonly bodyBytes: number;
 }

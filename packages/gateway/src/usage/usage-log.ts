@@ -17,7 +17,7 @@ export interface UsageLogOptions {
   readonly segmentBytes: number;
   /** `always`: synced to the disk before a response ends; `interval`: once a second. */
   readonly sync: "always" | "interval";
-  /** Lines for the operator. */
+  /** Called with messages for the operator. */
   readonly log?: (line: string) => void;
 }
 

@@ -27,7 +27,7 @@ export interface StorageReport {
   readonly verdicts: readonly { readonly tier: StorageTier; readonly verdict: StorageVerdict }[];
 }
 
-/** Demand on every axis, and the load that it puts on each tier. */
+/** Storage demand by axis (capacity, bandwidth, operations, clients), and the load of each tier. */
 export function sizeStorage(request: StorageSizing, tiers: readonly StorageTier[]): StorageReport {
   const parts: AxisDemand[] = [
     ...request.datasets.map(datasetDemand),

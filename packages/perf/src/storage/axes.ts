@@ -16,7 +16,7 @@ export type StorageAxis = "capacity" | "read" | "write" | "operations" | "client
 export interface AxisLoad {
   readonly axis: StorageAxis;
   readonly needed: number;
-  /** Dependable capability: the share `deliveredShare` of what was bought, for all axes but capacity and clients. */
+  /** Demand divided by `offered`; above 1 the tier is too small on this axis. */
   readonly offered: number | undefined;
   /** Demand divided by `offered`; above 1 the tier cannot carry the axis. */
   readonly load: number | undefined;
@@ -75,7 +75,7 @@ function peakRate(parts: readonly AxisDemand[], pick: (part: AxisDemand) => numb
   return mean + burst;
 }
 
-/** Compares a demand with a tier, axis by axis. */
+/** Compares a demand with a tier on each axis: capacity, bandwidth, operations, clients. */
 export function judgeStorage(demand: StorageDemand, tier: StorageTier): StorageVerdict {
   const share = (bought: number | undefined): number | undefined =>
     bought === undefined ? undefined : bought * deliveredShare;

@@ -52,6 +52,6 @@ export class ForecastService {
 
 function answerIn<Kind extends ForecastQuestion["kind"]>(outcome: ForecastOutcome): ForecastAnswers[Kind] {
   if (outcome.kind === "failed") throw new Error(`the forecast failed: ${outcome.message}`);
-  // The thread answers each kind of question with the answer type of that kind.
+  // The cast is safe: the type of an answer depends only on the kind of its question.
   return outcome.answer as ForecastAnswers[Kind];
 }

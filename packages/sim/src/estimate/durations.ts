@@ -57,7 +57,7 @@ export const OCTAVES = 10;
 const neighboursMax = 48;
 /** Maximum number of steps of a neighbour search, above the number of neighbours of all kinds. */
 const stepsMax = 512;
-/** Maximum number of kept members of a sweep; more members would not change the draws. */
+/** Maximum number of run times that are kept of a sweep; more would not change the results. */
 const poolMax = 256;
 /**
  * Maximum number of draws. A draw must exceed the elapsed time; after this number of failures, no known run time

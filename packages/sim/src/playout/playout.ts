@@ -62,7 +62,7 @@ export class Playout {
   readonly #options: PlayoutOptions;
   #nowMs: number;
   #roundCount = 0;
-  /** Reports of the last coarse batch. */
+  /** Reports of executors that the last coarse batch caused; inputs of the next one. */
   #reports: readonly Input[] = NO_INPUTS;
 
   constructor(options: PlayoutOptions) {

@@ -58,7 +58,10 @@ function timesOf(pattern: CronPattern, parts: readonly string[]): Reading<Schedu
   return read(times as ScheduleTimes);
 }
 
-/** The library names values by their index (31 for day 32), so a value out of range is told by its part and the range. */
+/**
+ * Converts the library's error. The library numbers values from 0 (31 for day 32), so the message contains the user's
+ * text and the valid range instead.
+ */
 function complaint({ message }: Error, parts: readonly string[]): string {
   const property = /Invalid value for (\w+)/.exec(message)?.[1];
   const index = cronFields.findIndex((field) => field.property === property);

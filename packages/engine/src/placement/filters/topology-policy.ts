@@ -2,8 +2,8 @@ import { isGuaranteed } from "../../policy/guaranteed.ts";
 import type { Filter } from "./filter.ts";
 
 /**
- * Applies if the policy places every request by the fabric: in the fewest domains, or in HiveD cells
- * (`strategies/hived`), where guaranteed work uses the cells of its team and all other work any other cells.
+ * Applies if the policy places every request by the fabric, in the fewest domains or in HiveD cells. In cells,
+ * guaranteed work uses the cells of its team; other work uses any other cells (`strategies/hived`).
  */
 export const topologyPolicy: Filter = {
   name: "topologyPolicy",

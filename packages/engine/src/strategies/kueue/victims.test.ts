@@ -195,7 +195,8 @@ describe.each([
         if (victims === null) return;
         for (const victim of victims) tree.remove(victim.team, victim.candidate.amounts);
         expect(tree.hasRoomFor(incoming.team, incoming.amounts)).toBe(true);
-        // Some victims are eligible only if the work ends inside its guarantee; for them that is a part of `fits`.
+        // Some victims are eligible only if the incoming workload stays within its guarantee, so a smaller set must
+        // satisfy that too.
         const isWithin = (): boolean => tree.isWithinQuotaWith(incoming.team, incoming.amounts, askedFor(incoming));
         const mustStayWithin = selection === byAdvantage && isWithin();
         for (const victim of victims) {

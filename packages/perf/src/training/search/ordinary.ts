@@ -71,7 +71,7 @@ function lessNeedy(one: NothingFits | undefined, other: NothingFits): NothingFit
   return other.least.neededGib < one.least.neededGib ? other : one;
 }
 
-/** Spaces from the stack's usual choices to everything that its software supports. */
+/** Search spaces of the stack, the smaller first: its usual settings, then all settings that its software supports. */
 function usualSpaces(
   job: TrainingJob,
   system: TrainingSystem,

@@ -73,7 +73,10 @@ export const anyWorld: fc.Arbitrary<World> = worldsWith((amounts) => amounts);
 
 export const worldOfOneResource: fc.Arbitrary<World> = worldsWith(([first = 0]) => [first, 0, 0]);
 
-/** The search of a world: lower priorities first, then by name. `fits` is checked in addition to the quotas. */
+/**
+ * The input of the victim search for a generated world. Candidates are ordered by priority, lowest first, then by name.
+ * `fits` is checked in addition to the quotas.
+ */
 export function searchIn(world: World, fits: VictimSearch<Work>["fits"]): VictimSearch<Work> {
   const order = (left: Work, right: Work): number => left.priority - right.priority || left.name - right.name;
   const sorted = world.work.toSorted(order);
