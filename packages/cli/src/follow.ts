@@ -92,10 +92,11 @@ async function stateOf(client: HeadroomClient, workload: Workload): Promise<Watc
   }
   const verdict = await client.explainWorkload(workload.id);
   if (verdict.kind !== "blocked") return { line: `${name} is starting`, neverStarts: false };
-  const { isHopeless } = await import("@headroom/protocol");
-  const neverStarts = isHopeless(verdict);
+  const { canNeverStart } = await import("@headroom/protocol");
+  const neverStarts = canNeverStart(verdict);
   const why = printable(verdict.sentence);
-  return { line: `${name} waits${neverStarts ? " and can never start on this fleet" : ""}: ${why}`, neverStarts };
+  const where = verdict.reasons[0]?.kind === "exceedsFleet" ? "on this fleet" : "within the present limits";
+  return { line: `${name} waits${neverStarts ? ` and can never start ${where}` : ""}: ${why}`, neverStarts };
 }
 
 async function outcome(context: CommandContext, client: HeadroomClient, workload: Workload): Promise<ExitCode> {

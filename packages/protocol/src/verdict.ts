@@ -239,11 +239,17 @@ export const blockedReason = z
   ])
   .meta({ id: "BlockedReason" });
 
+const neverStarts = z.literal(true).optional().meta({
+  description:
+    "Present if it can never start while fleet, limits and budgets stay as they are, whatever other work ends.",
+});
+
 export const verdict = z
   .discriminatedUnion("kind", [
     z.object({
       kind: z.literal("blocked"),
       sentence,
+      neverStarts,
       reasons: z.array(blockedReason).meta({ description: "The first one is the dominant one." }),
       deadline: z.object({ deadlineMs: instantMs, earliestEndMs: instantMs }).optional().meta({
         description:
@@ -261,6 +267,7 @@ export const queueEntry = z
     position: count.meta({ description: "Position in queue order; 0 is considered first." }),
     workload: workloadSummary,
     reason: blockedReason.nullable().meta({ description: "The dominant reason; null: it starts within a moment." }),
+    neverStarts,
   })
   .meta({ id: "QueueEntry" });
 
@@ -296,7 +303,5 @@ export type QueueEntry = z.output<typeof queueEntry>;
 export type HoldReason = z.output<typeof holdReason>;
 export type QueuePage = z.output<typeof queuePage>;
 
-/** Whether even the empty fleet is too small. */
-export function isHopeless(verdict: Verdict): boolean {
-  return verdict.kind === "blocked" && verdict.reasons[0]?.kind === "exceedsFleet";
-}
+/** Whether the workload can never start while fleet, limits and budgets stay as they are. */
+export const canNeverStart = (verdict: Verdict): boolean => verdict.kind === "blocked" && verdict.neverStarts === true;

@@ -10,7 +10,7 @@ import type {
   WorkloadSpec,
   WouldStart as EngineStart,
 } from "@headroom/engine";
-import { isHopeless } from "@headroom/protocol";
+import { canNeverStart } from "@headroom/protocol";
 import type {
   Change,
   StartEstimate,
@@ -88,7 +88,7 @@ type WaitingForecast = SubmissionForecast & { readonly kind: "waits" };
 
 /** It would wait, but not for ever. */
 export function needsEstimate(forecast: SubmissionForecast): forecast is WaitingForecast {
-  return forecast.kind === "waits" && !isHopeless(forecast.verdict);
+  return forecast.kind === "waits" && !canNeverStart(forecast.verdict);
 }
 
 /** Adds the estimate of the workload on the fork, if it waits and there is one; the verdict stays beside it. */

@@ -1,5 +1,6 @@
 /** Verdicts and the queue: the engine's numbers with a sentence for each. */
 import {
+  canNeverStart,
   entitlementExceeded,
   clockOf,
   explain,
@@ -66,7 +67,8 @@ export function verdictResource(engine: Engine, workload: Waiting, verdict: Engi
       const late = missed === null ? [] : [missedSentence(missed, workload)];
       const sentence = [...reasons.map((reason) => reason.sentence), ...late].join(" ");
       const deadline = missed === null ? {} : { deadline: missed };
-      return { kind: "blocked", sentence, reasons, ...deadline, wakeOn: [...verdict.wakeOn] };
+      const never = canNeverStart(verdict, workload.spec) ? { neverStarts: true as const } : {};
+      return { kind: "blocked", sentence, ...never, reasons, ...deadline, wakeOn: [...verdict.wakeOn] };
     }
     case "placeable":
       return { kind: "placeable", sentence: "It fits and starts shortly." };
@@ -311,6 +313,7 @@ function queueEntry(engine: Engine, workload: Workload, position: number): Queue
     position,
     workload: workloadSummary(engine.state, workload),
     reason: dominant === undefined ? null : reasonView(engine, workload, dominant),
+    ...(canNeverStart(verdict, workload.spec) ? { neverStarts: true } : {}),
   };
 }
 

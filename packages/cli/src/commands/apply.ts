@@ -69,9 +69,9 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
       if (isJson)
         context.print(JSON.stringify({ ...plan, dryRun: options.dryRun === true, ...told, ...offered }, null, 2));
       refuseImpossible(sizing, options.force === true);
-      const { isHopeless } = await import("@headroom/protocol");
+      const { canNeverStart } = await import("@headroom/protocol");
       const neverStarts = plan.changes.some(
-        ({ forecast }) => forecast?.kind === "waits" && isHopeless(forecast.verdict),
+        ({ forecast }) => forecast?.kind === "waits" && canNeverStart(forecast.verdict),
       );
       return neverStarts ? exitCode.unsatisfied : exitCode.ok;
     }

@@ -84,10 +84,10 @@ export const runCommand = defineCommand<RunCommandOptions>({
     const spec = await withThroughput(document.spec, sizing);
     if (given.dryRun === true) {
       const forecast = await client.forecastWorkload(spec);
-      const { isHopeless } = await import("@headroom/protocol");
+      const { canNeverStart } = await import("@headroom/protocol");
       const { forecastLines } = await import("../output/forecast-text.ts");
       context.print(...(given.json === true ? [JSON.stringify(forecast)] : forecastLines(forecast, context.paint)));
-      return forecast.kind === "waits" && isHopeless(forecast.verdict) ? exitCode.unsatisfied : exitCode.ok;
+      return forecast.kind === "waits" && canNeverStart(forecast.verdict) ? exitCode.unsatisfied : exitCode.ok;
     }
     const { workloadId, notices } = await client.submitWorkload(spec);
     const { declareModels } = await import("../size/declare-models.ts");

@@ -17,7 +17,7 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
   summary: "Explain why a workload waits, in numbers; or the decision about an attempt",
   details:
     "Also lists the smallest changes that would start it now, each tried on a copy of the scheduler.\n" +
-    "Exit code 3: the fleet could never hold it.\n" +
+    "Exit code 3: it can never start on this fleet and within the present limits.\n" +
     "With --attempt: the decisions about that attempt; for a preemption, its ground and the\n" +
     "shares of all teams involved, as parts of their entitlements, without and with it.",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
@@ -33,8 +33,8 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
       return exitCode.ok;
     }
     const verdict = await client.explainWorkload(workload.id);
-    const { isHopeless } = await import("@headroom/protocol");
-    const code = isHopeless(verdict) ? exitCode.unsatisfied : exitCode.ok;
+    const { canNeverStart } = await import("@headroom/protocol");
+    const code = canNeverStart(verdict) ? exitCode.unsatisfied : exitCode.ok;
     const changes = verdict.kind === "blocked" ? (await client.startingChanges(workload.id)).items : [];
     const forecast = verdict.kind === "blocked" && code === exitCode.ok ? await forecastOf(client, workload.id) : null;
     if (options.json === true) {

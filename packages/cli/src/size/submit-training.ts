@@ -54,10 +54,10 @@ export async function submitTraining(
   }
   if (options.dryRun === true) {
     const forecast = await client.forecastWorkload(spec);
-    const { isHopeless } = await import("@headroom/protocol");
+    const { canNeverStart } = await import("@headroom/protocol");
     const { forecastLines } = await import("../output/forecast-text.ts");
     if (!isJson) context.print("", ...forecastLines(forecast, context.paint));
-    const neverStarts = forecast.kind === "waits" && isHopeless(forecast.verdict);
+    const neverStarts = forecast.kind === "waits" && canNeverStart(forecast.verdict);
     return { code: neverStarts ? exitCode.unsatisfied : exitCode.ok, result: { workload: document, forecast } };
   }
   const { workloadId, notices } = await client.submitWorkload(spec);

@@ -1,6 +1,6 @@
 import type { QueueEntry } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
-import { canNeverStart, foldedRows } from "./folded-rows.ts";
+import { foldedRows } from "./folded-rows.ts";
 
 const entry = (id: string, sentence: string, kind = "acceleratorShortfall"): QueueEntry =>
   ({
@@ -28,9 +28,5 @@ describe("folding the queue", () => {
       "w4",
       "w5",
     ]);
-  });
-
-  it("marks what exceeds the fleet", () => {
-    expect([canNeverStart(entry("w1", "x", "exceedsFleet")), canNeverStart(entry("w2", "x"))]).toEqual([true, false]);
   });
 });

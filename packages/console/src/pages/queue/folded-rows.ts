@@ -40,6 +40,3 @@ function isAlike(left: QueueEntry, right: QueueEntry): boolean {
     JSON.stringify(left.workload.gang) === JSON.stringify(right.workload.gang)
   );
 }
-
-/** Whether the workload can never start on this fleet: it needs more than the fleet has. */
-export const canNeverStart = ({ reason }: QueueEntry): boolean => reason?.kind === "exceedsFleet";

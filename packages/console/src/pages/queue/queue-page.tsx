@@ -21,7 +21,7 @@ import { Badge } from "../../parts/phase-badge.tsx";
 import { Moment, Span } from "../../parts/time-text.tsx";
 import { VirtualTable, type Column } from "../../parts/virtual-table.tsx";
 import type { QueueSearch } from "../../routes/search-params.ts";
-import { canNeverStart, foldedRows, type QueueRow } from "./folded-rows.ts";
+import { foldedRows, type QueueRow } from "./folded-rows.ts";
 import { matchesQueueFilter, reasonBrief } from "./queue-reason.ts";
 
 const route = getRouteApi("/queue");
@@ -297,7 +297,7 @@ interface ExpectedStartCellProps {
 
 function ExpectedStartCell({ entry, starts, isBrief = false }: ExpectedStartCellProps): ReactElement {
   const nowMs = useNow();
-  if (canNeverStart(entry))
+  if (entry.neverStarts === true)
     return isBrief ? <span className="text-bad">cannot start</span> : <Badge tone="bad">Cannot start</Badge>;
   const estimate = starts?.get(entry.workload.id);
   if (estimate === undefined) return <span className="text-ink-3">{starts === null ? "…" : "–"}</span>;
