@@ -95,7 +95,7 @@ async function stateOf(client: HeadroomClient, workload: Workload): Promise<Watc
   const { canNeverStart } = await import("@headroom/protocol");
   const neverStarts = canNeverStart(verdict);
   const why = printable(verdict.sentence);
-  const where = verdict.reasons[0]?.kind === "exceedsFleet" ? "on this fleet" : "within the present limits";
+  const where = verdict.reasons[0]?.kind === "exceedsFleet" ? "on this fleet" : "as things are";
   return { line: `${name} waits${neverStarts ? ` and can never start ${where}` : ""}: ${why}`, neverStarts };
 }
 

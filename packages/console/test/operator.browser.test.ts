@@ -118,7 +118,7 @@ describe.skipIf(chromiumPath === null)("the operator's pages", () => {
     await expectShown(dryRun.getByText("Refused", { exact: true }));
     await expectShown(dryRun.getByText(/^No node has accelerators of type /));
     await page.getByRole("checkbox", { name: "Wait until a node has this type" }).check();
-    await expectShown(dryRun.getByText("Cannot start", { exact: true }));
+    await expectShown(dryRun.getByText("Waits", { exact: true }));
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByText("YAML", { exact: true }).click();
     const yaml = page.getByRole("textbox", { name: "Workload as YAML" });

@@ -54,7 +54,6 @@ export { noticeOf } from "./state/notices.ts";
 export type { Notice } from "./state/notices.ts";
 export { clockOf, createEngine, forkEngine, replayEngine, restoreEngine } from "./engine/engine.ts";
 export { explain, explainBriefly } from "./explain/reasons/explain.ts";
-export { canNeverStart } from "./explain/reasons/never-starts.ts";
 export { EarliestStarts, NEVER_AS_THINGS_ARE } from "./explain/earliest-starts.ts";
 export { endByProgressMs } from "./preemption/remaining-time.ts";
 export { nodeLike } from "./explain/changes/node-like.ts";

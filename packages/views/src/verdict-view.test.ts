@@ -278,7 +278,7 @@ describe("the sentence of a verdict", () => {
     fleet.team("small", null, { H100: 2 });
     const three = fleet.submit("three", { team: "small", gang: { accelerators: 3 } });
     expect(sentence(fleet, three)).toBe(
-      "Hot spares: it fits only with them, and one node is kept as a hot spare for work that loses nodes. Limit of team small reached: 0 of 2 H100 accelerators in use, this needs 3 more.",
+      "Hot spares: it fits only with them, and one node is kept as a hot spare for work that loses nodes. Exceeds the limit of team small: it needs 3, and the limit is 2 H100 accelerators, whatever else runs. Request less, or raise limit.H100 of team small to at least 3 in its file and run headroom apply -f FILE.",
     );
     fleet.team("small", null, { H100: 4 });
     expect(sentence(fleet, three)).toBe(
@@ -303,7 +303,7 @@ describe("the sentence of a verdict", () => {
     fleet.define({ name: "cpu", parent: null, limit: { cores: 4_000 } });
     const cores = fleet.submit("cores", { team: "cpu", gang: { coresMilli: 6_000 } });
     expect(sentence(fleet, cores)).toBe(
-      "Limit of team cpu reached: 0 cores of 4 cores in use, this needs 6 cores more.",
+      "Exceeds the limit of team cpu: it needs 6 cores, and the limit is 4 cores, whatever else runs. Request less, or raise limit.cores of team cpu to at least 6 cores in its file and run headroom apply -f FILE.",
     );
     fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 4 } });
     fleet.submit("firm", { team: "owner", gang: { accelerators: 3 }, preemptible: false });

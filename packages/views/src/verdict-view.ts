@@ -1,6 +1,5 @@
 /** Verdicts and the queue: the engine's numbers with a sentence for each. */
 import {
-  canNeverStart,
   entitlementExceeded,
   clockOf,
   explain,
@@ -67,7 +66,7 @@ export function verdictResource(engine: Engine, workload: Waiting, verdict: Engi
       const late = missed === null ? [] : [missedSentence(missed, workload)];
       const sentence = [...reasons.map((reason) => reason.sentence), ...late].join(" ");
       const deadline = missed === null ? {} : { deadline: missed };
-      const never = canNeverStart(verdict, workload.spec) ? { neverStarts: true as const } : {};
+      const never = verdict.neverStarts === true ? { neverStarts: true as const } : {};
       return { kind: "blocked", sentence, ...never, reasons, ...deadline, wakeOn: [...verdict.wakeOn] };
     }
     case "placeable":
@@ -120,7 +119,9 @@ const endings = { ok: "succeeds", failed: "fails", any: "ends" } as const;
 
 type TeamLimit = EngineReason & { readonly kind: "teamLimit" };
 
-function teamLimitSentence({ bound, user, team, resource, limitCount, usedCount, neededCount }: TeamLimit): string {
+function teamLimitSentence(reason: TeamLimit): string {
+  const { bound, user, team, resource, limitCount, usedCount, neededCount } = reason;
+  if (neededCount > limitCount && bound !== "borrowing") return exceededAloneSentence(reason);
   const held = `${bareAmount(resource, usedCount)} of ${amountText(resource, limitCount)}`;
   const more = `this needs ${bareAmount(resource, neededCount)} more`;
   switch (bound) {
@@ -137,6 +138,25 @@ function teamLimitSentence({ bound, user, team, resource, limitCount, usedCount,
     default:
       return unreachable(bound);
   }
+}
+
+/** The quota's name in a sentence, and the field of a team's file that states it. */
+const exceededQuotas: Readonly<Partial<Record<TeamLimit["bound"], readonly [name: string, field: string]>>> = {
+  limit: ["limit", "limit"],
+  user: ["limit per user", "userLimit"],
+  guarantee: ["guarantee", "guarantee"],
+};
+
+/** For a request that exceeds the quota even if nothing else runs. */
+function exceededAloneSentence({ bound, team, resource, limitCount, neededCount }: TeamLimit): string {
+  const [name, field] = exceededQuotas[bound] ?? [bound, bound];
+  const exceeds = `it needs ${bareAmount(resource, neededCount)}, and the ${name} is ${amountText(resource, limitCount)}, whatever else runs`;
+  const raise = `raise ${field}.${resource} of team ${team} to at least ${bareAmount(resource, neededCount)} in its file and run headroom apply -f FILE`;
+  const request =
+    bound === "guarantee"
+      ? "Non-preemptible work must stay within the guarantee: request less, submit it as preemptible work"
+      : "Request less";
+  return `Exceeds the ${name} of team ${team}: ${exceeds}. ${request}, or ${raise}.`;
 }
 
 /** In the unit in which teams state the resource. */
@@ -210,7 +230,10 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return `Would delay a protected start: ${nameIn(state, reason.workloadId)} is to start there, by walltimes in ${durationText(Math.max(0, reason.startMs - clockOf(engine)))} at the latest (the bound that backfill keeps, not the forecast)${predictionNote(spec, reason.prediction)}. A shorter walltime could be backfilled.`;
     case "budget": {
       const used = `${spentText(reason.resource, reason.spent)} of ${spentText(reason.resource, reason.limit)}`;
-      const renewed = reason.renewsAtMs === null ? "" : ` It is renewed at ${writeInstant(reason.renewsAtMs)}.`;
+      const renewed =
+        reason.renewsAtMs === null
+          ? ` It is not renewed: raise budget of team ${reason.team} in its file and run headroom apply -f FILE.`
+          : ` It is renewed at ${writeInstant(reason.renewsAtMs)}.`;
       return `Budget of team ${reason.team} used up: ${used}.${renewed}`;
     }
     case "window": {
@@ -313,7 +336,7 @@ function queueEntry(engine: Engine, workload: Workload, position: number): Queue
     position,
     workload: workloadSummary(engine.state, workload),
     reason: dominant === undefined ? null : reasonView(engine, workload, dominant),
-    ...(canNeverStart(verdict, workload.spec) ? { neverStarts: true } : {}),
+    ...(verdict.kind === "blocked" && verdict.neverStarts === true ? { neverStarts: true } : {}),
   };
 }
 

@@ -17,7 +17,7 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
   summary: "Explain why a workload waits, in numbers; or the decision about an attempt",
   details:
     "Also lists the smallest changes that would start it now, each tried on a copy of the scheduler.\n" +
-    "Exit code 3: it can never start on this fleet and within the present limits.\n" +
+    "Exit code 3: it can never start while fleet, limits and policy stay as they are.\n" +
     "With --attempt: the decisions about that attempt; for a preemption, its ground and the\n" +
     "shares of all teams involved, as parts of their entitlements, without and with it.",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],

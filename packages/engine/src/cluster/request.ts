@@ -125,14 +125,6 @@ export function guaranteeReached(
   return isPreemptible || rules.teams.nonPreemptible === "limit" ? null : teamUse.guaranteePassed(team, amount);
 }
 
-/** Whether the request alone exceeds a limit, or, for non-preemptible work, a guarantee. */
-export function exceedsQuotas(world: World, request: PlacementRequest, type: string): boolean {
-  const { teamUse, rules } = world;
-  const amount = amountAsked(world, request, type);
-  const heedsGuarantees = !request.isPreemptible && rules.teams.nonPreemptible !== "limit";
-  return teamUse.isTooMuch(request.team, amount, heedsGuarantees ? "guarantees" : "limits");
-}
-
 /** With borrowing: the quota that is missing because no team lends this amount. */
 function borrowingReached(teamUse: TeamUse, team: TeamName, amount: Amount): QuotaReached | null {
   const { quota } = teamUse;

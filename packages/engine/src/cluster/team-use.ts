@@ -226,16 +226,6 @@ export class TeamUse {
     return this.users.isKept ? this.#userLimitReached({ team, actor }, amount, freed) : null;
   }
 
-  /** Whether this amount alone exceeds a limit of the team, of a team above it, or of a user of these teams. */
-  isTooMuch(team: TeamName, amount: Amount, heeded: "limits" | "guarantees"): boolean {
-    for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
-      const { limit, userLimit, guarantee } = at;
-      const bounds = heeded === "guarantees" ? [limit, userLimit, guarantee] : [limit, userLimit];
-      if (bounds.some((bound) => passes([], bound, amount) >= 0)) return true;
-    }
-    return false;
-  }
-
   #userLimitReached({ team, actor: user }: Holder, amount: Amount, freed: readonly Freed[]): QuotaReached | null {
     const own = freed.filter(({ actor }) => actor === user);
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {

@@ -189,7 +189,13 @@ export type BlockedReason =
   | { readonly kind: "backoff"; readonly untilMs: number; readonly failures: number };
 
 export type Verdict =
-  | { readonly kind: "blocked"; readonly reasons: readonly BlockedReason[]; readonly wakeOn: readonly EventKind[] }
+  | {
+      readonly kind: "blocked";
+      readonly reasons: readonly BlockedReason[];
+      /** While fleet, limits and budgets stay as they are, neither time nor the end of other work can start it. */
+      readonly neverStarts?: true;
+      readonly wakeOn: readonly EventKind[];
+    }
   /** The request fits and starts within the current batch. */
   | { readonly kind: "placeable" }
   | { readonly kind: "notWaiting" };

@@ -3,7 +3,7 @@
  * Only certain delays count, so work that merely lacks capacity could start at once by this bound.
  */
 import { renewalMs } from "../usage/account.ts";
-import { spentBudget } from "../usage/gate.ts";
+import { spentBudgets } from "../usage/gate.ts";
 import { worldOf } from "../engine/engine.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { taskCountOf } from "../model/workload.ts";
@@ -84,11 +84,10 @@ export class EarliestStarts {
   #budgetMs(team: TeamName): number {
     const { state } = this.#world;
     let latestMs = 0;
-    for (let at = spentBudget(state, team); at !== null;) {
-      const { budget, parent = null } = state.teams.get(at) ?? {};
+    for (const spent of spentBudgets(state, team)) {
+      const budget = state.teams.get(spent)?.budget;
       const renewsMs = budget === undefined ? 0 : renewalMs(budget, this.#nowMs);
       latestMs = Math.max(latestMs, renewsMs ?? NEVER_AS_THINGS_ARE);
-      at = parent === null ? null : spentBudget(state, parent);
     }
     return latestMs;
   }

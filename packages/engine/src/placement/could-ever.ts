@@ -19,7 +19,8 @@ import { emptied } from "./empty-fleet.ts";
 import { placeGroups } from "./place-groups.ts";
 import { choicesOfHotSpares } from "./place-on-hot-spares.ts";
 import { spentBudget } from "../usage/gate.ts";
-import { acceptableTypes, exceedsQuotas, isInGroups, quotaReached } from "../cluster/request.ts";
+import { acceptableTypes, amountAsked, isInGroups, quotaReached } from "../cluster/request.ts";
+import { quotaExceededAlone } from "../cluster/quota-alone.ts";
 import type { Placement } from "../cluster/request.ts";
 import { domainBudget, withinBudget } from "./place-constrained.ts";
 import type { Candidate } from "./place-constrained.ts";
@@ -80,10 +81,11 @@ export function isHeldByLimit(world: World, request: PlacementRequest): boolean 
   return isKeptOffEveryType(world, request, ({ type }) => quotaReached(world, request, type) !== null);
 }
 
-/** Like `isHeldByLimit`, but for quotas that are too small even if nothing is used. Borrowing is ignored. */
+/** Like `isHeldByLimit`, for quotas that are too small even without any usage. */
 export function isBeyondQuotas(world: World, request: PlacementRequest): boolean {
   if (!world.teamUse.isBounded) return false;
-  const isBeyond = (type: string): boolean => exceedsQuotas(world, request, type);
+  const isBeyond = (type: string): boolean =>
+    quotaExceededAlone(world, request, amountAsked(world, request, type)) !== null;
   if (isInGroups(request)) return isBeyond("");
   // A gang that lost workers may also use hot spares.
   if (request.lostWorkers > 0) return acceptableTypes(world, request).every(({ type }) => isBeyond(type));

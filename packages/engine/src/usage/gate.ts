@@ -11,5 +11,16 @@ export function spentBudget(state: ReadonlyState, team: TeamName): TeamName | nu
   return null;
 }
 
+/** All of them, the lowest first. */
+export function spentBudgets(state: ReadonlyState, team: TeamName): readonly TeamName[] {
+  const spent: TeamName[] = [];
+  for (let at = spentBudget(state, team); at !== null;) {
+    spent.push(at);
+    const above: TeamName | null = state.teams.get(at)?.parent ?? null;
+    at = above === null ? null : spentBudget(state, above);
+  }
+  return spent;
+}
+
 export const isSpent = ({ accounts }: ReadonlyState, team: TeamName): boolean =>
   accounts.get(team)?.crossed?.percent === BUDGET_SPENT_PERCENT;

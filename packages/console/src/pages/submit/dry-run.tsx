@@ -1,5 +1,5 @@
 /** Forecast of a submission before it is sent, updated while the form is filled in. */
-import type { SubmissionForecast, WorkloadSpec } from "@headroom/protocol";
+import { canNeverStart, type SubmissionForecast, type WorkloadSpec } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type { ReactElement } from "react";
@@ -88,10 +88,11 @@ function Forecast({ forecast }: { readonly forecast: SubmissionForecast }): Reac
     );
   }
   const { estimate, changes, sentence } = forecast;
+  const neverStarts = canNeverStart(forecast.verdict);
   return (
     <>
       <p>
-        <Badge tone={estimate === null ? "bad" : "wait"}>{estimate === null ? "Cannot start" : "Waits"}</Badge>
+        <Badge tone={neverStarts ? "bad" : "wait"}>{neverStarts ? "Cannot start" : "Waits"}</Badge>
       </p>
       <p className="text-base">{sentence}</p>
       {estimate === null ? null : <p className="text-ink-2">{estimate.sentence}</p>}

@@ -2,16 +2,11 @@
  * Explains why a workload waits. The verdict is computed on request from the indexes that the round uses. Reasons are
  * in the order in which the round checks them; the first one is the one to act on.
  */
-import { accrued, renewalMs, spentOf } from "../../usage/account.ts";
-import { spentBudget } from "../../usage/gate.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { EventKind } from "../../contract/events.ts";
 import { groupAt, typesOfGroup } from "../../model/gang.ts";
-import type { TeamName, WorkloadId } from "../../model/ids.ts";
-import type { GangSpec, Workload, WorkloadSpec } from "../../model/workload.ts";
-import { latestStartAtMs, opensAtMs } from "../../cluster/start-window.ts";
-import { PowerForecast } from "../../energy/power-forecast.ts";
-import { figuresAt } from "../../energy/tariffs.ts";
+import type { WorkloadId } from "../../model/ids.ts";
+import type { GangSpec } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";
 import { predictsRuns } from "../../usage/run-times.ts";
 import { findBesideStarts } from "../../placement/backfill/beside-starts.ts";
@@ -28,15 +23,19 @@ import { amountAt, FIRST_TYPE_AT, statedAmount } from "../../cluster/team-node.t
 import type { Amount } from "../../cluster/team-node.ts";
 import { emptied } from "../../placement/empty-fleet.ts";
 import { askOfRefused, placeGroups } from "../../placement/place-groups.ts";
+import { quotaExceededAlone } from "../../cluster/quota-alone.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReachedBy, wholeNeeded } from "../../cluster/request.ts";
-import { invariant } from "../../base/invariant.ts";
-import { holdReasonBy, readyTask, waitingTaskCount } from "../../state/ready-task.ts";
+import { readyTask, waitingTaskCount } from "../../state/ready-task.ts";
 import type { World } from "../../cluster/world.ts";
 import type { WorkloadEntity } from "../../state/state.ts";
 import type { BlockedReason, Verdict } from "../../contract/verdicts.ts";
 import { acceptedNodes } from "./accepted-nodes.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
+import { blocked, withNever } from "./blocked-verdict.ts";
+import type { BlockedVerdict } from "./blocked-verdict.ts";
 import { exceedingGroup, exceedsFleet } from "./exceeds-fleet.ts";
+import { canNeverBePlaced } from "./never-starts.ts";
+import { explainBackoff, explainBudget, explainTime } from "./hold-reasons.ts";
 import { explainMinRuntime } from "./explain-min-runtime.ts";
 import { declaredWakeOn, filters } from "../../placement/filters/filters.ts";
 import type { Inquiry } from "../../placement/filters/filter.ts";
@@ -49,13 +48,6 @@ import { FLEET_GROWS, FREEING, HEAD_MOVES } from "./wake-on.ts";
 import { workerShortfall } from "./worker-shortfall.ts";
 
 type TeamLimit = BlockedReason & { readonly kind: "teamLimit" };
-type BlockedVerdict = Verdict & { readonly kind: "blocked" };
-
-const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): BlockedVerdict => ({
-  kind: "blocked",
-  reasons,
-  wakeOn,
-});
 
 export const explain = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, explainMinRuntime);
 
@@ -79,7 +71,7 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
     });
   if (readyTask(workload, nowMs) === null) return explainBackoff(workload);
   const budget = explainBudget(world, workload.spec.team, nowMs);
-  if (budget !== null) return blocked(["budgetRenewed", "teamDefined"], budget);
+  if (budget !== null) return withNever(blocked(["budgetRenewed", "teamDefined"], budget), budget.renewsAtMs === null);
   const bucket = world.queue.classOf(workload);
   const { request } = bucket;
   const couldEver = couldEverFit(world, bucket);
@@ -93,7 +85,8 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
   if (own !== null) {
     const nominated = isShortfall(own) ? nominatedTime(world, request, { workload, nowMs }) : null;
     const others = [nominated, behind].filter((reason) => reason !== null);
-    return others.length === 0 ? own : { ...own, reasons: [...own.reasons, ...others] };
+    const all = others.length === 0 ? own : { ...own, reasons: [...own.reasons, ...others] };
+    return withNever(all, canNeverBePlaced(world, request, { couldEver, reasons: own.reasons }));
   }
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
 }
@@ -116,57 +109,6 @@ const isShortfall = ({ reasons: [first] }: BlockedVerdict): boolean =>
 /** Events that may move the protected start, or replace its request. */
 const reservationMoves = ({ rules }: World): readonly EventKind[] =>
   predictsRuns(rules) ? [...HEAD_MOVES, "attemptStarted", "predictionCorrected"] : [...HEAD_MOVES, "attemptStarted"];
-
-/** Reason `budget`: the used-up budget of the team or a team above it. */
-function explainBudget({ state, budgets }: World, team: TeamName, nowMs: number): BlockedReason | null {
-  const spent = spentBudget(state, team);
-  const account = spent === null ? undefined : state.accounts.get(spent);
-  const budget = spent === null ? undefined : state.teams.get(spent)?.budget;
-  if (spent === null || account === undefined || budget === undefined) return null;
-  const used = spentOf(accrued(account, budget, { rate: budgets.rate(spent), nowMs }), budget);
-  const { resource, limit } = used;
-  return { kind: "budget", team: spent, resource, limit, spent: used.spent, renewsAtMs: renewalMs(budget, nowMs) };
-}
-
-/** The workload's hold reason; `null`: none. */
-function explainTime(world: World, workload: Workload, nowMs: number): Verdict | null {
-  const { waitsFor: [wait, ...others] = [], spec } = workload;
-  switch (holdReasonBy(workload, nowMs)) {
-    case "held":
-      return blocked(["workloadReleased"], { kind: "held" });
-    case "waitsFor":
-      invariant(wait !== undefined, `${workload.id} waits for nothing`);
-      return blocked(wait.on === "artifact" ? ["artifactRecorded", "workloadEnded"] : ["workloadEnded"], {
-        kind: "waitsFor",
-        ...wait,
-        othersCount: others.length,
-      });
-    case "notBefore":
-      return blocked([], { kind: "notBefore", atMs: spec.notBeforeMs ?? nowMs });
-    case "startWindow":
-      return blocked(
-        ["calendarSet", "calendarRemoved", "windowEnded", "siteDefined", "policySet", "startWindowOpened"],
-        explainStartWindow(world, spec, nowMs),
-      );
-    default:
-      return null;
-  }
-}
-
-/** The start window's conditions with present prices, its forecast opening and its latest start. */
-function explainStartWindow(world: World, spec: WorkloadSpec, nowMs: number): BlockedReason {
-  const { startWindow = {} } = spec;
-  return {
-    kind: "startWindow",
-    ...figuresAt(world.state, nowMs),
-    microUsdPerKwhMax: startWindow.microUsdPerKwhMax ?? null,
-    gramsPerKwhMax: startWindow.gramsPerKwhMax ?? null,
-    ...(startWindow.cheapestMs === undefined ? {} : { cheapestMs: startWindow.cheapestMs }),
-    ...(startWindow.cleanestMs === undefined ? {} : { cleanestMs: startWindow.cleanestMs }),
-    opensAtMs: opensAtMs(world, spec, new PowerForecast(world.state, nowMs)),
-    latestStartAtMs: latestStartAtMs(world, spec),
-  };
-}
 
 /** The protected start that the request would delay; `null`: protected starts do not block it. */
 function explainReservation(world: World, bucket: QueueBucket, nowMs: number): BlockedReason | null {
@@ -200,16 +142,6 @@ function firstInTheWay(world: World, request: PlacementRequest, starts: readonly
     else beside = middle;
   }
   return starts[beside] ?? null;
-}
-
-function explainBackoff(workload: Workload): Verdict {
-  const next = workload.retries.reduce((first, retry) => (retry.notBeforeMs < first.notBeforeMs ? retry : first));
-  // For an array, the end of a running task may let the retry start earlier.
-  return blocked(workload.activeAttempts.length > 0 ? ["attemptEnded"] : [], {
-    kind: "backoff",
-    untilMs: next.notBeforeMs,
-    failures: workload.failureCounts.get(next.task) ?? 0,
-  });
 }
 
 /** `null`: the request could be placed now. `couldEver`: the usable fleet could hold it. */
@@ -305,7 +237,8 @@ interface OnType {
 }
 
 function limitReasonOf(world: World, request: PlacementRequest, { type, amount }: OnType): TeamLimit | null {
-  const reached = quotaReachedBy(world, request, () => amount);
+  // A quota that the request exceeds alone comes before one that is only in use.
+  const reached = quotaExceededAlone(world, request, amount) ?? quotaReachedBy(world, request, () => amount);
   if (reached === null) return null;
   const { bound, team, resource, limit: limitCount, used: usedCount } = reached;
   const neededCount = amountOf(world, amount, resource);

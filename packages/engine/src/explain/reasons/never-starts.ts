@@ -1,22 +1,27 @@
-/** Tells work that waits from work that can never start while fleet, limits and budgets stay as they are. */
-import type { BlockedReason, Verdict } from "../../contract/verdicts.ts";
-import type { WorkloadSpec } from "../../model/workload.ts";
+/** Tells work that waits from work that can never start while fleet, limits and policy stay as they are. */
+import type { BlockedReason } from "../../contract/verdicts.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
+import type { World } from "../../cluster/world.ts";
+import { isBeyondQuotas } from "../../placement/could-ever.ts";
 
-/**
- * Whether no end of other work, and no time that passes, can start the workload: it exceeds the empty fleet, it alone
- * exceeds the limits on every accelerator type that it accepts, or a budget that never renews is used up. A workload that
- * waits for an accelerator type on request (`waitForType`) is not among these.
- */
-export function canNeverStart(verdict: Verdict, { waitForType }: Pick<WorkloadSpec, "waitForType">): boolean {
-  if (verdict.kind !== "blocked") return false;
-  const { reasons } = verdict;
-  const [first] = reasons;
-  if (first?.kind === "exceedsFleet") return !(waitForType === true && first.lack?.of === "type");
-  if (first?.kind === "budget") return first.renewsAtMs === null;
-  // Limits come first only if they exclude every accepted type; there is one reason for each.
-  return first?.kind === "teamLimit" && reasons.every((reason) => reason.kind !== "teamLimit" || exceedsAlone(reason));
+interface Explained {
+  /** Whether the usable fleet could hold the request, if it were empty. */
+  readonly couldEver: boolean;
+  /** The reasons of its verdict. */
+  readonly reasons: readonly BlockedReason[];
 }
 
-/** The limit is too low for the request even when nothing else counts towards it. */
-const exceedsAlone = ({ neededCount, limitCount }: BlockedReason & { readonly kind: "teamLimit" }): boolean =>
-  neededCount > limitCount;
+/**
+ * Whether no end of other work can place the request: it exceeds the empty fleet, alone exceeds the quotas on every
+ * accelerator type that could hold it, or exceeds its team's reserved topology. A request that waits for an accelerator
+ * type on request (`waitForType`) is not among these.
+ */
+export function canNeverBePlaced(world: World, request: PlacementRequest, { couldEver, reasons }: Explained): boolean {
+  const [first] = reasons;
+  if (!couldEver) {
+    const lacksType = first?.kind === "exceedsFleet" && first.lack?.of === "type";
+    return !(lacksType && request.spec.waitForType === true);
+  }
+  if (first?.kind === "reservedTopology") return first.team === null || first.neededCount > first.ownedCount;
+  return isBeyondQuotas(world, request);
+}

@@ -1,0 +1,83 @@
+/** Reasons that keep work out of the queue, or its whole team from starting work: holds, times, back-off, budgets. */
+import { accrued, renewalMs, spentOf } from "../../usage/account.ts";
+import { spentBudgets } from "../../usage/gate.ts";
+import type { TeamName } from "../../model/ids.ts";
+import type { Workload, WorkloadSpec } from "../../model/workload.ts";
+import { latestStartAtMs, opensAtMs } from "../../cluster/start-window.ts";
+import { PowerForecast } from "../../energy/power-forecast.ts";
+import { figuresAt } from "../../energy/tariffs.ts";
+import { invariant } from "../../base/invariant.ts";
+import { holdReasonBy } from "../../state/ready-task.ts";
+import type { World } from "../../cluster/world.ts";
+import type { BlockedReason, Verdict } from "../../contract/verdicts.ts";
+import { blocked } from "./blocked-verdict.ts";
+
+/** Reason `budget`: the used-up budget of the team or a team above it, preferably one that never renews. */
+export function explainBudget(
+  { state, budgets }: World,
+  team: TeamName,
+  nowMs: number,
+): (BlockedReason & { readonly kind: "budget" }) | null {
+  const all = spentBudgets(state, team);
+  const renews = (of: TeamName): boolean => {
+    const budget = state.teams.get(of)?.budget;
+    return budget === undefined || renewalMs(budget, nowMs) !== null;
+  };
+  const spent = all.find((of) => !renews(of)) ?? all[0];
+  const account = spent === undefined ? undefined : state.accounts.get(spent);
+  const budget = spent === undefined ? undefined : state.teams.get(spent)?.budget;
+  if (spent === undefined || account === undefined || budget === undefined) return null;
+  const used = spentOf(accrued(account, budget, { rate: budgets.rate(spent), nowMs }), budget);
+  const { resource, limit } = used;
+  return { kind: "budget", team: spent, resource, limit, spent: used.spent, renewsAtMs: renewalMs(budget, nowMs) };
+}
+
+/** The workload's hold reason; `null`: none. */
+export function explainTime(world: World, workload: Workload, nowMs: number): Verdict | null {
+  const { waitsFor: [wait, ...others] = [], spec } = workload;
+  switch (holdReasonBy(workload, nowMs)) {
+    case "held":
+      return blocked(["workloadReleased"], { kind: "held" });
+    case "waitsFor":
+      invariant(wait !== undefined, `${workload.id} waits for nothing`);
+      return blocked(wait.on === "artifact" ? ["artifactRecorded", "workloadEnded"] : ["workloadEnded"], {
+        kind: "waitsFor",
+        ...wait,
+        othersCount: others.length,
+      });
+    case "notBefore":
+      return blocked([], { kind: "notBefore", atMs: spec.notBeforeMs ?? nowMs });
+    case "startWindow":
+      return blocked(
+        ["calendarSet", "calendarRemoved", "windowEnded", "siteDefined", "policySet", "startWindowOpened"],
+        explainStartWindow(world, spec, nowMs),
+      );
+    default:
+      return null;
+  }
+}
+
+/** The start window's conditions with present prices, its forecast opening and its latest start. */
+function explainStartWindow(world: World, spec: WorkloadSpec, nowMs: number): BlockedReason {
+  const { startWindow = {} } = spec;
+  return {
+    kind: "startWindow",
+    ...figuresAt(world.state, nowMs),
+    microUsdPerKwhMax: startWindow.microUsdPerKwhMax ?? null,
+    gramsPerKwhMax: startWindow.gramsPerKwhMax ?? null,
+    ...(startWindow.cheapestMs === undefined ? {} : { cheapestMs: startWindow.cheapestMs }),
+    ...(startWindow.cleanestMs === undefined ? {} : { cleanestMs: startWindow.cleanestMs }),
+    opensAtMs: opensAtMs(world, spec, new PowerForecast(world.state, nowMs)),
+    latestStartAtMs: latestStartAtMs(world, spec),
+  };
+}
+
+export function explainBackoff(workload: Workload): Verdict {
+  const next = workload.retries.reduce((first, retry) => (retry.notBeforeMs < first.notBeforeMs ? retry : first));
+  // For an array, the end of a running task may let the retry start earlier.
+  return blocked(workload.activeAttempts.length > 0 ? ["attemptEnded"] : [], {
+    kind: "backoff",
+    untilMs: next.notBeforeMs,
+    failures: workload.failureCounts.get(next.task) ?? 0,
+  });
+}
