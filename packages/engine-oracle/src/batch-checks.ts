@@ -121,8 +121,8 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
     // A plan may evict before it places: the state at the end of the batch is the result of its last placement.
     const isKept = isWithinLimits(state, held, { team, asked });
     const isKeptByUser = isWithinUserLimits(state, workload.actor, { team, asked });
-    findings.expect(isKeptByUser, () => `${attemptId} took ${workload.actor} past what one user may hold of ${type}`);
-    findings.expect(isKept, () => `${attemptId} took ${team} or a team above it past its limit of ${type}`);
+    findings.expect(isKeptByUser, () => `${attemptId} put user ${workload.actor} above the limit per user for ${type}`);
+    findings.expect(isKept, () => `${attemptId} put team ${team}, or a team above it, above its limit for ${type}`);
     findings.expect(
       kind !== "start" || head === null || workload.id === head.id || compareByPolicy(state.policy, workload, head) < 0,
       () => `${attemptId} was started ahead of ${head?.id}, which the policy puts first`,

@@ -232,27 +232,31 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
         workload.placementClass === bucket,
         () => `${workload.id} waits in a class that it does not name`,
       );
-      findings.expect(isOfClass(bucket, workload), () => `${workload.id} waits in a class of other needs`);
+      findings.expect(
+        isOfClass(bucket, workload),
+        () => `${workload.id} waits in a queue class whose request differs from its own`,
+      );
       const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
       findings.expect(
         rulesOf(state.policy).backfill.protectedStarts === 0 || bucket.request.durationMs === lastsMs,
-        () => `${workload.id} is planned to last ${lastsMs}, its class says ${bucket.request.durationMs}`,
+        () =>
+          `${workload.id} has a planned duration of ${lastsMs} ms, but its queue class has ${bucket.request.durationMs} ms`,
       );
       const previous = before;
       findings.expect(
         previous === null || compareByPolicy(state.policy, previous, workload) < 0,
-        () => `${workload.id} waits behind ${previous?.id}, the policy says before`,
+        () => `${workload.id} waits behind ${previous?.id}, but goes before it by the policy`,
       );
       before = workload;
     }
     findings.expect(
       length === bucket.waiting.length,
-      () => `a class of ${length} says it holds ${bucket.waiting.length}`,
+      () => `a queue class with ${length} workloads counts ${bucket.waiting.length}`,
     );
     const arrays = [...bucket.waiting.from(0)].filter(({ spec }) => spec.kind === "batch");
     findings.expect(
       arrays.length === bucket.waitingArrays.size && arrays.every((each) => bucket.waitingArrays.has(each)),
-      () => `a class with ${arrays.length} arrays says it holds ${bucket.waitingArrays.size}, or others`,
+      () => `a queue class with ${arrays.length} job arrays lists ${bucket.waitingArrays.size}, or lists other ones`,
     );
     count += length;
   }

@@ -112,7 +112,7 @@ const mutants: readonly (readonly [name: string, wrong: (world: World) => void, 
   [
     "an array not known as one",
     (world) => classes(world).forEach(({ waitingArrays }) => waitingArrays.clear()),
-    /says it holds 0, or others/,
+    /lists 0, or lists other ones/,
   ],
   ["the count of the queue off", (world) => void world.queue.readyCount++, /the queue says/],
   [
@@ -228,7 +228,7 @@ describe("checkBatch", () => {
   it("finds a limit passed, also further up", () => {
     const { engine, ready, world } = placed();
     world.state.teams.set(teamName("top"), team("top", null, { H100: 4 }));
-    expect(checkBatch(engine.state, ready).join()).toMatch(/past its limit of H100/);
+    expect(checkBatch(engine.state, ready).join()).toMatch(/above its limit for H100/);
   });
 
   it("finds somebody started ahead of a head that blocks", () => {

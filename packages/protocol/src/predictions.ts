@@ -67,7 +67,7 @@ export const measuredRun = z
           .meta({ description: "`null`: not known; `missing` has the metrics that would tell." }),
         ground: z.enum(["reported", "idle", "rest"]).nullable().meta({
           description:
-            "How it is known: reported by the attempt, from idle accelerators (storage), or the rest of the step beside components that are known.",
+            "Source of the time of this part: reported by the attempt, idle time of its accelerators (storage), or what the other parts leave of the step.",
         }),
         missing: z
           .array(z.string())

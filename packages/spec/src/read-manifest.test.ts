@@ -268,14 +268,14 @@ describe("schedules", () => {
         ({ path, message }) => `${path.join(".")}: ${message}`,
       );
     expect(told({ deadline: "2027-03-02T08:00:00Z" }, { deadlineMs: 1 })).toEqual([
-      "fromDue: must not say again what the work says itself",
+      "fromDue: must not set a time that the workload itself sets",
     ]);
     expect(told({}, { notBeforeMs: 2, deadlineMs: 1 })).toEqual(["fromDue.deadlineMs: must be more than notBeforeMs"]);
     expect(told({}, { latestStartMs: 1 })).toEqual([
       "fromDue.latestStartMs: must be left out of work that does not wait for cheap or clean power",
     ]);
     expect(told({ startWindow: { cheapest: "4h" }, deadline: "8h" }, {})).toEqual([
-      "startWindow: must have a latest start or a deadline: the cheapest or cleanest time is that before it",
+      "startWindow: needs a latest start or a deadline: the cheapest or cleanest start is searched before that time",
     ]);
   });
 });

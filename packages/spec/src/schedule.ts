@@ -98,7 +98,7 @@ export const scheduleManifest = record(
             ];
             return both.every((pair) => pair.includes(undefined));
           },
-          { path: ["fromDue"], message: "must not say again what the work says itself" },
+          { path: ["fromDue"], message: "must not set a time that the workload itself sets" },
         )
         .meta({ id: "Schedule" }),
     toWire: ({ kind: _kind, ...wire }, written) => {

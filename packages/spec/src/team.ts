@@ -210,7 +210,11 @@ const fields = {
       "Weight among its siblings for capacity beyond all guarantees. 0: none of it while siblings want it. Cores and memory beyond guarantees are divided evenly, unless the policy's `strategy` is `armada`.",
     otherwise: "1",
   }),
-  lendingLimit: quota("Part of its unused guarantee that siblings can use.", { "H100-SXM": 64 }, "all of it"),
+  lendingLimit: quota(
+    "Part of its unused guarantee that siblings can use.",
+    { "H100-SXM": 64 },
+    "the whole unused guarantee",
+  ),
   borrowingLimit: quota("Maximum amounts beyond its guarantee.", { "H100-SXM": 64 }, "up to its limit"),
   priority: optional(priority, {
     description: "Priority among its siblings: larger goes first.",

@@ -10,7 +10,8 @@ export function slowRunText(run: Shown): string | null {
   const { slow, measured, acceleratorType } = run;
   if (slow === null || measured === null) return null;
   const { expectedSeconds, excessShare, otherRuns } = slow;
-  const ground = otherRuns === 0 ? "by the model alone" : `by ${plural(otherRuns, "other run")} of its kind`;
+  const ground =
+    otherRuns === 0 ? "from the performance model alone" : `from ${plural(otherRuns, "other run")} of its kind`;
   return (
     `${Math.round(excessShare * 100)}% slower than predicted for its kind on ${acceleratorType}: ` +
     `${stepText(measured.seconds)} a step, expected ${stepText(expectedSeconds)} ${ground}; ${causeText(slow, run)}`

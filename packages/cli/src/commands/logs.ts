@@ -29,7 +29,10 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
     { flags: "--stream <stream>", description: "only stdout or stderr", complete: ["stdout", "stderr"] },
     { flags: "-n, --tail <lines>", description: "only the newest lines of each worker's stdout and of its stderr" },
     { flags: "--since <time>", description: "only lines written since: a duration like 10m, or 2026-07-01T12:00Z" },
-    { flags: "--grep <pattern>", description: "only lines that match this regular expression" },
+    {
+      flags: "--grep <pattern>",
+      description: "only lines that match this regular expression, of those that --tail and --since select",
+    },
     { flags: "-t, --timestamps", description: "put the time at which it was written in front of each line" },
     {
       flags: "--raw",

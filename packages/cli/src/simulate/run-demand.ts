@@ -145,7 +145,7 @@ export function demandLines(context: CommandContext, reports: readonly DemandRep
   const { terminal, paint } = context;
   const seeds = first.seeds.length === 1 ? `seed ${first.seeds[0]}` : `mean of ${first.seeds.length} seeds`;
   return [
-    `${first.trace} on ${first.gpus} accelerators, ${seeds}; allocated when so much had been asked for:`,
+    `${first.trace} on ${first.gpus} accelerators, ${seeds}; share of the accelerators allocated once requests reached the share in the column title:`,
     ...(first.broken_rows > 0 ? [paint("dim", `left out: ${first.broken_rows} broken`)] : []),
     "",
     ...tableLines(columns, rows, terminal.stdout, paint),

@@ -203,7 +203,7 @@ function servingLines(
           "80% interval",
           `${significant(ttftIntervalMs.low)} to ${significant(ttftIntervalMs.high)} ms to the first token, ` +
             `${significant(tpotIntervalMs.low)} to ${significant(tpotIntervalMs.high)} ms per further one` +
-            (evidence.isNear ? "" : `; nothing near was measured, the nearest is ${evidence.nearest ?? "unknown"}`),
+            (evidence.isNear ? "" : `; no similar setup was measured, the nearest is ${evidence.nearest ?? "unknown"}`),
         ],
         ["chosen for you", [...chosen, ...defaults].join("; ")],
         ["cold start", coldStartText(coldStart)],

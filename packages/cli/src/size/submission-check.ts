@@ -223,7 +223,7 @@ function curveLines(report: TrainingReport, perWorker: number, { terminal, paint
   ]);
   const verdict =
     wall === undefined
-      ? "  every doubling of these pays"
+      ? "  every doubling up to here is worth its accelerators"
       : `  from ${wall.acceleratorCount / perWorker} workers on a doubling gives ${significant(wall.gainPerDoubling)} times as much: ${wall.scarce}`;
   return [...tableLines(columns, rows, terminal.stdout, paint), verdict];
 }

@@ -69,7 +69,7 @@ const stopCases: ConformanceCase[] = [
     },
   },
   {
-    name: "what ignores SIGTERM is killed after the grace",
+    name: "a process that ignores SIGTERM is killed after the grace period",
     async run(world) {
       const { executor, observer } = world.watched();
       const launch = world.launch("trap '' TERM; echo ready; while :; do sleep 0.05; done");
@@ -145,7 +145,7 @@ const SAVES_ON_REQUEST = `
 
 const checkpointCases: ConformanceCase[] = [
   {
-    name: "asked for a checkpoint, a workload reports one, once, and goes on until it is stopped",
+    name: "a workload reports one checkpoint per request and runs on until it is stopped",
     async run(world) {
       const { executor, observer } = world.watched();
       const launch = world.launch(SAVES_ON_REQUEST);

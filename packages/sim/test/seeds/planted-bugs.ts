@@ -153,7 +153,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "limits count only half of what a team holds",
-    found: /past its limit/,
+    found: /above its limit/,
     bendState: (state) =>
       view(state, {
         teams: new Map(

@@ -217,7 +217,7 @@ export const plantedInBounds: readonly PlantedBug[] = [
   },
   {
     name: "one user holds more than one may",
-    found: /past what one user may hold/,
+    found: /above the limit per user/,
     bendState: (state) =>
       withTeams(state, ({ userLimit, ...team }) =>
         userLimit === undefined

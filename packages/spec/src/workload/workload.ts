@@ -407,7 +407,7 @@ export const hasEnd = ({ startWindow, deadlineMs }: Pick<SpecWithoutEnd, "startW
   deadlineMs !== undefined;
 export const needsEnd = {
   path: ["startWindow"],
-  message: "must have a latest start or a deadline: the cheapest or cleanest time is that before it",
+  message: "needs a latest start or a deadline: the cheapest or cleanest start is searched before that time",
 };
 
 /** The stored spec: after parsing it has every field and equals the engine's `WorkloadSpec`. */
