@@ -76,6 +76,13 @@ async function watchState(
   }
 }
 
+/** Says why the workload can never start, if so; whether it can. */
+export async function warnIfNeverStarts(context: CommandContext, client: HeadroomClient, id: string): Promise<boolean> {
+  const { line, neverStarts } = await stateOf(client, await client.getWorkload(id));
+  if (neverStarts) context.note(`warning: ${line}`);
+  return neverStarts;
+}
+
 interface WatchedState {
   readonly line: string;
   readonly neverStarts: boolean;
@@ -95,7 +102,7 @@ async function stateOf(client: HeadroomClient, workload: Workload): Promise<Watc
   const { canNeverStart } = await import("@headroom/protocol");
   const neverStarts = canNeverStart(verdict);
   const why = printable(verdict.sentence);
-  const where = verdict.reasons[0]?.kind === "exceedsFleet" ? "on this fleet" : "as things are";
+  const where = verdict.reasons[0]?.kind === "exceedsFleet" ? "on this fleet" : "under present limits";
   return { line: `${name} waits${neverStarts ? ` and can never start ${where}` : ""}: ${why}`, neverStarts };
 }
 

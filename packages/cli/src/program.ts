@@ -5,6 +5,7 @@ import { shapeOf } from "./command-shape.ts";
 import type { CommandContext, CommandDefinition, OptionDefinition } from "./command.ts";
 import { commands } from "./commands/index.ts";
 import { actingUser, connect, homeDirectory, isHomeNamed } from "./connection.ts";
+import { commandFor } from "./commands-elsewhere.ts";
 import { describeError } from "./describe-error.ts";
 import { painter } from "./output/style.ts";
 import type { Terminal } from "./terminal.ts";
@@ -21,12 +22,22 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
     return answer;
   } catch (error) {
     if (terminal.interrupted.aborted) return exitCode.interrupted;
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
+    if (error instanceof CommanderError) {
+      if (error.code === "commander.unknownCommand") hintAtCommand(error, terminal);
+      return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
+    }
     const { message, code } = describeError(error);
     const paint = painter(terminal.stderr, terminal.env);
     terminal.stderr.write(`${paint("red", "error:")} ${message}\n`);
     return code;
   }
+}
+
+/** Names the command here for a command of another system: `cancel`, `squeue`. */
+function hintAtCommand({ message }: CommanderError, terminal: Terminal): void {
+  const name = /unknown command '(?<name>[^']*)'/.exec(message)?.groups?.["name"];
+  const here = name === undefined ? undefined : commandFor(name);
+  if (here !== undefined) terminal.stderr.write(`In Headroom it is: headroom ${here}\n`);
 }
 
 /** The whole program, for running, completion and documentation. */

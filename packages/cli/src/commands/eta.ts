@@ -86,6 +86,8 @@ async function listStarts(context: CommandContext, { team, limit, json }: EtaCom
   ];
   context.print(...tableLines(columns, items.map(startRow), context.terminal.stdout, context.paint));
   context.note("1 in 10 starts before EARLY, 1 in 10 after LATE; `headroom eta WORKLOAD` shows details of one.");
+  if (items.some(({ estimate }) => estimate.because.scenarioCount === 0))
+    context.note("never: while fleet, limits and policy stay as they are; `headroom why WORKLOAD` says why.");
   if (more) context.note(`There are more than ${plural(items.length, "workload")}: use --limit or --team.`);
   return exitCode.ok;
 }
@@ -102,11 +104,9 @@ function startRow({ workload, estimate }: ExpectedStart) {
   ];
 }
 
-/**
- * Time until the start, counted from the instant of the estimate; `–`: beyond the horizon, or never under present
- * conditions.
- */
-function inTime({ atMs, playedUntilMs }: StartEstimate, instantMs: number | null): string {
+/** Time until the start, counted from the instant of the estimate; `–`: beyond the horizon. */
+function inTime({ atMs, playedUntilMs, because }: StartEstimate, instantMs: number | null): string {
   if (instantMs !== null) return shortDuration(instantMs - atMs);
+  if (because.scenarioCount === 0) return "never";
   return playedUntilMs === undefined ? "–" : `> ${shortDuration(playedUntilMs - atMs)}`;
 }

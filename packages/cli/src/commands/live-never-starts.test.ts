@@ -42,17 +42,17 @@ const never: readonly Case[] = [
   {
     name: "more than its team may use",
     options: ["--gpus", "3", "--team", "capped"],
-    line: "can never start as things are: Exceeds the limit of team capped: it needs 3, and the limit is 2 slot accelerators",
+    line: "can never start under present limits: Exceeds the limit of team capped: it needs 3, and the limit is 2 slot accelerators",
   },
   {
     name: "more than its user may use in the team",
     options: ["--gpus", "2", "--team", "shared"],
-    line: "can never start as things are: Exceeds the limit per user of team shared",
+    line: "can never start under present limits: Exceeds the limit per user of team shared",
   },
   {
     name: "more than the guarantee, without preemption",
     options: ["--gpus", "2", "--team", "owner", "--no-preemptible"],
-    line: "can never start as things are: Exceeds the guarantee of team owner",
+    line: "can never start under present limits: Exceeds the guarantee of team owner",
   },
 ];
 
@@ -67,6 +67,15 @@ describe("work that can never start", () => {
     const queue = await live.headroom(["list", "--waiting", "--json"]);
     expect(JSON.parse(queue.stdout)).toMatchObject({ items: [{ workload: { name: "beyond" }, neverStarts: true }] });
     expect((await live.headroom(["stop", "beyond"])).code).toBe(0);
+  });
+
+  it("is submitted with a warning, and never starts in the list of expected starts", async () => {
+    const said = await run(["--gpus", "900", "--name", "told"]);
+    expect([said.code, said.stderr]).toEqual([0, expect.stringContaining(`warning: told waits and ${FLEET}`)]);
+    expect((await live.headroom(["eta"])).stdout).toMatch(/told .* never +never +never/);
+    expect((await live.headroom(["stop", "told"])).code).toBe(0);
+    const fits = await run(["--gpus", "1"]);
+    expect([fits.code, fits.stderr]).toEqual([0, expect.not.stringContaining("can never start")]);
   });
 
   it("answers 3 for a dry run of apply, by labels, slices, or a limit that the same files lower", async () => {

@@ -142,7 +142,10 @@ describe("looking", () => {
     });
     expect((await headroom(["list", "--waiting", "--phase", "running"])).code).toBe(2);
     const eta = await headroom(["eta"]);
-    expect(eta).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ID .*STARTS IN.*\nw\d+ +too-big .*–\n$/s) });
+    expect(eta).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^ID .*STARTS IN.*\nw\d+ +too-big .*never\n$/s),
+    });
     const { items, more } = json<{ items: { workload: { name: string } }[]; more: boolean }>(
       await headroom(["eta", "--team", "default", "-n", "5", "--json"]),
     );

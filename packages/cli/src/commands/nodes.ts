@@ -1,6 +1,6 @@
 import type { AcceleratorReading, Node, NodeReadings } from "@headroom/protocol";
-import { CliError, exitCode } from "../cli-error.ts";
-import { defineCommand, jsonOption } from "../command.ts";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
 import { coresText, instant, memoryText } from "../output/amounts.ts";
 import { pairLines, tableLines, type Cell } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
@@ -48,39 +48,40 @@ const showCommand = defineCommand<ShowOptions>({
     { flags: "--points <n>", description: `also print its course with at most so many points (1 to ${POINTS_MAX})` },
     jsonOption,
   ],
-  async run(context, { args, options }) {
-    const points = pointsOf(options.points);
-    const client = await context.connect();
-    const id = args[0] ?? "";
-    const [node, telemetry] = await Promise.all([
-      client.getNode(id),
-      client.nodeTelemetry(id, { points: points ?? POINTS_SHOWN }),
-    ]);
-    if (options.json === true) {
-      context.print(JSON.stringify({ node, telemetry }, null, 2));
-      return exitCode.ok;
-    }
-    const { terminal, paint } = context;
-    const { readings, history } = telemetry;
-    context.print(paint("bold", node.id), ...pairLines(nodePairs(node), paint));
-    if (node.holders.length > 0)
-      context.print("", ...tableLines(holderTitles, node.holders.map(holderRow), terminal.stdout, paint));
-    if (readings.accelerators.length > 0) {
-      const rows = readings.accelerators.map((each) => [String(each.index), ...readingCells(each), each.fault ?? ""]);
-      context.print(
-        "",
-        ...tableLines([...readingTitles("ACCELERATOR"), { title: "FAULT" }], rows, terminal.stdout, paint),
-      );
-    } else if (node.acceleratorCount > 0) context.print("", noReadingsText(readings));
-    if (points !== null)
-      for (const { index, points: course } of history) {
-        const rows = course.map((point) => [instant(point.atMs), ...readingCells(point)]);
-        if (rows.length > 0)
-          context.print("", `accelerator ${index}`, ...tableLines(readingTitles("TIME"), rows, terminal.stdout, paint));
-      }
-    return exitCode.ok;
-  },
+  run: (context, { args, options }) => showNode(context, args[0] ?? "", options),
 });
+
+async function showNode(context: CommandContext, id: string, options: ShowOptions): Promise<ExitCode> {
+  const points = pointsOf(options.points);
+  const client = await context.connect();
+  const [node, telemetry] = await Promise.all([
+    client.getNode(id),
+    client.nodeTelemetry(id, { points: points ?? POINTS_SHOWN }),
+  ]);
+  if (options.json === true) {
+    context.print(JSON.stringify({ node, telemetry }, null, 2));
+    return exitCode.ok;
+  }
+  const { terminal, paint } = context;
+  const { readings, history } = telemetry;
+  context.print(paint("bold", node.id), ...pairLines(nodePairs(node), paint));
+  if (node.holders.length > 0)
+    context.print("", ...tableLines(holderTitles, node.holders.map(holderRow), terminal.stdout, paint));
+  if (readings.accelerators.length > 0) {
+    const rows = readings.accelerators.map((each) => [String(each.index), ...readingCells(each), each.fault ?? ""]);
+    context.print(
+      "",
+      ...tableLines([...readingTitles("ACCELERATOR"), { title: "FAULT" }], rows, terminal.stdout, paint),
+    );
+  } else if (node.acceleratorCount > 0) context.print("", noReadingsText(readings));
+  if (points !== null)
+    for (const { index, points: course } of history) {
+      const rows = course.map((point) => [instant(point.atMs), ...readingCells(point)]);
+      if (rows.length > 0)
+        context.print("", `accelerator ${index}`, ...tableLines(readingTitles("TIME"), rows, terminal.stdout, paint));
+    }
+  return exitCode.ok;
+}
 
 function pointsOf(text: string | undefined): number | null {
   if (text === undefined) return null;
@@ -221,8 +222,11 @@ export const nodesCommand = defineCommand<NodesCommandOptions>({
   name: "nodes",
   summary: "List nodes and their work; show one, drain, resume and announce departures",
   commands: [showCommand, drainCommand, resumeCommand, noticeCommand],
+  arguments: [{ syntax: "[node]", description: "show this node, like `nodes show`", complete: "node" }],
   options: [jsonOption],
-  async run(context, { options }) {
+  async run(context, { args, options }) {
+    const [id] = args;
+    if (id !== undefined) return showNode(context, id, options);
     const client = await context.connect();
     const { items, more } = await allPages((cursor, limit) => client.listNodes({ cursor, limit }), NODES_SHOWN_MAX);
     if (options.json === true) {

@@ -73,7 +73,7 @@ export const runCommand = defineCommand<RunCommandOptions>({
   options: [...options, jsonOption],
   async run(context, { args, options: given }) {
     const { runDocument } = await import("../documents/run-document.ts");
-    const { followWorkload, timeoutOf } = await import("../follow.ts");
+    const { followWorkload, timeoutOf, warnIfNeverStarts } = await import("../follow.ts");
     const document = runDocument(args, { options, given }, context.terminal.workingDirectory);
     const timeoutMs = await timeoutOf(given.timeout);
     const client = await context.connect();
@@ -98,8 +98,10 @@ export const runCommand = defineCommand<RunCommandOptions>({
     const { noticeLines } = await import("../output/notice-lines.ts");
     if (given.json !== true) for (const line of noticeLines(notices)) context.note(line);
     if (given.follow === true) return followWorkload(context, client, workloadId, timeoutMs);
-    if (given.json !== true)
-      context.note(`headroom logs -f ${spec.name} · headroom why ${spec.name} · headroom stop ${spec.name}`);
+    if (given.json === true) return exitCode.ok;
+    const neverStarts = await warnIfNeverStarts(context, client, workloadId);
+    if (neverStarts) context.note(`It stays in the queue: headroom why ${spec.name} · headroom stop ${spec.name}`);
+    else context.note(`headroom logs -f ${spec.name} · headroom why ${spec.name} · headroom stop ${spec.name}`);
     return exitCode.ok;
   },
 });

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { commands } from "./commands/index.ts";
+import { commandFor } from "./commands-elsewhere.ts";
+import { headroom } from "./testing/recorded-terminal.ts";
+
+const names = new Set(commands.map(({ name }) => name));
+
+describe("a command of another system", () => {
+  it.each([
+    ["squeue", "headroom list"],
+    ["scancel", "headroom stop WORKLOAD"],
+    ["submit", "headroom apply -f FILE"],
+    ["describe", "headroom show WORKLOAD"],
+  ])("%s is answered with the command here", async (name, command) => {
+    const said = await headroom([name, "x"], { workingDirectory: "/" });
+    expect([said.code, said.stdout]).toEqual([2, ""]);
+    expect(said.stderr).toContain(`unknown command '${name}'`);
+    expect(said.stderr).toContain(`In Headroom it is: ${command}\n`);
+    expect(names).toContain(commandFor(name)?.split(" ")[0]);
+  });
+
+  it("gets no such answer if no command here is like it", async () => {
+    const said = await headroom(["constructor"], { workingDirectory: "/" });
+    expect([said.code, said.stderr]).toEqual([2, expect.not.stringContaining("In Headroom")]);
+  });
+});
