@@ -34,6 +34,41 @@ describe("PrefixHasher", () => {
     expect(hashesOf(shifted.subarray(3))).toEqual(whole);
   });
 
+  it("gives the same hashes in pieces of every size, beyond the memory of the kernel too", () => {
+    const long = bytes(300_000);
+    const whole = hashesOf(long);
+    expect(whole.length).toBeGreaterThan(40);
+    for (const piece of [63, 64, 65, 512, 65_535, 65_536, 65_537, 200_000]) {
+      const pieces = new Array<number>(Math.floor(long.length / piece)).fill(piece);
+      expect(hashesOf(long, 7, pieces)).toEqual(whole);
+    }
+  });
+
+  it("keeps two prompts apart whose pieces arrive in turns", () => {
+    const other = bytes(40_000, 2);
+    const [left, right] = [new PrefixHasher(), new PrefixHasher()];
+    left.begin(7);
+    right.begin(7);
+    for (let from = 0; from < prompt.length; from += 1000) {
+      left.update(prompt, from, from + 1000);
+      right.update(other, from, from + 1000);
+    }
+    expect([...left.hashes.subarray(0, left.count)]).toEqual(hashesOf(prompt));
+    expect([...right.hashes.subarray(0, right.count)]).toEqual(hashesOf(other));
+  });
+
+  it("changes with every byte of a block", () => {
+    const block = bytes(1024);
+    const first = hashesOf(block);
+    for (let at = 0; at < block.length; at += 1) {
+      const changed = block.slice();
+      changed[at] = (changed[at] as number) ^ 0x80;
+      const hashes = hashesOf(changed);
+      expect(hashes[0] === first[0]).toBe(at >= 512);
+      expect(hashes[1]).not.toBe(first[1]);
+    }
+  });
+
   it("shares the hashes of a common prefix and none after it", () => {
     const other = prompt.slice();
     other[10_000] = (other[10_000] as number) ^ 1;
