@@ -41,6 +41,16 @@ describe.skipIf(chromiumPath === null)("sizing", () => {
     expect(await page.getByRole("slider", { name: "Accelerators" }).getAttribute("aria-valuetext")).toBe("1024");
   });
 
+  it("starts with the number format that is the default for the model", async () => {
+    const page = await open("training");
+    await page.getByRole("combobox", { name: "Accelerator" }).selectOption("V100-SXM2-32GB");
+    await expectShown(page.getByText("V100-SXM2-32GB has no bf16 units: fp16 is chosen."));
+    await page.getByRole("combobox", { name: "Linear layers in" }).selectOption("bf16");
+    await expectShown(page.getByText(/bf16 is counted at its fp16 rate/));
+    await page.getByRole("combobox", { name: "Linear layers in" }).selectOption("Default for the model");
+    await page.getByRole("combobox", { name: "Accelerator" }).selectOption("H100-SXM-80GB");
+  });
+
   it("says what would work where nothing fits", async () => {
     const page = await open("training");
     await page.getByRole("combobox", { name: "Model" }).selectOption("llama-3-405b");

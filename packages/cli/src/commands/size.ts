@@ -84,6 +84,10 @@ const trainingOptions: readonly OptionDefinition[] = [
   },
   { flags: "--walltime <duration>", description: "with --submit: how long it may run, like 12h" },
   { flags: "--arguments <text>", description: "with --submit: further arguments of the program, such as its data" },
+  {
+    flags: "--wait-for-type",
+    description: "with --submit: wait until a node has the accelerator (otherwise a type that no node has is refused)",
+  },
   { flags: "--dry-run", description: "with --submit: show the workload and a forecast, submit nothing" },
   ...tierOptions,
   jsonOption,

@@ -287,6 +287,30 @@ describe("what a question leaves out", () => {
     expect(stdout.includes("units:")).toBe(warning !== "");
   });
 
+  it("takes the 16-bit format that an accelerator of the catalogue file has", async () => {
+    const entry = `accelerators:
+  - name: V1
+    vendor: NVIDIA
+    year: 2026
+    architecture: Volta
+    denseTflops: { bf16: 120 }
+    halfFormat: fp16
+    memoryGib: 64
+    memoryGbPerS: 900
+    scaleUp: { kind: switched, name: XLink, gbPerS: 150, domainCount: 8 }
+    scaleOutGbPerS: 12
+    source: data sheet of 2026
+`;
+    writeFileSync(path.join(folder, "half.yaml"), entry);
+    const own = ["--model", "llama-3-8b", "--accelerator", "V1", "--catalogue", "half.yaml"];
+    const trained = await size("train", ...own, "--gpus", "64", "--batch", "64", "--sequence", "2048");
+    expect(trained.stdout).toMatch(/torchrun .* --fp16 /);
+    expect(trained.stdout).toContain("warning: V1 has no bf16 units: fp16 is chosen");
+    expect((await size("serve", ...own, "--requests", "1", "--ttft", "9s", "--tpot", "1s")).stdout).toContain(
+      "fp16 instead of bf16, for which V1 has no units",
+    );
+  });
+
   it("prints no command where its program has no fp16", async () => {
     const job = ["--model", "llama-3-8b", "--gpus", "64", "--batch", "64", "--sequence", "2048", "--stack", "eager"];
     expect((await size("train", "--accelerator", "H100", ...job)).stdout).toContain("torchtitan.train");
@@ -313,6 +337,23 @@ describe("what a question leaves out", () => {
     expect(usual.stdout).toBe(fp8.stdout);
     expect(usual.stdout).not.toBe(bf16.stdout);
     expect((await size(...serve)).stdout).toContain("fp8 weights, as in the published checkpoint");
+  });
+
+  it.each([
+    [["V100"], true],
+    [["V100", "--weights", "bf16"], true],
+    [["T4"], true],
+    [["V100", "--weights", "fp16", "--kv", "fp16"], false],
+    [["A100"], false],
+  ])("serves in the 16-bit format that %j has", async ([accelerator = "", ...stated], isReplaced) => {
+    const slow = ["--requests", "1", "--ttft", "20s", "--tpot", "2s"];
+    const serve = ["serve", "--model", "llama-3-8b", "--accelerator", accelerator, ...stated, ...slow];
+    const { code, stdout } = await size(...serve);
+    expect(code).toBe(0);
+    expect(stdout.includes("fp16 instead of bf16, for which")).toBe(isReplaced);
+    const { chosen } = JSON.parse((await size(...serve, "--json")).stdout) as ServingReport;
+    const cache = stated.includes("--kv") ? "" : isReplaced ? "fp16 cache" : "bf16 cache";
+    expect(chosen.join("; ")).toContain(cache);
   });
 
   it("serves on all accelerators where none is named, the fewest first", async () => {

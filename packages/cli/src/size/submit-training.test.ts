@@ -42,9 +42,22 @@ describe("size train --submit", () => {
     await live.headroom(["stop", "llama"]);
   });
 
+  it("waits for an accelerator type that no node has only on request", async () => {
+    const absent = asked.map((word) => (word === "H100" ? "B200" : word));
+    const refused = await live.headroom([...absent, "--submit", "--name", "later"]);
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("use --wait-for-type")]);
+    const waiting = await live.headroom([...absent, "--submit", "--name", "later", "--wait-for-type", "--json"]);
+    expect(waiting.code).toBe(0);
+    expect(JSON.parse(waiting.stdout)).toMatchObject({ workload: { waitForType: true } });
+    const shown = JSON.parse((await live.headroom(["show", "later", "--json"])).stdout) as object;
+    expect(shown).toMatchObject({ phase: "pending", spec: { waitForType: true, acceleratorTypes: ["B200-SXM"] } });
+    await live.headroom(["stop", "later"]);
+  });
+
   it.each([
     [[...asked, "--submit"], 2, "--submit needs a name: --name"],
     [[...asked, "--name", "x"], 2, "--name goes with --submit"],
+    [[...asked, "--wait-for-type"], 2, "--wait-for-type goes with --submit"],
     [
       ["size", "train", "--model", "llama-3-8b", "--submit", "--name", "x"],
       2,

@@ -11,6 +11,7 @@ export interface TrainingSubmissionOptions {
   readonly dir?: string;
   readonly walltime?: string;
   readonly arguments?: string;
+  readonly waitForType?: true;
   readonly dryRun?: true;
 }
 
@@ -23,15 +24,23 @@ interface SubmittedTraining {
   readonly notes: readonly string[];
 }
 
+const submissionFlags = [
+  ["name", "--name"],
+  ["team", "--team"],
+  ["dir", "--dir"],
+  ["walltime", "--walltime"],
+  ["arguments", "--arguments"],
+  ["waitForType", "--wait-for-type"],
+  ["dryRun", "--dry-run"],
+] as const;
+
 /** Checks options that are valid only together, before anything is computed. */
 export function checkSubmission(options: TrainingSubmissionOptions, accelerator: string | undefined): void {
   const { submit, name } = options;
   if (submit !== true) {
-    const lone = (["name", "team", "dir", "walltime", "arguments", "dryRun"] as const).find(
-      (option) => options[option] !== undefined,
-    );
+    const lone = submissionFlags.find(([option]) => options[option] !== undefined);
     if (lone === undefined) return;
-    throw new CliError(`--${lone === "dryRun" ? "dry-run" : lone} goes with --submit`, exitCode.usage);
+    throw new CliError(`${lone[1]} goes with --submit`, exitCode.usage);
   }
   if (accelerator === undefined)
     throw new CliError("--submit needs one accelerator: name it, for example --accelerator H100", exitCode.usage);
@@ -81,8 +90,9 @@ const indented = (text: string): string[] =>
 export async function trainingWorkload(
   client: Pick<HeadroomClient, "fleet">,
   { question, answer }: CompletedTraining & { readonly answer: TrainingReport },
-  { name, team, dir, walltime, arguments: more, directory }: TrainingSubmissionOptions & { readonly directory: string },
+  options: TrainingSubmissionOptions & { readonly directory: string },
 ): Promise<SubmittedTraining> {
+  const { name, team, dir, walltime, arguments: more, waitForType, directory } = options;
   const { nodeCount, plan } = answer;
   const perWorker = question.acceleratorCount / nodeCount;
   if (!Number.isInteger(perWorker))
@@ -117,6 +127,7 @@ export async function trainingWorkload(
     dir: await absolute(dir, directory),
     gang: { workers: nodeCount, accelerators: perWorker },
     accelerator: types,
+    ...(waitForType === true ? { waitForType } : {}),
     ...fabric,
     checkpoint: { every: writeDuration(everyMs) },
     ...(walltime === undefined ? {} : { walltime }),

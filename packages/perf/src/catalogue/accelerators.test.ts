@@ -68,7 +68,7 @@ describe("entries of a user", () => {
       ],
       source: "our network plan",
     };
-    const chip = { architecture: "X", computeUnits: 144, powerWatts: 900 };
+    const chip = { halfFormat: "fp16", architecture: "X", computeUnits: 144, powerWatts: 900 };
     const reading = readCatalogueEntries({ accelerators: [{ ...entry, ...chip }], fabrics: [fabric] });
     expect(reading.kind).toBe("entries");
     if (reading.kind !== "entries") return;
@@ -80,14 +80,15 @@ describe("entries of a user", () => {
   });
 
   it("are refused with everything that is wrong with them", () => {
-    const broken = { ...entry, memoryGib: 0, speed: 9, denseTflops: { fp8: -1 }, scaleUp: { kind: "wire" } };
+    const broken = { ...entry, halfFormat: "tf32", memoryGib: 0, speed: 9, denseTflops: { fp8: -1 }, scaleUp: { kind: "wire" } };
     const reading = readCatalogueEntries({ accelerators: [broken], fabrics: {} });
     expect(reading).toEqual({
       kind: "refused",
       problems: [
-        "accelerators[0].speed is unknown; there are name, vendor, year, denseTflops, bestMatmulTflops, memoryGib, memoryGbPerS, scaleUp, scaleOutGbPerS, powerWatts, architecture, computeUnits, matrixUnitWidth, source",
+        "accelerators[0].speed is unknown; there are name, vendor, year, denseTflops, bestMatmulTflops, memoryGib, memoryGbPerS, scaleUp, scaleOutGbPerS, halfFormat, powerWatts, architecture, computeUnits, matrixUnitWidth, source",
         "accelerators[0].denseTflops.fp8 must be a positive number, not -1",
         "accelerators[0].denseTflops.bf16 must be given",
+        'accelerators[0].halfFormat must be bf16 or fp16, not "tf32"',
         "accelerators[0].memoryGib must be a positive number, not 0",
         "accelerators[0].scaleUp.kind must be one of switched, mesh, torus, pcie",
         "accelerators[0].scaleUp.name must be a text, not undefined",

@@ -72,7 +72,7 @@ export function readCatalogueEntries(value: unknown): EntriesReading {
 
 function readAccelerator(fields: EntryFields, where: string, reader: FieldReader): Accelerator {
   const allowed = ["name", "vendor", "year", "denseTflops", "bestMatmulTflops", "memoryGib", "memoryGbPerS"];
-  const optional = ["powerWatts", "architecture", "computeUnits", "matrixUnitWidth"];
+  const optional = ["halfFormat", "powerWatts", "architecture", "computeUnits", "matrixUnitWidth"];
   reader.only(fields, [...allowed, "scaleUp", "scaleOutGbPerS", ...optional, "source"], where);
   const source = reader.text(fields, "source", where);
   const denseTflops = readRates(fields["denseTflops"], `${where}.denseTflops`, reader);
@@ -84,6 +84,7 @@ function readAccelerator(fields: EntryFields, where: string, reader: FieldReader
     vendor: reader.text(fields, "vendor", where),
     year: reader.count(fields, "year", where),
     denseTflops,
+    ...readHalfFormat(fields["halfFormat"], `${where}.halfFormat`, reader),
     memoryGib: reader.positive(fields, "memoryGib", where),
     memoryGbPerS: reader.positive(fields, "memoryGbPerS", where),
     scaleUp: readScaleUp(fields["scaleUp"], `${where}.scaleUp`, reader),
@@ -97,6 +98,15 @@ function readAccelerator(fields: EntryFields, where: string, reader: FieldReader
     ...(best === undefined ? {} : { bestMatmulTflops: readRates(best, `${where}.bestMatmulTflops`, reader) }),
     sources: { matrix: source, memory: source, scaleUp: source, scaleOut: source },
   };
+}
+
+/** Accelerators multiply bf16 unless their entry names fp16 as the only 16-bit format. */
+function readHalfFormat(value: unknown, where: string, reader: FieldReader): Pick<Accelerator, "halfFormat"> {
+  if (value === "fp16") return { halfFormat: value };
+  if (value !== undefined && value !== "bf16") {
+    reader.problems.push(`${where} must be bf16 or fp16, not ${JSON.stringify(value)}`);
+  }
+  return {};
 }
 
 function readRates(value: unknown, where: string, reader: FieldReader): Partial<Record<MatrixClass, number>> {

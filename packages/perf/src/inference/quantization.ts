@@ -21,6 +21,16 @@ export function servingFormats(weights: NumberFormat, kv?: NumberFormat): Servin
   return { linear: weights === "mxfp4" ? "bf16" : weights, experts: weights, kv: kv ?? usualKv };
 }
 
+/** The formats as an accelerator runs them: engines refuse bf16 on one whose only 16-bit format is fp16. */
+export function executableFormats(formats: ServingFormats, { halfFormat }: Accelerator): ServingFormats {
+  const executable = (format: NumberFormat): NumberFormat => (format === "bf16" ? (halfFormat ?? "bf16") : format);
+  return {
+    linear: executable(formats.linear),
+    experts: executable(formats.experts),
+    kv: executable(formats.kv),
+  };
+}
+
 /**
  * The rate class that multiplies weights of this format. If the accelerator lacks the class, weights are expanded to 16
  * bits before the product and keep their small size in memory.

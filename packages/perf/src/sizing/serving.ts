@@ -19,7 +19,7 @@ import type { StepTime } from "../inference/forward.ts";
 import { interval80, intervalWidth, type Interval } from "../inference/interval.ts";
 import { servingMemory, type ServingMemory } from "../inference/kv-cache.ts";
 import { openLoop, type LatencyQuantile } from "../inference/queueing.ts";
-import { servingFormats } from "../inference/quantization.ts";
+import { executableFormats, servingFormats, type ServingFormats } from "../inference/quantization.ts";
 import { currentEngine, type ServingLayout } from "../inference/replica.ts";
 import {
   impossible,
@@ -126,7 +126,7 @@ export function sizeServing(question: ServingSizing): ServingReport | Impossible
   const endpoint: EndpointQuestion = {
     model,
     accelerator,
-    formats: servingFormats(question.weights, question.kv),
+    formats: executableFormats(servingFormats(question.weights, question.kv), accelerator),
     engine: currentEngine,
     request,
     requestsPerS,
@@ -155,14 +155,23 @@ export function sizeServing(question: ServingSizing): ServingReport | Impossible
   };
 }
 
-function chosenFor({ layout, kv }: ServingSizing, { replica, replicaCount }: EndpointPlan): readonly string[] {
-  const { engine, formats } = replica;
+function chosenFor({ layout, weights, kv }: ServingSizing, { replica, replicaCount }: EndpointPlan): readonly string[] {
+  const { engine, formats, accelerator } = replica;
+  const half = halfText(accelerator, servingFormats(weights, kv));
   const widths = layoutText(replica.layout);
   return [
+    ...(half === undefined ? [] : [half]),
     ...(layout === undefined ? [`${widths}: the fewest accelerators of the usual layouts`] : []),
     ...(kv === undefined ? [`${formats.kv} cache, as checkpoints with ${formats.linear} weights have it`] : []),
     `${replicaCount === 1 ? "one replica" : `${replicaCount} replicas`} of an engine that takes ${engine.stepTokensMax} prompt tokens and ${engine.sequencesMax} sequences a step and fills ${(100 * engine.memoryShare).toFixed(0)}% of the memory`,
   ];
+}
+
+/** States that fp16 replaces bf16, if the accelerator has no other 16-bit format. */
+function halfText(accelerator: Accelerator, { linear, experts, kv }: ServingFormats): string | undefined {
+  const { name, halfFormat } = accelerator;
+  if (halfFormat === undefined || ![linear, experts, kv].includes("bf16")) return undefined;
+  return `${halfFormat} instead of bf16, for which ${name} has no units`;
 }
 
 function evidenceReport({ distance, isFar, nearest }: ServingEvidenceReading): ServingEvidenceReport {

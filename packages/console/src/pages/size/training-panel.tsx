@@ -25,7 +25,7 @@ interface TrainingForm {
   readonly sequenceLength: number;
   readonly globalBatch: number;
   readonly tokens: number;
-  readonly format: (typeof formats)[number];
+  readonly format: (typeof formats)[number] | "usual";
   readonly stack: NonNullable<TrainingSizing["stack"]> | "usual";
   readonly method: "full" | "lora";
   readonly price: number;
@@ -40,7 +40,7 @@ const start: TrainingForm = {
   sequenceLength: 8192,
   globalBatch: 1024,
   tokens: 1e12,
-  format: "bf16",
+  format: "usual",
   stack: "usual",
   method: "full",
   price: 2,
@@ -49,10 +49,11 @@ const start: TrainingForm = {
 };
 
 function sizingOf(constraint: TrainingForm): TrainingSizing {
-  const { method, price, oversubscription, plans, stack, ...rest } = constraint;
+  const { method, price, oversubscription, plans, stack, format, ...rest } = constraint;
   return {
     ...rest,
     stack: stack === "usual" ? undefined : stack,
+    format: format === "usual" ? undefined : format,
     method: method === "full" ? { kind: "full" } : { kind: "lora", rank: 16 },
     fabric: { leafOversubscription: oversubscription },
     pricePerAcceleratorHour: price,
@@ -88,7 +89,7 @@ export function TrainingPanel(): ReactElement {
 
 const modelOptions = namesAsOptions(modelNames);
 const acceleratorOptions = namesAsOptions(accelerators.map(({ name }) => name));
-const formatOptions = namesAsOptions(formats);
+const formatOptions = [{ value: "usual", label: "Default for the model" } as const, ...namesAsOptions(formats)];
 const stackOptions = [
   { value: "usual", label: "Usual for the accelerator" },
   { value: "fused", label: "Megatron and its like" },
