@@ -178,6 +178,9 @@ export const trainingAnswer = z
     precision: numbers("weightBytes", "gradientBytes", "optimizerBytes").meta({
       description: "Bytes per parameter of weights, gradients and optimizer.",
     }),
+    format: z
+      .object({ linear: z.string(), reason: z.string().optional() })
+      .meta({ description: "Operands of the linear layers, and why the question's open format became this one." }),
     isCalibrated: z.boolean(),
     step: z.object({
       seconds: z.number(),

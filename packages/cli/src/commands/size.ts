@@ -56,7 +56,8 @@ const trainingOptions: readonly OptionDefinition[] = [
   },
   {
     flags: "--precision <format>",
-    description: "bf16 (default; fp16 on V100 and T4), fp8, mxfp8, nvfp4 …: operands of the linear layers",
+    description:
+      "bf16, fp8, mxfp8, nvfp4 …: operands of the linear layers (default: as the model was trained, else bf16, or fp16 on V100 and T4)",
   },
   {
     flags: "--stack <name>",

@@ -287,6 +287,53 @@ describe("what a question leaves out", () => {
     expect(stdout.includes("units:")).toBe(warning !== "");
   });
 
+  it.each([
+    [["H100"], "--fp8-format", "chosen for you .*fp8, in which the model was trained \\(DeepSeek-V3, arXiv 2412.19437"],
+    [["H100", "--precision", "bf16"], "--bf16", ""],
+    [["A100"], "--bf16", "warning: A100-SXM-80GB has no fp8 units: bf16 is chosen instead of fp8, in which the model"],
+    [["H100", "--stack", "eager"], "torchtitan", "warning: the eager stack trains in 16 bits: bf16 is chosen instead"],
+  ])("trains DeepSeek-V3 on %j in its own format where that is possible", async ([type = "", ...stated], flag, text) => {
+    const job = ["--model", "deepseek-v3", "--gpus", "1024", "--batch", "4096", "--sequence", "4096"];
+    const { stdout } = await size("train", "--accelerator", type, ...job, ...stated);
+    const [command = ""] = stdout.split("\n").filter((line) => line.includes("torchrun"));
+    expect(command).toContain(flag);
+    expect(command.includes("fp8")).toBe(flag.includes("fp8"));
+    expect(stdout).toMatch(new RegExp(text));
+    expect(stdout.includes("in which the model was trained")).toBe(text !== "");
+  });
+
+  it("trains a config.json in FP8 only if its architecture was trained so, and adapters in 16 bits", async () => {
+    const config = {
+      model_type: "deepseek_v3",
+      num_hidden_layers: 61,
+      hidden_size: 7168,
+      num_attention_heads: 128,
+      num_key_value_heads: 128,
+      intermediate_size: 18_432,
+      vocab_size: 129_280,
+      q_lora_rank: 1536,
+      kv_lora_rank: 512,
+      qk_nope_head_dim: 128,
+      qk_rope_head_dim: 64,
+      v_head_dim: 128,
+      n_routed_experts: 256,
+      num_experts_per_tok: 8,
+      moe_intermediate_size: 2048,
+      n_shared_experts: 1,
+      first_k_dense_replace: 3,
+    };
+    const narrow = { ...config, quantization_config: { quant_method: "fp8" } };
+    writeFileSync(path.join(folder, "wide.json"), JSON.stringify(config));
+    writeFileSync(path.join(folder, "narrow.json"), JSON.stringify(narrow));
+    const job = ["--accelerator", "H100", "--gpus", "1024", "--batch", "4096", "--sequence", "4096", "--json"];
+    const formatOf = async (command: string, model: string): Promise<string> =>
+      (JSON.parse((await size(command, "--model", model, ...job)).stdout) as TrainingReport).format.linear;
+    expect(await formatOf("train", "narrow.json")).toBe("fp8");
+    expect(await formatOf("train", "wide.json")).toBe("bf16");
+    expect(await formatOf("train", "kimi-k2")).toBe("bf16");
+    expect(await formatOf("finetune", "deepseek-v3")).toBe("bf16");
+  });
+
   it("takes the 16-bit format that an accelerator of the catalogue file has", async () => {
     const entry = `accelerators:
   - name: V1

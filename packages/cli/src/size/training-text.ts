@@ -123,13 +123,14 @@ const choiceNames: Readonly<Record<string, string>> = {
 };
 
 /** Choices that the question left open, in the words of the plan. */
-function chosenText({ chosen, precision }: TrainingReport): string {
+function chosenText({ chosen, precision, format }: TrainingReport): string {
   const { gradientBytes, optimizerBytes } = precision;
   const words = chosen.map((name) =>
     name === "precision"
       ? `${gradientBytes}-byte gradients, ${optimizerBytes}-byte optimizer`
       : (choiceNames[name] ?? name),
   );
+  if (format.reason !== undefined) words.push(format.reason);
   return words.length === 0 ? "nothing: you stated the plan" : words.join(", ");
 }
 

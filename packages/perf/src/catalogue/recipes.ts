@@ -1,6 +1,6 @@
 /**
- * Published facts about models that users often do not know: the batch of the training, and the format of the
- * checkpoint.
+ * Published facts about models that users often do not know: the batch and number format of the training, and the
+ * format of the checkpoint.
  */
 import { findModel, modelKey } from "./models.ts";
 import { parameterCounts } from "./model.ts";
@@ -73,6 +73,32 @@ const checkpointFormats: Readonly<Record<string, NumberFormat>> = {
   "gpt-oss-20b": "mxfp4",
   "gpt-oss-120b": "mxfp4",
 };
+
+/** The format of a training's linear layers, and its source. */
+export interface TrainingFormat {
+  readonly format: NumberFormat;
+  readonly source: string;
+}
+
+/**
+ * Formats other than 16 bits in which models were trained, as their reports state them. A narrow checkpoint is no
+ * evidence of narrow training: Kimi K2 (arXiv 2507.20534, section 2.4) was published in FP8 and trained in bf16, and
+ * gpt-oss was quantised after its pre-training.
+ */
+const trainingFormats: Readonly<Record<string, TrainingFormat>> = {
+  "deepseek-v3": { format: "fp8", source: "DeepSeek-V3, arXiv 2412.19437, section 3.3" },
+};
+
+/** The `model_type` of configurations whose FP8 checkpoint is the trained one. */
+const trainedNarrow: Readonly<Record<string, string>> = { deepseek_v3: "deepseek-v3" };
+
+/** The format in which a model was trained, if its report states one other than 16 bits. */
+export function trainingFormat(model: string | { readonly config: unknown }): TrainingFormat | undefined {
+  if (typeof model === "string") return findModel(model) === undefined ? undefined : trainingFormats[modelKey(model)];
+  const { model_type: type } = (model.config ?? {}) as { readonly model_type?: unknown };
+  const found = trainingFormats[trainedNarrow[String(type)] ?? ""];
+  return found?.format === checkpointFormat(model) ? found : undefined;
+}
 
 const quantizationFormats: Readonly<Record<string, NumberFormat>> = { fp8: "fp8", mxfp4: "mxfp4", fbgemm_fp8: "fp8" };
 

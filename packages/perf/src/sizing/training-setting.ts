@@ -18,6 +18,7 @@ import {
   type TrainingJob,
   type TrainingSystem,
 } from "../training/job.ts";
+import { chosenFormat, type FormatChoice } from "./training-format.ts";
 import {
   impossible,
   isImpossible,
@@ -50,7 +51,10 @@ export interface TrainingSizing {
   /** Number of tokens of the whole run. */
   readonly tokens?: number | undefined;
   readonly method: { readonly kind: "full" } | { readonly kind: "lora"; readonly rank: number };
-  /** Operands of the linear layers; absent: bf16, or fp16 where the accelerator has no bf16. */
+  /**
+   * Operands of the linear layers; absent: the format in which the model was trained, where accelerator and stack have
+   * it, else bf16, or fp16 where the accelerator has no bf16.
+   */
   readonly format?: NumberFormat | undefined;
   /** Software stack; absent: compiled (JAX) on TPUs, fused (Megatron) elsewhere. */
   readonly stack?: SoftwareStack | undefined;
@@ -79,6 +83,7 @@ export interface TrainingSetting {
   readonly model: ModelArchitecture;
   readonly job: TrainingJob;
   readonly system: TrainingSystem;
+  readonly format: FormatChoice;
 }
 
 export function settingOf(question: TrainingSizing): TrainingSetting | Impossible {
@@ -95,16 +100,19 @@ export function settingOf(question: TrainingSizing): TrainingSetting | Impossibl
   if (isImpossible(fabric)) return fabric;
   const calibration = calibrationOf(question.profile, accelerator);
   if (calibration !== undefined && "reason" in calibration) return calibration;
+  const stack = question.stack ?? usualStack(accelerator);
+  const format = chosenFormat(question, accelerator, stack);
   const job: TrainingJob = {
     model,
     sequenceLength: question.sequenceLength,
     globalBatch: question.globalBatch,
     method: question.method,
-    precision: mixedPrecision(question.format ?? accelerator.halfFormat ?? "bf16"),
-    software: { stack: question.stack ?? usualStack(accelerator), attention: "flash" },
+    precision: mixedPrecision(format.linear),
+    software: { stack, attention: "flash" },
   };
   const cluster = { node, nodeCount, fabric };
-  return { question, model, job, system: calibration === undefined ? { cluster } : { cluster, calibration } };
+  const system = calibration === undefined ? { cluster } : { cluster, calibration };
+  return { question, model, job, system, format };
 }
 
 /** The stack that most users of an accelerator train with. */

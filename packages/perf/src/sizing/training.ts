@@ -1,4 +1,3 @@
-import type { Accelerator } from "../catalogue/accelerator.ts";
 import { parameterCounts, queryWidth } from "../catalogue/model.ts";
 import {
   correctionFactor,
@@ -7,7 +6,7 @@ import {
   type ModelFamily,
 } from "../correction/fleet-correction.ts";
 import { networkWait, type NetworkWait } from "../network/network-wait.ts";
-import { matrixClassOf } from "../catalogue/number-format.ts";
+import type { NumberFormat } from "../catalogue/number-format.ts";
 import { describeRunKind, evidenceFor, runKindOf, type EvidenceReading } from "../training/evidence.ts";
 import { measuredRuns } from "../training/measured-runs.ts";
 import { predictionInterval, type PredictionInterval } from "../training/interval.ts";
@@ -19,7 +18,6 @@ import {
   type FitVerdict,
   type MemoryBreakdown,
 } from "../training/memory.ts";
-import { executedClass } from "../training/rates.ts";
 import type { PlanChoiceName } from "../training/search/ordinary.ts";
 import { searchPareto } from "../training/search/pareto.ts";
 import { estimateStep, type StepBreakdown, type StepEstimate } from "../training/step.ts";
@@ -47,6 +45,8 @@ export interface TrainingReport {
   readonly chosen: readonly PlanChoiceName[];
   /** Bytes per parameter of weights, gradients and optimizer, and the format of the products. */
   readonly precision: TrainingPrecision;
+  /** Operands of the linear layers; `reason`: why this format was chosen, if the model or the accelerator decided it. */
+  readonly format: { readonly linear: NumberFormat; readonly reason?: string };
   readonly isCalibrated: boolean;
   /** The step, and its 80% interval. */
   readonly step: { readonly seconds: number; readonly breakdown: StepBreakdown; readonly interval: PredictionInterval };
@@ -108,7 +108,7 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
   if (isImpossible(choice)) return choice;
   const { plan, chosen, job } = choice;
   const setting = { ...asked, job };
-  const { system, model } = setting;
+  const { system, model, format } = setting;
   const { node } = system.cluster;
   const correction = correctionFor(setting);
   const step = correctedStep(estimateStep(job, plan, system), correction.factor);
@@ -135,6 +135,7 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     isPlanGiven: question.plan !== undefined,
     chosen,
     precision: job.precision,
+    format: { linear: format.linear, ...(format.reason === undefined ? {} : { reason: format.reason }) },
     isCalibrated: system.calibration !== undefined,
     step: { seconds: step.seconds, breakdown: step.breakdown, interval: predictionInterval(step, evidence) },
     evidence: evidenceReport(evidence),
@@ -257,22 +258,7 @@ const ownRunsMin = 5;
 /** Above this share of time, a network counts as starving a job; the same limit as for a mix of jobs on a fabric. */
 const networkShareMax = 0.1;
 
-/** Warnings about a format that the accelerator's matrix units lack: the rate of another format is counted. */
-function formatWarnings({ format }: TrainingSizing, accelerator: Accelerator): readonly string[] {
-  const { name, halfFormat = "bf16" } = accelerator;
-  if (format === undefined) return halfFormat === "bf16" ? [] : [`${name} has no bf16 units: ${halfFormat} is chosen`];
-  if (format === "bf16" && halfFormat !== "bf16") {
-    return [`${name} has no bf16 units: bf16 is counted at its ${halfFormat} rate, which bf16 does not reach there`];
-  }
-  const wanted = matrixClassOf(format);
-  const executed = executedClass(accelerator, wanted);
-  if (executed === wanted || wanted === "fp32") return [];
-  const rate = executed === "bf16" ? halfFormat : executed;
-  return [`${name} has no ${wanted} units: ${format} is counted at its ${rate} rate`];
-}
-
-function warningsOf({ question, model, system }: TrainingSetting, found: Findings): string[] {
-  const { accelerator } = system.cluster.node;
+function warningsOf({ question, model, format }: TrainingSetting, found: Findings): string[] {
   const { verdict, storage, failures, network, evidence, correction } = found;
   const warnings: string[] = [];
   if (evidence.isFar && correction.runCount < ownRunsMin) {
@@ -291,7 +277,7 @@ function warningsOf({ question, model, system }: TrainingSetting, found: Finding
     if (!verdict.isEnough)
       warnings.push(`${tier.name} starves the job: ${verdict.breaksFirst?.axis ?? ""} breaks first`);
   }
-  warnings.push(...formatWarnings(question, accelerator));
+  warnings.push(...format.warnings);
   if (network.networkShare > networkShareMax) {
     const isNarrow = network.oversubscriptionShare * 2 > network.networkShare;
     const why = isNarrow ? "the fabric's oversubscription" : "the ports of the nodes";

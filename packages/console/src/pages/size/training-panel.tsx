@@ -204,6 +204,7 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
           <Facts
             facts={[
               { name: "Plan", value: describePlan(report.plan) },
+              { name: "Linear layers in", value: report.format.reason ?? report.format.linear },
               { name: "Chosen for you", value: report.chosen.join(", ") || "nothing: you stated the plan" },
               {
                 name: "Step",
