@@ -228,7 +228,7 @@ export const trainingQuestion = z
         ])
         .default({ kind: "full" }),
       format: numberFormat.optional().meta({
-        description: 
+        description:
           "Operands of the linear layers. Absent: the format in which the model was trained (`fp8` for deepseek-v3), where accelerator and stack have it, else `bf16`, or `fp16` on accelerators without bf16.",
       }),
       stack: z

@@ -30,7 +30,18 @@ export function groupedRefusals(refusals: readonly TypeRefusal[]): readonly Refu
 }
 
 const withoutType = (reason: string, accelerator: string): string =>
-  reason.replaceAll(` on ${accelerator} `, " ").replaceAll(` ${accelerator} `, " this type ");
+  reason
+    .replaceAll(` on ${accelerator} `, " ")
+    .replaceAll(` one ${accelerator},`, " one accelerator,")
+    .replaceAll(` ${accelerator},`, " accelerators,")
+    .replaceAll(` ${accelerator} `, " this type ");
+
+/** The types of a group and their reason; `typeCount`: number of types that were compared. */
+export function refusalLine(group: RefusalGroup, typeCount: number): string {
+  const { accelerators } = group;
+  const types = accelerators.length === typeCount ? "all types" : accelerators.join(", ");
+  return `Not on ${types}: ${refusalSentence(group)}`;
+}
 
 export function refusalSentence({ reason, nearest }: Pick<RefusalGroup, "reason" | "nearest">): string {
   return nearest === undefined ? `${reason}.` : `${reason}. Nearest: ${nearest}.`;

@@ -4,7 +4,7 @@ import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { duration, rate, settings, wholeNumber } from "../simulate/amount-options.ts";
-import { groupedRefusals, refusalSentence, type RefusalGroup, type TypeRefusal } from "./refusals.ts";
+import { groupedRefusals, refusalLine, refusalSentence, type RefusalGroup, type TypeRefusal } from "./refusals.ts";
 import { acceleratorName, catalogueFile, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
 import { byteQuantity, given, percentText, positive, positiveDuration, significant } from "./quantities.ts";
 
@@ -91,11 +91,9 @@ function comparisonLines(
     const plan = answer.kind === "serving" ? answer.plans[0] : undefined;
     return plan === undefined ? [] : [[accelerator, ...planCells(plan), layoutText(plan.layout)]];
   });
-  const typesText = ({ accelerators }: RefusalGroup): string =>
-    accelerators.length === all.length ? "all types" : accelerators.join(", ");
   return [
     ...(rows.length === 0 ? [] : [...tableLines(columns, rows, terminal.stdout, paint), ""]),
-    ...refusals.map((group) => `Not on ${typesText(group)}: ${refusalSentence(group)}`),
+    ...refusals.map((group) => refusalLine(group, all.length)),
     ...(refusals.length === 0 ? [] : [""]),
     rows.length === 0
       ? "With --accelerator NAME: the nearest objective that the type meets."

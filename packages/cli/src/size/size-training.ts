@@ -7,6 +7,7 @@ import { settings, wholeNumber } from "../simulate/amount-options.ts";
 import { usedCorrection } from "./fleet-correction.ts";
 import { acceleratorName, catalogueFile, jsonFile, modelChoice, numberFormat } from "./model-options.ts";
 import { given, positive, positiveDuration, quantity } from "./quantities.ts";
+import { groupedRefusals, refusalSentence, type TypeRefusal } from "./refusals.ts";
 import { storageTiers } from "./size-storage.ts";
 import { checkSubmission, submitTraining, type TrainingSubmissionOptions } from "./submit-training.ts";
 import { comparisonLines, trainingLines } from "./training-text.ts";
@@ -58,7 +59,7 @@ export async function runSizeTraining(
   const open = { ...(await questionOf(context, options, kind)), correction: used?.correction };
   const { accelerator } = open;
   checkSubmission(options, accelerator);
-  if (accelerator === undefined) return showComparison(context, perf.compareTraining(open), options.json === true);
+  if (accelerator === undefined) return showComparison(context, await compared(context, open), options.json === true);
   const completed = perf.completeTraining({ ...open, accelerator });
   const answer = "answer" in completed ? completed.answer : completed;
   const isJson = options.json === true;
@@ -90,6 +91,21 @@ function batchLines({ question, recipe }: CompletedTraining): string[] {
   ];
 }
 
+/** Answers for all accelerators, with the progress on stderr. */
+async function compared(
+  context: CommandContext,
+  open: OpenTrainingSizing,
+): Promise<readonly CompletedTraining[] | Impossible> {
+  const { compareTraining } = await import("@headroom/perf");
+  const { ProgressLine } = await import("../simulate/progress-line.ts");
+  const line = new ProgressLine(context.terminal.stderr);
+  const all = compareTraining(open, ({ done, total, accelerator }) =>
+    line.show(`${done} of ${total} accelerator types compared, next ${accelerator}`),
+  );
+  line.clear();
+  return all;
+}
+
 /** All accelerators of the catalogue, side by side. */
 async function showComparison(
   context: CommandContext,
@@ -105,8 +121,17 @@ async function showComparison(
   if (isJson) {
     const items = all.map(({ question, answer, recipe }) => ({ accelerator: question.accelerator, recipe, answer }));
     context.print(JSON.stringify({ kind: "trainingByAccelerator", items }, null, 2));
-  } else context.print(...(await comparisonLines(all, context)));
+  } else {
+    const [first, ...others] = groupedRefusals(all.flatMap(refusalOf));
+    if (first?.accelerators.length === all.length && first.nearest !== undefined) context.note(refusalSentence(first));
+    else context.print(...(await comparisonLines(all, first === undefined ? [] : [first, ...others], context)));
+  }
   return all.some(({ answer }) => answer.kind === "training") ? exitCode.ok : exitCode.unsatisfied;
+}
+
+function refusalOf({ question, answer }: CompletedTraining): readonly TypeRefusal[] {
+  if (answer.kind === "training") return [];
+  return [{ accelerator: question.accelerator, reason: answer.reason, nearest: answer.nearest }];
 }
 
 async function questionOf(

@@ -5,6 +5,7 @@ import type { CommandContext } from "../command.ts";
 import { plural, shortDuration } from "../output/amounts.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { percentText, significant } from "./quantities.ts";
+import { refusalLine, type RefusalGroup } from "./refusals.ts";
 
 const gib = 2 ** 30;
 
@@ -79,9 +80,10 @@ function correctionPairs(
   return [["corrected", `times ${factor.toFixed(3)}, by ${ground} in the fleet${effect}`]];
 }
 
-/** One line for each accelerator on which the model fits, and the names of the other accelerators. */
+/** One line for each accelerator on which the model fits, and the reasons of the other accelerators. */
 export async function comparisonLines(
   all: readonly CompletedTraining[],
+  refusals: readonly RefusalGroup[],
   { terminal, paint }: CommandContext,
 ): Promise<string[]> {
   const { describePlan } = await import("@headroom/perf");
@@ -107,12 +109,11 @@ export async function comparisonLines(
           ],
         ],
   );
-  const none = all.flatMap(({ question, answer }) => (answer.kind === "impossible" ? [question.accelerator] : []));
   const recipe = all.find((each) => each.recipe !== null)?.recipe;
   return [
     ...(rows.length === 0 ? [] : tableLines(columns, rows, terminal.stdout, paint)),
     ...(recipe == null ? [] : ["", `Batch: ${recipe.source}.`]),
-    ...(none.length === 0 ? [] : ["", `No plan fits on: ${none.join(", ")}.`]),
+    ...(refusals.length === 0 ? [] : ["", ...refusals.map((group) => refusalLine(group, all.length))]),
   ];
 }
 

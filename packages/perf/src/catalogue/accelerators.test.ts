@@ -80,7 +80,14 @@ describe("entries of a user", () => {
   });
 
   it("are refused with everything that is wrong with them", () => {
-    const broken = { ...entry, halfFormat: "tf32", memoryGib: 0, speed: 9, denseTflops: { fp8: -1 }, scaleUp: { kind: "wire" } };
+    const broken = {
+      ...entry,
+      halfFormat: "tf32",
+      memoryGib: 0,
+      speed: 9,
+      denseTflops: { fp8: -1 },
+      scaleUp: { kind: "wire" },
+    };
     const reading = readCatalogueEntries({ accelerators: [broken], fabrics: {} });
     expect(reading).toEqual({
       kind: "refused",

@@ -5,7 +5,7 @@ import { fabricCounts, fabricOf } from "../network/fabric-counts.ts";
 import type { FabricCounts, FabricRequest } from "../network/fabric-request.ts";
 import { fabricWall, type FabricWall, type MixedJob } from "../network/fabric-wall.ts";
 import { mixedPrecision, type TrainingJob } from "../training/job.ts";
-import { searchBestPlan } from "../training/search/best.ts";
+import { findBestPlan } from "../training/search/best.ts";
 import { wholeSpace } from "../training/search/space.ts";
 import {
   impossible,
@@ -82,7 +82,7 @@ function mixedJob(mixed: MixJob, cluster: Cluster): MixedJob | Impossible {
   const system = {
     cluster: { ...cluster, nodeCount: Math.ceil(mixed.acceleratorCount / cluster.node.acceleratorCount) },
   };
-  const found = searchBestPlan(job, system, wholeSpace(job, system, mixed.acceleratorCount));
+  const found = findBestPlan(job, system, wholeSpace(job, system, mixed.acceleratorCount));
   if (found.kind !== "found") {
     const what = `${model.name} with a batch of ${mixed.globalBatch} has no plan on ${mixed.acceleratorCount} accelerators`;
     return impossible(what, "more accelerators, or another batch");

@@ -1,8 +1,13 @@
+import type { Accelerator } from "../catalogue/accelerator.ts";
+import { parameterCounts } from "../catalogue/model.ts";
+import { matrixClassOf } from "../catalogue/number-format.ts";
 import { acceleratorCountOf, type ParallelPlan, type TrainingJob } from "../training/job.ts";
 import { planProblems } from "../training/feasibility.ts";
-import type { MemoryNeed } from "../training/search/best.ts";
+import { estimateMemory, fitVerdict } from "../training/memory.ts";
+import { leastNeed, type MemoryNeed } from "../training/search/best.ts";
 import { advise, nearestCountBelow, smallestThatFits } from "../training/search/nearest.ts";
-import { ordinaryPlan, planChoices, type PlanChoiceName } from "../training/search/ordinary.ts";
+import { findOrdinaryPlan, ordinaryPlan, planChoices, type PlanChoiceName } from "../training/search/ordinary.ts";
+import { wholeSpace } from "../training/search/space.ts";
 import { describePlan, problemText } from "./plan-text.ts";
 import { impossible, isImpossible, stated, type Impossible } from "./resolve.ts";
 import type { TrainingSetting } from "./training-setting.ts";
@@ -36,6 +41,23 @@ export function chosenPlan(setting: TrainingSetting): PlanChoice | Impossible {
         ? nothingFits(setting, result.least)
         : givenChoice(setting, given, result.least);
   }
+}
+
+/** The same plan without advice where there is none: for searches over many settings. */
+export function quickPlan(setting: TrainingSetting): PlanChoice | undefined {
+  const { question, job, system } = setting;
+  if (question.plan === undefined) {
+    const found = findOrdinaryPlan(job, system, question.acceleratorCount);
+    if (found.kind !== "found") return undefined;
+    if (isRunnable({ ...setting, job: found.job }, found.plan)) return found;
+  }
+  const choice = chosenPlan(setting);
+  return isImpossible(choice) ? undefined : choice;
+}
+
+/** Whether some plan divides the batch over the accelerators, whatever memory it needs. */
+export function hasLayout({ question, job, system }: TrainingSetting): boolean {
+  return leastNeed(job, system, wholeSpace(job, system, question.acceleratorCount)) !== undefined;
 }
 
 function isRunnable({ job, system, question }: TrainingSetting, plan: ParallelPlan): boolean {
@@ -90,7 +112,8 @@ function givenPlan(
   return impossible(problems.join("; "), advice.nearest === undefined ? other : describePlan(advice.nearest));
 }
 
-function nothingFits({ question, job, system }: TrainingSetting, least: MemoryNeed | undefined): Impossible {
+function nothingFits(setting: TrainingSetting, least: MemoryNeed | undefined): Impossible {
+  const { question, job, system } = setting;
   const { acceleratorCount } = question;
   if (least === undefined) {
     const below = nearestCountBelow(job, system, acceleratorCount);
@@ -100,14 +123,61 @@ function nothingFits({ question, job, system }: TrainingSetting, least: MemoryNe
       nearest,
     );
   }
-  const count = smallestThatFits(job, system);
-  const nearest =
-    count === undefined ? "a smaller model, or less to keep: a shorter sequence, adapters" : `${count} accelerators`;
   const { name, memoryGib } = system.cluster.node.accelerator;
   const needed = least.neededGib.toFixed(1);
   const [where, which, its] =
     acceleratorCount === 1 ? [`one ${name}`, "has", "its"] : [`each of ${acceleratorCount} ${name}`, "have", "their"];
   const limit =
     least.neededGib > memoryGib ? `which ${which} ${memoryGib} GiB` : `too close to ${its} ${memoryGib} GiB`;
-  return impossible(`${job.model.name} needs at least ${needed} GiB on ${where}, ${limit}`, nearest);
+  const frugal = frugalText(job, least);
+  return impossible(
+    `${frugal === "" ? "" : `even with ${frugal}, `}${job.model.name} needs at least ${needed} GiB on ${where}, ${limit}`,
+    waysToFit(setting, least).join(", or "),
+  );
+}
+
+/** The savings that the most frugal plan already contains. */
+function frugalText(job: TrainingJob, { plan, precision }: MemoryNeed): string {
+  const savings = plan.recomputation === "none" ? [] : [`${plan.recomputation} recomputation`];
+  if (precision.optimizerBytes < job.precision.optimizerBytes) {
+    savings.push(`${precision.optimizerBytes} bytes of optimizer per parameter`);
+  }
+  return savings.join(" and ");
+}
+
+/** Rank of most published adapters. */
+const adapterRank = 16;
+
+/** Changes of which each lets the run fit, more accelerators first; else what reduces its memory at all. */
+function waysToFit(
+  { question, job, system }: TrainingSetting,
+  { plan, precision, neededGib }: MemoryNeed,
+): readonly string[] {
+  const { accelerator } = system.cluster.node;
+  const { acceleratorCount } = question;
+  const fits = (other: TrainingJob): boolean => findOrdinaryPlan(other, system, acceleratorCount).kind === "found";
+  const count = smallestThatFits(job, system);
+  const ways = count === undefined ? [] : [`${count} accelerators`];
+  // The weights at least stay on the accelerators, once each.
+  const weightBytes = (precision.weightBytes * parameterCounts(job.model).total) / acceleratorCount;
+  const holdsWeights = fitVerdict({ peakBytes: weightBytes }, accelerator) === "fits";
+  const offloaded = estimateMemory({ ...job, precision: { ...precision, optimizerBytes: 0 } }, plan);
+  if (holdsWeights && fitVerdict(offloaded, accelerator) === "fits") {
+    const gib = (neededGib - offloaded.peakBytes / 2 ** 30).toFixed(1);
+    ways.push(`the optimizer's ${gib} GiB per accelerator on the host, in a time that is not predicted`);
+  }
+  if (canNarrow(job, accelerator) && fits({ ...job, precision: { ...job.precision, linear: "fp8" } })) {
+    ways.push(`fp8 instead of ${job.precision.linear}`);
+  }
+  if (holdsWeights && job.method.kind === "full" && fits({ ...job, method: { kind: "lora", rank: adapterRank } })) {
+    ways.push("adapters instead of every parameter (headroom size finetune)");
+  }
+  if (ways.length > 0) return ways;
+  return ["a smaller model", "less to keep: a shorter sequence, adapters"];
+}
+
+/** Whether fewer bytes per kept activation are possible: fused kernels keep the quantised inputs of 8-bit products. */
+function canNarrow({ precision, software, method }: TrainingJob, accelerator: Accelerator): boolean {
+  const isWide = matrixClassOf(precision.linear) === "bf16" && method.kind === "full";
+  return isWide && software.stack === "fused" && accelerator.denseTflops.fp8 !== undefined;
 }

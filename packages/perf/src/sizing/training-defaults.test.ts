@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { completeTraining, type OpenTrainingSizing } from "./training-defaults.ts";
+import { trainingRecipe } from "../catalogue/recipes.ts";
+import { findModel } from "../catalogue/models.ts";
+import { compareTraining, completeTraining, type OpenTrainingSizing } from "./training-defaults.ts";
+import { sizeTraining, type TrainingReport } from "./training.ts";
 
 /** Llama 3 405B ran with 512 to 2,048 sequences a step, BLOOM with 192 to 2,048. */
 const question = (model: string, acceleratorCount: number): OpenTrainingSizing & { readonly accelerator: string } => ({
@@ -39,4 +42,59 @@ describe("a recipe that allows a range of batches", () => {
       expect(completed.recipe?.globalBatch.usual).toBe(range[0]);
     },
   );
+});
+
+/** Answers for every batch of the recipe on every power of two of accelerators, until the run fits. */
+function everyAnswer(model: string, accelerator: string): readonly TrainingReport[] {
+  const architecture = findModel(model);
+  if (architecture === undefined) throw new Error(`no model ${model}`);
+  const { sequenceLength, globalBatch } = trainingRecipe(model, architecture);
+  const { acceleratorCount: _count, ...open } = question(model, 1);
+  const answers: TrainingReport[] = [];
+  for (let batch = globalBatch.usual; batch >= globalBatch.least && Number.isInteger(batch); batch /= 2) {
+    for (let acceleratorCount = 1; acceleratorCount <= 1024; acceleratorCount *= 2) {
+      const asked = { ...open, accelerator, sequenceLength, globalBatch: batch, acceleratorCount };
+      const answer = sizeTraining(asked);
+      if (answer.kind !== "training" || answer.memory.verdict !== "fits") continue;
+      answers.push(answer);
+      break;
+    }
+  }
+  return answers;
+}
+
+describe("a question without a number of accelerators", () => {
+  it.each([
+    ["llama-3.2-1b", "T4"],
+    ["llama-3.2-1b", "H100"],
+    ["llama-3-8b", "TPU-v5e"],
+    ["llama-2-13b", "A100-40GB"],
+    ["gpt-oss-20b", "L4"],
+    ["gpt-oss-20b", "MI300X"],
+    ["bloom-176b", "B200"],
+  ])("gets for %s on %s the answer of an exhaustive search", (model, accelerator) => {
+    const all = everyAnswer(model, accelerator);
+    const best = Math.max(...all.map(({ tokensPerS }) => tokensPerS));
+    const expected = all.findLast(({ tokensPerS }) => tokensPerS >= 0.98 * best);
+    const { acceleratorCount: _count, ...open } = question(model, 1);
+    const completed = completeTraining({ ...open, accelerator });
+    expect(expected).toBeDefined();
+    expect("answer" in completed ? completed.answer : completed).toEqual(expected);
+  });
+
+  it("reports every type of a comparison before it is answered", () => {
+    const { acceleratorCount: _count, accelerator: _type, ...open } = question("llama-3.2-1b", 1);
+    const seen: string[] = [];
+    const compared = compareTraining(open, ({ done, total, accelerator }) => {
+      expect(done).toBe(seen.length);
+      seen.push(accelerator);
+      expect(seen.length).toBeLessThanOrEqual(total);
+    });
+    if (!Array.isArray(compared)) throw new Error("no comparison");
+    const answered = (compared as readonly { readonly question: { readonly accelerator: string } }[]).map(
+      (each) => each.question.accelerator,
+    );
+    expect(seen.toSorted()).toEqual(answered.toSorted());
+    expect(seen.length).toBeGreaterThan(30);
+  });
 });

@@ -3,9 +3,13 @@
  * accelerators.
  */
 import { trainingRecipe, type TrainingRecipe } from "../catalogue/recipes.ts";
+import { acceleratorOf, leanerPrecisions } from "../training/job.ts";
+import { estimateMemory, fitVerdict, leastOptimizerBytes, type FitVerdict } from "../training/memory.ts";
+import { estimateStep } from "../training/step.ts";
+import { hasLayout, quickPlan, type PlanChoice } from "./plan-choice.ts";
 import { isImpossible, knownAccelerators, resolveModel, type Impossible } from "./resolve.ts";
-import { sizeTraining, type TrainingReport } from "./training.ts";
-import type { TrainingSizing } from "./training-setting.ts";
+import { sizeTraining, trainingReport, type TrainingReport } from "./training.ts";
+import { settingOf, type TrainingSetting, type TrainingSizing } from "./training-setting.ts";
 
 type Chosen = "accelerator" | "acceleratorCount" | "sequenceLength" | "globalBatch";
 
@@ -43,13 +47,15 @@ export function completeTraining(
     : { ...published, globalBatch: { usual: finetuneBatch, least: finetuneBatch }, source: finetuneSource };
   const stated = { ...open, sequenceLength: recipe.sequenceLength };
   const { globalBatch } = open;
-  if (globalBatch !== undefined) return { ...sizedWithBatch({ ...stated, globalBatch }), recipe: null };
-  const all = batchesOf(recipe).map((batch) => sizedWithBatch({ ...stated, globalBatch: batch }));
-  const best = Math.max(...all.map(({ answer }) => (answer.kind === "training" ? answer.tokensPerS : 0)));
-  const chosen = all.findLast(
-    ({ answer }) => answer.kind === "training" && answer.tokensPerS >= best * (1 - batchToleranceShare),
-  );
-  return { ...(chosen ?? all[0]!), recipe };
+  if (globalBatch !== undefined) {
+    const counted = withCount({ ...stated, globalBatch });
+    return { question: counted.question, answer: answerOf(counted), recipe: null };
+  }
+  const all = batchesOf(recipe).map((batch) => withCount({ ...stated, globalBatch: batch }));
+  const best = Math.max(...all.map(({ tokensPerS }) => tokensPerS));
+  const chosen = all.findLast(({ tokensPerS }) => tokensPerS > 0 && tokensPerS >= best * (1 - batchToleranceShare));
+  const counted = chosen ?? all[0]!;
+  return { question: counted.question, answer: answerOf(counted), recipe };
 }
 
 /** The usual batch and its halvings down to the least one, the largest first. */
@@ -61,31 +67,93 @@ function batchesOf({ globalBatch: { usual, least } }: TrainingRecipe): number[] 
 
 type WithBatch = Omit<TrainingSizing, "acceleratorCount"> & { readonly acceleratorCount?: number | undefined };
 
-/**
- * Answers on the stated number of accelerators, else on the smallest power of two on which the run fits and is not
- * tight.
- */
-function sizedWithBatch(open: WithBatch): Omit<CompletedTraining, "recipe"> {
-  if (open.acceleratorCount !== undefined) return sized({ ...open, acceleratorCount: open.acceleratorCount });
-  let last = sized({ ...open, acceleratorCount: 1 });
-  for (let count = 1; count <= acceleratorCountMax; count *= 2) {
-    last = sized({ ...open, acceleratorCount: count });
-    if (last.answer.kind === "training" && last.answer.memory.verdict === "fits") return last;
-  }
-  return last;
+/** A complete question, and the throughput of its plan before any correction; 0: no plan fits. */
+interface CountedQuestion {
+  readonly question: TrainingSizing;
+  readonly tokensPerS: number;
+  readonly verdict: FitVerdict;
+  readonly planned?: { readonly setting: TrainingSetting; readonly choice: PlanChoice };
 }
 
-const sized = (question: TrainingSizing): Omit<CompletedTraining, "recipe"> => ({
-  question,
-  answer: sizeTraining(question),
-});
+function answerOf({ question, planned }: CountedQuestion): TrainingReport | Impossible {
+  return planned === undefined ? sizeTraining(question) : trainingReport(planned.setting, planned.choice);
+}
 
-/** Answers for every accelerator of the catalogue, sorted by tokens per second and accelerator, the highest first. */
-export function compareTraining(open: OpenTrainingSizing): readonly CompletedTraining[] | Impossible {
+/**
+ * On the stated number of accelerators, else on the smallest power of two on which the run fits and is not tight. If it
+ * fits on none: on the largest of them over which some plan divides the batch, so that the answer is about memory.
+ */
+function withCount(open: WithBatch): CountedQuestion {
+  const on = (acceleratorCount: number): TrainingSizing => ({ ...open, acceleratorCount });
+  if (open.acceleratorCount !== undefined) return throughputOf(on(open.acceleratorCount));
+  for (let count = leastCount(on(1)); count <= acceleratorCountMax; count *= 2) {
+    const counted = throughputOf(on(count));
+    if (counted.tokensPerS > 0 && counted.verdict === "fits") return counted;
+  }
+  let count = acceleratorCountMax;
+  while (count > 1 && !isDivisible(on(count))) count /= 2;
+  return throughputOf(on(count));
+}
+
+function throughputOf(question: TrainingSizing): CountedQuestion {
+  const none = { question, tokensPerS: 0, verdict: "does not fit" } as const;
+  const setting = settingOf(question);
+  if (isImpossible(setting)) return none;
+  const choice = quickPlan(setting);
+  if (choice === undefined) return none;
+  const { job, plan } = choice;
+  const { seconds } = estimateStep(job, plan, setting.system);
+  return {
+    question,
+    tokensPerS: (job.globalBatch * job.sequenceLength) / seconds,
+    verdict: fitVerdict(estimateMemory(job, plan), acceleratorOf(setting.system)),
+    planned: { setting, choice },
+  };
+}
+
+/** A power of two of accelerators, below which the optimizer's state alone exceeds the memory. */
+function leastCount(question: TrainingSizing): number {
+  const setting = settingOf(question);
+  if (isImpossible(setting)) return 1;
+  const { job, system } = setting;
+  const stateBytes = Math.min(
+    ...leanerPrecisions(job.precision).map((precision) => leastOptimizerBytes({ ...job, precision })),
+  );
+  let count = 1;
+  while (
+    count < acceleratorCountMax &&
+    fitVerdict({ peakBytes: stateBytes / count }, acceleratorOf(system)) !== "fits"
+  ) {
+    count *= 2;
+  }
+  return count;
+}
+
+function isDivisible(question: TrainingSizing): boolean {
+  const setting = settingOf(question);
+  return isImpossible(setting) || hasLayout(setting);
+}
+
+/** Progress of a comparison: types that are answered, and the type that is next. */
+export interface ComparisonProgress {
+  readonly done: number;
+  readonly total: number;
+  readonly accelerator: string;
+}
+
+/**
+ * Answers for every accelerator of the catalogue, sorted by tokens per second and accelerator, the highest first.
+ * `onType` is called before each type.
+ */
+export function compareTraining(
+  open: OpenTrainingSizing,
+  onType: (progress: ComparisonProgress) => void = () => {},
+): readonly CompletedTraining[] | Impossible {
   const known = knownAccelerators(open.catalogue);
   if (isImpossible(known)) return known;
   const completed: CompletedTraining[] = [];
-  for (const { name } of known) {
+  for (const [done, { name }] of known.entries()) {
+    onType({ done, total: known.length, accelerator: name });
     const each = completeTraining({ ...open, accelerator: name });
     if (isImpossible(each)) return each;
     completed.push(each);

@@ -22,7 +22,7 @@ import type { PlanChoiceName } from "../training/search/ordinary.ts";
 import { searchPareto } from "../training/search/pareto.ts";
 import { estimateStep, type StepBreakdown, type StepEstimate } from "../training/step.ts";
 import type { FailureReport } from "./failures.ts";
-import { chosenPlan } from "./plan-choice.ts";
+import { chosenPlan, type PlanChoice } from "./plan-choice.ts";
 import { launchCommand } from "./launch-command.ts";
 import { isImpossible, type Impossible } from "./resolve.ts";
 import type { StorageReport } from "./storage.ts";
@@ -105,8 +105,12 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
   const asked = settingOf(question);
   if ("kind" in asked) return asked;
   const choice = chosenPlan(asked);
-  if (isImpossible(choice)) return choice;
-  const { plan, chosen, job } = choice;
+  return isImpossible(choice) ? choice : trainingReport(asked, choice);
+}
+
+/** The report on a plan that was chosen for the question. */
+export function trainingReport(asked: TrainingSetting, { plan, chosen, job }: PlanChoice): TrainingReport {
+  const { question } = asked;
   const setting = { ...asked, job };
   const { system, model, format } = setting;
   const { node } = system.cluster;

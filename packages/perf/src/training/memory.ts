@@ -3,6 +3,7 @@ import { bytesPerElement } from "../catalogue/number-format.ts";
 import {
   attentionParameters,
   denseLayerParameters,
+  embeddingParameters,
   expertLayerCount,
   expertLayerParameters,
   type ModelArchitecture,
@@ -79,7 +80,7 @@ const tightProbability = 0.2;
  * their peak, and driver and communicators need further memory; the estimate's own error is normal in the logarithm.
  */
 export function outOfMemoryProbability(
-  memory: MemoryEstimate,
+  memory: Pick<MemoryEstimate, "peakBytes">,
   accelerator: Accelerator,
   constants: MemoryConstants = memoryConstantValues(),
 ): number {
@@ -96,7 +97,7 @@ function normalShare(value: number): number {
   return value < 0 ? tail : 1 - tail;
 }
 
-export function fitVerdict(memory: MemoryEstimate, accelerator: Accelerator): FitVerdict {
+export function fitVerdict(memory: Pick<MemoryEstimate, "peakBytes">, accelerator: Accelerator): FitVerdict {
   const probability = outOfMemoryProbability(memory, accelerator);
   if (probability >= 0.5) return "does not fit";
   return probability >= tightProbability ? "tight" : "fits";
@@ -112,32 +113,102 @@ export function estimateMemory(
   return { first, last, peakBytes: Math.max(first.bytes, last.bytes) };
 }
 
+/** Lower bound of the state of the two end stages, for all schedules, micro-batches and levels of recomputation. */
+export function leastStateBytes(
+  job: TrainingJob,
+  plan: ParallelPlan,
+): { readonly first: number; readonly last: number } {
+  // Narrower gradients appear when activations are freed, so they need not add to the peak.
+  const isKept = job.precision.gradientBytes > job.precision.weightBytes;
+  const state = (stage: "first" | "last"): number => {
+    const { weights, gradients, optimizer } = stateParts(job, plan, parametersOfStage(job, plan, stage));
+    return weights + optimizer + (isKept ? gradients : 0);
+  };
+  const last = state("last");
+  return { first: plan.pipeline === 1 ? last : state("first"), last };
+}
+
+/** Bytes besides the state: the last stage's logits, activations of layers, and the runtime. */
+export interface WorkingBytes {
+  readonly logits: number;
+  readonly layers: number;
+  readonly runtime: number;
+}
+
+/**
+ * Lower bound of the bytes besides the state, for all schedules and levels of recomputation: one layer at work, and the
+ * least that any level keeps of one layer. Logits and layers are proportional to the micro-batch.
+ */
+export function leastWorkingBytes(
+  job: TrainingJob,
+  plan: ParallelPlan,
+  constants: MemoryConstants = memoryConstantValues(),
+): WorkingBytes {
+  const { workingLayers } = moduleKind(job, plan);
+  const kept = Math.min(
+    keptBytesPerToken(job, { ...plan, recomputation: "none" }),
+    keptBytesPerToken(job, { ...plan, recomputation: "selective" }),
+  );
+  const input = (2 * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
+  return {
+    logits: logitBytes(job, plan, "last"),
+    layers: tokensPerRank(job, plan) * (workingLayers * kept + Math.min(input, kept)),
+    runtime: constants.runtimeGib * 2 ** 30,
+  };
+}
+
+/**
+ * Lower bound of the optimizer's bytes over all accelerators, for any plan: no plan shards a parameter's state further
+ * than over all ranks that train it. 0 for adapters, whose state is small.
+ */
+export function leastOptimizerBytes(job: TrainingJob): number {
+  if (job.method.kind === "lora") return 0;
+  const { model, precision } = job;
+  const experts = expertLayerCount(model) * expertLayerParameters(model).total;
+  const layers = experts + (model.layerCount - expertLayerCount(model)) * denseLayerParameters(model);
+  return precision.optimizerBytes * (layers + embeddingParameters(model));
+}
+
+function logitBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
+  if (stage === "first" && plan.pipeline > 1) return 0;
+  return (moduleKind(job, plan).logitBytes * tokensPerRank(job, plan) * job.model.vocabulary) / plan.tensor;
+}
+
+/** Weights, gradients and optimizer of a stage on one accelerator; gradients as if all of them were held at once. */
+function stateParts(
+  job: TrainingJob,
+  plan: ParallelPlan,
+  parameters: RankParameters,
+): Pick<MemoryBreakdown, "weights" | "gradients" | "optimizer"> {
+  const { weightBytes, gradientBytes, optimizerBytes } = job.precision;
+  const { stack } = job.software;
+  const shards = stateShardCount(plan);
+  const whole = plan.zeroStage === 3 ? shards : 1;
+  // PyTorch's gradients are computed in the weights' format and added to wider buffers; Megatron's kernels add in
+  // place.
+  const arriving = stack === "eager" && gradientBytes > weightBytes && plan.zeroStage < 3 ? weightBytes : 0;
+  // Fully sharded modules keep their weights only in the optimizer's precision, and cast the gathered ones.
+  const isMasterOnly = plan.zeroStage === 3 && stack !== "fused" && optimizerBytes > 0;
+  return {
+    weights: isMasterOnly ? frozenBytes(job, parameters, whole) : (weightBytes * parameters.total) / whole,
+    gradients: ((gradientBytes + arriving) * parameters.trained) / (plan.zeroStage >= 2 ? shards : 1),
+    optimizer: optimizerOf(plan, parameters, optimizerBytes),
+  };
+}
+
 function stageMemory(
   job: TrainingJob,
   plan: ParallelPlan,
   constants: MemoryConstants,
   stage: "first" | "last",
 ): StageMemory {
-  const parameters = parametersOfStage(job, plan, stage);
-  const { weightBytes, gradientBytes, optimizerBytes } = job.precision;
-  const shards = stateShardCount(plan);
-  const whole = plan.zeroStage === 3 ? shards : 1;
-  const isLast = stage === "last" || plan.pipeline === 1;
+  const state = stateParts(job, plan, parametersOfStage(job, plan, stage));
   const activations = activationBytes(job, plan, stage);
-  const { stack } = job.software;
-  const logits = isLast
-    ? (moduleKind(job, plan).logitBytes * tokensPerRank(job, plan) * job.model.vocabulary) / plan.tensor
-    : 0;
-  // PyTorch's gradients are computed in the weights' format and added to wider buffers; Megatron's kernels add in
-  // place.
-  const arriving = stack === "eager" && gradientBytes > weightBytes && plan.zeroStage < 3 ? weightBytes : 0;
-  const gradients = ((gradientBytes + arriving) * parameters.trained) / (plan.zeroStage >= 2 ? shards : 1);
-  // Fully sharded modules keep their weights only in the optimizer's precision, and cast the gathered ones.
-  const isMasterOnly = plan.zeroStage === 3 && stack !== "fused" && optimizerBytes > 0;
+  const logits = logitBytes(job, plan, stage);
+  const { gradients } = state;
   const parts = {
-    weights: isMasterOnly ? frozenBytes(job, parameters, whole) : (weightBytes * parameters.total) / whole,
+    ...state,
     gradients: areGradientsKept(job, plan) ? gradients : Math.max(0, gradients - activations - logits),
-    optimizer: optimizerOf(plan, parameters, optimizerBytes),
     gathered: plan.zeroStage === 3 ? gatheredBytes(job, plan) : 0,
     activations,
     logits,

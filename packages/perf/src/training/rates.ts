@@ -75,8 +75,16 @@ function sustainedFlops(accelerator: Accelerator, matrixClass: MatrixClass, cons
   return accelerator.powerWatts * constants.tflopsPerWatt * 1e12 * narrower;
 }
 
-/** Measured share of the 16-bit peak, else that of the vendor's accelerator nearest in years. */
+const bestShares = new WeakMap<Accelerator, number>();
+
+/** Measured share of the 16-bit peak, else that of the vendor's accelerator nearest in years; cached for searches. */
 function bestShareOf(accelerator: Accelerator): number {
+  const share = bestShares.get(accelerator) ?? findBestShare(accelerator);
+  bestShares.set(accelerator, share);
+  return share;
+}
+
+function findBestShare(accelerator: Accelerator): number {
   const own = measuredShare(accelerator);
   if (own !== undefined) return own;
   let nearest: Accelerator | undefined;

@@ -1,5 +1,5 @@
 import type { PlannedStep } from "./search/best.ts";
-import { ordinaryPlan } from "./search/ordinary.ts";
+import { findOrdinaryPlan } from "./search/ordinary.ts";
 import type { TrainingJob, TrainingSystem } from "./job.ts";
 import type { StepBreakdown } from "./step.ts";
 
@@ -76,7 +76,7 @@ export function scalingCurve(job: TrainingJob, system: TrainingSystem, question:
   for (const count of counts) {
     const globalBatch = question.kind === "weak" ? Math.round((job.globalBatch * count) / base) : job.globalBatch;
     const sized = { ...job, globalBatch };
-    const result = ordinaryPlan(sized, system, count, { precision: job.precision });
+    const result = findOrdinaryPlan(sized, system, count, { precision: job.precision });
     if (result.kind !== "found") {
       tooSmall.push(count);
       continue;

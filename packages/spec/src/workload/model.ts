@@ -91,7 +91,8 @@ export const model = record(
     tokens: nullable(positive, { description: "Tokens of the whole run: predicts its duration.", examples: [15e12] }),
     precision: nullable(notation.choice(formats), {
       description: "Operands of the linear layers.",
-      otherwise: "the format in which the preset was trained (`fp8` for deepseek-v3) where the accelerator has it, else `bf16`, or `fp16` on accelerators without bf16",
+      otherwise:
+        "the format in which the preset was trained (`fp8` for deepseek-v3) where the accelerator has it, else `bf16`, or `fp16` on accelerators without bf16",
     }),
     stack: nullable(notation.choice(["fused", "eager", "compiled"]), {
       description: "`fused` (Megatron and similar), `eager` (PyTorch FSDP) or `compiled` (JAX).",

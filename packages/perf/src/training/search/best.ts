@@ -1,12 +1,19 @@
 import { trainingConstantValues, type TrainingConstants } from "../../constants.ts";
 import type { JobProblem } from "../feasibility.ts";
 import { jobProblems } from "../feasibility.ts";
-import { acceleratorOf, type ParallelPlan, type Recomputation, type TrainingJob, type TrainingSystem } from "../job.ts";
+import {
+  acceleratorOf,
+  type ParallelPlan,
+  type Recomputation,
+  type TrainingJob,
+  type TrainingPrecision,
+  type TrainingSystem,
+} from "../job.ts";
 import { estimateMemory, fitVerdict, type MemoryEstimate } from "../memory.ts";
 import { estimateStep, wholeModelSeconds, type StepEstimate } from "../step.ts";
 import { layerLowerBound, stepLowerBound } from "./bounds.ts";
+import { ableChoices, choicesWithin, shardingKey, type AbleChoice } from "./memory-bound.ts";
 import {
-  layerChoices,
   planOf,
   shardChoices,
   sharingCount,
@@ -23,8 +30,12 @@ export interface PlannedStep {
   readonly memory: MemoryEstimate;
 }
 
-/** Effort of a search: plans whose time was computed, and layouts that their bound excluded. */
+/**
+ * Effort of a search: layer choices whose time was bounded, plans whose time was computed, and layouts that their bound
+ * excluded.
+ */
 export interface SearchEffort {
+  readonly boundedCount?: number;
   readonly evaluatedCount: number;
   readonly excludedCount: number;
 }
@@ -37,12 +48,12 @@ export type SearchResult =
 /** The plan nearest to fitting, and the memory that it would need. */
 export interface MemoryNeed {
   readonly plan: ParallelPlan;
+  readonly precision: TrainingPrecision;
   readonly neededGib: number;
   readonly availableGib: number;
 }
 
-interface Bounded {
-  readonly choice: LayerChoice;
+interface Bounded extends AbleChoice {
   readonly wholeSeconds: number;
   readonly bound: number;
 }
@@ -53,25 +64,27 @@ function layerPlan(choice: LayerChoice): ParallelPlan {
   return planOf(choice, stage, { zeroStage: 1, shardCount: 1 }, "none");
 }
 
-/** Layer choices with their bounds, the most promising first; ties keep the order of the space. */
+/** Layer choices that could fit, with their bounds of time, the most promising first; ties keep the order of the space. */
 export function boundedChoices(
   job: TrainingJob,
   system: TrainingSystem,
   space: SearchSpace,
   constants: TrainingConstants,
 ): readonly Bounded[] {
-  const bounded = layerChoices(job, space).map((choice) => {
+  const bounded = ableChoices(job, system, space).map((able) => {
+    const { choice } = able;
     const wholeSeconds = wholeModelSeconds(job, layerPlan(choice), system, constants);
     const perAccelerator =
       (job.globalBatch * choice.tensor * choice.context) / (space.acceleratorCount * choice.microBatch);
-    return { choice, wholeSeconds, bound: layerLowerBound(wholeSeconds, perAccelerator) };
+    return { ...able, wholeSeconds, bound: layerLowerBound(wholeSeconds, perAccelerator) };
   });
   return bounded.toSorted((a, b) => a.bound - b.bound);
 }
 
 /**
- * The fastest plan that fits, exact over the whole space: a branch is left out only if its lower bound is not below the
- * best step found. ZeRO stage 0 is not in the space: stage 1 sends as much and stores less.
+ * The fastest plan that fits, exact over the whole space: a branch is left out only if its lower bound of time is not
+ * below the best step found, or its lower bound of memory does not fit. ZeRO stage 0 is not in the space: stage 1 sends
+ * as much and stores less.
  */
 export function searchBestPlan(
   job: TrainingJob,
@@ -79,25 +92,29 @@ export function searchBestPlan(
   space: SearchSpace = wholeSpace(job, system, system.cluster.nodeCount * system.cluster.node.acceleratorCount),
   constants: TrainingConstants = trainingConstantValues(),
 ): SearchResult {
+  const result = findBestPlan(job, system, space, constants);
+  return result.kind === "nothingFits" ? { ...result, least: leastNeed(job, system, space) } : result;
+}
+
+/** The same without the memory that the most frugal plan needs, where none fits. */
+export function findBestPlan(
+  job: TrainingJob,
+  system: TrainingSystem,
+  space: SearchSpace = wholeSpace(job, system, system.cluster.nodeCount * system.cluster.node.acceleratorCount),
+  constants: TrainingConstants = trainingConstantValues(),
+): SearchResult {
   const problems = jobProblems(job, system);
   if (problems.length > 0) return { kind: "refused", problems };
-  const state: SearchState = { best: undefined, least: undefined, evaluatedCount: 0, excludedCount: 0 };
-  for (const { choice, wholeSeconds, bound } of boundedChoices(job, system, space, constants)) {
-    if (state.best !== undefined && bound >= state.best.step.seconds) {
-      state.excludedCount += 1;
-      continue;
-    }
-    for (const stage of stageChoices(job, space, choice)) {
-      if (state.best !== undefined && stepLowerBound(wholeSeconds, stage) >= state.best.step.seconds) {
-        state.excludedCount += 1;
-        continue;
-      }
-      searchStage({ job, system, space, constants }, choice, stage, state);
-    }
+  const state: SearchState = { best: undefined, boundedCount: 0, evaluatedCount: 0, excludedCount: 0 };
+  const bounded = boundedChoices(job, system, space, constants);
+  state.boundedCount = bounded.length;
+  for (const each of bounded) {
+    if (state.best === undefined || each.bound < state.best.step.seconds) {
+      searchChoice({ job, system, space, constants }, each, state);
+    } else state.excludedCount += 1;
   }
-  const effort = { evaluatedCount: state.evaluatedCount, excludedCount: state.excludedCount };
-  if (state.best !== undefined) return { kind: "found", best: state.best, effort };
-  return { kind: "nothingFits", least: state.least, effort };
+  const { best, ...effort } = state;
+  return best === undefined ? { kind: "nothingFits", least: undefined, effort } : { kind: "found", best, effort };
 }
 
 interface Question {
@@ -109,19 +126,27 @@ interface Question {
 
 interface SearchState {
   best: PlannedStep | undefined;
-  least: MemoryNeed | undefined;
+  boundedCount: number;
   evaluatedCount: number;
   excludedCount: number;
 }
 
-function searchStage(question: Question, choice: LayerChoice, stage: StageChoice, state: SearchState): void {
+function searchChoice(question: Question, bounded: Bounded, state: SearchState): void {
   const { job, system, space, constants } = question;
-  for (const shards of shardChoices(space, choice, stage, sharingCount(system))) {
-    const planWith = (recomputation: Recomputation): ParallelPlan => planOf(choice, stage, shards, recomputation);
-    for (const fitting of plansThatFit(question, planWith, state)) {
-      const step = estimateStep(job, fitting.plan, system, constants);
-      state.evaluatedCount += 1;
-      if (state.best === undefined || step.seconds < state.best.step.seconds) state.best = { ...fitting, step };
+  const { choice, wholeSeconds, pipelines, shardings } = bounded;
+  for (const stage of stageChoices(job, { ...space, pipelines }, choice)) {
+    if (state.best !== undefined && stepLowerBound(wholeSeconds, stage) >= state.best.step.seconds) {
+      state.excludedCount += 1;
+      continue;
+    }
+    for (const shards of shardChoices(space, choice, stage, sharingCount(system))) {
+      if (!shardings.has(shardingKey(stage, shards))) continue;
+      const planWith = (recomputation: Recomputation): ParallelPlan => planOf(choice, stage, shards, recomputation);
+      for (const fitting of plansThatFit(question, planWith)) {
+        const step = estimateStep(job, fitting.plan, system, constants);
+        state.evaluatedCount += 1;
+        if (state.best === undefined || step.seconds < state.best.step.seconds) state.best = { ...fitting, step };
+      }
     }
   }
 }
@@ -133,7 +158,6 @@ function searchStage(question: Question, choice: LayerChoice, stage: StageChoice
 function plansThatFit(
   question: Question,
   planWith: (recomputation: Recomputation) => ParallelPlan,
-  state: SearchState,
 ): readonly { readonly plan: ParallelPlan; readonly memory: MemoryEstimate }[] {
   const { job, system, space } = question;
   const accelerator = acceleratorOf(system);
@@ -141,15 +165,40 @@ function plansThatFit(
   for (const recomputation of space.recomputations) {
     const plan = planWith(recomputation);
     const memory = estimateMemory(job, plan);
-    if (fitVerdict(memory, accelerator) === "fits") {
-      fitting.push({ plan, memory });
-      if (recomputation === "none") break;
-    } else noteNeed(state, plan, memory.peakBytes / 2 ** 30, accelerator.memoryGib);
+    if (fitVerdict(memory, accelerator) !== "fits") continue;
+    fitting.push({ plan, memory });
+    if (recomputation === "none") break;
   }
   return fitting;
 }
 
-function noteNeed(state: SearchState, plan: ParallelPlan, neededGib: number, availableGib: number): void {
-  if (state.best !== undefined || (state.least !== undefined && neededGib >= state.least.neededGib)) return;
-  state.least = { plan, neededGib, availableGib };
+/** The plan of a space that needs the least memory; `undefined`: no plan divides the batch. */
+export function leastNeed(job: TrainingJob, system: TrainingSystem, space: SearchSpace): MemoryNeed | undefined {
+  let least: { readonly plan: ParallelPlan; readonly peakBytes: number } | undefined;
+  const choices = choicesWithin(job, system, space, Number.POSITIVE_INFINITY);
+  for (const { choice, pipelines, leastBytes } of choices.toSorted((a, b) => a.leastBytes - b.leastBytes)) {
+    if (least !== undefined && leastBytes >= least.peakBytes) break;
+    for (const plan of plansOf(job, system, { ...space, pipelines }, choice)) {
+      const { peakBytes } = estimateMemory(job, plan);
+      if (least === undefined || peakBytes < least.peakBytes) least = { plan, peakBytes };
+    }
+  }
+  if (least === undefined) return undefined;
+  const { plan, peakBytes } = least;
+  const { memoryGib } = acceleratorOf(system);
+  return { plan, precision: job.precision, neededGib: peakBytes / 2 ** 30, availableGib: memoryGib };
+}
+
+/** All plans of a space with these choices of the layers. */
+function plansOf(
+  job: TrainingJob,
+  system: TrainingSystem,
+  space: SearchSpace,
+  choice: LayerChoice,
+): readonly ParallelPlan[] {
+  return stageChoices(job, space, choice).flatMap((stage) =>
+    shardChoices(space, choice, stage, sharingCount(system)).flatMap((shards) =>
+      space.recomputations.map((recomputation) => planOf(choice, stage, shards, recomputation)),
+    ),
+  );
 }

@@ -1,7 +1,7 @@
 import { planProblems } from "../feasibility.ts";
 import { acceleratorCountOf, acceleratorOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../job.ts";
 import { estimateMemory, fitVerdict } from "../memory.ts";
-import { searchBestPlan } from "./best.ts";
+import { findBestPlan } from "./best.ts";
 import {
   divisorsOf,
   layerChoices,
@@ -91,7 +91,7 @@ export function smallestThatFits(job: TrainingJob, system: TrainingSystem): numb
   const { cluster } = system;
   for (let doubling = 1; doubling <= doublingMax; doubling += 1) {
     const larger = { ...system, cluster: { ...cluster, nodeCount: cluster.nodeCount * 2 ** doubling } };
-    if (searchBestPlan(job, larger).kind === "found") {
+    if (findBestPlan(job, larger).kind === "found") {
       return larger.cluster.nodeCount * cluster.node.acceleratorCount;
     }
   }
@@ -114,5 +114,5 @@ export function nearestCountBelow(job: TrainingJob, system: TrainingSystem, coun
   for (let power = 2 ** Math.floor(Math.log2(count)); power >= 1; power /= 2) {
     if (power < count - neighbourMax) candidates.push(power);
   }
-  return candidates.find((each) => searchBestPlan(job, system, wholeSpace(job, system, each)).kind === "found");
+  return candidates.find((each) => findBestPlan(job, system, wholeSpace(job, system, each)).kind === "found");
 }

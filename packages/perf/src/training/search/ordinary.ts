@@ -1,5 +1,5 @@
 import { acceleratorOf, leanerPrecisions, type TrainingJob, type TrainingSystem } from "../job.ts";
-import { searchBestPlan, type PlannedStep, type SearchResult } from "./best.ts";
+import { findBestPlan, leastNeed, type MemoryNeed, type PlannedStep, type SearchResult } from "./best.ts";
 import { wholeSpace, type SearchSpace, type StatedPlan } from "./space.ts";
 
 /**
@@ -16,8 +16,6 @@ export interface OrdinaryPlan extends PlannedStep {
   /** Choices that were not stated, so the search made them. */
   readonly chosen: readonly PlanChoiceName[];
 }
-
-type NothingFits = Extract<SearchResult, { readonly kind: "nothingFits" }>;
 
 export type OrdinaryResult =
   | ({ readonly kind: "found" } & OrdinaryPlan)
@@ -50,25 +48,40 @@ export function ordinaryPlan(
   acceleratorCount: number,
   stated: StatedPlan = {},
 ): OrdinaryResult {
-  const chosen = planChoices.filter((name) => stated[name] === undefined);
-  let nearest: NothingFits | undefined;
-  const precisions = stated.precision === undefined ? leanerPrecisions(job.precision) : [stated.precision];
-  for (const precision of precisions) {
-    const asked = { ...job, precision };
+  const found = findOrdinaryPlan(job, system, acceleratorCount, stated);
+  if (found.kind !== "nothingFits") return found;
+  let least: MemoryNeed | undefined;
+  for (const asked of jobsOf(job, stated)) {
     for (const space of usualSpaces(asked, system, acceleratorCount, stated)) {
-      const result = searchBestPlan(asked, system, space);
-      if (result.kind === "refused") return result;
-      if (result.kind === "found") return { kind: "found", ...result.best, job: asked, chosen };
-      nearest = lessNeedy(nearest, result);
+      const need = leastNeed(asked, system, space);
+      if (least === undefined || (need !== undefined && need.neededGib < least.neededGib)) least = need;
     }
   }
-  return nearest ?? { kind: "nothingFits", least: undefined, effort: { evaluatedCount: 0, excludedCount: 0 } };
+  return { ...found, least };
 }
 
-function lessNeedy(one: NothingFits | undefined, other: NothingFits): NothingFits {
-  if (one?.least === undefined) return other;
-  if (other.least === undefined) return one;
-  return other.least.neededGib < one.least.neededGib ? other : one;
+/** The same without the memory that the most frugal plan needs, where none fits. */
+export function findOrdinaryPlan(
+  job: TrainingJob,
+  system: TrainingSystem,
+  acceleratorCount: number,
+  stated: StatedPlan = {},
+): OrdinaryResult {
+  const chosen = planChoices.filter((name) => stated[name] === undefined);
+  for (const asked of jobsOf(job, stated)) {
+    for (const space of usualSpaces(asked, system, acceleratorCount, stated)) {
+      const result = findBestPlan(asked, system, space);
+      if (result.kind === "refused") return result;
+      if (result.kind === "found") return { kind: "found", ...result.best, job: asked, chosen };
+    }
+  }
+  return { kind: "nothingFits", least: undefined, effort: { evaluatedCount: 0, excludedCount: 0 } };
+}
+
+/** The job in the precisions that are tried one after the other. */
+function jobsOf(job: TrainingJob, { precision }: StatedPlan): readonly TrainingJob[] {
+  const precisions = precision === undefined ? leanerPrecisions(job.precision) : [precision];
+  return precisions.map((each) => ({ ...job, precision: each }));
 }
 
 /** Search spaces of the stack, the smaller first: its usual settings, then all settings that its software supports. */

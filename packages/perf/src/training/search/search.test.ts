@@ -8,7 +8,16 @@ import { deepSeekV3, gpt175b, gptModel, jobOf, planWith, qwen3Large, systemOf } 
 import { searchBestPlan } from "./best.ts";
 import { advise, nearestPlan } from "./nearest.ts";
 import { searchPareto } from "./pareto.ts";
-import { divisorsOf } from "./space.ts";
+import {
+  divisorsOf,
+  layerChoices,
+  planOf,
+  shardChoices,
+  sharingCount,
+  stageChoices,
+  wholeSpace,
+  type SearchSpace,
+} from "./space.ts";
 
 type Choices = { readonly [Field in keyof ParallelPlan]?: readonly ParallelPlan[Field][] };
 
@@ -22,12 +31,11 @@ function combinations(choices: Choices): readonly Partial<ParallelPlan>[] {
 }
 
 /**
- * All plans, directly from the rules of feasibility: without bounds, without order, and without leaving out dominated
- * choices.
+ * All plans that are feasible but for memory, directly from the rules: without bounds, without order, and without
+ * leaving out dominated choices.
  */
 function everyPlan(job: TrainingJob, system: TrainingSystem, count: number): readonly ParallelPlan[] {
   const divisors = divisorsOf(count);
-  const { accelerator } = system.cluster.node;
   const layouts = combinations({
     tensor: divisors,
     pipeline: divisors,
@@ -46,9 +54,26 @@ function everyPlan(job: TrainingJob, system: TrainingSystem, count: number): rea
       recomputation: ["none", "selective", "partial", "full"],
     })
       .map((rest) => planWith({ ...layout, ...rest }))
-      .filter((plan) => planProblems(job, plan, system).length === 0)
-      .filter((plan) => fitVerdict(estimateMemory(job, plan), accelerator) === "fits"),
+      .filter((plan) => planProblems(job, plan, system).every(({ kind }) => kind === "outOfMemory")),
   );
+}
+
+/** Every plan of a search space, whatever memory it needs. */
+function plansOfSpace(job: TrainingJob, system: TrainingSystem, space: SearchSpace): readonly ParallelPlan[] {
+  return layerChoices(job, space).flatMap((choice) =>
+    stageChoices(job, space, choice).flatMap((stage) =>
+      shardChoices(space, choice, stage, sharingCount(system)).flatMap((shards) =>
+        space.recomputations.map((recomputation) => planOf(choice, stage, shards, recomputation)),
+      ),
+    ),
+  );
+}
+
+function everyFittingPlan(job: TrainingJob, system: TrainingSystem, count: number): readonly ParallelPlan[] {
+  const { accelerator } = system.cluster.node;
+  return everyPlan(job, system, count)
+    .filter((plan) => planProblems(job, plan, system).length === 0)
+    .filter((plan) => fitVerdict(estimateMemory(job, plan), accelerator) === "fits");
 }
 
 const small: readonly (readonly [string, TrainingJob, string, number])[] = [
@@ -73,7 +98,7 @@ const small: readonly (readonly [string, TrainingJob, string, number])[] = [
 describe("the best plan", () => {
   it.each(small)("of %s equals exhaustive enumeration", (_, job, accelerator, count) => {
     const system = systemOf(accelerator, count);
-    const all = everyPlan(job, system, count);
+    const all = everyFittingPlan(job, system, count);
     const least = Math.min(...all.map((plan) => estimateStep(job, plan, system).seconds));
     const result = searchBestPlan(job, system);
     expect(result.kind).toBe("found");
@@ -93,6 +118,41 @@ describe("the best plan", () => {
     if (result.kind !== "found") return;
     expect(planProblems(job, result.best.plan, system)).toEqual([]);
     expect(acceleratorCountOf(result.best.plan)).toBe(count);
+  });
+
+  it.each<readonly [string, TrainingJob, string, number]>([
+    ["a GPT on eight accelerators", jobOf(gptModel(48, 12_288, 96), 2048, 16), "A100-40", 8],
+    ["a long sequence", jobOf(gptModel(32, 8192, 32), 16_384, 8), "A100-40", 8],
+    ["a model with experts", jobOf(qwen3Large, 4096, 16), "A100-40", 8],
+    [
+      "plain modules with unfused attention",
+      { ...jobOf(gptModel(48, 12_288, 96), 2048, 16), software: { stack: "eager", attention: "unfused" } },
+      "A100-40",
+      8,
+    ],
+  ])("of %s that does not fit needs the least memory of all plans", (_, job, accelerator, count) => {
+    const system = systemOf(accelerator, count);
+    const all = plansOfSpace(job, system, wholeSpace(job, system, count));
+    const result = searchBestPlan(job, system);
+    expect(result.kind).toBe("nothingFits");
+    if (result.kind !== "nothingFits") return;
+    const least = Math.min(...all.map((plan) => estimateMemory(job, plan).peakBytes));
+    expect(result.least?.neededGib).toBe(least / 2 ** 30);
+    expect(all.length).toBeGreaterThan(20);
+    expect(result.effort.evaluatedCount).toBe(0);
+  });
+
+  it("bounds the time of no choice whose state and activations alone exceed the memory", () => {
+    const job = jobOf(deepSeekV3, 4096, 15_360);
+    const boundedShare = (count: number): number => {
+      const system = systemOf("H100", count);
+      const result = searchBestPlan(job, system);
+      if (result.kind === "refused" || result.effort.boundedCount === undefined) return Number.NaN;
+      return result.effort.boundedCount / layerChoices(job, wholeSpace(job, system, count)).length;
+    };
+    expect(boundedShare(8)).toBeLessThan(0.02);
+    expect(boundedShare(1024)).toBeGreaterThan(0);
+    expect(boundedShare(1024)).toBeLessThan(1 / 2);
   });
 
   it("says what is missing where nothing fits, and refuses nonsense", () => {
@@ -119,7 +179,7 @@ describe("the Pareto set", () => {
     const system = systemOf(accelerator, count);
     const counts = [2, 4, 8];
     const points = counts.flatMap((size) =>
-      everyPlan(job, system, size)
+      everyFittingPlan(job, system, size)
         .filter((plan) => acceleratorCountOf(plan) === size)
         .map((plan) => {
           const { seconds } = estimateStep(job, plan, system);
