@@ -40,7 +40,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   platform: shell([], []),
   journal: shell(["engine", "platform"], []),
   executors: shell(["engine", "perf", "platform"], ["zod"]),
-  gateway: shell(["routing"], "declared"),
+  gateway: shell(["platform", "routing"], "declared"),
   server: shell(["engine", "sim", "perf", "views", "protocol", "platform", "journal", "executors"], "declared"),
   console: shell(["protocol", "views", "engine", "sim", "perf"], "declared"),
   benchmark: shell([], []),

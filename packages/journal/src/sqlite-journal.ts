@@ -7,13 +7,13 @@ import path from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeDurableDirectory, syncPath } from "@headroom/platform";
 import { OperationalError } from "@headroom/platform";
+import type { DirectoryLock } from "@headroom/platform";
 import { checkHistory } from "./check-history.ts";
 import { checkRounds, dropRounds } from "./check-rounds.ts";
 import { framePage } from "./event-page.ts";
 import type { EventFormat, EventPage } from "./event-page.ts";
 import { openForWriting, databasePath } from "./database.ts";
-import { lockDirectory } from "./directory-lock.ts";
-import type { DirectoryLock } from "./directory-lock.ts";
+import { lockJournal } from "./lock-journal.ts";
 import type {
   Append,
   AppendReceipt,
@@ -53,7 +53,7 @@ export function sqliteJournal(directory: string, options: Partial<Omit<SqliteOpt
 async function openSqliteJournal(options: SqliteOptions, nowMs: number): Promise<OpenedJournal> {
   const directory = path.resolve(options.directory);
   prepareDirectory(directory);
-  const lock = lockDirectory(directory, nowMs);
+  const lock = lockJournal(directory, nowMs);
   let database: DatabaseSync | undefined;
   let writer: ReturnType<typeof startWriter> | undefined;
   try {

@@ -1,9 +1,11 @@
 /** Starts a gateway from a checked configuration and stops it without losing a stream. */
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
 import { createServer as createTlsServer } from "node:tls";
+import { lockDirectory, OperationalError, type DirectoryLock } from "@headroom/platform";
 import type { ListenAddress } from "../config/quantities.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { BatchStore } from "../batches/store.ts";
@@ -53,9 +55,36 @@ function steadyNow(): number {
   return timeOrigin + performance.now();
 }
 
+/** Rejects with an `OperationalError` if another process runs on the same state folder. */
 export async function startGateway(config: GatewayConfig, options: StartOptions): Promise<RunningGateway> {
-  const now = steadyNow;
   const stateDirectory = path.join(config.state, config.id.replaceAll(/[^A-Za-z0-9._-]/g, "_"));
+  const lock = lockState(stateDirectory, config.id);
+  try {
+    const gateway = await startLocked(config, options, stateDirectory);
+    return { ...gateway, close: () => gateway.close().finally(() => lock.release()) };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** Two processes would give their usage records the same sequence numbers, and a reader would settle only one of each. */
+function lockState(directory: string, id: string): DirectoryLock {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const outcome = lockDirectory(directory, Date.now());
+  if (outcome.kind === "locked") return outcome.lock;
+  throw new OperationalError(
+    "gatewayStateInUse",
+    `A gateway with the id ${id} is already running on ${directory} (${outcome.holder}). Give this one another id (--id, or \`id\` in its configuration) or another \`state\` folder, or stop the other one first.`,
+  );
+}
+
+async function startLocked(
+  config: GatewayConfig,
+  options: StartOptions,
+  stateDirectory: string,
+): Promise<RunningGateway> {
+  const now = steadyNow;
   const fleet = new Fleet(config, Math.floor(now()));
   const usageDirectory = path.join(stateDirectory, "usage");
   const usage = new UsageLog({
@@ -82,19 +111,7 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
   await prober.firstRound(FIRST_PROBE_MS);
   const server = createListener(config, gateway, connectionBound(config.bounds.connections, options.log));
   const url = await listening(server, { ...config.listen, reusePort: config.reusePort }, options.log);
-  const admin = createAdminServer({
-    fleet,
-    metrics,
-    gauges: () => ({
-      connections: gateway.connections.size,
-      exchanges: gateway.exchanges.size,
-      bodyBytes: gateway.bodies.usedBytes,
-      held: waker.heldCount,
-      pools: fleet.pools.values(),
-    }),
-    isDraining: () => gateway.isDraining,
-    now,
-  });
+  const admin = adminOf({ gateway, fleet, metrics, waker });
   const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, options.log);
   gateway.batchRunner.resume();
   const sweeper = setInterval(() => gateway.sweep(), SWEEP_MS);
@@ -122,6 +139,28 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
       usage.close();
     },
   };
+}
+
+function adminOf(parts: {
+  readonly gateway: Gateway;
+  readonly fleet: Fleet;
+  readonly metrics: GatewayMetrics;
+  readonly waker: Waker;
+}): HttpServer {
+  const { gateway, fleet, metrics, waker } = parts;
+  return createAdminServer({
+    fleet,
+    metrics,
+    gauges: () => ({
+      connections: gateway.connections.size,
+      exchanges: gateway.exchanges.size,
+      bodyBytes: gateway.bodies.usedBytes,
+      held: waker.heldCount,
+      pools: fleet.pools.values(),
+    }),
+    isDraining: () => gateway.isDraining,
+    now: steadyNow,
+  });
 }
 
 function createListener(config: GatewayConfig, gateway: Gateway, connectionsMax: number): Server {

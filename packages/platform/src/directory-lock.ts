@@ -1,0 +1,53 @@
+/**
+ * One process per directory. The lock is a POSIX record lock that SQLite holds on an empty file (an open `BEGIN
+ * EXCLUSIVE`): the kernel releases it when the process ends, however it ends. It cannot become stale, no process id can
+ * be recycled, and two starters cannot both win. `owner.json` beside it only names the holder.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { makePrivateFile } from "./make-private-file.ts";
+
+export interface DirectoryLock {
+  /** May be called more than once. */
+  release(): void;
+}
+
+export type LockOutcome =
+  | { readonly kind: "locked"; readonly lock: DirectoryLock }
+  /** `holder` names the process for an operator: `process 4711`, or `another process`. */
+  | { readonly kind: "held"; readonly holder: string };
+
+const SQLITE_BUSY = 5;
+
+/** Throws what Node's file system or SQLite throw if the directory cannot be written. */
+export function lockDirectory(directory: string, nowMs: number): LockOutcome {
+  const ownerPath = path.join(directory, "owner.json");
+  const file = path.join(directory, "lock.db");
+  makePrivateFile(file);
+  const database = new DatabaseSync(file, { timeout: 0 });
+  try {
+    // The rollback journal is kept in memory; otherwise SQLite creates an empty file for it beside the database.
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    writeFileSync(ownerPath, `${JSON.stringify({ pid: process.pid, startedAtMs: nowMs })}\n`, { mode: 0o600 });
+  } catch (error) {
+    database.close();
+    const isHeld = error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;
+    if (isHeld) return { kind: "held", holder: holderIn(ownerPath) };
+    throw error;
+  }
+  const release = (): void => {
+    if (database.isOpen) database.close();
+  };
+  return { kind: "locked", lock: { release } };
+}
+
+function holderIn(ownerPath: string): string {
+  try {
+    const owner: unknown = JSON.parse(readFileSync(ownerPath, "utf8"));
+    if (typeof owner === "object" && owner !== null && "pid" in owner) return `process ${String(owner.pid)}`;
+  } catch {
+    // The owner holds the lock but has not written `owner.json` yet; "another process" is true in both cases.
+  }
+  return "another process";
+}
