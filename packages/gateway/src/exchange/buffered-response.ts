@@ -1,9 +1,11 @@
 /** A response held back whole, so that a replica that fails in the middle can be replaced by another. */
-import { usageIn, type TokenCounts } from "../json/usage.ts";
+import { usageAtEnd, usageFromStart, type TokenCounts } from "../json/usage.ts";
+import { ResponseTail } from "./response-tail.ts";
 
 export class BufferedResponse {
   #parts: Buffer[] = [];
   #bytes = 0;
+  #tail: ResponseTail | undefined;
 
   get byteCount(): number {
     return this.#bytes;
@@ -24,13 +26,31 @@ export class BufferedResponse {
     return bytes;
   }
 
-  usage(): TokenCounts | undefined {
-    return this.#bytes === 0 ? undefined : usageIn(this.whole());
+  /** Hands out what is held of a response that is too large for it; `addForwarded` takes the parts that follow. */
+  release(): Buffer {
+    const bytes = this.whole();
+    this.clear();
+    this.#tail = new ResponseTail();
+    this.#tail.add(bytes);
+    return bytes;
+  }
+
+  addForwarded(parts: readonly Buffer[]): void {
+    for (const part of parts) this.#tail?.add(part);
+  }
+
+  /** Usage in the response. `isWhole`: it has ended and was not cut off. */
+  usage(isWhole: boolean): TokenCounts | undefined {
+    if (isWhole && this.#tail !== undefined) return usageAtEnd(this.#tail.bytes);
+    if (this.#bytes === 0) return undefined;
+    const bytes = this.whole();
+    return (isWhole ? usageAtEnd(bytes) : undefined) ?? usageFromStart(bytes);
   }
 
   clear(): void {
     this.#parts = [];
     this.#bytes = 0;
+    this.#tail = undefined;
   }
 }
 

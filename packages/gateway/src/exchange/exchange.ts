@@ -246,6 +246,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       return;
     }
     if (this.#phase === "flowing") {
+      this.#buffered.addForwarded(payload);
       for (const part of payload) if (!this.#target.write(part, undefined)) attempt.pause();
       return;
     }
@@ -369,8 +370,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#phase = "flowing";
     this.#hasBegun = true;
     this.#runtime.bodyUnneeded(this);
-    const first = this.#buffered.whole();
-    this.#buffered.clear();
+    const first = this.#buffered.release();
     if (!this.#target.begin(attempt.head!.status, headersOf(attempt.head!, this.request.id), first)) attempt.pause();
   }
 
@@ -491,7 +491,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       outcome,
       status,
       atMs: this.#startedAtMs,
-      reported: this.#tap === undefined ? this.#buffered.usage() : this.#tap.usage,
+      reported: this.#tap === undefined ? this.#buffered.usage(outcome === "completed") : this.#tap.usage,
       counted: this.#tap?.outputCount ?? 0,
       continuedTokens: this.#continuation?.tokensBefore ?? 0,
       pool: (this.#committed ?? this.#attempts[0])?.pool,

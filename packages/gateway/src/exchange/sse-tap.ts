@@ -3,7 +3,7 @@
  * the usage event that the gateway itself requested. Bytes are not copied unless something changes.
  */
 import type { Operation } from "../protocols/endpoints.ts";
-import { usageIn, type TokenCounts } from "../json/usage.ts";
+import { usageInEvent, type TokenCounts, type UsageWrapper } from "../json/usage.ts";
 
 const lfEnd = Buffer.from("\n\n");
 const crlfEnd = Buffer.from("\r\n\r\n");
@@ -30,6 +30,7 @@ export class SseTap {
   readonly #keys: readonly Buffer[];
   readonly #hidesUsage: boolean;
   readonly #isAnthropic: boolean;
+  readonly #wrapper: UsageWrapper | undefined;
   #carry: Buffer | undefined;
   #usage: TokenCounts | undefined;
   /** Number of events received from the upstream; `outputCount` counts those with output. */
@@ -43,6 +44,7 @@ export class SseTap {
     this.#keys = contentKeys[operation] ?? noKeys;
     this.#hidesUsage = hidesUsage;
     this.#isAnthropic = operation === "messages";
+    this.#wrapper = operation === "messages" ? "message" : operation === "responses" ? "response" : undefined;
   }
 
   get usage(): TokenCounts | undefined {
@@ -92,7 +94,7 @@ export class SseTap {
   #take(event: Buffer): boolean {
     this.eventCount++;
     if (event.indexOf(usageKey) >= 0) {
-      const found = usageIn(event);
+      const found = usageInEvent(event, this.#wrapper);
       if (found !== undefined) {
         this.#usage = this.#isAnthropic ? larger(this.#usage, found) : found;
         const hasNoChoices = event.indexOf(emptyChoices) >= 0 || event.indexOf(emptyChoicesSpaced) >= 0;

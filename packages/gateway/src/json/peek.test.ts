@@ -5,7 +5,6 @@
  */
 import { describe, expect, it } from "vitest";
 import { peekRequest } from "./peek.ts";
-import { usageIn } from "./usage.ts";
 
 const runs = Number(process.env["HEADROOM_RUNS"] ?? 1) * 3000;
 
@@ -200,22 +199,5 @@ describe("the fields of a request", () => {
     expect(max('{"max_completion_tokens":900,"max_tokens":1}')).toBe(900);
     expect(max('{"max_tokens":1e5}')).toBe(100_000);
     expect(max('{"max_tokens":"7"}')).toBeUndefined();
-  });
-});
-
-describe("the usage of a response", () => {
-  it("is the last one, wherever the text mentions the word", () => {
-    const text = JSON.stringify({
-      choices: [{ message: { content: 'say "usage": {"prompt_tokens": 9, "completion_tokens": 9}' } }],
-      usage: { prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 2 }, completion_tokens: 5 },
-    });
-    expect(usageIn(Buffer.from(text))).toEqual({ promptTokens: 3, completionTokens: 5, cachedTokens: 2 });
-    expect(usageIn(Buffer.from(JSON.stringify({ content: '"usage":{"prompt_tokens":9}' })))).toBeUndefined();
-    expect(usageIn(Buffer.from('{"usage":null}'))).toBeUndefined();
-    expect(usageIn(Buffer.from('{"usage":{"prompt_tokens":3,"completion_tokens":999999999999999}}'))).toEqual({
-      promptTokens: 3,
-      completionTokens: 0,
-      cachedTokens: 0,
-    });
   });
 });

@@ -68,6 +68,12 @@ export function scanObject<Key extends string>(
   if (bytes[at] !== OPEN_OBJECT) return -1;
   at = skipBlanks(bytes, at + 1);
   if (bytes[at] === CLOSE_OBJECT) return at + 1;
+  return scanFields(bytes, at, keys, onField);
+}
+
+/** Walks the fields of an object from the key at `from` to the object's end. */
+function scanFields<Key extends string>(bytes: Buffer, from: number, keys: KeySet<Key>, onField: OnField<Key>): number {
+  let at = from;
   for (;;) {
     if (bytes[at] !== QUOTE) return -1;
     const keyEnd = endOfString(bytes, at);
@@ -85,6 +91,31 @@ export function scanObject<Key extends string>(
     if (bytes[at] !== COMMA) return -1;
     at = skipBlanks(bytes, at + 1);
   }
+}
+
+const noKeys = new KeySet<never>([]);
+
+/** The value of the field whose key ends at `keyEnd`, and whether its object is the last one of `bytes`: white space follows it. */
+export interface LastField extends FieldSpan {
+  readonly isOfLastObject: boolean;
+}
+
+/** The field whose key, quotes included, is `bytes[keyStart, keyEnd)`. Undefined if these bytes are no key. */
+export function fieldAt(bytes: Buffer, keyStart: number, keyEnd: number): LastField | undefined {
+  let before = keyStart - 1;
+  while (isBlank(bytes[before])) before--;
+  // A quoted text after a comma or brace and before a colon is a key: quotes inside a string have a backslash.
+  if (bytes[before] !== COMMA && bytes[before] !== OPEN_OBJECT) return undefined;
+  const colon = skipBlanks(bytes, keyEnd);
+  if (bytes[colon] !== COLON) return undefined;
+  const start = skipBlanks(bytes, colon + 1);
+  const end = endOfValue(bytes, start);
+  if (end < 0) return undefined;
+  const next = skipBlanks(bytes, end);
+  let objectEnd = -1;
+  if (bytes[next] === CLOSE_OBJECT) objectEnd = next + 1;
+  else if (bytes[next] === COMMA) objectEnd = scanFields(bytes, skipBlanks(bytes, next + 1), noKeys, () => undefined);
+  return { start, end, isOfLastObject: objectEnd >= 0 && isBlankFrom(bytes, objectEnd) };
 }
 
 /** True if only white space follows. */
@@ -129,10 +160,13 @@ function hasEscape(bytes: Buffer, start: number, end: number): boolean {
 function skipBlanks(bytes: Buffer, from: number): number {
   let at = from;
   for (;;) {
-    const byte = bytes[at];
-    if (byte !== 32 && byte !== 10 && byte !== 13 && byte !== 9) return at;
+    if (!isBlank(bytes[at])) return at;
     at++;
   }
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 32 || byte === 10 || byte === 13 || byte === 9;
 }
 
 /** Bytes checked one by one before the native search takes over: a native call costs as much as about thirty bytes. */

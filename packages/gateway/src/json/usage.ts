@@ -1,5 +1,5 @@
 /** Token counts as engines report them, read from the bytes of a response or of one event. */
-import { KeySet, scanObject, wholeNumberOf } from "./scan.ts";
+import { fieldAt, KeySet, scanObject, wholeNumberOf, type LastField } from "./scan.ts";
 
 export interface TokenCounts {
   readonly promptTokens: number;
@@ -21,24 +21,65 @@ const usageKeys = new KeySet([
   "input_tokens_details",
 ]);
 
+const dataField = Buffer.from("data:");
+
+/** The field of a stream's events that holds the response: Anthropic's `message`, the Responses API's `response`. */
+export type UsageWrapper = "message" | "response";
+const fieldKeys = {
+  none: new KeySet(["usage"]),
+  message: new KeySet(["usage", "message"]),
+  response: new KeySet(["usage", "response"]),
+} as const;
+
 /**
- * The last `usage` object of `bytes`, in OpenAI's (`prompt_tokens`), the Responses API's or Anthropic's (`input_tokens`) names.
- * A string that merely contains the word cannot match: its quotes are escaped.
+ * The response's own `usage`, in OpenAI's (`prompt_tokens`), the Responses API's or Anthropic's (`input_tokens`) names.
+ * A `usage` deeper in the response does not count. `bytes` begin with the response and may end before it does.
  */
-export function usageIn(bytes: Buffer): TokenCounts | undefined {
-  let at = bytes.lastIndexOf(usageKey);
-  while (at >= 0) {
-    const found = usageAt(bytes, at + usageKey.length);
-    if (found !== undefined) return found;
-    if (at === 0) return undefined;
-    at = bytes.lastIndexOf(usageKey, at - 1);
-  }
-  return undefined;
+export function usageFromStart(bytes: Buffer): TokenCounts | undefined {
+  return bytes.lastIndexOf(usageKey) < 0 ? undefined : usageOf(bytes, 0, "none");
 }
 
-function usageAt(bytes: Buffer, offset: number): TokenCounts | undefined {
-  let at = offset;
-  while (bytes[at] === 32 || bytes[at] === 58) at++;
+/** The same where `bytes` end with the response and may begin after it does. Undefined if its usage comes before them. */
+export function usageAtEnd(bytes: Buffer): TokenCounts | undefined {
+  const last = lastUsage(bytes, bytes.lastIndexOf(usageKey));
+  return last?.isOfLastObject === true ? usageAt(bytes, last.start) : undefined;
+}
+
+/** The same for one whole event of a stream. `wrapper`: the field in which an event may hold the response. */
+export function usageInEvent(event: Buffer, wrapper: UsageWrapper | undefined): TokenCounts | undefined {
+  const at = event.lastIndexOf(usageKey);
+  if (at < 0) return undefined;
+  const last = lastUsage(event, at);
+  if (last?.isOfLastObject === true) return usageAt(event, last.start);
+  const data = dataOf(event);
+  return usageOf(data.bytes, data.start, wrapper ?? "none");
+}
+
+function lastUsage(bytes: Buffer, at: number): LastField | undefined {
+  return at < 0 ? undefined : fieldAt(bytes, at, at + usageKey.length);
+}
+
+function usageOf(bytes: Buffer, from: number, wrapper: UsageWrapper | "none"): TokenCounts | undefined {
+  let own: TokenCounts | undefined;
+  let wrapped: TokenCounts | undefined;
+  scanObject<"usage" | UsageWrapper>(bytes, from, fieldKeys[wrapper], (key, start) => {
+    if (key === "usage") own = usageAt(bytes, start);
+    else wrapped = usageOf(bytes, start, "none");
+  });
+  return own ?? wrapped;
+}
+
+/** The JSON of an event: its `data:` line, or several such lines joined. */
+function dataOf(event: Buffer): { readonly bytes: Buffer; readonly start: number } {
+  const at = event.indexOf(dataField);
+  const start = at < 0 ? 0 : at + dataField.length;
+  if (event.indexOf(dataField, event.indexOf(10, start)) < 0) return { bytes: event, start };
+  const lines = event.toString("utf8").split(/\r\n|\r|\n/);
+  const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice(dataField.length));
+  return { bytes: Buffer.from(data.join("\n")), start: 0 };
+}
+
+function usageAt(bytes: Buffer, at: number): TokenCounts | undefined {
   if (bytes[at] !== 123) return undefined;
   let prompt = -1;
   let completion = -1;
