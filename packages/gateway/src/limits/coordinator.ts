@@ -3,7 +3,14 @@ import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { createServer, type Server, type Socket } from "node:net";
 import type { ListenAddress } from "../config/quantities.ts";
 import { LimitLedger, type LimitDefinition } from "./ledger.ts";
-import { readLines, type CountedUse, type LedgerMessage, type MemberMessage } from "./wire.ts";
+import {
+  MEMBER_LINE_MAX,
+  readLines,
+  type CountedUse,
+  type LedgerMessage,
+  type LineReader,
+  type MemberMessage,
+} from "./wire.ts";
 
 interface Member {
   readonly name: string;
@@ -18,6 +25,22 @@ interface Member {
  */
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const MEMBERS_MAX = 1024;
+/** Connections that have not shown the secret; each may hold a short line. */
+const STRANGERS_MAX = 1024;
+/** Time in ms in which a connection has to show the secret and report its usage. */
+const HELLO_MS = 10_000;
+
+type Hello = MemberMessage & { readonly t: "hello" };
+/** Messages of a gateway that is a member. */
+type RequestMessage = Exclude<MemberMessage, { readonly t: "hello" | "used" }>;
+
+/** A connection before `welcome`. */
+interface Stranger {
+  readonly reader: LineReader;
+  readonly timer: NodeJS.Timeout;
+  /** Set once the secret was right. */
+  hello: Hello | undefined;
+}
 
 export class Coordinator {
   readonly ledger = new LimitLedger();
@@ -27,6 +50,7 @@ export class Coordinator {
   readonly #server: Server;
   readonly #members = new Map<string, Member>();
   readonly #sockets = new Map<Socket, string>();
+  readonly #strangers = new Map<Socket, Stranger>();
 
   constructor(secret: string, now: () => number) {
     this.#secret = secret;
@@ -47,27 +71,40 @@ export class Coordinator {
 
   close(): void {
     this.#server.close();
-    for (const socket of this.#sockets.keys()) socket.destroy();
+    for (const socket of [...this.#sockets.keys(), ...this.#strangers.keys()]) socket.destroy();
   }
 
   #accept(socket: Socket): void {
+    if (this.#strangers.size >= STRANGERS_MAX) {
+      socket.destroy();
+      return;
+    }
+    const reader = readLines(socket, (message) => this.#receive(socket, message as MemberMessage));
+    this.#strangers.set(socket, {
+      reader,
+      timer: setTimeout(() => socket.destroy(), HELLO_MS),
+      hello: undefined,
+    });
     socket.on("error", () => undefined);
     socket.on("close", () => {
-      this.#sockets.delete(socket);
-      this.#broadcast();
+      this.#noStranger(socket);
+      if (this.#sockets.delete(socket)) this.#broadcast();
     });
-    readLines(socket, (message) => this.#receive(socket, message as MemberMessage));
+  }
+
+  #noStranger(socket: Socket): void {
+    clearTimeout(this.#strangers.get(socket)?.timer);
+    this.#strangers.delete(socket);
   }
 
   #receive(socket: Socket, message: MemberMessage): void {
-    const name = this.#sockets.get(socket);
-    if (name === undefined) {
-      if (message.t === "hello") this.#welcome(socket, message);
-      else socket.destroy();
+    const stranger = this.#strangers.get(socket);
+    if (stranger !== undefined) {
+      this.#greet(socket, stranger, message);
       return;
     }
-    const member = this.#members.get(name);
-    if (member === undefined || !isValid(message)) {
+    const member = this.#members.get(this.#sockets.get(socket) ?? "");
+    if (member === undefined || !isRequest(message)) {
       socket.destroy();
       return;
     }
@@ -92,24 +129,26 @@ export class Coordinator {
         this.ledger.charge(message.definition, message.amount, nowMs);
         countMoney(member, message.definition, message.amount);
         break;
-      case "hello":
-        socket.destroy();
-        break;
     }
   }
 
-  #welcome(socket: Socket, hello: MemberMessage & { t: "hello" }): void {
-    const isTrusted = typeof hello.secret === "string" && sameText(hello.secret, this.#secret);
-    if (
-      !isTrusted ||
-      typeof hello.member !== "string" ||
-      !Array.isArray(hello.used) ||
-      !hello.used.every((each) => isCountedUse(each)) ||
-      this.#members.size >= MEMBERS_MAX
-    ) {
-      socket.destroy();
-      return;
-    }
+  #greet(socket: Socket, stranger: Stranger, message: MemberMessage): void {
+    const { hello, reader } = stranger;
+    if (hello === undefined && message.t === "hello" && this.#isTrusted(message)) {
+      stranger.hello = message;
+      reader.lineMax = MEMBER_LINE_MAX;
+    } else if (hello !== undefined && message.t === "used" && areCountedUses(message.used)) {
+      this.#noStranger(socket);
+      this.#welcome(socket, hello, message.used);
+    } else socket.destroy();
+  }
+
+  #isTrusted({ secret, member }: Hello): boolean {
+    const isKnown = typeof secret === "string" && sameText(secret, this.#secret);
+    return isKnown && typeof member === "string" && this.#members.size < MEMBERS_MAX;
+  }
+
+  #welcome(socket: Socket, hello: Hello, used: readonly CountedUse[]): void {
     const before = this.#members.get(hello.member);
     const isSameLife = before?.life === hello.life && hello.ledger === this.id;
     if (!isSameLife) {
@@ -120,7 +159,7 @@ export class Coordinator {
       this.#members.set(hello.member, member);
       // If a gateway reconnects to this ledger, the ledger already contains the gateway's usage of the last minute.
       const isKnown = before !== undefined && hello.ledger === this.id;
-      for (const use of hello.used) this.#import(member, use, isKnown);
+      for (const use of used) this.#import(member, use, isKnown);
     }
     this.#sockets.set(socket, hello.member);
     this.#send(socket, { t: "welcome", ledger: this.id, members: this.#sockets.size });
@@ -155,9 +194,8 @@ function countMoney(member: Member, definition: LimitDefinition, amount: number)
   else counted.amount += amount;
 }
 
-function isValid(message: MemberMessage): boolean {
-  if (message.t === "hello") return true;
-  if (!isDefinition(message.definition)) return false;
+function isRequest(message: MemberMessage): message is RequestMessage {
+  if (message.t === "hello" || message.t === "used" || !isDefinition(message.definition)) return false;
   switch (message.t) {
     case "ask":
       return isAmount(message.need) && isAmount(message.want);
@@ -178,6 +216,10 @@ function isDefinition(definition: LimitDefinition): boolean {
     isAmount(limit) &&
     (period === undefined || period === "day" || period === "month")
   );
+}
+
+function areCountedUses(used: readonly CountedUse[]): boolean {
+  return Array.isArray(used) && used.every((each) => isCountedUse(each));
 }
 
 function isCountedUse(use: CountedUse): boolean {

@@ -269,7 +269,7 @@ export class LeasedLimits implements LimitSource {
   }
 
   #send(message: MemberMessage): void {
-    if (this.#socket === undefined || (!this.#isWelcome && message.t !== "hello")) return;
+    if (this.#socket === undefined || (!this.#isWelcome && message.t !== "hello" && message.t !== "used")) return;
     if (this.#output === "") queueMicrotask(() => this.#flush());
     this.#output += `${JSON.stringify(message)}\n`;
   }
@@ -308,7 +308,8 @@ export class LeasedLimits implements LimitSource {
     const { secret, member, life, now } = this.#options;
     const used = this.#own.counted(now());
     this.#output = "";
-    this.#send({ t: "hello", secret, member, life, ledger: this.#ledgerId, used });
+    this.#send({ t: "hello", secret, member, life, ledger: this.#ledgerId });
+    this.#send({ t: "used", used });
   }
 
   #lost(): void {

@@ -5,6 +5,7 @@ import { LeasedLimits } from "./leases.ts";
 import { LimitLedger, type LimitDefinition } from "./ledger.ts";
 import { LocalLimits, Reservation, reserve, type TakeOutcome } from "./account.ts";
 import { SlidingWindow } from "./window.ts";
+import type { CountedUse } from "./wire.ts";
 
 const requests = (limit: number): LimitDefinition => ({ id: "requests:a", kind: "requests", limit });
 
@@ -90,15 +91,19 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function members(count: number, port: number, secrets: readonly string[] = []): Promise<LeasedLimits[]> {
+async function members(
+  count: number,
+  port: number,
+  { name = "g", spent = [] }: { readonly name?: string; readonly spent?: readonly CountedUse[] } = {},
+): Promise<LeasedLimits[]> {
   const all: LeasedLimits[] = [];
   for (let at = 0; at < count; at++) {
     const limits = new LeasedLimits({
       address: { host: "127.0.0.1", port },
-      secret: secrets[at] ?? "s",
-      member: `g${at}`,
+      secret: "s",
+      member: `${name}${at}`,
       life: 1,
-      spent: [],
+      spent,
       now: () => performance.timeOrigin + performance.now(),
       log: () => undefined,
     });
@@ -180,13 +185,21 @@ describe("limits over four gateways", () => {
     const port = await freePort();
     const [holder] = await members(1, port);
     const definition = requests(5);
-    const hello = { t: "hello", secret: "s", member: "evil", life: 1, ledger: "", used: [] };
+    const hello = { t: "hello", secret: "s", member: "evil", life: 1, ledger: "" };
+    const used = { t: "used", used: [] };
     for (const messages of [
-      [{ ...hello, used: [{}] }],
-      [{ ...hello, used: [{ definition, ages: [[0, "x"]] }] }],
-      [hello, { t: "give", definition, slot: null, amount: 1 }],
-      [hello, { t: "ask", n: 1, definition: null, need: 1, want: 1 }],
-      [hello, { t: "charge", definition: { ...definition, kind: "wishes" }, amount: 1 }],
+      [used],
+      [hello, { t: "used" }],
+      [hello, { t: "used", used: [{}] }],
+      [hello, { t: "used", used: [{ definition, ages: [[0, "x"]] }] }],
+      [hello, { t: "charge", definition, amount: 1 }],
+      [hello, used, used],
+      [hello, used, hello],
+      [hello, used, { t: "give", definition, slot: null, amount: 1 }],
+      [hello, used, { t: "ask", n: 1, definition: null, need: 1, want: 1 }],
+      [hello, used, { t: "charge", definition: { ...definition, kind: "wishes" }, amount: 1 }],
+      // The line after an invalid one has no effect.
+      [hello, used, { t: "charge" }, { t: "charge", definition, amount: 5 }],
     ]) {
       const socket = connect(port, "127.0.0.1");
       const closed = new Promise((resolve) => socket.once("close", resolve));
@@ -196,6 +209,35 @@ describe("limits over four gateways", () => {
       await closed;
     }
     expect(await taken([holder!], definition, 20)).toBe(5);
+  });
+
+  it("hold a few KiB of a peer before it has shown the secret", async () => {
+    const port = await freePort();
+    const [holder] = await members(1, port);
+    for (const line of ["x".repeat(1 << 20), JSON.stringify({ t: "hello", secret: "x".repeat(1 << 14) })]) {
+      const socket = connect(port, "127.0.0.1");
+      const closed = new Promise((resolve) => socket.once("close", resolve));
+      socket.on("error", () => undefined);
+      socket.resume();
+      // The line never ends: only its length can close the connection.
+      socket.write(line);
+      await closed;
+    }
+    expect((await take(holder!, requests(5), 1)).kind).toBe("taken");
+  });
+
+  it("take the usage of a gateway with many limits, whose report is long", async () => {
+    const port = await freePort();
+    const budgets = Array.from({ length: 200 }, (_, at): LimitDefinition => ({
+      id: `money:team-${at}`,
+      kind: "money",
+      limit: 10,
+      period: "month",
+    }));
+    await members(1, port, { spent: budgets.map((definition) => ({ definition, ages: [[0, 4]] })) });
+    const [other] = await members(1, port, { name: "other" });
+    expect((await take(other!, budgets[199]!, 7)).kind).toBe("denied");
+    expect((await take(other!, budgets[198]!, 6)).kind).toBe("taken");
   });
 
   it("refuse a gateway that does not know the secret", async () => {

@@ -18,8 +18,9 @@ export type MemberMessage =
       readonly life: number;
       /** Id of the ledger of the previous connection; "" for none. */
       readonly ledger: string;
-      readonly used: readonly CountedUse[];
     }
+  /** Follows `hello` at once; the coordinator answers `welcome`. A message of its own, because it can be large. */
+  | { readonly t: "used"; readonly used: readonly CountedUse[] }
   | {
       readonly t: "ask";
       readonly n: number;
@@ -36,30 +37,63 @@ export type LedgerMessage =
   | { readonly t: "granted"; readonly n: number; readonly slot: number; readonly amount: number }
   | { readonly t: "denied"; readonly n: number; readonly inMs: number };
 
-/** Maximum length of a line: a hello message carries the last minute of every limit in use. */
-const LINE_BYTES_MAX = 64 * 1024 * 1024;
+/** Maximum length of a line of a member: `used` carries the last minute of every limit in use. */
+export const MEMBER_LINE_MAX: number = 64 * 1024 * 1024;
+/** The same for `hello`, before the secret is checked, and for the coordinator's messages. */
+const SHORT_LINE_MAX = 4096;
 
-/** Calls `onMessage` for every line; an invalid line ends the connection. */
-export function readLines(socket: Socket, onMessage: (message: unknown) => void): void {
-  let pending = "";
-  socket.setEncoding("utf8");
-  socket.on("data", (text: string) => {
-    pending += text;
-    const lines = pending.split("\n");
-    pending = lines.pop() ?? "";
-    if (pending.length > LINE_BYTES_MAX) {
-      socket.destroy();
-      return;
-    }
-    for (const line of lines) {
-      let message: unknown;
-      try {
-        message = JSON.parse(line);
-      } catch {
-        socket.destroy();
+/** Calls `onMessage` for every line; a line that is too long or invalid ends the connection. */
+export function readLines(socket: Socket, onMessage: (message: unknown) => void): LineReader {
+  return new SocketLines(socket, onMessage);
+}
+
+export interface LineReader {
+  /** Maximum length of a line in UTF-16 code units. */
+  lineMax: number;
+}
+
+class SocketLines implements LineReader {
+  readonly #socket: Socket;
+  readonly #onMessage: (message: unknown) => void;
+  readonly #pending: string[] = [];
+  #pendingLength = 0;
+  lineMax: number = SHORT_LINE_MAX;
+
+  constructor(socket: Socket, onMessage: (message: unknown) => void) {
+    this.#socket = socket;
+    this.#onMessage = onMessage;
+    socket.setEncoding("utf8");
+    socket.on("data", (text: string) => this.#take(text));
+  }
+
+  #take(text: string): void {
+    let from = 0;
+    while (!this.#socket.destroyed) {
+      const feed = text.indexOf("\n", from);
+      const end = feed < 0 ? text.length : feed;
+      this.#pendingLength += end - from;
+      if (this.#pendingLength > this.lineMax) {
+        this.#socket.destroy();
         return;
       }
-      if (typeof message === "object" && message !== null && "t" in message) onMessage(message);
+      this.#pending.push(text.slice(from, end));
+      if (feed < 0) return;
+      const line = this.#pending.join("");
+      this.#pending.length = 0;
+      this.#pendingLength = 0;
+      from = feed + 1;
+      this.#receive(line);
     }
-  });
+  }
+
+  #receive(line: string): void {
+    let message: unknown;
+    try {
+      message = JSON.parse(line);
+    } catch {
+      this.#socket.destroy();
+      return;
+    }
+    if (typeof message === "object" && message !== null && "t" in message) this.#onMessage(message);
+  }
 }
