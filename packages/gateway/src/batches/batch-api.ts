@@ -1,22 +1,34 @@
 /** `/v1/files` and `/v1/batches`: OpenAI's Batch API over this gateway's own models. */
-import { readFileSync } from "node:fs";
 import type { Caller } from "../access/teams.ts";
 import type { ApiError } from "../protocols/api-error.ts";
 import { endpointAt } from "../protocols/endpoints.ts";
 import type { Answer } from "../protocols/read-requests.ts";
 import type { BatchRunner } from "./runner.ts";
+import { pageOf } from "./page.ts";
 import type { BatchStore } from "./store.ts";
 
 export interface BatchRequest {
   readonly method: string;
   readonly path: string;
+  /** Without its question mark. */
+  readonly query: string;
   readonly contentType: string;
   readonly body: Buffer;
   readonly caller: Caller;
   readonly nowMs: number;
 }
 
-const LIST_MAX = 100;
+/** The content of a file, to be sent in blocks. */
+export interface FileContent {
+  readonly file: string;
+}
+
+type BatchAnswer = Answer | FileContent | ApiError;
+
+/** OpenAI's bounds of `metadata`. */
+const METADATA_KEYS_MAX = 16;
+const METADATA_KEY_MAX = 64;
+const METADATA_VALUE_MAX = 512;
 
 export class BatchApi {
   readonly #store: BatchStore;
@@ -28,7 +40,7 @@ export class BatchApi {
   }
 
   /** Undefined if the path does not belong to the Batch API. */
-  answer(request: BatchRequest): Promise<Answer | ApiError> | undefined {
+  answer(request: BatchRequest): Promise<BatchAnswer> | undefined {
     const { path } = request;
     const file = /^\/v1\/files(?:\/([^/]+)(\/content)?)?$/.exec(path);
     if (file !== null) return this.#file(request, file[1], file[2] !== undefined);
@@ -36,20 +48,26 @@ export class BatchApi {
     return batch === null ? undefined : this.#batch(request, batch[1], batch[2] !== undefined);
   }
 
-  async #file(request: BatchRequest, id: string | undefined, wantsContent: boolean): Promise<Answer | ApiError> {
+  async #file(request: BatchRequest, id: string | undefined, wantsContent: boolean): Promise<BatchAnswer> {
     const { method, caller } = request;
     if (id === undefined) {
-      if (method === "GET")
-        return ok({ object: "list", data: this.#store.files(caller.team).slice(0, LIST_MAX), has_more: false });
+      if (method === "GET") return this.#files(request);
       return method === "POST" ? this.#upload(request) : notAllowed(request);
     }
     const stored = this.#store.file(caller.team, id);
     if (stored === undefined) return { kind: "notFound", message: "There is no such file." };
-    if (wantsContent) return { status: 200, body: readFileSync(this.#store.contentPath(caller.team, id), "utf8") };
+    if (wantsContent)
+      return method === "GET" ? { file: this.#store.contentPath(caller.team, id) } : notAllowed(request);
     if (method === "GET") return ok(stored);
     if (method !== "DELETE") return notAllowed(request);
     this.#store.deleteFile(caller.team, id);
     return ok({ id, object: "file", deleted: true });
+  }
+
+  #files({ caller, query }: BatchRequest): Answer | ApiError {
+    const purpose = new URLSearchParams(query).get("purpose");
+    const files = this.#store.files(caller.team);
+    return pageOf(purpose === null ? files : files.filter((file) => file.purpose === purpose), query);
   }
 
   async #upload({ contentType, body, caller, nowMs }: BatchRequest): Promise<Answer | ApiError> {
@@ -66,16 +84,16 @@ export class BatchApi {
     }
     const content = Buffer.from(await file.arrayBuffer());
     const stored = this.#store.addFile(caller.team, { filename: file.name, purpose, content, nowMs });
-    return stored === undefined
-      ? { kind: "badRequest", message: "The team has too many files: delete some." }
-      : ok(stored);
+    if (stored === "tooMany") return { kind: "badRequest", message: "The team has too many files: delete some." };
+    if (stored !== "storageFull") return ok(stored);
+    const message = `The files of a team may take ${this.#store.storageMax} bytes, and there is no room for this one: delete some.`;
+    return { kind: "tooLarge", message };
   }
 
   async #batch(request: BatchRequest, id: string | undefined, isCancel: boolean): Promise<Answer | ApiError> {
     const { method, caller } = request;
     if (id === undefined) {
-      if (method === "GET")
-        return ok({ object: "list", data: this.#store.batches(caller.team).slice(0, LIST_MAX), has_more: false });
+      if (method === "GET") return pageOf(this.#store.batches(caller.team), request.query);
       return method === "POST" ? this.#create(request) : notAllowed(request);
     }
     const batch = this.#store.batch(caller.team, id);
@@ -98,11 +116,24 @@ export class BatchApi {
     if (typeof endpoint !== "string" || endpointAt(endpoint) === undefined) {
       return { kind: "badRequest", message: "`endpoint` must be a path such as /v1/chat/completions." };
     }
+    if (!isMetadata(metadata)) {
+      const message = `\`metadata\` takes at most ${METADATA_KEYS_MAX} texts of ${METADATA_VALUE_MAX} characters, with keys of ${METADATA_KEY_MAX}.`;
+      return { kind: "badRequest", message };
+    }
     const batch = this.#store.addBatch(caller.team, { endpoint, inputFileId, window: "24h", metadata, nowMs });
-    if (batch === undefined) return { kind: "badRequest", message: "The team has too many batches." };
+    if (batch === undefined) return { kind: "badRequest", message: "The team has too many batches in progress." };
     this.#runner.start(caller.team, batch);
     return ok(batch);
   }
+}
+
+function isMetadata(metadata: unknown): boolean {
+  if (metadata === undefined || metadata === null) return true;
+  if (typeof metadata !== "object" || Array.isArray(metadata)) return false;
+  const entries = Object.entries(metadata);
+  const isShort = ([key, value]: readonly [string, unknown]): boolean =>
+    key.length <= METADATA_KEY_MAX && typeof value === "string" && value.length <= METADATA_VALUE_MAX;
+  return entries.length <= METADATA_KEYS_MAX && entries.every(isShort);
 }
 
 function ok(body: object): Answer {

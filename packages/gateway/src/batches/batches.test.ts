@@ -1,7 +1,9 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { anonymous } from "../access/teams.ts";
 import { MockUpstream } from "../testing/mock-upstream.ts";
 import { testGateway } from "../testing/test-gateway.ts";
 import { BatchRunner } from "./runner.ts";
@@ -90,7 +92,7 @@ describe("the Batch API", () => {
       (await (await fetch(`${gateway.url}/v1/batches/${id}`)).json()) as Batch;
     const odd = await create();
     await expect.poll(async () => (await read(odd)).status).toBe("completed");
-    const store = new BatchStore(path.join(gateway.state, "gateway", "batches"));
+    const store = new BatchStore(path.join(gateway.state, "gateway", "batches"), 1 << 30);
     const lost = store.addBatch("", {
       endpoint: "/v1/embeddings",
       inputFileId: file.id,
@@ -109,5 +111,140 @@ describe("the Batch API", () => {
     runner.resume();
     await expect.poll(async () => (await read(lost)).status).toBe("failed");
     expect((await read(lost)).errors?.data[0]?.code).toBe("input_file_missing");
+  });
+});
+
+async function upload(url: string, content: string, purpose = "batch"): Promise<Response> {
+  const form = new FormData();
+  form.set("purpose", purpose);
+  form.set("file", new File([content], "in.jsonl"));
+  return fetch(`${url}/v1/files`, { method: "POST", body: form });
+}
+
+async function created(url: string, content: string): Promise<string> {
+  return ((await (await upload(url, content)).json()) as { id: string }).id;
+}
+
+async function batchOf(url: string, file: string, more: object = {}): Promise<Response> {
+  const body = { input_file_id: file, endpoint: "/v1/chat/completions", completion_window: "24h", ...more };
+  return fetch(`${url}/v1/batches`, { method: "POST", body: JSON.stringify(body) });
+}
+
+const line = (customId: string): string =>
+  JSON.stringify({
+    custom_id: customId,
+    method: "POST",
+    url: "/v1/chat/completions",
+    body: { model: "m", messages: [{ role: "user", content: "n" }] },
+  });
+
+async function gatewayOver(tokens: number, more = ""): Promise<Awaited<ReturnType<typeof testGateway>>> {
+  const mock = new MockUpstream({ tokens });
+  await mock.start();
+  cleanups.push(() => mock.kill());
+  const gateway = await testGateway(
+    `access: open\n${more}pools: [{ name: p, engine: vllm, replicas: [${mock.url}] }]\nmodels: [{ name: m, pools: [p] }]\n`,
+  );
+  cleanups.push(() => gateway.stop());
+  return gateway;
+}
+
+interface Page {
+  readonly data: readonly { readonly id: string }[];
+  readonly first_id: string | null;
+  readonly last_id: string | null;
+  readonly has_more: boolean;
+}
+
+describe("lists of batches and files", () => {
+  it.each(["batches", "files"] as const)("come in pages: %s", async (kind) => {
+    const { url } = await gatewayOver(1);
+    const all = new Set<string>();
+    const file = await created(url, line("a"));
+    if (kind === "files") all.add(file);
+    while (all.size < 5) {
+      const made =
+        kind === "files" ? await created(url, line("a")) : ((await (await batchOf(url, file)).json()) as Batch).id;
+      all.add(made);
+    }
+    // Finished batches publish files: a list that is read page by page must stand still meanwhile.
+    if (kind === "batches")
+      await expect
+        .poll(async () => {
+          const { data } = (await (await fetch(`${url}/v1/batches`)).json()) as { data: readonly Batch[] };
+          return data.every(({ status }) => status === "completed");
+        })
+        .toBe(true);
+    const seen: string[] = [];
+    const sizes: number[] = [];
+    for (let after = "", isLast = false; !isLast;) {
+      const answer = await fetch(`${url}/v1/${kind}?limit=2${after === "" ? "" : `&after=${after}`}`);
+      const page = (await answer.json()) as Page;
+      expect([page.first_id, page.last_id]).toEqual([page.data[0]?.id, page.data.at(-1)?.id]);
+      sizes.push(page.data.length);
+      seen.push(...page.data.map(({ id }) => id));
+      isLast = !page.has_more;
+      after = page.last_id ?? "";
+      if (sizes.length > 5) break;
+    }
+    expect(sizes).toEqual([2, 2, 1]);
+    expect(new Set(seen)).toEqual(all);
+    const backwards = (await (await fetch(`${url}/v1/${kind}?order=asc`)).json()) as Page;
+    expect(backwards.data.map(({ id }) => id)).toEqual(seen.toReversed());
+    for (const query of ["limit=0", "limit=x", "after=none", "order=up"])
+      expect((await fetch(`${url}/v1/${kind}?${query}`)).status, query).toBe(400);
+  });
+});
+
+describe("bytes of batches", () => {
+  it("are bounded for input, answers and metadata", async () => {
+    const { url } = await gatewayOver(400, "batches: { storage: 24KiB, concurrency: 2 }\n");
+    const file = await created(url, Array.from({ length: 30 }, (_, at) => line(`c${at}`)).join("\n"));
+    expect((await upload(url, "x".repeat(24_000))).status).toBe(413);
+    const { id } = (await (await batchOf(url, file)).json()) as Batch;
+    const read = async (): Promise<Batch> => (await (await fetch(`${url}/v1/batches/${id}`)).json()) as Batch;
+    await expect.poll(async () => (await read()).status).toBe("failed");
+    const { errors, output_file_id: output, request_counts: counts } = await read();
+    expect(errors?.data).toMatchObject([{ code: "storage_full" }]);
+    const rows = (await (await fetch(`${url}/v1/files/${output!}/content`)).text()).trim().split("\n");
+    // Answers from before the failure are kept.
+    expect(rows.length).toBe(counts.completed);
+    expect(rows.length).toBeGreaterThan(2);
+    expect(rows.length).toBeLessThan(30);
+    for (const row of rows) expect(JSON.parse(row)).toMatchObject({ response: { status_code: 200 } });
+    // Deleted files make room.
+    expect((await upload(url, "x".repeat(8000))).status).toBe(413);
+    await fetch(`${url}/v1/files/${output!}`, { method: "DELETE" });
+    expect((await upload(url, "x".repeat(8000))).status).toBe(200);
+    expect((await batchOf(url, file, { metadata: { key: "x".repeat(513) } })).status).toBe(400);
+    expect((await batchOf(url, file, { metadata: { key: {} } })).status).toBe(400);
+    expect((await batchOf(url, file, { metadata: { key: "value" } })).status).toBe(200);
+  });
+
+  it("hold no half line after a kill", async () => {
+    const gateway = await gatewayOver(1);
+    const file = await created(gateway.url, `${line("a")}\n${line("b")}`);
+    const store = new BatchStore(path.join(gateway.state, "gateway", "batches"), 1 << 30);
+    const parts = { endpoint: "/v1/chat/completions", inputFileId: file, window: "24h", metadata: null };
+    const batch = store.addBatch("", { ...parts, nowMs: Date.now() })!;
+    const answered = JSON.stringify({ custom_id: "a", response: { status_code: 200 } });
+    writeFileSync(`${store.contentPath("", batch.id)}.output`, `${answered}\n{"custom_id":"b","resp`);
+    const sent: string[] = [];
+    const runner = new BatchRunner({
+      store,
+      concurrency: 1,
+      now: Date.now,
+      callerOf: () => anonymous,
+      run: (_, __, body) => {
+        sent.push(body.toString("utf8"));
+        return Promise.resolve({ status: 200, id: "r", body: "{}", retryAfterMs: undefined });
+      },
+    });
+    runner.resume();
+    await expect.poll(() => store.batch("", batch.id)?.status).toBe("completed");
+    expect(sent.length).toBe(1);
+    const { output_file_id: output } = store.batch("", batch.id)!;
+    const rows = readFileSync(store.contentPath("", output!), "utf8").trim().split("\n");
+    expect(rows.map((row) => (JSON.parse(row) as { custom_id: string }).custom_id)).toEqual(["a", "b"]);
   });
 });

@@ -1,8 +1,9 @@
 /** Works through batches: each line is a request of the team like any other, held to its limits, a few at a time. */
-import { appendFileSync, closeSync, createReadStream, existsSync, openSync, readFileSync } from "node:fs";
+import { createReadStream, openSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Caller } from "../access/teams.ts";
-import type { Batch, BatchStore } from "./store.ts";
+import { answeredIn } from "./result-file.ts";
+import type { Batch, BatchStatus, BatchStore } from "./store.ts";
 
 export interface BatchResult {
   readonly status: number;
@@ -32,6 +33,20 @@ const RETRY_MS_MAX = 30_000;
 /** Number of answers between two records of a batch's progress. */
 const PROGRESS_EVERY = 20;
 
+/** The files of the batch's team take as many bytes as they may. */
+class StorageFullError extends Error {}
+
+function reasonOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof StorageFullError) {
+    const message =
+      "The team's files take all their storage. Delete some, and send the requests without an answer again.";
+    return { code: "storage_full", message };
+  }
+  if ((error as NodeJS.ErrnoException).code === "ENOENT")
+    return { code: "input_file_missing", message: "The input file was deleted." };
+  return { code: "internal_error", message: "The files of the batch cannot be read or written." };
+}
+
 export class BatchRunner {
   readonly #parts: BatchParts;
   readonly #running = new Set<string>();
@@ -60,15 +75,9 @@ export class BatchRunner {
   }
 
   #fail(team: string, batch: Batch, error: unknown): void {
-    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    const message = isMissing ? "The input file was deleted." : "The files of the batch cannot be read or written.";
-    batch.status = "failed";
-    batch.errors = {
-      object: "list",
-      data: [{ code: isMissing ? "input_file_missing" : "internal_error", message, line: null }],
-    };
+    batch.errors = { object: "list", data: [{ ...reasonOf(error), line: null }] };
     try {
-      this.#parts.store.saveBatch(team, batch);
+      this.#finish(team, batch, "failed");
     } catch {
       // Writing to the disk fails; the batch continues at the next start.
     }
@@ -88,10 +97,11 @@ export class BatchRunner {
 
   async #work(team: string, batch: Batch): Promise<void> {
     const { store } = this.#parts;
-    const output = `${store.contentPath(team, batch.id)}.output`;
-    const errors = `${store.contentPath(team, batch.id)}.errors`;
-    const done = new Set([...answeredIn(output), ...answeredIn(errors)]);
-    batch.request_counts = { total: 0, completed: answeredIn(output).length, failed: answeredIn(errors).length };
+    const { output, errors } = this.#resultFiles(team, batch);
+    const completed = await answeredIn(output);
+    const failed = await answeredIn(errors);
+    const done = new Set([...completed, ...failed]);
+    batch.request_counts = { total: 0, completed: completed.length, failed: failed.length };
     const active = new Set<Promise<void>>();
     let lineNumber = 0;
     let failure: Error | undefined;
@@ -115,7 +125,7 @@ export class BatchRunner {
     }
     await Promise.all(active);
     if (failure !== undefined) throw failure;
-    if (!this.#isStopping) this.#finish(team, batch, { output, errors });
+    if (!this.#isStopping) this.#finish(team, batch, this.#endStatus(batch));
   }
 
   #isOver(batch: Batch): boolean {
@@ -140,10 +150,8 @@ export class BatchRunner {
     const customId = typeof line?.custom_id === "string" ? line.custom_id : "";
     if (line === undefined || customId === "" || line.url !== batch.endpoint || typeof line.body !== "object") {
       const message = `Line ${lineNumber} needs custom_id, url ${batch.endpoint} and body.`;
-      appendFileSync(
-        errors,
-        `${JSON.stringify({ id: `${batch.id}-${lineNumber}`, custom_id: customId, response: null, error: { code: "invalid_request", message } })}\n`,
-      );
+      const row = { id: `${batch.id}-${lineNumber}`, custom_id: customId, response: null };
+      this.#record(team, errors, { ...row, error: { code: "invalid_request", message } });
       batch.request_counts.failed++;
       return;
     }
@@ -163,12 +171,16 @@ export class BatchRunner {
         response: { status_code: result.status, request_id: result.id, body: bodyOf(result.body) },
         error: null,
       };
-      appendFileSync(isGood ? output : errors, `${JSON.stringify(row)}\n`);
+      this.#record(team, isGood ? output : errors, row);
       if (isGood) batch.request_counts.completed++;
       else batch.request_counts.failed++;
       this.#saveProgress(team, batch);
       return;
     }
+  }
+
+  #record(team: string, file: string, row: object): void {
+    if (!this.#parts.store.append(team, file, `${JSON.stringify(row)}\n`)) throw new StorageFullError();
   }
 
   #saveProgress(team: string, batch: Batch): void {
@@ -178,32 +190,31 @@ export class BatchRunner {
     this.#parts.store.saveBatch(team, batch);
   }
 
-  #finish(team: string, batch: Batch, { output, errors }: { output: string; errors: string }): void {
+  /** The answers so far become files, also those of a batch that failed: they were paid for. */
+  #finish(team: string, batch: Batch, status: BatchStatus): void {
     const { store, now } = this.#parts;
     const nowMs = now();
-    const keep = (file: string, name: string): string | null => {
-      if (!existsSync(file)) return null;
-      const stored = store.addFile(team, {
-        filename: `${batch.id}_${name}.jsonl`,
-        purpose: "batch_output",
-        content: readFileSync(file),
-        nowMs,
-      });
-      return stored?.id ?? null;
-    };
-    batch.output_file_id = keep(output, "output");
-    batch.error_file_id = keep(errors, "error");
-    const isExpired = nowMs / 1000 > batch.expires_at;
-    batch.status =
-      this.#cancelled.has(batch.id) || batch.status === "cancelling"
-        ? "cancelled"
-        : isExpired
-          ? "expired"
-          : "completed";
+    const { output, errors } = this.#resultFiles(team, batch);
+    const published = (file: string, name: string): string | null =>
+      store.publish(team, file, { filename: `${batch.id}_${name}.jsonl`, nowMs })?.id ?? null;
+    batch.output_file_id ??= published(output, "output");
+    batch.error_file_id ??= published(errors, "error");
+    batch.status = status;
     batch.completed_at = Math.floor(nowMs / 1000);
     this.#cancelled.delete(batch.id);
-    closeSync(openSync(output, "a"));
     store.saveBatch(team, batch);
+    store.drop(team, output);
+    store.drop(team, errors);
+  }
+
+  #endStatus(batch: Batch): BatchStatus {
+    if (this.#cancelled.has(batch.id) || batch.status === "cancelling") return "cancelled";
+    return this.#parts.now() / 1000 > batch.expires_at ? "expired" : "completed";
+  }
+
+  #resultFiles(team: string, { id }: Batch): { readonly output: string; readonly errors: string } {
+    const file = this.#parts.store.contentPath(team, id);
+    return { output: `${file}.output`, errors: `${file}.errors` };
   }
 }
 
@@ -223,16 +234,4 @@ function parsedLine(text: string): Line | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The `custom_id` of every whole line. */
-function answeredIn(file: string): readonly string[] {
-  if (!existsSync(file)) return [];
-  return readFileSync(file, "utf8")
-    .split("\n")
-    .slice(0, -1)
-    .flatMap((text) => {
-      const id = parsedLine(text)?.custom_id;
-      return typeof id === "string" ? [id] : [];
-    });
 }

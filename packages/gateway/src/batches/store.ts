@@ -4,6 +4,9 @@
  */
 import { randomUUID } from "node:crypto";
 import {
+  appendFileSync,
+  copyFileSync,
+  linkSync,
   mkdirSync,
   openSync,
   closeSync,
@@ -12,6 +15,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -52,17 +56,25 @@ export interface Batch {
   request_counts: { total: number; completed: number; failed: number };
 }
 
-/** Maximum number of files, and of batches, per team; older ones must be deleted before more are accepted. */
+/** Maximum number of files, and of batches, per team: files must be deleted, the oldest batch that has ended is forgotten. */
 const ENTRIES_MAX = 1000;
+const running: ReadonlySet<BatchStatus> = new Set<BatchStatus>(["in_progress", "finalizing", "cancelling"]);
 /** Folder of an open gateway without keys; no team can have this name. */
 const nobody = "-";
 const idPattern = /^(?:file|batch)-[0-9a-f-]{36}$/;
 
+/** A team's files take all the bytes, or all the entries, that they may take. */
+export type StoreRefusal = "storageFull" | "tooMany";
+
 export class BatchStore {
   readonly #directory: string;
+  /** Maximum of bytes per team: input files and answers. */
+  storageMax: number;
+  readonly #usedBytes = new Map<string, number>();
 
-  constructor(directory: string) {
+  constructor(directory: string, storageMax: number) {
     this.#directory = directory;
+    this.storageMax = storageMax;
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   }
 
@@ -77,24 +89,64 @@ export class BatchStore {
   addFile(
     team: string,
     file: { filename: string; purpose: string; content: Buffer; nowMs: number },
-  ): StoredFile | undefined {
-    if (this.files(team).length >= ENTRIES_MAX) return undefined;
+  ): StoredFile | StoreRefusal {
+    if (this.files(team).length >= ENTRIES_MAX) return "tooMany";
+    const { length } = file.content;
+    if (this.#used(team) + length > this.storageMax) return "storageFull";
     const id = `file-${randomUUID()}`;
     const stored: StoredFile = {
       id,
       object: "file",
-      bytes: file.content.length,
+      bytes: length,
       created_at: Math.floor(file.nowMs / 1000),
       filename: file.filename.slice(0, 255),
       purpose: file.purpose.slice(0, 64),
     };
     writeFileSync(this.contentPath(team, id), file.content, { mode: 0o600, flush: true });
     this.#write(team, id, stored);
+    this.#usedBytes.set(team, this.#used(team) + length);
     return stored;
   }
 
+  /** Adds a line to a file of answers. False: the team's files are full, nothing is written. */
+  append(team: string, file: string, line: string): boolean {
+    const used = this.#used(team) + Buffer.byteLength(line);
+    if (used > this.storageMax) return false;
+    appendFileSync(file, line, { mode: 0o600 });
+    this.#usedBytes.set(team, used);
+    return true;
+  }
+
+  /** Makes a file of answers one of the team's files. The first name stays, so that a kill before `drop` repeats no request. */
+  publish(
+    team: string,
+    file: string,
+    { filename, nowMs }: { filename: string; nowMs: number },
+  ): StoredFile | undefined {
+    const bytes = statSync(file, { throwIfNoEntry: false })?.size;
+    if (bytes === undefined) return undefined;
+    const id = `file-${randomUUID()}`;
+    const createdAt = Math.floor(nowMs / 1000);
+    const stored: StoredFile = { id, object: "file", bytes, created_at: createdAt, filename, purpose: "batch_output" };
+    try {
+      linkSync(file, this.contentPath(team, id));
+    } catch {
+      // A file system without hard links.
+      copyFileSync(file, this.contentPath(team, id));
+    }
+    this.#write(team, id, stored);
+    return stored;
+  }
+
+  /** Removes the first name of a file of answers. */
+  drop(team: string, file: string): void {
+    this.#usedBytes.delete(team);
+    rmSync(file, { force: true });
+  }
+
+  /** Newest first. */
   files(team: string): readonly StoredFile[] {
-    return this.#all<StoredFile>(team, "file-").toSorted((a, b) => b.created_at - a.created_at);
+    return this.#all<StoredFile>(team, "file-").toSorted(newestFirst);
   }
 
   file(team: string, id: string): StoredFile | undefined {
@@ -102,6 +154,7 @@ export class BatchStore {
   }
 
   deleteFile(team: string, id: string): void {
+    this.#usedBytes.delete(team);
     rmSync(this.contentPath(team, id), { force: true });
     rmSync(this.#path(team, `${id}.json`), { force: true });
   }
@@ -114,7 +167,7 @@ export class BatchStore {
     team: string,
     batch: { endpoint: string; inputFileId: string; window: string; metadata: unknown; nowMs: number },
   ): Batch | undefined {
-    if (this.batches(team).length >= ENTRIES_MAX) return undefined;
+    if (!this.#hasRoomForBatch(team)) return undefined;
     const createdAt = Math.floor(batch.nowMs / 1000);
     const added: Batch = {
       id: `batch-${randomUUID()}`,
@@ -140,12 +193,39 @@ export class BatchStore {
     this.#write(team, batch.id, batch);
   }
 
+  /** Newest first. */
   batches(team: string): readonly Batch[] {
-    return this.#all<Batch>(team, "batch-").toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? -1 : 1));
+    return this.#all<Batch>(team, "batch-").toSorted(newestFirst);
   }
 
   batch(team: string, id: string): Batch | undefined {
     return this.#read<Batch>(team, id, "batch-");
+  }
+
+  #hasRoomForBatch(team: string): boolean {
+    const batches = this.batches(team);
+    if (batches.length < ENTRIES_MAX) return true;
+    const oldest = batches.findLast(({ status }) => !running.has(status));
+    if (oldest === undefined) return false;
+    rmSync(this.#path(team, `${oldest.id}.json`), { force: true });
+    return true;
+  }
+
+  /** Bytes of the team's content files; measured once, then counted. */
+  #used(team: string): number {
+    const known = this.#usedBytes.get(team);
+    if (known !== undefined) return known;
+    const directory = path.dirname(this.#path(team, "x"));
+    // Names that are links to one file count once.
+    const files = new Map<number, number>();
+    for (const name of readdirSync(directory)) {
+      if (name.endsWith(".json") || name.endsWith(".new")) continue;
+      const { ino, size } = statSync(path.join(directory, name));
+      files.set(ino, size);
+    }
+    const bytes = [...files.values()].reduce((sum, size) => sum + size, 0);
+    this.#usedBytes.set(team, bytes);
+    return bytes;
   }
 
   /** A team's name may contain any character, so it is encoded in a path. */
@@ -181,4 +261,8 @@ export class BatchStore {
     closeSync(fd);
     renameSync(`${file}.new`, file);
   }
+}
+
+function newestFirst(a: StoredFile | Batch, b: StoredFile | Batch): number {
+  return b.created_at - a.created_at || (a.id < b.id ? -1 : 1);
 }

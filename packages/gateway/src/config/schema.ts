@@ -191,7 +191,13 @@ export const gatewaySchema = z.strictObject({
     })
     .optional(),
   accessLog: z.strictObject({ file: z.string().min(1), prompts: z.boolean().default(false) }).optional(),
-  batches: z.strictObject({ concurrency: z.int().min(1).max(1000).default(8) }).prefault({}),
+  batches: z
+    .strictObject({
+      concurrency: z.int().min(1).max(1000).default(8),
+      /** Bytes of files per team: input and answers. */
+      storage: size.prefault("1GiB"),
+    })
+    .prefault({}),
 });
 
 export type GatewayConfig = z.output<typeof gatewaySchema>;

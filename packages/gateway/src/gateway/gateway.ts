@@ -2,7 +2,8 @@
 import { PrefixHasher, hashText, type PrefixBlocks, type Slo } from "@headroom/routing";
 import { anonymous, Teams, type Caller } from "../access/teams.ts";
 import type { GatewayConfig } from "../config/schema.ts";
-import { BatchApi } from "../batches/batch-api.ts";
+import { BatchApi, type FileContent } from "../batches/batch-api.ts";
+import { FileAnswer } from "../batches/file-answer.ts";
 import { BatchRunner, type BatchResult } from "../batches/runner.ts";
 import type { BatchStore } from "../batches/store.ts";
 import { CollectTarget } from "../exchange/collect-target.ts";
@@ -60,6 +61,7 @@ const aloneHead: RequestHead = {
   own: undefined,
   forwarded: "content-type: application/json\r\n",
 };
+const filesFail: ApiError = { kind: "internal", message: "The files of batches cannot be read or written." };
 const usageFails: ApiError = {
   kind: "overloaded",
   message: "The gateway cannot record usage now and takes no requests. Try again later.",
@@ -126,6 +128,7 @@ export class Gateway implements ClientPort, Runtime {
   /** Throws before anything has changed, where a credential of a replica cannot be read. */
   apply(config: GatewayConfig): void {
     this.#parts.fleet.apply(config, this.now());
+    this.#parts.batches.storageMax = config.batches.storage;
     this.#config = config;
     this.#teams = new Teams(config.teams);
     this.bounds = clientLimits(config);
@@ -196,6 +199,7 @@ export class Gateway implements ClientPort, Runtime {
     }
     this.#read(connection, head, {
       path,
+      query: query < 0 ? "" : target.slice(query + 1),
       isKnown: endpoint !== undefined || inferModel !== undefined,
       caller: caller ?? anonymous,
       body,
@@ -299,24 +303,24 @@ export class Gateway implements ClientPort, Runtime {
   #read(
     connection: ClientConnection,
     head: RequestHead,
-    request: { path: string; isKnown: boolean; caller: Caller; body: Buffer },
+    request: { path: string; query: string; isKnown: boolean; caller: Caller; body: Buffer },
   ): void {
     if (request.isKnown) {
       this.#answerError(connection, head, { kind: "methodNotAllowed", message: `Use POST for ${request.path}.` });
       return;
     }
-    const { path, caller, body } = request;
+    const { path, query, caller, body } = request;
     const batchAnswer = this.#batchApi.answer({
       method: head.method,
       path,
+      query,
       contentType: head.contentType,
       body,
       caller,
       nowMs: this.now(),
     });
     if (batchAnswer !== undefined) {
-      const failed: ApiError = { kind: "internal", message: "The files of batches cannot be read or written." };
-      void batchAnswer.catch(() => failed).then((answer) => this.#answer(connection, head, answer));
+      void batchAnswer.catch(() => filesFail).then((answer) => this.#answer(connection, head, answer));
       return;
     }
     const answer = readAnswer({
@@ -330,9 +334,13 @@ export class Gateway implements ClientPort, Runtime {
     this.#answer(connection, head, answer);
   }
 
-  #answer(connection: ClientConnection, head: RequestHead, answer: Answer | ApiError): void {
+  #answer(connection: ClientConnection, head: RequestHead, answer: Answer | FileContent | ApiError): void {
     if ("kind" in answer) this.#answerError(connection, head, answer);
-    else new HttpTarget(connection, head.minorVersion).respond(answer.status, jsonHeader, Buffer.from(answer.body));
+    else if ("file" in answer) {
+      const content = new FileAnswer(answer.file, new HttpTarget(connection, head.minorVersion));
+      connection.exchange = content;
+      void content.send().catch(() => this.#answerError(connection, head, filesFail));
+    } else new HttpTarget(connection, head.minorVersion).respond(answer.status, jsonHeader, Buffer.from(answer.body));
   }
 
   /** A request that the gateway makes itself, such as a line of a batch. */

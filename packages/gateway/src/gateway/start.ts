@@ -100,7 +100,7 @@ async function startLocked(
   const accessLog =
     config.accessLog === undefined ? undefined : new AccessLog(config.accessLog.file, config.accessLog.prompts);
   const limits = await limitsOf(config, { now, log: options.log, life: usage.life, directory: usageDirectory });
-  const batches = new BatchStore(path.join(stateDirectory, "batches"));
+  const batches = new BatchStore(path.join(stateDirectory, "batches"), config.batches.storage);
   const gateway = new Gateway(config, { batches, fleet, limits, usage, metrics, waker, accessLog, tracer, now });
   const prober = new Prober(
     () => fleet.pools.values(),
