@@ -70,6 +70,8 @@ interface Issue {
   readonly message: string;
   readonly keys?: readonly string[];
   readonly errors?: readonly (readonly Issue[])[];
+  /** Problems of the key itself, for `invalid_key`. */
+  readonly issues?: readonly Issue[];
 }
 
 function problemsOf(issue: Issue): readonly FoundProblem[] {
@@ -81,6 +83,8 @@ function problemsOf(issue: Issue): readonly FoundProblem[] {
       isAboutKey: true,
     }));
   }
+  if (issue.code === "invalid_key")
+    return [{ path, message: issue.issues?.[0]?.message ?? issue.message, isAboutKey: true }];
   if (issue.code === "invalid_union" && issue.errors !== undefined && issue.errors.length > 0) {
     // The alternative that was matched deepest is the one that the author meant.
     const depth = (alternative: readonly Issue[]): number => Math.max(...alternative.map((each) => each.path.length));

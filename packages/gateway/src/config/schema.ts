@@ -75,6 +75,13 @@ const replica = z.union([
   upstreamUrl.transform((url) => ({ url })),
 ]);
 
+/** Headers of one connection or message: the gateway sets them itself. */
+const framingHeaders = /^(?:connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9-]{1,64}$/, "must be a header name of letters, digits and -")
+  .refine((text) => !framingHeaders.test(text), "frames a message: the gateway sets it itself");
+
 const wake = z.strictObject({
   /** Command that is run once for all held requests. It may print URLs of replicas, one per line. */
   command: z.array(z.string().min(1)).min(1),
@@ -90,7 +97,7 @@ const pool = z.strictObject({
   key: secret.optional(),
   /** Protocols beside chat completions that the engine serves itself; absent: those of the engine's preset. */
   protocols: z.array(z.enum(["messages", "responses"])).optional(),
-  headers: z.record(z.string().regex(/^[A-Za-z0-9-]{1,64}$/), z.string().regex(/^[\x20-\x7e]*$/)).default({}),
+  headers: z.record(headerName, z.string().regex(/^[\x20-\x7e]*$/)).default({}),
   price: price.optional(),
   routing: z.enum(routingPolicies).default("prefix"),
   concurrencyMax: z.int().min(1).max(100_000).default(8192),

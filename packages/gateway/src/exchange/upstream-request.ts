@@ -31,9 +31,12 @@ export function upstreamMessage(parts: MessageParts, pool: Pool, replica: Replic
   let length = 0;
   for (const piece of body) length += piece.length;
   const trace = parts.traceparent === "" ? "" : `traceparent: ${parts.traceparent}\r\n`;
+  const { lines, overridden } = pool.headers;
+  let other = `${replica.hostLine}${parts.forwarded}x-request-id: ${parts.requestId}\r\n${trace}`;
+  if (overridden !== undefined) other = other.replaceAll(overridden, "");
   const head =
-    `${parts.method} ${replica.url.basePath}${parts.path} HTTP/1.1\r\n${replica.hostLine}${parts.forwarded}${pool.credentialLines}` +
-    `x-request-id: ${parts.requestId}\r\n${trace}content-length: ${length}\r\n\r\n`;
+    `${parts.method} ${replica.url.basePath}${parts.path} HTTP/1.1\r\n${other}${lines}` +
+    `content-length: ${length}\r\n\r\n`;
   return { head, body };
 }
 

@@ -6,7 +6,7 @@ import { LeasedLimits } from "../limits/leases.ts";
 import { LimitLedger } from "../limits/ledger.ts";
 import { periodStartMs } from "../limits/window.ts";
 import type { CountedUse } from "../limits/wire.ts";
-import { secretOf } from "../replicas/fleet.ts";
+import { secretOf } from "../replicas/pool-headers.ts";
 import { spentSince } from "../usage/reader.ts";
 
 export interface LimitParts {

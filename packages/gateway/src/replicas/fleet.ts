@@ -2,10 +2,10 @@
  * All pools and models of a configuration, carried over from one configuration to the next: unchanged replicas keep
  * their connections.
  */
-import { readFileSync } from "node:fs";
 import type { GatewayConfig, PoolConfig } from "../config/schema.ts";
 import { ModelRoute } from "../exchange/model-route.ts";
 import { Pool } from "./pool.ts";
+import { poolHeaders } from "./pool-headers.ts";
 import { Replica } from "./replica.ts";
 
 export class Fleet {
@@ -35,7 +35,7 @@ export class Fleet {
 
   /** Throws before anything has changed, where a credential cannot be read. */
   apply(config: GatewayConfig, nowMs: number): void {
-    const credentials = new Map(config.pools.map((each) => [each.name, credentialLinesOf(each)]));
+    const headers = new Map(config.pools.map((each) => [each.name, poolHeaders(each)]));
     for (const pool of this.#pools.values()) {
       const next = config.pools.find((each) => each.name === pool.name);
       const isSame = next?.engine === pool.config.engine && next.routing === pool.config.routing;
@@ -50,7 +50,7 @@ export class Fleet {
       const pool = this.#pools.get(each.name);
       if (pool === undefined) this.#pools.set(each.name, new Pool(each, this.#seed));
       else this.#reconcile(pool, each, nowMs);
-      this.#pools.get(each.name)!.credentialLines = credentials.get(each.name)!;
+      this.#pools.get(each.name)!.headers = headers.get(each.name)!;
     }
     const models = new Map<string, ModelRoute>();
     this.#listed = config.models.map((each) => {
@@ -99,22 +99,4 @@ export class Fleet {
     replica.drainDeadlineAtMs = nowMs + pool.config.drainTimeout;
     this.#leaving.add(replica);
   }
-}
-
-function credentialLinesOf(config: PoolConfig): string {
-  let lines = "";
-  for (const [name, value] of Object.entries(config.headers)) lines += `${name.toLowerCase()}: ${value}\r\n`;
-  if (config.key === undefined) return lines;
-  const key = secretOf(config.key);
-  return config.engine === "anthropic" ? `${lines}x-api-key: ${key}\r\n` : `${lines}authorization: Bearer ${key}\r\n`;
-}
-
-/** Reads a secret from the source in the configuration. */
-export function secretOf(source: { readonly env: string } | { readonly file: string }): string {
-  const text = "env" in source ? process.env[source.env] : readFileSync(source.file, "utf8");
-  const name = "env" in source ? `the environment variable ${source.env}` : source.file;
-  const value = text?.trim();
-  if (value === undefined || value === "") throw new Error(`A key is missing: set ${name}.`);
-  if (!/^[\x21-\x7e]+$/.test(value)) throw new Error(`The key in ${name} has characters that a header cannot carry.`);
-  return value;
 }

@@ -10,6 +10,7 @@ import {
 } from "@headroom/routing";
 import type { PoolConfig, PriceConfig } from "../config/schema.ts";
 import { engines, type EngineTraits } from "./engines.ts";
+import { noHeaders, type PoolHeaders } from "./pool-headers.ts";
 import { Replica } from "./replica.ts";
 
 export interface Placement {
@@ -38,8 +39,7 @@ export class Pool {
   /** Maximum number of replicas in the router. */
   readonly capacity: number;
   readonly #replicas = new Map<string, Replica>();
-  /** `authorization` or `x-api-key` line for the upstream, and configured headers. */
-  credentialLines = "";
+  headers: PoolHeaders = noHeaders;
   requestCount = 0;
 
   constructor(config: PoolConfig, seed: number) {
