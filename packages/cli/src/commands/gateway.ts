@@ -40,6 +40,7 @@ export const gatewayCommand = defineCommand<GatewayOptions>({
   headroom gateway --engines
   headroom gateway usage
 Runs until Ctrl-C or SIGTERM, then lets streams end. Changes of the file apply at once.
+SIGUSR1 opens the access log again after a rotation.
 docs/reference/gateway.md explains the file.`,
   options: [
     { flags: "--config <file>", description: "the configuration", complete: "file" },

@@ -1,5 +1,5 @@
 /** `headroom gateway` as processes of their own. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -45,5 +45,39 @@ describe("headroom gateway", () => {
     first.process.kill("SIGKILL");
     await first.ended;
     await start("").saying(/Gateway gateway listens on/);
+  });
+
+  it("opens its access log again at SIGUSR1, and stays with the old file if it cannot", async () => {
+    const log = path.join(folder, "logs", "access.jsonl");
+    mkdirSync(path.dirname(log));
+    const program = start(`accessLog: { file: ${log} }\n`);
+    const [, url] = await program.saying(/listens on (\S+?),? *(?:admin.*)?\n/);
+    const ids = (file: string): readonly string[] =>
+      existsSync(file)
+        ? readFileSync(file, "utf8")
+            .split("\n")
+            .slice(0, -1)
+            .map((line) => (JSON.parse(line) as { clientId: string }).clientId)
+        : [];
+    const ask = async (id: string): Promise<void> => {
+      const body = JSON.stringify({ model: "m", messages: [] });
+      const headers = { "x-request-id": id };
+      await (await fetch(`${url}/v1/chat/completions`, { method: "POST", headers, body })).text();
+    };
+    await ask("one");
+    await expect.poll(() => ids(log)).toEqual(["one"]);
+    renameSync(log, `${log}.1`);
+    await ask("two");
+    await expect.poll(() => ids(`${log}.1`)).toEqual(["one", "two"]);
+    program.process.kill("SIGUSR1");
+    await program.saying(/access log was opened again/);
+    await ask("three");
+    await expect.poll(() => ids(log)).toEqual(["three"]);
+    expect(ids(`${log}.1`)).toEqual(["one", "two"]);
+    renameSync(path.dirname(log), path.join(folder, "moved"));
+    program.process.kill("SIGUSR1");
+    await program.saying(/cannot be opened/);
+    await ask("four");
+    await expect.poll(() => ids(path.join(folder, "moved", "access.jsonl"))).toEqual(["three", "four"]);
   });
 });

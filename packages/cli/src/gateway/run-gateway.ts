@@ -55,9 +55,14 @@ export async function runGateway(context: CommandContext, options: GatewayOption
   context.print(
     `Gateway ${config.id} listens on ${gateway.url}${gateway.adminUrl === undefined ? "" : `, admin on ${gateway.adminUrl}`}`,
   );
-  await untilInterrupted(context, file, () =>
-    reload(context, gateway, { name, read: async () => checked(await settledText(() => readText(file, name))) }),
-  );
+  const stopListening = onRotation(() => reopenLog(context, gateway));
+  try {
+    await untilInterrupted(context, file, () =>
+      reload(context, gateway, { name, read: async () => checked(await settledText(() => readText(file, name))) }),
+    );
+  } finally {
+    stopListening();
+  }
   context.note("Stopping: streams in progress may end.");
   await gateway.close();
   return exitCode.ok;
@@ -102,6 +107,23 @@ async function reload(
   } catch (error) {
     context.note(
       `${source.name} was not applied, the gateway goes on as before: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+/** SIGUSR1 as for nginx: SIGHUP ends the process, which a closed terminal sends. Returns a function that ends it. */
+function onRotation(rotated: () => void): () => void {
+  process.on("SIGUSR1", rotated);
+  return () => void process.off("SIGUSR1", rotated);
+}
+
+function reopenLog(context: CommandContext, gateway: RunningGateway): void {
+  try {
+    gateway.reopenLog();
+    context.note("The access log was opened again.");
+  } catch (error) {
+    context.note(
+      `The access log goes on in the old file, the new one cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }

@@ -34,6 +34,8 @@ export interface RunningGateway {
    * Applies another configuration; unchanged replicas keep their connections. Addresses and state stay until a restart.
    */
   apply(config: GatewayConfig): void;
+  /** Opens the access log again, for a rotation by renaming. Throws if it cannot be opened: the open file stays in use. */
+  reopenLog(): void;
   /** Stops taking requests, lets streams end, then closes; after `shutdownTimeout` at the latest. */
   close(): Promise<void>;
 }
@@ -119,6 +121,7 @@ async function startLocked(
     url: config.tls === undefined ? url : url.replace("http:", "https:"),
     adminUrl,
     apply: (next) => gateway.apply(next),
+    reopenLog: () => accessLog?.reopen(),
     async close() {
       gateway.isDraining = true;
       server.close();

@@ -1,11 +1,13 @@
 /** One JSON line per request. Prompts are left out unless the configuration asks for them. */
-import { createWriteStream, type WriteStream } from "node:fs";
+import { createWriteStream, openSync, type WriteStream } from "node:fs";
 import type { Chosen } from "@headroom/routing";
 import type { ExchangeRequest, ExchangeSummary } from "../exchange/runtime.ts";
 
 /** Maximum of bytes that wait for a slow disk; further lines are counted and dropped. */
 const BUFFER_BYTES_MAX = 8 * 1024 * 1024;
 const PROMPT_BYTES_MAX = 65_536;
+/** Between tries to open the file again after a write failed. */
+const RETRY_MS = 1000;
 
 /** Numbers from which the replica was chosen. Loads are in the unit that the pool's policy compares. */
 function decisionOf(decision: Chosen): object {
@@ -28,21 +30,30 @@ function rounded(value: number | undefined): number | undefined {
 }
 
 export class AccessLog {
-  readonly #stream: WriteStream | NodeJS.WriteStream;
+  readonly #file: string;
+  /** Undefined for standard output. */
+  #stream: WriteStream | undefined;
+  #openedAtMs = 0;
   readonly #hasPrompts: boolean;
   #pending = "";
   #isScheduled = false;
   droppedCount = 0;
 
-  /** `file`: a path, or `-` for standard output. */
+  /** `file`: a path, or `-` for standard output. Throws if the file cannot be opened. */
   constructor(file: string, hasPrompts: boolean) {
-    this.#stream = file === "-" ? process.stdout : createWriteStream(file, { flags: "a", mode: 0o600 });
-    this.#stream.on("error", () => this.droppedCount++);
+    this.#file = file;
     this.#hasPrompts = hasPrompts;
+    this.#open();
+  }
+
+  /** Continues in the file that now has the name, after the old one was renamed. Throws if it cannot be opened: the old one stays. */
+  reopen(): void {
+    this.#flush();
+    this.#open();
   }
 
   write(request: ExchangeRequest, summary: ExchangeSummary): void {
-    if (this.#stream.writableLength + this.#pending.length > BUFFER_BYTES_MAX) {
+    if ((this.#stream ?? process.stdout).writableLength + this.#pending.length > BUFFER_BYTES_MAX) {
       this.droppedCount++;
       return;
     }
@@ -82,13 +93,34 @@ export class AccessLog {
 
   close(): void {
     this.#flush();
-    if (this.#stream !== process.stdout) this.#stream.end();
+    this.#stream?.end();
+  }
+
+  #open(): void {
+    if (this.#file === "-") return;
+    this.#openedAtMs = performance.now();
+    const stream = createWriteStream("", { fd: openSync(this.#file, "a", 0o600) });
+    stream.on("error", () => this.droppedCount++);
+    // The old stream writes the lines that it has before it closes.
+    this.#stream?.end();
+    this.#stream = stream;
+  }
+
+  /** A stream whose write failed, on a full disk for example, takes no more. */
+  #openAgain(): void {
+    if (this.#stream?.destroyed !== true || performance.now() - this.#openedAtMs < RETRY_MS) return;
+    try {
+      this.#open();
+    } catch {
+      // Lines are dropped until the file can be opened.
+    }
   }
 
   #flush(): void {
     this.#isScheduled = false;
     if (this.#pending === "") return;
-    this.#stream.write(this.#pending);
+    this.#openAgain();
+    (this.#stream ?? process.stdout).write(this.#pending);
     this.#pending = "";
   }
 }
