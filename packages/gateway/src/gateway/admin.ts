@@ -37,7 +37,7 @@ function read(parts: AdminParts, path: string, response: ServerResponse): void {
     case "/metrics":
       response
         .writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" })
-        .end(parts.metrics.text(parts.gauges()));
+        .end(parts.metrics.text(parts.gauges(), nowMs));
       return;
     case "/health":
       reply(response, parts.isDraining() ? 503 : 200, { status: parts.isDraining() ? "draining" : "ok" });

@@ -36,7 +36,7 @@ export interface RunningGateway {
   apply(config: GatewayConfig): void;
   /** Opens the access log again, for a rotation by renaming. Throws if it cannot be opened: the open file stays in use. */
   reopenLog(): void;
-  /** Stops taking requests, lets streams end, then closes; after `shutdownTimeout` at the latest. */
+  /** Stops taking requests, lets streams end, then closes; after `shutdownTimeout` at the latest. May be called more than once. */
   close(): Promise<void>;
 }
 
@@ -63,7 +63,9 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
   const lock = lockState(stateDirectory, config.id);
   try {
     const gateway = await startLocked(config, options, stateDirectory);
-    return { ...gateway, close: () => gateway.close().finally(() => lock.release()) };
+    let closed: Promise<void> | undefined;
+    const close = (): Promise<void> => (closed ??= gateway.close().finally(() => lock.release()));
+    return { ...gateway, close };
   } catch (error) {
     lock.release();
     throw error;

@@ -60,8 +60,9 @@ export class GatewayMetrics {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
   }
 
-  text(gauges: GatewayGauges): string {
-    return [this.#requestText(), this.#poolText(gauges.pools, Date.now()), this.#processText(gauges)].join("");
+  /** `nowMs`: on the gateway's clock, which the waits of replicas are measured by. */
+  text(gauges: GatewayGauges, nowMs: number): string {
+    return [this.#requestText(), this.#poolText(gauges.pools, nowMs), this.#processText(gauges)].join("");
   }
 
   #seriesOf(model: string, pool: string, operation: string): Series | undefined {
