@@ -145,7 +145,8 @@ export class Coordinator {
 
   #isTrusted({ secret, member }: Hello): boolean {
     const isKnown = typeof secret === "string" && sameText(secret, this.#secret);
-    return isKnown && typeof member === "string" && this.#members.size < MEMBERS_MAX;
+    if (!isKnown || typeof member !== "string") return false;
+    return this.#members.has(member) || this.#members.size < MEMBERS_MAX;
   }
 
   #welcome(socket: Socket, hello: Hello, used: readonly CountedUse[]): void {

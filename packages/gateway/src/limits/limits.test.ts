@@ -240,6 +240,26 @@ describe("limits over four gateways", () => {
     expect((await take(other!, budgets[198]!, 6)).kind).toBe("taken");
   });
 
+  it("take a known gateway back when there are as many as there may be", async () => {
+    const port = await freePort();
+    await members(1, port);
+    const answer = (member: string): Promise<string> =>
+      new Promise((resolve) => {
+        const socket = connect(port, "127.0.0.1");
+        const hello = { t: "hello", secret: "s", member, life: 1, ledger: "" };
+        socket.on("error", () => undefined);
+        socket.once("data", (data) => {
+          resolve(data.toString());
+          socket.destroy();
+        });
+        socket.once("close", () => resolve("closed"));
+        socket.write(`${JSON.stringify(hello)}\n${JSON.stringify({ t: "used", used: [] })}\n`);
+      });
+    for (let at = 1; at < 1024; at++) expect(await answer(`other${at}`)).toContain("welcome");
+    expect(await answer("one too many")).toBe("closed");
+    expect(await answer("other1")).toContain("welcome");
+  });
+
   it("refuse a gateway that does not know the secret", async () => {
     const port = await freePort();
     const [holder] = await members(1, port);
