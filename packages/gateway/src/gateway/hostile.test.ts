@@ -144,6 +144,49 @@ describe("streams", () => {
   });
 });
 
+describe("heads that are refused", () => {
+  const forms = [
+    ["/v1/messages", { type: "error", error: { type: "invalid_request_error" } }],
+    ["/v1/messages?beta=true", { type: "error", error: { type: "invalid_request_error" } }],
+    ["/v2/models/m/infer", { error: expect.any(String) as string }],
+    ["/v1/chat/completions", { error: { type: "invalid_request_error", param: null } }],
+  ] as const;
+  const headOf = (target: string): string => `POST ${target} HTTP/1.1\r\nhost: a\r\n`;
+  const answerTo = (gateway: TestGateway, text: string): Promise<string> =>
+    new Promise((resolve) => {
+      let got = "";
+      const socket = socketTo(gateway);
+      socket.on("data", (data) => (got += data.toString()));
+      socket.once("end", () => resolve(got));
+      socket.write(text);
+    });
+  const bodyOf = (answer: string): unknown => JSON.parse(answer.split("\r\n\r\n")[1]!);
+
+  it.each(forms)("get the error form of the protocol of %s", async (target, form) => {
+    const gateway = await start(open("http://127.0.0.1:9", "openai"));
+    for (const [status, text] of [
+      [431, headOf(target) + "a: b\r\n".repeat(5500)],
+      [431, `${headOf(target)}${"a: b\r\n".repeat(200)}\r\n`],
+      [400, `${headOf(target)}broken\r\n\r\n`],
+    ] as const) {
+      const answer = await answerTo(gateway, text);
+      expect(answer).toContain(`HTTP/1.1 ${status} `);
+      expect(bodyOf(answer)).toMatchObject(form);
+    }
+  });
+
+  it("get it also if they never end", async () => {
+    const gateway = await start(
+      `${open("http://127.0.0.1:9", "openai")}bounds: { headTimeout: 2s, shutdownTimeout: 1s }\n`,
+    );
+    const answers = await Promise.all(forms.map(([target]) => answerTo(gateway, headOf(target))));
+    for (const [at, [, form]] of forms.entries()) {
+      expect(answers[at]).toContain("HTTP/1.1 408 ");
+      expect(bodyOf(answers[at]!)).toMatchObject(form);
+    }
+  });
+});
+
 describe("clients", () => {
   it("that pipeline and never read are not answered without end", async () => {
     const gateway = await start(open("http://127.0.0.1:9", "openai"));

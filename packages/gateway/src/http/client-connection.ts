@@ -164,7 +164,8 @@ export class ClientConnection {
     if (this.#state === "busy" || (isStalled && this.#state === "head")) return;
     if (nowMs < this.#deadlineAtMs) return;
     if (this.#state === "body" || (this.#state === "head" && this.#backlog.length > 0)) {
-      this.#refuseMessage({ status: 408, message: "The request took too long to arrive." });
+      const message = "The request took too long to arrive.";
+      this.#refuseMessage({ status: 408, message }, this.#head?.target ?? targetIn(this.#backlog));
     } else this.destroy();
   }
 
@@ -222,7 +223,8 @@ export class ClientConnection {
     const end = bytes.indexOf(headEnd);
     const { headBytesMax } = this.#port.bounds;
     if (end < 0 ? bytes.length > headBytesMax : end > headBytesMax) {
-      this.#refuseMessage({ status: 431, message: `The request head is larger than ${headBytesMax} bytes.` });
+      const message = `The request head is larger than ${headBytesMax} bytes.`;
+      this.#refuseMessage({ status: 431, message }, targetIn(bytes));
       return;
     }
     if (end < 0) {
@@ -231,7 +233,7 @@ export class ClientConnection {
     }
     const head = parseRequestHead(bytes.toString("latin1", 0, end + 2));
     this.#backlog = end + 4 === bytes.length ? noBytes : bytes.subarray(end + 4);
-    if ("status" in head) this.#refuseMessage(head);
+    if ("status" in head) this.#refuseMessage(head, targetIn(bytes));
     else this.#begin(head);
   }
 
@@ -311,8 +313,8 @@ export class ClientConnection {
     this.#port.handle(this, this.#head!, body);
   }
 
-  #refuseMessage(problem: HeadProblem): void {
-    this.#port.refuseMessage(this, this.#head?.target ?? "", problem);
+  #refuseMessage(problem: HeadProblem, target = this.#head?.target ?? ""): void {
+    this.#port.refuseMessage(this, target, problem);
   }
 
   #releaseBody(): void {
@@ -378,4 +380,11 @@ export function writeMessage(socket: Socket, text: string, body: readonly Buffer
   for (const part of body) goesOn = socket.write(part);
   socket.uncork();
   return goesOn;
+}
+
+const TARGET_BYTES_MAX = 1024;
+
+/** The target of a head that cannot be parsed, as far as it can be read: it determines the form of the error. */
+function targetIn(head: Buffer): string {
+  return head.toString("latin1", 0, TARGET_BYTES_MAX).split(" ", 2)[1] ?? "";
 }
