@@ -115,3 +115,23 @@ it("names that a killed call may have made, moved or removed are as they were fo
     ["mkdir", "made"],
   ]);
 });
+
+it("a call that was entered before another made its directory, and took effect after it, comes after it", () => {
+  const [work, attempt] = [path.join(home, "work"), path.join(home, "work", "w1.1")];
+  const record = path.join(attempt, "launch.json");
+  const trace = [
+    `7 mkdir("${hex(attempt)}", 0700 <unfinished ...>`,
+    `8 mkdir("${hex(work)}", 0700 <unfinished ...>`,
+    "7 <... mkdir resumed>) = 0",
+    "8 <... mkdir resumed>) = 0",
+    `7 openat(AT_FDCWD<${hex("/")}>, "${hex(record)}", O_WRONLY|O_CREAT, 0600) = 3<${hex(record)}>`,
+    ...[attempt, work, home].map((directory) => `7 fsync(3<${hex(directory)}>) = 0`),
+  ];
+  const disk = new RecordedDisk(home, parseTrace(trace.join("\n"), [home]));
+  expect(disk.mayLose(record, trace.length)).toBe(false);
+  // Without an overlap the recording contradicts itself.
+  const late = [`7 mkdir("${hex(attempt)}", 0700) = 0`, `8 mkdir("${hex(work)}", 0700) = 0`];
+  expect(() => new RecordedDisk(home, parseTrace(late.join("\n"), [home]))).toThrow(/returned before/);
+  const never = [`7 mkdir("${hex(attempt)}", 0700) = 0`];
+  expect(() => new RecordedDisk(home, parseTrace(never.join("\n"), [home]))).toThrow(/before it, or its directory/);
+});

@@ -73,6 +73,8 @@ export class RecordedDisk {
    * before the read returned.
    */
   readonly #readEarly = new Set<{ readonly name: string; readonly exit: number }>();
+  /** Calls that need what a call entered later makes. */
+  readonly #early: SystemCall[] = [];
   readonly #positions = new Map<string, number | "append">();
   /** Lines of the trace at which the disk changed. */
   readonly instants: number[] = [];
@@ -82,10 +84,49 @@ export class RecordedDisk {
     this.#root = root;
     for (const call of calls) {
       if (call.path !== root && !call.path.startsWith(`${root}/`)) continue;
-      this.#apply(call);
       this.instants.push(call.enter, call.exit);
+      if (this.#isEarly(call)) this.#early.push(call);
+      else this.#apply(call);
+      this.#applyEarly(call.enter);
     }
+    for (const { path: name, kind } of this.#early)
+      throw new Error(`${kind} of ${name} before it, or its directory, was made`);
     for (const { name } of this.#readEarly) throw new Error(`${name} is read and was not made by then`);
+  }
+
+  /**
+   * Calls run at the same time as one that was entered later and made what they need: `mkdir a/b` was entered, `mkdir
+   * a` was entered and took effect, then `mkdir a/b` did.
+   */
+  #isEarly(call: SystemCall): boolean {
+    const lacksParent = (name: string): boolean => this.#find(path.dirname(name))?.kind !== "directory";
+    switch (call.kind) {
+      case "open":
+        if (call.flags.has("O_CREAT")) return lacksParent(call.path);
+        return !call.flags.has("O_RDONLY") && this.#find(call.path) === undefined;
+      case "mkdir":
+      case "special":
+        return lacksParent(call.path);
+      case "rename":
+      case "link":
+        return this.#find(call.path) === undefined || lacksParent(call.to);
+      default:
+        return false;
+    }
+  }
+
+  /** Applies the early calls that the call entered at `enter` has made possible. */
+  #applyEarly(enter: number): void {
+    for (let at = 0; at < this.#early.length;) {
+      const call = this.#early[at] as SystemCall;
+      if (call.exit < enter) throw new Error(`${call.kind} of ${call.path} returned before what it needs was made`);
+      if (this.#isEarly(call)) at++;
+      else {
+        this.#early.splice(at, 1);
+        this.#apply(call);
+        at = 0;
+      }
+    }
   }
 
   #apply(call: SystemCall): void {
@@ -142,7 +183,6 @@ export class RecordedDisk {
         this.#readEarly.add({ name, exit });
         return;
       }
-      if (!flags.has("O_CREAT")) throw new Error(`${name} is opened before it was made`);
       node = { kind: "file", changes: [], syncs: [], size: 0 };
       this.#add(name, node, { enter, exit });
     }
