@@ -17,7 +17,7 @@ import type { Acknowledged } from "./check-home.ts";
 import { ControlPlaneProcess, Ledger, markStart } from "./crash-client.ts";
 import type { CrashOptions, Load } from "./crash-client.ts";
 import type { ControlPlaneLine } from "./messages.ts";
-import { losesAll, RecordedDisk } from "./recorded-disk.ts";
+import { losesAll, losesNothing, RecordedDisk } from "./recorded-disk.ts";
 import type { Fate } from "./recorded-disk.ts";
 import { parseTrace, tracedCalls } from "./system-calls.ts";
 import type { SystemCall } from "./system-calls.ts";
@@ -73,8 +73,46 @@ const scales: Readonly<Record<"file" | "local", Scale>> = {
   },
 };
 
+/** Attempts to record a run; a recording that does not reproduce the files of its run is of no use. */
+const RECORDINGS_MAX = 3;
+
 /** Runs the control plane under strace and reads its changes to the home. */
-export async function record({ seed, executor, unsyncedLives, killPoints }: RecordingPlan): Promise<Recording> {
+export async function record(plan: RecordingPlan): Promise<Recording> {
+  for (let count = 1; ; count++) {
+    try {
+      return await recordOnce(plan);
+    } catch (error) {
+      if (!(error instanceof UnfaithfulRecording) || count >= RECORDINGS_MAX) throw error;
+      process.stderr.write(`recorded again: ${error.message}\n`);
+    }
+  }
+}
+
+/** The recorded calls do not lead to the files that the run left: the recording missed a call or misplaced one. */
+class UnfaithfulRecording extends Error {}
+
+/** Compares the journal that the recorded calls lead to with the one that the killed or closed run left. */
+function checkRecording(home: string, calls: readonly SystemCall[]): void {
+  const rebuilt = mkdtempSync(path.join(memoryDirectory, "headroom-recorded-"));
+  try {
+    new RecordedDisk(home, calls).rebuild(Number.MAX_SAFE_INTEGER, losesNothing, rebuilt);
+    for (const name of ["journal.db", "journal.db-wal"]) {
+      const [found, expected] = [rebuilt, home].map((root) => {
+        const file = path.join(root, "journal", name);
+        return existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
+      }) as [Buffer, Buffer];
+      if (found.equals(expected)) continue;
+      const at = expected.findIndex((byte, index) => found[index] !== byte);
+      throw new UnfaithfulRecording(
+        `the recording gives ${name} ${found.length} bytes, the run left ${expected.length}; they differ from byte ${at}`,
+      );
+    }
+  } finally {
+    removeDirectory(rebuilt);
+  }
+}
+
+async function recordOnce({ seed, executor, unsyncedLives, killPoints }: RecordingPlan): Promise<Recording> {
   const base = temporaryDirectory();
   const home = path.join(base, "home");
   mkdirSync(home);
@@ -92,12 +130,12 @@ export async function record({ seed, executor, unsyncedLives, killPoints }: Reco
       const kill = point === undefined ? null : { point, count, delayMicros: 200 };
       const synchronous = life < unsyncedLives ? "off" : "full";
       const options: CrashOptions = { home, executor, synchronous, marksPoints: true, kill };
-      const process = new ControlPlaneProcess(options, ledger, { ...load, seed }, strace(trace));
-      if (kill === null) process.afterReplies(lastReplies, () => process.close());
-      await process.ready;
-      process.startLoad();
-      const end = await process.end;
-      process.stopLoad();
+      const recorded = new ControlPlaneProcess(options, ledger, { ...load, seed }, strace(trace));
+      if (kill === null) recorded.afterReplies(lastReplies, () => recorded.close());
+      await recorded.ready;
+      recorded.startLoad();
+      const end = await recorded.end;
+      recorded.stopLoad();
       if (end.fatal !== null || (kill === null ? end.code !== 0 : end.killedAt === null))
         throw new Error(`the recorded life ended with ${JSON.stringify(end)}`);
       const text = readFileSync(trace, "utf8");
@@ -106,6 +144,7 @@ export async function record({ seed, executor, unsyncedLives, killPoints }: Reco
       for (const call of settleUnreturned(parseTrace(text, [home, "/dev/null"]), home, lineCount))
         calls.push({ ...call, enter: call.enter + lastLifeAt, exit: call.exit + lastLifeAt });
       nextLifeAt += lineCount + 1;
+      checkRecording(home, calls);
     }
     const names = new Map([...ledger.submitted].map(([key, id]) => [id, key]));
     return { seed, executor, home, calls, disk: new RecordedDisk(home, calls), names, lastLifeAt };
@@ -188,7 +227,7 @@ function fateOf(seed: number, index: number): Fate {
   let drawn = 0;
   const next = (): number => draw(seed, ++drawn, `fate-${index}`);
   if (mode === 0) return losesAll;
-  if (mode === 1) return { names: (pending) => pending, write: () => "kept", sectorKept: () => true };
+  if (mode === 1) return losesNothing;
   const outcomes = ["kept", "dropped", "torn"] as const;
   return {
     names: (pending) => next() % (pending + 1),

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { losesAll, RecordedDisk } from "./recorded-disk.ts";
-import type { Fate } from "./recorded-disk.ts";
+import { losesAll, losesNothing, RecordedDisk } from "./recorded-disk.ts";
 import { parseTrace } from "./system-calls.ts";
 import { settleUnreturned } from "./unreturned-calls.ts";
 
@@ -30,7 +29,6 @@ const nextLife = [
   `8 pwrite64(3<${hex(wal)}>, "${hex("three.")}", 6, 8) = 6`,
   `8 fdatasync(3<${hex(wal)}>) = 0`,
 ];
-const losesNothing: Fate = { names: (pending) => pending, write: () => "kept", sectorKept: () => true };
 
 /** The disk after a power cut right after line `at` of two runs, if the first run's kill left `left` in the file. */
 function afterCut(killed: readonly string[], left: string, at: number, fate = losesAll): string {

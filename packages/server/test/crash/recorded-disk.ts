@@ -62,6 +62,8 @@ export interface Fate {
 
 /** Loses all unsynced data. */
 export const losesAll: Fate = { names: () => 0, write: () => "dropped", sectorKept: () => false };
+/** Keeps all unsynced data: the state of the running system. */
+export const losesNothing: Fate = { names: (pending) => pending, write: () => "kept", sectorKept: () => true };
 
 const newDirectory = (): RecordedDirectory => ({ kind: "directory", changes: [], syncs: [], names: new Map() });
 
