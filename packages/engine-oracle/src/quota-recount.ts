@@ -12,6 +12,7 @@ import {
 import type { Amounts, ReadonlyState, TeamName } from "@headroom/engine/internals";
 import { heldByTeam, heldByUser, typeInFamily } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
+import { unguaranteed } from "./unguaranteed-recount.ts";
 
 export interface QuotaAsked {
   readonly team: TeamName;
@@ -51,12 +52,14 @@ export function quotaView(state: ReadonlyState): QuotaView {
       const own = heldByUser(state, actor);
       if (!line.every((at) => fits(state.teams.get(at)?.userLimit, own.get(at)))) return false;
     }
-    if (!mayLeave && rules.teams.nonPreemptible === "guarantee")
-      return line.every((at) => {
-        const guarantee = state.teams.get(at)?.guarantee;
-        return fits(guarantee, fixed.get(at)) && !asksOtherTypes(state, guarantee, more);
-      });
-    return true;
+    const fitsGuarantee = (at: TeamName): boolean => {
+      const guarantee = state.teams.get(at)?.guarantee;
+      return fits(guarantee, fixed.get(at)) && !asksOtherTypes(state, guarantee, more);
+    };
+    if (mayLeave || rules.teams.nonPreemptible === "limit") return true;
+    if (rules.teams.nonPreemptible === "guarantee") return line.every(fitsGuarantee);
+    const statesOwn = Object.keys(state.teams.get(team)?.guarantee ?? {}).length > 0;
+    return (statesOwn && fitsGuarantee(team)) || unguaranteed(state, fixed).leaves(team, more);
   };
   const lends = ({ team, more }: QuotaAsked): boolean =>
     rules.teams.overGuarantee === "idle" ||

@@ -22,6 +22,7 @@ export type { Tariff } from "./model/calendar.ts";
 export type { DataSpec } from "./model/data.ts";
 export { HOT_SPARE_AHEAD_MS, isOfTypes } from "./model/fleet.ts";
 export { canDo } from "./state/executors.ts";
+export { takesWork } from "./model/fleet.ts";
 export type { Node } from "./model/fleet.ts";
 export { acceleratorsIn, acceptedTypes, leastParts, shapeOf, typesOfGroup } from "./model/gang.ts";
 export { attemptId } from "./model/ids.ts";

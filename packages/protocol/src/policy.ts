@@ -45,9 +45,9 @@ const teamRules = z
       description:
         "Order of sibling teams, each compared with its best waiting request, most significant key first; empty: teams do not affect the order. `above-share-last`: teams above their fair share of every resource go last. `within-guarantee`: teams that stay within their guarantee with the request go first. `priority`: larger first. `without-entitlement-last`: teams without an entitlement to the requested resources go last. `share-with`, `share`: smaller dominant share first, with and without the request. `entitlement`: smaller entitlement first, of accelerators, then cores, then memory. `weighted-use`: smaller usage for its weight first, with the request. `guarantee-ratio`: smaller part of its guarantee first. `name`. Ties end in the order of definition.",
     }),
-    nonPreemptible: z.enum(["guarantee", "limit"]).meta({
+    nonPreemptible: z.enum(["guarantee", "unguaranteed", "limit"]).meta({
       description:
-        "Bound of non-preemptible work. `guarantee`: the guarantee of its team and of every team above it that has one. `limit`: the same as for other work.",
+        "Bound of non-preemptible work. `guarantee`: the guarantee of its team and of every team above it that has one. `unguaranteed`: above its team's guarantee it can use idle capacity that other teams' unused guarantees do not need. `limit`: the same as for other work.",
     }),
     usageHalfLifeMs: integer(limits.HALF_LIFE_MS_MIN, limits.DURATION_MS_MAX).nullable().meta({
       description:
@@ -79,7 +79,7 @@ const evictionRules = z
       })
       .meta({
         description:
-          "Default of `preemptible`, for work that does not state it. Work below the priority `belowPriority` is preemptible; null: all work is. For other work, `otherwise: never`: it stays within its team's guarantee and is not preempted (also if `otherwise` is absent). `otherwise: aboveGuarantee`, for the strategy `headroom`: it uses idle capacity, and a team below its guarantee can reclaim what another team holds above its own.",
+          "Default of `preemptible`, for work that does not state it. Work below the priority `belowPriority` is preemptible; null: all work is. For other work, `otherwise: never`: it is not preempted, and `teams.nonPreemptible` bounds what it can use (also if `otherwise` is absent). `otherwise: aboveGuarantee`, for the strategy `headroom`: it uses idle capacity, and a team below its guarantee can reclaim what another team holds above its own.",
       }),
     movesMax: integer(0, 10_000).optional().meta({
       description:

@@ -125,9 +125,9 @@ export const blockedReason = z
       .meta({ description: "Capacity is free, but not in pools that admit the data rule." }),
     z.object({
       kind: z.literal("teamLimit"),
-      bound: z.enum(["limit", "user", "guarantee", "borrowing", "budget"]).meta({
+      bound: z.enum(["limit", "user", "guarantee", "unguaranteed", "borrowing", "budget"]).meta({
         description:
-          "The bound that is reached: the team's limit; its limit per user; its guarantee, for non-preemptible work; its borrowing limit; a budget.",
+          "The bound that is reached: the team's limit; its limit per user; its guarantee, for non-preemptible work; `unguaranteed`: capacity that the unused guarantees of other teams do not need, for non-preemptible work (`usedCount`: what non-preemptible work uses and guarantees exceed it, of `limitCount` in the fleet); its borrowing limit; a budget.",
       }),
       user: z.string().optional().meta({ description: "The user at the limit per user." }),
       team: z.string(),

@@ -108,6 +108,12 @@ const teamOrderWords: Words<Rules["teams"]["order"][number]> = {
   name: "name",
 };
 
+const nonPreemptibleWords: Readonly<Record<Rules["teams"]["nonPreemptible"], string>> = {
+  guarantee: "stays within the guarantee",
+  unguaranteed: "above the guarantee, uses idle capacity that other teams' unused guarantees do not need",
+  limit: "is treated like other work",
+};
+
 function teamLines({ teams }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Teams", knob, text });
   const keys = teams.order.map((key) => teamOrderWords[key]);
@@ -119,7 +125,7 @@ function teamLines({ teams }: Rules): PolicyLine[] {
     ),
     line(
       "Not preemptible",
-      teams.nonPreemptible === "guarantee" ? "stays within the guarantee" : "is treated like other work",
+      nonPreemptibleWords[teams.nonPreemptible],
     ),
     line(
       "Beyond the guarantee",

@@ -131,6 +131,8 @@ function teamLimitSentence(reason: TeamLimit): string {
       return `User limit of team ${team} reached: ${user} uses ${held}, ${more}.`;
     case "guarantee":
       return `Guarantee of team ${team} reached for non-preemptible work: ${held} in use, ${more}. Preemptible work can exceed the guarantee.`;
+    case "unguaranteed":
+      return `Non-preemptible work of team ${team} has reached what other teams' guarantees leave: ${held} in use by non-preemptible work or guaranteed, ${more}. Preemptible work can use idle capacity that is guaranteed to others.`;
     case "borrowing":
       return `Borrowing limit of team ${team} reached: ${held} in use, ${more}.`;
     case "budget":

@@ -11,6 +11,7 @@ import { spentBudget } from "../usage/gate.ts";
 import { ACCELERATORS_AT, COMPARED } from "./team-node.ts";
 import type { Amount } from "./team-node.ts";
 import type { QuotaReached, TeamUse } from "./team-use.ts";
+import { unguaranteedReached } from "./unguaranteed.ts";
 import type { World } from "./world.ts";
 
 export interface Placement {
@@ -104,25 +105,30 @@ export const quotaReached = (world: World, request: PlacementRequest, type: stri
 
 /** Like `quotaReached`, for any amount. */
 export function quotaReachedBy(
-  { teamUse, rules, state }: World,
+  world: World,
   request: PlacementRequest,
   amountOf: () => Amount,
 ): QuotaReached | null {
+  const { teamUse, state } = world;
   const spent = spentBudget(state, request.team);
   if (spent !== null) return { bound: "budget", team: spent, resource: "budget", limit: 0, used: 0 };
   if (!teamUse.isBounded) return null;
   const amount = amountOf();
   const limit = teamUse.limitReached(request, amount) ?? borrowingReached(teamUse, request.team, amount);
-  return limit ?? guaranteeReached({ teamUse, rules }, request, amount);
+  return limit ?? guaranteeReached(world, request, amount);
 }
 
-/** The guarantee that a non-preemptible request would exceed, if such work must stay within guarantees. */
+/** The guarantee that bounds a non-preemptible request: of its own team and those above, or of other teams. */
 export function guaranteeReached(
-  { teamUse, rules }: Pick<World, "teamUse" | "rules">,
+  world: World,
   { team, isPreemptible }: PlacementRequest,
   amount: Amount,
 ): QuotaReached | null {
-  return isPreemptible || rules.teams.nonPreemptible === "limit" ? null : teamUse.guaranteePassed(team, amount);
+  const { nonPreemptible } = world.rules.teams;
+  if (isPreemptible || nonPreemptible === "limit") return null;
+  return nonPreemptible === "guarantee"
+    ? world.teamUse.guaranteePassed(team, amount)
+    : unguaranteedReached(world, team, amount);
 }
 
 /** With borrowing: the quota that is missing because no team lends this amount. */

@@ -17,15 +17,15 @@ import { addAmount, addCompared, addVector, ownPart, passes, passesOtherType, su
 import { isStatedByTypeAlone, setGuaranteed } from "./stated-guarantees.ts";
 import { ACCELERATORS_AT, COMPARED, FIRST_TYPE_AT, isUnder, NETWORK_AT, statedAmount } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
+import { UnusedGuarantees } from "./unused-guarantees.ts";
 import { UserUse } from "./user-use.ts";
 import type { Holder } from "./user-use.ts";
 import type { QuotaBound } from "../contract/verdicts.ts";
 
 /**
- * A bound of a team: its limit, a user limit, its guarantee for non-preemptible work, its borrowing limit, or a spent
- * budget.
+ * A bound of a team: its limit, a user limit, its guarantee or other teams' guarantees for non-preemptible work, its
+ * borrowing limit, or a spent budget.
  */
-
 export interface QuotaReached {
   readonly bound: QuotaBound;
   readonly team: TeamName;
@@ -33,7 +33,10 @@ export interface QuotaReached {
   readonly resource: string;
   /** In the unit in which the team states it. */
   readonly limit: number;
-  /** Usage that counts towards the bound: for a guarantee the non-preemptible part, for a user limit the user's. */
+  /**
+   * Usage that counts towards the bound: for a guarantee the non-preemptible part, for a user limit the user's, for
+   * other teams' guarantees the non-preemptible usage of all teams and what guarantees exceed it.
+   */
   readonly used: number;
   /** The user whose limit is reached. */
   readonly user?: string;
@@ -67,6 +70,7 @@ export class TeamUse {
   #borrows: boolean;
 
   readonly users: UserUse = new UserUse();
+  readonly unused: UnusedGuarantees = new UnusedGuarantees();
   /** Positions by which teams are compared: cores, memory, accelerators, and the types that any team states. */
   compared: readonly number[] = COMPARED;
   #ranksUsers = false;
@@ -185,6 +189,7 @@ export class TeamUse {
     this.useEpoch++;
     this.quota?.add(team, amount, sign);
     if (this.users.isKept) this.addForUser(holder, amount, sign);
+    if (isFixed) this.unused.changed(this.node(team));
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       addAmount(at.used, amount, sign);
       if (isFixed) addAmount(at.fixed, amount, sign);
@@ -294,6 +299,7 @@ export class TeamUse {
   forget(rules: Rules): void {
     this.#borrows = borrowsUnder(rules);
     this.users.clear();
+    this.unused.clear();
     for (const node of this.#nodes.values()) {
       node.used.length = 0;
       node.fixed.length = 0;
@@ -343,6 +349,7 @@ export class TeamUse {
     this.compared = this.#comparedPositions();
     const familyAt = this.#familyPositions();
     for (const root of this.roots()) setGuaranteed(root, this.compared, familyAt);
+    this.unused.refresh(this.#nodes.values(), this.compared);
     this.#indexQuota();
     this.#keepUsers();
   }

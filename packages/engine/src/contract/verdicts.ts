@@ -7,7 +7,7 @@ import type { WorkloadId } from "../model/ids.ts";
 import type { Prediction } from "../model/workload.ts";
 import type { EventKind } from "./events.ts";
 
-export type QuotaBound = "limit" | "user" | "guarantee" | "borrowing" | "budget";
+export type QuotaBound = "limit" | "user" | "guarantee" | "unguaranteed" | "borrowing" | "budget";
 
 /**
  * Resource that even an empty fleet lacks: nodes of an accepted type; a device with the MIG profile; an amount that no
@@ -98,7 +98,11 @@ export type BlockedReason =
     }
   | {
       readonly kind: "teamLimit";
-      /** The exceeded quota: a limit, a guarantee (for non-preemptible work), a borrowing limit, or a budget. */
+      /**
+       * The exceeded quota: a limit, a borrowing limit, a budget, or, for non-preemptible work, a guarantee.
+       * `unguaranteed`: guarantees of other teams would not remain covered; `usedCount` is then what non-preemptible
+       * work holds and guarantees exceed it, in the fleet, and `limitCount` what can cover both.
+       */
       readonly bound: QuotaBound;
       /** The user whose limit is reached, if a user limit is the bound. */
       readonly user?: string;

@@ -108,9 +108,10 @@ export interface TeamRules {
   readonly order: readonly TeamOrderKey[];
   /**
    * Bound of non-preemptible work. `guarantee`: the guarantee of its team and of every team above that states one.
-   * `limit`: the same limit as for other work.
+   * `unguaranteed`: above its team's guarantee, capacity that other teams' unused guarantees do not need
+   * (`cluster/unguaranteed.ts`). `limit`: the same limit as for other work.
    */
-  readonly nonPreemptible: "guarantee" | "limit";
+  readonly nonPreemptible: "guarantee" | "unguaranteed" | "limit";
   /**
    * Half-life of usage history in ms (`ordering/weights-after-usage.ts`); `null`: only current usage counts. Usage
    * history affects the order; an eviction also requires that shares by current usage allow it. Ignored by the phase

@@ -3,8 +3,8 @@ import type { Rules } from "./rules.ts";
 
 /**
  * `always`: any plan of the policy may evict it. `aboveGuarantee`: usage within its team's guarantee is protected;
- * usage above it can be reclaimed only by a team below its own guarantee. `never`: it stays within guarantees and is
- * not evicted.
+ * usage above it can be reclaimed only by a team below its own guarantee. `never`: it is not
+ * evicted, and `teams.nonPreemptible` bounds what it may use.
  */
 export type Preemptibility = "always" | "aboveGuarantee" | "never";
 

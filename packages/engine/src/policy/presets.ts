@@ -11,7 +11,7 @@ const presetList = [
     phases: ["place", "consolidate", "reclaim", "preempt", "grow"],
     teams: {
       order: ["within-guarantee", "priority", "share-with", "share"],
-      nonPreemptible: "guarantee",
+      nonPreemptible: "unguaranteed",
       usageHalfLifeMs: null,
     },
     backfill: { protectedStarts: 1, assumedWalltimeMs: 24 * 3_600_000 },

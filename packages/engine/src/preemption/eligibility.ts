@@ -10,7 +10,7 @@ import { ACCELERATORS_AT, FIRST_TYPE_AT, amountAt } from "../cluster/team-node.t
 import type { Amount, TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 import { entitlementToKeep, entitlementToPreempt, teamSharesOf } from "../ordering/team-share.ts";
-import { acceptableTypes, amountCompared } from "../cluster/request.ts";
+import { acceptableTypes, amountCompared, guaranteeReached } from "../cluster/request.ts";
 import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
 
 /** Whether plans that serve no guarantee could evict or migrate any running work. */
@@ -265,11 +265,6 @@ export function roomAtMost(world: World, preemptor: QueueBucket, reason: "reclai
   return types.reduce((most, type) => Math.max(most, type.freeCount + type.releasingCount + terminating), -1);
 }
 
-/**
- * Whether guarantees block the request: non-preemptible work must stay within them, and evicting preemptible work frees
- * no guarantee.
- */
-function isHeldByGuarantee({ teamUse, rules }: World, { request }: QueueBucket): boolean {
-  if (request.isPreemptible || rules.teams.nonPreemptible === "limit") return false;
-  return teamUse.guaranteePassed(request.team, teamUse.amountOf(request.gang, request.workers, "")) !== null;
-}
+/** Whether guarantees bound the non-preemptible request: evicting preemptible work changes nothing about them. */
+const isHeldByGuarantee = (world: World, { request }: QueueBucket): boolean =>
+  guaranteeReached(world, request, world.teamUse.amountOf(request.gang, request.workers, "")) !== null;

@@ -3,7 +3,7 @@
  * teams with limits and guarantees, running work, and work that cannot start for one of many reasons. A world depends
  * only on its seed. Rounds have run until nothing changed.
  */
-import { createEngine, nodeId, presets, siteName, waitingTaskCount } from "../../src/index.ts";
+import { createEngine, defaultPolicy, nodeId, presets, siteName, waitingTaskCount } from "../../src/index.ts";
 import type { Engine, Input, NodeSpec, Policy, Pool, Team, WorkloadId, WorkloadSpec } from "../../src/index.ts";
 import { applied, command, node, pool, spec, team } from "../lab/make.ts";
 import { Dice } from "./dice.ts";
@@ -36,7 +36,13 @@ export interface PendingCase {
   readonly workloadId: WorkloadId;
 }
 
-const preset = (name: string): Policy => presets.get(name) as Policy;
+const preset = (name: string): Policy =>
+  name === "within guarantees" ? withinGuarantees : (presets.get(name) as Policy);
+
+const withinGuarantees: Policy = {
+  ...defaultPolicy,
+  teams: { order: [], usageHalfLifeMs: null, ...defaultPolicy.teams, nonPreemptible: "guarantee" },
+};
 
 function policyOf(dice: Dice, names: readonly string[]): Policy {
   const base = preset(dice.pick(names));

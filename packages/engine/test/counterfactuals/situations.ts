@@ -17,6 +17,7 @@ type Budget = NonNullable<Team["budget"]>;
 export interface Situation {
   /** Weight of the situation; larger for situations in which work rarely waits for the intended reason. */
   readonly weight: number;
+  /** Presets, and `within guarantees`: the default with non-preemptible work bound to guarantees. */
   readonly policies: readonly string[];
   /** Maximum number of running workloads. */
   readonly running: number;
@@ -223,11 +224,25 @@ const rights: readonly Situation[] = [
     target: (dice) => ({ priority: -1, acceleratorTypes: ["H100"], walltimeMs: dice.pick([5, 20, 60]) * HOUR_MS }),
   },
   {
-    weight: 11,
-    policies: ["default"],
+    weight: 10,
+    policies: ["within guarantees"],
     running: 4,
     guarantees: 1,
     guarantee: (dice) => dice.between(1, 3),
+    limits: 0,
+    target: (dice) => ({
+      team: dice.pick(["t1", "t2"]),
+      preemptible: false,
+      gang: { accelerators: 4 },
+    }),
+  },
+  {
+    weight: 2,
+    policies: ["default"],
+    running: 4,
+    guarantees: 1,
+    // The guarantees of the other teams often need the whole fleet.
+    guarantee: (dice) => dice.pick([1, 2, 12, 16]),
     limits: 0,
     target: (dice) => ({
       team: dice.pick(["t1", "t2"]),

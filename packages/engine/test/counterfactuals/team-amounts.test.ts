@@ -9,6 +9,10 @@ import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 
 const byDefault = presets.get("default") as Policy;
+const withinGuarantees: Policy = {
+  ...byDefault,
+  teams: { order: [], usageHalfLifeMs: null, ...byDefault.teams, nonPreemptible: "guarantee" },
+};
 const borrowing: Policy = {
   ...byDefault,
   name: "borrowing",
@@ -76,13 +80,25 @@ describe("a larger amount of a team", () => {
 
   it("is a guarantee of the type, of work that may not be preempted, where the team names other types alone", () => {
     const byType = { kind: "largerGuarantee", team: "t", resource: "H100", from: null, to: 2 };
-    const alone = fleet({ guarantee: { A100: 8 } }, [{ ...accelerators(2), preemptible: false }]);
+    const fixed = [{ ...accelerators(2), preemptible: false }];
+    const alone = fleet({ guarantee: { A100: 8 } }, fixed, withinGuarantees);
     expect(changesFor(alone, "w1").filter(({ kind }) => kind === "largerGuarantee")).toEqual([byType]);
-    const beside = fleet({ guarantee: { A100: 8, accelerators: 1 } }, [{ ...accelerators(2), preemptible: false }]);
+    const beside = fleet({ guarantee: { A100: 8, accelerators: 1 } }, fixed, withinGuarantees);
     const ofAny = { ...byType, resource: "accelerators", from: 1 };
     expect(changesFor(beside, "w1").filter(({ kind }) => kind === "largerGuarantee")).toEqual([ofAny]);
-    const ofCores = fleet({ guarantee: { cores: 8000 } }, [{ ...accelerators(2), preemptible: false }]);
+    const ofCores = fleet({ guarantee: { cores: 8000 } }, fixed, withinGuarantees);
     expect(changesFor(ofCores, "w1")).toEqual([]);
+  });
+
+  it("is a guarantee up to its own size, of work that must leave what other teams are guaranteed", () => {
+    const fixed = { ...accelerators(2), preemptible: false };
+    const drive = fleet({ guarantee: { accelerators: 1 } }, []);
+    drive.receive(applied({ teams: [{ ...team("other"), guarantee: { accelerators: 7 } }] }));
+    drive.receive(command({ kind: "submitWorkload", spec: spec("each", { team: "t", ...fixed }) }));
+    const guarantee = { kind: "largerGuarantee", team: "t", resource: "accelerators", from: 1, to: 2 };
+    expect(changeOf(drive, "w1", "largerGuarantee")).toEqual(guarantee);
+    expect(changeOf(drive, "w1", "preemptible")).toEqual({ kind: "preemptible" });
+    expect(changeOf(drive, "w1", "moreNodes")).toMatchObject({ count: 1, acceleratorType: "H100" });
   });
 
   it("leaves the other changes as they are, where a user's work could leave", () => {

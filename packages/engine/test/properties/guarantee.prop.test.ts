@@ -7,7 +7,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { defaultPolicy, draw, explain } from "../../src/index.ts";
-import type { Input, Policy, Team, WorkloadId, WorkloadSpec } from "../../src/index.ts";
+import type { Input, Policy, Team, Workload, WorkloadId, WorkloadSpec } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 
@@ -31,27 +31,42 @@ class Luck {
   }
 }
 
-const teamsOf = (guarantees: Readonly<Record<string, number>>): readonly Team[] =>
-  ["a", "b", "c"].map((name) => {
+/** `org`: teams `a` and `b` are below it. */
+const teamsOf = (guarantees: Readonly<Record<string, number>>, hasOrg: boolean): readonly Team[] =>
+  [...(hasOrg ? ["org"] : []), "a", "b", "c"].map((name) => {
     const accelerators = guarantees[name];
-    return accelerators === undefined ? team(name) : { ...team(name), guarantee: { accelerators } };
+    const known = hasOrg && (name === "a" || name === "b") ? team(name, "org") : team(name);
+    return accelerators === undefined ? known : { ...known, guarantee: { accelerators } };
   });
 
 function randomSpec(luck: Luck, name: string): WorkloadSpec {
   const priority = luck.pick([0, 0, 0, -100, 100]);
-  const said = luck.pick([{}, {}, {}, { preemptible: "aboveGuarantee" as const }, { preemptible: true }]);
+  const said = luck.pick([
+    {},
+    {},
+    { preemptible: "aboveGuarantee" as const },
+    { preemptible: true },
+    { preemptible: false },
+    { preemptible: false },
+  ]);
   const gang = { accelerators: luck.pick([1, 1, 2, 4, 8]), workers: luck.pick([1, 1, 1, 2]) };
   return spec(name, { team: luck.pick(["a", "b", "c"]), priority, gang, ...said });
 }
 
 /** Applies the same inputs to every drive of a world, up to the point where the drives differ. */
-function prepared(seed: number, policy: Policy): { readonly drive: Drive; readonly luck: Luck } {
+function prepared(
+  seed: number,
+  policy: Policy,
+  guarantees?: Readonly<Record<string, number>>,
+): { readonly drive: Drive; readonly luck: Luck } {
   const luck = new Luck(seed);
   const drive = new Drive();
-  const others = luck.below(3) === 0 ? { c: luck.pick([2, 4, 8]) } : {};
+  const others = guarantees ?? (luck.below(3) === 0 ? { c: luck.pick([2, 4, 8]) } : {});
+  const hasOrg = guarantees === undefined && seed % 3 === 0;
+  const ofOrg = seed % 2 === 0 ? { org: 1 + (seed % 7), b: seed % 4 } : {};
   const nodes = Array.from({ length: 1 + luck.below(3) }, (_, at) => node(`n${at}`, "H100", { acceleratorCount: 8 }));
   drive.receive(
-    applied({ sites: [site], pools: [pool("H100")], teams: teamsOf(others) }),
+    applied({ sites: [site], pools: [pool("H100")], teams: teamsOf(hasOrg ? { ...others, ...ofOrg } : others, hasOrg) }),
     command({ kind: "setPolicy", policy }),
     ...nodes.map((each): Input => ({ kind: "nodeSeen", node: each })),
   );
@@ -96,6 +111,16 @@ function lastRound(
   return { given, refused };
 }
 
+/** Accelerators of the team's non-preemptible attempts and nominations. */
+function fixedOf({ engine: { state } }: Drive, name: string): number {
+  let sum = 0;
+  for (const { workloadId: id, workers } of [...state.attempts.values(), ...state.nominations.values()]) {
+    const { team: of, gang, preemptible } = (state.workloads.get(id) as Workload).spec;
+    if (of === name && preemptible === false) sum += workers.length * gang.accelerators;
+  }
+  return sum;
+}
+
 describe("a guarantee", () => {
   it(`never makes a team worse off, in ${WORLDS} generated worlds`, { timeout: 300_000 }, () => {
     let started = 0;
@@ -111,9 +136,25 @@ describe("a guarantee", () => {
     expect(started).toBeGreaterThan(WORLDS);
   });
 
+  it(`stays covered, whatever other teams run without preemption, in ${WORLDS} generated worlds`, () => {
+    let above = 0;
+    for (let seed = 1; seed <= WORLDS; seed++) {
+      const guarantees = { b: 1 + (seed % 3), c: 2 + (seed % 4) };
+      const { drive } = prepared(seed, defaultPolicy, guarantees);
+      const { nodes } = drive.engine.state;
+      const fixed = { a: fixedOf(drive, "a"), b: fixedOf(drive, "b"), c: fixedOf(drive, "c") };
+      if (fixed.a > 0 || fixed.b > guarantees.b || fixed.c > guarantees.c) above++;
+      const claimed = fixed.a + Math.max(fixed.b, guarantees.b) + Math.max(fixed.c, guarantees.c);
+      expect(claimed, `seed ${seed}: ${JSON.stringify(fixed)}`).toBeLessThanOrEqual(8 * nodes.size);
+    }
+    // In many worlds non-preemptible work runs above guarantees.
+    expect(above).toBeGreaterThan(WORLDS / 4);
+  });
+
   it("made teams worse off where work that says nothing stays within it", () => {
     const policy: Policy = {
       ...defaultPolicy,
+      teams: { order: [], usageHalfLifeMs: null, ...defaultPolicy.teams, nonPreemptible: "guarantee" },
       eviction: { preemptible: { belowPriority: 0, otherwise: "never" }, checkpointTimeoutMs: 120_000 },
     };
     const worse = Array.from({ length: 40 }, (_, at) => at + 1).filter((seed) => {

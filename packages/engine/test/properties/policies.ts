@@ -113,6 +113,9 @@ export const policies: fc.Arbitrary<Policy> = fc
     ) as unknown as Policy;
     // Derived from earlier draws: a further draw would change all later ones.
     const keeps = known.order.length % 3;
+    const { teams: rulesOfTeams } = known;
+    if (rulesOfTeams?.nonPreemptible === "guarantee" && known.order.length % 2 === 1)
+      Object.assign(known, { teams: { ...rulesOfTeams, nonPreemptible: "unguaranteed" } });
     if (keeps > 0) Object.assign(known, { retryInPlaceMs: keeps === 1 ? 60_000 : 450 });
     if (known.eviction !== undefined && known.order.length % 2 === 0)
       Object.assign(known, {

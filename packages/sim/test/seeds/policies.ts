@@ -141,7 +141,9 @@ function randomTeamRules(
 ): TeamRules & { readonly share: RandomStrategy } {
   const order = luck.chance(30) ? [] : teamKeys.filter(() => luck.chance(30));
   const share = luck.pick<RandomStrategy>(["headroom", "headroom", "armada"]);
-  const nonPreemptible = luck.pick<TeamRules["nonPreemptible"]>(["guarantee", "limit"]);
+  const isUnguaranteed = luck.aside("unguaranteed").chance(50);
+  const bound = luck.pick<TeamRules["nonPreemptible"]>(["guarantee", "limit"]);
+  const nonPreemptible = bound === "guarantee" && isUnguaranteed ? "unguaranteed" : bound;
   const borrows = luck.pick([false, false, true]);
   const usageHalfLifeMs = refills ? null : luck.aside("past use").pick([null, null, 10_000, 60_000]);
   return { order, nonPreemptible, usageHalfLifeMs, share: borrows && heedsNames ? "kueue-classical" : share };

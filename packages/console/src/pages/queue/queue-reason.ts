@@ -15,6 +15,7 @@ const boundWords: Readonly<Record<(BlockedReason & { readonly kind: "teamLimit" 
   limit: "Team limit",
   user: "User limit",
   guarantee: "Guarantee",
+  unguaranteed: "Others' guarantees",
   borrowing: "Not lent",
   budget: "Budget",
 };

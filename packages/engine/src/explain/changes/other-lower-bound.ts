@@ -80,7 +80,9 @@ export class OtherLowerBound {
     const { gang, workers } = this.#bucket.request;
     const like = world.capacity.slot(id);
     const { acceleratorType } = like.node;
-    if (quotaReached(world, this.#bucket.request, acceleratorType) !== null) return null;
+    const reached = quotaReached(world, this.#bucket.request, acceleratorType);
+    // Only other teams' guarantees are bounded by the size of the fleet.
+    if (reached !== null && reached.bound !== "unguaranteed") return null;
     const missing = workers - new ReleasingRoom(world, this.#bucket.request).of(acceleratorType);
     return Math.max(1, Math.ceil(missing / emptyNodeWorkers(like, gang)));
   }

@@ -1,0 +1,83 @@
+/**
+ * Capacity that no guarantee needs, for the rule `nonPreemptible: unguaranteed`: recounted from nodes, teams and
+ * attempts, without indexes.
+ */
+import { isEviction, isPreemptible, rulesOf, takesWork, withAncestors } from "@headroom/engine/internals";
+import type { Node, ReadonlyState, TeamName } from "@headroom/engine/internals";
+import { amountsHeld, sumOfAmounts } from "./held-by-team.ts";
+import type { TeamAmounts } from "./held-by-team.ts";
+
+export interface Unguaranteed {
+  /**
+   * Whether the team's non-preemptible work, with this amount more, leaves what other teams' guarantees exceed their
+   * non-preemptible usage.
+   */
+  leaves(team: TeamName, more: TeamAmounts): boolean;
+}
+
+/** `fixed`: non-preemptible usage of each team, subteams included. */
+export function unguaranteed(state: ReadonlyState, fixed: ReadonlyMap<TeamName, TeamAmounts>): Unguaranteed {
+  const teams = [...state.teams.values()];
+  const coverable = sumOfAmounts([...usableNodes(state), ...heldOnClosedNodes(state)]);
+  const named = new Set(teams.flatMap(({ guarantee }) => Object.keys(guarantee ?? {})));
+
+  /** Unused guarantees of the teams directly below one, if usage of the line grows by `more`. */
+  function unusedBelow(above: TeamName | null, resource: string, grown: ReadonlyMap<TeamName, number>): number {
+    let sum = 0;
+    for (const { name, parent, guarantee } of teams) {
+      if (parent !== above) continue;
+      const held = (fixed.get(name)?.get(resource) ?? 0) + (grown.get(name) ?? 0);
+      sum += Math.max((guarantee?.[resource] ?? 0) - held, unusedBelow(name, resource, grown));
+    }
+    return sum;
+  }
+
+  const leaves = (team: TeamName, more: TeamAmounts): boolean => {
+    const line = withAncestors(state, team);
+    return [...more].every(([resource, asked]) => {
+      if (asked === 0 || !named.has(resource) || resource === "networkGbps") return true;
+      const before = unusedBelow(null, resource, new Map());
+      const after = unusedBelow(null, resource, new Map(line.map((at) => [at, asked])));
+      if (after === 0 || isSame(before - after, asked)) return true;
+      const used = teams
+        .filter(({ parent }) => parent === null)
+        .reduce((sum, { name }) => sum + (fixed.get(name)?.get(resource) ?? 0), 0);
+      const claimed = used + asked + after;
+      return claimed <= (coverable.get(resource) ?? 0) || isSame(claimed, coverable.get(resource) ?? 0);
+    });
+  };
+  return { leaves };
+}
+
+/** Amounts are sums of thousandths. */
+const isSame = (left: number, right: number): boolean => Math.abs(left - right) < 0.0005;
+
+function* usableNodes(state: ReadonlyState): Generator<TeamAmounts> {
+  for (const node of state.nodes.values()) {
+    if (!isUsable(node)) continue;
+    const { acceleratorType, acceleratorFamily, acceleratorCount, coresMilli, memoryMib } = node;
+    yield new Map([
+      ["cores", coresMilli],
+      ["memory", memoryMib],
+      ["accelerators", acceleratorCount],
+      ...(acceleratorType === "" ? [] : ([[acceleratorType, acceleratorCount]] as const)),
+      ...(acceleratorFamily === undefined ? [] : ([[acceleratorFamily, acceleratorCount]] as const)),
+    ]);
+  }
+}
+
+/** Non-preemptible usage on nodes that take no work. */
+function* heldOnClosedNodes(state: ReadonlyState): Generator<TeamAmounts> {
+  const rules = rulesOf(state.policy);
+  for (const { workloadId, workers, stop } of state.attempts.values()) {
+    const spec = state.workloads.get(workloadId)?.spec;
+    if (spec === undefined || isPreemptible(rules, spec) || (stop !== null && isEviction(stop.reason))) continue;
+    const closed = workers.filter(({ node }) => {
+      const known = state.nodes.get(node);
+      return known !== undefined && !isUsable(known);
+    });
+    yield amountsHeld(state, spec.gang, closed);
+  }
+}
+
+const isUsable = (node: Node): boolean => takesWork(node) && node.hotSpare !== true;

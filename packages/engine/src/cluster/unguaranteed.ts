@@ -1,0 +1,99 @@
+/**
+ * The rule `nonPreemptible: unguaranteed`. Non-preemptible work within its team's own guarantee starts. Above it, work
+ * may use idle capacity as long as the guarantees that other teams do not use remain covered: by idle capacity and by
+ * work that can be reclaimed for them, which is all preemptible work above guarantees. A team's own guarantee, or one
+ * of a team above it, thus never excludes work that would start without it.
+ */
+import type { TeamName } from "../model/ids.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import { addAmount, passes, passesOtherType } from "./amount-vectors.ts";
+import { amountHeld } from "./amounts.ts";
+import { workloadOf } from "./entities.ts";
+import { fleetTotal } from "./fleet-total.ts";
+import { countsForTeam } from "./holdings.ts";
+import type { NodeSlot } from "./node-slot.ts";
+import { Slot } from "./scratch.ts";
+import { amountAt, statedAmount } from "./team-node.ts";
+import type { Amount, TeamNode } from "./team-node.ts";
+import type { QuotaReached } from "./team-use.ts";
+import type { Claim } from "./unused-guarantees.ts";
+import type { World } from "./world.ts";
+
+/** The first resource of which other teams' guarantees would not remain covered; `null`: none. */
+export function unguaranteedReached(world: World, team: TeamName, amount: Amount): QuotaReached | null {
+  const { teamUse } = world;
+  const node = teamUse.node(team);
+  if (isWithinOwn(node, node.fixed, amount)) return null;
+  const found = firstNotCovered(
+    world,
+    teamUse.unused.raisedBy(node, (at) => amountAt(amount, at)),
+  );
+  if (found === null) return null;
+  const { position, claimed, more, coverable } = found;
+  return {
+    bound: "unguaranteed",
+    team,
+    resource: teamUse.resources[position] as string,
+    limit: statedAmount(position, coverable),
+    used: statedAmount(position, claimed - more),
+  };
+}
+
+/** Whether the amount is too much even if no other work ran. */
+export function isBeyondUnguaranteed(world: World, team: TeamName, amount: Amount): boolean {
+  const node = world.teamUse.node(team);
+  const claims = world.teamUse.unused.leastRaisedBy(node, (at) => amountAt(amount, at));
+  return !isWithinOwn(node, [], amount) && firstNotCovered(world, claims) !== null;
+}
+
+/** Whether this much non-preemptible work, beside what is used, stays within the guarantee that the team itself states. */
+const isWithinOwn = (node: TeamNode, used: readonly number[], amount: Amount): boolean =>
+  node.guarantee.length > 0 && passesOtherType(node, amount) < 0 && passes(used, node.guarantee, amount) < 0;
+
+function firstNotCovered(world: World, claims: Iterable<Claim>): (Claim & { readonly coverable: number }) | null {
+  let fleet: readonly number[] | null = null;
+  for (const claim of claims) {
+    fleet ??= fleetTotal(world);
+    const { position, claimed } = claim;
+    const usable = fleet[position] ?? 0;
+    if (claimed <= usable) continue;
+    const coverable = usable + (heldOnClosedNodes(world)[position] ?? 0);
+    if (claimed > coverable) return { ...claim, coverable };
+  }
+  return null;
+}
+
+interface HeldOnClosed {
+  /** Key of the epochs as of which it was counted. */
+  readonly key: string;
+  readonly amounts: readonly number[];
+}
+const knownHeld = new Slot<HeldOnClosed>(() => ({ key: "", amounts: [] }), { survivesUndo: false });
+
+/**
+ * Non-preemptible usage on nodes that take no work: it counts for its teams, but uses up nothing of the usable nodes.
+ * No work starts there, so it changes only with these epochs.
+ */
+function heldOnClosedNodes(world: World): readonly number[] {
+  const { capacity, teamUse, scratch } = world;
+  const key = `${capacity.freedEpoch} ${capacity.fleetEpoch} ${teamUse.limitEpoch}`;
+  const known = scratch.get(knownHeld);
+  if (known.key === key) return known.amounts;
+  const amounts: number[] = [];
+  for (const { slots } of capacity.allTypes)
+    for (const slot of slots) if (!slot.usable && slot.attempts.size > 0) addHeldOn(world, slot, amounts);
+  scratch.set(knownHeld, { key, amounts });
+  return amounts;
+}
+
+function addHeldOn(world: World, { node, attempts }: NodeSlot, amounts: number[]): void {
+  for (const id of attempts.keys()) {
+    const attempt = world.state.attempts.get(id);
+    if (attempt === undefined || !countsForTeam(attempt)) continue;
+    const { spec } = workloadOf(world, attempt.workloadId);
+    if (isPreemptible(world.rules, spec)) continue;
+    const workers = attempt.workers.filter((worker) => worker.node === node.id);
+    const { acceleratorType } = attempt;
+    if (workers.length > 0) addAmount(amounts, amountHeld(world, spec.gang, { workers, acceleratorType }), 1);
+  }
+}

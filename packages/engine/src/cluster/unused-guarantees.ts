@@ -1,0 +1,105 @@
+/**
+ * Unused guarantees: what a team's guarantee exceeds its non-preemptible usage, and at least what the teams below it
+ * leave unused. Preemptible work does not use a guarantee up: above its team's guarantee it can be reclaimed, and
+ * within it the guarantee is kept. Resources are independent, as teams state them.
+ */
+import type { TeamNode } from "./team-node.ts";
+
+/** Non-preemptible usage and unused guarantees of the fleet at one resource position, with an amount added. */
+export interface Claim {
+  readonly position: number;
+  readonly claimed: number;
+  /** The amount that was added. */
+  readonly more: number;
+}
+
+export class UnusedGuarantees {
+  /** Resource positions of which any team states a guarantee. */
+  #positions: readonly number[] = [];
+  #roots: readonly TeamNode[] = [];
+  /** Unused guarantees of the teams directly below one; `null`: of the teams without a parent. By `#positions`. */
+  readonly #below = new Map<TeamNode | null, readonly number[]>();
+
+  /** Reads changed team definitions. `positions`: those by which teams are compared. */
+  refresh(nodes: Iterable<TeamNode>, positions: readonly number[]): void {
+    const all = [...nodes];
+    this.#roots = all.filter(({ parent }) => parent === null);
+    this.#positions = positions.filter((at) => all.some((node) => stated(node, at) > 0));
+    this.#below.clear();
+  }
+
+  /** Has to be called after every change of the team's non-preemptible usage. */
+  changed({ parent }: TeamNode): void {
+    if (this.#below.size === 0) return;
+    for (let at = parent; at !== null; at = at.parent) this.#below.delete(at);
+    this.#below.delete(null);
+  }
+
+  clear(): void {
+    this.#below.clear();
+  }
+
+  /**
+   * The claims that this amount of non-preemptible work of a team would raise above its share of the guarantees;
+   * `amountAt`: the amount by position.
+   */
+  *raisedBy(node: TeamNode, amountAt: (position: number) => number): Generator<Claim> {
+    for (const [index, position] of this.#positions.entries()) {
+      const more = amountAt(position);
+      if (more === 0) continue;
+      let before = this.#unused(node, index);
+      let after = Math.max(left(node, position) - more, this.#unusedBelow(node)[index] as number);
+      for (let at = node.parent; at !== null; at = at.parent) {
+        const below = this.#unusedBelow(at)[index] as number;
+        const changed = below - before + after;
+        before = Math.max(left(at, position), below);
+        after = Math.max(left(at, position) - more, changed);
+      }
+      const unused = (this.#unusedBelow(null)[index] as number) - before + after;
+      // Within a guarantee the unused part falls by the whole amount.
+      if (unused === 0 || before - after === more) continue;
+      const used = this.#roots.reduce((sum, root) => sum + (root.fixed[position] ?? 0), 0);
+      yield { position, claimed: used + more + unused, more };
+    }
+  }
+
+  /** Like `raisedBy`, as if no other work ran: the least that these claims can be while the guarantees stand. */
+  *leastRaisedBy(node: TeamNode, amountAt: (position: number) => number): Generator<Claim> {
+    const line = new Set<TeamNode>();
+    for (let at: TeamNode | null = node; at !== null; at = at.parent) line.add(at);
+    for (const position of this.#positions) {
+      const more = amountAt(position);
+      if (more === 0) continue;
+      const unusedIn = (nodes: readonly TeamNode[], added: number): number =>
+        nodes.reduce((sum, each) => {
+          const rest = stated(each, position) - (line.has(each) ? added : 0);
+          return sum + Math.max(rest, unusedIn(each.children, added));
+        }, 0);
+      const unused = unusedIn(this.#roots, more);
+      if (unused === 0 || unusedIn(this.#roots, 0) - unused === more) continue;
+      yield { position, claimed: more + unused, more };
+    }
+  }
+
+  #unused(node: TeamNode, index: number): number {
+    return Math.max(left(node, this.#positions[index] as number), this.#unusedBelow(node)[index] as number);
+  }
+
+  #unusedBelow(above: TeamNode | null): readonly number[] {
+    const known = this.#below.get(above);
+    if (known !== undefined) return known;
+    const nodes = above === null ? this.#roots : above.children;
+    const sums = this.#positions.map((_, index) => nodes.reduce((sum, node) => sum + this.#unused(node, index), 0));
+    this.#below.set(above, sums);
+    return sums;
+  }
+}
+
+/** The team's own guarantee; 0: none is stated. */
+function stated({ guarantee }: TeamNode, position: number): number {
+  const amount = guarantee[position] ?? Number.POSITIVE_INFINITY;
+  return Number.isFinite(amount) ? amount : 0;
+}
+
+/** What the team's own guarantee exceeds its non-preemptible usage; negative: it uses more. */
+const left = (node: TeamNode, position: number): number => stated(node, position) - (node.fixed[position] ?? 0);
