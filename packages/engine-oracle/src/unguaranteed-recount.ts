@@ -42,8 +42,8 @@ export function unguaranteed(state: ReadonlyState, fixed: ReadonlyMap<TeamName, 
       const used = teams
         .filter(({ parent }) => parent === null)
         .reduce((sum, { name }) => sum + (fixed.get(name)?.get(resource) ?? 0), 0);
-      const claimed = used + asked + after;
-      return claimed <= (coverable.get(resource) ?? 0) || isSame(claimed, coverable.get(resource) ?? 0);
+      const committed = used + asked + after;
+      return committed <= (coverable.get(resource) ?? 0) || isSame(committed, coverable.get(resource) ?? 0);
     });
   };
   return { leaves };

@@ -123,10 +123,7 @@ function teamLines({ teams }: Rules): PolicyLine[] {
       "Fair share",
       teams.share === "divide" ? "the guarantee, then the rest by weight" : "by weight alone, among teams with demand",
     ),
-    line(
-      "Not preemptible",
-      nonPreemptibleWords[teams.nonPreemptible],
-    ),
+    line("Not preemptible", nonPreemptibleWords[teams.nonPreemptible]),
     line(
       "Beyond the guarantee",
       teams.overGuarantee === "idle"

@@ -308,9 +308,26 @@ describe("the sentence of a verdict", () => {
     fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 4 } });
     fleet.submit("firm", { team: "owner", gang: { accelerators: 3 }, preemptible: false });
     fleet.submit("loan", { team: "owner", gang: { accelerators: 2 }, preemptible: true });
+    const { teams = { order: [], usageHalfLifeMs: null } } = defaultPolicy;
+    fleet.command({
+      kind: "setPolicy",
+      policy: { ...defaultPolicy, teams: { ...teams, nonPreemptible: "guarantee" } },
+    });
     const beyond = fleet.submit("beyond", { team: "owner", gang: { accelerators: 2 }, preemptible: false });
     expect(sentence(fleet, beyond)).toBe(
       "Guarantee of team owner reached for non-preemptible work: 3 of 4 H100 accelerators in use, this needs 2 more. Preemptible work can exceed the guarantee.",
+    );
+  });
+
+  it("says that non-preemptible work must leave what other teams are guaranteed", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.command({ kind: "setPolicy", policy: defaultPolicy });
+    fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { accelerators: 1 } });
+    fleet.define({ name: "other", parent: null, limit: {}, guarantee: { accelerators: 5 } });
+    fleet.submit("fits", { team: "owner", gang: { accelerators: 2 }, preemptible: false });
+    const beyond = fleet.submit("beyond", { team: "owner", gang: { accelerators: 2 }, preemptible: false });
+    expect(sentence(fleet, beyond)).toBe(
+      "Non-preemptible work of team owner must leave what other teams are guaranteed: 7 of 8 accelerators guaranteed or in use by non-preemptible work, this needs 2 more. Preemptible work can use guaranteed capacity while it is idle.",
     );
   });
 

@@ -132,7 +132,7 @@ function teamLimitSentence(reason: TeamLimit): string {
     case "guarantee":
       return `Guarantee of team ${team} reached for non-preemptible work: ${held} in use, ${more}. Preemptible work can exceed the guarantee.`;
     case "unguaranteed":
-      return `Non-preemptible work of team ${team} has reached what other teams' guarantees leave: ${held} in use by non-preemptible work or guaranteed, ${more}. Preemptible work can use idle capacity that is guaranteed to others.`;
+      return `Non-preemptible work of team ${team} must leave what other teams are guaranteed: ${held} guaranteed or in use by non-preemptible work, ${more}. Preemptible work can use guaranteed capacity while it is idle.`;
     case "borrowing":
       return `Borrowing limit of team ${team} reached: ${held} in use, ${more}.`;
     case "budget":

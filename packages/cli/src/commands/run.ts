@@ -38,7 +38,10 @@ const options: readonly OptionDefinition[] = [
   { flags: "--walltime <duration>", field: "walltime", description: "how long it may run, like 12h" },
   { flags: "--retries <count>", field: "retries.max", description: "how often it may fail and start again" },
   { flags: "--preemptible", field: "preemptible", description: "other work may preempt it" },
-  { flags: "--no-preemptible", description: "nothing preempts it; above its team's guarantee it must leave what others are guaranteed" },
+  {
+    flags: "--no-preemptible",
+    description: "it cannot be preempted; above its team's guarantee it must leave what other teams are guaranteed",
+  },
   {
     flags: "--after <workload>",
     description: "start after this one of the team: NAME (ended well) or NAME:ok|failed|any; repeatable",

@@ -104,11 +104,7 @@ export const quotaReached = (world: World, request: PlacementRequest, type: stri
   quotaReachedBy(world, request, () => amountAsked(world, request, type));
 
 /** Like `quotaReached`, for any amount. */
-export function quotaReachedBy(
-  world: World,
-  request: PlacementRequest,
-  amountOf: () => Amount,
-): QuotaReached | null {
+export function quotaReachedBy(world: World, request: PlacementRequest, amountOf: () => Amount): QuotaReached | null {
   const { teamUse, state } = world;
   const spent = spentBudget(state, request.team);
   if (spent !== null) return { bound: "budget", team: spent, resource: "budget", limit: 0, used: 0 };

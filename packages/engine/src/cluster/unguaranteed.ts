@@ -16,7 +16,7 @@ import { Slot } from "./scratch.ts";
 import { amountAt, statedAmount } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 import type { QuotaReached } from "./team-use.ts";
-import type { Claim } from "./unused-guarantees.ts";
+import type { Commitment } from "./unused-guarantees.ts";
 import type { World } from "./world.ts";
 
 /** The first resource of which other teams' guarantees would not remain covered; `null`: none. */
@@ -29,36 +29,39 @@ export function unguaranteedReached(world: World, team: TeamName, amount: Amount
     teamUse.unused.raisedBy(node, (at) => amountAt(amount, at)),
   );
   if (found === null) return null;
-  const { position, claimed, more, coverable } = found;
+  const { position, committed, more, coverable } = found;
   return {
     bound: "unguaranteed",
     team,
     resource: teamUse.resources[position] as string,
     limit: statedAmount(position, coverable),
-    used: statedAmount(position, claimed - more),
+    used: statedAmount(position, committed - more),
   };
 }
 
 /** Whether the amount is too much even if no other work ran. */
 export function isBeyondUnguaranteed(world: World, team: TeamName, amount: Amount): boolean {
   const node = world.teamUse.node(team);
-  const claims = world.teamUse.unused.leastRaisedBy(node, (at) => amountAt(amount, at));
-  return !isWithinOwn(node, [], amount) && firstNotCovered(world, claims) !== null;
+  const commitments = world.teamUse.unused.leastRaisedBy(node, (at) => amountAt(amount, at));
+  return !isWithinOwn(node, [], amount) && firstNotCovered(world, commitments) !== null;
 }
 
 /** Whether this much non-preemptible work, beside what is used, stays within the guarantee that the team itself states. */
 const isWithinOwn = (node: TeamNode, used: readonly number[], amount: Amount): boolean =>
   node.guarantee.length > 0 && passesOtherType(node, amount) < 0 && passes(used, node.guarantee, amount) < 0;
 
-function firstNotCovered(world: World, claims: Iterable<Claim>): (Claim & { readonly coverable: number }) | null {
+function firstNotCovered(
+  world: World,
+  commitments: Iterable<Commitment>,
+): (Commitment & { readonly coverable: number }) | null {
   let fleet: readonly number[] | null = null;
-  for (const claim of claims) {
+  for (const commitment of commitments) {
     fleet ??= fleetTotal(world);
-    const { position, claimed } = claim;
+    const { position, committed } = commitment;
     const usable = fleet[position] ?? 0;
-    if (claimed <= usable) continue;
+    if (committed <= usable) continue;
     const coverable = usable + (heldOnClosedNodes(world)[position] ?? 0);
-    if (claimed > coverable) return { ...claim, coverable };
+    if (committed > coverable) return { ...commitment, coverable };
   }
   return null;
 }

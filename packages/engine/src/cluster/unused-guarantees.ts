@@ -6,9 +6,9 @@
 import type { TeamNode } from "./team-node.ts";
 
 /** Non-preemptible usage and unused guarantees of the fleet at one resource position, with an amount added. */
-export interface Claim {
+export interface Commitment {
   readonly position: number;
-  readonly claimed: number;
+  readonly committed: number;
   /** The amount that was added. */
   readonly more: number;
 }
@@ -40,10 +40,10 @@ export class UnusedGuarantees {
   }
 
   /**
-   * The claims that this amount of non-preemptible work of a team would raise above its share of the guarantees;
+   * The commitments that this amount of non-preemptible work of a team would raise above its share of the guarantees;
    * `amountAt`: the amount by position.
    */
-  *raisedBy(node: TeamNode, amountAt: (position: number) => number): Generator<Claim> {
+  *raisedBy(node: TeamNode, amountAt: (position: number) => number): Generator<Commitment> {
     for (const [index, position] of this.#positions.entries()) {
       const more = amountAt(position);
       if (more === 0) continue;
@@ -59,12 +59,12 @@ export class UnusedGuarantees {
       // Within a guarantee the unused part falls by the whole amount.
       if (unused === 0 || before - after === more) continue;
       const used = this.#roots.reduce((sum, root) => sum + (root.fixed[position] ?? 0), 0);
-      yield { position, claimed: used + more + unused, more };
+      yield { position, committed: used + more + unused, more };
     }
   }
 
-  /** Like `raisedBy`, as if no other work ran: the least that these claims can be while the guarantees stand. */
-  *leastRaisedBy(node: TeamNode, amountAt: (position: number) => number): Generator<Claim> {
+  /** Like `raisedBy`, as if no other work ran: the least that these commitments can be while the guarantees stand. */
+  *leastRaisedBy(node: TeamNode, amountAt: (position: number) => number): Generator<Commitment> {
     const line = new Set<TeamNode>();
     for (let at: TeamNode | null = node; at !== null; at = at.parent) line.add(at);
     for (const position of this.#positions) {
@@ -77,7 +77,7 @@ export class UnusedGuarantees {
         }, 0);
       const unused = unusedIn(this.#roots, more);
       if (unused === 0 || unusedIn(this.#roots, 0) - unused === more) continue;
-      yield { position, claimed: more + unused, more };
+      yield { position, committed: more + unused, more };
     }
   }
 
@@ -101,5 +101,5 @@ function stated({ guarantee }: TeamNode, position: number): number {
   return Number.isFinite(amount) ? amount : 0;
 }
 
-/** What the team's own guarantee exceeds its non-preemptible usage; negative: it uses more. */
+/** Unused part of the team's own guarantee; negative: its non-preemptible usage exceeds it. */
 const left = (node: TeamNode, position: number): number => stated(node, position) - (node.fixed[position] ?? 0);

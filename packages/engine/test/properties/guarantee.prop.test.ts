@@ -66,7 +66,11 @@ function prepared(
   const ofOrg = seed % 2 === 0 ? { org: 1 + (seed % 7), b: seed % 4 } : {};
   const nodes = Array.from({ length: 1 + luck.below(3) }, (_, at) => node(`n${at}`, "H100", { acceleratorCount: 8 }));
   drive.receive(
-    applied({ sites: [site], pools: [pool("H100")], teams: teamsOf(hasOrg ? { ...others, ...ofOrg } : others, hasOrg) }),
+    applied({
+      sites: [site],
+      pools: [pool("H100")],
+      teams: teamsOf(hasOrg ? { ...others, ...ofOrg } : others, hasOrg),
+    }),
     command({ kind: "setPolicy", policy }),
     ...nodes.map((each): Input => ({ kind: "nodeSeen", node: each })),
   );
