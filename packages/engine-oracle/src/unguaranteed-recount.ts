@@ -2,9 +2,17 @@
  * Capacity that no guarantee needs, for the rule `nonPreemptible: unguaranteed`: recounted from nodes, teams and
  * attempts, without indexes.
  */
-import { isEviction, isPreemptible, rulesOf, takesWork, withAncestors } from "@headroom/engine/internals";
-import type { Node, ReadonlyState, TeamName } from "@headroom/engine/internals";
-import { amountsHeld, sumOfAmounts } from "./held-by-team.ts";
+import {
+  ALL_ACCELERATORS,
+  RESOURCES_BESIDE_TYPES,
+  isEviction,
+  isPreemptible,
+  rulesOf,
+  takesWork,
+  withAncestors,
+} from "@headroom/engine/internals";
+import type { Amounts, Node, ReadonlyState, TeamName } from "@headroom/engine/internals";
+import { amountsHeld, sumOfAmounts, typeInFamily } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
 
 export interface Unguaranteed {
@@ -19,15 +27,19 @@ export interface Unguaranteed {
 export function unguaranteed(state: ReadonlyState, fixed: ReadonlyMap<TeamName, TeamAmounts>): Unguaranteed {
   const teams = [...state.teams.values()];
   const coverable = sumOfAmounts([...usableNodes(state), ...heldOnClosedNodes(state)]);
-  const named = new Set(teams.flatMap(({ guarantee }) => Object.keys(guarantee ?? {})));
+  const reserved = new Map(teams.map(({ name, guarantee }) => [name, reservedBy(state, guarantee ?? {})]));
+  const named = new Set(
+    teams.flatMap(({ guarantee, limit }) => [...Object.keys(guarantee ?? {}), ...Object.keys(limit)]),
+  );
+  const isCompared = (resource: string): boolean => RESOURCES_COMPARED.has(resource) || named.has(resource);
 
   /** Unused guarantees of the teams directly below one, if usage of the line grows by `more`. */
   function unusedBelow(above: TeamName | null, resource: string, grown: ReadonlyMap<TeamName, number>): number {
     let sum = 0;
-    for (const { name, parent, guarantee } of teams) {
+    for (const { name, parent } of teams) {
       if (parent !== above) continue;
       const held = (fixed.get(name)?.get(resource) ?? 0) + (grown.get(name) ?? 0);
-      sum += Math.max((guarantee?.[resource] ?? 0) - held, unusedBelow(name, resource, grown));
+      sum += Math.max((reserved.get(name)?.get(resource) ?? 0) - held, unusedBelow(name, resource, grown));
     }
     return sum;
   }
@@ -35,7 +47,7 @@ export function unguaranteed(state: ReadonlyState, fixed: ReadonlyMap<TeamName, 
   const leaves = (team: TeamName, more: TeamAmounts): boolean => {
     const line = withAncestors(state, team);
     return [...more].every(([resource, asked]) => {
-      if (asked === 0 || !named.has(resource) || resource === "networkGbps") return true;
+      if (asked === 0 || !isCompared(resource)) return true;
       const before = unusedBelow(null, resource, new Map());
       const after = unusedBelow(null, resource, new Map(line.map((at) => [at, asked])));
       if (after === 0 || isSame(before - after, asked)) return true;
@@ -47,6 +59,30 @@ export function unguaranteed(state: ReadonlyState, fixed: ReadonlyMap<TeamName, 
     });
   };
   return { leaves };
+}
+
+const RESOURCES_COMPARED: ReadonlySet<string> = new Set(["cores", "memory", ALL_ACCELERATORS]);
+const besideTypes: ReadonlySet<string> = new Set(RESOURCES_BESIDE_TYPES);
+
+/** What a guarantee keeps available: a type also counts in its family and in the total, where these are not stated. */
+function reservedBy(state: ReadonlyState, guarantee: Amounts): TeamAmounts {
+  const reserved = new Map(Object.entries(guarantee));
+  const types = Object.keys(guarantee).filter((resource) => !besideTypes.has(resource));
+  const familyOf = (type: string): string | undefined => typeInFamily(state, type).acceleratorFamily;
+  const sumOfMembers = (family: string): number =>
+    types.filter((type) => familyOf(type) === family).reduce((all, type) => all + (guarantee[type] ?? 0), 0);
+  for (const family of new Set(types.map(familyOf)))
+    if (family !== undefined && !reserved.has(family)) reserved.set(family, sumOfMembers(family));
+  if (types.length > 0 && !reserved.has(ALL_ACCELERATORS)) {
+    // The types of a stated family are parts of its amount, unless their sum is larger.
+    const parts = types.filter((type) => !types.includes(familyOf(type) ?? ""));
+    const amountOf = (part: string): number => Math.max(guarantee[part] ?? 0, sumOfMembers(part));
+    reserved.set(
+      ALL_ACCELERATORS,
+      parts.reduce((all, part) => all + amountOf(part), 0),
+    );
+  }
+  return reserved;
 }
 
 /** Amounts are sums of thousandths. */

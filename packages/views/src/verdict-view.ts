@@ -147,6 +147,7 @@ const exceededQuotas: Readonly<Partial<Record<TeamLimit["bound"], readonly [name
   limit: ["limit", "limit"],
   user: ["limit per user", "userLimit"],
   guarantee: ["guarantee", "guarantee"],
+  unguaranteed: ["capacity that other teams' guarantees leave", "guarantee"],
 };
 
 /** For a request that exceeds the quota even if nothing else runs. */
@@ -154,6 +155,10 @@ function exceededAloneSentence({ bound, team, resource, limitCount, neededCount 
   const [name, field] = exceededQuotas[bound] ?? [bound, bound];
   const exceeds = `it needs ${bareAmount(resource, neededCount)}, and the ${name} is ${amountText(resource, limitCount)}, whatever else runs`;
   const raise = `raise ${field}.${resource} of team ${team} to at least ${bareAmount(resource, neededCount)} in its file and run headroom apply -f FILE`;
+  if (bound === "unguaranteed") {
+    const left = `it needs ${bareAmount(resource, neededCount)}, and they leave ${amountText(resource, limitCount)}, whatever else runs`;
+    return `Exceeds what other teams' guarantees leave to non-preemptible work of team ${team}: ${left}. Request less, submit it as preemptible work, or ${raise}.`;
+  }
   const request =
     bound === "guarantee"
       ? "Non-preemptible work must stay within the guarantee: request less, submit it as preemptible work"

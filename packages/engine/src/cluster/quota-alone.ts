@@ -5,24 +5,23 @@ import { passes, passesOtherType } from "./amount-vectors.ts";
 import { ACCELERATORS_AT, statedAmount } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 import type { QuotaReached, TeamUse } from "./team-use.ts";
+import { unguaranteedExceeded } from "./unguaranteed.ts";
 
 /**
  * In the order of `quotaReachedBy`: the limits of the team and of the teams above it, their user limits, the capacity of
- * the team in an empty quota tree, and, for non-preemptible work, the guarantees; `null`: none.
+ * the team in an empty quota tree, and, for non-preemptible work, its team's or other teams' guarantees; `null`: none.
  */
-export function quotaExceededAlone(
-  { teamUse, rules }: Pick<World, "teamUse" | "rules">,
-  request: PlacementRequest,
-  amount: Amount,
-): QuotaReached | null {
+export function quotaExceededAlone(world: World, request: PlacementRequest, amount: Amount): QuotaReached | null {
+  const { teamUse, rules } = world;
   if (!teamUse.isBounded) return null;
   const teams = teamsUpwards(teamUse, request);
-  const isFixed = !request.isPreemptible && rules.teams.nonPreemptible !== "limit";
+  const bound = request.isPreemptible ? "limit" : rules.teams.nonPreemptible;
   return (
     firstOf(teams, (team) => limitExceeded(teamUse, team, amount)) ??
     firstOf(teams, (team) => userLimitExceeded(teamUse, team, { amount, user: request.actor })) ??
     borrowableExceeded(teamUse, request, amount) ??
-    (isFixed ? firstOf(teams, (team) => guaranteeExceeded(teamUse, team, amount)) : null)
+    (bound === "guarantee" ? firstOf(teams, (team) => guaranteeExceeded(teamUse, team, amount)) : null) ??
+    (bound === "unguaranteed" ? unguaranteedExceeded(world, request.team, amount) : null)
   );
 }
 

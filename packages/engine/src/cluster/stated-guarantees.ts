@@ -6,11 +6,23 @@ export const isStatedByTypeAlone = (guarantee: readonly number[]): boolean =>
   (guarantee[ACCELERATORS_AT] ?? Number.POSITIVE_INFINITY) === Number.POSITIVE_INFINITY &&
   guarantee.some((amount, position) => position >= FIRST_TYPE_AT && Number.isFinite(amount));
 
-export function setGuaranteed(
-  node: TeamNode,
-  positions: readonly number[],
-  familyAt: ReadonlyMap<number, number>,
-): void {
+/** Position of the family of a type, by the position of the type. */
+export type FamilyAt = ReadonlyMap<number, number>;
+
+/**
+ * The amount that the team's own guarantee keeps available; 0: none is stated. Types count in the total and in their
+ * family, if these are not stated. Unlike `guaranteed`, a total keeps no amount of any one type.
+ */
+export function reservedAt(node: TeamNode, position: number, familyAt: FamilyAt): number {
+  const { guarantee, guaranteed, isByTypeAlone } = node;
+  const stated = guarantee[position] ?? Number.POSITIVE_INFINITY;
+  if (Number.isFinite(stated)) return stated;
+  if (position === ACCELERATORS_AT) return isByTypeAlone ? (guaranteed[position] as number) : 0;
+  const hasStatedType = guarantee.some((amount, at) => Number.isFinite(amount) && familyAt.get(at) === position);
+  return hasStatedType ? (guaranteed[position] as number) : 0;
+}
+
+export function setGuaranteed(node: TeamNode, positions: readonly number[], familyAt: FamilyAt): void {
   for (const child of node.children) setGuaranteed(child, positions, familyAt);
   const { guarantee, isByTypeAlone, team, children } = node;
   const stated = (position: number): number => guarantee[position] ?? Number.POSITIVE_INFINITY;

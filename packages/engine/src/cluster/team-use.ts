@@ -15,6 +15,7 @@ import { InvariantError } from "../base/invariant.ts";
 import { QuotaIndex } from "./quota-index.ts";
 import { addAmount, addCompared, addVector, ownPart, passes, passesOtherType, sumOf } from "./amount-vectors.ts";
 import { isStatedByTypeAlone, setGuaranteed } from "./stated-guarantees.ts";
+import type { FamilyAt } from "./stated-guarantees.ts";
 import { ACCELERATORS_AT, COMPARED, FIRST_TYPE_AT, isUnder, NETWORK_AT, statedAmount } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 import { UnusedGuarantees } from "./unused-guarantees.ts";
@@ -349,13 +350,12 @@ export class TeamUse {
     this.compared = this.#comparedPositions();
     const familyAt = this.#familyPositions();
     for (const root of this.roots()) setGuaranteed(root, this.compared, familyAt);
-    this.unused.refresh(this.#nodes.values(), this.compared);
+    this.unused.refresh(this.#nodes.values(), this.compared, familyAt);
     this.#indexQuota();
     this.#keepUsers();
   }
 
-  /** The position of the family of a type, by the position of the type. */
-  #familyPositions(): ReadonlyMap<number, number> {
+  #familyPositions(): FamilyAt {
     return new Map([...this.#families].map(([type, family]) => [this.position(type), this.position(family)]));
   }
 

@@ -39,11 +39,22 @@ export function unguaranteedReached(world: World, team: TeamName, amount: Amount
   };
 }
 
-/** Whether the amount is too much even if no other work ran. */
-export function isBeyondUnguaranteed(world: World, team: TeamName, amount: Amount): boolean {
-  const node = world.teamUse.node(team);
-  const commitments = world.teamUse.unused.leastRaisedBy(node, (at) => amountAt(amount, at));
-  return !isWithinOwn(node, [], amount) && firstNotCovered(world, commitments) !== null;
+/**
+ * Like `unguaranteedReached`, even if no other work ran. `limit` is then the most that the guarantees leave to the
+ * amount.
+ */
+export function unguaranteedExceeded(world: World, team: TeamName, amount: Amount): QuotaReached | null {
+  const { teamUse } = world;
+  const node = teamUse.node(team);
+  if (isWithinOwn(node, [], amount)) return null;
+  const found = firstNotCovered(
+    world,
+    teamUse.unused.leastRaisedBy(node, (at) => amountAt(amount, at)),
+  );
+  if (found === null) return null;
+  const { position, committed, more, coverable } = found;
+  const limit = statedAmount(position, Math.max(0, coverable - (committed - more)));
+  return { bound: "unguaranteed", team, resource: teamUse.resources[position] as string, limit, used: 0 };
 }
 
 /** Whether this much non-preemptible work, beside what is used, stays within the guarantee that the team itself states. */

@@ -1,8 +1,10 @@
 /**
- * Unused guarantees: what a team's guarantee exceeds its non-preemptible usage, and at least what the teams below it
- * leave unused. Preemptible work does not use a guarantee up: above its team's guarantee it can be reclaimed, and
- * within it the guarantee is kept. Resources are independent, as teams state them.
+ * Unused guarantees: the part of a team's guarantee above its non-preemptible usage, and at least what the teams below
+ * it leave unused. Preemptible work does not use a guarantee up: above its team's guarantee it can be reclaimed, and
+ * within it the guarantee is kept. Resources are independent; a guarantee of types counts in the total too.
  */
+import { reservedAt } from "./stated-guarantees.ts";
+import type { FamilyAt } from "./stated-guarantees.ts";
 import type { TeamNode } from "./team-node.ts";
 
 /** Non-preemptible usage and unused guarantees of the fleet at one resource position, with an amount added. */
@@ -19,12 +21,20 @@ export class UnusedGuarantees {
   #roots: readonly TeamNode[] = [];
   /** Unused guarantees of the teams directly below one; `null`: of the teams without a parent. By `#positions`. */
   readonly #below = new Map<TeamNode | null, readonly number[]>();
+  /** What each team's own guarantee keeps available, by `#positions`. */
+  readonly #reserved = new Map<TeamNode, readonly number[]>();
 
   /** Reads changed team definitions. `positions`: those by which teams are compared. */
-  refresh(nodes: Iterable<TeamNode>, positions: readonly number[]): void {
+  refresh(nodes: Iterable<TeamNode>, positions: readonly number[], familyAt: FamilyAt): void {
     const all = [...nodes];
     this.#roots = all.filter(({ parent }) => parent === null);
-    this.#positions = positions.filter((at) => all.some((node) => stated(node, at) > 0));
+    this.#positions = positions.filter((at) => all.some((node) => reservedAt(node, at, familyAt) > 0));
+    this.#reserved.clear();
+    for (const node of all)
+      this.#reserved.set(
+        node,
+        this.#positions.map((at) => reservedAt(node, at, familyAt)),
+      );
     this.#below.clear();
   }
 
@@ -48,12 +58,12 @@ export class UnusedGuarantees {
       const more = amountAt(position);
       if (more === 0) continue;
       let before = this.#unused(node, index);
-      let after = Math.max(left(node, position) - more, this.#unusedBelow(node)[index] as number);
+      let after = Math.max(this.#left(node, index) - more, this.#unusedBelow(node)[index] as number);
       for (let at = node.parent; at !== null; at = at.parent) {
         const below = this.#unusedBelow(at)[index] as number;
         const changed = below - before + after;
-        before = Math.max(left(at, position), below);
-        after = Math.max(left(at, position) - more, changed);
+        before = Math.max(this.#left(at, index), below);
+        after = Math.max(this.#left(at, index) - more, changed);
       }
       const unused = (this.#unusedBelow(null)[index] as number) - before + after;
       // Within a guarantee the unused part falls by the whole amount.
@@ -67,12 +77,12 @@ export class UnusedGuarantees {
   *leastRaisedBy(node: TeamNode, amountAt: (position: number) => number): Generator<Commitment> {
     const line = new Set<TeamNode>();
     for (let at: TeamNode | null = node; at !== null; at = at.parent) line.add(at);
-    for (const position of this.#positions) {
+    for (const [index, position] of this.#positions.entries()) {
       const more = amountAt(position);
       if (more === 0) continue;
       const unusedIn = (nodes: readonly TeamNode[], added: number): number =>
         nodes.reduce((sum, each) => {
-          const rest = stated(each, position) - (line.has(each) ? added : 0);
+          const rest = this.#reservedOf(each, index) - (line.has(each) ? added : 0);
           return sum + Math.max(rest, unusedIn(each.children, added));
         }, 0);
       const unused = unusedIn(this.#roots, more);
@@ -82,7 +92,7 @@ export class UnusedGuarantees {
   }
 
   #unused(node: TeamNode, index: number): number {
-    return Math.max(left(node, this.#positions[index] as number), this.#unusedBelow(node)[index] as number);
+    return Math.max(this.#left(node, index), this.#unusedBelow(node)[index] as number);
   }
 
   #unusedBelow(above: TeamNode | null): readonly number[] {
@@ -93,13 +103,13 @@ export class UnusedGuarantees {
     this.#below.set(above, sums);
     return sums;
   }
-}
 
-/** The team's own guarantee; 0: none is stated. */
-function stated({ guarantee }: TeamNode, position: number): number {
-  const amount = guarantee[position] ?? Number.POSITIVE_INFINITY;
-  return Number.isFinite(amount) ? amount : 0;
-}
+  #reservedOf(node: TeamNode, index: number): number {
+    return this.#reserved.get(node)?.[index] ?? 0;
+  }
 
-/** Unused part of the team's own guarantee; negative: its non-preemptible usage exceeds it. */
-const left = (node: TeamNode, position: number): number => stated(node, position) - (node.fixed[position] ?? 0);
+  /** Unused part of the team's own guarantee; negative: its non-preemptible usage exceeds it. */
+  #left(node: TeamNode, index: number): number {
+    return this.#reservedOf(node, index) - (node.fixed[this.#positions[index] as number] ?? 0);
+  }
+}
