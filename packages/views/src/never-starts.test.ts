@@ -136,9 +136,29 @@ describe("a limit", () => {
 });
 
 describe("a guarantee", () => {
-  it("is too low for non-preemptible work alone, or only in use", () => {
+  /** The rule of older journals: non-preemptible work stays within the guarantee of its own team. */
+  const withinOwn: Policy = {
+    ...defaultPolicy,
+    teams: { order: [], usageHalfLifeMs: null, ...defaultPolicy.teams, nonPreemptible: "guarantee" },
+  };
+
+  it("of other teams leaves too little to non-preemptible work, or only while it is in use", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     fleet.command({ kind: "setPolicy", policy: defaultPolicy });
+    fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 2 } });
+    fleet.define({ name: "other", parent: null, limit: {}, guarantee: { H100: 5 } });
+    const firm = { ...H100, team: "owner", preemptible: false } as const;
+    fleet.submit("holder", { ...firm, gang: { accelerators: 3 } });
+    const alone = fleet.submit("alone", { ...firm, gang: { accelerators: 4 } });
+    expect([alone, fleet.submit("waits", firm)].map((id) => neverStarts(fleet, id))).toEqual([true, false]);
+    expect(sentence(fleet, alone)).toContain(
+      "Exceeds what other teams' guarantees leave to non-preemptible work of team owner: it needs 4, and they leave 3 accelerators",
+    );
+  });
+
+  it("is too low for non-preemptible work alone, or only in use", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.command({ kind: "setPolicy", policy: withinOwn });
     fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 2 } });
     const firm = { ...H100, team: "owner", preemptible: false } as const;
     fleet.submit("holder", { ...firm, gang: { accelerators: 2 } });
@@ -149,7 +169,7 @@ describe("a guarantee", () => {
 
   it("of other types only leaves none of this type", () => {
     const fleet = SmallFleet.withNodes(1, 8);
-    fleet.command({ kind: "setPolicy", policy: defaultPolicy });
+    fleet.command({ kind: "setPolicy", policy: withinOwn });
     fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { A100: 2 } });
     const firm = fleet.submit("firm", { ...H100, team: "owner", preemptible: false });
     expect(neverStarts(fleet, firm)).toBe(true);

@@ -12,7 +12,8 @@ beforeAll(async () => {
   const stdin =
     "kind: team\nname: capped\nlimit: { slot: 2 }\n---\n" +
     "kind: team\nname: shared\nuserLimit: { slot: 1 }\n---\n" +
-    "kind: team\nname: owner\nguarantee: { slot: 1 }\n";
+    "kind: team\nname: owner\nguarantee: { slot: 1 }\n---\n" +
+    "kind: team\nname: other\nguarantee: { slot: 3 }\n";
   const said = await live.headroom(["apply", "-f", "-", "--yes"], { stdin });
   if (said.code !== 0) throw new Error(said.stderr);
 });
@@ -50,9 +51,9 @@ const never: readonly Case[] = [
     line: "can never start under present limits: Exceeds the limit per user of team shared",
   },
   {
-    name: "more than the guarantee, without preemption",
+    name: "more than the guarantees of other teams leave, without preemption",
     options: ["--gpus", "2", "--team", "owner", "--no-preemptible"],
-    line: "can never start under present limits: Exceeds the guarantee of team owner",
+    line: "can never start under present limits: Exceeds what other teams' guarantees leave to non-preemptible work of team owner: it needs 2, and they leave 1",
   },
 ];
 
