@@ -64,7 +64,7 @@ export function unguaranteed(state: ReadonlyState, fixed: ReadonlyMap<TeamName, 
 const RESOURCES_COMPARED: ReadonlySet<string> = new Set(["cores", "memory", ALL_ACCELERATORS]);
 const besideTypes: ReadonlySet<string> = new Set(RESOURCES_BESIDE_TYPES);
 
-/** What a guarantee keeps available: a type also counts in its family and in the total, where these are not stated. */
+/** Amounts that a guarantee keeps available: a type also counts in its family and in the total, where these are not stated. */
 function reservedBy(state: ReadonlyState, guarantee: Amounts): TeamAmounts {
   const reserved = new Map(Object.entries(guarantee));
   const types = Object.keys(guarantee).filter((resource) => !besideTypes.has(resource));

@@ -21,7 +21,7 @@ export class UnusedGuarantees {
   #roots: readonly TeamNode[] = [];
   /** Unused guarantees of the teams directly below one; `null`: of the teams without a parent. By `#positions`. */
   readonly #below = new Map<TeamNode | null, readonly number[]>();
-  /** What each team's own guarantee keeps available, by `#positions`. */
+  /** Amounts that each team's own guarantee keeps available, by `#positions`. */
   readonly #reserved = new Map<TeamNode, readonly number[]>();
 
   /** Reads changed team definitions. `positions`: those by which teams are compared. */
