@@ -40,7 +40,7 @@ const options: readonly OptionDefinition[] = [
   { flags: "--preemptible", field: "preemptible", description: "other work may preempt it" },
   {
     flags: "--no-preemptible",
-    description: "nothing preempts it; above its team's guarantee it must leave what other teams are guaranteed",
+    description: "nothing preempts it; above its team's guarantee it may only use what no other team's guarantee needs",
   },
   {
     flags: "--after <workload>",
