@@ -1,121 +1,69 @@
-import type { AttemptEvent } from "../contract/events.ts";
+import type { AttemptEvent, EventOf } from "../contract/events.ts";
 import type { ClosedBy } from "../model/calendar.ts";
-import type { AttemptId, WorkloadId } from "../model/ids.ts";
+import type { AttemptId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
-import type { AttemptStop, EndedAttempt, Nomination, WorkerAllocation } from "../model/workload.ts";
+import type { AttemptStop, EndedAttempt, WorkerAllocation } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
-import { MIGRATION_REST_MS } from "../policy/defragment-rules.ts";
-import { activeAttempt, removeAttempt, workloadOf } from "./writable.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
-import { heedsHead } from "../policy/rules.ts";
-import { growthOf, holdAttempt, holdNomination, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
+import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
+import { growthOf, holdAttempt, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
 import {
   waitForItsTime,
   waitForLaunch,
   waitForMinRuntime,
   waitForPrediction,
-  waitForRest,
   waitForWindows,
-  waitForWindowsAhead,
 } from "../cluster/world.ts";
-import { InvariantError, invariant } from "../base/invariant.ts";
+import { invariant } from "../base/invariant.ts";
 import { wakeForBudgets } from "./accounts.ts";
-import { applyReport } from "./report-events.ts";
-import { settleUse } from "./settle-use.ts";
-import { recordArtifact } from "./artifacts.ts";
+import { markDirty, takeNomination, takeTask } from "./plan-events.ts";
+import { setLosses } from "./report-events.ts";
+import { settleUse } from "./resize-events.ts";
 import { recordRunTime } from "./run-times.ts";
-import { readyTask } from "../state/ready-task.ts";
-import { joinWorkers, loseRanks, replaceWorkers } from "./replaced-workers.ts";
-import { touchedAttempt } from "./touched.ts";
-import { unreachable } from "../base/unreachable.ts";
-import type { WritableWorld } from "./writable.ts";
-import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
+import { queueIfReady, removeAttempt, touchedAttempt, touchedWorkload, workloadOf } from "./writable.ts";
+import type { Appliers, WritableWorld } from "./writable.ts";
 
-export function applyAttemptEvent(world: WritableWorld, event: AttemptEvent): void {
-  switch (event.kind) {
-    case "gangPlaced":
-      return place(world, event);
-    case "backoffEnded":
-      return launch(world, event);
-    case "attemptStarted":
-      return start(world, event);
-    case "predictionCorrected":
-      return correctPrediction(world, event);
-    case "attemptEnded":
-      return end(world, event);
-    case "attemptStopRequested": {
-      const attempt = touchedAttempt(world, event.attemptId);
-      attempt.phase = "stopping";
-      attempt.stop = stopFor(event, event.closedBy);
-      leaveAttempt(world, attempt, event.reason, 1);
-      if (world.rules.backfill.protectedStarts > 0) world.queue.markDirty();
-      world.queue.setGrowth(workloadOf(world, attempt.workloadId), attempt.id, 0);
-      return;
-    }
-    case "checkpointRequested":
-      return waitForCheckpoint(world, event);
-    case "checkpointWaitEnded": {
-      const attempt = touchedAttempt(world, event.attemptId);
-      attempt.stop = stopFor(event, attempt.stop?.closedBy);
-      return refileCompletion(world, attempt);
-    }
-    case "gangShrinkRequested":
-      return shrink(world, event);
-    case "workersLeft":
-      return finishTerminating(world, touchedAttempt(world, event.attemptId));
-    case "gangGrown":
-      return grow(world, event);
-    case "joinFailed":
-      return failJoin(world, event);
-    case "ranksLost":
-      return loseRanks(world, event);
-    case "workersReplaced":
-      return replaceWorkers(world, event);
-    case "workersJoined":
-      return joinWorkers(world, event);
-    case "placementNominated":
-      return nomination(world, event.nomination);
-    case "nominationWithdrawn":
-      return withdraw(world, event);
-    case "opportunisticJobRelabelled": {
-      touchedAttempt(world, event.attemptId).opportunistic = true;
-      world.teamUse.limitEpoch++;
-      return;
-    }
-    case "evictionPlanned":
-      return event.pairsGathered === undefined ? undefined : remember(world, event.workloadId, event.atMs);
-    case "progressEstimated":
-    case "idleChanged":
-    case "progressRecorded":
-    case "utilizationRecorded":
-      return applyReport(world, event);
-    case "artifactRecorded":
-      return recordArtifact(world, workloadOf(world, touchedAttempt(world, event.attemptId).workloadId), event);
-    case "checkpointRecorded":
-      return recordCheckpoint(world, event);
-    default:
-      unreachable(event);
-  }
-}
+export const attemptEvents: Appliers<AttemptEvent> = {
+  gangPlaced: place,
+  backoffEnded(world, { attemptId }) {
+    const attempt = touchedAttempt(world, attemptId);
+    const workload = workloadOf(world, attempt.workloadId);
+    endBackoff(world, attempt);
+    world.queue.setGrowth(workload, attemptId, growthOf(world, workload, attempt));
+  },
+  attemptStarted: start,
+  predictionCorrected(world, { attemptId, prediction }) {
+    const attempt = touchedAttempt(world, attemptId);
+    attempt.prediction = prediction;
+    waitForPrediction(world.timers, attempt, workloadOf(world, attempt.workloadId).spec.walltimeMs);
+    refileCompletion(world, attempt);
+  },
+  attemptStopRequested(world, event) {
+    const attempt = touchedAttempt(world, event.attemptId);
+    attempt.phase = "stopping";
+    attempt.stop = stopFor(event, event.closedBy);
+    leaveAttempt(world, attempt, event.reason, 1);
+    if (world.rules.backfill.protectedStarts > 0) world.queue.markDirty();
+    world.queue.setGrowth(workloadOf(world, attempt.workloadId), attempt.id, 0);
+  },
+  checkpointRequested(world, { attemptId, untilMs }) {
+    const attempt = touchedAttempt(world, attemptId);
+    invariant(attempt.stop !== null, `${attemptId} is asked for a checkpoint and not to stop`);
+    attempt.stop = { ...attempt.stop, checkpointUntilMs: untilMs };
+    world.timers.add({ kind: "checkpoint", atMs: untilMs, attemptId });
+    refileCompletion(world, attempt);
+  },
+  checkpointWaitEnded(world, event) {
+    const attempt = touchedAttempt(world, event.attemptId);
+    attempt.stop = stopFor(event, attempt.stop?.closedBy);
+    refileCompletion(world, attempt);
+  },
+  attemptEnded: end,
+};
 
-function recordCheckpoint(world: WritableWorld, event: AttemptEvent & { readonly kind: "checkpointRecorded" }): void {
-  const { step, path, atMs, attemptId } = event;
-  const attempt = touchedAttempt(world, attemptId);
-  const workload = workloadOf(world, attempt.workloadId);
-  workload.checkpoint = { step, path, atMs, attemptId };
-  // The next attempt resumes from this checkpoint, so earlier losses no longer count.
-  setLosses(workload, attempt.task, 0);
-  workload.revision = world.state.sequence;
-}
-
-/** Usage changed, so the head of the queue, protected starts and the fit of task groups may change. */
-function markDirty({ queue, rules }: WritableWorld): void {
-  if (heedsHead(rules) || queue.hasGroups) queue.markDirty();
-}
-
-function place(world: WritableWorld, event: AttemptEvent & { readonly kind: "gangPlaced" }): void {
+function place(world: WritableWorld, event: EventOf<"gangPlaced">): void {
   const { state } = world;
-  const workload = workloadOf(world, event.workloadId);
+  const workload = touchedWorkload(world, event.workloadId);
   if (state.nominations.size > 0 && state.nominations.has(event.attemptId)) takeNomination(world, event.attemptId);
   else takeTask(world, workload, event);
   const attempt: WritableAttempt = {
@@ -143,7 +91,6 @@ function place(world: WritableWorld, event: AttemptEvent & { readonly kind: "gan
   else workload.activeAttempts.push(event.attemptId);
   workload.phase = "running";
   if (workload.lostWorkers !== undefined) delete workload.lostWorkers;
-  workload.revision = state.sequence;
   holdAttempt(world, attempt);
   markDirty(world);
   wakeForBudgets(world, workload.spec.team);
@@ -153,39 +100,8 @@ function place(world: WritableWorld, event: AttemptEvent & { readonly kind: "gan
   waitForLaunch(world, attempt);
 }
 
-function launch(world: WritableWorld, { attemptId }: AttemptEvent & { readonly kind: "backoffEnded" }): void {
-  const attempt = touchedAttempt(world, attemptId);
-  const workload = workloadOf(world, attempt.workloadId);
-  delete attempt.launchAtMs;
-  world.backingOff.delete(attemptId);
-  world.queue.setGrowth(workload, attemptId, growthOf(world, workload, attempt));
-}
-
-/**
- * Records a migration; migrated work rests before it may migrate again. Entries whose rest is over are dropped, oldest
- * first.
- */
-function remember(world: WritableWorld, id: WorkloadId, atMs: number): void {
-  const { moved } = world.state;
-  for (const [known, movedAtMs] of moved) {
-    if (movedAtMs + MIGRATION_REST_MS > atMs) break;
-    moved.delete(known);
-  }
-  moved.delete(id);
-  moved.set(id, atMs);
-  waitForRest(world, atMs);
-}
-
 const stopFor = ({ reason, atMs }: Pick<AttemptStop, "reason" | "atMs">, closedBy: ClosedBy | undefined): AttemptStop =>
   closedBy === undefined ? { reason, atMs } : { reason, atMs, closedBy };
-
-function waitForCheckpoint(world: WritableWorld, event: AttemptEvent & { readonly kind: "checkpointRequested" }): void {
-  const attempt = touchedAttempt(world, event.attemptId);
-  invariant(attempt.stop !== null, `${attempt.id} is asked for a checkpoint and not to stop`);
-  attempt.stop = { ...attempt.stop, checkpointUntilMs: event.untilMs };
-  world.timers.add({ kind: "checkpoint", atMs: event.untilMs, attemptId: attempt.id });
-  refileCompletion(world, attempt);
-}
 
 /** Records a new expected end: requests beside protected starts may now fit or not. */
 function refileCompletion(world: WritableWorld, attempt: WritableAttempt): void {
@@ -193,166 +109,34 @@ function refileCompletion(world: WritableWorld, attempt: WritableAttempt): void 
   if (world.rules.backfill.protectedStarts > 0) world.queue.markDirty();
 }
 
-function correctPrediction(world: WritableWorld, event: AttemptEvent & { readonly kind: "predictionCorrected" }): void {
-  const attempt = touchedAttempt(world, event.attemptId);
-  attempt.prediction = event.prediction;
-  waitForPrediction(world.timers, attempt, workloadOf(world, attempt.workloadId).spec.walltimeMs);
-  refileCompletion(world, attempt);
+function endBackoff({ backingOff }: WritableWorld, attempt: WritableAttempt): void {
+  delete attempt.launchAtMs;
+  backingOff.delete(attempt.id);
 }
 
-interface TaskTaken {
-  readonly task: number;
-  readonly number: number;
-  readonly atMs: number;
-}
-
-/**
- * Takes the task from the workload's retries or its tasks that have not started, and the workload from the queue if no
- * task is left.
- */
-function takeTask(world: WritableWorld, workload: WritableWorkload, { task, number, atMs }: TaskTaken): void {
-  if (number > 1) {
-    workload.retries = workload.retries.filter((retry) => retry.task !== task);
-    workload.attemptCounts = new Map(workload.attemptCounts).set(task, number);
-  } else {
-    if (task !== workload.nextTask)
-      throw new InvariantError(`workload ${workload.id} starts task ${task}, next is ${workload.nextTask}`);
-    workload.nextTask = task + 1;
-  }
-  if (readyTask(workload, atMs) === null) world.queue.remove(workload);
-}
-
-function nomination(world: WritableWorld, place: Nomination): void {
-  const { state } = world;
-  const workload = workloadOf(world, place.workloadId);
-  if (place.afterAttempt !== undefined) world.queue.setGrowth(workload, place.afterAttempt, 0);
-  else if (!place.growth) takeTask(world, workload, place);
-  else world.queue.setGrowth(workload, place.attemptId, 0);
-  state.nominations.set(place.attemptId, place);
-  waitForWindowsAhead(world, place);
-  workload.revision = state.sequence;
-  holdNomination(world, place, 1);
-  markDirty(world);
-}
-
-function takeNomination(world: WritableWorld, id: AttemptId): Nomination {
-  const place = world.state.nominations.get(id);
-  invariant(place !== undefined, `no place is nominated for ${id}`);
-  world.state.nominations.delete(id);
-  holdNomination(world, place, -1);
-  workloadOf(world, place.workloadId).revision = world.state.sequence;
-  return place;
-}
-
-function withdraw(
-  world: WritableWorld,
-  { attemptId, atMs }: AttemptEvent & { readonly kind: "nominationWithdrawn" },
-): void {
-  const withdrawn = takeNomination(world, attemptId);
-  world.capacity.freedEpoch++;
-  if (withdrawn.growth) askAgain(world, attemptId);
-  // A migrating task waits again only after its running attempt has ended.
-  else if (withdrawn.afterAttempt === undefined) returnTask(world, withdrawn, atMs);
-}
-
-/** Puts the task back as an immediate retry, because its attempt number was already used. */
-function returnTask(world: WritableWorld, { workloadId, task }: Nomination, atMs: number): void {
-  const workload = workloadOf(world, workloadId);
-  workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
-  if (workload.spec.startWindow !== undefined) world.startWindow.lookAtMs = -1;
-  if (!world.queue.has(workload) && readyTask(workload, atMs) !== null) world.queue.add(workload);
-}
-
-/** A gang whose growth lost its nomination requests growth again. */
-function askAgain(world: WritableWorld, id: AttemptId): void {
-  const attempt = activeAttempt(world, id);
-  if (attempt === undefined) return;
-  const workload = workloadOf(world, attempt.workloadId);
-  world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
-}
-
-function grow(world: WritableWorld, event: AttemptEvent & { readonly kind: "gangGrown" }): void {
-  const attempt = touchedAttempt(world, event.attemptId);
-  const workload = workloadOf(world, attempt.workloadId);
-  if (world.state.nominations.has(attempt.id)) takeNomination(world, attempt.id);
-  settleUse(world, workload);
-  releaseAttempt(world, attempt);
-  attempt.workers = [...attempt.workers, ...event.workers];
-  holdAttempt(world, attempt);
-  markDirty(world);
-  wakeForBudgets(world, workload.spec.team);
-  waitForWindows(world, attempt);
-  world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
-}
-
-function shrink(world: WritableWorld, event: AttemptEvent & { readonly kind: "gangShrinkRequested" }): void {
-  const attempt = touchedAttempt(world, event.attemptId);
-  const workload = workloadOf(world, attempt.workloadId);
-  releaseAttempt(world, attempt);
-  attempt.terminating = [...attempt.workers.slice(event.workers), ...(attempt.terminating ?? [])];
-  keepFirst(attempt, event.workers);
-  holdAttempt(world, attempt);
-  world.teamUse.limitEpoch++;
-  world.queue.setGrowth(workload, attempt.id, 0);
-}
-
-function keepFirst(attempt: WritableAttempt, workers: number): void {
-  attempt.workers = attempt.workers.slice(0, workers);
-  const joining = attempt.joining?.filter((rank) => rank < workers) ?? [];
-  if (joining.length > 0) attempt.joining = joining;
-  else delete attempt.joining;
-}
-
-/** The gang keeps its size until its next attempt, because a failed growth would otherwise be retried without end. */
-function failJoin(world: WritableWorld, event: AttemptEvent & { readonly kind: "joinFailed" }): void {
-  const attempt = touchedAttempt(world, event.attemptId);
-  const workload = workloadOf(world, attempt.workloadId);
-  settleUse(world, workload);
-  releaseAttempt(world, attempt);
-  keepFirst(attempt, event.workers);
-  attempt.joinFailure = { atMs: event.atMs, detail: event.detail };
-  holdAttempt(world, attempt);
-  world.teamUse.limitEpoch++;
-  world.queue.setGrowth(workload, attempt.id, 0);
-}
-
-function finishTerminating(world: WritableWorld, attempt: WritableAttempt): void {
-  const workload = workloadOf(world, attempt.workloadId);
-  settleUse(world, workload);
-  releaseAttempt(world, attempt);
-  delete attempt.terminating;
-  holdAttempt(world, attempt);
-  world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
-}
-
-function start(world: WritableWorld, event: AttemptEvent & { readonly kind: "attemptStarted" }): void {
+function start(world: WritableWorld, event: EventOf<"attemptStarted">): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   if (attempt.phase === "launching") attempt.phase = "running";
-  if (attempt.launchAtMs !== undefined) {
-    delete attempt.launchAtMs;
-    world.backingOff.delete(attempt.id);
-  }
+  if (attempt.launchAtMs !== undefined) endBackoff(world, attempt);
   attempt.startedAtMs = event.atMs;
-  world.completions.file(attempt, workload.spec);
   if (workload.firstStartedAtMs === null) {
     workload.firstStartedAtMs = event.atMs;
     workload.revision = world.state.sequence;
   }
-  // The expected end changed: requests beside protected starts may now fit or not.
-  if (world.rules.backfill.protectedStarts > 0) world.queue.markDirty();
+  refileCompletion(world, attempt);
   waitForItsTime(world.timers, attempt, workload.spec.walltimeMs);
   waitForWindows(world, attempt);
 }
 
-function end(world: WritableWorld, event: AttemptEvent & { readonly kind: "attemptEnded" }): void {
+function end(world: WritableWorld, event: EventOf<"attemptEnded">): void {
   const { state, queue, timers } = world;
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   settleUse(world, workload);
   releaseAttempt(world, attempt);
   queue.setGrowth(workload, attempt.id, 0);
-  workload.activeAttempts = without(state, workload.activeAttempts, attempt);
+  workload.activeAttempts = without(world.state, workload.activeAttempts, attempt);
   removeAttempt(world, attempt.id);
   world.backingOff.delete(attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
@@ -375,19 +159,11 @@ function end(world: WritableWorld, event: AttemptEvent & { readonly kind: "attem
   } else if (event.retryAtMs !== null) {
     workload.retries = [...workload.retries, { task: attempt.task, notBeforeMs: event.retryAtMs }];
     if (event.retryAtMs > event.atMs) timers.add({ kind: "retry", atMs: event.retryAtMs, workloadId: workload.id });
-    else if (!queue.has(workload) && readyTask(workload, event.atMs) !== null) queue.add(workload);
+    else queueIfReady(world, workload, event.atMs);
   } else if (event.outcome === "succeeded") workload.succeededCount++;
   // A task stopped by a cancellation counts neither as succeeded nor as failed.
   else if (!workload.stopRequested) workload.failedCount++;
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
-}
-
-function setLosses(workload: WritableWorkload, task: number, count: number): void {
-  if (workload.losses === undefined && count === 0) return;
-  const others = (workload.losses ?? []).filter((each) => each.task !== task);
-  const losses = count === 0 ? others : [...others, { task, count }];
-  if (losses.length > 0) workload.losses = losses;
-  else delete workload.losses;
 }
 
 /**
@@ -452,7 +228,7 @@ function positionOf(
 function keepEnded(
   kept: readonly EndedAttempt[],
   attempt: WritableAttempt,
-  event: AttemptEvent & { readonly kind: "attemptEnded" },
+  event: EventOf<"attemptEnded">,
 ): readonly EndedAttempt[] {
   const closedBy = attempt.stop?.closedBy;
   const own: EndedAttempt = {

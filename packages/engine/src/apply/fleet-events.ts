@@ -1,149 +1,140 @@
 import type { FleetEvent } from "../contract/events.ts";
-import type { ExecutorSpec, NodeSpec, Pool } from "../model/fleet.ts";
+import type { NodeSpec, Pool } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import { canonicalJson } from "../base/canonical.ts";
 import { invariant } from "../base/invariant.ts";
-import type { WritableWorld } from "./writable.ts";
+import { nodeOf } from "./writable.ts";
+import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableNode } from "../state/mutable-state.ts";
 import { accrueAll, recountAccounts } from "./accounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { growthOf, recount, recountUsers } from "../cluster/holdings.ts";
 import { executorsOf } from "../cluster/world.ts";
-import { unreachable } from "../base/unreachable.ts";
 
-export function applyFleetEvent(world: WritableWorld, event: FleetEvent): void {
-  const { state, capacity } = world;
-  switch (event.kind) {
-    case "siteDefined":
-      world.startWindow.lookAtMs = -1;
-      state.sites.set(event.site.name, event.site);
-      // The fabric levels may have changed: rejected requests may fit now.
-      capacity.nodesEpoch++;
-      capacity.freedEpoch++;
-      capacity.fleetEpoch++;
-      return;
-    case "executorRegistered":
-      return register(world, event.executor);
-    case "poolDefined":
-      // The price may have changed.
-      accrueAll(world);
-      openOtherwise(world, event.pool);
-      world.hotSparesStated += (event.pool.hotSpares ?? 0) - (state.pools.get(event.pool.name)?.hotSpares ?? 0);
-      state.pools.set(event.pool.name, event.pool);
-      world.executors = executorsOf(state);
-      divideOtherwise(world, event.pool);
-      changeAccelerators(world, event.pool);
-      recountAccounts(world);
-      return;
-    case "nodeJoined":
-      join(world, event.node, event.atMs);
-      return;
-    case "nodeChanged":
-      change(world, event.node);
-      return;
-    case "nodeLost":
-      updateNode(world, event.nodeId, { health: "lost" });
-      return;
-    case "nodeReturned":
-      updateNode(world, event.nodeId, { health: "up" });
-      return;
-    case "nodeDrainStarted":
-      updateNode(world, event.nodeId, { draining: true });
-      return;
-    case "nodeResumed":
-      updateNode(world, event.nodeId, { draining: false });
-      return;
-    case "hotSpareReserved":
-      updateNode(world, event.nodeId, { hotSpare: true });
-      return;
-    case "hotSpareReleased":
-      updateNode(world, event.nodeId, { hotSpare: undefined });
-      return;
-    default:
-      unreachable(event);
-  }
+export const fleetEvents: Appliers<FleetEvent> = {
+  siteDefined(world, { site }) {
+    world.startWindow.lookAtMs = -1;
+    world.state.sites.set(site.name, site);
+    // The fabric levels may have changed: rejected requests may fit now.
+    world.capacity.nodesChanged();
+  },
+  executorRegistered(world, { executor }) {
+    const { state, queue } = world;
+    state.executors.set(executor.id, executor);
+    // Running gangs of the executor may be able to grow now, or no longer be.
+    for (const attempt of state.attempts.values()) {
+      const workload = workloadOf(world, attempt.workloadId);
+      queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
+    }
+  },
+  poolDefined(world, { pool }) {
+    const { state, capacity } = world;
+    const known = state.pools.get(pool.name);
+    // The price may have changed.
+    accrueAll(world);
+    if (known !== undefined && mayFitNow(known, pool)) capacity.nodesChanged();
+    world.hotSparesStated += (pool.hotSpares ?? 0) - (known?.hotSpares ?? 0);
+    state.pools.set(pool.name, pool);
+    world.executors = executorsOf(state);
+    const nodes = [...state.nodes.values()].filter((node) => node.pool === pool.name);
+    for (const node of nodes) changeProperties(world, node, pool);
+    changeAccelerators(world, nodes, pool);
+    recountAccounts(world);
+  },
+  nodeJoined(world, { node, atMs }) {
+    join(world, node, atMs);
+  },
+  nodeChanged(world, { node }) {
+    change(world, node);
+  },
+  nodeLost(world, { nodeId }) {
+    updateNode(world, nodeId, (node) => (node.health = "lost"));
+  },
+  nodeReturned(world, { nodeId }) {
+    updateNode(world, nodeId, (node) => (node.health = "up"));
+  },
+  nodeDrainStarted(world, { nodeId }) {
+    updateNode(world, nodeId, (node) => (node.draining = true));
+  },
+  nodeResumed(world, { nodeId }) {
+    updateNode(world, nodeId, (node) => (node.draining = false));
+  },
+  hotSpareReserved(world, { nodeId }) {
+    updateNode(world, nodeId, (node) => (node.hotSpare = true));
+  },
+  hotSpareReleased(world, { nodeId }) {
+    updateNode(world, nodeId, (node) => delete node.hotSpare);
+  },
+};
+
+/** Whether the pool's data rules or hot spares changed, so that rejected requests may fit. */
+const mayFitNow = (known: Pool, pool: Pool): boolean =>
+  known.site !== pool.site ||
+  known.hotSpares !== pool.hotSpares ||
+  canonicalJson(known.data) !== canonicalJson(pool.data);
+
+function updateNode(world: WritableWorld, id: NodeId, set: (node: WritableNode) => unknown): void {
+  const node = nodeOf(world, id);
+  world.capacity.update(node, () => {
+    set(node);
+    node.revision = world.state.sequence;
+  });
 }
 
-/** Running gangs of the executor may be able to grow now, or no longer be. */
-function register(world: WritableWorld, executor: ExecutorSpec): void {
-  const { state, queue } = world;
-  state.executors.set(executor.id, executor);
-  for (const attempt of state.attempts.values()) {
-    const workload = workloadOf(world, attempt.workloadId);
-    queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
-  }
+/** Properties of accelerators and network that a node takes from its pool. */
+const POOL_PROPERTIES = ["mig", "networkGbps", "acceleratorMemoryMib"] as const;
+
+function changeProperties(world: WritableWorld, node: WritableNode, pool: Pool): void {
+  // If a node is about to change its accelerator type, these properties change with the type.
+  if (node.acceleratorType !== pool.acceleratorType) return;
+  if (POOL_PROPERTIES.every((property) => node[property] === pool[property])) return;
+  updateNode(world, node.id, () => takeOver(node, pool));
 }
 
-/** The pool's data rules or hot spares may have changed: rejected requests may fit now. */
-function openOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
-  const known = state.pools.get(pool.name);
-  if (known === undefined) return;
-  const isAsOpen = known.site === pool.site && canonicalJson(known.data) === canonicalJson(pool.data);
-  if (isAsOpen && known.hotSpares === pool.hotSpares) return;
-  capacity.nodesEpoch++;
-  capacity.freedEpoch++;
-  capacity.fleetEpoch++;
+function takeOver(node: WritableNode, pool: Pool): void {
+  for (const property of POOL_PROPERTIES) setOrDelete(node, property, pool[property]);
 }
 
-/** The pool's MIG device, bandwidth or memory of accelerators may have changed: rejected requests may fit now. */
-function divideOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
-  const { name, mig, networkGbps, acceleratorMemoryMib, acceleratorType } = pool;
-  for (const node of state.nodes.values()) {
-    // If a node is about to change its accelerator type, these properties change with the type.
-    if (node.acceleratorType !== acceleratorType) continue;
-    const isSame = node.mig === mig && node.networkGbps === networkGbps;
-    if (node.pool !== name || (isSame && node.acceleratorMemoryMib === acceleratorMemoryMib)) continue;
-    capacity.update(node, () => {
-      takeOver(node, pool);
-      node.revision = state.sequence;
-    });
-  }
-}
-
-/** The properties of accelerators and network that a node takes from its pool. */
-function takeOver(node: WritableNode, { mig, networkGbps, acceleratorMemoryMib }: Pool): void {
-  if (mig === undefined) delete node.mig;
-  else node.mig = mig;
-  if (networkGbps === undefined) delete node.networkGbps;
-  else node.networkGbps = networkGbps;
-  if (acceleratorMemoryMib === undefined) delete node.acceleratorMemoryMib;
-  else node.acceleratorMemoryMib = acceleratorMemoryMib;
+/** A field that keeps its place among the fields of the node keeps the digest of the node. */
+function setOrDelete<Field extends keyof WritableNode>(
+  node: WritableNode,
+  field: Field,
+  value: WritableNode[Field] | undefined,
+): void {
+  if (value === undefined) delete node[field];
+  else node[field] = value;
 }
 
 /**
  * The pool has another accelerator type, or its type another family. A node changes its type when it reports itself and
  * is empty (`nodeChanged`). Until then no new work is placed there, and running work continues.
  */
-function changeAccelerators(world: WritableWorld, { name, acceleratorType, acceleratorFamily }: Pool): void {
-  const { state, capacity, teamUse } = world;
+function changeAccelerators(
+  world: WritableWorld,
+  nodes: readonly WritableNode[],
+  { acceleratorType, acceleratorFamily }: Pool,
+): void {
   let isOtherFamily = false;
-  for (const node of state.nodes.values()) {
-    if (node.pool !== name) continue;
+  for (const node of nodes) {
     const isChanged = node.acceleratorType !== acceleratorType;
     if (isChanged !== (node.acceleratorsChanged === true))
-      capacity.update(node, () => {
-        if (isChanged) node.acceleratorsChanged = true;
-        else delete node.acceleratorsChanged;
-        node.revision = state.sequence;
-      });
+      updateNode(world, node.id, () => setOrDelete(node, "acceleratorsChanged", isChanged ? true : undefined));
     if (isChanged || node.acceleratorFamily === acceleratorFamily) continue;
-    setFamily(node, acceleratorFamily);
-    node.revision = state.sequence;
-    capacity.joinFamily(node);
-    isOtherFamily = teamUse.setFamily(acceleratorType, acceleratorFamily) || isOtherFamily;
+    setOrDelete(node, "acceleratorFamily", acceleratorFamily);
+    node.revision = world.state.sequence;
+    world.capacity.joinFamily(node);
+    isOtherFamily = world.teamUse.setFamily(acceleratorType, acceleratorFamily) || isOtherFamily;
   }
-  if (!isOtherFamily) return;
+  if (isOtherFamily) recountAll(world);
+}
+
+function recountAll(world: WritableWorld): void {
   recount(world);
   recountUsers(world);
 }
 
-function setFamily(node: WritableNode, family: string | undefined): void {
-  if (family === undefined) delete node.acceleratorFamily;
-  else node.acceleratorFamily = family;
-}
-
 function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
-  const { state, capacity } = world;
+  const { state } = world;
   const pool = state.pools.get(spec.pool);
   invariant(pool !== undefined, `node ${spec.id} joins pool ${spec.pool}, which does not exist`);
   const node: WritableNode = {
@@ -162,19 +153,19 @@ function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
     digestLanes: null,
   };
   state.nodes.set(spec.id, node);
-  capacity.join(node);
-  if (world.teamUse.setFamily(node.acceleratorType, node.acceleratorFamily)) {
-    recount(world);
-    recountUsers(world);
-  }
+  world.capacity.join(node);
+  recordFamily(world, node);
+}
+
+function recordFamily(world: WritableWorld, { acceleratorType, acceleratorFamily }: WritableNode): void {
+  if (world.teamUse.setFamily(acceleratorType, acceleratorFamily)) recountAll(world);
   world.calendar.rebuild();
 }
 
 /** Applies changed resource amounts of an empty node. */
 function change(world: WritableWorld, spec: NodeSpec): void {
   const { state, capacity } = world;
-  const node = state.nodes.get(spec.id);
-  invariant(node !== undefined, `no node ${spec.id}`);
+  const node = nodeOf(world, spec.id);
   const { fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = spec;
   const amounts = { fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups };
   const set = (): void => {
@@ -184,33 +175,12 @@ function change(world: WritableWorld, spec: NodeSpec): void {
   if (node.acceleratorsChanged !== true) return capacity.resize(node, set);
   const pool = state.pools.get(node.pool);
   invariant(pool !== undefined, `no pool ${node.pool}`);
-  const { acceleratorType, acceleratorFamily } = pool;
   capacity.retype(node, () => {
     set();
-    node.acceleratorType = acceleratorType;
-    setFamily(node, acceleratorFamily);
+    node.acceleratorType = pool.acceleratorType;
+    setOrDelete(node, "acceleratorFamily", pool.acceleratorFamily);
     takeOver(node, pool);
     delete node.acceleratorsChanged;
   });
-  if (world.teamUse.setFamily(acceleratorType, acceleratorFamily)) {
-    recount(world);
-    recountUsers(world);
-  }
-  world.calendar.rebuild();
-}
-
-interface NodeChanges extends Partial<Pick<WritableNode, "health" | "draining">> {
-  /** `undefined` in the event removes the field. */
-  readonly hotSpare?: true | undefined;
-}
-
-function updateNode(world: WritableWorld, id: NodeId, changes: NodeChanges): void {
-  const { state, capacity } = world;
-  const node = state.nodes.get(id);
-  invariant(node !== undefined, `no node ${id}`);
-  capacity.update(node, () => {
-    Object.assign(node, changes);
-    if (node.hotSpare === undefined) delete node.hotSpare;
-    node.revision = state.sequence;
-  });
+  recordFamily(world, node);
 }

@@ -8,75 +8,63 @@ import { accrueAll, countDays, openAccount, recountAccounts } from "./accounts.t
 import { forgetDecayedUsage, recordAllDecayedUsage, recountDecayedUsage, renewDecayedUsage } from "./decayed-usage.ts";
 import { renewRunTimes } from "./run-times.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
-import { unreachable } from "../base/unreachable.ts";
-import { waitForWindows, waitForWindowsAhead } from "../cluster/world.ts";
-import type { WritableWorld } from "./writable.ts";
+import { waitForEveryWindow } from "../cluster/world.ts";
+import type { Appliers, WritableWorld } from "./writable.ts";
 
 /** First versions of events from which budgets are counted by day. Older events give the same state as before. */
 const DAYS_COUNTED_FROM = { teamDefined: 3, budgetRenewed: 2 } as const;
 
-export function applyGovernanceEvent(world: WritableWorld, event: GovernanceEvent): void {
-  const { state, teamUse, queue } = world;
-  switch (event.kind) {
-    case "teamDefined": {
-      const before = state.teams.get(event.team.name);
-      accrueAll(world);
-      recordAllDecayedUsage(world);
-      state.teams.set(event.team.name, event.team);
-      openAccount(world, event.team, before);
-      if (event.version >= DAYS_COUNTED_FROM.teamDefined) countDays(world, event.team.name);
-      recountAccounts(world);
-      recountDecayedUsage(world);
-      refreshTeams(world, before !== undefined && before.parent !== event.team.parent);
-      return;
-    }
-    case "teamRemoved":
-      accrueAll(world);
-      state.teams.delete(event.team);
-      state.accounts.delete(event.team);
-      forgetDecayedUsage(world, event.team);
-      recountAccounts(world);
-      refreshTeams(world, false);
-      return;
-    case "policySet":
-      state.policy = event.policy;
-      world.rules = rulesOf(event.policy);
-      teamUse.heed(world.rules);
-      renewRunTimes(world);
-      queue.reorder(world.rules);
-      recount(world);
-      for (const attempt of state.attempts.values()) waitForWindows(world, attempt);
-      for (const nomination of state.nominations.values()) waitForWindowsAhead(world, nomination);
-      renewDecayedUsage(world);
-      world.startWindow.lookAtMs = -1;
-      return;
-    case "budgetCrossed": {
-      accrueAll(world);
-      const { team, percent, periodStartMs } = event;
-      state.accounts.set(team, { ...accountOf(world, team), crossed: { percent, periodStartMs } });
-      // A stopped workload can no longer start, so it no longer blocks requests behind it.
-      if (heedsHead(world.rules)) world.queue.markDirty();
-      return;
-    }
-    case "budgetRenewed": {
-      accrueAll(world);
-      const { crossed: _crossed, ...rest } = accountOf(world, event.team);
-      state.accounts.set(event.team, rest);
-      if (event.version >= DAYS_COUNTED_FROM.budgetRenewed) countDays(world, event.team);
-      teamUse.limitEpoch++;
-      return;
-    }
-    case "commandAnswered": {
-      state.answers.set(event.key, { fingerprint: event.fingerprint, result: event.result, atMs: event.atMs });
-      world.answerKeys.push(event.key);
-      const oldest = state.answers.size > ANSWERS_KEPT ? world.answerKeys.shift() : undefined;
-      if (oldest !== undefined) state.answers.delete(oldest);
-      return;
-    }
-    default:
-      unreachable(event);
-  }
-}
+export const governanceEvents: Appliers<GovernanceEvent> = {
+  teamDefined(world, { team, version }) {
+    const before = world.state.teams.get(team.name);
+    accrueAll(world);
+    recordAllDecayedUsage(world);
+    world.state.teams.set(team.name, team);
+    openAccount(world, team, before);
+    if (version >= DAYS_COUNTED_FROM.teamDefined) countDays(world, team.name);
+    recountAccounts(world);
+    recountDecayedUsage(world);
+    refreshTeams(world, before !== undefined && before.parent !== team.parent);
+  },
+  teamRemoved(world, { team }) {
+    accrueAll(world);
+    world.state.teams.delete(team);
+    world.state.accounts.delete(team);
+    forgetDecayedUsage(world, team);
+    recountAccounts(world);
+    refreshTeams(world, false);
+  },
+  policySet(world, { policy }) {
+    world.state.policy = policy;
+    world.rules = rulesOf(policy);
+    world.teamUse.heed(world.rules);
+    renewRunTimes(world);
+    world.queue.reorder(world.rules);
+    recount(world);
+    waitForEveryWindow(world);
+    renewDecayedUsage(world);
+    world.startWindow.lookAtMs = -1;
+  },
+  budgetCrossed(world, { team, percent, periodStartMs }) {
+    accrueAll(world);
+    world.state.accounts.set(team, { ...accountOf(world, team), crossed: { percent, periodStartMs } });
+    // A stopped workload can no longer start, so it no longer blocks requests behind it.
+    if (heedsHead(world.rules)) world.queue.markDirty();
+  },
+  budgetRenewed(world, { team, version }) {
+    accrueAll(world);
+    const { crossed: _crossed, ...rest } = accountOf(world, team);
+    world.state.accounts.set(team, rest);
+    if (version >= DAYS_COUNTED_FROM.budgetRenewed) countDays(world, team);
+    world.teamUse.limitEpoch++;
+  },
+  commandAnswered({ state, answerKeys }, { key, fingerprint, result, atMs }) {
+    state.answers.set(key, { fingerprint, result, atMs });
+    answerKeys.push(key);
+    const oldest = state.answers.size > ANSWERS_KEPT ? answerKeys.shift() : undefined;
+    if (oldest !== undefined) state.answers.delete(oldest);
+  },
+};
 
 /**
  * Usage counts for the teams as now defined. From the first user limit on, usage is tracked by user. Otherwise user

@@ -1,44 +1,54 @@
-/** Records progress estimates and idle times; older journals contain every report. */
-import type { AttemptEvent } from "../contract/events.ts";
+/** Reports of running work: checkpoints, artifacts, progress and idle times; older journals contain every report. */
+import type { ReportEvent } from "../contract/events.ts";
 import { addUtilization } from "../state/utilization.ts";
-import { touchedAttempt } from "./touched.ts";
-import { unreachable } from "../base/unreachable.ts";
-import type { WritableWorld } from "./writable.ts";
+import type { WritableWorkload } from "../state/mutable-state.ts";
+import { meetDependencies, touchedAttempt, touchedWorkload, withArtifact } from "./writable.ts";
+import type { Appliers } from "./writable.ts";
 
-type ReportEvent = Extract<
-  AttemptEvent,
-  { readonly kind: "progressEstimated" | "idleChanged" | "progressRecorded" | "utilizationRecorded" }
->;
+export const reportEvents: Appliers<ReportEvent> = {
+  progressEstimated(world, { atMs, estimates }) {
+    for (const [id, step, totalSteps] of estimates)
+      touchedAttempt(world, id).progress = { atMs, step, totalSteps, metrics: {} };
+  },
+  idleChanged(world, { changes }) {
+    for (const [id, idleSinceMs] of changes) {
+      const attempt = touchedAttempt(world, id);
+      if (idleSinceMs === null) delete attempt.idleSinceMs;
+      else attempt.idleSinceMs = idleSinceMs;
+    }
+  },
+  artifactRecorded(world, { attemptId, name, path, atMs }) {
+    const workload = touchedWorkload(world, touchedAttempt(world, attemptId).workloadId);
+    const given = { name, path };
+    workload.artifacts = withArtifact(workload.artifacts, given);
+    meetDependencies(
+      world,
+      world.dependents.get(workload.id) ?? [],
+      (wait) => wait.workloadId === workload.id && wait.on === "artifact" && wait.artifact === name,
+      { atMs, given },
+    );
+  },
+  checkpointRecorded(world, { attemptId, step, path, atMs }) {
+    const attempt = touchedAttempt(world, attemptId);
+    const workload = touchedWorkload(world, attempt.workloadId);
+    workload.checkpoint = { step, path, atMs, attemptId };
+    // The next attempt resumes from this checkpoint, so earlier losses no longer count.
+    setLosses(workload, attempt.task, 0);
+  },
+  progressRecorded(world, { attemptId, step, totalSteps, metrics, atMs }) {
+    touchedAttempt(world, attemptId).progress = { atMs, step, totalSteps, metrics };
+  },
+  utilizationRecorded(world, { attemptId, ...event }) {
+    const attempt = touchedAttempt(world, attemptId);
+    const { startedAtMs } = attempt;
+    attempt.utilization = addUtilization(attempt.utilization, event, { atMs: event.atMs, startedAtMs });
+  },
+};
 
-export function applyReport(world: WritableWorld, event: ReportEvent): void {
-  switch (event.kind) {
-    case "progressEstimated": {
-      const { atMs } = event;
-      for (const [id, step, totalSteps] of event.estimates)
-        touchedAttempt(world, id).progress = { atMs, step, totalSteps, metrics: {} };
-      return;
-    }
-    case "idleChanged": {
-      for (const [id, idleSinceMs] of event.changes) {
-        const attempt = touchedAttempt(world, id);
-        if (idleSinceMs === null) delete attempt.idleSinceMs;
-        else attempt.idleSinceMs = idleSinceMs;
-      }
-      return;
-    }
-    case "progressRecorded": {
-      const { atMs, step, totalSteps, metrics } = event;
-      touchedAttempt(world, event.attemptId).progress = { atMs, step, totalSteps, metrics };
-      return;
-    }
-    case "utilizationRecorded": {
-      const attempt = touchedAttempt(world, event.attemptId);
-      const { atMs, accelerators, busyAccelerators, busyMilli, peakMemoryMib, capacityMib } = event;
-      const report = { accelerators, busyAccelerators, busyMilli, peakMemoryMib, capacityMib };
-      attempt.utilization = addUtilization(attempt.utilization, report, { atMs, startedAtMs: attempt.startedAtMs });
-      return;
-    }
-    default:
-      unreachable(event);
-  }
+export function setLosses(workload: WritableWorkload, task: number, count: number): void {
+  if (workload.losses === undefined && count === 0) return;
+  const others = (workload.losses ?? []).filter((each) => each.task !== task);
+  const losses = count === 0 ? others : [...others, { task, count }];
+  if (losses.length > 0) workload.losses = losses;
+  else delete workload.losses;
 }

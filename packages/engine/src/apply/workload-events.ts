@@ -1,16 +1,16 @@
-import type { WorkloadEvent } from "../contract/events.ts";
+import type { EventOf, WorkloadEvent } from "../contract/events.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { meets } from "../model/workload.ts";
+import type { WaitsFor } from "../model/workload.ts";
 import { learnsDemand } from "../policy/rules.ts";
 import { DemandMix } from "../state/demand-mix.ts";
 import { InvariantError } from "../base/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
-import { removeWorkload, workloadOf } from "./writable.ts";
+import { meetDependencies, queueIfReady, removeWorkload, touchedWorkload } from "./writable.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
-import { isWaitingForTime, readyTask, tasksToRerun } from "../state/ready-task.ts";
-import { unreachable } from "../base/unreachable.ts";
+import { tasksToRerun } from "../state/ready-task.ts";
 import { waitForOthers, waitForTime } from "../cluster/world.ts";
-import type { WritableWorld } from "./writable.ts";
+import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
 
 /** The empty list shared by all workloads without entries; the first write replaces it by a new list. */
@@ -18,57 +18,40 @@ const NO_RETRIES = [] as const;
 const NO_ENDED_ATTEMPTS = [] as const;
 const NO_COUNTS: ReadonlyMap<number, number> = new Map();
 
-export function applyWorkloadEvent(world: WritableWorld, event: WorkloadEvent): void {
-  switch (event.kind) {
-    case "workloadSubmitted":
-      return submit(world, event);
-    case "workloadRerun":
-      return rerun(world, event);
-    case "workloadStopRequested": {
-      const workload = workloadOf(world, event.workloadId);
-      world.queue.remove(workload);
-      workload.stopRequested = true;
-      workload.phase = "stopping";
-      workload.revision = world.state.sequence;
-      return;
-    }
-    case "workloadHeld": {
-      const workload = workloadOf(world, event.workloadId);
-      workload.held = true;
-      workload.revision = world.state.sequence;
-      world.queue.remove(workload);
-      return;
-    }
-    case "workloadReleased": {
-      const workload = workloadOf(world, event.workloadId);
-      delete workload.held;
-      workload.revision = world.state.sequence;
-      askAgain(world, workload, event.atMs);
-      return;
-    }
-    case "startWindowOpened": {
-      const workload = workloadOf(world, event.workloadId);
-      delete workload.waitsForStartWindow;
-      workload.revision = world.state.sequence;
-      askAgain(world, workload, event.atMs);
-      return;
-    }
-    case "startWindowClosed": {
-      const workload = workloadOf(world, event.workloadId);
-      workload.waitsForStartWindow = true;
-      workload.revision = world.state.sequence;
-      world.queue.remove(workload);
-      return;
-    }
-    case "workloadEnded":
-      return end(world, event);
-    default:
-      unreachable(event);
-  }
-}
+export const workloadEvents: Appliers<WorkloadEvent> = {
+  workloadSubmitted: submit,
+  workloadRerun: rerun,
+  workloadStopRequested(world, { workloadId }) {
+    const workload = touchedWorkload(world, workloadId);
+    workload.stopRequested = true;
+    workload.phase = "stopping";
+    world.queue.remove(workload);
+  },
+  workloadHeld(world, { workloadId }) {
+    const workload = touchedWorkload(world, workloadId);
+    workload.held = true;
+    world.queue.remove(workload);
+  },
+  workloadReleased(world, { workloadId, atMs }) {
+    const workload = touchedWorkload(world, workloadId);
+    delete workload.held;
+    queueIfReady(world, workload, atMs);
+  },
+  startWindowOpened(world, { workloadId, atMs }) {
+    const workload = touchedWorkload(world, workloadId);
+    delete workload.waitsForStartWindow;
+    queueIfReady(world, workload, atMs);
+  },
+  startWindowClosed(world, { workloadId }) {
+    const workload = touchedWorkload(world, workloadId);
+    workload.waitsForStartWindow = true;
+    world.queue.remove(workload);
+  },
+  workloadEnded: end,
+};
 
-function submit(world: WritableWorld, event: WorkloadEvent & { readonly kind: "workloadSubmitted" }): void {
-  const { state, queue } = world;
+function submit(world: WritableWorld, event: EventOf<"workloadSubmitted">): void {
+  const { state } = world;
   const workload: WritableWorkload = {
     id: event.workloadId,
     ordinal: ++state.submittedCount,
@@ -96,28 +79,19 @@ function submit(world: WritableWorld, event: WorkloadEvent & { readonly kind: "w
     placementClass: null,
   };
   if (event.spec.hold === true) workload.held = true;
-  // The round decides whether the workload may start at once, and records it.
-  if (event.spec.startWindow !== undefined) workload.waitsForStartWindow = true;
-  world.startWindow.add(workload);
-  if (event.given !== undefined) workload.given = event.given;
-  if (event.waitsFor !== undefined) workload.waitsFor = event.waitsFor;
   state.workloads.set(workload.id, workload);
   if (learnsDemand(world.rules)) (state.demand ??= new DemandMix()).count(event.spec);
-  waitForOthers(world, workload);
-  if (!isWaitingForTime(workload, event.atMs)) queue.add(workload);
-  waitForTime(world, workload, event.atMs);
+  waitForStart(world, workload, event);
 }
 
 /**
  * Tasks that did not succeed wait again, each with its next attempt number, so that no attempt's records are
  * overwritten. Failures and losses count from zero. The workload takes a new place in the order of submission.
  */
-function rerun(
-  world: WritableWorld,
-  { workloadId, waitsFor, given, atMs }: WorkloadEvent & { readonly kind: "workloadRerun" },
-): void {
+function rerun(world: WritableWorld, event: EventOf<"workloadRerun">): void {
   const { state } = world;
-  const workload = workloadOf(world, workloadId);
+  const { workloadId, atMs } = event;
+  const workload = touchedWorkload(world, workloadId);
   forgetEnd(world, workloadId);
   state.workloads.delete(workloadId);
   state.workloads.set(workloadId, workload);
@@ -131,15 +105,23 @@ function rerun(
   workload.endReason = null;
   workload.endOrdinal = 0;
   workload.rerun = { count: (workload.rerun?.count ?? 0) + 1, atMs };
-  workload.revision = state.sequence;
   for (const field of ["losses", "givenUpTasks", "lostWorkers", "held", "waitsFor", "given"] as const)
     delete workload[field];
+  waitForStart(world, workload, event);
+}
+
+function waitForStart(
+  world: WritableWorld,
+  workload: WritableWorkload,
+  { given, waitsFor, atMs }: EventOf<"workloadSubmitted" | "workloadRerun">,
+): void {
+  // The round decides whether the workload may start at once, and records it.
   if (workload.spec.startWindow !== undefined) workload.waitsForStartWindow = true;
   world.startWindow.add(workload);
   if (given !== undefined) workload.given = given;
   if (waitsFor !== undefined) workload.waitsFor = waitsFor;
   waitForOthers(world, workload);
-  if (readyTask(workload, atMs) !== null) world.queue.add(workload);
+  queueIfReady(world, workload, atMs);
   waitForTime(world, workload, atMs);
 }
 
@@ -150,35 +132,9 @@ function forgetEnd({ endedKept, endedDropped }: WritableWorld, id: WorkloadId): 
   endedKept.splice(at, 1);
 }
 
-/** Adds an eligible workload to the queue unless it is there. */
-function askAgain({ queue }: WritableWorld, workload: WritableWorkload, atMs: number): void {
-  if (workload.endedAtMs === null && readyTask(workload, atMs) !== null && !queue.has(workload)) queue.add(workload);
-}
-
-/**
- * Workloads that waited only for this end may start now. Workloads that waited for another outcome stay, and the round
- * decides about them.
- */
-function tellDependents(world: WritableWorld, { id, phase }: WritableWorkload, atMs: number): void {
-  if (world.dependents.size === 0) return;
-  const dependents = world.dependents.get(id);
-  if (dependents === undefined) return;
-  world.dependents.delete(id);
-  for (const dependentId of dependents) {
-    const dependent = world.state.workloads.get(dependentId);
-    if (dependent?.waitsFor === undefined || dependent.endedAtMs !== null) continue;
-    const left = dependent.waitsFor.filter((wait) => wait.workloadId !== id || !meets(wait.on, phase));
-    if (left.length === dependent.waitsFor.length) continue;
-    if (left.length === 0) delete dependent.waitsFor;
-    else dependent.waitsFor = left;
-    dependent.revision = world.state.sequence;
-    askAgain(world, dependent, atMs);
-  }
-}
-
-function end(world: WritableWorld, event: WorkloadEvent & { readonly kind: "workloadEnded" }): void {
+function end(world: WritableWorld, event: EventOf<"workloadEnded">): void {
   const { state, queue, endedKept } = world;
-  const workload = workloadOf(world, event.workloadId);
+  const workload = touchedWorkload(world, event.workloadId);
   if (workload.activeAttempts.length > 0)
     throw new InvariantError(`workload ${workload.id} ends with attempts still active`);
   queue.remove(workload);
@@ -186,9 +142,13 @@ function end(world: WritableWorld, event: WorkloadEvent & { readonly kind: "work
   workload.endReason = event.reason;
   workload.endedAtMs = event.atMs;
   workload.endOrdinal = ++state.endedCount;
-  workload.revision = state.sequence;
   world.startWindow.waiting.delete(workload.id);
-  tellDependents(world, workload, event.atMs);
+  const dependents = world.dependents.get(workload.id);
+  if (dependents !== undefined) {
+    world.dependents.delete(workload.id);
+    const isMet = (wait: WaitsFor): boolean => wait.workloadId === workload.id && meets(wait.on, workload.phase);
+    meetDependencies(world, dependents, isMet, event);
+  }
   endedKept.push(workload.id);
   if (endedKept.length - world.endedDropped > ENDED_WORKLOADS_KEPT) dropOldestEnded(world);
 }

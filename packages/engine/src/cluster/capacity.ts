@@ -179,6 +179,13 @@ export class Capacity {
     return type === undefined ? this.#sortedTypes.filter(({ family }) => family === name) : [type];
   }
 
+  /** Nodes may have joined or changed: rejected requests may fit now, also by their position in the fabric. */
+  nodesChanged(): void {
+    this.nodesEpoch++;
+    this.freedEpoch++;
+    this.fleetEpoch++;
+  }
+
   /** `isOpened`: the node joins for a plan, which treats hot spares as ordinary nodes. */
   join(node: Node, isOpened = false): void {
     let type = this.#types.get(node.acceleratorType);
@@ -195,9 +202,7 @@ export class Capacity {
     this.#slots.set(node.id, slot);
     if (slot.usable) type.list(slot);
     if (node.hotSpare === true) this.#hotSpares.add(slot);
-    this.nodesEpoch++;
-    this.freedEpoch++;
-    this.fleetEpoch++;
+    this.nodesChanged();
   }
 
   #sortTypes(): void {
@@ -226,9 +231,7 @@ export class Capacity {
     const type = this.#types.get(name);
     if (type === undefined || type.family === family) return;
     this.#rebuilt(name, family, type.slots);
-    this.nodesEpoch++;
-    this.freedEpoch++;
-    this.fleetEpoch++;
+    this.nodesChanged();
   }
 
   /** Lets `change` modify the accelerator type and the amounts of an empty node and updates the index. */
@@ -248,9 +251,7 @@ export class Capacity {
       this.#rebuilt(name, family, [...(this.#types.get(name)?.slots ?? []), slot]);
     }
     if (this.#hotSpares.delete(old)) this.#hotSpares.add(slot);
-    this.nodesEpoch++;
-    this.freedEpoch++;
-    this.fleetEpoch++;
+    this.nodesChanged();
   }
 
   /** Nodes that are hot spares, whatever their current health. */
@@ -304,9 +305,7 @@ export class Capacity {
     this.#lastSlot = null;
     if (slot.usable) type.list(slot);
     if (this.#hotSpares.delete(old)) this.#hotSpares.add(slot);
-    this.nodesEpoch++;
-    this.freedEpoch++;
-    this.fleetEpoch++;
+    this.nodesChanged();
   }
 
   /**

@@ -277,3 +277,9 @@ export function waitForWindows({ calendar, rules, state, timers }: World, attemp
     if (atMs !== null) timers.add({ kind: "calendar", atMs: Math.max(0, atMs) });
   }
 }
+
+/** Schedules these wakeups again after windows or rules changed. */
+export function waitForEveryWindow(world: World): void {
+  for (const attempt of world.state.attempts.values()) waitForWindows(world, attempt);
+  for (const nomination of world.state.nominations.values()) waitForWindowsAhead(world, nomination);
+}

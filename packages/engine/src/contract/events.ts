@@ -25,19 +25,43 @@ import type { Schedule } from "../model/schedule.ts";
 import type { CalendarEntry, ClosedBy } from "../model/calendar.ts";
 import type { Policy } from "../policy/policy.ts";
 
-interface Fact<Kind extends string, Version extends number = 1> {
+/**
+ * The version that this engine writes, for each kind whose fields have changed; it is 1 for every other kind. The engine
+ * reads all versions from 1 on.
+ */
+const CHANGED_VERSIONS = {
+  poolDefined: 3,
+  nodeJoined: 2,
+  nodeChanged: 2,
+  teamDefined: 4,
+  policySet: 5,
+  budgetRenewed: 2,
+  scheduleSet: 2,
+  scheduleRan: 2,
+  workloadSubmitted: 3,
+  gangPlaced: 2,
+  attemptStopRequested: 2,
+  gangGrown: 2,
+  workersReplaced: 2,
+  evictionPlanned: 2,
+} as const;
+
+interface Fact<Kind extends string> {
   readonly kind: Kind;
-  readonly version: Version;
+  readonly version: Kind extends keyof typeof CHANGED_VERSIONS ? (typeof CHANGED_VERSIONS)[Kind] : 1;
   readonly atMs: number;
 }
+
+export const newestVersion = (kind: string): number =>
+  (CHANGED_VERSIONS as Readonly<Record<string, number>>)[kind] ?? 1;
 
 export type FleetEvent =
   | (Fact<"siteDefined"> & { readonly site: Site })
   /** An executor registered for the first time, or with other capabilities. */
   | (Fact<"executorRegistered"> & { readonly executor: ExecutorSpec })
-  | (Fact<"poolDefined", 3> & { readonly pool: Pool })
-  | (Fact<"nodeJoined", 2> & { readonly node: NodeSpec })
-  | (Fact<"nodeChanged", 2> & { readonly node: NodeSpec })
+  | (Fact<"poolDefined"> & { readonly pool: Pool })
+  | (Fact<"nodeJoined"> & { readonly node: NodeSpec })
+  | (Fact<"nodeChanged"> & { readonly node: NodeSpec })
   | (Fact<"nodeLost"> & { readonly nodeId: NodeId; readonly detail: string })
   | (Fact<"nodeReturned"> & { readonly nodeId: NodeId })
   | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
@@ -58,9 +82,9 @@ export type FleetEvent =
 export type HotSpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer";
 
 export type GovernanceEvent =
-  | (Fact<"teamDefined", 4> & { readonly team: Team })
+  | (Fact<"teamDefined"> & { readonly team: Team })
   | (Fact<"teamRemoved"> & { readonly team: TeamName })
-  | (Fact<"policySet", 5> & { readonly policy: Policy })
+  | (Fact<"policySet"> & { readonly policy: Policy })
   /**
    * A warning percentage of a team's budget in this period is reached. `spent` and `limit`: of the resource with the
    * larger percentage.
@@ -73,7 +97,7 @@ export type GovernanceEvent =
       readonly spent: number;
       readonly periodStartMs: number;
     })
-  | (Fact<"budgetRenewed", 2> & { readonly team: TeamName })
+  | (Fact<"budgetRenewed"> & { readonly team: TeamName })
   /** Stores the answer to a command with an idempotency key; `fingerprint` distinguishes a retry from a reused key. */
   | (Fact<"commandAnswered"> & { readonly key: string; readonly fingerprint: string; readonly result: CommandResult });
 
@@ -100,10 +124,10 @@ export type CalendarEvent =
     });
 
 export type ScheduleEvent =
-  | (Fact<"scheduleSet", 2> & { readonly schedule: Schedule; readonly actor: string })
+  | (Fact<"scheduleSet"> & { readonly schedule: Schedule; readonly actor: string })
   | (Fact<"scheduleRemoved"> & { readonly name: string; readonly actor: string })
   /** A schedule was due. `submittedId`: the submitted workload; `null`: none, for the reason `left`. */
-  | (Fact<"scheduleRan", 2> & {
+  | (Fact<"scheduleRan"> & {
       readonly name: string;
       readonly dueAtMs: number;
       readonly submittedId: WorkloadId | null;
@@ -111,7 +135,7 @@ export type ScheduleEvent =
     });
 
 export type WorkloadEvent =
-  | (Fact<"workloadSubmitted", 3> & {
+  | (Fact<"workloadSubmitted"> & {
       readonly workloadId: WorkloadId;
       readonly spec: WorkloadSpec;
       readonly actor: string;
@@ -144,7 +168,7 @@ export type WorkloadEvent =
     });
 
 export type AttemptEvent =
-  | (Fact<"gangPlaced", 2> & {
+  | (Fact<"gangPlaced"> & {
       readonly attemptId: AttemptId;
       readonly workloadId: WorkloadId;
       readonly task: number;
@@ -164,7 +188,7 @@ export type AttemptEvent =
    * back.
    */
   | (Fact<"predictionCorrected"> & { readonly attemptId: AttemptId; readonly prediction: Prediction })
-  | (Fact<"attemptStopRequested", 2> & {
+  | (Fact<"attemptStopRequested"> & {
       readonly attemptId: AttemptId;
       readonly reason: StopReason;
       /** The window or notice that causes the stop; absent: none, or an older version of the event. */
@@ -198,21 +222,14 @@ export type AttemptEvent =
        * no array.
        */
       readonly givenUp?: true;
-    })
-  /**
-   * The expected ends of these attempts moved by more than a tenth of the remaining time
-   * (`preemption/remaining-time.ts`).
-   */
-  | (Fact<"progressEstimated"> & { readonly estimates: readonly ProgressEstimate[] })
-  /** All accelerators of an attempt became idle, or one of them is busy again. */
-  | (Fact<"idleChanged"> & { readonly changes: readonly IdleChange[] })
-  /** Found only in journals from before the telemetry store. */
-  | (Fact<"progressRecorded"> & {
-      readonly attemptId: AttemptId;
-      readonly step: number;
-      readonly totalSteps: number | null;
-      readonly metrics: Readonly<Record<string, number>>;
-    })
+    });
+
+/** Changes of a running gang's workers. */
+export type ResizeEvent =
+  /** A running gang gets further workers, with ranks after the existing ones. */
+  | (Fact<"gangGrown"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
+  /** Further workers did not start. The gang continues with its first `workers` workers and requests no more. */
+  | (Fact<"joinFailed"> & { readonly attemptId: AttemptId; readonly workers: number; readonly detail: string })
   /** An elastic gang shrinks to its first `workers` workers; the others are stopped. */
   | (Fact<"gangShrinkRequested"> & {
       readonly attemptId: AttemptId;
@@ -230,21 +247,16 @@ export type AttemptEvent =
       readonly ahead?: true;
     })
   /** Allocations of the replacement workers for all lost ranks, in rank order. */
-  | (Fact<"workersReplaced", 2> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
+  | (Fact<"workersReplaced"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
   /** The replacement workers have joined the gang. */
-  | (Fact<"workersJoined"> & { readonly attemptId: AttemptId })
-  /** A running gang gets further workers, with ranks after the existing ones. */
-  | (Fact<"gangGrown", 2> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
-  /** Further workers did not start. The gang continues with its first `workers` workers and requests no more. */
-  | (Fact<"joinFailed"> & { readonly attemptId: AttemptId; readonly workers: number; readonly detail: string })
+  | (Fact<"workersJoined"> & { readonly attemptId: AttemptId });
+
+/** Plans for nominated places and victims. */
+export type PlanEvent =
   | (Fact<"placementNominated"> & { readonly nomination: Nomination })
-  /**
-   * The attempt continues as an opportunistic job: its team's reserved cells are given to the workload `workloadId`.
-   */
-  | (Fact<"opportunisticJobRelabelled"> & { readonly attemptId: AttemptId; readonly workloadId: WorkloadId })
   | (Fact<"nominationWithdrawn"> & { readonly attemptId: AttemptId; readonly reason: string })
   /** The preemption ground of the evictions that follow: the preemptor, and the shares of both sides. */
-  | (Fact<"evictionPlanned", 2> & {
+  | (Fact<"evictionPlanned"> & {
       readonly workloadId: WorkloadId;
       readonly task: number;
       readonly reason: EvictionReason;
@@ -257,11 +269,32 @@ export type AttemptEvent =
        */
       readonly pairsGathered?: number;
     })
-  /** Found only in journals from before the telemetry store. */
-  | (Fact<"utilizationRecorded"> & { readonly attemptId: AttemptId } & UtilizationReport)
+  /**
+   * The attempt continues as an opportunistic job: its team's reserved cells are given to the workload `workloadId`.
+   */
+  | (Fact<"opportunisticJobRelabelled"> & { readonly attemptId: AttemptId; readonly workloadId: WorkloadId });
+
+/** Reports of running work. */
+export type ReportEvent =
+  /**
+   * The expected ends of these attempts moved by more than a tenth of the remaining time
+   * (`preemption/remaining-time.ts`).
+   */
+  | (Fact<"progressEstimated"> & { readonly estimates: readonly ProgressEstimate[] })
+  /** All accelerators of an attempt became idle, or one of them is busy again. */
+  | (Fact<"idleChanged"> & { readonly changes: readonly IdleChange[] })
   /** The attempt has produced one of its declared artifacts. */
   | (Fact<"artifactRecorded"> & { readonly attemptId: AttemptId; readonly name: string; readonly path: string })
-  | (Fact<"checkpointRecorded"> & { readonly attemptId: AttemptId; readonly step: number; readonly path: string });
+  | (Fact<"checkpointRecorded"> & { readonly attemptId: AttemptId; readonly step: number; readonly path: string })
+  /** Found only in journals from before the telemetry store. */
+  | (Fact<"progressRecorded"> & {
+      readonly attemptId: AttemptId;
+      readonly step: number;
+      readonly totalSteps: number | null;
+      readonly metrics: Readonly<Record<string, number>>;
+    })
+  /** Found only in journals from before the telemetry store. */
+  | (Fact<"utilizationRecorded"> & { readonly attemptId: AttemptId } & UtilizationReport);
 
 /**
  * `saved`: the attempt reported a newer checkpoint. `timedOut`: none in time. `cutShort`: another reason did not allow
@@ -291,66 +324,17 @@ export interface PlannedVictim {
   readonly moves?: true;
 }
 
-export type Event = FleetEvent | GovernanceEvent | CalendarEvent | ScheduleEvent | WorkloadEvent | AttemptEvent;
+export type Event =
+  | FleetEvent
+  | GovernanceEvent
+  | CalendarEvent
+  | ScheduleEvent
+  | WorkloadEvent
+  | AttemptEvent
+  | ResizeEvent
+  | PlanEvent
+  | ReportEvent;
 export type EventKind = Event["kind"];
 
-/** The version of every kind that this engine writes; it reads all versions from 1 on. */
-export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly kind: Kind })["version"] } = {
-  siteDefined: 1,
-  executorRegistered: 1,
-  poolDefined: 3,
-  nodeJoined: 2,
-  nodeChanged: 2,
-  nodeLost: 1,
-  nodeReturned: 1,
-  nodeDrainStarted: 1,
-  nodeResumed: 1,
-  hotSpareReserved: 1,
-  hotSpareReleased: 1,
-  teamDefined: 4,
-  teamRemoved: 1,
-  policySet: 5,
-  budgetCrossed: 1,
-  budgetRenewed: 2,
-  commandAnswered: 1,
-  calendarSet: 1,
-  calendarRemoved: 1,
-  windowBegan: 1,
-  windowEnded: 1,
-  scheduleSet: 2,
-  scheduleRemoved: 1,
-  scheduleRan: 2,
-  workloadSubmitted: 3,
-  workloadRerun: 1,
-  workloadHeld: 1,
-  workloadReleased: 1,
-  startWindowOpened: 1,
-  startWindowClosed: 1,
-  workloadStopRequested: 1,
-  workloadEnded: 1,
-  gangPlaced: 2,
-  backoffEnded: 1,
-  attemptStarted: 1,
-  predictionCorrected: 1,
-  attemptStopRequested: 2,
-  checkpointRequested: 1,
-  checkpointWaitEnded: 1,
-  attemptEnded: 1,
-  gangShrinkRequested: 1,
-  workersLeft: 1,
-  gangGrown: 2,
-  joinFailed: 1,
-  ranksLost: 1,
-  workersReplaced: 2,
-  workersJoined: 1,
-  placementNominated: 1,
-  nominationWithdrawn: 1,
-  opportunisticJobRelabelled: 1,
-  evictionPlanned: 2,
-  progressEstimated: 1,
-  idleChanged: 1,
-  progressRecorded: 1,
-  artifactRecorded: 1,
-  checkpointRecorded: 1,
-  utilizationRecorded: 1,
-};
+/** The events of one kind. */
+export type EventOf<Kind extends EventKind> = Extract<Event, { readonly kind: Kind }>;

@@ -1,0 +1,99 @@
+/** Nominations, and the record of planned evictions and migrations. */
+import type { PlanEvent } from "../contract/events.ts";
+import type { AttemptId, WorkloadId } from "../model/ids.ts";
+import type { Nomination } from "../model/workload.ts";
+import { MIGRATION_REST_MS } from "../policy/defragment-rules.ts";
+import { heedsHead } from "../policy/rules.ts";
+import { growthOf, holdNomination } from "../cluster/holdings.ts";
+import { waitForRest, waitForWindowsAhead } from "../cluster/world.ts";
+import { InvariantError, invariant } from "../base/invariant.ts";
+import { readyTask } from "../state/ready-task.ts";
+import type { WritableWorkload } from "../state/mutable-state.ts";
+import { activeAttempt, queueIfReady, touchedAttempt, touchedWorkload, workloadOf } from "./writable.ts";
+import type { Appliers, WritableWorld } from "./writable.ts";
+
+export const planEvents: Appliers<PlanEvent> = {
+  placementNominated(world, { nomination }) {
+    const { attemptId, afterAttempt, growth } = nomination;
+    const workload = touchedWorkload(world, nomination.workloadId);
+    if (afterAttempt !== undefined) world.queue.setGrowth(workload, afterAttempt, 0);
+    else if (growth) world.queue.setGrowth(workload, attemptId, 0);
+    else takeTask(world, workload, nomination);
+    world.state.nominations.set(attemptId, nomination);
+    waitForWindowsAhead(world, nomination);
+    holdNomination(world, nomination, 1);
+    markDirty(world);
+  },
+  nominationWithdrawn(world, { attemptId, atMs }) {
+    const { growth, afterAttempt, task, workloadId } = takeNomination(world, attemptId);
+    world.capacity.freedEpoch++;
+    const workload = workloadOf(world, workloadId);
+    if (growth) {
+      const attempt = activeAttempt(world, attemptId);
+      if (attempt !== undefined) world.queue.setGrowth(workload, attemptId, growthOf(world, workload, attempt));
+      return;
+    }
+    // A migrating task waits again only after its running attempt has ended.
+    if (afterAttempt !== undefined) return;
+    // The task is an immediate retry, because its attempt number was already used.
+    workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
+    if (workload.spec.startWindow !== undefined) world.startWindow.lookAtMs = -1;
+    queueIfReady(world, workload, atMs);
+  },
+  evictionPlanned(world, { pairsGathered, workloadId, atMs }) {
+    if (pairsGathered !== undefined) rememberMigration(world, workloadId, atMs);
+  },
+  opportunisticJobRelabelled(world, { attemptId }) {
+    touchedAttempt(world, attemptId).opportunistic = true;
+    world.teamUse.limitEpoch++;
+  },
+};
+
+/**
+ * Records a migration; migrated work rests before it may migrate again. Entries whose rest is over are dropped, oldest
+ * first.
+ */
+function rememberMigration(world: WritableWorld, id: WorkloadId, atMs: number): void {
+  const { moved } = world.state;
+  for (const [known, movedAtMs] of moved) {
+    if (movedAtMs + MIGRATION_REST_MS > atMs) break;
+    moved.delete(known);
+  }
+  moved.delete(id);
+  moved.set(id, atMs);
+  waitForRest(world, atMs);
+}
+
+/** Usage changed, so the head of the queue, protected starts and the fit of task groups may change. */
+export function markDirty({ queue, rules }: WritableWorld): void {
+  if (heedsHead(rules) || queue.hasGroups) queue.markDirty();
+}
+
+/**
+ * Takes the task from the workload's retries or its tasks that have not started, and the workload from the queue if no
+ * task is left.
+ */
+export function takeTask(
+  world: WritableWorld,
+  workload: WritableWorkload,
+  { task, number, atMs }: Pick<Nomination, "task" | "number" | "atMs">,
+): void {
+  if (number > 1) {
+    workload.retries = workload.retries.filter((retry) => retry.task !== task);
+    workload.attemptCounts = new Map(workload.attemptCounts).set(task, number);
+  } else {
+    if (task !== workload.nextTask)
+      throw new InvariantError(`workload ${workload.id} starts task ${task}, next is ${workload.nextTask}`);
+    workload.nextTask = task + 1;
+  }
+  if (readyTask(workload, atMs) === null) world.queue.remove(workload);
+}
+
+export function takeNomination(world: WritableWorld, id: AttemptId): Nomination {
+  const place = world.state.nominations.get(id);
+  invariant(place !== undefined, `no place is nominated for ${id}`);
+  world.state.nominations.delete(id);
+  holdNomination(world, place, -1);
+  touchedWorkload(world, place.workloadId);
+  return place;
+}
