@@ -6,14 +6,8 @@ import type { AttemptStop, EndedAttempt, WorkerAllocation } from "../model/workl
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
 import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
-import { growthOf, holdAttempt, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
-import {
-  waitForItsTime,
-  waitForLaunch,
-  waitForMinRuntime,
-  waitForPrediction,
-  waitForWindows,
-} from "../cluster/world.ts";
+import { growthOf, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
+import { fileAttempt, waitForItsTime, waitForPrediction, waitForWindows } from "../cluster/world.ts";
 import { invariant } from "../base/invariant.ts";
 import { wakeForBudgets } from "./accounts.ts";
 import { markDirty, takeNomination, takeTask } from "./plan-events.ts";
@@ -91,13 +85,9 @@ function place(world: WritableWorld, event: EventOf<"gangPlaced">): void {
   else workload.activeAttempts.push(event.attemptId);
   workload.phase = "running";
   if (workload.lostWorkers !== undefined) delete workload.lostWorkers;
-  holdAttempt(world, attempt);
+  fileAttempt(world, attempt);
   markDirty(world);
   wakeForBudgets(world, workload.spec.team);
-  world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
-  waitForMinRuntime(world, attempt, event.atMs);
-  waitForWindows(world, attempt);
-  waitForLaunch(world, attempt);
 }
 
 const stopFor = ({ reason, atMs }: Pick<AttemptStop, "reason" | "atMs">, closedBy: ClosedBy | undefined): AttemptStop =>

@@ -9,7 +9,7 @@ import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { meetDependencies, queueIfReady, removeWorkload, touchedWorkload } from "./writable.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
 import { tasksToRerun } from "../state/ready-task.ts";
-import { waitForOthers, waitForTime } from "../cluster/world.ts";
+import { fileWorkload } from "../cluster/world.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
 
@@ -113,16 +113,13 @@ function rerun(world: WritableWorld, event: EventOf<"workloadRerun">): void {
 function waitForStart(
   world: WritableWorld,
   workload: WritableWorkload,
-  { given, waitsFor, atMs }: EventOf<"workloadSubmitted" | "workloadRerun">,
+  { given, waitsFor }: EventOf<"workloadSubmitted" | "workloadRerun">,
 ): void {
   // The round decides whether the workload may start at once, and records it.
   if (workload.spec.startWindow !== undefined) workload.waitsForStartWindow = true;
-  world.startWindow.add(workload);
   if (given !== undefined) workload.given = given;
   if (waitsFor !== undefined) workload.waitsFor = waitsFor;
-  waitForOthers(world, workload);
-  queueIfReady(world, workload, atMs);
-  waitForTime(world, workload, atMs);
+  fileWorkload(world, workload);
 }
 
 /** A rerun workload is removed from the list of ended workloads, which are dropped when newer ones end. */

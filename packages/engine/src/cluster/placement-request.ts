@@ -8,7 +8,18 @@ import { isPreemptible } from "../policy/preemptible.ts";
 import type { Rules } from "../policy/rules.ts";
 import { longestDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
 
-interface RequestFields {
+type RequestFields = Omit<PlacementRequest, "with">;
+
+interface RequestOptions {
+  readonly rules: Rules;
+  /** Number of further workers that `grows` requests; absent: the request is for a start. */
+  readonly growth?: number;
+  readonly grows?: AttemptId | null;
+  readonly holds?: Attempt | null;
+  readonly group?: number | null;
+}
+
+export class PlacementRequest {
   readonly team: TeamName;
   /** The user who submitted the workload, or one of several workloads with equal requests. */
   readonly actor: string;
@@ -50,39 +61,6 @@ interface RequestFields {
   /** Workers of the same gang that are placed together with it. */
   readonly beside: readonly WorkerAllocation[];
   /** Whether anti-affinity rules are left out, to find out whether they block the request. */
-  readonly ignoresAntiAffinity: boolean;
-}
-
-interface RequestOptions {
-  readonly rules: Rules;
-  /** Number of further workers that `grows` requests; absent: the request is for a start. */
-  readonly growth?: number;
-  readonly grows?: AttemptId | null;
-  readonly holds?: Attempt | null;
-  readonly group?: number | null;
-}
-
-export class PlacementRequest implements RequestFields {
-  readonly team: TeamName;
-  readonly actor: string;
-  readonly spec: WorkloadSpec;
-  readonly gang: GangSpec;
-  readonly acceleratorTypes: readonly string[];
-  readonly workers: number;
-  readonly counts: readonly number[] | null;
-  readonly isPreemptible: boolean;
-  readonly longestMs: number;
-  readonly durationMs: number;
-  readonly lostWorkers: number;
-  readonly grows: AttemptId | null;
-  readonly isGrowth: boolean;
-  readonly holds: Attempt | null;
-  readonly group: number | null;
-  readonly among: ReadonlySet<NodeId> | null;
-  readonly executor: ExecutorId | null;
-  readonly inputsHeldMin: number;
-  readonly ownKept: number | undefined;
-  readonly beside: readonly WorkerAllocation[];
   readonly ignoresAntiAffinity: boolean;
 
   private constructor(base: RequestFields, changes: Partial<RequestFields> = {}) {

@@ -8,7 +8,7 @@ import type { Attempt, WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "./capacity.ts";
 import type { PlacementRequest } from "./placement-request.ts";
 import { spentBudget } from "../usage/gate.ts";
-import { ACCELERATORS_AT, COMPARED } from "./team-node.ts";
+import { COMPARED, statedAmount } from "./team-node.ts";
 import type { Amount } from "./team-node.ts";
 import type { QuotaReached, TeamUse } from "./team-use.ts";
 import { unguaranteedReached } from "./unguaranteed.ts";
@@ -108,41 +108,56 @@ export function quotaReachedBy(world: World, request: PlacementRequest, amountOf
   const { teamUse, state } = world;
   const spent = spentBudget(state, request.team);
   if (spent !== null) return { bound: "budget", team: spent, resource: "budget", limit: 0, used: 0 };
-  if (!teamUse.isBounded) return null;
-  const amount = amountOf();
-  const limit = teamUse.limitReached(request, amount) ?? borrowingReached(teamUse, request.team, amount);
-  return limit ?? guaranteeReached(world, request, amount);
+  return teamUse.isBounded ? boundReached(world, request, amountOf(), "present") : null;
 }
+
+/** The quota that the request exceeds by itself, so that waiting for the end of other work does not help; `null`: none. */
+export const quotaExceededAlone = (world: World, request: PlacementRequest, amount: Amount): QuotaReached | null =>
+  world.teamUse.isBounded ? boundReached(world, request, amount, "none") : null;
+
+/** The usage with which a request is compared: that of all work, or none. */
+type ComparedUsage = "present" | "none";
+
+const boundReached = (
+  world: World,
+  request: PlacementRequest,
+  amount: Amount,
+  usage: ComparedUsage,
+): QuotaReached | null =>
+  world.teamUse.limitReached(request, amount, usage === "none" ? "all" : undefined) ??
+  borrowingReached(world.teamUse, request.team, amount, usage) ??
+  guaranteeReached(world, request, amount, usage);
 
 /** The guarantee that bounds a non-preemptible request: of its own team and those above, or of other teams. */
 export function guaranteeReached(
   world: World,
   { team, isPreemptible }: PlacementRequest,
   amount: Amount,
+  usage: ComparedUsage = "present",
 ): QuotaReached | null {
   const { nonPreemptible } = world.rules.teams;
   if (isPreemptible || nonPreemptible === "limit") return null;
   return nonPreemptible === "guarantee"
-    ? world.teamUse.guaranteePassed(team, amount)
-    : unguaranteedReached(world, team, amount);
+    ? world.teamUse.guaranteePassed(team, amount, usage === "none" ? "all" : undefined)
+    : unguaranteedReached(world, team, amount, usage);
 }
 
-/** With borrowing: the quota that is missing because no team lends this amount. */
-function borrowingReached(teamUse: TeamUse, team: TeamName, amount: Amount): QuotaReached | null {
-  const { quota } = teamUse;
+/** With borrowing: the quota that is missing because no team lends this amount, or could lend it. */
+function borrowingReached(
+  { quota, resources }: TeamUse,
+  team: TeamName,
+  amount: Amount,
+  usage: ComparedUsage,
+): QuotaReached | null {
   if (quota === null) return null;
+  const { tree } = quota;
   const leaf = quota.leaf(team);
-  const amounts = quota.amounts(amount);
-  if (quota.tree.hasRoomFor(leaf, amounts)) return null;
-  const resource = amounts.findIndex((more, at) => more > 0 && more > quota.tree.available(leaf, at));
-  const position = quota.positions[Math.max(0, resource)] as number;
-  const unit = position >= ACCELERATORS_AT ? 1000 : 1;
-  const used = quota.tree.usage(leaf, Math.max(0, resource)) / unit;
-  return {
-    bound: "borrowing",
-    team,
-    resource: teamUse.resources[position] as string,
-    limit: used + quota.tree.available(leaf, Math.max(0, resource)) / unit,
-    used,
-  };
+  const available = (at: number): number =>
+    usage === "none" ? tree.potentialAvailable(leaf, at) : tree.available(leaf, at);
+  const at = quota.amounts(amount).findIndex((more, index) => more > 0 && more > available(index));
+  if (at < 0) return null;
+  const position = quota.positions[at] as number;
+  const used = statedAmount(position, tree.usage(leaf, at));
+  const limit = (usage === "none" ? 0 : used) + statedAmount(position, available(at));
+  return { bound: "borrowing", team, resource: resources[position] as string, limit, used };
 }

@@ -48,6 +48,12 @@ export interface Freed extends Holder {
   readonly amount: Amount;
 }
 
+/** Usage that a check of quotas leaves out; `all`: as if no work ran. */
+type Released = readonly Freed[] | "all";
+
+const NO_RELEASE: readonly Freed[] = [];
+const NOTHING_USED: readonly number[] = [];
+
 export class TeamUse {
   readonly #state: Pick<ReadonlyState, "teams" | "pools">;
   readonly #nodes = new Map<TeamName, TeamNode>();
@@ -224,29 +230,18 @@ export class TeamUse {
    * The first limit exceeded by `amount`, walking from the team to the root and treating `freed` as released; then user
    * limits.
    */
-  limitReached({ team, actor }: Holder, amount: Amount, freed: readonly Freed[] = []): QuotaReached | null {
+  limitReached({ team, actor: user }: Holder, amount: Amount, freed: Released = NO_RELEASE): QuotaReached | null {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
-      const position = passes(freed.length === 0 ? at.used : this.#without(at, at.used, freed), at.limit, amount);
-      if (position >= 0) return this.#reached(at, position);
+      const position = passes(this.#without(at, at.used, freed), at.limit, amount);
+      if (position >= 0) return this.#reached("limit", at, position, at.used);
     }
-    return this.users.isKept ? this.#userLimitReached({ team, actor }, amount, freed) : null;
-  }
-
-  #userLimitReached({ team, actor: user }: Holder, amount: Amount, freed: readonly Freed[]): QuotaReached | null {
-    const own = freed.filter(({ actor }) => actor === user);
+    if (!this.users.isKept) return null;
+    const own = freed === "all" ? freed : freed.filter(({ actor }) => actor === user);
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       if (at.userLimit.length === 0) continue;
       const used = this.users.used(at.name, user);
-      const position = passes(own.length === 0 ? used : this.#without(at, used, own), at.userLimit, amount);
-      if (position < 0) continue;
-      return {
-        bound: "user",
-        team: at.name,
-        resource: this.resources[position] as string,
-        limit: statedAmount(position, at.userLimit[position] as number),
-        used: statedAmount(position, used[position] ?? 0),
-        user,
-      };
+      const position = passes(this.#without(at, used, own), at.userLimit, amount);
+      if (position >= 0) return { ...this.#reached("userLimit", at, position, used), user };
     }
     return null;
   }
@@ -259,7 +254,9 @@ export class TeamUse {
     }
   }
 
-  #without(node: TeamNode, all: readonly number[], freed: readonly Freed[]): readonly number[] {
+  #without(node: TeamNode, all: readonly number[], freed: Released): readonly number[] {
+    if (freed === "all") return NOTHING_USED;
+    if (freed.length === 0) return all;
     const used = [...all];
     for (const { team, amount } of freed) if (isUnder(this.node(team), node)) addAmount(used, amount, -1);
     return used;
@@ -269,30 +266,29 @@ export class TeamUse {
    * The first guarantee, walking from the team to the root, that this amount of non-preemptible work would exceed; a
    * guarantee stated by type alone is zero for other types.
    */
-  guaranteePassed(team: TeamName, amount: Amount): QuotaReached | null {
+  guaranteePassed(team: TeamName, amount: Amount, freed: Released = NO_RELEASE): QuotaReached | null {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       if (at.guarantee.length === 0) continue;
       const ofType = passesOtherType(at, amount);
-      const position = ofType >= 0 ? ofType : passes(at.fixed, at.guarantee, amount);
-      if (position >= 0)
-        return {
-          bound: "guarantee",
-          team: at.name,
-          resource: this.resources[position] as string,
-          limit: ofType >= 0 ? 0 : statedAmount(position, at.guarantee[position] as number),
-          used: statedAmount(position, at.fixed[position] ?? 0),
-        };
+      if (ofType >= 0) return { ...this.#reached("guarantee", at, ofType, at.fixed), limit: 0 };
+      const position = passes(this.#without(at, at.fixed, freed), at.guarantee, amount);
+      if (position >= 0) return this.#reached("guarantee", at, position, at.fixed);
     }
     return null;
   }
 
-  #reached(at: TeamNode, position: number): QuotaReached {
+  #reached(
+    bound: "limit" | "userLimit" | "guarantee",
+    at: TeamNode,
+    position: number,
+    used: readonly number[],
+  ): QuotaReached {
     return {
-      bound: "limit",
+      bound: bound === "userLimit" ? "user" : bound,
       team: at.name,
       resource: this.resources[position] as string,
-      limit: statedAmount(position, at.limit[position] ?? Number.POSITIVE_INFINITY),
-      used: statedAmount(position, at.used[position] ?? 0),
+      limit: statedAmount(position, at[bound][position] ?? Number.POSITIVE_INFINITY),
+      used: statedAmount(position, used[position] ?? 0),
     };
   }
 

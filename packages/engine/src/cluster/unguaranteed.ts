@@ -19,42 +19,32 @@ import type { QuotaReached } from "./team-use.ts";
 import type { Commitment } from "./unused-guarantees.ts";
 import type { World } from "./world.ts";
 
-/** The first resource of which other teams' guarantees would not remain covered; `null`: none. */
-export function unguaranteedReached(world: World, team: TeamName, amount: Amount): QuotaReached | null {
-  const { teamUse } = world;
-  const node = teamUse.node(team);
-  if (isWithinOwn(node, node.fixed, amount)) return null;
-  const found = firstNotCovered(
-    world,
-    teamUse.unused.raisedBy(node, (at) => amountAt(amount, at)),
-  );
+/**
+ * The first resource of which other teams' guarantees would not remain covered; `null`: none. `usage` `none`: even if no
+ * other work ran; `limit` is then the most that the guarantees leave to the amount.
+ */
+export function unguaranteedReached(
+  world: World,
+  team: TeamName,
+  amount: Amount,
+  usage: "present" | "none",
+): QuotaReached | null {
+  const { unused, resources } = world.teamUse;
+  const isAlone = usage === "none";
+  const node = world.teamUse.node(team);
+  if (isWithinOwn(node, isAlone ? [] : node.fixed, amount)) return null;
+  const more = (position: number): number => amountAt(amount, position);
+  const found = firstNotCovered(world, isAlone ? unused.leastRaisedBy(node, more) : unused.raisedBy(node, more));
   if (found === null) return null;
-  const { position, committed, more, coverable } = found;
+  const { position, coverable } = found;
+  const others = found.committed - found.more;
   return {
     bound: "unguaranteed",
     team,
-    resource: teamUse.resources[position] as string,
-    limit: statedAmount(position, coverable),
-    used: statedAmount(position, committed - more),
+    resource: resources[position] as string,
+    limit: statedAmount(position, isAlone ? Math.max(0, coverable - others) : coverable),
+    used: isAlone ? 0 : statedAmount(position, others),
   };
-}
-
-/**
- * Like `unguaranteedReached`, even if no other work ran. `limit` is then the most that the guarantees leave to the
- * amount.
- */
-export function unguaranteedExceeded(world: World, team: TeamName, amount: Amount): QuotaReached | null {
-  const { teamUse } = world;
-  const node = teamUse.node(team);
-  if (isWithinOwn(node, [], amount)) return null;
-  const found = firstNotCovered(
-    world,
-    teamUse.unused.leastRaisedBy(node, (at) => amountAt(amount, at)),
-  );
-  if (found === null) return null;
-  const { position, committed, more, coverable } = found;
-  const limit = statedAmount(position, Math.max(0, coverable - (committed - more)));
-  return { bound: "unguaranteed", team, resource: teamUse.resources[position] as string, limit, used: 0 };
 }
 
 /** Whether this much non-preemptible work, beside what is used, stays within the guarantee that the team itself states. */

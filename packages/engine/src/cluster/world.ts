@@ -5,7 +5,7 @@ import { tariffEndMs } from "../model/calendar.ts";
 import type { Tariff, TimeWindow } from "../model/calendar.ts";
 import type { ExecutorId } from "../model/fleet.ts";
 import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
-import type { Attempt, Nomination, Workload } from "../model/workload.ts";
+import type { Attempt, Nomination, Workload, WorkloadSpec } from "../model/workload.ts";
 import { HOUR_MS, MIGRATION_REST_MS } from "../policy/defragment-rules.ts";
 import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
 import { nextLookMs } from "./start-window.ts";
@@ -123,17 +123,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     capacity.join(node);
     teamUse.setFamily(node.acceleratorType, node.acceleratorFamily);
   }
-  for (const attempt of state.attempts.values()) {
-    holdAttempt(world, attempt);
-    const workload = state.workloads.get(attempt.workloadId) as WorkloadEntity;
-    waitForItsTime(timers, attempt, workload.spec.walltimeMs);
-    if (attempt.stop?.checkpointUntilMs !== undefined)
-      timers.add({ kind: "checkpoint", atMs: attempt.stop.checkpointUntilMs, attemptId: attempt.id });
-    queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
-    waitForMinRuntime(world, attempt, state.nowMs);
-    waitForWindows(world, attempt);
-    waitForLaunch(world, attempt);
-  }
+  for (const attempt of state.attempts.values()) fileAttempt(world, attempt);
   waitForTheClock(world);
   for (const nomination of state.nominations.values()) {
     holdNomination(world, nomination, 1);
@@ -141,21 +131,53 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
   }
   const ended: WorkloadEntity[] = [];
   for (const workload of state.workloads.values()) {
-    if (workload.endedAtMs !== null) {
-      ended.push(workload);
-      continue;
-    }
     workload.placementClass = null;
-    if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
-    waitForOthers(world, workload);
-    world.startWindow.add(workload);
-    waitForTime(world, workload, state.nowMs);
-    waitForRetries(world, workload);
+    if (workload.endedAtMs === null) fileWorkload(world, workload);
+    else ended.push(workload);
   }
   waitForPower(world);
   for (const { id } of ended.toSorted((left, right) => left.endOrdinal - right.endOrdinal)) world.endedKept.push(id);
   return world;
 }
+
+/** Indexes an attempt: what it holds, the workers that it requests, and the instants at which time alone changes it. */
+export function fileAttempt(world: World, attempt: Attempt): void {
+  const { state, timers, backingOff } = world;
+  const { id, workloadId, stop, placedAtMs, launchAtMs } = attempt;
+  holdAttempt(world, attempt);
+  const workload = workloadOf(world, workloadId);
+  const { walltimeMs, minRuntimeMs } = workload.spec;
+  world.queue.setGrowth(workload, id, growthOf(world, workload, attempt));
+  waitForItsTime(timers, attempt, walltimeMs);
+  if (stop?.checkpointUntilMs !== undefined)
+    timers.add({ kind: "checkpoint", atMs: stop.checkpointUntilMs, attemptId: id });
+  // Work becomes preemptible when its minimum runtime ends.
+  if (minRuntimeMs !== undefined && placedAtMs + minRuntimeMs > state.nowMs)
+    timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
+  waitForWindows(world, attempt);
+  if (launchAtMs === undefined) return;
+  backingOff.add(id);
+  timers.add({ kind: "retry", atMs: launchAtMs, workloadId });
+}
+
+/** Indexes work that has not ended: its place in the queue, the work for whose end it waits, and its earliest starts. */
+export function fileWorkload(world: World, workload: WorkloadEntity): void {
+  const { state, dependents, queue, timers } = world;
+  const { id: workloadId, spec, waitsFor = NONE, retries } = workload;
+  const { notBeforeMs = 0 } = spec;
+  world.startWindow.add(workload);
+  for (const wait of waitsFor) {
+    const known = dependents.get(wait.workloadId);
+    if (known === undefined) dependents.set(wait.workloadId, [workloadId]);
+    else known.push(workloadId);
+  }
+  if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
+  if (notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: notBeforeMs, workloadId });
+  for (const retry of retries)
+    if (retry.notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: retry.notBeforeMs, workloadId });
+}
+
+const NONE: NonNullable<Workload["waitsFor"]> = [];
 
 /** Schedules the wakeups of everything that changes with time alone. */
 function waitForTheClock(world: World): void {
@@ -164,42 +186,6 @@ function waitForTheClock(world: World): void {
   for (const item of state.schedules.values()) waitForSchedule(world, item);
   for (const atMs of state.moved.values()) waitForRest(world, atMs);
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
-}
-
-/** Indexes a workload under every workload for whose end it waits. */
-export function waitForOthers({ dependents }: World, { id, waitsFor }: Workload): void {
-  if (waitsFor === undefined) return;
-  for (const { workloadId } of waitsFor) {
-    const known = dependents.get(workloadId);
-    if (known === undefined) dependents.set(workloadId, [id]);
-    else known.push(id);
-  }
-}
-
-/** Schedules a wakeup when a minimum runtime ends and work becomes preemptible. */
-export function waitForMinRuntime(world: World, { workloadId, placedAtMs }: Attempt, nowMs: number): void {
-  const { minRuntimeMs } = workloadOf(world, workloadId).spec;
-  if (minRuntimeMs !== undefined && placedAtMs + minRuntimeMs > nowMs)
-    world.timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
-}
-
-/** Indexes an attempt that keeps its place during a back-off, and schedules a wakeup for the end of the back-off. */
-export function waitForLaunch({ backingOff, timers }: World, { id, workloadId, launchAtMs }: Attempt): void {
-  if (launchAtMs === undefined) return;
-  backingOff.add(id);
-  timers.add({ kind: "retry", atMs: launchAtMs, workloadId });
-}
-
-/** Schedules a wakeup for the end of back-offs. */
-function waitForRetries({ state, timers }: World, { id, retries }: Workload): void {
-  for (const { notBeforeMs } of retries)
-    if (notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: notBeforeMs, workloadId: id });
-}
-
-/** Schedules a wakeup for the earliest start of work with `notBefore`. */
-export function waitForTime({ timers }: World, { id, spec, endedAtMs }: Workload, nowMs: number): void {
-  if (spec.notBeforeMs !== undefined && spec.notBeforeMs > nowMs && endedAtMs === null)
-    timers.add({ kind: "retry", atMs: spec.notBeforeMs, workloadId: id });
 }
 
 /** Schedules a wakeup for the walltime or the predicted end of running work. */
@@ -252,29 +238,33 @@ export function waitForWindow(timers: Timers, { startMs, endMs }: TimeWindow): v
 }
 
 /** Schedules a wakeup for the time at which a nomination would overlap a window on its nodes. */
-export function waitForWindowsAhead(
-  { calendar, rules, state, timers }: World,
-  { workloadId, workers }: Nomination,
-): void {
-  if (!calendar.hasWindows) return;
-  const { spec, actor } = state.workloads.get(workloadId) as WorkloadEntity;
-  const lastsMs = windowDurationMs(rules, spec) + spec.graceTimeoutMs;
-  for (const { window, nodes } of calendar.windows) {
-    if (!workers.some(({ node }) => nodes.has(node)) || calendar.isFor(window, { team: spec.team, actor })) continue;
-    const atMs = window.startMs - lastsMs + 1;
-    if (atMs > state.nowMs) timers.add({ kind: "calendar", atMs });
-  }
+export function waitForWindowsAhead(world: World, nomination: Nomination): void {
+  waitForClosing(world, nomination, (spec, startMs) => {
+    const atMs = startMs - windowDurationMs(world.rules, spec) - spec.graceTimeoutMs + 1;
+    return atMs > world.state.nowMs ? atMs : null;
+  });
 }
 
 /** Schedules a wakeup when an attempt must be stopped for a window on one of its nodes. */
-export function waitForWindows({ calendar, rules, state, timers }: World, attempt: Attempt): void {
+export function waitForWindows(world: World, attempt: Attempt): void {
+  waitForClosing(world, attempt, (spec, startMs) => {
+    const atMs = latestEndMs(world.rules, attempt, { spec, startMs });
+    return atMs === null ? null : Math.max(0, atMs);
+  });
+}
+
+/** `instantFor`: the instant of the wakeup for a window that closes a node to this work; `null`: none. */
+function waitForClosing(
+  { calendar, state, timers }: World,
+  { workloadId, workers }: Pick<Attempt, "workloadId" | "workers">,
+  instantFor: (spec: WorkloadSpec, startMs: number) => number | null,
+): void {
   if (!calendar.hasWindows) return;
-  const { workloadId, workers } = attempt;
   const { spec, actor } = state.workloads.get(workloadId) as WorkloadEntity;
   for (const { window, nodes } of calendar.windows) {
     if (!workers.some(({ node }) => nodes.has(node)) || calendar.isFor(window, { team: spec.team, actor })) continue;
-    const atMs = latestEndMs(rules, attempt, { spec, startMs: window.startMs });
-    if (atMs !== null) timers.add({ kind: "calendar", atMs: Math.max(0, atMs) });
+    const atMs = instantFor(spec, window.startMs);
+    if (atMs !== null) timers.add({ kind: "calendar", atMs });
   }
 }
 

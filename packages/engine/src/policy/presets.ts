@@ -1,20 +1,27 @@
 /** The named policies that ship with the engine. */
 import type { Policy } from "./policy.ts";
 
+/** Every request that fits starts, on the fullest nodes. */
+const skipping = { whenHeadBlocked: "skip", placement: "pack", exceedsFleet: "hold" } as const;
+const assumedWalltimeMs = 24 * 3_600_000;
+/** Teams do not affect the order. */
+const unordered = { order: [], nonPreemptible: "limit", usageHalfLifeMs: null } as const;
+/** Work is preemptible unless it states otherwise, and gets no time for a checkpoint. */
+const anyVictim = { preemptible: { belowPriority: null }, checkpointTimeoutMs: 0 } as const;
+
 const presetList = [
   {
     name: "default",
     order: ["priority", "submitted"],
-    whenHeadBlocked: "skip",
+    ...skipping,
     placement: "balanced",
-    exceedsFleet: "hold",
     phases: ["place", "consolidate", "reclaim", "preempt", "grow"],
     teams: {
       order: ["within-guarantee", "priority", "share-with", "share"],
       nonPreemptible: "unguaranteed",
       usageHalfLifeMs: null,
     },
-    backfill: { protectedStarts: 1, assumedWalltimeMs: 24 * 3_600_000 },
+    backfill: { protectedStarts: 1, assumedWalltimeMs },
     fabric: "fewest",
     // Work is evicted only with its consent: it states `preemptible`, or its priority is below that of ordinary work.
     eviction: {
@@ -24,46 +31,23 @@ const presetList = [
     elastic: "last-by-throughput",
     retryInPlaceMs: 60_000,
   },
-  /** Strict order of submission; the head blocks. */
-  { name: "fifo", order: ["submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
-  /** Order of submission; starts every request that fits. Large gangs can starve; the preset exists to measure that. */
-  { name: "fifo-skip", order: ["submitted"], whenHeadBlocked: "skip", placement: "pack", exceedsFleet: "hold" },
-  /** EASY backfill: order of submission, the head's start is protected (Lifka, JSSPP 1995). */
-  {
-    name: "easy",
-    order: ["submitted"],
-    whenHeadBlocked: "skip",
-    placement: "pack",
-    exceedsFleet: "hold",
-    backfill: { protectedStarts: 1, assumedWalltimeMs: 24 * 3_600_000 },
-  },
-  /** Conservative backfill: the starts of the first hundred are protected. */
-  {
-    name: "conservative",
-    order: ["submitted"],
-    whenHeadBlocked: "skip",
-    placement: "pack",
-    exceedsFleet: "hold",
-    backfill: { protectedStarts: 100, assumedWalltimeMs: 24 * 3_600_000 },
-  },
-  /** Shortest walltime first; the head blocks. */
-  { name: "sjf", order: ["walltime", "submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
-  /**
-   * Placement only, for comparison: every request that fits starts in order of submission, on a random node with room.
-   */
-  { name: "random", order: ["submitted"], whenHeadBlocked: "skip", placement: "random", exceedsFleet: "hold" },
-  /** Placement only: the smallest rest of cores and accelerators. */
-  { name: "best-fit", order: ["submitted"], whenHeadBlocked: "skip", placement: "best-fit", exceedsFleet: "hold" },
-  /** Placement only: Fragmentation Gradient Descent (Weng et al., USENIX ATC '23). */
-  { name: "fgd", order: ["submitted"], whenHeadBlocked: "skip", placement: "fragmentation", exceedsFleet: "hold" },
+  { name: "fifo", order: ["submitted"], ...skipping, whenHeadBlocked: "stop" },
+  /** Large gangs can starve; the preset exists to measure that. */
+  { name: "fifo-skip", order: ["submitted"], ...skipping },
+  /** EASY backfill (Lifka, JSSPP 1995). */
+  { name: "easy", order: ["submitted"], ...skipping, backfill: { protectedStarts: 1, assumedWalltimeMs } },
+  { name: "conservative", order: ["submitted"], ...skipping, backfill: { protectedStarts: 100, assumedWalltimeMs } },
+  { name: "sjf", order: ["walltime", "submitted"], ...skipping, whenHeadBlocked: "stop" },
+  { name: "random", order: ["submitted"], ...skipping, placement: "random" },
+  { name: "best-fit", order: ["submitted"], ...skipping, placement: "best-fit" },
+  /** Fragmentation Gradient Descent (Weng et al., USENIX ATC '23). */
+  { name: "fgd", order: ["submitted"], ...skipping, placement: "fragmentation" },
   /** KAI-Scheduler's rounds: allocate, consolidation, reclaim, preempt, stale-gang eviction. */
   {
     name: "kai",
     strategy: "kai",
     order: ["priority", "starting", "submitted"],
-    whenHeadBlocked: "skip",
-    placement: "pack",
-    exceedsFleet: "hold",
+    ...skipping,
     phases: ["place", "consolidate", "reclaim", "preempt", "drop-incomplete"],
     teams: {
       order: [
@@ -79,10 +63,7 @@ const presetList = [
       usageHalfLifeMs: null,
     },
     fabric: "fullest",
-    eviction: {
-      preemptible: { belowPriority: 100 },
-      checkpointTimeoutMs: 0,
-    },
+    eviction: { ...anyVictim, preemptible: { belowPriority: 100 } },
     elastic: "in-order",
   },
   /** Volcano's capacity plugin: deserved and capability, allocate then reclaim. */
@@ -90,53 +71,30 @@ const presetList = [
     name: "volcano-capacity",
     strategy: "volcano",
     order: ["priority", "submitted"],
-    whenHeadBlocked: "skip",
-    placement: "pack",
-    exceedsFleet: "hold",
+    ...skipping,
     phases: ["place", "reclaim"],
-    teams: {
-      order: ["priority", "guarantee-ratio", "name"],
-      nonPreemptible: "limit",
-      usageHalfLifeMs: null,
-    },
-    eviction: {
-      preemptible: { belowPriority: null },
-      checkpointTimeoutMs: 0,
-    },
+    teams: { ...unordered, order: ["priority", "guarantee-ratio", "name"] },
+    eviction: anyVictim,
   },
   /** Armada's rounds: fair shares by weight; usage above them is evicted tentatively and rescheduled. */
   {
     name: "armada",
     strategy: "armada",
     order: ["priority", "running", "submitted"],
-    whenHeadBlocked: "skip",
-    placement: "pack",
-    exceedsFleet: "hold",
+    ...skipping,
     phases: ["rebalance"],
-    teams: {
-      order: ["weighted-use", "name"],
-      nonPreemptible: "limit",
-      usageHalfLifeMs: null,
-    },
-    eviction: {
-      preemptible: { belowPriority: null },
-      checkpointTimeoutMs: 0,
-    },
+    teams: { ...unordered, order: ["weighted-use", "name"] },
+    eviction: anyVictim,
   },
   /** Kueue with fair sharing: quotas that are lent and borrowed, victims by dominant share. */
   {
     name: "kueue-fair-sharing",
     strategy: "kueue-fair-sharing",
     order: ["priority", "submitted"],
-    whenHeadBlocked: "skip",
-    placement: "pack",
-    exceedsFleet: "hold",
+    ...skipping,
     phases: ["place", "reclaim"],
-    teams: { order: [], nonPreemptible: "limit", usageHalfLifeMs: null },
-    eviction: {
-      preemptible: { belowPriority: null },
-      checkpointTimeoutMs: 0,
-    },
+    teams: unordered,
+    eviction: anyVictim,
   },
   /**
    * Kueue's topology-aware placement: the fewest domains, then the tightest; the least free capacity for unconstrained
@@ -146,9 +104,7 @@ const presetList = [
     name: "kueue-topology",
     strategy: "kueue-topology",
     order: ["priority", "submitted"],
-    whenHeadBlocked: "skip",
-    placement: "pack",
-    exceedsFleet: "hold",
+    ...skipping,
     phases: ["place"],
     fabric: "fewest",
   },
@@ -157,34 +113,20 @@ const presetList = [
     name: "kueue-classic",
     strategy: "kueue-classical",
     order: ["priority", "submitted"],
-    whenHeadBlocked: "skip",
-    placement: "pack",
-    exceedsFleet: "hold",
+    ...skipping,
     phases: ["place", "reclaim"],
-    teams: { order: [], nonPreemptible: "limit", usageHalfLifeMs: null },
-    eviction: {
-      preemptible: { belowPriority: null },
-      checkpointTimeoutMs: 0,
-    },
+    teams: unordered,
+    eviction: anyVictim,
   },
   /** HiveD's virtual clusters: teams own cells. Guaranteed work stays in them; other work uses idle cells. */
   {
     name: "hived",
     strategy: "hived",
     order: ["priority", "submitted"],
-    whenHeadBlocked: "skip",
-    placement: "pack",
-    exceedsFleet: "hold",
+    ...skipping,
     phases: ["place", "reclaim", "preempt"],
-    teams: {
-      order: [],
-      nonPreemptible: "limit",
-      usageHalfLifeMs: null,
-    },
-    eviction: {
-      preemptible: { belowPriority: null },
-      checkpointTimeoutMs: 0,
-    },
+    teams: unordered,
+    eviction: anyVictim,
     elastic: "in-order",
   },
 ] as const satisfies readonly Policy[];
@@ -194,10 +136,4 @@ export const presetNames: readonly string[] = presetList.map((preset) => preset.
 export const defaultPolicy: Policy = presetList[0];
 
 /** Policy of a control plane before any was set. It precedes the first event of every journal and never changes. */
-export const genesisPolicy: Policy = {
-  name: "default",
-  order: ["priority", "submitted"],
-  whenHeadBlocked: "skip",
-  placement: "pack",
-  exceedsFleet: "hold",
-};
+export const genesisPolicy: Policy = { name: "default", order: ["priority", "submitted"], ...skipping };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compareShares } from "./share.ts";
-import { anyQuotaTree, plainNode } from "./testing/quota-trees.ts";
+import { anyQuotaTree, plainNode } from "../../test/lab/quota-trees.ts";
 import { type QuotaNode, QuotaTree, UNLIMITED } from "./tree.ts";
 
 /**

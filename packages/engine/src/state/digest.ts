@@ -9,29 +9,31 @@ import { hashInto, hashText } from "../base/hash.ts";
 import type { Lanes } from "../base/hash.ts";
 import { store, storeWorkload } from "./stored.ts";
 import { asWritable } from "./mutable-state.ts";
-import type { Digested } from "./mutable-state.ts";
+import type { Digested, PlainTables, State } from "./mutable-state.ts";
 import type { ReadonlyState } from "./state.ts";
 
 export function stateDigest(readonlyState: ReadonlyState): string {
   const state = asWritable(readonlyState);
-  const { workloads, attempts, nodes, nowMs, sequence, chain, policy, submittedCount, endedCount } = state;
+  const { nowMs, sequence, chain, policy, submittedCount, endedCount } = state;
   return hashText(
     canonicalJson({
-      workloads: tableDigest(workloads.values(), storeWorkload),
-      attempts: tableDigest(attempts.values(), store),
-      nodes: tableDigest(nodes.values(), store),
+      workloads: tableDigest(state.workloads.values(), storeWorkload),
+      attempts: tableDigest(state.attempts.values(), store),
+      nodes: tableDigest(state.nodes.values(), store),
       sites: state.sites,
       pools: state.pools,
       teams: state.teams,
-      // Absent while there are no nominations, so that older states keep their digest.
-      ...(state.nominations.size === 0 ? {} : { nominations: state.nominations }),
-      ...(state.executors.size === 0 ? {} : { executors: state.executors }),
-      ...(state.accounts.size === 0 ? {} : { accounts: state.accounts }),
-      ...(state.decayedUsage.size === 0 ? {} : { decayedUsage: state.decayedUsage }),
+      ...withoutEmpty(state, [
+        "nominations",
+        "executors",
+        "accounts",
+        "decayedUsage",
+        "schedules",
+        "moved",
+        "calendar",
+      ]),
+      // Lists, because the order of these entries counts.
       ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
-      ...(state.schedules.size === 0 ? {} : { schedules: state.schedules }),
-      ...(state.moved.size === 0 ? {} : { moved: state.moved }),
-      ...(state.calendar.size === 0 ? {} : { calendar: state.calendar }),
       ...(state.endedEntries.size === 0 ? {} : { endedEntries: [...state.endedEntries] }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
       // An answer never changes once it is recorded, so its key represents it.
@@ -40,6 +42,10 @@ export function stateDigest(readonlyState: ReadonlyState): string {
     }),
   );
 }
+
+/** The digest leaves out empty tables, so that a further table does not change the digests of states without it. */
+const withoutEmpty = (state: State, names: readonly (keyof PlainTables)[]): Partial<PlainTables> =>
+  Object.fromEntries(names.filter((name) => state[name].size > 0).map((name) => [name, state[name]]));
 
 function tableDigest<T extends Digested>(entities: Iterable<T>, plain: (entity: T) => object): readonly number[] {
   let a = 0;

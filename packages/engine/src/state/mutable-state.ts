@@ -4,19 +4,13 @@
  */
 import { CHAIN_START } from "../base/hash.ts";
 import type { Lanes } from "../base/hash.ts";
-import type { Account } from "../model/budget.ts";
-import type { CalendarItem } from "../model/calendar.ts";
-import type { ExecutorId, ExecutorSpec, Node, Pool, Site } from "../model/fleet.ts";
-import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
-import type { DecayedUsage } from "../model/usage-history.ts";
-import type { ScheduleItem } from "../model/schedule.ts";
-import type { Team } from "../model/team.ts";
-import type { Attempt, Nomination } from "../model/workload.ts";
+import type { Node } from "../model/fleet.ts";
+import type { AttemptId, NodeId, WorkloadId } from "../model/ids.ts";
+import type { Attempt } from "../model/workload.ts";
 import { genesisPolicy } from "../policy/presets.ts";
-import type { Policy } from "../policy/policy.ts";
 import type { DemandMix } from "./demand-mix.ts";
 import { DEFAULT_TEAM } from "./state.ts";
-import type { Answer, ReadonlyState, WorkloadEntity } from "./state.ts";
+import type { ReadonlyState, WorkloadEntity } from "./state.ts";
 
 export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
@@ -35,31 +29,23 @@ export type WritableWorkload = Mutable<Omit<WorkloadEntity, "activeAttempts">> &
 export type WritableAttempt = Mutable<Attempt> & Digested;
 export type WritableNode = Mutable<Node> & Digested;
 
-export interface State extends ReadonlyState {
-  nowMs: number;
-  sequence: number;
-  chain: string;
-  policy: Policy;
-  readonly sites: Map<SiteName, Site>;
-  readonly executors: Map<ExecutorId, ExecutorSpec>;
-  readonly pools: Map<PoolName, Pool>;
+type Tables<Fields> = {
+  readonly [Name in keyof Fields]: Fields[Name] extends ReadonlyMap<infer Key, infer Entity> ? Map<Key, Entity> : never;
+};
+
+/** Fields that are not tables, in the order in which snapshots store them. */
+export type Scalars = Pick<ReadonlyState, "nowMs" | "sequence" | "chain" | "policy" | "submittedCount" | "endedCount">;
+
+/** Tables whose entities count their changes. */
+interface DigestedTables {
   readonly nodes: Map<NodeId, WritableNode>;
-  readonly teams: Map<TeamName, Team>;
   readonly workloads: Map<WorkloadId, WritableWorkload>;
   readonly attempts: Map<AttemptId, WritableAttempt>;
-  readonly nominations: Map<AttemptId, Nomination>;
-  readonly calendar: Map<string, CalendarItem>;
-  readonly endedEntries: Map<string, string>;
-  readonly accounts: Map<TeamName, Account>;
-  readonly decayedUsage: Map<string, DecayedUsage>;
-  readonly runTimes: Map<string, readonly number[]>;
-  readonly schedules: Map<string, ScheduleItem>;
-  readonly moved: Map<WorkloadId, number>;
-  readonly answers: Map<string, Answer>;
-  demand: DemandMix | null;
-  submittedCount: number;
-  endedCount: number;
 }
+
+export type PlainTables = Tables<Omit<ReadonlyState, keyof Scalars | keyof DigestedTables | "demand">>;
+
+export type State = Mutable<Scalars> & DigestedTables & PlainTables & { demand: DemandMix | null };
 
 /** The cast is safe: every state is created in this room and has the writable form. */
 export const asWritable = (state: ReadonlyState): State => state as State;

@@ -2,13 +2,6 @@
  * The state as bytes and back: UTF-8 JSON with a format number, for snapshots and forks. Indexes are not included; they
  * are rebuilt.
  */
-import type { Account } from "../model/budget.ts";
-import type { ExecutorSpec } from "../model/fleet.ts";
-import type { TeamName, WorkloadId } from "../model/ids.ts";
-import type { ScheduleItem } from "../model/schedule.ts";
-import type { CalendarItem } from "../model/calendar.ts";
-import type { DecayedUsage } from "../model/usage-history.ts";
-import type { Nomination } from "../model/workload.ts";
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
 import { InvariantError } from "../base/invariant.ts";
@@ -17,7 +10,7 @@ import { utf8Decode } from "../base/utf8.ts";
 import { store, storeWorkload } from "./stored.ts";
 import type { StoredAttempt, StoredNode, StoredWorkload } from "./stored.ts";
 import { asWritable } from "./mutable-state.ts";
-import type { State, WritableWorkload } from "./mutable-state.ts";
+import type { PlainTables, Scalars, State, WritableWorkload } from "./mutable-state.ts";
 import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
@@ -35,59 +28,52 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
     submittedCount: state.submittedCount,
     endedCount: state.endedCount,
     sites: [...state.sites.values()],
-    ...(state.executors.size === 0 ? {} : { executors: [...state.executors.values()] }),
+    executors: someOf(state.executors.values()),
     pools: [...state.pools.values()],
     nodes: [...state.nodes.values()].map(store),
     teams: [...state.teams.values()],
     workloads: [...state.workloads.values()].map(storeWorkload),
     attempts: [...state.attempts.values()].map(store),
     nominations: [...state.nominations.values()],
-    ...(state.accounts.size === 0 ? {} : { accounts: [...state.accounts] }),
-    ...(state.moved.size === 0 ? {} : { moved: [...state.moved] }),
-    ...(state.decayedUsage.size === 0 ? {} : { decayedUsage: [...state.decayedUsage] }),
-    ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
-    ...(state.schedules.size === 0 ? {} : { schedules: [...state.schedules.values()] }),
-    ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
-    ...(state.endedEntries.size === 0 ? {} : { endedEntries: [...state.endedEntries] }),
-    ...(state.demand === null ? {} : { demand: state.demand.stored() }),
+    accounts: someOf(state.accounts),
+    moved: someOf(state.moved),
+    decayedUsage: someOf(state.decayedUsage),
+    runTimes: someOf(state.runTimes),
+    schedules: someOf(state.schedules.values()),
+    calendar: someOf(state.calendar.values()),
+    endedEntries: someOf(state.endedEntries),
+    demand: state.demand?.stored(),
     answers: [...state.answers],
   });
 }
 
-interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "policy" | "submittedCount" | "endedCount"> {
+/** Tables whose entities contain their keys are stored as lists of entities, the others as lists of entries. */
+type ListedTable = "sites" | "executors" | "pools" | "teams" | "nominations" | "schedules" | "calendar";
+
+/** Tables that hold nothing are left out. */
+type StoredTables = {
+  readonly [Name in keyof PlainTables]?: PlainTables[Name] extends Map<infer Key, infer Value>
+    ? readonly (Name extends ListedTable ? Value : readonly [Key, Value])[]
+    : never;
+};
+
+interface StoredState extends Scalars, StoredTables {
   readonly format: number;
-  readonly sites: readonly (State["sites"] extends Map<unknown, infer Value> ? Value : never)[];
-  /** Absent while no executor has registered. */
-  readonly executors?: readonly ExecutorSpec[];
-  readonly pools: readonly (State["pools"] extends Map<unknown, infer Value> ? Value : never)[];
   readonly nodes: readonly StoredNode[];
-  readonly teams: readonly (State["teams"] extends Map<unknown, infer Value> ? Value : never)[];
   readonly workloads: readonly StoredWorkload[];
   readonly attempts: readonly StoredAttempt[];
-  /** Absent in snapshots from before nominations existed. */
-  readonly nominations?: readonly Nomination[];
-  /** Absent while the calendar is empty. */
-  readonly calendar?: readonly CalendarItem[];
-  /** Absent while no declared entry has ended. */
-  readonly endedEntries?: readonly (readonly [string, string])[];
-  /** Absent while no team has a budget. */
-  readonly accounts?: readonly (readonly [TeamName, Account])[];
-  /** Absent while no policy uses decayed usage. */
-  readonly decayedUsage?: readonly (readonly [string, DecayedUsage])[];
-  /** Absent while no policy predicts run times. */
-  readonly runTimes?: readonly (readonly [string, readonly number[]])[];
-  /** Absent if nothing was migrated by defragmentation. */
-  readonly moved?: readonly (readonly [WorkloadId, number])[];
   /** Absent while no policy's scores need it. */
   readonly demand?: StoredDemand;
-  /** Absent while there are no schedules. */
-  readonly schedules?: readonly ScheduleItem[];
-  readonly answers: readonly (State["answers"] extends Map<infer Key, infer Value> ? readonly [Key, Value] : never)[];
 }
 
 const NO_BOOKKEEPING = { digestRevision: 0, digestLanes: null } as const;
-const keyed = <Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key): [Key, Value][] =>
-  values.map((value) => [keyOf(value), value]);
+const keyed = <Key, Value>(values: readonly Value[] = [], keyOf: (value: Value) => Key): Map<Key, Value> =>
+  new Map(values.map((value) => [keyOf(value), value]));
+
+const someOf = <Item>(items: Iterable<Item>): readonly Item[] | undefined => {
+  const list = [...items];
+  return list.length === 0 ? undefined : list;
+};
 
 /**
  * A snapshot up to this size in bytes is parsed as one text, which is faster. The limit is well below the longest
@@ -124,40 +110,31 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     ...NO_BOOKKEEPING,
     placementClass: null,
   }));
+  const nodes = stored.nodes.map((node) => ({ ...node, ...NO_BOOKKEEPING }));
+  const attempts = stored.attempts.map((attempt) => ({ ...attempt, ...NO_BOOKKEEPING }));
   const { nowMs, sequence, chain, submittedCount, endedCount } = stored;
-  const policy = upcastPolicy(stored.policy);
   const state: State = {
     nowMs,
     sequence,
     chain,
-    policy,
+    policy: upcastPolicy(stored.policy),
     submittedCount,
     endedCount,
-    sites: new Map(keyed(stored.sites, ({ name }) => name)),
-    executors: new Map(keyed(stored.executors ?? [], ({ id }) => id)),
-    pools: new Map(keyed(stored.pools, ({ name }) => name)),
-    nodes: new Map(
-      keyed(
-        stored.nodes.map((node) => ({ ...node, ...NO_BOOKKEEPING })),
-        ({ id }) => id,
-      ),
-    ),
-    teams: new Map(keyed(stored.teams, ({ name }) => name)),
-    workloads: new Map(keyed(workloads, ({ id }) => id)),
-    attempts: new Map(
-      keyed(
-        stored.attempts.map((attempt) => ({ ...attempt, ...NO_BOOKKEEPING })),
-        ({ id }) => id,
-      ),
-    ),
-    nominations: new Map(keyed(stored.nominations ?? [], ({ attemptId }) => attemptId)),
-    calendar: new Map(keyed(stored.calendar ?? [], ({ entry }) => entry.name)),
-    endedEntries: new Map(stored.endedEntries ?? []),
-    accounts: new Map(stored.accounts ?? []),
-    decayedUsage: new Map(stored.decayedUsage ?? []),
-    moved: new Map(stored.moved ?? []),
-    runTimes: new Map(stored.runTimes ?? []),
-    schedules: new Map(keyed(stored.schedules ?? [], ({ schedule }) => schedule.name)),
+    sites: keyed(stored.sites, ({ name }) => name),
+    executors: keyed(stored.executors, ({ id }) => id),
+    pools: keyed(stored.pools, ({ name }) => name),
+    nodes: keyed(nodes, ({ id }) => id),
+    teams: keyed(stored.teams, ({ name }) => name),
+    workloads: keyed(workloads, ({ id }) => id),
+    attempts: keyed(attempts, ({ id }) => id),
+    nominations: keyed(stored.nominations, ({ attemptId }) => attemptId),
+    calendar: keyed(stored.calendar, ({ entry }) => entry.name),
+    endedEntries: new Map(stored.endedEntries),
+    accounts: new Map(stored.accounts),
+    decayedUsage: new Map(stored.decayedUsage),
+    moved: new Map(stored.moved),
+    runTimes: new Map(stored.runTimes),
+    schedules: keyed(stored.schedules, ({ schedule }) => schedule.name),
     answers: new Map(stored.answers),
     demand: stored.demand === undefined ? null : DemandMix.restored(stored.demand),
   };

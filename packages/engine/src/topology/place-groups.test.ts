@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { placeGroups, type GangOnFabric } from "./place-groups.ts";
 import type { FabricRequest } from "./place-workers.ts";
-import { anyFabric, type Fabric, sharesDomain } from "./testing/fabrics.ts";
+import { anyFabric, type Fabric, sharesDomain } from "../../test/lab/fabrics.ts";
 import { DomainTree } from "./domain-tree.ts";
 
 const policy = { usesRemnants: false, balances: false };

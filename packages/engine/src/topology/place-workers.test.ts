@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DomainTree } from "./domain-tree.ts";
 import { type FabricOutcome, type FabricPolicy, type FabricRequest, placeWorkers } from "./place-workers.ts";
-import { anyFabric, everyPlacement, type Fabric, roomIn, sharesDomain } from "./testing/fabrics.ts";
+import { anyFabric, everyPlacement, type Fabric, roomIn, sharesDomain } from "../../test/lab/fabrics.ts";
 
 const packed: FabricPolicy = { usesRemnants: false, balances: false };
 const remnants: FabricPolicy = { usesRemnants: true, balances: false };

@@ -23,8 +23,14 @@ import { amountAt, FIRST_TYPE_AT, statedAmount } from "../../cluster/team-node.t
 import type { Amount } from "../../cluster/team-node.ts";
 import { emptied } from "../../placement/empty-fleet.ts";
 import { askOfRefused, placeGroups } from "../../placement/place-groups.ts";
-import { quotaExceededAlone } from "../../cluster/quota-alone.ts";
-import { amountAsked, isInGroups, partsAsked, quotaReachedBy, wholeNeeded } from "../../cluster/request.ts";
+import {
+  amountAsked,
+  isInGroups,
+  partsAsked,
+  quotaExceededAlone,
+  quotaReachedBy,
+  wholeNeeded,
+} from "../../cluster/request.ts";
 import { readyTask, waitingTaskCount } from "../../state/ready-task.ts";
 import type { World } from "../../cluster/world.ts";
 import type { WorkloadEntity } from "../../state/state.ts";

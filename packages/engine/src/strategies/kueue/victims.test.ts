@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyWorld, searchIn, worldOfOneResource, type Work, type World } from "./testing/preemption-worlds.ts";
-import { plainNode } from "../../quota/testing/quota-trees.ts";
+import { plainNode } from "../../../test/lab/quota-trees.ts";
 import { QuotaTree } from "../../quota/tree.ts";
 import { firstFound } from "../../preemption/pipeline.ts";
 import { victimsByAdvantage } from "./victims-by-advantage.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { QuotaTree, type QuotaSpec } from "../../../quota/tree.ts";
 import type { Incoming, PreemptionRights, QuotaVictimCandidate, VictimSearch } from "../victims.ts";
-import { anyQuotaTree, lendingTree } from "../../../quota/testing/quota-trees.ts";
+import { anyQuotaTree, lendingTree } from "../../../../test/lab/quota-trees.ts";
 
 export interface Work extends QuotaVictimCandidate {
   readonly name: number;

@@ -1,6 +1,6 @@
 /** Quota trees for tests: plain nodes to modify, and generated trees with every kind of bound. */
 import fc from "fast-check";
-import type { QuotaNode, QuotaSpec } from "../tree.ts";
+import type { QuotaNode, QuotaSpec } from "../../src/quota/tree.ts";
 
 /** A node with a guarantee, no other bound, and weight 1. */
 export function plainNode(parent: number, guarantee: readonly (number | null)[]): QuotaNode {

@@ -1,7 +1,7 @@
 /** Small fabrics for tests, small enough to try every placement on them. */
 import fc from "fast-check";
-import { DomainTree } from "../domain-tree.ts";
-import type { FabricRoom } from "../place-workers.ts";
+import { DomainTree } from "../../src/topology/domain-tree.ts";
+import type { FabricRoom } from "../../src/topology/place-workers.ts";
 
 export interface Fabric {
   readonly tree: DomainTree;
