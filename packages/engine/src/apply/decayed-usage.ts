@@ -40,7 +40,6 @@ export function renewDecayedUsage(world: WritableWorld): void {
   for (const key of decayedUsage.rates().keys()) record(world, key);
 }
 
-/** Drops the history of a removed team. */
 export function forgetDecayedUsage({ state }: WritableWorld, team: TeamName): void {
   for (const key of Array.from(state.decayedUsage.keys()))
     if (key === team || key.startsWith(`${team}\n`)) state.decayedUsage.delete(key);

@@ -16,7 +16,6 @@ import type { WritableWorld } from "./writable.ts";
 import type { World } from "../cluster/world.ts";
 import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
 
-/** A modified entity and a copy of its earlier value. */
 interface RecordedAttempt<Entity> {
   readonly entity: Entity;
   readonly before: Entity;
@@ -45,11 +44,9 @@ export class UndoLog {
   /** Usage history in its order; `null`: no history is kept. */
   readonly #decayedUsage: WritableWorld["state"]["decayedUsage"] | null;
   readonly #submitted = new Set<WorkloadId>();
-  /** The demand sample before the first submission. */
   #demand: DemandMix | null = null;
   #isKnown = true;
 
-  /** Recording starts now. */
   constructor(world: World) {
     this.#world = writable(world);
     this.#sequence = world.state.sequence;

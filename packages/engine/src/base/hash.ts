@@ -114,7 +114,6 @@ const HEX_BYTES: readonly string[] = Array.from({ length: 256 }, (_, byte) => by
 const hexByte = (word: number, shift: number): string => HEX_BYTES[(word >>> shift) & 255] as string;
 const hexWord = (word: number): string => hexByte(word, 24) + hexByte(word, 16) + hexByte(word, 8) + hexByte(word, 0);
 
-/** 32 hex digits. */
 export const lanesToHex = (lanes: Lanes): string =>
   hexWord(lanes.a) + hexWord(lanes.b) + hexWord(lanes.c) + hexWord(lanes.d);
 
@@ -124,7 +123,6 @@ export function lanesFromHex(hex: string): Lanes {
   return { a: word(0), b: word(1), c: word(2), d: word(3) };
 }
 
-/** 128-bit hash of a text, 32 hex digits. */
 export function hashText(text: string): string {
   const lanes: Lanes = { a: 0, b: 0, c: 0, d: 0 };
   hashInto(lanes, text);

@@ -55,7 +55,6 @@ export class Batch {
     if (this.#tells !== null) this.isOver ||= this.#tells(bucket, started);
   }
 
-  /** Cached data of other folders, kept until the batch ends. */
   get scratch(): Scratch {
     return (this.#scratch ??= new Scratch());
   }
@@ -82,7 +81,6 @@ export class Batch {
     if (!this.degraded.includes(attempt)) this.degraded = appended(this.degraded, attempt);
   }
 
-  /** Adds an effect for an executor. */
   ask(effect: Effect): void {
     this.effects = appended(this.effects, effect);
   }

@@ -23,7 +23,6 @@ export function indexedWindow(
   return { window, nodes: named };
 }
 
-/** Team and user of the placement. */
 export interface Asking {
   readonly team: TeamName;
   readonly actor: string;

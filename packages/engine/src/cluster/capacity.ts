@@ -30,15 +30,12 @@ export class TypeCapacity {
    * Numbers of free accelerators for which `byFree` has nodes: in a pool with one large node nearly all sets are empty.
    */
   readonly freeCounts: NodeSet = new NodeSet();
-  /** Free accelerators on usable nodes. */
   freeCount = 0;
   /** Accelerators on usable nodes, free or not. */
   usableCount = 0;
-  /** Usable nodes with terminating work. */
   readonly releasing: NodeSet = new NodeSet();
   /** Whole accelerators on usable nodes that terminating work will free. */
   releasingCount = 0;
-  /** Cores (thousandths) and memory (MiB) of all usable nodes. */
   usableCoresMilli = 0;
   usableMemoryMib = 0;
 
@@ -120,13 +117,10 @@ export class TypeCapacity {
 export class Capacity {
   readonly #types = new Map<string, TypeCapacity>();
   readonly #slots = new Map<NodeId, NodeSlot>();
-  /** Cache of the last lookup. */
   #lastSlot: NodeSlot | null = null;
   #lastType: TypeCapacity | null = null;
   #sortedTypes: readonly TypeCapacity[] = [];
-  /** Whether any type belongs to a family. */
   hasFamilies = false;
-  /** Anti-affinity marks by node. */
   readonly marks: Marks = new Marks();
   /** Capacity epoch: grows whenever a rejected request may fit now, because capacity was freed or added. */
   freedEpoch = 0;
@@ -160,7 +154,6 @@ export class Capacity {
     return this.#types.get(name);
   }
 
-  /** All types by name. */
   get allTypes(): readonly TypeCapacity[] {
     return this.#sortedTypes;
   }

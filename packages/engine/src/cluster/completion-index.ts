@@ -26,7 +26,6 @@ export class CompletionIndex {
     this.#rules = rules;
   }
 
-  /** Sorted by expected end. */
   inOrder(): Iterator<ExpectedCompletion, void> {
     return this.#sorted().from(0);
   }
@@ -75,7 +74,6 @@ export class CompletionIndex {
     if (!this.#unsorted.delete(completion)) this.#list.remove(completion);
   }
 
-  /** Clears the index. */
   reset(rules: Rules): void {
     this.#rules = rules;
     this.#list = new SortedList(compareCompletions);

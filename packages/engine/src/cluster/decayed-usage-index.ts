@@ -17,7 +17,6 @@ export class DecayedUsageIndex {
   readonly #state: Pick<ReadonlyState, "decayedUsage" | "teams" | "workloads" | "attempts">;
   readonly #rates = new Map<string, [number, number, number]>();
   #halfLife: HalfLife | null;
-  /** The instant of the round. */
   nowMs: number;
 
   constructor(state: ReadonlyState, rules: Rules) {

@@ -11,7 +11,6 @@ interface CountedWork {
   readonly perWorker: number;
 }
 
-/** Preemptible attempts in the order of placement. */
 class PreemptibleAttempts {
   readonly #counted = new Map<Attempt, CountedWork>();
   readonly #byPriority = new Map<number, number>();
@@ -59,7 +58,6 @@ class PreemptibleAttempts {
     this.#count(counted, 1);
   }
 
-  /** Removes the attempt, if present. */
   delete(attempt: Attempt, { priority }: WorkloadSpec): void {
     if (!this.#uncount(attempt)) return;
     this.#counted.delete(attempt);
@@ -105,7 +103,6 @@ export class EvictableWork {
     return this.always.has(attempt) || this.guarded.has(attempt);
   }
 
-  /** Removes the attempt, if present. */
   delete(attempt: Attempt, spec: WorkloadSpec): void {
     this.always.delete(attempt, spec);
     this.guarded.delete(attempt, spec);

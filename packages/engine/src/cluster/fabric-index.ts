@@ -14,7 +14,6 @@ export interface SiteFabric {
   readonly site: SiteName;
   readonly tree: DomainTree;
   readonly leafOf: ReadonlyMap<NodeId, number>;
-  /** Nodes by leaf. */
   readonly nodes: readonly NodeId[];
 }
 

@@ -21,7 +21,6 @@ import type { World } from "./world.ts";
 
 export const countsForTeam = ({ stop }: Attempt): boolean => stop === null || !isEviction(stop.reason);
 
-/** Team and user of the work. */
 export const holderOf = ({ spec: { team }, actor }: Pick<Workload, "spec" | "actor">): Holder => ({ team, actor });
 
 /** Adds workers on one type to their team's usage (1), or removes them (-1). */
@@ -77,7 +76,6 @@ function fileTerminating({ terminating }: World, attempt: Attempt): void {
   else terminating.delete(attempt);
 }
 
-/** The inverse of `holdAttempt`. */
 export function releaseAttempt(world: World, attempt: Attempt): void {
   const workload = workloadOf(world, attempt.workloadId);
   const { gang } = workload.spec;

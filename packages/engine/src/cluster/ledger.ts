@@ -74,7 +74,6 @@ export class Ledger {
     this.#undo.push(() => capacity.leave(gang, attempt.workers, -1));
   }
 
-  /** Removes a nomination. */
   withdraw(nomination: Nomination): void {
     const workload = workloadOf(this.#world, nomination.workloadId);
     const { spec } = workload;

@@ -106,7 +106,6 @@ export class NodeSlot {
     return (this.node.networkGbps ?? 0) - this.#networkTaken + (layer === "idle" ? 0 : this.#networkReleasing);
   }
 
-  /** Whether the node has terminating work. */
   get hasReleasing(): boolean {
     return this.workersReleasing > 0;
   }
@@ -434,7 +433,6 @@ const rangeText = (first: number, last: number): AcceleratorSet => (first === la
  */
 const joinedRanges = (ranges: readonly AcceleratorSet[]): AcceleratorSet => ranges.join(",");
 
-/** Ascending indices as text. */
 export function acceleratorSetOf(indices: readonly number[]): AcceleratorSet {
   const ranges: AcceleratorSet[] = [];
   for (let position = 0; position < indices.length;) {

@@ -30,7 +30,6 @@ export class PlacementRequest {
    * Accepted types in order of preference; empty: any. For a gang with task groups: every type that any group accepts.
    */
   readonly acceleratorTypes: readonly string[];
-  /** Number of requested workers. */
   readonly workers: number;
   /** Number of workers of each task group; `null`: the minimum of each, or the gang has no groups. */
   readonly counts: readonly number[] | null;
@@ -120,7 +119,6 @@ export class PlacementRequest {
     });
   }
 
-  /** The same request with these changes. */
   with(changes: Partial<RequestFields>): PlacementRequest {
     return new PlacementRequest(this, changes);
   }

@@ -85,7 +85,6 @@ function isSame(known: Signature, own: Signature): boolean {
   return true;
 }
 
-/** Equal texts for equal signatures. */
 function keyOf(signature: readonly Signature[]): string {
   let key = "";
   signature.forEach((part, at) => {
@@ -97,7 +96,6 @@ function keyOf(signature: readonly Signature[]): string {
 const RECENT_COUNT = 1024;
 const NOBODY_RECENT: readonly null[] = Array.from({ length: RECENT_COUNT }, () => null);
 
-/** Position in the cache of recent buckets. */
 const recentAt = ({ workers, accelerators, coresMilli, memoryMib }: GangSpec, longestMs: number): number =>
   (workers * 13 + accelerators * 7 + coresMilli * 3 + memoryMib + Math.floor(longestMs / 1000) * 31) &
   (RECENT_COUNT - 1);
@@ -130,7 +128,6 @@ export class Queue {
   readyCount = 0;
   /** Number of ready workloads that are gangs with task groups. */
   #groupedCount = 0;
-  /** Incremented whenever a workload joins or leaves the queue. */
   #changes = 0;
   /**
    * Incremented whenever a round's result may change. A workload that queues behind others does not change it if only
@@ -160,7 +157,6 @@ export class Queue {
     return this.#compareHeads;
   }
 
-  /** Incremented whenever a workload joins or leaves the queue. */
   get changes(): number {
     return this.#changes;
   }
@@ -170,7 +166,6 @@ export class Queue {
     return this.#groupedCount > 0;
   }
 
-  /** Whether there is any request. */
   get hasRequests(): boolean {
     return this.readyCount > 0 || this.#growth.size > 0;
   }
@@ -180,12 +175,10 @@ export class Queue {
     return this.#growth.size > 0;
   }
 
-  /** Buckets with waiting work. */
   waitingClasses(): readonly QueueBucket[] {
     return this.#waiting;
   }
 
-  /** All buckets, including empty ones. */
   classes(): Iterable<QueueBucket> {
     return this.#classes.values();
   }
@@ -195,7 +188,6 @@ export class Queue {
     return this.#growth.values();
   }
 
-  /** The growth request of an attempt, if it has one. */
   growthOf(id: AttemptId): QueueBucket | undefined {
     return this.#growth.get(id);
   }
@@ -312,7 +304,6 @@ export class Queue {
     this.#growth.set(grows, this.single(request, workload));
   }
 
-  /** A bucket with this request only. */
   single(request: PlacementRequest, workload: WorkloadEntity): QueueBucket {
     const waiting = new SortedList<WorkloadEntity>(this.#compare);
     waiting.insert(workload);

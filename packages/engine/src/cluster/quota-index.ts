@@ -68,7 +68,6 @@ export class QuotaIndex {
     return this.#leaves.get(team) as number;
   }
 
-  /** An amount by the tree's resources. */
   amounts(amount: Amount): number[] {
     return this.positions.map((at) => amountAt(amount, at));
   }

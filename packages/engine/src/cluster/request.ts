@@ -53,7 +53,6 @@ function typesToGrowOn(world: World, request: PlacementRequest, attempt: Attempt
   return own === undefined ? [] : world.capacity.acceptable([world.capacity.slot(own.node).node.acceleratorType]);
 }
 
-/** Requested workers by kind. */
 export const partsAsked = (world: World, request: PlacementRequest): readonly GangPart[] =>
   partsOfRequest(world, request).map((part) => {
     const shape = world.teamUse.charged(part.shape, "");

@@ -41,7 +41,6 @@ export interface TeamNode {
   guaranteed: readonly number[];
 }
 
-/** Whether the team is this one, or below it. */
 export function isUnder(team: TeamNode, above: TeamNode): boolean {
   for (let at: TeamNode | null = team; at !== null; at = at.parent) if (at === above) return true;
   return false;
@@ -78,7 +77,6 @@ function milliOfType({ typeAt, familyAt, acceleratorsMilli, byType }: Amount, po
   return sum;
 }
 
-/** Amount of the resource at a position. */
 export function amountAt(amount: Amount, position: number): number {
   if (position === CORES_AT) return amount.coresMilli;
   if (position === MEMORY_AT) return amount.memoryMib;
@@ -90,7 +88,6 @@ export function amountAt(amount: Amount, position: number): number {
 export const statedAmount = (position: number, amount: number): number =>
   position >= ACCELERATORS_AT ? amount / 1000 : amount;
 
-/** The same amount with the opposite sign. */
 export const negative = ({
   typeAt,
   familyAt,

@@ -30,7 +30,6 @@ import type { QuotaBound } from "../contract/verdicts.ts";
 export interface QuotaReached {
   readonly bound: QuotaBound;
   readonly team: TeamName;
-  /** The resource as teams name it. */
   readonly resource: string;
   /** In the unit in which the team states it. */
   readonly limit: number;
@@ -39,7 +38,6 @@ export interface QuotaReached {
    * other teams' guarantees the non-preemptible usage of all teams and what guarantees exceed it.
    */
   readonly used: number;
-  /** The user whose limit is reached. */
   readonly user?: string;
 }
 
@@ -57,7 +55,6 @@ const NOTHING_USED: readonly number[] = [];
 export class TeamUse {
   readonly #state: Pick<ReadonlyState, "teams" | "pools">;
   readonly #nodes = new Map<TeamName, TeamNode>();
-  /** Resource names by position. */
   readonly resources: string[] = [CORES, MEMORY, ALL_ACCELERATORS, NETWORK];
   readonly #positions = new Map(this.resources.map((resource, position) => [resource, position]));
   /** Family of each type; types without a family are left out. */
@@ -68,7 +65,6 @@ export class TeamUse {
    * `Capacity.freedEpoch`.
    */
   limitEpoch = 0;
-  /** Grows whenever any team's usage changes, tentatively or not. */
   useEpoch = 0;
 
   /** Borrowable capacity; `null` while the policy has no borrowing. */

@@ -6,14 +6,11 @@ import type { AttemptId, WorkloadId } from "../model/ids.ts";
 
 export type Timer =
   | { readonly kind: "walltime"; readonly atMs: number; readonly attemptId: AttemptId }
-  /** The predicted end of an attempt. */
   | { readonly kind: "prediction"; readonly atMs: number; readonly attemptId: AttemptId }
   /** The time limit of a checkpoint before a stop. */
   | { readonly kind: "checkpoint"; readonly atMs: number; readonly attemptId: AttemptId }
   | { readonly kind: "retry"; readonly atMs: number; readonly workloadId: WorkloadId }
-  /** A calendar entry is due. */
   | { readonly kind: "calendar"; readonly atMs: number }
-  /** A schedule is due. */
   | { readonly kind: "schedule"; readonly atMs: number }
   /** Part of a budget may be used up, or a budget is renewed. */
   | { readonly kind: "budget"; readonly atMs: number };

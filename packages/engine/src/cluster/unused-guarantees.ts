@@ -11,7 +11,6 @@ import type { TeamNode } from "./team-node.ts";
 export interface Commitment {
   readonly position: number;
   readonly committed: number;
-  /** The amount that was added. */
   readonly more: number;
 }
 

@@ -3,16 +3,13 @@ import type { TeamName } from "../model/ids.ts";
 import { usageKey } from "./decayed-usage-index.ts";
 import type { TeamNode } from "./team-node.ts";
 
-/** Team and user of the work. */
 export interface Holder {
   readonly team: TeamName;
-  /** The user who submitted the work. */
   readonly actor: string;
 }
 
 export class UserUse {
   readonly #used = new Map<string, number[]>();
-  /** Whether usage by user is maintained. */
   isKept = false;
 
   used(team: TeamName, user: string): readonly number[] {

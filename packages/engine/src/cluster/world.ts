@@ -52,15 +52,12 @@ export interface World {
   readonly terminating: Set<Attempt>;
   /** Attempts that keep a place during their back-off and are not launched yet. */
   readonly backingOff: Set<AttemptId>;
-  /** Caches of other folders. */
   readonly scratch: Scratch;
   /** Number of queue-only events since the world was indexed. */
   queueEventCount: number;
-  /** Cache of the last lookups (`entities.ts`). */
   readonly recent: { workload: WorkloadEntity | null; attempt: Attempt | null };
   /** Executors of the pools, in the order in which pools first named them. */
   executors: readonly ExecutorId[];
-  /** Declared number of hot spares of all pools. */
   hotSparesStated: number;
   /** Work that waits for the end of an active workload. */
   readonly dependents: Map<WorkloadId, WorkloadId[]>;
@@ -212,7 +209,6 @@ export function waitForRest({ timers }: World, movedAtMs: number): void {
   timers.add({ kind: "calendar", atMs: movedAtMs + MIGRATION_REST_MS });
 }
 
-/** Schedules a wakeup for a due schedule. */
 export function waitForSchedule({ timers }: World, { schedule, lookedAtMs }: ScheduleItem): void {
   const atMs = nextDueMs(schedule.times, lookedAtMs);
   if (atMs !== null) timers.add({ kind: "schedule", atMs });
@@ -231,7 +227,6 @@ export function waitForTariff(timers: Timers, { when }: Tariff): void {
   if (when.kind !== "recurring") timers.add({ kind: "calendar", atMs: tariffEndMs(when) });
 }
 
-/** Schedules a wakeup for the begin and the end of a window. */
 export function waitForWindow(timers: Timers, { startMs, endMs }: TimeWindow): void {
   timers.add({ kind: "calendar", atMs: startMs });
   timers.add({ kind: "calendar", atMs: endMs });

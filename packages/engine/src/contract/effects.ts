@@ -14,7 +14,6 @@ export interface LaunchGang {
   readonly task: number;
   readonly number: number;
   readonly spec: WorkloadSpec;
-  /** Workers in rank order. */
   readonly workers: readonly WorkerAllocation[];
   /** Artifacts of other workloads for which this one waited; absent: none. */
   readonly artifacts?: readonly Artifact[];

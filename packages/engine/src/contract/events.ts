@@ -248,7 +248,6 @@ export type ResizeEvent =
     })
   /** Allocations of the replacement workers for all lost ranks, in rank order. */
   | (Fact<"workersReplaced"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
-  /** The replacement workers have joined the gang. */
   | (Fact<"workersJoined"> & { readonly attemptId: AttemptId });
 
 /** Plans for nominated places and victims. */

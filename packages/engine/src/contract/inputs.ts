@@ -55,7 +55,6 @@ export type Command =
       readonly gone: { readonly atMs: number } | { readonly inMs: number };
       readonly reason?: string | undefined;
     })
-  /** Withdraws the notice. */
   | (CommandCommon & { readonly kind: "withdrawNotice"; readonly nodeId: NodeId })
   | (CommandCommon & { readonly kind: "setPolicy"; readonly policy: Policy });
 
@@ -87,7 +86,6 @@ export type Observation =
    * earlier request apart; absent: the size last requested.
    */
   | { readonly kind: "workersLeft"; readonly attemptId: AttemptId; readonly workers?: number }
-  /** The replacement workers of a gang have joined. */
   | { readonly kind: "workersJoined"; readonly attemptId: AttemptId }
   /**
    * A further worker of a growing gang did not start or ended at once. The gang continues with its first `workers`
@@ -116,7 +114,6 @@ export type IdleChange = readonly [attemptId: AttemptId, idleSinceMs: number | n
 
 /** Utilisation of an attempt's accelerators since the last report, for workers that report it. */
 export interface UtilizationReport {
-  /** Number of reported accelerators. */
   readonly accelerators: number;
   /** Number of accelerators above the noise level. */
   readonly busyAccelerators: number;

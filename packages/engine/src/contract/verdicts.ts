@@ -104,7 +104,6 @@ export type BlockedReason =
        * work holds and guarantees exceed it, in the fleet, and `limitCount` what can cover both.
        */
       readonly bound: QuotaBound;
-      /** The user whose limit is reached, if a user limit is the bound. */
       readonly user?: string;
       readonly team: string;
       readonly acceleratorType: string;

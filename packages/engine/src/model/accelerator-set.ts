@@ -24,7 +24,6 @@ export function forEachRange(set: AcceleratorSet, visit: (first: number, last: n
   if (set.length > 0) visit(first < 0 ? value : first, value);
 }
 
-/** The indices of the set, ascending. */
 export function acceleratorIndices(set: AcceleratorSet): number[] {
   const indices: number[] = [];
   forEachRange(set, (first, last) => {
@@ -33,7 +32,6 @@ export function acceleratorIndices(set: AcceleratorSet): number[] {
   return indices;
 }
 
-/** Number of accelerators in the set. */
 export function acceleratorCount(set: AcceleratorSet): number {
   let count = 0;
   forEachRange(set, (first, last) => {

@@ -7,7 +7,6 @@ export interface AntiAffinitySpec {
   readonly sets?: readonly string[];
   /** Sets of which no work, other than its own gang, shares a domain with this work. The rule is symmetric. */
   readonly from?: readonly AntiAffinityFrom[];
-  /** No other work runs on its nodes. */
   readonly exclusive?: true;
 }
 

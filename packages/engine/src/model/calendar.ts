@@ -55,7 +55,6 @@ export interface Tariff extends EntryCommon {
   readonly when: TariffTimes;
   /** Micro-dollars for a kilowatt-hour, negative if consumers are paid; a series has one value per step. */
   readonly microUsdPerKwh?: number;
-  /** Grams of carbon dioxide in a kilowatt-hour. */
   readonly gramsPerKwh?: number;
 }
 

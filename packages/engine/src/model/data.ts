@@ -8,7 +8,6 @@ export interface DataPlace {
   readonly holds?: readonly string[];
 }
 
-/** Data requirements of work. */
 export interface DataSpec {
   /** Inputs; the work is placed where most of them are stored, if possible. */
   readonly inputs?: readonly string[];
@@ -18,7 +17,6 @@ export interface DataSpec {
 
 type Place = Pick<Site | Pool, "data"> | undefined;
 
-/** Whether work with this data rule may run in the pool. */
 export const admitsRule = (rule: string, site: Place, pool: Place): boolean =>
   (pool?.data?.rules ?? site?.data?.rules ?? []).includes(rule);
 

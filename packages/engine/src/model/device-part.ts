@@ -13,7 +13,6 @@ export const WHOLE_MILLI = 1000;
 /** Whether a worker needs a part of an accelerator: a fraction or a MIG slice. */
 export const needsPart = (shape: PartFields): boolean => needsFraction(shape) || shape.profile !== undefined;
 
-/** Whether a worker needs a fraction of an accelerator. */
 export const needsFraction = ({ shareMilli, acceleratorMemoryMib }: PartFields): boolean =>
   shareMilli !== undefined || acceleratorMemoryMib !== undefined;
 
@@ -57,7 +56,6 @@ export const partKey = ({ shareMilli, acceleratorMemoryMib, profile }: PartField
   profile,
 ];
 
-/** The shape with whole accelerators. */
 export const withoutPart = <Shape extends PartFields>({
   shareMilli: _share,
   acceleratorMemoryMib: _memory,

@@ -20,7 +20,6 @@ export interface ExecutorCapabilities {
   readonly resize: boolean;
   /** Starts workers that were lost with a node on other nodes while their gang continues. */
   readonly replaceWorkers: boolean;
-  /** Keeps the output of workers. */
   readonly logs: boolean;
 }
 
@@ -87,9 +86,7 @@ export interface Node extends NodeSpec {
   /** Position in the order in which nodes joined; the last tie-breaker. */
   readonly ordinal: number;
   readonly acceleratorType: string;
-  /** Accelerator type of the node's pool. */
   readonly acceleratorFamily?: string;
-  /** MIG device as stated by the pool. */
   readonly mig?: MigDevice;
   readonly networkGbps?: number;
   readonly acceleratorMemoryMib?: number;
@@ -117,7 +114,6 @@ export const isOfTypes = (
 /** A node that will leave within this time is not made a hot spare. */
 export const HOT_SPARE_AHEAD_MS = 3_600_000;
 
-/** Whether work may be placed on the node. */
 export const takesWork = ({
   health,
   draining,

@@ -3,7 +3,6 @@ import { milliOf } from "./device-part.ts";
 import { minWorkersOf } from "./workload.ts";
 import type { TaskGroup, GangSpec, WorkerAllocation, WorkerShape, WorkloadSpec } from "./workload.ts";
 
-/** Workers of one kind. */
 export interface GangPart {
   readonly shape: WorkerShape;
   readonly workers: number;
@@ -32,10 +31,8 @@ const partsBy = (gang: GangSpec, count: (of: Pick<GangSpec, "workers" | "minWork
     ? [{ shape: gang, workers: count(gang) }]
     : gang.taskGroups.map((group, index) => ({ shape: group, workers: count(group), group: index }));
 
-/** Parts of the gang at its full size. */
 export const wholeParts = (gang: GangSpec): GangPart[] => partsBy(gang, ({ workers }) => workers);
 
-/** Parts of the gang at its minimum size. */
 export const leastParts = (gang: GangSpec): GangPart[] => partsBy(gang, minWorkersOf);
 
 /** Parts that these placed workers form. */
@@ -70,7 +67,6 @@ export function acceptedTypes(spec: WorkloadSpec): readonly string[] {
   return lists.some((list) => list.length === 0) ? [] : [...new Set(lists.flat())];
 }
 
-/** A task group in the form of a gang. */
 export function gangOfGroup(gang: GangSpec, index: number): GangSpec {
   const { name: _name, acceleratorTypes: _types, fabric: _fabric, ...alone } = groupAt(gang, index);
   return gang.antiAffinity === undefined ? alone : { ...alone, antiAffinity: gang.antiAffinity };
@@ -85,7 +81,6 @@ export function specOfGroup(spec: WorkloadSpec, index: number): WorkloadSpec {
   return { ...rest, gang, acceleratorTypes: typesOfGroup(spec, group), ...(fabric === undefined ? {} : { fabric }) };
 }
 
-/** The gang of these task groups. */
 export function gangOfGroups(groups: readonly TaskGroup[]): GangSpec {
   const sum = (of: (group: TaskGroup) => number): number => groups.reduce((total, group) => total + of(group), 0);
   const most = (of: (group: TaskGroup) => number): number => groups.reduce((top, group) => Math.max(top, of(group)), 0);

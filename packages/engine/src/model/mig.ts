@@ -8,7 +8,6 @@
 
 /** A profile's geometry, on every device that supports it. */
 interface PartGeometry {
-  /** Number of memory slices that it takes. */
   readonly size: number;
   /** Memory slices at which it can begin. */
   readonly starts: readonly number[];
@@ -68,7 +67,6 @@ export interface MigPart {
 
 export type MigTable = ReadonlyMap<string, MigPart>;
 
-/** All eight slices. */
 export const ALL_SLICES = 0x1111_1111;
 
 const placeAt = (start: number, size: number): MigPlace => {
@@ -114,5 +112,4 @@ export function positionsLost(table: MigTable, taken: number, digits: number): n
 export const slicesIn = (taken: number): number =>
   Math.imul((taken & 0x0f0f_0f0f) + ((taken >>> 4) & 0x0f0f_0f0f), 0x0101_0101) >>> 24;
 
-/** Whether some slice is taken twice. */
 export const isTakenTwice = (taken: number): boolean => (taken & 0xeeee_eeee) !== 0;

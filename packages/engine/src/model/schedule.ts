@@ -8,7 +8,6 @@ export interface ScheduleTimes {
   readonly hours: readonly number[];
   /** 1 to 31. If both this and `daysOfWeek` are restricted, a day in either of them counts, as in cron. */
   readonly daysOfMonth: readonly number[];
-  /** 1 to 12. */
   readonly months: readonly number[];
   /** 0 (Sunday) to 6. */
   readonly daysOfWeek: readonly number[];
@@ -44,7 +43,6 @@ export interface ScheduleItem {
   readonly runs?: readonly ScheduleRun[];
 }
 
-/** Result of a due time. */
 export interface ScheduleRun {
   readonly dueAtMs: number;
   /** When the engine handled the due time; later than the due time if the control plane was down. */

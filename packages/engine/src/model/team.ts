@@ -66,7 +66,6 @@ export interface Team {
   /** Priority among siblings: larger is served first, also with capacity beyond guarantees; absent: 0. */
   readonly priority?: number;
   readonly preemption?: TeamPreemption;
-  /** Its budget over time; absent: none. */
   readonly budget?: Budget;
   readonly reservedTopology?: readonly ReservedTopology[];
 }

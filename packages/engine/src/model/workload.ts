@@ -7,7 +7,6 @@ import type { AttemptId, NodeId, TeamName, WorkloadId } from "./ids.ts";
 
 /** Resources of one worker, all on one node. */
 export interface WorkerShape {
-  /** Accelerators per worker; 0: none. */
   readonly accelerators: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
@@ -42,7 +41,6 @@ export interface GangSpec extends WorkerShape {
    * and `minWorkers` are sums, and the gang's own shape is the maximum over the groups.
    */
   readonly taskGroups?: readonly TaskGroup[];
-  /** Anti-affinity of the work; absent: none. */
   readonly antiAffinity?: AntiAffinitySpec;
 }
 
@@ -178,9 +176,7 @@ interface SpecCommon {
   readonly after?: readonly AfterSpec[];
   /** Names of artifacts that the work reports when it has produced them. */
   readonly produces?: readonly string[];
-  /** Held: not started before a release. */
   readonly hold?: true;
-  /** Earliest start. */
   readonly notBeforeMs?: number;
   /** Time by which the work should be done. */
   readonly deadlineMs?: number;
@@ -269,7 +265,6 @@ export interface AttemptStop {
 export const stoppedByMs = ({ atMs, checkpointUntilMs }: AttemptStop, graceTimeoutMs: number): number =>
   (checkpointUntilMs ?? atMs) + graceTimeoutMs;
 
-/** End of one worker's process. */
 export type WorkerExit =
   | { readonly kind: "exited"; readonly worker: number; readonly code: number }
   | { readonly kind: "signalled"; readonly worker: number; readonly signal: string };
@@ -477,7 +472,6 @@ export type EndReason =
   /** A dependency ended with another outcome. */
   | { readonly kind: "dependencyNotMet"; readonly workloadId: WorkloadId; readonly on: WaitsFor["on"] };
 
-/** The order of submission. */
 export const compareOrdinals = (left: Workload, right: Workload): number => left.ordinal - right.ordinal;
 
 /**

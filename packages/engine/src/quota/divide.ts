@@ -31,13 +31,11 @@ interface Rest {
 
 interface Division {
   readonly entitlements: readonly ShareRequest[];
-  /** Weights as whole numbers. */
   readonly weights: readonly number[];
   /** Maximum share of each team: its request, capped by its limit. */
   readonly mosts: readonly number[];
   readonly shares: number[];
   readonly rests: (Rest | null)[];
-  /** Size of an indivisible unit. */
   readonly unit: number;
   left: number;
 }

@@ -58,7 +58,6 @@ export class QuotaTree {
    * quotas.
    */
   readonly #usage: Float64Array;
-  /** All usage at and below the node. */
   readonly #held: Float64Array;
   /** By `node * kindCount + kind`: capacity of the node in an empty tree, summed over the resources of the kind. */
   readonly #lendable: Float64Array;
@@ -107,7 +106,6 @@ export class QuotaTree {
     return this.#guarantee[node * this.resourceCount + resource] as number;
   }
 
-  /** The node's guarantee plus the lendable quota of its children. */
   subtreeQuota(node: number, resource: number): number {
     return this.#subtreeQuota[node * this.resourceCount + resource] as number;
   }
@@ -117,12 +115,10 @@ export class QuotaTree {
     return this.#localQuota[node * this.resourceCount + resource] as number;
   }
 
-  /** Usage charged to the subtree quota. */
   usage(node: number, resource: number): number {
     return this.#usage[node * this.resourceCount + resource] as number;
   }
 
-  /** All usage at and below the node. */
   held(node: number, resource: number): number {
     return this.#held[node * this.resourceCount + resource] as number;
   }
@@ -159,7 +155,6 @@ export class QuotaTree {
     return available;
   }
 
-  /** Capacity of the node in an empty tree. */
   potentialAvailable(node: number, resource: number): number {
     return this.#potential[node * this.resourceCount + resource] as number;
   }

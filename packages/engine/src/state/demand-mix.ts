@@ -9,7 +9,6 @@ import { taskCountOf } from "../model/workload.ts";
 import type { WorkerShape, WorkloadSpec } from "../model/workload.ts";
 import { compareText } from "../base/canonical.ts";
 
-/** Resources of one worker on its node. */
 export interface WorkerAsk {
   readonly accelerators: number;
   /** Thousandths of each accelerator: 1000, or less for a fraction of one. */
@@ -30,7 +29,6 @@ export const workerAsk = (gang: WorkerShape): WorkerAsk => ({
   memoryMib: gang.memoryMib,
 });
 
-/** Accelerators of a worker in total, in thousandths. */
 export const askedMilli = ({ accelerators, milli }: WorkerAsk): number => accelerators * milli;
 
 /** The sample is split into queues of equal length. */
@@ -80,7 +78,6 @@ export class DemandMix {
   #milli = 0;
   readonly #milliBySize = new Map<number, number>();
 
-  /** Number of changes of the sample so far. */
   get renewals(): number {
     return this.#renewals;
   }

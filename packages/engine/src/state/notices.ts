@@ -27,7 +27,6 @@ export interface Notice {
   readonly goneAtMs: number;
   /** Time after the announced departure at which a node that still exists takes work again. */
   readonly overAtMs: number;
-  /** The stated reason; absent: none. */
   readonly reason?: string;
 }
 

@@ -22,7 +22,6 @@ export function isWaitingForTime({ held, waitsFor, waitsForStartWindow, spec }: 
   return !isAskedFor || (spec.notBeforeMs ?? 0) > nowMs;
 }
 
-/** Reasons why a workload is not eligible. */
 export type HoldReasonBy = "held" | "waitsFor" | "notBefore" | "startWindow";
 
 /** The first hold reason that applies; `null`: none. */
@@ -36,7 +35,6 @@ export function holdReasonBy(
   return waitsForStartWindow === true ? "startWindow" : null;
 }
 
-/** Number of tasks that are eligible now. */
 export const readyTaskCount = (workload: Workload, nowMs: number): number =>
   readyTask(workload, nowMs) === null
     ? 0

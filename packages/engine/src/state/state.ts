@@ -44,7 +44,6 @@ export interface ReadonlyState {
   readonly teams: ReadonlyMap<TeamName, Team>;
   /** Every workload that has not ended, and the newest `ENDED_WORKLOADS_KEPT` ended ones; in order of submission. */
   readonly workloads: ReadonlyMap<WorkloadId, WorkloadEntity>;
-  /** Attempts that have not ended, by id. */
   readonly attempts: ReadonlyMap<AttemptId, Attempt>;
   /** Nominations, by the nominated attempt. */
   readonly nominations: ReadonlyMap<AttemptId, Nomination>;
@@ -55,7 +54,6 @@ export interface ReadonlyState {
    * `ENDED_ENTRIES_KEPT`.
    */
   readonly endedEntries: ReadonlyMap<string, string>;
-  /** Accounts of the teams with a budget. */
   readonly accounts: ReadonlyMap<TeamName, Account>;
   /** Usage history of teams and users in teams (`usageKey`), least recently updated first. */
   readonly decayedUsage: ReadonlyMap<string, DecayedUsage>;

@@ -3,9 +3,7 @@ import type { UtilizationReport } from "../contract/inputs.ts";
 import type { AttemptUtilization } from "../model/workload.ts";
 
 interface ReportTimes {
-  /** Time of the report. */
   readonly atMs: number;
-  /** Start of the attempt. */
   readonly startedAtMs: number | null;
 }
 

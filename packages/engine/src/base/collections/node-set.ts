@@ -69,8 +69,6 @@ export class NodeSet {
   }
 }
 
-/** Index of the highest set bit of a non-zero word. */
 const highestBit = (word: number): number => 31 - Math.clz32(word);
 
-/** Index of the lowest set bit of a non-zero word. */
 export const lowestBit = (word: number): number => 31 - Math.clz32(word & -word);

@@ -6,9 +6,7 @@ const ERA_DAYS = 146_097;
 
 export interface CivilDay {
   readonly year: number;
-  /** 1 to 12. */
   readonly month: number;
-  /** 1 to 31. */
   readonly day: number;
 }
 
