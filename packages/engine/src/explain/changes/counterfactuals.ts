@@ -9,6 +9,9 @@ import type { CounterfactualRun } from "../../engine/engine.ts";
 import type { Event, PlannedVictim } from "../../contract/events.ts";
 import type { Command, Input } from "../../contract/inputs.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
+import type { TimeWindow } from "../../model/calendar.ts";
+import type { Pool } from "../../model/fleet.ts";
+import type { Team } from "../../model/team.ts";
 import { commandId } from "../../model/ids.ts";
 import type { WorkloadId } from "../../model/ids.ts";
 import type { WorkloadSpec } from "../../model/workload.ts";
@@ -81,6 +84,13 @@ export const counterfactualCommand = (body: Body): Command => ({
   ...body,
 });
 
+/** The command that applies these documents. */
+export const appliedDocuments = (documents: {
+  readonly pools?: readonly Pool[];
+  readonly teams?: readonly Team[];
+  readonly calendar?: readonly TimeWindow[];
+}): Command => counterfactualCommand({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
+
 /** For more events than this, a new fork is faster than undoing. */
 const UNDO_MAX = 512;
 
@@ -89,9 +99,7 @@ export class Counterfactuals {
   readonly #asker: string;
   readonly nowMs: number;
   /** An unchanged fork that the next question can reuse; `null`: none. */
-  #hotSpare: Stage | null = null;
-  /** Number of rounds run so far: the cost of the answer. */
-  count = 0;
+  #spare: Stage | null = null;
 
   /** `asker`: the user who would submit a workload that is not submitted yet. */
   constructor(live: Engine, asker: string = COUNTERFACTUAL) {
@@ -105,9 +113,9 @@ export class Counterfactuals {
    * it is submitted with `spec`; no round is run.
    */
   stage(target: WorkloadId | null, spec: WorkloadSpec | null = null): Stage {
-    const hotSpare = this.#hotSpare;
-    this.#hotSpare = null;
-    const stage = hotSpare?.target === target ? hotSpare : this.#forked(target);
+    const spare = this.#spare;
+    this.#spare = null;
+    const stage = spare?.target === target ? spare : this.#forked(target);
     if (target === null && spec !== null) this.takeIn(stage, this.#inPlaceOf(stage, spec));
     return stage;
   }
@@ -126,7 +134,7 @@ export class Counterfactuals {
     const count = stage.steps.reduce((sum, { simulated }) => sum + simulated.taken.length, 0);
     stage.isUsed ||= count > UNDO_MAX;
     while (stage.steps.length > 0 && !stage.isUsed) this.goBack(stage);
-    if (!stage.isUsed) this.#hotSpare = stage;
+    if (!stage.isUsed) this.#spare = stage;
   }
 
   /** Undoes the last run and its inputs. */
@@ -168,7 +176,7 @@ export class Counterfactuals {
    * Whether the workload starts in a round after these inputs. The round is undone; the inputs stay for the next run.
    */
   run(stage: Stage, inputs: readonly Input[]): Outcome {
-    return this.#outcome(stage, this.#round(stage, stage.target, inputs), stage.target);
+    return this.#outcome(stage, tryFor(stage.target, stage.engine, inputs, this.nowMs), stage.target);
   }
 
   /**
@@ -176,7 +184,7 @@ export class Counterfactuals {
    * undone; the submission stays until the fork is reset.
    */
   submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): Outcome {
-    const simulated = this.#round(stage, null, [...before, ...this.#inPlaceOf(stage, spec)]);
+    const simulated = tryFor(null, stage.engine, [...before, ...this.#inPlaceOf(stage, spec)], this.nowMs);
     return this.#outcome(stage, simulated, submittedIn(simulated.taken));
   }
 
@@ -209,25 +217,18 @@ export class Counterfactuals {
     return [counterfactualCommand({ kind, workloadId: replaced.id }), submission];
   }
 
-  #round(stage: Stage, sought: WorkloadId | null, inputs: readonly Input[]): CounterfactualRun {
-    this.count++;
-    return tryFor(sought, stage.engine, inputs, this.nowMs);
-  }
-
   #startOf({ engine, target }: Stage, events: readonly Event[]): WouldStart | null {
     if (target === null) return null;
-    const place = events.find((event) => placeGiven(event)?.workloadId === target);
-    const bucket = place === undefined ? null : placeGiven(place);
-    if (bucket === null) return null;
-    const plan = events.find((event) => event.kind === "evictionPlanned" && event.workloadId === target);
+    const event = events.find((each) => placeGiven(each)?.workloadId === target);
+    const place = event === undefined ? null : placeGiven(event);
+    if (place === null) return null;
+    const plan = events.find((each) => each.kind === "evictionPlanned" && each.workloadId === target);
     const victims = plan?.kind === "evictionPlanned" ? plan.victims : [];
-    const { acceleratorType, workers } = bucket;
-    const displaced = victims.map((victim) => this.#displaced(worldOf(engine), victim));
     return {
-      acceleratorType,
-      nodes: [...new Set(workers.map(({ node }) => node))],
-      atOnce: place?.kind === "gangPlaced",
-      displaced,
+      acceleratorType: place.acceleratorType,
+      nodes: [...new Set(place.workers.map(({ node }) => node))],
+      atOnce: event?.kind === "gangPlaced",
+      displaced: victims.map((victim) => this.#displaced(worldOf(engine), victim)),
     };
   }
 

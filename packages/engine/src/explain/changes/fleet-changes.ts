@@ -4,49 +4,40 @@ import type { TimeWindow } from "../../model/calendar.ts";
 import { admitsRule } from "../../model/data.ts";
 import type { Pool } from "../../model/fleet.ts";
 import { specOfGroup } from "../../model/gang.ts";
-import type { NodeId, PoolName } from "../../model/ids.ts";
+import type { NodeId } from "../../model/ids.ts";
 import { calendarEndMs, windowsInTheWay } from "../../placement/filters/calendar-windows.ts";
 import { acceptedBy } from "../../placement/filters/filters.ts";
 import { emptyNodeWorkers } from "../../placement/place-on-type.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
-import type { OtherChange, OtherLine } from "./other-changes.ts";
+import type { Change } from "./change.ts";
+import type { OtherLine } from "./other-changes.ts";
 import type { OtherLowerBound } from "./other-lower-bound.ts";
-import { counterfactualCommand } from "./counterfactuals.ts";
-import { everySet, growing, listed } from "./values.ts";
-import type { Values } from "./values.ts";
+import { appliedDocuments, counterfactualCommand } from "./counterfactuals.ts";
+import { everySet, growing } from "./values.ts";
 
 /** Up to this number of items every subset is tried, smaller subsets first; with more, only the first n for each n. */
 const SEPARATED_MAX = 4;
 
-const setsOf = <Of>(all: readonly Of[], changeOf: (set: readonly Of[]) => OtherChange): Values<OtherChange> =>
-  all.length > SEPARATED_MAX
-    ? growing(all.length, (index) => changeOf(all.slice(0, index + 1)))
-    : listed(everySet(all).map(changeOf));
-
-const apply = (documents: { readonly pools?: readonly Pool[]; readonly calendar?: readonly TimeWindow[] }): Input =>
-  counterfactualCommand({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
-
-interface SetLine {
-  readonly values: Values<OtherChange>;
-  /**
-   * The inputs that apply the change to a fork with or without an earlier value; `null` restores the original state.
-   */
-  inputs(change: OtherChange | null): readonly Input[];
-}
-
-/** If the lower bound rules out all items together, it rules out every subset. */
-function setLine({ values, inputs }: SetLine): OtherLine {
+/** A change of several items at once. If the lower bound rules out all items together, it rules out every subset. */
+function setLine<Item>(
+  all: readonly Item[],
+  changeOf: (set: readonly Item[]) => Change,
+  inputsOf: (set: readonly Item[]) => readonly Input[],
+): OtherLine {
+  const subsets = all.length > SEPARATED_MAX ? null : everySet(all);
+  const setAt = (index: number): readonly Item[] => subsets?.[index] ?? all.slice(0, index + 1);
+  const count = subsets?.length ?? all.length;
+  const values = { ...growing(count, (index) => changeOf(setAt(index))), isMonotone: subsets === null };
   const firstLowerBound = (lowerBound: OtherLowerBound): number => {
-    const { count } = values;
     if (count === 0) return 0;
-    lowerBound.takeIn(inputs(values.at(count - 1)));
+    lowerBound.takeIn(inputsOf(all));
     const isThere = lowerBound.isThere();
-    lowerBound.takeIn(inputs(null));
+    lowerBound.takeIn(inputsOf([]));
     return isThere ? 0 : count;
   };
-  return { values, inputs: (change) => inputs(change), before: null, firstLowerBound };
+  return { values, inputs: (index) => inputsOf(setAt(index)), firstLowerBound };
 }
 
 /** Whether the node, if empty and not drained, could hold a worker. */
@@ -71,15 +62,15 @@ export function resumedNodes(world: World, request: PlacementRequest): readonly 
   const useful = drained.filter((slot) => types.has(slot.node.acceleratorType) && isUseful(slot));
   if (drained.length === 0) return [];
   const all = inOrder(drained.length > SEPARATED_MAX ? useful : drained).map(({ node }) => node.id);
-  const inputs = (change: OtherChange | null): readonly Input[] => {
-    const resumed = new Set<NodeId>(change?.kind === "resumeNodes" ? change.nodes : []);
+  const inputsOf = (resumed: readonly NodeId[]): readonly Input[] => {
+    const ids = new Set(resumed);
     return all.map((nodeId) =>
-      resumed.has(nodeId)
+      ids.has(nodeId)
         ? counterfactualCommand({ kind: "resumeNode", nodeId })
         : counterfactualCommand({ kind: "drainNode", nodeId, running: "wait" }),
     );
   };
-  return [setLine({ values: setsOf(all, (nodes) => ({ kind: "resumeNodes", nodes })), inputs })];
+  return [setLine(all, (nodes) => ({ kind: "resumeNodes", nodes }), inputsOf)];
 }
 
 function inOrder(drained: readonly NodeSlot[]): readonly NodeSlot[] {
@@ -108,18 +99,17 @@ export function laterWindows(world: World, request: PlacementRequest): readonly 
     const eventual = [...ends]
       .filter((endMs) => !own.windows.has(name) || endMs >= own.endMs)
       .toSorted((left, right) => left - right);
-    const at = (index: number): OtherChange => ({
+    const at = (index: number): Change & { readonly kind: "laterWindow" } => ({
       kind: "laterWindow",
       name,
       window: kind,
       fromMs,
       toMs: eventual[index] as number,
     });
-    const inputs = (change: OtherChange): readonly Input[] =>
-      change.kind === "laterWindow" ? [apply({ calendar: [delayed(window, change.toMs)] })] : [];
-    return eventual.length === 0
-      ? []
-      : [{ values: growing(eventual.length, at), inputs, before: null, firstLowerBound: () => 0 }];
+    const inputs = (index: number): readonly Input[] => [
+      appliedDocuments({ calendar: [delayed(window, at(index).toMs)] }),
+    ];
+    return eventual.length === 0 ? [] : [{ values: growing(eventual.length, at), inputs }];
   });
 }
 
@@ -153,15 +143,16 @@ export function fewerHotSpares(world: World, request: PlacementRequest): readonl
   return [...state.pools.values()].flatMap((pool): readonly OtherLine[] => {
     const { name, hotSpares: from = 0, acceleratorType } = pool;
     if (from === 0 || !kept.has(name) || !types.has(acceleratorType)) return [];
-    const values = growing(from, (index): OtherChange => ({
+    const values = growing(from, (index): Change => ({
       kind: "fewerHotSpares",
       pool: name,
       from,
       to: from - 1 - index,
     }));
-    const inputs = (change: OtherChange): readonly Input[] =>
-      change.kind === "fewerHotSpares" ? [apply({ pools: [{ ...pool, hotSpares: change.to }] })] : [];
-    return [{ values, inputs, before: null, firstLowerBound: () => 0 }];
+    const inputs = (index: number): readonly Input[] => [
+      appliedDocuments({ pools: [{ ...pool, hotSpares: from - 1 - index }] }),
+    ];
+    return [{ values, inputs }];
   });
 }
 
@@ -180,12 +171,10 @@ export function admittedData(world: World, request: PlacementRequest): readonly 
   const closed = [...state.pools.values()].filter(
     (pool) => useful.has(pool.name) && !admitsRule(rule, state.sites.get(pool.site), pool),
   );
-  const inputs = (change: OtherChange | null): readonly Input[] => {
-    const open = new Set<PoolName>(change?.kind === "admitData" ? change.pools : []);
-    return [apply({ pools: closed.map((pool) => (open.has(pool.name) ? admitting(state, pool, rule) : pool)) })];
-  };
-  const values = setsOf(closed, (pools) => ({ kind: "admitData", rule, pools: pools.map(({ name }) => name) }));
-  return [setLine({ values, inputs })];
+  const inputsOf = (open: readonly Pool[]): readonly Input[] => [
+    appliedDocuments({ pools: closed.map((pool) => (open.includes(pool) ? admitting(state, pool, rule) : pool)) }),
+  ];
+  return [setLine(closed, (pools) => ({ kind: "admitData", rule, pools: pools.map(({ name }) => name) }), inputsOf)];
 }
 
 /** A pool's own list of rules replaces its site's list. */

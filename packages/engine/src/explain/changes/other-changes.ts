@@ -18,33 +18,24 @@ import { isAlike, nodeLike } from "./node-like.ts";
 import { growing } from "./values.ts";
 import type { Values } from "./values.ts";
 
-export type OtherChange = Extract<
-  Change,
-  {
-    readonly kind:
-      | "largerGuarantee"
-      | "largerLimit"
-      | "resumeNodes"
-      | "laterWindow"
-      | "fewerHotSpares"
-      | "admitData"
-      | "afterEnds"
-      | "moreNodes";
-  }
->;
-
 /**
  * One kind of change: the values to try, the inputs that apply a value, and a lower bound that rules out values without
  * a run.
  */
 export interface OtherLine {
-  readonly values: Values<OtherChange>;
-  /** The inputs that change the applied value `from` (`null`: none) to `change`; `null`: impossible. */
-  inputs(change: OtherChange, from: OtherChange | null): readonly Input[] | null;
-  /** The inputs that restore the original state; `null`: the values are undone one by one. */
-  readonly before: readonly Input[] | null;
-  /** Index of the first value that the lower bound does not rule out; the number of values if it rules out all. */
-  firstLowerBound(lowerBound: OtherLowerBound): number;
+  readonly values: Values<Change>;
+  /**
+   * The inputs that apply the value at `index` after the value at `from` (-1: none is applied); `null`: impossible. For
+   * `index` -1, the inputs that restore the original state.
+   */
+  inputs(index: number, from: number): readonly Input[] | null;
+  /** The inputs that restore the original state; absent: the values are undone one by one. */
+  readonly before?: readonly Input[];
+  /**
+   * Index of the first value that the lower bound does not rule out; the number of values if it rules out all. Absent:
+   * there is no lower bound.
+   */
+  firstLowerBound?(lowerBound: OtherLowerBound): number;
   /**
    * Index of the smallest value that adds at least `missing` accelerators to the value at `index`; absent: values of
    * this kind are not numbers of accelerators.
@@ -58,12 +49,11 @@ const exitOf = ({ id, workers }: Attempt): Input => ({
   exits: workers.map((_, worker) => ({ kind: "exited", worker, code: 0 })),
 });
 
-const countOf = (change: OtherChange | null): number => (change !== null && "count" in change ? change.count : 0);
-
-/** The inputs from the applied value to a larger one; `null`: the applied value is already larger. */
-function furtherOf(all: readonly Input[], change: OtherChange, from: OtherChange | null): readonly Input[] | null {
-  return countOf(from) > countOf(change) ? null : all.slice(countOf(from), countOf(change));
-}
+/** Each value adds one input to those of the value before it. */
+const further =
+  (all: readonly Input[]): OtherLine["inputs"] =>
+  (index, from) =>
+    from > index ? null : all.slice(from + 1, index + 1);
 
 interface OtherCompletion {
   readonly attempt: Attempt;
@@ -92,18 +82,16 @@ const ENDS_FOR_OTHERS_MAX = 64;
  */
 export function afterEnds(world: World, nowMs: number): OtherLine {
   const ends = expectedEnds(world, nowMs);
-  const exits = ends.map(({ attempt }) => exitOf(attempt));
   const held = ends.map(({ attempt }) =>
     acceleratorsIn(partsOf(workloadOf(world, attempt.workloadId).spec.gang, attempt.workers)),
   );
-  const at = (index: number): OtherChange => {
+  const at = (index: number): Change => {
     const { attempt, endMs } = ends[index] as OtherCompletion;
     return { kind: "afterEnds", count: index + 1, workloadId: attempt.workloadId, expectedAtMs: endMs };
   };
   return {
     values: { count: ends.length, isMonotone: false, scope: ENDS_FOR_OTHERS_MAX, at },
-    inputs: (change, from) => furtherOf(exits, change, from),
-    before: null,
+    inputs: further(ends.map(({ attempt }) => exitOf(attempt))),
     firstLowerBound: (lowerBound) => lowerBound.afterEnds(ends.map(({ attempt }) => attempt)) - 1,
     beyond: (index, missing) => {
       let next = index + 1;
@@ -132,15 +120,14 @@ export function moreNodes(world: World, request: PlacementRequest): readonly Oth
 function joining({ workers, gang }: PlacementRequest, like: NodeSlot): OtherLine {
   const { id, acceleratorType } = like.node;
   const most = Math.ceil(workers / emptyNodeWorkers(like, gang));
-  const at = (index: number): OtherChange => ({ kind: "moreNodes", count: index + 1, acceleratorType, like: id });
+  const at = (index: number): Change => ({ kind: "moreNodes", count: index + 1, acceleratorType, like: id });
   const nodes = Array.from({ length: most }, (_, index): Input => ({
     kind: "nodeSeen",
     node: nodeLike(like.node, index),
   }));
   return {
     values: growing(most, at),
-    inputs: (change, from) => furtherOf(nodes, change, from),
-    before: null,
+    inputs: further(nodes),
     firstLowerBound: (lowerBound) => Math.min(most, (lowerBound.nodesLike(id) ?? most + 1) - 1),
     beyond: (index, missing) => index + Math.max(1, Math.ceil(missing / Math.max(1, like.totalCount))),
   };

@@ -7,7 +7,7 @@ import type { Input } from "../../contract/inputs.ts";
 import type { Change, StartingChange } from "./change.ts";
 import { admittedData, fewerHotSpares, laterWindows, resumedNodes } from "./fleet-changes.ts";
 import { afterEnds, moreNodes } from "./other-changes.ts";
-import type { OtherChange, OtherLine } from "./other-changes.ts";
+import type { OtherLine } from "./other-changes.ts";
 import { smallestOf } from "./smallest-of.ts";
 import { largerGuarantees, largerLimits } from "./team-amounts.ts";
 import type { Outcome, Question, Stage } from "./counterfactuals.ts";
@@ -44,7 +44,7 @@ export function linesWithLowerBound({ counterfactuals, undisturbed, spec, target
   const stage = counterfactuals.stage(target, spec);
   const lowerBound = counterfactuals.lowerBound(stage);
   if (lowerBound === null) return [];
-  const hoped = lines.map((line) => ({ line, first: line.firstLowerBound(lowerBound) }));
+  const hoped = lines.map((line) => ({ line, first: line.firstLowerBound?.(lowerBound) ?? 0 }));
   lowerBound.end();
   // Fleet changes are restored well enough for lower bounds but not for runs, so the fork is reused only if there are
   // none.
@@ -55,65 +55,35 @@ export function linesWithLowerBound({ counterfactuals, undisturbed, spec, target
 export const findOther = (question: Question, lines: readonly Hoped[]): readonly StartingChange[] =>
   onePerKind(lines.flatMap((hoped) => smallestOnLine(question, hoped) ?? []));
 
-function smallestOnLine(question: Question, { line, first }: Hoped): StartingChange | null {
-  const counterfactual = new OtherCounterfactuals(question, line);
-  const found = smallestOf(line.values, {
-    firstLowerBound: () => first,
-    couldStart: () => true,
-    tries: (change) => counterfactual.tries(change),
-    beyond: (index, missing) => line.beyond?.(index, missing) ?? index + 1,
-  });
-  counterfactual.end();
-  return found;
-}
-
 /** Runs the values of one kind of change on a fork without other changes. */
-class OtherCounterfactuals {
-  readonly #question: Question;
-  readonly #line: OtherLine;
-  #stage: Stage | null = null;
-  /** Values applied to the fork, in order. */
-  readonly #reached: OtherChange[] = [];
-
-  constructor(question: Question, line: OtherLine) {
-    this.#question = question;
-    this.#line = line;
-  }
-
-  tries(change: OtherChange): Outcome {
-    const { counterfactuals, spec, target } = this.#question;
-    let inputs = this.#further(change);
-    if (this.#stage === null || inputs === null) {
-      this.#stage = counterfactuals.stage(target);
-      this.#reached.length = 0;
-      inputs = this.#line.inputs(change, null) ?? [];
-    }
-    this.#reached.push(change);
-    return target === null
-      ? counterfactuals.submit(this.#stage, spec, inputs)
-      : counterfactuals.run(this.#stage, inputs);
-  }
-
-  /**
-   * The inputs that lead to `change` from the newest applied value that can be extended to it; values after that one
-   * are undone. `null`: impossible.
-   */
-  #further(change: OtherChange): readonly Input[] | null {
-    const stage = this.#stage;
-    if (stage === null) return null;
-    for (; !stage.isUsed && this.#reached.length > 0; this.#reached.pop()) {
-      const inputs = this.#line.inputs(change, this.#reached.at(-1) ?? null);
+function smallestOnLine({ counterfactuals, spec, target }: Question, { line, first }: Hoped): StartingChange | null {
+  let stage: Stage | null = null;
+  /** Indexes of the values applied to the fork, in order. */
+  let reached: number[] = [];
+  // The inputs that lead to a value from the newest applied value that can be extended to it; values after that one are
+  // undone. `null`: impossible.
+  const inputsFrom = (used: Stage, index: number): readonly Input[] | null => {
+    for (; !used.isUsed && reached.length > 0; reached.pop()) {
+      const inputs = line.inputs(index, reached.at(-1) as number);
       if (inputs !== null) return inputs;
-      this.#question.counterfactuals.goBack(stage);
+      counterfactuals.goBack(used);
     }
     return null;
-  }
-
-  end(): void {
-    const stage = this.#stage;
-    if (stage === null || stage.isUsed || this.#question.target === null) return;
-    this.#question.counterfactuals.giveBack(stage, this.#line.before);
-  }
+  };
+  const tries = (index: number): Outcome => {
+    let inputs = stage === null ? null : inputsFrom(stage, index);
+    if (stage === null || inputs === null) {
+      stage = counterfactuals.stage(target);
+      reached = [];
+      inputs = line.inputs(index, -1) ?? [];
+    }
+    reached.push(index);
+    return target === null ? counterfactuals.submit(stage, spec, inputs) : counterfactuals.run(stage, inputs);
+  };
+  const found = smallestOf(line.values, first, tries, (index, missing) => line.beyond?.(index, missing) ?? index + 1);
+  const last = stage as Stage | null;
+  if (last !== null && !last.isUsed && target !== null) counterfactuals.giveBack(last, line.before ?? null);
+  return found === null ? null : { change: line.values.at(found.index), start: found.start };
 }
 
 /** A kind with several series (types, teams) keeps the change with the smallest increase. */

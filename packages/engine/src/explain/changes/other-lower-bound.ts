@@ -3,6 +3,7 @@
  * amount of quota. They assume that all preemptible work is evicted and that no other waiting request starts, so a
  * request that does not fit here cannot start in a round.
  */
+import { bisect } from "../../base/collections/bisect.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { NodeId } from "../../model/ids.ts";
 import type { Attempt } from "../../model/workload.ts";
@@ -14,8 +15,6 @@ import { ReleasingRoom } from "../../placement/releasing-room.ts";
 import { Ledger } from "../../cluster/ledger.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
-import type { OtherChange } from "./other-changes.ts";
-import type { Values } from "./values.ts";
 
 /** After this number of consecutive ends without a placement, the placement is searched only after some of the ends. */
 const LOOKS_IN_A_ROW = 16;
@@ -56,20 +55,12 @@ export class OtherLowerBound {
    * Index of the first team amount with which the request fits, in ascending order; the number of values if it fits
    * with none.
    */
-  underTeam(values: Values<OtherChange>, inputsOf: (change: OtherChange) => readonly Input[]): number {
+  underTeam(count: number, inputsOf: (index: number) => readonly Input[]): number {
     const isThereWith = (index: number): boolean => {
-      this.takeIn(inputsOf(values.at(index)));
+      this.takeIn(inputsOf(index));
       return this.isThere();
     };
-    let ruledOut = -1;
-    let first = values.count;
-    if (first === 0 || !isThereWith(first - 1)) return first;
-    for (first -= 1; first - ruledOut > 1;) {
-      const middle = (ruledOut + first) >> 1;
-      if (isThereWith(middle)) first = middle;
-      else ruledOut = middle;
-    }
-    return first;
+    return count === 0 || !isThereWith(count - 1) ? count : bisect(-1, count - 1, isThereWith);
   }
 
   /** Least number of nodes of the same shape as `id` that must join; `null`: no number suffices. */

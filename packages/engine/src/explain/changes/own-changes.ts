@@ -1,27 +1,38 @@
-/** Changes that the submitter can make: for each kind the values to try, smallest change first. */
-import { specOfGroup } from "../../model/gang.ts";
-import type { WorkloadSpec } from "../../model/workload.ts";
+/**
+ * Changes that the submitter can make: for each kind the values to try, smallest change first. Each value comes with the
+ * spec with which the workload would be submitted again.
+ */
+import type { AntiAffinitySpec } from "../../model/anti-affinity.ts";
+import { gangOfGroups, groupAt, specOfGroup } from "../../model/gang.ts";
+import type { FabricSpec, GangSpec, TaskGroup, Workload, WorkloadSpec } from "../../model/workload.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { longestDurationMs, roundedDownMs } from "../../usage/planned-duration.ts";
 import { NODE_LEVEL } from "../../cluster/fabric-index.ts";
 import { compareText } from "../../base/canonical.ts";
 import type { World } from "../../cluster/world.ts";
-import { antiAffinityTerms } from "./changed-spec.ts";
-import type { OwnChange } from "./changed-spec.ts";
+import type { AntiAffinityTerm, Change } from "./change.ts";
 import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
 import { reservationsOf } from "../../placement/backfill/reservations.ts";
 
-/** A waiting workload. `runs`: it is an array with running tasks. */
-interface AskingSpec {
+export interface OwnChange {
+  readonly change: Change;
   readonly spec: WorkloadSpec;
-  readonly runs: boolean;
 }
 
-/** Values of each kind for this workload; kinds that do not apply have no values. */
-export function ownChanges(world: World, { spec, runs }: AskingSpec, nowMs: number): readonly Values<OwnChange>[] {
+/**
+ * Values of each kind for this spec; kinds that do not apply have no values. `waiting`: the submitted workload;
+ * `undefined`: it is not submitted yet.
+ */
+export function ownChanges(
+  world: World,
+  spec: WorkloadSpec,
+  waiting: Workload | undefined,
+  nowMs: number,
+): readonly Values<OwnChange>[] {
   const { taskGroups } = spec.gang;
+  const hasRunningTasks = waiting !== undefined && waiting.activeAttempts.length > 0;
   return [
     fewerLabels(spec),
     widerSpread(spec),
@@ -30,10 +41,10 @@ export function ownChanges(world: World, { spec, runs }: AskingSpec, nowMs: numb
     shorterWalltime(world, spec, nowMs),
     // A priority applies to the whole workload, so a larger one does not let waiting tasks of an array pass its running
     // tasks.
-    ...(runs ? [] : [higherPriority(world, spec)]),
+    ...(hasRunningTasks ? [] : [higherPriority(world, spec)]),
     ...(taskGroups === undefined ? changesOfGang(world, spec) : [widerFabric(world, spec)]),
-    ...(taskGroups ?? []).flatMap(({ name }, index) =>
-      changesOfGang(world, specOfGroup(spec, index)).map((values) => ofGroup(values, name)),
+    ...(taskGroups ?? []).flatMap((_, index) =>
+      changesOfGang(world, specOfGroup(spec, index)).map((values) => ofGroup(spec, index, values)),
     ),
   ];
 }
@@ -47,37 +58,82 @@ const changesOfGang = (world: World, spec: WorkloadSpec): readonly Values<OwnCha
   lessMemory(spec),
 ];
 
-const ofGroup = ({ at, ...values }: Values<OwnChange>, group: string): Values<OwnChange> => ({
-  ...values,
-  at: (index) => ({ ...at(index), group }) as OwnChange,
-});
+/** Changes of one task group, as changes of the whole workload. */
+function ofGroup(spec: WorkloadSpec, index: number, { at, ...values }: Values<OwnChange>): Values<OwnChange> {
+  const { name } = groupAt(spec.gang, index);
+  const { taskGroups = [], antiAffinity } = spec.gang;
+  const withGroup = ({ gang, acceleratorTypes, fabric }: WorkloadSpec): WorkloadSpec => {
+    const { antiAffinity: _ofGang, ...own } = gang;
+    const group: TaskGroup = {
+      name,
+      ...own,
+      ...(acceleratorTypes === spec.acceleratorTypes ? {} : { acceleratorTypes }),
+      ...(fabric === undefined ? {} : { fabric }),
+    };
+    const whole = gangOfGroups(taskGroups.with(index, group));
+    return { ...spec, gang: antiAffinity === undefined ? whole : { ...whole, antiAffinity } };
+  };
+  return {
+    ...values,
+    at: (position) => {
+      const own = at(position);
+      return { change: { ...own.change, group: name } as Change, spec: withGroup(own.spec) };
+    },
+  };
+}
 
-function otherTypes({ capacity }: World, { acceleratorTypes }: WorkloadSpec): Values<OwnChange> {
+function otherTypes({ capacity }: World, spec: WorkloadSpec): Values<OwnChange> {
+  const { acceleratorTypes } = spec;
   if (acceleratorTypes.length === 0) return listed([]);
   const accepted = new Set(capacity.acceptable(acceleratorTypes).map(({ type }) => type));
   const others = capacity.allTypes.map(({ type }) => type).filter((type) => type !== "" && !accepted.has(type));
-  return listed(others.map((acceleratorType) => ({ kind: "otherType", acceleratorType })));
+  return listed(
+    others.map((acceleratorType) => ({
+      change: { kind: "otherType", acceleratorType },
+      spec: { ...spec, acceleratorTypes: [...acceleratorTypes, acceleratorType] },
+    })),
+  );
 }
 
-/** Maximum number of labels or anti-affinity terms for which every subset is tried. */
+/** Maximum number of labels or anti-affinity terms for which every subset is tried; with more, only all together. */
 const SEPARATED_MAX = 6;
 
-/** Every subset of the labels, smaller subsets first. */
-function fewerLabels({ nodeSelector }: WorkloadSpec): Values<OwnChange> {
-  const labels = Object.keys(nodeSelector ?? {}).toSorted(compareText);
-  if (labels.length > SEPARATED_MAX) return listed([{ kind: "dropSelector", labels }]);
-  return listed(everySet(labels).map((set) => ({ kind: "dropSelector", labels: set })));
+const subsetsOf = <Of>(all: readonly Of[]): readonly (readonly Of[])[] =>
+  all.length > SEPARATED_MAX ? [all] : everySet(all);
+
+function fewerLabels({ nodeSelector = {}, ...rest }: WorkloadSpec): Values<OwnChange> {
+  return listed(
+    subsetsOf(Object.keys(nodeSelector).toSorted(compareText)).map((labels) => {
+      const kept = Object.entries(nodeSelector).filter(([label]) => !labels.includes(label));
+      const spec = kept.length === 0 ? rest : { ...rest, nodeSelector: Object.fromEntries(kept) };
+      return { change: { kind: "dropSelector", labels }, spec };
+    }),
+  );
 }
 
-function widerFabric(world: World, { fabric }: WorkloadSpec): Values<OwnChange> {
-  const within =
-    fabric?.within === undefined
-      ? []
-      : widerLevels(world, fabric.within).map((to) => ({ from: fabric.within as string, to, slices: false }));
-  const [slice] = fabric?.slices ?? [];
-  const antiAffinity =
-    slice === undefined ? [] : widerLevels(world, slice.within).map((to) => ({ from: slice.within, to, slices: true }));
-  return listed([...antiAffinity, ...within].map((wider) => ({ kind: "widerFabric", ...wider })));
+/** Wider levels of the slices, then of the whole gang. Only required fabric levels change; preferred levels stay. */
+function widerFabric(world: World, { fabric = {}, ...rest }: WorkloadSpec): Values<OwnChange> {
+  const { within, slices = [], ...preferences } = fabric;
+  const widened = (required: string | null, parts: NonNullable<FabricSpec["slices"]>): WorkloadSpec => {
+    const wider: FabricSpec = {
+      ...preferences,
+      ...(required === null ? {} : { within: required }),
+      ...(parts.length === 0 ? {} : { slices: parts }),
+    };
+    return Object.keys(wider).length === 0 ? rest : { ...rest, fabric: wider };
+  };
+  const wider: OwnChange[] = [];
+  const slicesWithin = slices[0]?.within;
+  if (slicesWithin !== undefined)
+    for (const to of widerLevels(world, slicesWithin)) {
+      const parts = to === null ? [] : slices.map((slice) => ({ ...slice, within: to }));
+      const change = { kind: "widerFabric", from: slicesWithin, to, slices: true } as const;
+      wider.push({ change, spec: widened(within ?? null, parts) });
+    }
+  if (within !== undefined)
+    for (const to of widerLevels(world, within))
+      wider.push({ change: { kind: "widerFabric", from: within, to, slices: false }, spec: widened(to, slices) });
+  return listed(wider);
 }
 
 /** Fabric levels above `level`, the nearest first; last `null`, which allows any nodes. */
@@ -90,20 +146,41 @@ function widerLevels({ state }: World, level: string): readonly (string | null)[
   return [null];
 }
 
-function widerSpread({ spread, gang }: WorkloadSpec): Values<OwnChange> {
-  if (spread === undefined) return listed([]);
-  const { topologyKey, maxPerDomain: from } = spread;
-  return growing(gang.workers - from, (index) => ({ kind: "widerSpread", topologyKey, from, to: from + index + 1 }));
+function widerSpread(spec: WorkloadSpec): Values<OwnChange> {
+  if (spec.spread === undefined) return listed([]);
+  const { topologyKey, maxPerDomain: from } = spec.spread;
+  return growing(spec.gang.workers - from, (index) => {
+    const to = from + index + 1;
+    const change = { kind: "widerSpread", topologyKey, from, to } as const;
+    return { change, spec: { ...spec, spread: { topologyKey, maxPerDomain: to } } };
+  });
 }
 
 const preemptible = ({ rules }: World, spec: WorkloadSpec): Values<OwnChange> =>
-  listed(isPreemptible(rules, spec) ? [] : [{ kind: "preemptible" }]);
+  listed(isPreemptible(rules, spec) ? [] : [{ change: { kind: "preemptible" }, spec: { ...spec, preemptible: true } }]);
 
-/** Every subset of the anti-affinity terms, smaller subsets first. */
-function lessAntiAffinity({ gang: { antiAffinity = {} } }: WorkloadSpec): Values<OwnChange> {
-  const terms = antiAffinityTerms(antiAffinity);
-  const sets = terms.length > SEPARATED_MAX ? [terms] : everySet(terms);
-  return listed(sets.map((set) => ({ kind: "dropAntiAffinity", terms: set })));
+function lessAntiAffinity(spec: WorkloadSpec): Values<OwnChange> {
+  const { antiAffinity = {}, ...gang } = spec.gang;
+  const { sets = [], from = [], exclusive } = antiAffinity;
+  const all: readonly AntiAffinityTerm[] = [
+    ...(exclusive === undefined ? [] : [{ exclusive }]),
+    ...from,
+    ...sets.map((of) => ({ of })),
+  ];
+  return listed(
+    subsetsOf(all).map((terms) => {
+      const kept = all.filter((term) => !terms.includes(term));
+      const keptSets = kept.flatMap((term) => ("of" in term ? [term.of] : []));
+      const keptFrom = kept.flatMap((term) => ("set" in term ? [term] : []));
+      const less: AntiAffinitySpec = {
+        ...(keptSets.length === 0 ? {} : { sets: keptSets }),
+        ...(keptFrom.length === 0 ? {} : { from: keptFrom }),
+        ...(kept.some((term) => "exclusive" in term) ? { exclusive: true } : {}),
+      };
+      const change = { kind: "dropAntiAffinity", terms } as const;
+      return { change, spec: { ...spec, gang: kept.length === 0 ? gang : { ...gang, antiAffinity: less } } };
+    }),
+  );
 }
 
 /**
@@ -125,21 +202,41 @@ function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Value
   const shorter = [...thresholds]
     .filter((toMs) => toMs > 0 && toMs < durationMs)
     .toSorted((left, right) => right - left);
-  return listed(shorter.map((toMs) => ({ kind: "shorterWalltime", fromMs, toMs })));
+  return listed(
+    shorter.map((toMs) => ({ change: { kind: "shorterWalltime", fromMs, toMs }, spec: { ...spec, walltimeMs: toMs } })),
+  );
 }
 
 function* waitingSpecs({ queue }: World): Generator<WorkloadSpec> {
   for (const { waiting } of queue.waitingClasses()) for (const { spec } of waiting.from(0)) yield spec;
 }
 
-function fewerWorkers({ gang }: WorkloadSpec): Values<OwnChange> {
-  const from = minWorkersOf(gang);
-  return growing(from - 1, (index) => ({ kind: "fewerWorkers", from, to: from - 1 - index }));
+const withGang = (spec: WorkloadSpec, changes: Partial<GangSpec>): WorkloadSpec => ({
+  ...spec,
+  gang: { ...spec.gang, ...changes },
+});
+
+/** The multiples of `unit` below an amount, the largest first and without 0. */
+function below(from: number, unit: number, at: (to: number) => OwnChange): Values<OwnChange> {
+  const most = Math.ceil(from / unit) - 1;
+  return growing(most, (index) => at((most - index) * unit));
 }
 
-function fewerAccelerators({ gang }: WorkloadSpec): Values<OwnChange> {
-  const from = gang.accelerators;
-  return growing(from - 1, (index) => ({ kind: "fewerAccelerators", from, to: from - 1 - index }));
+function fewerWorkers(spec: WorkloadSpec): Values<OwnChange> {
+  const from = minWorkersOf(spec.gang);
+  const field = spec.gang.minWorkers === undefined ? "workers" : "minWorkers";
+  return below(from, 1, (to) => ({
+    change: { kind: "fewerWorkers", from, to },
+    spec: withGang(spec, { [field]: to }),
+  }));
+}
+
+function fewerAccelerators(spec: WorkloadSpec): Values<OwnChange> {
+  const from = spec.gang.accelerators;
+  return below(from, 1, (to) => ({
+    change: { kind: "fewerAccelerators", from, to },
+    spec: withGang(spec, { accelerators: to }),
+  }));
 }
 
 /**
@@ -150,30 +247,37 @@ const SMALL_CORE_MILLI = 100;
 const GIB_MIB = 1024;
 const SMALL_MIB = 64;
 
-function fewerCores({ gang: { coresMilli: fromMilli } }: WorkloadSpec): Values<OwnChange> {
-  const unit = fromMilli > CORE_MILLI ? CORE_MILLI : SMALL_CORE_MILLI;
-  const most = Math.ceil(fromMilli / unit) - 1;
-  return growing(most, (index) => ({ kind: "fewerCores", fromMilli, toMilli: (most - index) * unit }));
+function fewerCores(spec: WorkloadSpec): Values<OwnChange> {
+  const fromMilli = spec.gang.coresMilli;
+  return below(fromMilli, fromMilli > CORE_MILLI ? CORE_MILLI : SMALL_CORE_MILLI, (toMilli) => ({
+    change: { kind: "fewerCores", fromMilli, toMilli },
+    spec: withGang(spec, { coresMilli: toMilli }),
+  }));
 }
 
-function lessMemory({ gang: { memoryMib: fromMib } }: WorkloadSpec): Values<OwnChange> {
-  const unit = fromMib > GIB_MIB ? GIB_MIB : SMALL_MIB;
-  const most = Math.ceil(fromMib / unit) - 1;
-  return growing(most, (index) => ({ kind: "lessMemory", fromMib, toMib: (most - index) * unit }));
+function lessMemory(spec: WorkloadSpec): Values<OwnChange> {
+  const fromMib = spec.gang.memoryMib;
+  return below(fromMib, fromMib > GIB_MIB ? GIB_MIB : SMALL_MIB, (toMib) => ({
+    change: { kind: "lessMemory", fromMib, toMib },
+    spec: withGang(spec, { memoryMib: toMib }),
+  }));
 }
 
 /**
  * Priorities that exceed waiting or running work of the same or higher priority, or that reach a threshold of the
  * policy.
  */
-function higherPriority({ state, rules }: World, { priority: from }: WorkloadSpec): Values<OwnChange> {
+function higherPriority({ state, rules }: World, spec: WorkloadSpec): Values<OwnChange> {
+  const { priority: from } = spec;
   const above = new Set<number>();
-  for (const { spec, endedAtMs } of state.workloads.values())
-    if (endedAtMs === null && spec.priority >= from) above.add(spec.priority + 1);
+  for (const other of state.workloads.values())
+    if (other.endedAtMs === null && other.spec.priority >= from) above.add(other.spec.priority + 1);
   const bound = rules.eviction.preemptibleBelowPriority;
   if (bound !== null && bound > from) above.add(bound);
   const higher = [...above].filter((to) => to <= PRIORITY_SIMULATED_MAX).toSorted((left, right) => left - right);
-  return listed(higher.map((to) => ({ kind: "higherPriority", from, to })));
+  return listed(
+    higher.map((to) => ({ change: { kind: "higherPriority", from, to }, spec: { ...spec, priority: to } })),
+  );
 }
 
 /** The highest priority that a submission may state (`PRIORITY_MAX` of the protocol). */

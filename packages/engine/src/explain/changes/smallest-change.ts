@@ -11,16 +11,14 @@ import type { Reservation } from "../../placement/backfill/reservations.ts";
 import { isWaitingForTime, readyTask, waitingTaskCount } from "../../state/ready-task.ts";
 import { CHANGE_KINDS } from "./change.ts";
 import type { StartingChange } from "./change.ts";
-import { changedSpec } from "./changed-spec.ts";
-import type { OwnChange } from "./changed-spec.ts";
 import { findOther, linesWithLowerBound } from "./other-counterfactuals.ts";
 import { ownChanges } from "./own-changes.ts";
+import type { OwnChange } from "./own-changes.ts";
 import { firstLowerBound, smallestOf } from "./smallest-of.ts";
-import type { Looks } from "./smallest-of.ts";
-import { timelyChanges, timelyInputs } from "./timely-changes.ts";
+import { timelyChanges } from "./timely-changes.ts";
 import type { TimelyChange } from "./timely-changes.ts";
 import { Counterfactuals } from "./counterfactuals.ts";
-import type { Question, Stage } from "./counterfactuals.ts";
+import type { Outcome, Question, Stage } from "./counterfactuals.ts";
 import type { Values } from "./values.ts";
 
 /**
@@ -50,10 +48,10 @@ function resubmitted(workload: Workload): WorkloadSpec {
 }
 
 export function findSmallest(question: Question): readonly StartingChange[] {
-  const { counterfactuals, undisturbed } = question;
+  const { undisturbed } = question;
   const world = worldOf(undisturbed.engine);
   const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
-  const timely = waiting === undefined ? null : timelyChanges(world, waiting, counterfactuals.nowMs);
+  const timely = waiting === undefined ? null : timelyChanges(world, waiting, question);
   if (timely !== null) return firstTimely(question, timely);
   // Both searches read the unchanged fork, so they precede all runs.
   const own = readOwn(question);
@@ -67,13 +65,12 @@ function firstTimely(
   { counterfactuals, spec, target }: Question,
   changes: readonly TimelyChange[],
 ): readonly StartingChange[] {
-  for (const change of changes) {
+  for (const { change, spec: changed, inputs } of changes) {
     const stage = counterfactuals.stage(target);
-    const inputs = timelyInputs(worldOf(stage.engine), change, target);
     const { start } =
-      change.kind === "dropNotBefore" || change.kind === "dropStartWindow" || target === null
-        ? counterfactuals.submit(stage, change.kind === "largerBudget" ? spec : changedSpec(spec, change), inputs)
-        : counterfactuals.run(stage, inputs);
+      changed === null && target !== null
+        ? counterfactuals.run(stage, inputs)
+        : counterfactuals.submit(stage, changed ?? spec, inputs);
     if (start !== null) return [{ change, start }];
   }
   return [];
@@ -87,32 +84,30 @@ interface OwnSearch {
 
 function readOwn({ counterfactuals, undisturbed, spec, target }: Question): OwnSearch {
   const world = worldOf(undisturbed.engine);
-  const runs = target !== null && (world.state.workloads.get(target)?.activeAttempts.length ?? 0) > 0;
-  return { kinds: ownChanges(world, { spec, runs }, counterfactuals.nowMs), reservations: reservationsOf(world) };
+  const waiting = target === null ? undefined : world.state.workloads.get(target);
+  return { kinds: ownChanges(world, spec, waiting, counterfactuals.nowMs), reservations: reservationsOf(world) };
 }
 
-function findOwn(
-  { counterfactuals, spec, target }: Question,
-  { kinds, reservations }: OwnSearch,
-): readonly StartingChange[] {
+function findOwn({ counterfactuals, target }: Question, { kinds, reservations }: OwnSearch): readonly StartingChange[] {
   let stage: Stage = counterfactuals.stage(target);
   const renewed = (): Stage => {
     if (stage.isUsed) stage = counterfactuals.stage(target);
     return stage;
   };
-  const couldStart = (change: OwnChange): boolean =>
-    counterfactuals.couldSubmit(renewed(), changedSpec(spec, change), reservations);
-  const looks: Looks<OwnChange> = {
-    firstLowerBound: (values) => firstLowerBound(values, couldStart),
-    couldStart,
-    tries: (change) => {
-      const outcome = counterfactuals.submit(renewed(), changedSpec(spec, change));
+  const couldStart = ({ spec }: OwnChange): boolean => counterfactuals.couldSubmit(renewed(), spec, reservations);
+  const found = kinds.flatMap((values): readonly StartingChange[] => {
+    const tries = (index: number): Outcome => {
+      const own = values.at(index);
+      if (!values.isMonotone && !couldStart(own)) return RULED_OUT;
+      const outcome = counterfactuals.submit(renewed(), own.spec);
       counterfactuals.goBack(stage);
       return outcome;
-    },
-    beyond: (index) => index + 1,
-  };
-  const found = kinds.flatMap((values) => smallestOf(values, looks) ?? []);
+    };
+    const smallest = smallestOf(values, firstLowerBound(values, couldStart), tries);
+    return smallest === null ? [] : [{ change: values.at(smallest.index).change, start: smallest.start }];
+  });
   counterfactuals.giveBack(stage);
   return found;
 }
+
+const RULED_OUT: Outcome = { start: null, missing: 0 };

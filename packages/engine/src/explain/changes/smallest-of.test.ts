@@ -1,13 +1,11 @@
 /** The order in which values of a kind are tried, and values that are skipped. */
 import { describe, expect, it } from "vitest";
-import { nodeId } from "../../model/ids.ts";
-import type { Change, WouldStart } from "./change.ts";
+import type { WouldStart } from "./change.ts";
+import type { Outcome } from "./counterfactuals.ts";
 import { smallestOf } from "./smallest-of.ts";
-import type { Looks } from "./smallest-of.ts";
-import type { Values } from "./values.ts";
+import type { ValueRange } from "./values.ts";
 
 const start: WouldStart = { acceleratorType: "H100", nodes: [], atOnce: true, displaced: [] };
-const countOf = (change: Change): number => ("count" in change ? change.count : 0);
 
 interface Case {
   readonly values: number;
@@ -19,27 +17,15 @@ interface Case {
   readonly alone?: number;
 }
 
-function smallest({ values: count, isMonotone, first, startsWith, beyond = (index) => index + 1, alone }: Case) {
+function smallest({ values: count, isMonotone, first, startsWith, beyond, alone }: Case) {
   const simulated: number[] = [];
-  const values: Values<Change> = {
-    count,
-    isMonotone,
-    ...(alone === undefined ? {} : { alone }),
-    scope: 64,
-    at: (index) => ({ kind: "moreNodes", count: index + 1, acceleratorType: "H100", like: nodeId("n1") }),
+  const range: ValueRange = { count, isMonotone, ...(alone === undefined ? {} : { alone }), scope: 64 };
+  const tries = (index: number): Outcome => {
+    simulated.push(index + 1);
+    return startsWith(index + 1) ? { start, missing: 0 } : { start: null, missing: 150 - (index + 1) };
   };
-  const looks: Looks<Change> = {
-    firstLowerBound: () => first,
-    couldStart: () => true,
-    tries: (change) => {
-      const own = countOf(change);
-      simulated.push(own);
-      return startsWith(own) ? { start, missing: 0 } : { start: null, missing: 150 - own };
-    },
-    beyond,
-  };
-  const found = smallestOf(values, looks);
-  return { simulated, found: found === null ? null : countOf(found.change) };
+  const found = smallestOf(range, first, tries, beyond);
+  return { simulated, found: found === null ? null : found.index + 1 };
 }
 
 describe("the smallest of a kind", () => {

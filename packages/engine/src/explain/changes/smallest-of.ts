@@ -4,9 +4,10 @@
  * number of missing accelerators only sets the size of a step: it is not a lower bound, because each end may make other
  * work eligible as a victim.
  */
-import type { Change, StartingChange } from "./change.ts";
+import { bisect } from "../../base/collections/bisect.ts";
+import type { WouldStart } from "./change.ts";
 import type { Outcome } from "./counterfactuals.ts";
-import type { Values } from "./values.ts";
+import type { ValueRange, Values } from "./values.ts";
 
 /** Number of values tried one by one; for them, a larger value need not be better than a smaller one. */
 const SIMULATED_ONE_BY_ONE = 8;
@@ -20,49 +21,36 @@ const LOOKED_AT_ONE_BY_ONE = 32;
 /** Factor by which steps grow after the values tried one by one. */
 const STEPS_GROW = 4;
 
-/**
- * Tests of one kind of change: a cheap lower bound that rules values out, and a run that shows whether the workload
- * starts.
- */
-export interface Looks<Of> {
-  /** Index of the first value that the lower bound does not rule out; the number of values if it rules out all. */
-  firstLowerBound(values: Values<Of>): number;
-  /** Lower bound of a single value, for kinds whose values are independent of one another. */
-  couldStart(change: Of): boolean;
-  tries(change: Of): Outcome;
-  /**
-   * Index of the first larger value that adds `missing` accelerators; the next index if values are not numbers of
-   * accelerators.
-   */
-  beyond(index: number, missing: number): number;
+export interface SmallestValue {
+  readonly index: number;
+  readonly start: WouldStart;
 }
 
-const NO_LOWER_BOUND: Outcome = { start: null, missing: 0 };
-
-/** The smallest value that starts the workload; `null`: none does. */
-export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<Of>): StartingChange | null {
-  const { isMonotone } = values;
-  const simulated = (index: number): TestedValue => {
-    const change = values.at(index);
-    const isHopeless = !isMonotone && !looks.couldStart(change);
-    const { start, missing } = isHopeless ? NO_LOWER_BOUND : looks.tries(change);
-    return { found: start === null ? null : { change, start }, missing };
-  };
-  const first = looks.firstLowerBound(values);
-  const count = Math.min(values.count, first + values.scope);
+/**
+ * The smallest value that starts the workload; `null`: none does. `first`: index of the first value that the lower bound
+ * does not rule out. `tries`: a run with the value at an index. `beyond`: index of the first larger value that adds
+ * `missing` accelerators; the next index if values are not numbers of accelerators.
+ */
+export function smallestOf(
+  { count: all, isMonotone, alone, scope }: ValueRange,
+  first: number,
+  tries: (index: number) => Outcome,
+  beyond: (index: number, missing: number) => number = (index) => index + 1,
+): SmallestValue | null {
+  const count = Math.min(all, first + scope);
   let failed = first - 1;
   let hoped = first;
-  const oneByOne = values.alone === undefined ? SIMULATED_ONE_BY_ONE : SIMULATED_ONE_BY_ONE_OF_SHARED;
+  const oneByOne = alone === undefined ? SIMULATED_ONE_BY_ONE : SIMULATED_ONE_BY_ONE_OF_SHARED;
   let oneByOneTo = oneByOne;
   for (let step = 1; failed + 1 < count;) {
     const index = Math.min(count - 1, Math.max(failed + step, hoped));
-    const { found, missing } = simulated(index);
-    if (found !== null) return between({ failed, index, found }, (each) => simulated(each).found);
+    const { start, missing } = tries(index);
+    if (start !== null) return between(failed, { index, start }, tries);
     failed = index;
     if (isMonotone && index === first && index < count - 1) {
-      const near = Math.min(count, values.alone ?? count) - 1;
-      const isNear = near > index && simulated(near).found !== null;
-      if (!isNear && (near === count - 1 || simulated(count - 1).found === null)) return null;
+      const near = Math.min(count, alone ?? count) - 1;
+      const isNear = near > index && tries(near).start !== null;
+      if (!isNear && (near === count - 1 || tries(count - 1).start === null)) return null;
       if (!isNear && near > index) {
         failed = near;
         oneByOneTo = near + 1 + oneByOne;
@@ -70,36 +58,21 @@ export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<O
     }
     if (failed + 1 >= oneByOneTo) {
       step *= STEPS_GROW;
-      hoped = looks.beyond(index, missing);
+      hoped = beyond(index, missing);
     }
   }
   return null;
 }
 
-interface TestedValue {
-  readonly found: StartingChange | null;
-  readonly missing: number;
-}
-
-interface Bracket {
-  readonly failed: number;
-  readonly index: number;
-  readonly found: StartingChange;
-}
-
-/** Bisects between the value `failed`, which does not start the workload, and the value `index`, which does. */
-function between(bracket: Bracket, simulated: (index: number) => StartingChange | null): StartingChange {
-  let { failed, index, found } = bracket;
-  while (index - failed > 1) {
-    const middle = (failed + index) >> 1;
-    const other = simulated(middle);
-    if (other === null) failed = middle;
-    else {
-      index = middle;
-      found = other;
-    }
-  }
-  return found;
+/** Bisects between the value `failed`, which does not start the workload, and a value that does. */
+function between(failed: number, found: SmallestValue, tries: (index: number) => Outcome): SmallestValue {
+  let smallest = found;
+  bisect(failed, found.index, (index) => {
+    const { start } = tries(index);
+    if (start !== null) smallest = { index, start };
+    return start !== null;
+  });
+  return smallest;
 }
 
 /**
@@ -113,12 +86,5 @@ export function firstLowerBound<Of>(values: Values<Of>, couldStart: (change: Of)
   for (let index = 0; index < Math.min(LOOKED_AT_ONE_BY_ONE, count); index++)
     if (couldStart(values.at(index))) return index;
   if (count <= LOOKED_AT_ONE_BY_ONE || !couldStart(values.at(count - 1))) return count;
-  let ruledOut = LOOKED_AT_ONE_BY_ONE - 1;
-  let first = count - 1;
-  while (first - ruledOut > 1) {
-    const middle = (ruledOut + first) >> 1;
-    if (couldStart(values.at(middle))) first = middle;
-    else ruledOut = middle;
-  }
-  return first;
+  return bisect(LOOKED_AT_ONE_BY_ONE - 1, count - 1, (index) => couldStart(values.at(index)));
 }

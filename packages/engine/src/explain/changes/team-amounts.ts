@@ -5,17 +5,16 @@
 import type { Input } from "../../contract/inputs.ts";
 import type { TeamName } from "../../model/ids.ts";
 import { ALL_ACCELERATORS } from "../../model/team.ts";
-import type { Team } from "../../model/team.ts";
 import { amountAsked, quotaReached } from "../../cluster/request.ts";
 import { waitingTaskCount } from "../../state/ready-task.ts";
-import { invariant } from "../../base/invariant.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { ACCELERATORS_AT, amountAt, FIRST_TYPE_AT, isUnder, statedAmount } from "../../cluster/team-node.ts";
 import type { TeamNode } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
-import type { OtherChange, OtherLine } from "./other-changes.ts";
-import { counterfactualCommand } from "./counterfactuals.ts";
-import { growingForAll } from "./values.ts";
+import type { Change } from "./change.ts";
+import type { OtherLine } from "./other-changes.ts";
+import { appliedDocuments } from "./counterfactuals.ts";
+import { growing } from "./values.ts";
 import type { Values } from "./values.ts";
 
 /**
@@ -32,17 +31,19 @@ export function largerLimits(world: World, request: PlacementRequest): readonly 
     const unit = unitOf(resource);
     const alone = used + neededOf(world, request, resource);
     const most = Math.max(alone, used + waitingFor(world, { team, resource, user }));
-    const at = (index: number): OtherChange => ({
+    const toAt = (index: number): number => Math.min(most, from + (index + 1) * unit);
+    const at = (index: number): Change => ({
       kind: "largerLimit",
       team,
       resource,
       from,
-      to: Math.min(most, from + (index + 1) * unit),
+      to: toAt(index),
       ...(user === undefined ? {} : { user }),
     });
     const stepsTo = (amount: number): number => Math.ceil((amount - from) / unit);
-    const values = growingForAll(stepsTo(most), stepsTo(alone), at);
-    reached.set(`${team} ${resource}`, teamLine(world, values, team));
+    const values = { ...growing(stepsTo(most), at), alone: stepsTo(alone) };
+    const field = user === undefined ? "limit" : "userLimit";
+    reached.set(`${team} ${resource}`, teamLine(world.teamUse.node(team), values, { field, resource, toAt }));
   }
   return [...reached.values()];
 }
@@ -61,7 +62,7 @@ export function largerGuarantees(world: World, request: PlacementRequest): reado
   const lines: OtherLine[] = [];
   for (let node: TeamNode | null = teamUse.node(request.team); node !== null; node = node.parent)
     for (const resource of guaranteedResources(world, node, request))
-      lines.push(teamLine(world, guaranteeUp(world, { node, request, resource, isGuarded }), node.name));
+      lines.push(guaranteeUp(world, { node, request, resource, isGuarded }));
   return lines;
 }
 
@@ -100,7 +101,7 @@ interface Guarantee {
   readonly isGuarded: boolean;
 }
 
-function guaranteeUp(world: World, { node, request, resource, isGuarded }: Guarantee): Values<OtherChange> {
+function guaranteeUp(world: World, { node, request, resource, isGuarded }: Guarantee): OtherLine {
   const position = world.teamUse.position(resource);
   const used = (node.used[position] ?? 0) / (position >= ACCELERATORS_AT ? 1000 : 1);
   const from = node.team.guarantee?.[resource] ?? null;
@@ -108,14 +109,16 @@ function guaranteeUp(world: World, { node, request, resource, isGuarded }: Guara
   const all = isGuarded ? Math.ceil(used + waitingFor(world, { team: node.name, resource })) : alone;
   const most = Math.max(alone, all);
   const least = Math.floor(from ?? 0);
-  const at = (index: number): OtherChange => ({
+  const toAt = (index: number): number => least + index + 1;
+  const at = (index: number): Change => ({
     kind: "largerGuarantee",
     team: node.name,
     resource,
     from,
-    to: least + index + 1,
+    to: toAt(index),
   });
-  return growingForAll(most - least, alone - least, at);
+  const values = { ...growing(most - least, at), alone: alone - least };
+  return teamLine(node, values, { field: "guarantee", resource, toAt });
 }
 
 interface WaitingUnder {
@@ -156,37 +159,27 @@ function neededOf(world: World, request: PlacementRequest, resource: string): nu
   return statedAmount(position, position < FIRST_TYPE_AT ? amountAt(amount, position) : amount.acceleratorsMilli);
 }
 
+interface RaisedAmount {
+  readonly field: "guarantee" | "limit" | "userLimit";
+  readonly resource: string;
+  /** The amount of the value at an index. */
+  toAt(index: number): number;
+}
+
 /** Larger amounts of one resource of one team, as a kind of change. */
-function teamLine(world: World, values: Values<OtherChange>, name: TeamName): OtherLine {
-  const inputs = (change: OtherChange): readonly Input[] =>
-    change.kind === "largerLimit" || change.kind === "largerGuarantee" ? [withTeam(world, change)] : [];
-  const before = [asDefined(world.state.teams.get(name) as Team)];
+function teamLine({ team }: TeamNode, values: Values<Change>, { field, resource, toAt }: RaisedAmount): OtherLine {
+  const inputs = (index: number): readonly Input[] => [
+    appliedDocuments({ teams: [{ ...team, [field]: { ...team[field], [resource]: toAt(index) } }] }),
+  ];
+  const before = [appliedDocuments({ teams: [team] })];
   return {
     values,
     inputs,
     before,
     firstLowerBound: (lowerBound) => {
-      try {
-        return lowerBound.underTeam(values, inputs);
-      } finally {
-        lowerBound.takeIn(before);
-      }
+      const first = lowerBound.underTeam(values.count, inputs);
+      lowerBound.takeIn(before);
+      return first;
     },
   };
 }
-
-function withTeam({ state }: World, change: OtherChange & { readonly kind: "largerGuarantee" | "largerLimit" }): Input {
-  const team = state.teams.get(change.team);
-  invariant(team !== undefined, `no team ${change.team}`);
-  const amount = { [change.resource]: change.to };
-  const larger: Team =
-    change.kind === "largerGuarantee"
-      ? { ...team, guarantee: { ...team.guarantee, ...amount } }
-      : change.user === undefined
-        ? { ...team, limit: { ...team.limit, ...amount } }
-        : { ...team, userLimit: { ...team.userLimit, ...amount } };
-  return asDefined(larger);
-}
-
-const asDefined = (team: Team): Input =>
-  counterfactualCommand({ kind: "apply", sites: [], pools: [], teams: [team], workloads: [] });

@@ -15,42 +15,65 @@ import { compareText } from "../../base/canonical.ts";
 import { isWaitingForTime } from "../../state/ready-task.ts";
 import type { World } from "../../cluster/world.ts";
 import type { Change, LargerBudget } from "./change.ts";
-import { changedSpec } from "./changed-spec.ts";
-import { counterfactualCommand } from "./counterfactuals.ts";
+import { appliedDocuments, counterfactualCommand } from "./counterfactuals.ts";
+import type { Question } from "./counterfactuals.ts";
 import { everySet } from "./values.ts";
 
-export type TimelyChange = Extract<
-  Change,
-  { readonly kind: "release" | "dropNotBefore" | "dropStartWindow" | "largerBudget" }
->;
+export interface TimelyChange {
+  readonly change: Change;
+  /** The spec with which the workload is submitted; `null`: the inputs alone change what holds it. */
+  readonly spec: WorkloadSpec | null;
+  readonly inputs: readonly Input[];
+}
 
 /**
  * Values to try, smallest first; `null`: the workload has no hold reason. Empty: it has two, so no single change
  * suffices.
  */
-export function timelyChanges(world: World, waiting: Workload, nowMs: number): readonly TimelyChange[] | null {
-  const { held, waitsFor, waitsForStartWindow, spec } = waiting;
-  const { team, notBeforeMs = 0, startWindow } = spec;
-  const isSpentOf = spentBudget(world.state, team) !== null;
-  if (!isSpentOf && !isWaitingForTime(waiting, nowMs)) return null;
+export function timelyChanges(
+  world: World,
+  waiting: Workload,
+  { spec, target, counterfactuals: { nowMs } }: Question,
+): readonly TimelyChange[] | null {
+  const { held, waitsFor, waitsForStartWindow } = waiting;
+  const { notBeforeMs = 0 } = spec;
+  const isOverBudget = spentBudget(world.state, spec.team) !== null;
+  if (!isOverBudget && !isWaitingForTime(waiting, nowMs)) return null;
   const ways: (readonly TimelyChange[])[] = [];
   if (waitsFor !== undefined) ways.push([]);
-  if (held === true) ways.push([{ kind: "release" }]);
-  if (notBeforeMs > nowMs) ways.push([{ kind: "dropNotBefore", atMs: notBeforeMs }]);
-  if (waitsForStartWindow === true && startWindow !== undefined) ways.push(fewerConditions(world, spec, nowMs));
-  if (isSpentOf) ways.push(largerBudgets(world, team, nowMs));
+  if (held === true) ways.push([released(spec, target)]);
+  if (notBeforeMs > nowMs) {
+    const { notBeforeMs: _notBefore, ...rest } = spec;
+    ways.push([{ change: { kind: "dropNotBefore", atMs: notBeforeMs }, spec: rest, inputs: [] }]);
+  }
+  if (waitsForStartWindow === true && spec.startWindow !== undefined) ways.push(fewerConditions(world, spec, nowMs));
+  if (isOverBudget) ways.push(largerBudgets(world, spec.team, nowMs));
   const [way, other] = ways;
   return other === undefined ? (way ?? []) : [];
 }
 
+function released(spec: WorkloadSpec, target: WorkloadId | null): TimelyChange {
+  const change = { kind: "release" } as const;
+  if (target !== null)
+    return { change, spec: null, inputs: [counterfactualCommand({ kind: "releaseWorkload", workloadId: target })] };
+  const { hold: _hold, ...rest } = spec;
+  return { change, spec: rest, inputs: [] };
+}
+
 /** Sets of start-window conditions whose removal would make the workload eligible now, smaller sets first. */
 function fewerConditions(world: World, spec: WorkloadSpec, nowMs: number): readonly TimelyChange[] {
-  const { latestStartMs: _latest, ...conditions } = spec.startWindow ?? {};
-  const stated = (Object.keys(conditions) as StartWindowCondition[]).toSorted(compareText);
+  const { startWindow = {}, ...rest } = spec;
+  const { latestStartMs, ...stated } = startWindow;
+  const latest = latestStartMs === undefined ? {} : { latestStartMs };
   const forecast = new PowerForecast(world.state, nowMs);
-  return everySet(stated)
-    .map((set) => ({ kind: "dropStartWindow", conditions: set }) as const)
-    .filter((change) => mayStart(world, changedSpec(spec, change), forecast, nowMs));
+  return everySet((Object.keys(stated) as StartWindowCondition[]).toSorted(compareText))
+    .map((conditions): TimelyChange & { readonly spec: WorkloadSpec } => {
+      const kept = Object.entries(stated).filter(([field]) => !conditions.some((each) => each === field));
+      // A start window without conditions is removed, together with its latest start.
+      const window = kept.length === 0 ? {} : { startWindow: { ...Object.fromEntries(kept), ...latest } };
+      return { change: { kind: "dropStartWindow", conditions }, spec: { ...rest, ...window }, inputs: [] };
+    })
+    .filter((change) => mayStart(world, change.spec, forecast, nowMs));
 }
 
 /** GPU-hours are raised to a whole hour, money to a whole dollar. */
@@ -59,47 +82,34 @@ const MICRO_USD = 1_000_000;
 function largerBudgets(world: World, name: TeamName, nowMs: number): readonly TimelyChange[] {
   const { teams } = world.state;
   const budgets: LargerBudget[] = [];
+  const larger: Team[] = [];
   for (let at: TeamName | null = name; at !== null; at = teams.get(at)?.parent ?? null) {
-    const budget = teams.get(at)?.budget;
-    if (budget !== undefined && budget.over !== "warn" && isSpent(world.state, at))
-      budgets.push(...largerBounds(world, { team: at, budget, nowMs }));
+    const team = teams.get(at);
+    if (team?.budget === undefined || team.budget.over === "warn" || !isSpent(world.state, at)) continue;
+    const bounds = largerBounds(world, at, team.budget, nowMs);
+    budgets.push(...bounds);
+    const raised = bounds.map(({ resource, to }) => [resource === "money" ? "microUsd" : "gpuHours", to]);
+    larger.push({ ...team, budget: { ...team.budget, ...Object.fromEntries(raised) } });
   }
-  return budgets.length === 0 ? [] : [{ kind: "largerBudget", budgets }];
+  if (budgets.length === 0) return [];
+  return [{ change: { kind: "largerBudget", budgets }, spec: null, inputs: [appliedDocuments({ teams: larger })] }];
 }
 
-interface SpentBudget {
-  readonly team: TeamName;
-  readonly budget: Budget;
-  readonly nowMs: number;
-}
-
-function largerBounds({ state, budgets }: World, { team, budget, nowMs }: SpentBudget): readonly LargerBudget[] {
+/** The limits of a budget that are used up, each raised to the next whole unit above the usage. */
+function largerBounds(
+  { state, budgets }: World,
+  team: TeamName,
+  budget: Budget,
+  nowMs: number,
+): readonly LargerBudget[] {
   const account = state.accounts.get(team);
   if (account === undefined) return [];
   const now = accrued(account, budget, { rate: budgets.rate(team), nowMs });
-  const bound = (
-    resource: LargerBudget["resource"],
-    from: number | undefined,
-    { spent, unit }: { readonly spent: number; readonly unit: number },
-  ): readonly LargerBudget[] =>
-    from === undefined || spent < from ? [] : [{ team, resource, from, to: (Math.floor(spent / unit) + 1) * unit }];
-  return [
-    ...bound("gpuHours", budget.gpuHours, { spent: gpuHoursOf(now), unit: 1 }),
-    ...bound("money", budget.microUsd, { spent: microUsdOf(now), unit: MICRO_USD }),
-  ];
-}
-
-/** Inputs of the change, apart from a new submission of the workload; `target` is `null` if it is not submitted yet. */
-export function timelyInputs({ state }: World, change: TimelyChange, target: WorkloadId | null): readonly Input[] {
-  if (change.kind === "release")
-    return target === null ? [] : [counterfactualCommand({ kind: "releaseWorkload", workloadId: target })];
-  if (change.kind !== "largerBudget") return [];
-  const teams = new Map<TeamName, Team>();
-  for (const { team: name, resource, to } of change.budgets) {
-    const team = teams.get(name) ?? state.teams.get(name);
-    if (team?.budget === undefined) continue;
-    const budget = { ...team.budget, [resource === "money" ? "microUsd" : "gpuHours"]: to };
-    teams.set(name, { ...team, budget });
-  }
-  return [counterfactualCommand({ kind: "apply", sites: [], pools: [], teams: [...teams.values()], workloads: [] })];
+  const limits = [
+    { resource: "gpuHours", from: budget.gpuHours, spent: gpuHoursOf(now), unit: 1 },
+    { resource: "money", from: budget.microUsd, spent: microUsdOf(now), unit: MICRO_USD },
+  ] as const;
+  return limits.flatMap(({ resource, from, spent, unit }) =>
+    from === undefined || spent < from ? [] : [{ team, resource, from, to: (Math.floor(spent / unit) + 1) * unit }],
+  );
 }

@@ -1,24 +1,29 @@
-/** Values of one kind of change, the smallest change first. */
-export interface Values<Of> {
+/** The range of the values of one kind of change; index 0 is the smallest change. */
+export interface ValueRange {
   readonly count: number;
   /**
    * True: with respect to the request, a larger value does everything that a smaller one does. If the largest value
    * fails, no other is tried, and a value is skipped if a larger one does not pass the lower bound.
    */
   readonly isMonotone: boolean;
-  /** Number of values up to the one that would suffice if no request were ahead; absent: unknown. */
+  /**
+   * Number of values up to the one that would suffice if no request were ahead; the values after it also serve requests
+   * ahead. Absent: unknown.
+   */
   readonly alone?: number;
   /** Number of values to try, counted from the lower bound. */
   readonly scope: number;
+}
+
+/** Values of one kind of change, the smallest change first. */
+export interface Values<Of> extends ValueRange {
   at(index: number): Of;
 }
 
 /** Alternatives: the result of one says nothing about another. */
 export const listed = <Of>(values: readonly Of[]): Values<Of> => ({
-  count: values.length,
+  ...growing(values.length, (index) => values[index] as Of),
   isMonotone: false,
-  scope: values.length,
-  at: (index) => values[index] as Of,
 });
 
 /** Ever larger values of one amount. */
@@ -27,15 +32,6 @@ export const growing = <Of>(count: number, at: (index: number) => Of): Values<Of
   isMonotone: true,
   scope: Math.max(0, count),
   at,
-});
-
-/**
- * Ever larger values of one amount, where the first `alone` values serve the request itself and the rest also serve
- * requests ahead of it.
- */
-export const growingForAll = <Of>(count: number, alone: number, at: (index: number) => Of): Values<Of> => ({
-  ...growing(count, at),
-  alone,
 });
 
 /** Every non-empty subset, smaller subsets first. */
