@@ -19,7 +19,7 @@ export default defineConfig({
     eqeqeq: ["error", "always", { null: "ignore" }],
     "no-var": "error",
     "prefer-const": "error",
-    "max-params": ["error", { max: 4 }],
+    "max-params": ["error", { max: 5 }],
     "max-depth": ["error", { max: 4 }],
     "max-lines-per-function": ["error", { max: 70, skipBlankLines: true, skipComments: true }],
     "import/no-default-export": "error",

@@ -109,7 +109,7 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
       const node = state.nodes.get(id);
       const takesWork = node !== undefined && isUsable(node);
       findings.expect(takesWork, () => `${attemptId} was placed on ${id}, which takes no work`);
-      const window = node === undefined ? null : windowBroken(state, workload, { node, nowMs: ready.atMs });
+      const window = node === undefined ? null : windowBroken(state, workload, node, ready.atMs);
       findings.expect(window === null, () => `${attemptId} was placed on ${id}, where it may run into ${window}`);
     }
     checkConstraints(findings, state, given);

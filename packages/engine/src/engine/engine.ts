@@ -311,7 +311,7 @@ export function tryFor(
       if (target !== null && placeGiven(batch.events[lookedAt] as Event)?.workloadId === target) return true;
     const sought = target === null ? undefined : world.state.workloads.get(target);
     const own = sought === undefined ? null : classIn(sought);
-    return own !== null && isOutOfReach(world, own, { bucket, started });
+    return own !== null && isOutOfReach(world, own, bucket, started);
   });
   const taking = new UndoLog(world);
   batch.note = (event) => taking.note(event);
@@ -329,11 +329,7 @@ export function tryFor(
  * terminating work has ended, and other work can only take more. Work that becomes evictable later in the round has
  * started on that same capacity.
  */
-function isOutOfReach(
-  world: World,
-  own: QueueBucket,
-  { bucket, started }: { readonly bucket: QueueBucket; readonly started: boolean },
-): boolean {
+function isOutOfReach(world: World, own: QueueBucket, bucket: QueueBucket, started: boolean): boolean {
   const { rules, evictable, state } = world;
   // Opportunistic work in cells may become evictable later in the round.
   if (rules.phases[0] !== "place" || rules.fabric.choose === "cells") return false;

@@ -57,7 +57,7 @@ export function apply(batch: Batch, command: Apply): Decision {
   const newest = newestNamed(batch.world, command.workloads);
   const applied = new Map<WorkloadSpec, ApplyChange>();
   for (const spec of awaitedFirst(command.workloads))
-    applied.set(spec, applyWorkload(batch, { spec, known: newest.get(nameOf(spec)), actor: command.actor }));
+    applied.set(spec, applyWorkload(batch, spec, newest.get(nameOf(spec)), command.actor));
   for (const spec of command.workloads) changes.push(applied.get(spec) as ApplyChange);
   return done({ kind: "applied", changes });
 }
@@ -108,12 +108,6 @@ function actionOf(known: unknown, wanted: unknown): ApplyChange["action"] {
   return canonicalJson(known) === canonicalJson(wanted) ? "unchanged" : "changed";
 }
 
-interface WorkloadToApply {
-  readonly spec: WorkloadSpec;
-  readonly known: Workload | undefined;
-  readonly actor: string;
-}
-
 /** Derived fields of a submission are not set by users: a document without them describes the same work. */
 function workActionOf(known: Workload | undefined, wanted: WorkloadSpec): ApplyChange["action"] {
   if (known === undefined || wanted.gang.throughputMilli !== undefined) return actionOf(known?.spec, wanted);
@@ -121,7 +115,7 @@ function workActionOf(known: Workload | undefined, wanted: WorkloadSpec): ApplyC
   return actionOf({ ...known.spec, gang }, wanted);
 }
 
-function applyWorkload(batch: Batch, { spec, known, actor }: WorkloadToApply): ApplyChange {
+function applyWorkload(batch: Batch, spec: WorkloadSpec, known: Workload | undefined, actor: string): ApplyChange {
   const action = workActionOf(known, spec);
   const workloadId = known !== undefined && action === "unchanged" ? known.id : recordSubmission(batch, spec, actor);
   return { kind: "workload", name: spec.name, action, workloadId };
@@ -209,7 +203,7 @@ function calendarAdmissionFailures(world: World, documents: ApplyDocuments, nowM
   const planned = new Map<string, IndexedWindow>();
   for (const entry of documents.calendar ?? []) {
     if (actionOf(knownEntry(world.state, entry), entry) === "unchanged") continue;
-    const admissionFailure = calendarAdmissionFailure(world, entry, { documents, nowMs, planned });
+    const admissionFailure = calendarAdmissionFailure(world, entry, documents, nowMs, planned);
     if (admissionFailure !== null) return admissionFailure;
     if (entry.kind !== "tariff") planned.set(entry.name, plannedWindow(world, entry, planned));
   }

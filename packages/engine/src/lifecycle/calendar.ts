@@ -19,20 +19,18 @@ import type { Decision } from "./decision.ts";
 
 type Documents = Pick<Command & { readonly kind: "apply" }, "sites" | "pools" | "teams">;
 
-interface EntryWith {
-  readonly documents: Documents;
-  readonly nowMs: number;
-  /** Windows that are recorded before this one, by name. */
-  readonly planned: Planned;
-}
-
 export type Planned = ReadonlyMap<string, IndexedWindow>;
 
-/** The problem of an entry, given the documents that come with it; `null`: none. */
+/**
+ * The problem of an entry, given the documents that come with it; `null`: none. `planned`: windows that are recorded
+ * before this one, by name.
+ */
 export function calendarAdmissionFailure(
   world: World,
   entry: CalendarEntry,
-  { documents: { sites, pools, teams }, nowMs, planned }: EntryWith,
+  { sites, pools, teams }: Documents,
+  nowMs: number,
+  planned: Planned,
 ): Rejection | null {
   const { state } = world;
   if (isNoticeName(entry.name)) return { code: "reservedName", name: entry.name };
@@ -48,7 +46,7 @@ export function calendarAdmissionFailure(
     return { code: "unknownTeam", team };
   const over = overAdmissionFailure(entry, nowMs);
   if (over !== null || accelerators === undefined) return over;
-  const { availableCount, nodes } = choose(world, { entry, wantedCount: accelerators, planned });
+  const { availableCount, nodes } = choose(world, entry, accelerators, planned);
   return nodes === null ? { code: "reservationTooLarge", name, wantedCount: accelerators, availableCount } : null;
 }
 
@@ -74,7 +72,7 @@ export const plannedWindow = (world: World, window: TimeWindow, planned: Planned
 const chosenNodes = (world: World, entry: TimeWindow, planned: Planned): readonly NodeId[] | null =>
   entry.kind === "maintenance" || entry.accelerators === undefined
     ? null
-    : choose(world, { entry, wantedCount: entry.accelerators, planned }).nodes;
+    : choose(world, entry, entry.accelerators, planned).nodes;
 
 /** A tariff's site must exist, and the tariff must apply at some time. */
 function tariffAdmissionFailure(
@@ -93,14 +91,8 @@ interface Chosen {
   readonly availableCount: number;
 }
 
-interface Wanted {
-  readonly entry: TimeWindow;
-  readonly wantedCount: number;
-  readonly planned: Planned;
-}
-
 /** Nodes without another entry in that period; nodes on which no other team's work is expected to run come first. */
-function choose(world: World, { entry, wantedCount, planned }: Wanted): Chosen {
+function choose(world: World, entry: TimeWindow, wantedCount: number, planned: Planned): Chosen {
   const others = [...world.calendar.windows.filter(({ window }) => !planned.has(window.name)), ...planned.values()];
   const taken = new Set(
     others

@@ -12,18 +12,11 @@ const NOTICE_HOLDS_MS = 3_600_000;
 /** Prefix of the names under which the calendar records notices. */
 const NOTICE_ACTOR = "notice";
 
-interface Word {
-  readonly nodeId: NodeId;
-  readonly goneAtMs: number;
-  readonly reason?: string | undefined;
-  readonly actor: string;
-}
-
 /**
  * A node that departs at a known instant is away from then on: a maintenance window for it alone, with all effects on
  * running and new work.
  */
-function record(batch: Batch, { nodeId, goneAtMs, reason, actor }: Word): void {
+function record(batch: Batch, nodeId: NodeId, goneAtMs: number, reason: string | undefined, actor: string): void {
   const known = noticeOf(batch.world.state, nodeId);
   if (known !== null && known.goneAtMs === goneAtMs && known.reason === reason) return;
   const endMs = Math.max(goneAtMs, batch.nowMs) + NOTICE_HOLDS_MS;
@@ -34,7 +27,7 @@ function record(batch: Batch, { nodeId, goneAtMs, reason, actor }: Word): void {
 
 export function heedNotice(batch: Batch, { nodeId, goneAtMs }: Observation & { readonly kind: "nodeNotice" }): void {
   if (batch.world.state.nodes.get(nodeId)?.health !== "up") return;
-  record(batch, { nodeId, goneAtMs, reason: noticeOf(batch.world.state, nodeId)?.reason, actor: NOTICE_ACTOR });
+  record(batch, nodeId, goneAtMs, noticeOf(batch.world.state, nodeId)?.reason, NOTICE_ACTOR);
 }
 
 /** The node has gone, or is back: the notice is over. */
@@ -55,7 +48,7 @@ export function noticeNode(
   // A repeated notice replaces the earlier one, however late; an executor's late notice is accepted.
   if (goneAtMs < nowMs && noticeOf(batch.world.state, nodeId)?.goneAtMs !== goneAtMs)
     return refused({ code: "noticeOver", nodeId, goneAtMs, nowMs });
-  record(batch, { nodeId, goneAtMs, reason, actor });
+  record(batch, nodeId, goneAtMs, reason, actor);
   return done({ kind: "nodeNoticed", nodeId, goneAtMs });
 }
 

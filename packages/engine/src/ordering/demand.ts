@@ -50,13 +50,7 @@ const held = (node: TeamNode, position: number): number =>
   node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0) -
   (node.tentative[position] ?? 0);
 
-interface DemandRequest {
-  readonly parts: readonly GangPart[];
-  /** Number of gangs of this size. */
-  readonly gangs: number;
-}
-
-function add(world: World, demands: Demands, workload: Workload, { parts, gangs }: DemandRequest): void {
+function add(world: World, demands: Demands, workload: Workload, parts: readonly GangPart[], gangs: number): void {
   const { teamUse } = world;
   const demand = demands.byTeam.get(teamUse.node(workload.spec.team)) as number[];
   const all = gangs === 1 ? parts : parts.map((part) => ({ ...part, workers: part.workers * gangs }));
@@ -113,8 +107,8 @@ function countWaiting(world: World, demands: Demands): void {
     const first = waiting.first();
     if (first === undefined) continue;
     const parts = size(request.gang);
-    add(world, demands, first, { parts, gangs: waiting.length - waitingArrays.size });
-    for (const workload of waitingArrays) add(world, demands, workload, { parts, gangs: waitingTaskCount(workload) });
+    add(world, demands, first, parts, waiting.length - waitingArrays.size);
+    for (const workload of waitingArrays) add(world, demands, workload, parts, waitingTaskCount(workload));
   }
 }
 
@@ -122,17 +116,12 @@ function countWaiting(world: World, demands: Demands): void {
 function countGrowing(world: World, demands: Demands): void {
   const { queue, state } = world;
   for (const { request } of queue.growthClasses())
-    if (request.grows !== null) countLacking(world, demands, { id: request.grows, nominated: [] });
+    if (request.grows !== null) countLacking(world, demands, request.grows, []);
   for (const { growth, attemptId, workers } of state.nominations.values())
-    if (growth) countLacking(world, demands, { id: attemptId, nominated: workers });
+    if (growth) countLacking(world, demands, attemptId, workers);
 }
 
-interface Growing {
-  readonly id: AttemptId;
-  readonly nominated: readonly WorkerAllocation[];
-}
-
-function countLacking(world: World, demands: Demands, { id, nominated }: Growing): void {
+function countLacking(world: World, demands: Demands, id: AttemptId, nominated: readonly WorkerAllocation[]): void {
   const { state, rules } = world;
   const attempt = state.attempts.get(id);
   if (rules.elastic.grow === "never" || attempt === undefined || attempt.joinFailure !== undefined) return;
@@ -141,7 +130,7 @@ function countLacking(world: World, demands: Demands, { id, nominated }: Growing
   const { gang } = workload.spec;
   const has = partsOf(gang, [...attempt.workers, ...nominated]);
   const parts = wholeParts(gang).map((part, at) => ({ ...part, workers: part.workers - (has[at]?.workers ?? 0) }));
-  if (!workload.stopRequested) add(world, demands, workload, { parts, gangs: 1 });
+  if (!workload.stopRequested) add(world, demands, workload, parts, 1);
 }
 
 /**
@@ -156,8 +145,8 @@ function countTerminating(world: World, demands: Demands): void {
   const size = fullSize(world);
   for (const { id, workloadId, stop } of terminating) {
     const workload = workloadOf(world, workloadId);
-    if (stop === null && !state.nominations.has(id)) countLacking(world, demands, { id, nominated: [] });
+    if (stop === null && !state.nominations.has(id)) countLacking(world, demands, id, []);
     if (stop !== null && !workload.stopRequested && !moving.has(id))
-      add(world, demands, workload, { parts: size(workload.spec.gang), gangs: 1 });
+      add(world, demands, workload, size(workload.spec.gang), 1);
   }
 }

@@ -32,7 +32,7 @@ function* choicesByLevel(
     const range = levelsToTry(site.tree.levels, fabric);
     if (range === null) continue;
     const { narrowest, widest } = range;
-    const here = isFree ? candidates : pinned(world, { request, site, level: widest, candidates });
+    const here = isFree ? candidates : pinned(world, request, site, widest, candidates);
     for (let level = narrowest; level >= widest; level--) {
       for (const domain of fullestFirst(site, here, level))
         if (domain.workers >= request.workers) yield domain.candidates;
@@ -55,15 +55,14 @@ export function levelsToTry(
   return required < 0 ? null : { narrowest: Math.max(preferred, required), widest: required };
 }
 
-interface Pinning {
-  readonly request: PlacementRequest;
-  readonly site: SiteFabric;
-  readonly level: number;
-  readonly candidates: readonly Candidate[];
-}
-
 /** The candidates in the domain in which the gang runs; all candidates if the gang does not run. */
-function pinned(world: World, { request, site, level, candidates }: Pinning): readonly Candidate[] {
+function pinned(
+  world: World,
+  request: PlacementRequest,
+  site: SiteFabric,
+  level: number,
+  candidates: readonly Candidate[],
+): readonly Candidate[] {
   const node = nodeHeld(world, request);
   const leaf = node === undefined ? undefined : site.leafOf.get(node);
   if (leaf === undefined) return candidates;

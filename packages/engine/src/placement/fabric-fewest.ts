@@ -21,7 +21,7 @@ export function fewestDomains(
   for (const site of fabric.sites(capacity.nodesEpoch)) {
     const asked = requestIn(site, request, isOfWholeSlices(world, request));
     const capacityOf = (leaf: number): number => byNode.get(site.nodes[leaf] as never)?.fits ?? 0;
-    const room: FabricRoom = { leaves: leavesFor(world, { site, request, asked }), capacityOf };
+    const room: FabricRoom = { leaves: leavesFor(world, site, request, asked), capacityOf };
     const policy = { usesRemnants: rules.fabric.unconstrainedToFullest, balances: rules.fabric.balanced };
     const outcome = placeWorkers(site.tree, asked, policy, room);
     if (outcome.kind !== "placed") continue;
@@ -63,14 +63,8 @@ function requestIn({ tree: { levels } }: SiteFabric, request: PlacementRequest, 
   };
 }
 
-interface FabricScope {
-  readonly site: SiteFabric;
-  readonly request: PlacementRequest;
-  readonly asked: FabricRequest;
-}
-
 /** The leaves of the whole site, or of the required domain in which the gang runs. */
-function leavesFor(world: World, { site, request, asked }: FabricScope): DomainRange {
+function leavesFor(world: World, site: SiteFabric, request: PlacementRequest, asked: FabricRequest): DomainRange {
   const all = { first: 0, end: site.tree.leafCount };
   const node = nodeHeld(world, request);
   const leaf = node === undefined ? undefined : site.leafOf.get(node);

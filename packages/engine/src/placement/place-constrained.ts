@@ -48,12 +48,12 @@ function placeNear(world: World, request: PlacementRequest, where: Where): reado
   const byDomains = choosesDomains(world, request);
   // The domain with least excess capacity is chosen, so all workers that a node could hold are counted.
   const most = byDomains ? WORKERS_COUNTED_MAX : request.workers;
-  const candidates = candidatesOn(world, { request, where, most });
+  const candidates = candidatesOn(world, request, where, most);
   const spreadOver = (): DomainBudget => domainBudget(world, request);
   const strategy = placementStrategy(world, request);
   const placeOn = (chosen: readonly Candidate[]): readonly WorkerAllocation[] | null =>
     strategy === null
-      ? assign(world, request, { candidates: chosen, layer })
+      ? assign(world, request, chosen, layer)
       : strategy.place(world, request, { ...where, candidates: chosen, spreadOver });
   if (byDomains) {
     const chosen = fewestDomains(world, request, withinBudget(world, request, candidates));
@@ -115,13 +115,7 @@ function choosesDomains({ rules }: World, { spec: { fabric, spread } }: Placemen
   return fabric !== undefined || rules.fabric.unconstrainedToFullest;
 }
 
-interface CandidateQuery {
-  readonly request: PlacementRequest;
-  readonly where: Where;
-  readonly most: number;
-}
-
-function candidatesOn(world: World, { request, where: { type, layer }, most }: CandidateQuery): Candidate[] {
+function candidatesOn(world: World, request: PlacementRequest, { type, layer }: Where, most: number): Candidate[] {
   const { gang } = request;
   const passes = nodeCheck(world, request, { layer });
   const candidates: Candidate[] = [];
@@ -134,16 +128,12 @@ function candidatesOn(world: World, { request, where: { type, layer }, most }: C
   return candidates;
 }
 
-interface Assignment {
-  readonly candidates: readonly Candidate[];
-  readonly layer: Layer;
-}
-
 /** Fills the candidates in the policy's order; `null` if they do not hold all requested workers. */
 function assign(
   world: World,
   request: PlacementRequest,
-  { candidates, layer }: Assignment,
+  candidates: readonly Candidate[],
+  layer: Layer,
 ): readonly WorkerAllocation[] | null {
   const { workers: count } = request;
   const room = candidates.reduce((sum, { fits }) => sum + fits, 0);
@@ -153,7 +143,7 @@ function assign(
   for (const { slot, fits } of nodeOrder(world, request, { candidates, layer })) {
     const most = Math.min(fits, count - workers.length, spread.left(slot));
     spread.take(slot, most);
-    workers.push(...workersOn(world, request, { slot, count: most, layer }));
+    workers.push(...workersOn(world, request, slot, most, layer));
     if (workers.length === count) return workers;
   }
   return null;
@@ -163,14 +153,16 @@ function assign(
 function workersOn(
   world: World,
   { gang }: PlacementRequest,
-  { slot, count, layer }: WorkersOnNode,
+  slot: NodeSlot,
+  count: number,
+  layer: Layer,
 ): WorkerAllocation[] {
   const node = slot.node.id;
   if (gang.profile !== undefined) return partsOn(slot, count, { shape: gang, layer });
   if (needsFraction(gang)) {
     const byScore = layer === "idle" && isScored(world, gang);
     const first = byScore ? scoresOf(world).acceleratorOf(world, slot, workerAsk(gang)) : -1;
-    const indices = fractionsOn(fractionOn(gang, slot.node), { slot, count, layer }, first);
+    const indices = fractionsOn(fractionOn(gang, slot.node), slot, count, layer, first);
     return indices.map((index) => workerWithFraction(gang, slot.node, index));
   }
   return Array.from({ length: count }, (_, index) => ({
@@ -179,17 +171,11 @@ function workersOn(
   }));
 }
 
-interface WorkersOnNode {
-  readonly slot: NodeSlot;
-  readonly count: number;
-  readonly layer: Layer;
-}
-
 /**
  * A fraction goes to the fullest accelerator that holds it, then to the lowest index; the first fraction goes to the
  * accelerator that the scores prefer (-1: none).
  */
-function fractionsOn(milli: number, { slot, count, layer }: WorkersOnNode, first: number): number[] {
+function fractionsOn(milli: number, slot: NodeSlot, count: number, layer: Layer, first: number): number[] {
   const rooms = Array.from({ length: slot.totalCount }, (_, index) => slot.room(index, layer));
   return Array.from({ length: count }, (_, position) => {
     let best = position === 0 ? first : -1;

@@ -46,7 +46,7 @@ export function slicePlaces(
   }
   const byDomain = Map.groupBy(open, (node) => domainAt(site, innermost.within, node));
   return [...byDomain]
-    .filter(([domain]) => isWholeWith(site, innermost, { degraded, domain }))
+    .filter(([domain]) => isWholeWith(site, innermost, degraded, domain))
     .map(([, nodes]) => new Set(nodes));
 }
 
@@ -71,7 +71,8 @@ function domainsOfMates(
 function isWholeWith(
   site: SiteFabric,
   { workers: size, within }: RankSlice,
-  { degraded: { staying, ranks }, domain }: { readonly degraded: DegradedGang; readonly domain: number },
+  { staying, ranks }: DegradedGang,
+  domain: number,
 ): boolean {
   const counts = new Map([[domain, ranks.length]]);
   for (const { node } of staying) {

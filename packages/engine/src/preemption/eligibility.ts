@@ -149,7 +149,7 @@ export function isAboveEntitlement({ world }: Batch, teamShares: TeamShares, tak
       amountAt(request, position) > 0 &&
       amountAt(given, position) > 0 &&
       isAbove(teamShare, position) &&
-      gives(teamShares, { node: teamUse.node(team), side, position }),
+      gives(teamShares, teamUse.node(team), side, position),
   );
 }
 
@@ -173,7 +173,7 @@ export const isAbove = (teamShare: TeamShare, position: number): boolean =>
  * Whether a team contributes to its side's excess: from the side down to it every team exceeds its own entitlement, or
  * no sibling does and the parent has no work of its own.
  */
-function gives(teamShares: TeamShares, { node, side, position }: DonorQuery): boolean {
+function gives(teamShares: TeamShares, node: TeamNode, side: TeamNode, position: number): boolean {
   for (let at = node; at !== side; at = at.parent as TeamNode) {
     if (isAbove(teamShares.get(at) as TeamShare, position)) continue;
     const { children, used } = at.parent as TeamNode;
@@ -182,12 +182,6 @@ function gives(teamShares: TeamShares, { node, side, position }: DonorQuery): bo
     if ((used[position] ?? 0) > below) return false;
   }
   return true;
-}
-
-interface DonorQuery {
-  readonly node: TeamNode;
-  readonly side: TeamNode;
-  readonly position: number;
 }
 
 interface EligibilityRequest {

@@ -102,7 +102,7 @@ function reasonFor({ moving = 0, right }: Victim, reason: EvictionReason): Evict
 export function isIdleNow({ world }: Batch, { preemptor, placement }: Plan): boolean {
   const { gang } = preemptor.request;
   // Work that anti-affinity excludes may have to be evicted from another node first.
-  if (!respectsAntiAffinity(world, preemptor.request, { workers: placement.workers, layer: "idle" })) return false;
+  if (!respectsAntiAffinity(world, preemptor.request, placement.workers, "idle")) return false;
   world.capacity.nomination(gang, placement.workers, 1);
   const idle = isIdle(world, placement.workers);
   world.capacity.nomination(gang, placement.workers, -1);

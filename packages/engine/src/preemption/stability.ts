@@ -33,7 +33,7 @@ export function wouldBeUndone(world: World, teamShares: TeamShares, plan: Plan):
     const positions = side === null ? [] : (passed.get(side) ?? []);
     const asked = amountCompared(world, bucket.request);
     if (!positions.some((position) => amountAt(asked, position) > 0)) return false;
-    return goesThere(world, bucket, plan) && mayPreemptOf(world, teamShares, { bucket, team });
+    return goesThere(world, bucket, plan) && mayPreemptOf(world, teamShares, bucket, team);
   });
 }
 
@@ -71,12 +71,7 @@ const goesThere = (world: World, bucket: QueueBucket, { placement }: Plan): bool
   couldEverFit(world, bucket) &&
   acceptableTypes(world, bucket.request).some(({ type }) => type === placement.acceleratorType);
 
-interface Entitled {
-  readonly bucket: QueueBucket;
-  readonly team: TeamName;
-}
-
-function mayPreemptOf(world: World, teamShares: TeamShares, { bucket, team }: Entitled): boolean {
+function mayPreemptOf(world: World, teamShares: TeamShares, bucket: QueueBucket, team: TeamName): boolean {
   if (spentBudget(world.state, bucket.request.team) !== null) return false;
   const scope = scopeOf(world, teamShares, bucket);
   return scope !== null && isInScope(world, scope, team);

@@ -60,7 +60,7 @@ function hasAntiAffinity(world: World, { workloadId, attemptId, growth, workers 
   const grows = growth ? attemptId : null;
   const request = PlacementRequest.of({ spec, actor }, { rules: world.rules, growth: workers.length, grows });
   // The nomination's own workers are booked already.
-  return respectsAntiAffinity(world, request.with({ beside: workers }), { workers, layer: "idle" });
+  return respectsAntiAffinity(world, request.with({ beside: workers }), workers, "idle");
 }
 
 /** The data rules of a site or pool may have changed since the nomination. */

@@ -30,7 +30,7 @@ export function largerLimits(world: World, request: PlacementRequest): readonly 
     const { team, resource, limit: from, used, user } = limit;
     const unit = unitOf(resource);
     const alone = used + neededOf(world, request, resource);
-    const most = Math.max(alone, used + waitingFor(world, { team, resource, user }));
+    const most = Math.max(alone, used + waitingFor(world, team, resource, user));
     const toAt = (index: number): number => Math.min(most, from + (index + 1) * unit);
     const at = (index: number): Change => ({
       kind: "largerLimit",
@@ -43,7 +43,7 @@ export function largerLimits(world: World, request: PlacementRequest): readonly 
     const stepsTo = (amount: number): number => Math.ceil((amount - from) / unit);
     const values = { ...growing(stepsTo(most), at), alone: stepsTo(alone) };
     const field = user === undefined ? "limit" : "userLimit";
-    reached.set(`${team} ${resource}`, teamLine(world.teamUse.node(team), values, { field, resource, toAt }));
+    reached.set(`${team} ${resource}`, teamLine(world.teamUse.node(team), values, field, resource, toAt));
   }
   return [...reached.values()];
 }
@@ -62,7 +62,7 @@ export function largerGuarantees(world: World, request: PlacementRequest): reado
   const lines: OtherLine[] = [];
   for (let node: TeamNode | null = teamUse.node(request.team); node !== null; node = node.parent)
     for (const resource of guaranteedResources(world, node, request))
-      lines.push(guaranteeUp(world, { node, request, resource, isGuarded }));
+      lines.push(guaranteeUp(world, node, request, resource, isGuarded));
   return lines;
 }
 
@@ -90,23 +90,22 @@ function guaranteedResources(
   return resources.length > 0 || gang.accelerators === 0 ? resources : [ALL_ACCELERATORS];
 }
 
-interface Guarantee {
-  readonly node: TeamNode;
-  readonly request: PlacementRequest;
-  readonly resource: string;
-  /**
-   * True: quotas block the request. False: a larger guarantee only allows reclaim, so amounts beyond this request are
-   * not tried.
-   */
-  readonly isGuarded: boolean;
-}
-
-function guaranteeUp(world: World, { node, request, resource, isGuarded }: Guarantee): OtherLine {
+/**
+ * Larger guarantees of one team. `isGuarded`: true: quotas block the request. False: a larger guarantee only allows
+ * reclaim, so amounts beyond this request are not tried.
+ */
+function guaranteeUp(
+  world: World,
+  node: TeamNode,
+  request: PlacementRequest,
+  resource: string,
+  isGuarded: boolean,
+): OtherLine {
   const position = world.teamUse.position(resource);
   const used = (node.used[position] ?? 0) / (position >= ACCELERATORS_AT ? 1000 : 1);
   const from = node.team.guarantee?.[resource] ?? null;
   const alone = Math.ceil(used + neededOf(world, request, resource));
-  const all = isGuarded ? Math.ceil(used + waitingFor(world, { team: node.name, resource })) : alone;
+  const all = isGuarded ? Math.ceil(used + waitingFor(world, node.name, resource)) : alone;
   const most = Math.max(alone, all);
   const least = Math.floor(from ?? 0);
   const toAt = (index: number): number => least + index + 1;
@@ -118,21 +117,14 @@ function guaranteeUp(world: World, { node, request, resource, isGuarded }: Guara
     to: toAt(index),
   });
   const values = { ...growing(most - least, at), alone: alone - least };
-  return teamLine(node, values, { field: "guarantee", resource, toAt });
-}
-
-interface WaitingUnder {
-  readonly team: TeamName;
-  readonly resource: string;
-  /** The user whose work counts; absent: every user. */
-  readonly user?: string | undefined;
+  return teamLine(node, values, "guarantee", resource, toAt);
 }
 
 /**
  * Amount of a resource that all waiting work under a team needs, in the unit of quotas. Some of that work may be ahead
- * of the request.
+ * of the request. `user`: the user whose work counts; absent: every user.
  */
-function waitingFor(world: World, { team, resource, user }: WaitingUnder): number {
+function waitingFor(world: World, team: TeamName, resource: string, user?: string | undefined): number {
   const { teamUse, queue } = world;
   const above = teamUse.node(team);
   let sum = 0;
@@ -159,15 +151,14 @@ function neededOf(world: World, request: PlacementRequest, resource: string): nu
   return statedAmount(position, position < FIRST_TYPE_AT ? amountAt(amount, position) : amount.acceleratorsMilli);
 }
 
-interface RaisedAmount {
-  readonly field: "guarantee" | "limit" | "userLimit";
-  readonly resource: string;
-  /** The amount of the value at an index. */
-  toAt(index: number): number;
-}
-
-/** Larger amounts of one resource of one team, as a kind of change. */
-function teamLine({ team }: TeamNode, values: Values<Change>, { field, resource, toAt }: RaisedAmount): OtherLine {
+/** Larger amounts of one resource of one team, as a kind of change. `toAt`: the amount of the value at an index. */
+function teamLine(
+  { team }: TeamNode,
+  values: Values<Change>,
+  field: "guarantee" | "limit" | "userLimit",
+  resource: string,
+  toAt: (index: number) => number,
+): OtherLine {
   const inputs = (index: number): readonly Input[] => [
     appliedDocuments({ teams: [{ ...team, [field]: { ...team[field], [resource]: toAt(index) } }] }),
   ];

@@ -28,7 +28,8 @@ interface ProtectedVictim {
 export function explainMinRuntime(
   world: World,
   request: PlacementRequest,
-  { workload, nowMs }: { readonly workload: Workload; readonly nowMs: number },
+  workload: Workload,
+  nowMs: number,
 ): BlockedReason | null {
   const victimCandidates = victimCandidatesOf(world, request, workload);
   if (!victimCandidates.some(({ fromMs }) => fromMs > nowMs)) return null;

@@ -89,10 +89,10 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
     if (reserved !== null) return blocked(reservationMoves(world), reserved);
   }
   if (own !== null) {
-    const nominated = isShortfall(own) ? nominatedTime(world, request, { workload, nowMs }) : null;
+    const nominated = isShortfall(own) ? nominatedTime(world, request, workload, nowMs) : null;
     const others = [nominated, behind].filter((reason) => reason !== null);
     const all = others.length === 0 ? own : { ...own, reasons: [...own.reasons, ...others] };
-    return withNever(all, canNeverBePlaced(world, request, { couldEver, reasons: own.reasons }));
+    return withNever(all, canNeverBePlaced(world, request, couldEver, own.reasons));
   }
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
 }
@@ -220,7 +220,7 @@ function explainRoom(world: World, request: PlacementRequest, couldEver: boolean
 }
 
 const limitReason = (world: World, request: PlacementRequest, { type }: Pick<TypeCapacity, "type">): TeamLimit | null =>
-  limitReasonOf(world, request, { type, amount: amountAsked(world, request, type) });
+  limitReasonOf(world, request, type, amountAsked(world, request, type));
 
 /**
  * One reason for each quota that excludes a type. A quota that is not by type excludes all types and is reported once.
@@ -237,12 +237,7 @@ function limitReasons(world: World, request: PlacementRequest, able: readonly Ac
   return [...reasons.values()];
 }
 
-interface OnType {
-  readonly type: string;
-  readonly amount: Amount;
-}
-
-function limitReasonOf(world: World, request: PlacementRequest, { type, amount }: OnType): TeamLimit | null {
+function limitReasonOf(world: World, request: PlacementRequest, type: string, amount: Amount): TeamLimit | null {
   // A quota that the request exceeds alone comes before one that is only in use.
   const reached = quotaExceededAlone(world, request, amount) ?? quotaReachedBy(world, request, () => amount);
   if (reached === null) return null;
@@ -320,7 +315,7 @@ function limitOnFirstTypes(world: World, request: PlacementRequest): BlockedReas
     const types = typesOfGroup(request.spec, groupAt(request.gang, group));
     return world.capacity.acceptable(types)[0]?.type ?? "";
   });
-  return limitReasonOf(world, request, { type: "", amount });
+  return limitReasonOf(world, request, "", amount);
 }
 
 /** Reason `behindHead`: under a policy that stops at a blocked head, another workload is the head and does not fit. */

@@ -4,19 +4,18 @@ import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import { isBeyondQuotas } from "../../placement/could-ever.ts";
 
-interface Explained {
-  /** Whether the usable fleet could hold the request, if it were empty. */
-  readonly couldEver: boolean;
-  /** The reasons of its verdict. */
-  readonly reasons: readonly BlockedReason[];
-}
-
 /**
  * Whether no end of other work can place the request: it exceeds the empty fleet, alone exceeds the quotas on every
  * accelerator type that could hold it, or exceeds its team's reserved topology. A request that waits for an accelerator
- * type on request (`waitForType`) is not among these.
+ * type on request (`waitForType`) is not among these. `couldEver`: whether the usable fleet, if empty, could hold the
+ * request.
  */
-export function canNeverBePlaced(world: World, request: PlacementRequest, { couldEver, reasons }: Explained): boolean {
+export function canNeverBePlaced(
+  world: World,
+  request: PlacementRequest,
+  couldEver: boolean,
+  reasons: readonly BlockedReason[],
+): boolean {
   const [first] = reasons;
   if (!couldEver) {
     const lacksType = first?.kind === "exceedsFleet" && first.lack?.of === "type";

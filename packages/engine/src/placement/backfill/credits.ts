@@ -26,7 +26,9 @@ interface Step {
 /** Credits by node for a request that ends at `untilMs`; nodes without credits are omitted. */
 export function creditsUntil(
   world: World,
-  { ends, reservations, untilMs }: CreditQuery,
+  ends: ExpectedEnds,
+  reservations: readonly Reservation[],
+  untilMs: number,
 ): ReadonlyMap<NodeId, NodeAmounts> {
   const steps = new Map<NodeId, Step[]>();
   const reserved = new Map<NodeId, NodeAmounts>();
@@ -54,12 +56,6 @@ export function creditsUntil(
     if (credit.some((amount) => amount > 0) && world.capacity.slot(node).usable) credits.set(node, credit);
   }
   return credits;
-}
-
-interface CreditQuery {
-  readonly ends: ExpectedEnds;
-  readonly reservations: readonly Reservation[];
-  readonly untilMs: number;
 }
 
 const NOTHING: NodeAmounts = [0, 0, 0];

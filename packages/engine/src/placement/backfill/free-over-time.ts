@@ -70,7 +70,7 @@ export class FreeOverTime {
     const types = acceptableTypes(this.#world, request).map(({ type }) => this.#type(type));
     for (let startMs = this.#nextEnd(nowMs); startMs !== null;) {
       let shortMs = Number.POSITIVE_INFINITY;
-      for (const type of types) shortMs = Math.min(shortMs, this.#lastShort(type, { needed, startMs, durationMs }));
+      for (const type of types) shortMs = Math.min(shortMs, this.#lastShort(type, needed, startMs, durationMs));
       if (shortMs === Number.NEGATIVE_INFINITY) yield startMs;
       // Work that starts no later than `shortMs` would still run at that instant.
       startMs = this.#nextEnd(Math.max(startMs, shortMs));
@@ -81,10 +81,7 @@ export class FreeOverTime {
    * The last instant at which a type has too few accelerators while the request would run; `-Infinity`: it always has
    * enough.
    */
-  #lastShort(
-    { base, freed, reserved }: TypeOverTime,
-    { needed, startMs, durationMs }: { readonly needed: number; readonly startMs: number; readonly durationMs: number },
-  ): number {
+  #lastShort({ base, freed, reserved }: TypeOverTime, needed: number, startMs: number, durationMs: number): number {
     const first = countUpTo(reserved.atMs, startMs);
     for (let index = countUpTo(reserved.atMs, startMs + durationMs - 1) - 1; index >= first; index--) {
       const atMs = reserved.atMs[index] as number;

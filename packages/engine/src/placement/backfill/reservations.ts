@@ -150,7 +150,7 @@ export class Reservations {
     const { capacity } = world;
     const isShort = ({ node }: WorkerAllocation): boolean => mayLackCredit(capacity.slot(node), request);
     if (!this.#list.some(({ startMs, placement }) => startMs < untilMs && placement.workers.some(isShort))) return null;
-    const credits = creditsUntil(world, { ends: this.#look().ends, reservations: this.#list, untilMs });
+    const credits = creditsUntil(world, this.#look().ends, this.#list, untilMs);
     if (credits.size === 0) return null;
     for (const [node, credit] of credits) capacity.lend(node, credit, 1);
     try {

@@ -69,7 +69,8 @@ export function antiAffinityCheck(world: World, request: PlacementRequest, layer
 export function respectsAntiAffinity(
   world: World,
   request: PlacementRequest,
-  { workers, layer }: { readonly workers: readonly WorkerAllocation[]; readonly layer: Layer },
+  workers: readonly WorkerAllocation[],
+  layer: Layer,
 ): boolean {
   const mayLie = antiAffinityCheck(world, request, layer);
   return mayLie === ANYWHERE || workers.every(({ node }) => mayLie(world.capacity.slot(node)));

@@ -58,7 +58,7 @@ export class ScoreIndex {
   choose(world: World, ask: WorkerAsk, types: readonly TypeCapacity[], nth: number): ScoredChoice | null {
     const score = this.#settled(world);
     const random = world.rules.placement === "random" ? { sequence: world.state.sequence, nth } : null;
-    const found = random === null ? this.#best(world, ask, types) : this.#any(ask, types, random);
+    const found = random === null ? this.#best(world, ask, types) : this.#any(ask, types, random.sequence, random.nth);
     if (found === null) return null;
     const { type, position } = found;
     const node = type.node(position);
@@ -102,11 +102,7 @@ export class ScoreIndex {
   }
 
   /** A node drawn at random from those that hold the worker. */
-  #any(
-    ask: WorkerAsk,
-    types: readonly TypeCapacity[],
-    { sequence, nth }: { readonly sequence: number; readonly nth: number },
-  ): ScoredNodeChoice | null {
+  #any(ask: WorkerAsk, types: readonly TypeCapacity[], sequence: number, nth: number): ScoredNodeChoice | null {
     const ranked = types.flatMap(({ type: name }) => {
       const type = this.#types.get(name) as ScoredType;
       return type.ranked(keyOf(ask), ask, this.#score as Score).map(({ ranking }) => ({ type, ranking }));

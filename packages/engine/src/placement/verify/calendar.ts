@@ -8,7 +8,7 @@ import type { ReadonlyState } from "../../state/state.ts";
 import type { TeamName } from "../../model/ids.ts";
 
 /** The window that the work would overlap on the node if it started now. */
-export function windowBroken(state: ReadonlyState, workload: Workload, { node, nowMs }: At): string | null {
+export function windowBroken(state: ReadonlyState, workload: Workload, node: Node, nowMs: number): string | null {
   const { spec } = workload;
   const untilMs = nowMs + windowDurationMs(rulesOf(state.policy), spec) + spec.graceTimeoutMs;
   for (const item of state.calendar.values()) {
@@ -17,11 +17,6 @@ export function windowBroken(state: ReadonlyState, workload: Workload, { node, n
     if (startMs < untilMs && nowMs < endMs && covers(item, node) && !isKeptFor(state, item, workload)) return name;
   }
   return null;
-}
-
-interface At {
-  readonly node: Node;
-  readonly nowMs: number;
 }
 
 export function covers({ entry, nodes }: CalendarItem, node: Node): boolean {
@@ -41,7 +36,7 @@ export function withoutClosedNodes(state: ReadonlyState, workload: Workload, now
   if (state.calendar.size === 0) return state;
   const nodes = new Map(
     [...state.nodes].map(([id, node]) => {
-      const isOpen = windowBroken(state, workload, { node, nowMs }) === null;
+      const isOpen = windowBroken(state, workload, node, nowMs) === null;
       return [id, isOpen ? node : { ...node, draining: true }];
     }),
   );

@@ -53,7 +53,7 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
           `${who} asks for ${label}=${value}, ${worker.node} has ${node.labels?.[label]}`,
         );
     if (workload !== undefined && layer !== "eventual" && world.state.calendar.size > 0) {
-      const window = windowBroken(world.state, workload, { node, nowMs: world.calendar.nowMs });
+      const window = windowBroken(world.state, workload, node, world.calendar.nowMs);
       invariant(window === null, `${who} was placed on ${worker.node}, where it may run into ${window}`);
     }
     if (layer === "releasing") verifyReleasing(world, request, worker);
@@ -83,12 +83,7 @@ function verifyGroups(world: World, { request, waiting }: QueueBucket, workers: 
   invariant(first === undefined, first ?? "");
 }
 
-interface PlannedPlacement {
-  readonly shape: WorkerShape;
-  readonly worker: WorkerAllocation;
-}
-
-function isReleasing(slot: NodeSlot, index: number, { shape, worker }: PlannedPlacement): boolean {
+function isReleasing(slot: NodeSlot, index: number, shape: WorkerShape, worker: WorkerAllocation): boolean {
   if (shape.profile !== undefined) {
     const taken = slot.slicesTaken(index, "releasing");
     const slices = slicesOf(slot.node, shape, worker);
@@ -106,7 +101,7 @@ function verifyReleasing({ capacity }: World, { gang }: PlacementRequest, worker
   const slot = capacity.slot(node);
   for (const index of acceleratorIndices(accelerators)) {
     invariant(
-      isReleasing(slot, index, { shape, worker }),
+      isReleasing(slot, index, shape, worker),
       `accelerator ${index} of ${node} is planned for and is not coming`,
     );
   }

@@ -78,7 +78,7 @@ class NodeSearch implements Search<DrainCandidate, Placement, Plan> {
 
   *#candidates(): Generator<DrainCandidate> {
     const { units } = this.#clearance;
-    for (const candidate of drainCandidatesFor(this.#batch, this.#search, { bucket: this.#search.preemptor, units })) {
+    for (const candidate of drainCandidatesFor(this.#batch, this.#search, this.#search.preemptor, units)) {
       if (this.#isOver) return;
       yield candidate;
     }
@@ -100,7 +100,7 @@ class NodeSearch implements Search<DrainCandidate, Placement, Plan> {
     const { tentativeEvictions } = this.#search;
     const { stuck } = this.#clearance;
     const { needed, found } = tentativeEvictions.minimise(() => this.#fits(), placement);
-    const answer = planFor(this.#batch, this.#search, { placement: found, needed, stuck });
+    const answer = planFor(this.#batch, this.#search, found, needed, stuck);
     if (isStuck(answer)) stuck.push(answer.stuck);
     else if (answer !== null) return answer;
     this.#isOver = !this.#isSingle;

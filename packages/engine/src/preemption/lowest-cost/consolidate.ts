@@ -85,7 +85,7 @@ function migrationsOn(batch: Batch, preemptor: QueueBucket, query: DrainQuery): 
     simulate: ({ moved, keptFree }) => migrate(world, { preemptor, keptFree }, moved),
     minimise: (found, { moved, keptFree }) => ({
       preemptor,
-      ...((keptFree === undefined ? fewerMigrating(world, preemptor, { moved, found }) : null) ?? found),
+      ...((keptFree === undefined ? fewerMigrating(world, preemptor, moved, found) : null) ?? found),
     }),
   };
 }
@@ -180,13 +180,13 @@ function migrate(
   return found !== null && found.lost.length === 0 ? found : null;
 }
 
-interface Migrated {
-  readonly moved: readonly Movable[];
-  readonly found: PlacedAgain;
-}
-
 /** A cleared node may hold several workers. Attempts on nodes that the placement does not use need not migrate. */
-function fewerMigrating(world: World, preemptor: QueueBucket, { moved, found }: Migrated): PlacedAgain | null {
+function fewerMigrating(
+  world: World,
+  preemptor: QueueBucket,
+  moved: readonly Movable[],
+  found: PlacedAgain,
+): PlacedAgain | null {
   const taken = new Set(found.placement.workers.map(({ node }) => node));
   const needed = moved.filter(({ attempt }) => attempt.workers.some(({ node }) => taken.has(node)));
   return needed.length === 0 || needed.length === moved.length ? null : migrate(world, { preemptor }, needed);

@@ -68,7 +68,7 @@ const domainAt = (site: SiteFabric, level: number, node: NodeId): number => {
  */
 export function chooseIn(world: World, bucket: QueueBucket, area: Area): readonly DrainArea[] | null {
   const [slice, ...inside] = bucket.request.spec.fabric?.slices ?? [];
-  return slice === undefined ? oneByOne(world, bucket, area) : bySlices(world, bucket, { area, slice, inside });
+  return slice === undefined ? oneByOne(world, bucket, area) : bySlices(world, bucket, area, slice, inside);
 }
 
 function oneByOne(world: World, bucket: QueueBucket, { roomy, drainCandidates }: Area): readonly DrainArea[] | null {
@@ -97,13 +97,6 @@ function workersOn(roomy: readonly Candidate[], budget: DomainBudget): number {
 
 type DrainSlice = NonNullable<FabricSpec["slices"]>[number];
 
-interface SlicedRequest {
-  readonly area: Area;
-  readonly slice: DrainSlice;
-  /** Slices nested within the slices, the wider first. */
-  readonly inside: readonly DrainSlice[];
-}
-
 /** Number of workers that fit on the nodes in whole slices of each kind. */
 function fitsInSlices(world: World, roomy: readonly Candidate[], [next, ...rest]: readonly DrainSlice[]): number {
   if (next === undefined) return roomy.reduce((sum, { fits }) => sum + fits, 0);
@@ -121,12 +114,14 @@ interface SliceMore {
 
 /**
  * Clears slice by slice, the cheapest first over all domains of the slice's level. For nodes to clear, nested slices
- * are not checked.
+ * are not checked. `inside`: slices nested within the slices, the wider first.
  */
 function bySlices(
   world: World,
   bucket: QueueBucket,
-  { area, slice, inside }: SlicedRequest,
+  area: Area,
+  slice: DrainSlice,
+  inside: readonly DrainSlice[],
 ): readonly DrainArea[] | null {
   let missing = bucket.request.workers / slice.workers;
   const more: SliceMore[] = [];

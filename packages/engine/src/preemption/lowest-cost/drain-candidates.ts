@@ -40,7 +40,8 @@ interface CandidateOnNode {
 export function drainCandidatesFor(
   batch: Batch,
   search: CostSearch,
-  { bucket, units }: { readonly bucket: QueueBucket; readonly units: readonly VictimCandidate[] },
+  bucket: QueueBucket,
+  units: readonly VictimCandidate[],
 ): readonly DrainCandidate[] {
   const listed = onNodes(batch, bucket, units).flatMap((there) => drainCandidatesOf(search, bucket.request, there));
   return listed.sort(

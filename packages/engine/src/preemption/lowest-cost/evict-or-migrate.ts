@@ -57,18 +57,16 @@ export const isAsLarge = (unit: VictimCandidate, stuck: readonly VictimCandidate
       unit.workload.spec.gang.accelerators >= workload.spec.gang.accelerators,
   );
 
-interface Cleared {
-  readonly placement: Placement;
-  readonly needed: readonly VictimCandidate[];
-  /** Units that found no place earlier; a unit as large as one of them is not tried. */
-  readonly stuck?: readonly VictimCandidate[];
-}
-
-/** Evicts the needed victims that the preemptor is entitled to, and migrates the others. */
+/**
+ * Evicts the needed victims that the preemptor is entitled to, and migrates the others. `stuck`: units that found no
+ * place earlier; a unit as large as one of them is not tried.
+ */
 export function planFor(
   batch: Batch,
   search: CostSearch,
-  { placement, needed, stuck = [] }: Cleared,
+  placement: Placement,
+  needed: readonly VictimCandidate[],
+  stuck: readonly VictimCandidate[] = [],
 ): Plan | Stuck | null {
   const { world } = batch;
   const { preemptor, ledger, tentativeEvictions } = search;
@@ -88,7 +86,7 @@ export function planFor(
   for (const unit of staying) {
     const bucket = returningBucket(world, unit);
     const again =
-      findPlacement(world, bucket.request, "releasing") ?? placeBesideOthers(batch, search, { bucket, placement });
+      findPlacement(world, bucket.request, "releasing") ?? placeBesideOthers(batch, search, bucket, placement);
     if (again === null) return { stuck: unit };
     ledger.occupy(bucket.request, again);
     moving.push({ unit, bucket, placement: again });
@@ -106,17 +104,11 @@ export function planFor(
   return { preemptor, placement: settled.placement, victims: settled.victims, moves: settled.moves };
 }
 
-interface Moving {
-  readonly bucket: QueueBucket;
-  /** The preemptor's place. */
-  readonly placement: Placement;
-}
-
 /**
  * A place for a migrating unit of one worker, on one node where further victims above their entitlements are evicted
- * for it.
+ * for it. `kept`: the preemptor's place.
  */
-function placeBesideOthers(batch: Batch, search: CostSearch, { bucket, placement: kept }: Moving): Placement | null {
+function placeBesideOthers(batch: Batch, search: CostSearch, bucket: QueueBucket, kept: Placement): Placement | null {
   const { tentativeEvictions } = search;
   if (bucket.request.workers > 1 || isInGroups(bucket.request)) return null;
   const taken = new Set<Attempt>(tentativeEvictions.taken.map(({ attempt }) => attempt));
@@ -125,7 +117,7 @@ function placeBesideOthers(batch: Batch, search: CostSearch, { bucket, placement
   const whole = search.victimCandidates.filter(({ attempt, keeps }) => keeps === 0 && !taken.has(attempt));
   const units = whole.filter((unit) => mayLeave({ ...unit, upTo: unit.attempt.workers.length }));
   const cleared = new Set<NodeId>(kept.workers.map(({ node }) => node));
-  for (const drainCandidate of drainCandidatesFor(batch, search, { bucket, units })) {
+  for (const drainCandidate of drainCandidatesFor(batch, search, bucket, units)) {
     if (cleared.has(drainCandidate.slot.node.id)) continue;
     const leave = (): Placement | null =>
       drainCandidate.units.every((unit) => takeIfByRight(batch, search, unit))

@@ -63,10 +63,8 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
   const releasing = anyReleasing ? findPlacement(world, preemptor.request, "releasing") : null;
   // Releasing capacity suffices, so no further victim is needed.
   if (releasing !== null)
-    return mayHaveReleasing(world, { preemptor, reason, scope })
-      ? { preemptor, placement: releasing, victims: [] }
-      : null;
-  const donors = donorsTo(world, { preemptor, reason, scope }, teamShares);
+    return mayHaveReleasing(world, preemptor, reason, scope) ? { preemptor, placement: releasing, victims: [] } : null;
+  const donors = donorsTo(world, preemptor, reason, scope, teamShares);
   const mayMove = reason === "reclaimed" && mayStrangersMove(world, preemptor);
   const ground = groundOf(world, preemptor, reason);
   const held = donors
@@ -104,14 +102,14 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
   }
 }
 
-interface Reach {
-  readonly preemptor: QueueBucket;
-  readonly reason: EvictionReason;
-  readonly scope: PreemptionScope;
-}
-
 /** Teams whose work may be evicted. */
-function donorsTo(world: World, { preemptor, reason, scope }: Reach, teamShares: TeamShares): readonly TeamName[] {
+function donorsTo(
+  world: World,
+  preemptor: QueueBucket,
+  reason: EvictionReason,
+  scope: PreemptionScope,
+  teamShares: TeamShares,
+): readonly TeamName[] {
   if (reason === "preempted") return world.evictable.has(preemptor.request.team) ? [preemptor.request.team] : [];
   const isOver = (team: TeamName): boolean => holdsAboveEntitlement(world, { preemptor, teamShares, scope }, team);
   return [...world.evictable.keys()].filter((team) => team !== preemptor.request.team && isOver(team));
@@ -125,7 +123,12 @@ const strangersOf = (world: World, donors: readonly TeamName[]): readonly Evicta
  * Whether releasing capacity is reserved for the preemptor: only if the preemptor could evict the work that left it.
  * Otherwise a victim might start there again, ahead of the preemptor in the queue, and be evicted a second time.
  */
-function mayHaveReleasing(world: World, { preemptor, reason, scope }: Reach): boolean {
+function mayHaveReleasing(
+  world: World,
+  preemptor: QueueBucket,
+  reason: EvictionReason,
+  scope: PreemptionScope,
+): boolean {
   const head = preemptor.waiting.first() as Workload;
   for (const { workloadId } of world.terminating) {
     const terminating = workloadOf(world, workloadId);
@@ -223,7 +226,7 @@ class OneByOne implements Search<VictimCandidate, Placement, Plan> {
     if (reason !== "reclaimed") return { preemptor, placement: found, victims: victimsOf(needed, []) };
     // A small victim taken before a large one may be needless: with the large one evicted, its team may be within its
     // entitlement.
-    const plan = planFor(this.#batch, this.#search, { placement: found, needed });
+    const plan = planFor(this.#batch, this.#search, found, needed);
     if (plan !== null && !isStuck(plan)) return plan;
     this.isScattered = this.#mayBeScattered;
     return null;

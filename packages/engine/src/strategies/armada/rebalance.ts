@@ -52,7 +52,7 @@ export function rebalance(batch: Batch): void {
 
 const isFree = (world: World, bucket: QueueBucket, { workers }: Placement): boolean =>
   haveRoomTogether(world, bucket.request.gang, { workers, layer: "idle" }) &&
-  respectsAntiAffinity(world, bucket.request, { workers, layer: "idle" });
+  respectsAntiAffinity(world, bucket.request, workers, "idle");
 
 interface Served {
   readonly bucket: QueueBucket;
@@ -215,4 +215,4 @@ function ownPlace(world: World, request: PlacementRequest, { workers, accelerato
 
 const hasRoom = (world: World, request: PlacementRequest, workers: Placement["workers"]): boolean =>
   haveRoomTogether(world, request.gang, { workers, layer: "releasing" }) &&
-  respectsAntiAffinity(world, request, { workers, layer: "releasing" });
+  respectsAntiAffinity(world, request, workers, "releasing");

@@ -36,14 +36,14 @@ export const hived: PreemptionStrategy<Plan> = {
     const { world } = batch;
     // Terminating work frees enough capacity: no further victim is needed.
     if (findPlacement(world, preemptor.request, "releasing") !== null) return null;
-    if (reason === "reclaimed") return yield searchAmong(batch, preemptor, { way: findEvictions, lower: [] });
+    if (reason === "reclaimed") return yield searchAmong(batch, preemptor, findEvictions, []);
     const lower = lowerInTeam(batch, preemptor);
     // If evicting all lower-priority attempts does not make the request fit, no subset does. If no eviction were
     // needed, reclaim would have found a plan.
     if (lower.length === 0 || findEvictions(batch, preemptor, lower) === null) return null;
     const ways = world.rules.eviction.lazyPreemption ? [relabel, findEvictions] : [findEvictions];
     for (const way of ways) {
-      const plan = yield searchAmong(batch, preemptor, { way, lower });
+      const plan = yield searchAmong(batch, preemptor, way, lower);
       if (plan !== null) return plan;
     }
     return null;
@@ -53,12 +53,6 @@ export const hived: PreemptionStrategy<Plan> = {
 /** Makes a plan in which the given attempts give up their cells; `null`: the request does not fit. */
 type Way = (batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]) => Plan | null;
 
-interface CellDonors {
-  readonly way: Way;
-  /** Attempts that may give up cells, in the order in which they are tried. */
-  readonly lower: readonly Attempt[];
-}
-
 interface CellPlan {
   readonly given: readonly Attempt[];
   readonly plan: Plan;
@@ -66,12 +60,13 @@ interface CellPlan {
 
 /**
  * Searches the attempts that give up their cells: first the shortest sufficient prefix of the list; then attempts that
- * are not needed are dropped, starting with the last.
+ * are not needed are dropped, starting with the last. `lower`: the attempts, in the order in which they are tried.
  */
 const searchAmong = (
   batch: Batch,
   preemptor: QueueBucket,
-  { way, lower }: CellDonors,
+  way: Way,
+  lower: readonly Attempt[],
 ): Search<readonly Attempt[], CellPlan, Plan> => ({
   candidates: [lower],
   simulate: () => leastGiven((given) => way(batch, preemptor, given), lower),
@@ -121,18 +116,18 @@ function lowerInTeam(batch: Batch, preemptor: QueueBucket): Attempt[] {
  * they are, as opportunistic work.
  */
 function relabel({ world }: Batch, preemptor: QueueBucket, given: readonly Attempt[]): Plan | null {
-  const placement = placeOn(world, preemptor, { layer: "idle", relabelled: idsOf(given) });
+  const placement = placeOn(world, preemptor, "idle", idsOf(given));
   return placement === null ? null : { preemptor, placement, victims: [], relabelled: given };
 }
 
 const idsOf = (attempts: readonly Attempt[]): ReadonlySet<AttemptId> => new Set(attempts.map(({ id }) => id));
 
-interface CellScope {
-  readonly layer: Layer;
-  readonly relabelled: ReadonlySet<AttemptId>;
-}
-
-function placeOn(world: World, preemptor: QueueBucket, { layer, relabelled }: CellScope): Placement | null {
+function placeOn(
+  world: World,
+  preemptor: QueueBucket,
+  layer: Layer,
+  relabelled: ReadonlySet<AttemptId>,
+): Placement | null {
   for (const type of acceptableTypes(world, preemptor.request)) {
     if (quotaReached(world, preemptor.request, type.type) !== null) continue;
     const workers = placeConstrained(world, preemptor.request, { type, layer, relabelled });
@@ -152,7 +147,7 @@ function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Att
   const placement = simulateWithout(
     world,
     candidates.map((attempt) => ({ attempt, keeps: 0 })),
-    () => placeOn(world, preemptor, { layer: "releasing", relabelled }),
+    () => placeOn(world, preemptor, "releasing", relabelled),
   );
   if (placement === null) return null;
   const isLazyPreemption = world.rules.eviction.lazyPreemption;
@@ -170,26 +165,24 @@ function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Att
     const isThere = ({ workers }: Attempt): boolean => workers.some(({ node }) => nodes.has(node));
     victims = all.filter(({ attempt }) => isThere(attempt) || goes(attempt)).map((victim) => ({ ...victim, keeps: 0 }));
   }
-  const missing = missingForQuota(world, { preemptor, placement, victims, others: all });
+  const missing = missingForQuota(world, preemptor, placement, victims, all);
   if (missing === null) return null;
   victims = [...victims, ...missing];
   const terminating = new Set(victims.filter(({ keeps }) => keeps === 0).map(({ attempt }) => attempt));
   return { preemptor, placement, victims, relabelled: given.filter((attempt) => !terminating.has(attempt)) };
 }
 
-interface Wanting {
-  readonly preemptor: QueueBucket;
-  readonly placement: Placement;
-  readonly victims: readonly Victim[];
-  /** All attempts that may be evicted; without all of them the quotas allow the placement. */
-  readonly others: readonly Victim[];
-}
-
 /**
  * Further victims outside the place whose quota the request needs, as few as possible. `null`: the quotas do not allow
- * the placement even without all of them.
+ * the placement even without all of `others`, the attempts that may be evicted.
  */
-function missingForQuota(world: World, { preemptor, placement, victims, others }: Wanting): readonly Victim[] | null {
+function missingForQuota(
+  world: World,
+  preemptor: QueueBucket,
+  placement: Placement,
+  victims: readonly Victim[],
+  others: readonly Victim[],
+): readonly Victim[] | null {
   const isAllowed = (more: readonly Victim[]): boolean =>
     simulateWithout(
       world,

@@ -162,7 +162,7 @@ export function* layouts(
   let count = 0;
   for (const order of [reservedTopology, reservedTopology.toReversed()]) {
     for (const bound of binding.ways(order)) {
-      yield completed(tree, { reservedTopology, workers, binding, bound });
+      yield completed(tree, reservedTopology, workers, binding, bound);
       if (++count === LAYOUTS_MAX) return;
       if (order === reservedTopology && count === 1 && binding.isOpen) break;
     }
@@ -170,15 +170,14 @@ export function* layouts(
   }
 }
 
-interface Bound {
-  readonly reservedTopology: readonly OwnedShape[];
-  readonly workers: readonly GuaranteedWorker[];
-  readonly binding: Binding;
-  readonly bound: ReadonlyMap<OwnedShape, readonly Cell[]>;
-}
-
 /** Sets cells aside for all reserved topology that is not in use. */
-function completed(tree: CellTree, { reservedTopology, workers, binding, bound }: Bound): Layout {
+function completed(
+  tree: CellTree,
+  reservedTopology: readonly OwnedShape[],
+  workers: readonly GuaranteedWorker[],
+  binding: Binding,
+  bound: ReadonlyMap<OwnedShape, readonly Cell[]>,
+): Layout {
   const open = new Open(tree, binding);
   const inUse = new Set([...bound.values()].flat());
   const hotSpare = new Map<OwnedShape, Cell[]>();

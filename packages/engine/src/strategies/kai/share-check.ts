@@ -63,7 +63,7 @@ export function acceptsLosses(
   for (const unit of lost.toSorted(byWorkersKept)) {
     const node = teamUse.node(unit.workload.spec.team);
     const [ours, theirs] = siblingsBelow(own, node);
-    if (!isFair({ teamShares, ours, theirs, request, taken })) return false;
+    if (!isFair(teamShares, ours, theirs, request, taken)) return false;
     const amount = teamUse.amountOfParts(partsOfUnit(unit), () => "");
     for (const at of pathOf(node)) {
       const before = taken.get(at) ?? [0, 0, 0];
@@ -73,22 +73,20 @@ export function acceptsLosses(
       );
     }
   }
-  return keepsBalance(teamShares, { own, request, taken });
+  return keepsBalance(teamShares, own, request, taken);
 }
 
 /** Workers of a gang above its minimum are evicted before its core. */
 const byWorkersKept = (left: VictimUnit, right: VictimUnit): number =>
   left.attempt === right.attempt ? right.keeps - left.keeps : 0;
 
-interface ShareSides {
-  readonly teamShares: TeamShares;
-  readonly ours: TeamNode;
-  readonly theirs: TeamNode;
-  readonly request: Amount;
-  readonly taken: ReadonlyMap<TeamNode, readonly number[]>;
-}
-
-function isFair({ teamShares, ours, theirs, request, taken }: ShareSides): boolean {
+function isFair(
+  teamShares: TeamShares,
+  ours: TeamNode,
+  theirs: TeamNode,
+  request: Amount,
+  taken: ReadonlyMap<TeamNode, readonly number[]>,
+): boolean {
   const theirShare = teamShares.get(theirs) as TeamShare;
   const ourShare = teamShares.get(ours) as TeamShare;
   const held = (position: number): number => usedAt(theirs, position) - (taken.get(theirs)?.[position] ?? 0);
@@ -99,14 +97,13 @@ function isFair({ teamShares, ours, theirs, request, taken }: ShareSides): boole
   return withinOurs && COMPARED.some((position) => held(position) > guaranteed(theirShare, position));
 }
 
-interface ShareBalance {
-  readonly own: TeamNode;
-  readonly request: Amount;
-  readonly taken: ReadonlyMap<TeamNode, readonly number[]>;
-}
-
 /** Whether no team ends above its own fair share and above that of a sibling team whose work it evicted. */
-function keepsBalance(teamShares: TeamShares, { own, request, taken }: ShareBalance): boolean {
+function keepsBalance(
+  teamShares: TeamShares,
+  own: TeamNode,
+  request: Amount,
+  taken: ReadonlyMap<TeamNode, readonly number[]>,
+): boolean {
   for (let at: TeamNode | null = own; at !== null; at = at.parent) {
     const { fair } = teamShares.get(at) as TeamShare;
     for (const [sibling, amounts] of taken) {

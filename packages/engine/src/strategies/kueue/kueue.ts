@@ -54,7 +54,7 @@ const byQuota = (choose: Choose): KueueStrategy => ({
     const { world } = batch;
     for (const { type } of acceptableTypes(world, preemptor.request)) {
       const victims = yield choose(searchOn(batch, preemptor, type), world);
-      const placement = victims === null ? null : placeWithout(world, { preemptor, type, victims });
+      const placement = victims === null ? null : placeWithout(world, preemptor, type, victims);
       if (victims !== null && placement !== null) return { preemptor, placement, victims: victims.map(victimOf) };
     }
     return null;
@@ -84,7 +84,7 @@ function searchOn(batch: Batch, preemptor: QueueBucket, type: string): VictimSea
     rights: world.teamUse.node(preemptor.request.team).team.preemption ?? STANDARD_RIGHTS,
     candidatesOf: (team) => teams.get(team) ?? [],
     order: compareCandidates,
-    fits: (victims) => placeWithout(world, { preemptor, type, victims }) !== null,
+    fits: (victims) => placeWithout(world, preemptor, type, victims) !== null,
   };
 }
 
@@ -133,17 +133,16 @@ function compareCandidates(left: QuotaCandidate, right: QuotaCandidate): number 
   );
 }
 
-interface Without {
-  readonly preemptor: QueueBucket;
-  readonly type: string;
-  readonly victims: readonly QuotaVictim<QuotaCandidate>[];
-}
-
 /**
  * A placement on the type without the victims, whose capacity counts as releasing. The search itself checks lending and
  * borrowing. Its quota tree has no limits of resources without any guarantee, so those are checked here.
  */
-function placeWithout(world: World, { preemptor, type, victims }: Without): Placement | null {
+function placeWithout(
+  world: World,
+  preemptor: QueueBucket,
+  type: string,
+  victims: readonly QuotaVictim<QuotaCandidate>[],
+): Placement | null {
   const { teamUse } = world;
   const freed = victims.map(({ candidate: { attempt, workload } }) => ({
     ...holderOf(workload),

@@ -140,19 +140,14 @@ function mayGive(world: World, preemptor: QueueBucket, attempt: Attempt): boolea
   const request = amountAsked(world, preemptor.request, "");
   if (!isAboveGuarantee(world, spec.team, request)) return false;
   const given = amountHeld(world, spec.gang, attempt);
-  return pathToSide(world, preemptor.request.team, spec.team).every((node) => !holdsByRight(node, { request, given }));
-}
-
-interface Exchange {
-  readonly request: Amount;
-  readonly given: Amount;
+  return pathToSide(world, preemptor.request.team, spec.team).every((node) => !holdsByRight(node, request, given));
 }
 
 /**
  * Whether the team holds no more than its guarantee of the type that would be freed, or else of every requested
  * resource.
  */
-function holdsByRight({ used, guarantee }: TeamNode, { request, given }: Exchange): boolean {
+function holdsByRight({ used, guarantee }: TeamNode, request: Amount, given: Amount): boolean {
   const isCovered = (position: number): boolean =>
     (used[position] ?? 0) <= (guarantee[position] ?? Number.NEGATIVE_INFINITY);
   for (let position = FIRST_TYPE_AT; position < guarantee.length; position++)
