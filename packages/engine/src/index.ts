@@ -64,8 +64,6 @@ export * from "./explain/changes/change.ts";
 export { divideFairShare } from "./quota/divide.ts";
 export type { ShareRequest } from "./quota/divide.ts";
 export { holdReason, queuePage, waitingSummary, type HoldReason } from "./explain/accounts/queue-page.ts";
-export { findWaste } from "./explain/accounts/idle-resources.ts";
-export type { AttemptTelemetry, TelemetryOf, Waste } from "./explain/accounts/idle-resources.ts";
 export { isEstimateNews } from "./lifecycle/signals.ts";
 export { addUtilization } from "./state/utilization.ts";
 export { foreseeDefragmentation } from "./explain/dry-runs/defragmentation.ts";

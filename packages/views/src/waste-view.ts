@@ -1,7 +1,9 @@
 /** Idle resources with names and sentences. */
-import { acceleratorsIn, findWaste, partsOf } from "@headroom/engine";
-import type { Engine, TelemetryOf, Waste as EngineWaste, WorkloadId } from "@headroom/engine";
+import { acceleratorsIn, partsOf } from "@headroom/engine";
+import type { Engine, WorkloadId } from "@headroom/engine";
 import type { Waste, WasteList } from "@headroom/protocol";
+import { findWaste } from "./idle-resources.ts";
+import type { TelemetryOf, Waste as Finding } from "./idle-resources.ts";
 import { acceleratorTimeText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 
 const ITEMS_MAX = 500;
@@ -30,7 +32,7 @@ export function wasteView(engine: Engine, workload: string | null, telemetryOf?:
   };
 }
 
-function wasteItem({ state }: Engine, found: EngineWaste): Waste {
+function wasteItem({ state }: Engine, found: Finding): Waste {
   const workload = state.workloads.get(found.workloadId);
   return {
     ...found,
@@ -41,7 +43,7 @@ function wasteItem({ state }: Engine, found: EngineWaste): Waste {
   };
 }
 
-function wasteSentence(found: EngineWaste): string {
+function wasteSentence(found: Finding): string {
   switch (found.kind) {
     case "unusedAccelerators":
       return `It holds ${plural(found.heldCount, "accelerator")}; at most ${grouped(found.mostBusyCount)} were busy in ${durationText(found.forMs)}.`;

@@ -1,10 +1,12 @@
-/** The port for placement by the rules of an imitated system; at most one is installed. */
+/** The ports for placement and scores by the rules of imitated systems; at most one of each is installed. */
+import { invariant } from "../base/invariant.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
 import type { Where } from "./place-on-type.ts";
 import type { Candidate, DomainBudget } from "./place-constrained.ts";
+import type { Score } from "./score/score.ts";
 
 export interface CandidateRequest extends Where {
   readonly candidates: readonly Candidate[];
@@ -20,9 +22,23 @@ export interface PlacementStrategy {
 
 const installed = new Slot<PlacementStrategy | null>(() => null, { survivesUndo: true });
 
+/** Makes the score of the policy's node order. */
+type ScoreOf = (world: World) => Score;
+
+const installedScore = new Slot<ScoreOf | null>(() => null, { survivesUndo: true });
+
 /** Called once for every world, before its first round. */
-export const installPlacement = (world: World, strategy: PlacementStrategy): void =>
+export function installPlacement(world: World, strategy: PlacementStrategy, scoreOf: ScoreOf): void {
   world.scratch.set(installed, strategy);
+  world.scratch.set(installedScore, scoreOf);
+}
+
+/** The score of a node order other than the product's own. */
+export function importedScore(world: World): Score {
+  const scoreOf = world.scratch.get(installedScore);
+  invariant(scoreOf !== null, `no score is installed for the node order ${world.rules.placement}`);
+  return scoreOf(world);
+}
 
 /** The strategy that places the request; `null`: nodes are chosen by the policy's `placement`. */
 export function placementStrategy(world: World, request: PlacementRequest): PlacementStrategy | null {

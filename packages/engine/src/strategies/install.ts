@@ -4,6 +4,7 @@ import type { World } from "../cluster/world.ts";
 import { installPlacement } from "../placement/strategy.ts";
 import { lowestCost } from "../preemption/lowest-cost/lowest-cost.ts";
 import { type PreemptionStrategy, installPreemption } from "../preemption/strategy.ts";
+import { publishedScore } from "./fgd/scores.ts";
 import { hived } from "./hived/hived.ts";
 import { cellPlacement } from "./hived/place-in-cells.ts";
 import { kai } from "./kai/kai.ts";
@@ -23,5 +24,5 @@ const strategies: { readonly [Name in VictimRule]: PreemptionStrategy } = {
 /** Prepares a world whose indexes were just built. */
 export function installStrategies(world: World): void {
   installPreemption(world, ({ rules }) => strategies[rules.eviction.search]);
-  installPlacement(world, cellPlacement);
+  installPlacement(world, cellPlacement, publishedScore);
 }

@@ -1,5 +1,6 @@
 /** The newest reports of running attempts. Bounded by the attempts that the engine counts as active. */
-import type { AttemptId, AttemptTelemetry, ReadonlyState } from "@headroom/engine";
+import type { AttemptId, ReadonlyState } from "@headroom/engine";
+import type { AttemptTelemetry } from "../idle-resources.ts";
 import { withSample } from "./attempt-series.ts";
 import type { NewestReport, TelemetrySample } from "./attempt-series.ts";
 

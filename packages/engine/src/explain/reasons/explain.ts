@@ -48,7 +48,7 @@ import type { Inquiry } from "../../placement/filters/filter.ts";
 import { hotSpares, hotSparesFor, hotSparesKept } from "../../placement/filters/hot-spares.ts";
 import { quota } from "../../placement/filters/quota.ts";
 import { topologyPolicy } from "../../placement/filters/topology-policy.ts";
-import { explainShapes } from "./explain-shapes.ts";
+import { explainReservedTopology } from "../../strategies/hived/explain-reserved-topology.ts";
 import { placeableNow } from "./placeable-now.ts";
 import { FLEET_GROWS, FREEING, HEAD_MOVES } from "./wake-on.ts";
 import { workerShortfall } from "./worker-shortfall.ts";
@@ -207,7 +207,7 @@ function explainRoom(world: World, request: PlacementRequest, couldEver: boolean
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...quota.wakeOn];
   const open = able.filter(({ type }) => limitReason(world, request, type) === null);
   if (open.length === 0) return blocked(wakeOn, ...limits);
-  const reservedTopology = explainShapes(world, request);
+  const reservedTopology = explainReservedTopology(world, request);
   if (reservedTopology !== null)
     return blocked([...FREEING, "teamDefined", ...topologyPolicy.wakeOn], reservedTopology, ...limits);
   const roomiest = open.reduce((left, right) => (right.freeCount > left.freeCount ? right : left));
@@ -279,7 +279,7 @@ function explainGroups(world: World, request: PlacementRequest, couldEver: boole
   const limit = limitReason(world, request, { type: "" }) ?? limitOnFirstTypes(world, request);
   const limits = limit === null ? [] : [limit];
   const wakeOn = [...FREEING, ...quota.wakeOn];
-  const reservedTopology = explainShapes(world, request);
+  const reservedTopology = explainReservedTopology(world, request);
   if (reservedTopology !== null) return blocked([...wakeOn, ...topologyPolicy.wakeOn], reservedTopology, ...limits);
   const own = limit === null ? askOfRefused(world, request, (one) => firstReason(world, taskGroups, one)) : null;
   return blocked(wakeOn, ...(own === null ? (limit === null ? [scattered(world, request)] : limits) : [own]));

@@ -9,19 +9,11 @@ import type { ReadonlyDemand } from "../../state/state.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { World } from "../../cluster/world.ts";
-import type { TypicalKind } from "./fragmentation.ts";
 import { NO_ROOM } from "./ranking.ts";
 import { RebalanceValue, VALUE_PER_MILLI } from "./rebalance-value.ts";
-import {
-  TIE_STEPS,
-  balancedScore,
-  bestFitScore,
-  drawBelow,
-  fragmentationScore,
-  isShare,
-  randomScore,
-} from "./score.ts";
-import type { LargestNode, Score, ScoredNode } from "./score.ts";
+import { balancedScore, drawBelow, isShare, keyOf, largestNode, TIE_STEPS } from "./score.ts";
+import type { Score, ScoredNode } from "./score.ts";
+import { importedScore } from "../strategy.ts";
 import { ScoredType } from "./scored-type.ts";
 import type { FreeSums } from "./scored-type.ts";
 import { Slot } from "../../cluster/scratch.ts";
@@ -163,45 +155,18 @@ export class ScoreIndex {
     capacity.watch = ({ node, position }) => this.#types.get(node.acceleratorType)?.changed(position);
   }
 
-  #scoreFor({ rules, capacity, state }: World): Score {
-    if (rules.placement === "random") return randomScore(() => state.sequence);
-    if (rules.placement === "fragmentation") return fragmentationScore(rules.typicalDemand ?? typicalOf(state.demand));
-    const largest = largestNode(capacity.allTypes);
-    if (rules.placement === "best-fit") return bestFitScore(largest);
-    const values = new Map<string, RebalanceValue>();
+  #scoreFor(world: World): Score {
+    const { rules, capacity, state } = world;
+    if (rules.placement !== "balanced") return importedScore(world);
     const sample = state.demand?.sample ?? [];
-    for (const { type } of capacity.allTypes) values.set(type, new RebalanceValue(sample, type));
-    return balancedScore((type) => values.get(type) as RebalanceValue, largest);
+    const values = new Map(capacity.allTypes.map(({ type }) => [type, new RebalanceValue(sample, type)]));
+    return balancedScore((type) => values.get(type) as RebalanceValue, largestNode(capacity.allTypes));
   }
 }
 
 interface ScoredNodeChoice {
   readonly type: ScoredType;
   readonly position: number;
-}
-
-const keyOf = ({ accelerators, milli, coresMilli, memoryMib }: WorkerAsk): string =>
-  `${accelerators}|${milli}|${coresMilli}|${memoryMib}`;
-
-/** Typical demand if the policy states none: the sample of recent demand. */
-function typicalOf(demand: ReadonlyDemand | null): readonly TypicalKind[] {
-  const counts = new Map<string, TypicalKind>();
-  for (const kind of demand?.sample ?? []) {
-    const known = counts.get(keyOf(kind));
-    counts.set(keyOf(kind), { ...kind, count: (known?.count ?? 0) + 1 });
-  }
-  return [...counts.values()];
-}
-
-function largestNode(types: readonly TypeCapacity[]): LargestNode {
-  let coresMilli = 0;
-  let milli = 0;
-  for (const { slots } of types)
-    for (const { node, totalCount } of slots) {
-      coresMilli = Math.max(coresMilli, node.coresMilli);
-      milli = Math.max(milli, totalCount * WHOLE_MILLI);
-    }
-  return { coresMilli, milli };
 }
 
 const scoreIndex = new Slot(() => new ScoreIndex(), { survivesUndo: true });

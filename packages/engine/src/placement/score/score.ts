@@ -4,13 +4,12 @@
  */
 import { WHOLE_MILLI } from "../../model/device-part.ts";
 import type { WorkerAsk } from "../../state/demand-mix.ts";
-import { askedMilli } from "../../state/demand-mix.ts";
 import { draw } from "../../base/draw.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
-import { Fragmentation } from "./fragmentation.ts";
-import type { TypicalKind } from "./fragmentation.ts";
 import type { FreeProfile } from "./free-profile.ts";
-import { RebalanceValue, VALUE_PER_MILLI } from "./rebalance-value.ts";
+import type { TypeCapacity } from "../../cluster/capacity.ts";
+import type { RebalanceValue } from "./rebalance-value.ts";
+import { VALUE_PER_MILLI } from "./rebalance-value.ts";
 
 /** A node with its free capacity as an immutable value. */
 export interface ScoredNode {
@@ -31,6 +30,21 @@ export interface LargestNode {
   readonly milli: number;
 }
 
+export function largestNode(types: readonly TypeCapacity[]): LargestNode {
+  let coresMilli = 0;
+  let milli = 0;
+  for (const { slots } of types)
+    for (const { node, totalCount } of slots) {
+      coresMilli = Math.max(coresMilli, node.coresMilli);
+      milli = Math.max(milli, totalCount * WHOLE_MILLI);
+    }
+  return { coresMilli, milli };
+}
+
+/** Key of equal workers. */
+export const keyOf = ({ accelerators, milli, coresMilli, memoryMib }: WorkerAsk): string =>
+  `${accelerators}|${milli}|${coresMilli}|${memoryMib}`;
+
 export const isShare = ({ accelerators, milli }: WorkerAsk): boolean => accelerators > 0 && milli < WHOLE_MILLI;
 
 /** The lowest accelerator with exactly this free amount. */
@@ -40,53 +54,9 @@ function withRoom(slot: NodeSlot, room: number): number {
   return index;
 }
 
-function fullestWithRoom({ slot }: ScoredNode, { milli }: WorkerAsk): number {
-  let best = -1;
-  for (let index = 0; index < slot.totalCount; index++) {
-    const room = slot.room(index, "idle");
-    if (room >= milli && (best < 0 || room < slot.room(best, "idle"))) best = index;
-  }
-  return best;
-}
-
 /** A number below `count`, derived from the state's sequence, so that a replay draws the same number. */
 export const drawBelow = (count: number, sequence: number, purpose: string): number =>
   Math.floor((draw(0, sequence, purpose) * count) / 4_294_967_296);
-
-/** All nodes get the same score; the index draws one that holds the worker. */
-export function randomScore(sequence: () => number): Score {
-  return {
-    score: () => 0,
-    accelerator({ slot }, { milli }) {
-      const open: number[] = [];
-      for (let index = 0; index < slot.totalCount; index++) if (slot.room(index, "idle") >= milli) open.push(index);
-      return open[drawBelow(open.length, sequence(), "accelerator of a share")] as number;
-    },
-  };
-}
-
-/**
- * Best fit: the smallest sum of remaining cores and accelerators, each relative to the largest node. Multiplied by both
- * denominators, so that it is an integer.
- */
-export function bestFitScore({ coresMilli, milli }: LargestNode): Score {
-  return {
-    score: ({ slot, profile }, ask) => {
-      const coresLeft = slot.coresFreeMilli - ask.coresMilli;
-      const milliLeft = profile.freeMilli - askedMilli(ask);
-      return -(coresLeft * Math.max(1, milli) + milliLeft * Math.max(1, coresMilli));
-    },
-    accelerator: fullestWithRoom,
-  };
-}
-
-export function fragmentationScore(kinds: readonly TypicalKind[]): Score {
-  const fragmentation = new Fragmentation(kinds);
-  return {
-    score: ({ slot }, ask) => fragmentation.grade(slot, ask).grade,
-    accelerator: ({ slot }, ask) => fragmentation.grade(slot, ask).accelerator,
-  };
-}
 
 /**
  * Value of all cores of the largest node, in thousandths of an accelerator; small, so that it only makes fuller nodes

@@ -3,9 +3,9 @@
  * is in use.
  */
 import { acceleratorsIn } from "../../model/gang.ts";
-import { cellTreeOf } from "../../strategies/hived/cells.ts";
-import { guaranteedWorkers, ownerOf, shapesOn } from "../../strategies/hived/ownership.ts";
-import { isGuaranteedRequest, isPlacedInCells } from "../../strategies/hived/place-in-cells.ts";
+import { cellTreeOf } from "./cells.ts";
+import { guaranteedWorkers, ownerOf, shapesOn } from "./ownership.ts";
+import { isGuaranteedRequest, isPlacedInCells } from "./place-in-cells.ts";
 import { acceptableTypes, partsAsked } from "../../cluster/request.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
@@ -15,7 +15,7 @@ import type { BlockedReason } from "../../contract/verdicts.ts";
  * `null`: the request does not depend on reserved topology. Counts are of one accepted type: the one of which the team
  * owns most accelerators.
  */
-export function explainShapes(world: World, request: PlacementRequest): BlockedReason | null {
+export function explainReservedTopology(world: World, request: PlacementRequest): BlockedReason | null {
   if (
     world.rules.teams.reservedTopology === undefined ||
     !isPlacedInCells(world, request) ||

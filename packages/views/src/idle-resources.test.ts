@@ -1,9 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { createEngine, restoreEngine } from "../../engine/engine.ts";
-import type { Input, UtilizationReport } from "../../contract/inputs.ts";
-import { attemptId, commandId, nodeId, poolName, siteName, teamName, workloadId } from "../../model/ids.ts";
-import type { Engine } from "../../engine/ready.ts";
-import { addUtilization } from "../../state/utilization.ts";
+import {
+  addUtilization,
+  attemptId,
+  commandId,
+  createEngine,
+  nodeId,
+  poolName,
+  restoreEngine,
+  siteName,
+  teamName,
+  workloadId,
+} from "@headroom/engine";
+import type { Engine, Input, UtilizationReport } from "@headroom/engine";
 import { findWaste } from "./idle-resources.ts";
 import type { AttemptTelemetry } from "./idle-resources.ts";
 

@@ -3,12 +3,16 @@
  * recently busy, accelerator memory far above its peak use, stalled progress, and walltimes far above similar runs.
  * Attempts without reports are not judged.
  */
-import { worldOf } from "../../engine/engine.ts";
-import type { AttemptId, WorkloadId } from "../../model/ids.ts";
-import { acceleratorsIn, partsOf } from "../../model/gang.ts";
-import type { Attempt, AttemptUtilization, EndedAttempt, Workload } from "../../model/workload.ts";
-import type { Engine } from "../../engine/ready.ts";
-import { clockOf } from "../../engine/engine.ts";
+import { acceleratorsIn, clockOf, partsOf } from "@headroom/engine";
+import type {
+  Attempt,
+  AttemptId,
+  AttemptUtilization,
+  EndedAttempt,
+  Engine,
+  Workload,
+  WorkloadId,
+} from "@headroom/engine";
 
 interface IdleFinding {
   readonly workloadId: WorkloadId;
@@ -81,13 +85,13 @@ export function findWaste(
   only: WorkloadId | null = null,
   telemetryOf: TelemetryOf = () => null,
 ): readonly Waste[] {
-  const { state } = worldOf(engine);
+  const { state } = engine;
   const nowMs = clockOf(engine);
   const found: Waste[] = [];
   for (const attempt of state.attempts.values()) {
     const workload = state.workloads.get(attempt.workloadId);
     if (workload === undefined || (only !== null && workload.id !== only)) continue;
-    found.push(...wasteOf(attempt, workload, { nowMs, telemetry: telemetryOf(attempt.id) }));
+    found.push(...wasteOf(attempt, workload, telemetryOf(attempt.id), nowMs));
   }
   const asking = [...state.workloads.values()].filter(
     ({ id, endedAtMs, spec }) => endedAtMs === null && spec.walltimeMs !== null && (only === null || id === only),
@@ -103,12 +107,12 @@ export function findWaste(
 const ordinalOf = (workloads: ReadonlyMap<WorkloadId, Workload>, { workloadId }: Waste): number =>
   workloads.get(workloadId)?.ordinal ?? 0;
 
-interface Known {
-  readonly nowMs: number;
-  readonly telemetry: AttemptTelemetry | null;
-}
-
-function wasteOf(attempt: Attempt, workload: Workload, { nowMs, telemetry }: Known): readonly Waste[] {
+function wasteOf(
+  attempt: Attempt,
+  workload: Workload,
+  telemetry: AttemptTelemetry | null,
+  nowMs: number,
+): readonly Waste[] {
   const { id: attemptId, startedAtMs, stop, workers, idleSinceMs } = attempt;
   const utilization = telemetry?.utilization ?? attempt.utilization;
   if (startedAtMs === null || stop !== null) return [];
@@ -117,29 +121,29 @@ function wasteOf(attempt: Attempt, workload: Workload, { nowMs, telemetry }: Kno
   const found: Waste[] = [];
   if (utilization !== undefined) {
     const { atMs, busyAtMs, accelerators, mostBusyAccelerators, peakMemoryMib, capacityMib } = utilization;
-    const toldMs = atMs - startedAtMs;
+    const reportedMs = atMs - startedAtMs;
     const idleMs = atMs - busyAtMs;
     const unused = accelerators - mostBusyAccelerators;
     if (idleMs >= IDLE_MIN_MS)
       found.push({ kind: "idle", ...common, heldCount, forMs: idleMs, wastedAcceleratorMs: heldCount * idleMs });
-    else if (toldMs >= WARM_UP_MS && unused > 0 && mostBusyAccelerators > 0)
+    else if (reportedMs >= WARM_UP_MS && unused > 0 && mostBusyAccelerators > 0)
       found.push({
         kind: "unusedAccelerators",
         ...common,
         heldCount,
         mostBusyCount: mostBusyAccelerators,
-        forMs: toldMs,
-        wastedAcceleratorMs: unused * toldMs,
+        forMs: reportedMs,
+        wastedAcceleratorMs: unused * reportedMs,
       });
     const isLarge = peakMemoryMib !== null && capacityMib !== null && peakMemoryMib * MEMORY_FACTOR <= capacityMib;
-    if (isLarge && toldMs >= IDLE_MIN_MS)
+    if (isLarge && reportedMs >= IDLE_MIN_MS)
       found.push({ kind: "memoryTooLarge", ...common, peakMib: peakMemoryMib, capacityMib, wastedAcceleratorMs: null });
   }
   if (utilization === undefined && idleSinceMs !== undefined && nowMs - idleSinceMs >= IDLE_MIN_MS) {
     const forMs = nowMs - idleSinceMs;
     found.push({ kind: "idle", ...common, heldCount, forMs, wastedAcceleratorMs: heldCount * forMs });
   }
-  const silentMs = silentFor(attempt, workload, { nowMs, telemetry });
+  const silentMs = silentFor(attempt, workload, telemetry, nowMs);
   if (silentMs >= SILENT_MIN_MS && found.length === 0)
     found.push({
       kind: "noProgress",
@@ -152,10 +156,15 @@ function wasteOf(attempt: Attempt, workload: Workload, { nowMs, telemetry }: Kno
 }
 
 /** Milliseconds since the attempt's last report; 0: it has reported no progress. */
-function silentFor({ id }: Attempt, { checkpoint }: Workload, { nowMs, telemetry }: Known): number {
+function silentFor(
+  { id }: Attempt,
+  { checkpoint }: Workload,
+  telemetry: AttemptTelemetry | null,
+  nowMs: number,
+): number {
   if (telemetry === null || telemetry.progressAtMs === null) return 0;
-  const saidAtMs = Math.max(telemetry.progressAtMs, checkpoint?.attemptId === id ? checkpoint.atMs : 0);
-  return nowMs - Math.max(saidAtMs, telemetry.utilization?.busyAtMs ?? 0);
+  const lastReportMs = Math.max(telemetry.progressAtMs, checkpoint?.attemptId === id ? checkpoint.atMs : 0);
+  return nowMs - Math.max(lastReportMs, telemetry.utilization?.busyAtMs ?? 0);
 }
 
 /** Key of similar workloads: same team, same kind, same name apart from digits (`sweep-17` and `sweep-18`). */
