@@ -2,7 +2,7 @@
  * Lookups of entities that must exist. Events about one attempt or workload come in runs, so the last result is cached:
  * it saves most map lookups of a workload's life.
  */
-import type { AttemptId, WorkloadId } from "../model/ids.ts";
+import type { AttemptId, NodeId, WorkloadId } from "../model/ids.ts";
 import { InvariantError } from "../base/invariant.ts";
 import type { World } from "./world.ts";
 import type { Attempt } from "../model/workload.ts";
@@ -15,6 +15,16 @@ export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
   if (workload === undefined) throw new InvariantError(`no workload ${id}`);
   recent.workload = workload;
   return workload;
+}
+
+/** Order of placement. */
+export const byPlacement = (left: Attempt, right: Attempt): number => left.placedSequence - right.placedSequence;
+
+/** The attempts with workers on any of the nodes, in order of placement. */
+export function attemptsOn({ state, capacity }: World, nodes: Iterable<NodeId>): Attempt[] {
+  const ids = new Set<AttemptId>();
+  for (const node of nodes) for (const id of capacity.slot(node).attempts.keys()) ids.add(id);
+  return [...ids].flatMap((id) => state.attempts.get(id) ?? []).toSorted(byPlacement);
 }
 
 /** Caches the workload before its lookup by id: a workload that waited long is no longer in the processor's caches. */

@@ -102,6 +102,16 @@ export class Ledger {
   }
 }
 
+/** Returns the result of `run` and undoes all its changes to the ledger. */
+export function simulate<T>(world: World, run: (ledger: Ledger) => T): T {
+  const ledger = new Ledger(world);
+  try {
+    return run(ledger);
+  } finally {
+    ledger.rollback();
+  }
+}
+
 /** Whether all of these workers of a gang fit at once in the capacity view. */
 export function haveRoomTogether(
   { capacity }: World,

@@ -7,9 +7,9 @@ import { decideObservation } from "../lifecycle/observations.ts";
 import { decideSignal } from "../lifecycle/signals.ts";
 import type { Effect } from "../contract/effects.ts";
 import type { Event } from "../contract/events.ts";
-import type { Input } from "../contract/inputs.ts";
+import type { Input, Signal } from "../contract/inputs.ts";
 import type { WorkloadId } from "../model/ids.ts";
-import { outstandingEffects } from "../lifecycle/outstanding-effects.ts";
+import { outstandingEffects } from "../transitions/attempt-effects.ts";
 import type { Engine, JournalGroup, Ready } from "./ready.ts";
 import { defragmentsAtMs } from "../round/defragment.ts";
 import { signatures } from "../placement/filters/filters.ts";
@@ -26,7 +26,6 @@ import { InvariantError, invariant } from "../base/invariant.ts";
 import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
 import { classIn, QueueBucket } from "../cluster/queue.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { unreachable } from "../base/unreachable.ts";
 import { indexState } from "../cluster/world.ts";
 import { emptyState } from "../state/empty-state.ts";
 import type { World } from "../cluster/world.ts";
@@ -160,48 +159,22 @@ class ClosedGroup implements JournalGroup {
 }
 
 function takeIn(batch: Batch, input: Input): void {
-  switch (input.kind) {
-    case "submitWorkload":
-    case "stopWorkload":
-    case "holdWorkload":
-    case "releaseWorkload":
-    case "rerunWorkload":
-    case "apply":
-    case "removeTeam":
-    case "drainNode":
-    case "resumeNode":
-    case "noticeNode":
-    case "withdrawNotice":
-    case "setPolicy":
-    case "removeCalendarEntry":
-    case "removeSchedule":
-      return decideCommand(batch, input);
-    case "executorSeen":
-    case "acceleratorsSeen":
-    case "nodeSeen":
-    case "nodeUnreachable":
-    case "nodeNotice":
-    case "attemptRunning":
-    case "attemptExited":
-    case "workersLeft":
-    case "workersJoined":
-    case "joinFailed":
-    case "attemptLost":
-      return decideObservation(batch, input);
-    case "progressReported":
-    case "estimatesReported":
-    case "idleChangesReported":
-    case "checkpointReported":
-    case "utilizationReported":
-    case "artifactReported":
-    case "linesRejected":
-      return decideSignal(batch, input);
-    case "tick":
-      return;
-    default:
-      unreachable(input);
-  }
+  if ("commandId" in input) decideCommand(batch, input);
+  else if (isSignal(input)) decideSignal(batch, input);
+  else if (input.kind !== "tick") decideObservation(batch, input);
 }
+
+const signalKinds: { readonly [Kind in Signal["kind"]]: true } = {
+  progressReported: true,
+  estimatesReported: true,
+  idleChangesReported: true,
+  checkpointReported: true,
+  utilizationReported: true,
+  artifactReported: true,
+  linesRejected: true,
+};
+
+const isSignal = (input: Input): input is Signal => input.kind in signalKinds;
 
 function foldGroup(world: World, group: JournalGroup): void {
   const { state } = world;

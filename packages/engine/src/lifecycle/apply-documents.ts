@@ -23,84 +23,75 @@ type Apply = Command & { readonly kind: "apply" };
 export type ApplyDocuments = Pick<Apply, "sites" | "pools" | "teams" | "workloads" | "calendar" | "schedules">;
 
 export function apply(batch: Batch, command: Apply): Decision {
-  const admissionFailure = firstAdmissionFailure(batch.world, command, batch.nowMs);
+  const { world } = batch;
+  const admissionFailure = firstAdmissionFailure(world, command, batch.nowMs);
   if (admissionFailure !== null) return refused(admissionFailure);
-  const { state } = batch.world;
-  const fact = { version: 1, atMs: batch.nowMs } as const;
-  const changes: ApplyChange[] = [];
-  const define = (
-    kind: "site" | "pool" | "team" | "calendar" | "schedule",
-    wanted: { readonly name: string },
-    known: unknown,
-    emit: () => void,
-  ): void => {
-    const action = actionOf(known, wanted);
-    if (action !== "unchanged") emit();
-    changes.push({ kind, name: wanted.name, action, workloadId: null });
-  };
-  for (const site of command.sites)
-    define("site", site, state.sites.get(site.name), () => batch.emit({ kind: "siteDefined", ...fact, site }));
-  for (const pool of command.pools)
-    define("pool", pool, state.pools.get(pool.name), () =>
-      batch.emit({ kind: "poolDefined", ...fact, version: 3, pool }),
-    );
-  for (const team of parentsFirst(state, command.teams))
-    define("team", team, state.teams.get(team.name), () =>
-      batch.emit({ kind: "teamDefined", ...fact, version: 4, team }),
-    );
-  for (const entry of command.calendar ?? [])
-    define("calendar", entry, knownEntry(state, entry), () => recordEntry(batch, entry, command.actor));
-  for (const schedule of command.schedules ?? [])
-    define("schedule", schedule, state.schedules.get(schedule.name)?.schedule, () =>
-      recordSchedule(batch, schedule, command.actor),
-    );
-  const newest = newestNamed(batch.world, command.workloads);
+  const changes = documentChanges(world.state, command);
+  for (const { action, record } of changes) if (action !== "unchanged") record(batch, command.actor);
+  const newest = newestNamed(world, command.workloads);
   const applied = new Map<WorkloadSpec, ApplyChange>();
   for (const spec of awaitedFirst(command.workloads))
     applied.set(spec, applyWorkload(batch, spec, newest.get(nameOf(spec)), command.actor));
-  for (const spec of command.workloads) changes.push(applied.get(spec) as ApplyChange);
-  return done({ kind: "applied", changes });
+  const workloads = command.workloads.map((spec) => applied.get(spec) as ApplyChange);
+  return done({ kind: "applied", changes: [...changes.map(changeOf), ...workloads] });
 }
 
 /** The result that `apply` would have; changes nothing. */
 export function planApply(world: World, documents: ApplyDocuments, nowMs: number): Decision {
   const admissionFailure = firstAdmissionFailure(world, documents, nowMs);
   if (admissionFailure !== null) return refused(admissionFailure);
-  const { state } = world;
   const newest = newestNamed(world, documents.workloads);
-  const plan = (kind: ApplyChange["kind"], name: string, action: ApplyChange["action"]): ApplyChange => ({
-    kind,
-    name,
-    action,
-    workloadId: null,
-  });
   const workloads = documents.workloads.map((spec): ApplyChange => {
     const known = newest.get(nameOf(spec));
     const action = workActionOf(known, spec);
-    return {
-      kind: "workload",
-      name: spec.name,
-      action,
-      workloadId: action === "unchanged" ? (known?.id ?? null) : null,
-    };
+    const workloadId = action === "unchanged" ? (known?.id ?? null) : null;
+    return { kind: "workload", name: spec.name, action, workloadId };
   });
-  return done({
-    kind: "applied",
-    changes: [
-      ...documents.sites.map((site) => plan("site", site.name, actionOf(state.sites.get(site.name), site))),
-      ...documents.pools.map((pool) => plan("pool", pool.name, actionOf(state.pools.get(pool.name), pool))),
-      ...parentsFirst(state, documents.teams).map((team) =>
-        plan("team", team.name, actionOf(state.teams.get(team.name), team)),
+  return done({ kind: "applied", changes: [...documentChanges(world.state, documents).map(changeOf), ...workloads] });
+}
+
+interface DocumentChange extends Pick<ApplyChange, "kind" | "name" | "action"> {
+  record(batch: Batch, actor: string): void;
+}
+
+const changeOf = ({ kind, name, action }: DocumentChange): ApplyChange => ({ kind, name, action, workloadId: null });
+
+/** The changes of all documents except workloads, in the order in which they are recorded. */
+function documentChanges(
+  state: ReadonlyState,
+  { sites, pools, teams, calendar = [], schedules = [] }: ApplyDocuments,
+): readonly DocumentChange[] {
+  const change = (
+    kind: ApplyChange["kind"],
+    wanted: { readonly name: string },
+    known: unknown,
+    record: DocumentChange["record"],
+  ): DocumentChange => ({ kind, name: wanted.name, action: actionOf(known, wanted), record });
+  return [
+    ...sites.map((site) =>
+      change("site", site, state.sites.get(site.name), (batch) =>
+        batch.emit({ kind: "siteDefined", version: 1, atMs: batch.nowMs, site }),
       ),
-      ...(documents.calendar ?? []).map((entry) =>
-        plan("calendar", entry.name, actionOf(knownEntry(state, entry), entry)),
+    ),
+    ...pools.map((pool) =>
+      change("pool", pool, state.pools.get(pool.name), (batch) =>
+        batch.emit({ kind: "poolDefined", version: 3, atMs: batch.nowMs, pool }),
       ),
-      ...(documents.schedules ?? []).map((schedule) =>
-        plan("schedule", schedule.name, actionOf(state.schedules.get(schedule.name)?.schedule, schedule)),
+    ),
+    ...parentsFirst(state, teams).map((team) =>
+      change("team", team, state.teams.get(team.name), (batch) =>
+        batch.emit({ kind: "teamDefined", version: 4, atMs: batch.nowMs, team }),
       ),
-      ...workloads,
-    ],
-  });
+    ),
+    ...calendar.map((entry) =>
+      change("calendar", entry, knownEntry(state, entry), (batch, actor) => recordEntry(batch, entry, actor)),
+    ),
+    ...schedules.map((schedule) =>
+      change("schedule", schedule, state.schedules.get(schedule.name)?.schedule, (batch, actor) =>
+        recordSchedule(batch, schedule, actor),
+      ),
+    ),
+  ];
 }
 
 function actionOf(known: unknown, wanted: unknown): ApplyChange["action"] {

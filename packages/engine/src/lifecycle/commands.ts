@@ -8,11 +8,10 @@ import type { Decision } from "./decision.ts";
 import { apply } from "./apply-documents.ts";
 import { removeCalendarEntry } from "./calendar.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
-import { holdWorkload } from "./hold.ts";
+import { holdWorkload, stopWorkload, submitWorkload } from "./submit.ts";
 import { noticeNode, withdrawNotice } from "./notices.ts";
 import { rerunWorkload } from "./rerun.ts";
 import { removeSchedule } from "./schedules.ts";
-import { stopWorkload, submitWorkload } from "./submit.ts";
 
 export function decideCommand(batch: Batch, command: Command): void {
   const { commandId, idempotencyKey } = command;

@@ -1,3 +1,4 @@
+import { attemptsOn } from "../cluster/entities.ts";
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
 import type { TeamName } from "../model/ids.ts";
@@ -25,15 +26,11 @@ export function drainNode(
   batch: Batch,
   { nodeId, actor, running }: Command & { readonly kind: "drainNode" },
 ): Decision {
-  const { state, capacity } = batch.world;
-  const node = state.nodes.get(nodeId);
+  const node = batch.world.state.nodes.get(nodeId);
   if (node === undefined) return refused({ code: "unknownNode", nodeId });
   if (!node.draining) batch.emit({ kind: "nodeDrainStarted", version: 1, atMs: batch.nowMs, nodeId, actor });
-  if (running === "requeue") {
-    const attempts = [...capacity.slot(nodeId).attempts.keys()].flatMap((id) => state.attempts.get(id) ?? []);
-    for (const attempt of attempts.toSorted((left, right) => left.placedSequence - right.placedSequence))
-      requestStop(batch, attempt, "nodeDrained");
-  }
+  if (running === "requeue")
+    for (const attempt of attemptsOn(batch.world, [nodeId])) requestStop(batch, attempt, "nodeDrained");
   return done({ kind: "nodeDraining", nodeId });
 }
 

@@ -6,11 +6,12 @@ import type { NodeId } from "../model/ids.ts";
 import { leastParts, partsOf } from "../model/gang.ts";
 import type { Attempt, WorkerExit } from "../model/workload.ts";
 import { withdraw } from "../transitions/nominations.ts";
-import { activeAttempt, workloadOf } from "../cluster/entities.ts";
+import { activeAttempt, attemptsOn, workloadOf } from "../cluster/entities.ts";
 import { canonicalJson } from "../base/canonical.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { unreachable } from "../base/unreachable.ts";
 import { endAttempt } from "./end-attempt.ts";
+import type { AttemptEnd } from "./end-attempt.ts";
 import { endNotice, heedNotice } from "./notices.ts";
 import { recordArtifacts } from "./signals.ts";
 import { isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
@@ -43,14 +44,14 @@ export function decideObservation(batch: Batch, observation: Observation): void 
   }
 }
 
-/** Nothing is recorded while an executor is what it was. */
+/** Records an executor whose declaration is new or has changed. */
 function register(batch: Batch, executor: ExecutorSpec): void {
   const known = batch.world.state.executors.get(executor.id);
   if (known !== undefined && canonicalJson(known) === canonicalJson(executor)) return;
   batch.emit({ kind: "executorRegistered", version: 1, atMs: batch.nowMs, executor });
 }
 
-/** The pool has these accelerators from now on; its nodes take the type over as soon as they are empty. */
+/** Records the accelerators that an executor found in a pool; each node gets the new type once it is empty. */
 function seeAccelerators(
   batch: Batch,
   { pool: name, acceleratorType, acceleratorFamily }: Extract<Observation, { readonly kind: "acceleratorsSeen" }>,
@@ -64,7 +65,7 @@ function seeAccelerators(
     ...rest,
     acceleratorType,
     ...(acceleratorFamily === undefined ? {} : { acceleratorFamily }),
-    // How accelerators are divided, and their memory, were declared for those of before.
+    // MIG device and memory were declared for the previous type.
     ...(mig === undefined || isOtherType ? {} : { mig }),
     ...(acceleratorMemoryMib === undefined || isOtherType ? {} : { acceleratorMemoryMib }),
   };
@@ -92,9 +93,7 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
     case "joinFailed":
       return failJoin(batch, attempt, observation);
     case "attemptLost":
-      return endAttempt(batch, attempt, {
-        outcome: attempt.stop === null ? "lost" : "stopped",
-        exit: null,
+      return endLost(batch, attempt, {
         detail: observation.detail,
         ...(observation.cause === undefined ? {} : { cause: observation.cause }),
       });
@@ -107,7 +106,7 @@ function recordStart(batch: Batch, attempt: Attempt): void {
   batch.emit({ kind: "attemptStarted", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
 }
 
-/** A repeated report after a restart, about terminating workers or a terminating gang, changes nothing. */
+/** Reports that an executor repeats after a restart, and reports about terminating workers, change nothing. */
 function failJoin(
   batch: Batch,
   attempt: Attempt,
@@ -129,10 +128,11 @@ const isFailure = (exit: WorkerExit): boolean => exit.kind === "signalled" || ex
 
 function exitAttempt(batch: Batch, attempt: Attempt, exits: readonly WorkerExit[]): void {
   const failure = exits.find(isFailure) ?? null;
-  // An attempt that was only asked for a checkpoint and succeeds has ended by itself; a failure is retried like a stop.
+  // An attempt that succeeds while the engine waits for its checkpoint has ended by itself; a failure then counts as a
+  // stop.
   const wasStopped = attempt.stop !== null && (failure !== null || !isWaitingForCheckpoint(attempt));
   const outcome = wasStopped ? "stopped" : failure === null ? "succeeded" : "failed";
-  // A gang that ends before its start was reported did start, and the record says so.
+  // The end can arrive before the report of the start, which is then recorded first.
   if (attempt.startedAtMs === null) recordStart(batch, attempt);
   endAttempt(batch, attempt, { outcome, exit: failure, detail: "" });
 }
@@ -168,31 +168,27 @@ const isNominated = ({ nominations }: ReadonlyState, id: NodeId): boolean =>
   nominations.size > 0 && [...nominations.values()].some(({ workers }) => workers.some(({ node }) => node === id));
 
 /**
- * A gang that ran on lost nodes alone has ended there and then. One that still has workers elsewhere, and may have those that it
- * lost replaced, asks for that in the round to come. Any other is stopped first: its accelerators stay taken until its
- * executor reports that nothing of it runs.
+ * A gang that ran on lost nodes alone ends at once. A gang that still has workers elsewhere requests replacements in the
+ * next round, if it supports them. Any other gang is stopped: its accelerators count as used until its executor reports
+ * that none of its workers runs.
  */
 function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
-  const { state, capacity } = batch.world;
+  const { state } = batch.world;
   const node = state.nodes.get(nodeId);
   if (node === undefined || node.health === "lost") return;
   batch.emit({ kind: "nodeLost", version: 1, atMs: batch.nowMs, nodeId, detail });
   endNotice(batch, nodeId);
-  const attempts = [...capacity.slot(nodeId).attempts.keys()]
-    .flatMap((id) => state.attempts.get(id) ?? [])
-    .toSorted((left, right) => left.placedSequence - right.placedSequence);
-  for (const attempt of attempts) {
-    const goneEverywhere = attempt.workers.every((worker) => state.nodes.get(worker.node)?.health === "lost");
-    if (goneEverywhere)
-      endAttempt(batch, attempt, {
-        outcome: attempt.stop === null ? "lost" : "stopped",
-        exit: null,
-        detail: `node ${nodeId} was lost: ${detail}`,
-      });
+  for (const attempt of attemptsOn(batch.world, [nodeId])) {
+    const isLostEverywhere = attempt.workers.every((worker) => state.nodes.get(worker.node)?.health === "lost");
+    if (isLostEverywhere) endLost(batch, attempt, { detail: `node ${nodeId} was lost: ${detail}` });
     else if (mayReplace(batch.world, attempt)) loseRanks(batch, attempt, nodeId);
     else requestStop(batch, attempt, "nodeLost");
   }
 }
+
+/** Ends an attempt of which no worker runs any more. */
+const endLost = (batch: Batch, attempt: Attempt, loss: Pick<AttemptEnd, "detail" | "cause">): void =>
+  endAttempt(batch, attempt, { outcome: attempt.stop === null ? "lost" : "stopped", exit: null, ...loss });
 
 function loseRanks(batch: Batch, attempt: Attempt, nodeId: NodeId): void {
   const nomination = batch.world.state.nominations.get(attempt.id);

@@ -18,6 +18,7 @@ import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
 import { endWorkloadIfDone } from "./end-attempt.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
+import type { Command } from "../contract/inputs.ts";
 
 export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string): Decision {
   const admissionFailure = submissionAdmissionFailure(batch.world, spec, batch.world.state.teams);
@@ -113,4 +114,18 @@ export function stopWorkload(batch: Batch, id: WorkloadId, actor: string): Decis
     endWorkloadIfDone(batch, workload, { kind: "cancelled" });
   }
   return done({ kind: "workloadStopping", workloadId: id });
+}
+
+/** Holding a held workload, or releasing one that is not held, changes nothing and is no error. */
+export function holdWorkload(
+  batch: Batch,
+  { kind, workloadId: id, actor }: Command & { readonly kind: "holdWorkload" | "releaseWorkload" },
+): Decision {
+  const workload = batch.world.state.workloads.get(id);
+  if (workload === undefined) return refused({ code: "unknownWorkload", workloadId: id });
+  if (workload.endedAtMs !== null) return refused({ code: "workloadEnded", workloadId: id, phase: workload.phase });
+  const fact = { version: 1, atMs: batch.nowMs, workloadId: id, actor } as const;
+  const isHold = kind === "holdWorkload";
+  if (isHold !== (workload.held === true)) batch.emit({ kind: isHold ? "workloadHeld" : "workloadReleased", ...fact });
+  return done({ kind: isHold ? "workloadHeld" : "workloadReleased", workloadId: id });
 }

@@ -84,7 +84,8 @@ const isSameGroup = (left: VictimGroup, right: VictimGroup): boolean =>
   isSameList(left.types, right.types);
 
 interface Units {
-  readonly hotSpare: VictimCandidate[];
+  /** Workers that elastic gangs can spare, one by one. */
+  readonly sparable: VictimCandidate[];
   readonly whole: VictimCandidate[];
 }
 
@@ -92,7 +93,7 @@ function gather(batch: Batch, { preemptor, reason }: VictimQuery, group: VictimG
   const { world } = batch;
   const head = preemptor.waiting.first() as Workload;
   const types = new Set(group.types);
-  const hotSpare: VictimCandidate[] = [];
+  const sparable: VictimCandidate[] = [];
   const whole: VictimCandidate[] = [];
   for (const team of group.teams) {
     const work = world.evictable.get(team)?.for(group.ground) ?? [];
@@ -101,13 +102,13 @@ function gather(batch: Batch, { preemptor, reason }: VictimQuery, group: VictimG
       const workload = workloadOf(world, attempt.workloadId);
       if (reason === "preempted" && !mayPreempt(head, workload)) continue;
       const core = coreOf(batch, workload, attempt);
-      hotSpare.push(
-        ...hotSpareOf(batch, { attempt, workload, nomination: null, keeps: core, upTo: attempt.workers.length }),
+      sparable.push(
+        ...sparableOf(batch, { attempt, workload, nomination: null, keeps: core, upTo: attempt.workers.length }),
       );
       whole.push({ ...wholeOf(batch, workload, attempt), upTo: core });
     }
   }
-  return { hotSpare: hotSpare.sort(steadily), whole: whole.sort(steadily) };
+  return { sparable: sparable.sort(steadily), whole: whole.sort(steadily) };
 }
 
 /**
@@ -143,12 +144,12 @@ export class VictimCandidates {
   /** Number of the batch's events that the list already reflects. */
   #eventCount: number;
 
-  constructor(group: VictimGroup, { hotSpare, whole }: Units, eventCount: number) {
+  constructor(group: VictimGroup, { sparable, whole }: Units, eventCount: number) {
     this.group = group;
-    this.#isElastic = hotSpare.length > 0;
+    this.#isElastic = sparable.length > 0;
     this.#eventCount = eventCount;
-    this.steady = [...hotSpare, ...whole];
-    const cheapest = [...hotSpare, ...whole.toSorted(byCost)];
+    this.steady = [...sparable, ...whole];
+    const cheapest = [...sparable, ...whole.toSorted(byCost)];
     this.cheapest = isSameList(this.steady, cheapest) ? this.steady : cheapest;
     for (const { attempt, workload, keeps, upTo } of this.steady)
       this.#give(attempt.workers.slice(keeps, upTo), workload.spec.gang.accelerators);
@@ -229,28 +230,30 @@ export const steadily = (left: VictimCandidate, right: VictimCandidate): number 
  * Workers beyond the gang's minimum, the last first. A worker leaves only after the workers behind it, so its cost is
  * at least theirs, although the throughput loss per worker may be smaller.
  */
-function hotSpareOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: VictimUnit): VictimCandidate[] {
+function sparableOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: VictimUnit): VictimCandidate[] {
   const { gang } = workload.spec;
-  const victimCandidates: VictimCandidate[] = [];
   const guarded = guardedOf(world, workload);
+  const cost = guarded * GUARDED_COST;
   let slowerMilli = 0;
-  for (let last = upTo; last > core;) {
-    const keeps = Math.max(core, withoutLast(workload.spec, attempt.workers, last));
+  return [...lastWorkers(workload, attempt, core, upTo)].map(({ keeps, upTo: last }) => {
     if (world.rules.elastic.by === "throughput")
       slowerMilli = Math.max(slowerMilli, Math.floor(lossOf(gang, keeps, last) / (last - keeps)));
-    victimCandidates.push({
-      attempt,
-      workload,
-      nomination: null,
-      keeps,
-      upTo: last,
-      cost: guarded * GUARDED_COST,
-      slowerMilli,
-      guarded,
-    });
+    return { attempt, workload, nomination: null, keeps, upTo: last, cost, slowerMilli, guarded };
+  });
+}
+
+/** The steps in which a gang loses its last workers, down to `least`: one worker or one whole slice each. */
+function* lastWorkers(
+  { spec }: Workload,
+  { workers }: Attempt,
+  least: number,
+  upTo: number,
+): Generator<Pick<VictimUnit, "keeps" | "upTo">> {
+  for (let last = upTo; last > least;) {
+    const keeps = Math.max(least, withoutLast(spec, workers, last));
+    yield { keeps, upTo: last };
     last = keeps;
   }
-  return victimCandidates;
 }
 
 const lossOf = (gang: GangSpec, keeps: number, last: number): number =>
@@ -260,13 +263,8 @@ const lossOf = (gang: GangSpec, keeps: number, last: number): number =>
 export function piecesOf(batch: Batch, unit: VictimCandidate): readonly VictimCandidate[] {
   const core = coreOf(batch, unit.workload, unit.attempt);
   if (core >= unit.upTo) return [unit];
-  const pieces: VictimCandidate[] = [];
-  const least = Math.max(core, unit.keeps);
-  for (let upTo = unit.upTo; upTo > least;) {
-    const keeps = Math.max(least, withoutLast(unit.workload.spec, unit.attempt.workers, upTo));
-    pieces.push({ ...unit, keeps, upTo });
-    upTo = keeps;
-  }
+  const steps = lastWorkers(unit.workload, unit.attempt, Math.max(core, unit.keeps), unit.upTo);
+  const pieces = [...steps].map((step) => ({ ...unit, ...step }));
   return unit.keeps < core ? [...pieces, { ...unit, upTo: core }] : pieces;
 }
 

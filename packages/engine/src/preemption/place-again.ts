@@ -19,7 +19,7 @@ import { findPlacement } from "../placement/place.ts";
 import { pickAgain } from "./pick-again.ts";
 import { victimsOf } from "./plan.ts";
 import type { Move, Victim, VictimUnit } from "./plan.ts";
-import { simulate } from "./simulate.ts";
+import { simulate } from "../cluster/ledger.ts";
 
 export interface PlacedAgain {
   readonly placement: Placement;

@@ -1,20 +1,11 @@
 /** Stage 3: simulations on the live indexes. Each of them is rolled back, and none records an event. */
 import type { Attempt } from "../model/workload.ts";
-import { Ledger } from "../cluster/ledger.ts";
+import { simulate } from "../cluster/ledger.ts";
+import type { Ledger } from "../cluster/ledger.ts";
 import type { World } from "../cluster/world.ts";
 import type { VictimCandidate } from "./candidates.ts";
 import { minimise } from "./minimise.ts";
 import type { Victim } from "./plan.ts";
-
-/** Returns the result of `run` and undoes all its changes to the ledger. */
-export function simulate<T>(world: World, run: (ledger: Ledger) => T): T {
-  const ledger = new Ledger(world);
-  try {
-    return run(ledger);
-  } finally {
-    ledger.rollback();
-  }
-}
 
 /** Returns the result of `ask` while the victims count as terminating. */
 export const simulateWithout = <T>(

@@ -4,11 +4,13 @@ import { endCheckpointWait, isWaitingForCheckpoint, requestStop } from "../trans
 import type { Timer } from "../cluster/timers.ts";
 import type { Attempt } from "../model/workload.ts";
 import { correctedPrediction } from "../usage/run-times.ts";
-import { activeAttempt, workloadOf } from "../cluster/entities.ts";
+import { activeAttempt, byPlacement, workloadOf } from "../cluster/entities.ts";
 import { keepBudgets } from "./keep-budgets.ts";
 import { keepSchedules } from "./keep-schedules.ts";
 import { keepCalendar } from "./keep-calendar.ts";
 import { readyTask } from "../state/ready-task.ts";
+import { endAttempt } from "../lifecycle/end-attempt.ts";
+import { launchOf } from "../transitions/attempt-effects.ts";
 
 /**
  * Stops attempts whose walltime or checkpoint timeout has passed, and puts workloads back in the queue when their
@@ -38,9 +40,9 @@ export function expire(batch: Batch): void {
     }
   }
   // Timers due at one instant have no particular order, so stops are recorded in the order of placement.
-  if (overrun.length > 1) overrun.sort((left, right) => left.placedSequence - right.placedSequence);
-  if (unsaved.length > 1) unsaved.sort((left, right) => left.placedSequence - right.placedSequence);
-  if (outlived.length > 1) outlived.sort((left, right) => left.placedSequence - right.placedSequence);
+  if (overrun.length > 1) overrun.sort(byPlacement);
+  if (unsaved.length > 1) unsaved.sort(byPlacement);
+  if (outlived.length > 1) outlived.sort(byPlacement);
   for (const attempt of unsaved) endCheckpointWait(batch, attempt, "timedOut");
   for (const attempt of overrun) requestStop(batch, attempt, "walltimeExceeded");
   for (const attempt of outlived) correctPrediction(batch, attempt);
@@ -74,4 +76,19 @@ function requeue(batch: Batch, { workloadId, atMs }: Timer & { readonly kind: "r
       (id) => (activeAttempt(world, id)?.placedAtMs ?? atMs) + minRuntimeMs === atMs,
     );
   if (readyTask(workload, nowMs) !== null && !world.queue.has(workload)) world.queue.add(workload);
+}
+
+export function endBackOffs(batch: Batch): void {
+  const { world, nowMs: atMs } = batch;
+  if (world.backingOff.size === 0) return;
+  const due = [...world.backingOff].flatMap((id) => activeAttempt(world, id) ?? []).toSorted(byPlacement);
+  for (const attempt of due) {
+    // No executor has started the attempt, so there is no exit to wait for.
+    if (attempt.stop !== null) {
+      endAttempt(batch, attempt, { outcome: "stopped", exit: null, detail: "stopped during its back-off" });
+    } else if ((attempt.launchAtMs ?? 0) <= atMs) {
+      batch.emit({ kind: "backoffEnded", version: 1, atMs, attemptId: attempt.id });
+      batch.ask(launchOf(world, attempt));
+    }
+  }
 }

@@ -4,7 +4,8 @@
  */
 import type { Batch } from "../batch/batch.ts";
 import { growthCount } from "../model/slices.ts";
-import { growthSteps } from "../model/throughput.ts";
+import { compareSteps, growthSteps, throughputMilli } from "../model/throughput.ts";
+import type { GrowthStep } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { GangSpec } from "../model/workload.ts";
 import { mayEvict } from "../policy/rules.ts";
@@ -12,13 +13,15 @@ import { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { findBesideStarts } from "../placement/backfill/beside-starts.ts";
 import { expectedEndMs } from "../usage/expected-duration.ts";
-import type { Placement } from "../cluster/request.ts";
 import { growingAttempt, wholeNeeded } from "../cluster/request.ts";
-import { growthOrder } from "../ordering/growth-order.ts";
+import type { Placement } from "../cluster/request.ts";
 import { classesInTurn, isClosed, markRejected, roundOrder } from "../ordering/round-order.ts";
 import { findPlacement } from "../placement/place.ts";
 import { start } from "../transitions/start.ts";
 import { reservationsOf } from "../placement/backfill/reservations.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
+import { headOrder } from "../cluster/head-order.ts";
+import type { CompareClasses } from "../cluster/head-order.ts";
 
 export function growLast(batch: Batch): void {
   const { world } = batch;
@@ -96,4 +99,18 @@ function placeBesideReservations({ world, nowMs }: Batch, bucket: QueueBucket): 
   const endMs = Math.max(nowMs + 1, expectedEndMs(world.rules, growing, spec));
   const starts = reservations.filter(({ startMs }) => startMs < endMs);
   return findBesideStarts(world, bucket.request, starts);
+}
+
+function growthOrder(world: World): CompareClasses {
+  const inQueue = headOrder(world);
+  if (world.rules.elastic.by === "order") return inQueue;
+  return (left, right) =>
+    compareSteps(stepOf(world, right.request), stepOf(world, left.request)) || inQueue(left, right);
+}
+
+/** A gang below its minimum makes no progress without the missing workers. */
+function stepOf({ state }: World, { gang, grows, workers }: PlacementRequest): GrowthStep {
+  const has = grows === null ? 0 : (state.attempts.get(grows)?.workers.length ?? 0);
+  if (has < minWorkersOf(gang)) return { workers: 1, gainMilli: Number.MAX_SAFE_INTEGER };
+  return { workers, gainMilli: throughputMilli(gang, has + workers) - throughputMilli(gang, has) };
 }

@@ -10,7 +10,7 @@ import type { Attempt } from "../model/workload.ts";
 import { replaceAhead } from "./replace-lost.ts";
 import { noticedNode } from "../state/notices.ts";
 import { entryFingerprint } from "../state/ended-entries.ts";
-import { workloadOf } from "../cluster/entities.ts";
+import { attemptsOn, workloadOf } from "../cluster/entities.ts";
 import { tariffsOf } from "../energy/tariffs.ts";
 import type { IndexedWindow } from "../cluster/calendar-index.ts";
 import { latestEndMs } from "../cluster/latest-end.ts";
@@ -38,12 +38,7 @@ function end(batch: Batch, entry: CalendarEntry): void {
  * time is stopped, early enough for its checkpoint and grace period.
  */
 function clear(batch: Batch, each: IndexedWindow): void {
-  const attempts = [...each.nodes].flatMap((node) => [...batch.world.capacity.slot(node).attempts.keys()]);
-  const overdue = [...new Set(attempts)].flatMap((id) => {
-    const attempt = batch.world.state.attempts.get(id);
-    return attempt !== undefined && isOverdue(batch, each, attempt) ? [attempt] : [];
-  });
-  overdue.sort((left, right) => left.placedSequence - right.placedSequence);
+  const overdue = attemptsOn(batch.world, each.nodes).filter((attempt) => isOverdue(batch, each, attempt));
   const closing = { byMs: each.window.startMs, closedBy: closedBy(each.window) };
   for (const attempt of overdue)
     if (!replaceAhead(batch, attempt, each.nodes)) requestStop(batch, attempt, "nodeDrained", closing);

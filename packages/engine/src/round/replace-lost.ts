@@ -10,7 +10,7 @@ import { requestStop } from "../transitions/stop-attempt.ts";
 import type { NodeId } from "../model/ids.ts";
 import { ranksOf } from "../model/workload.ts";
 import type { Attempt } from "../model/workload.ts";
-import { workloadOf } from "../cluster/entities.ts";
+import { byPlacement, workloadOf } from "../cluster/entities.ts";
 import { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
@@ -26,7 +26,7 @@ import { mayReplace, ranksOn } from "../cluster/lost-ranks.ts";
 
 export function replaceLost(batch: Batch): void {
   if (batch.degraded.length === 0) return;
-  const attempts = batch.degraded.toSorted((left, right) => left.placedSequence - right.placedSequence);
+  const attempts = batch.degraded.toSorted(byPlacement);
   for (const attempt of attempts) {
     // The attempt may have ended or been stopped since the loss.
     if (batch.world.state.attempts.get(attempt.id) === attempt && attempt.stop === null) replaceRanks(batch, attempt);

@@ -1,6 +1,7 @@
 /** Builds the effects about an attempt, for the round that places it, for stops, and for repeats after a restart. */
 import type {
   CheckpointGang,
+  Effect,
   GrowGang,
   LaunchGang,
   ReplaceWorkers,
@@ -9,16 +10,20 @@ import type {
 } from "../contract/effects.ts";
 import type { ExecutorId } from "../model/fleet.ts";
 import { executorOf as executorOfAttempt } from "../state/executors.ts";
-import type { Attempt, StopReason, WorkerAllocation } from "../model/workload.ts";
+import type { Attempt, StopReason, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
-import { checkpointEveryMs } from "./checkpoint-every.ts";
-import { workloadOf } from "../cluster/entities.ts";
+import { byPlacement, workloadOf } from "../cluster/entities.ts";
 import { InvariantError } from "../base/invariant.ts";
 import type { World } from "../cluster/world.ts";
+import { Slot } from "../cluster/scratch.ts";
+import { checkpointIntervalOn, distinctNodes, nodeFailures } from "../usage/checkpoint-interval.ts";
+import type { NodeFailures } from "../usage/checkpoint-interval.ts";
+import { canResize } from "../cluster/holdings.ts";
 
 export function launchOf(world: World, attempt: Attempt): LaunchGang {
   const { spec, given } = workloadOf(world, attempt.workloadId);
-  const launch: LaunchGang = {
+  const everyMs = checkpointEveryMs(world, spec, attempt.workers);
+  return {
     kind: "launchGang",
     executor: executorOf(world, attempt),
     attemptId: attempt.id,
@@ -28,10 +33,6 @@ export function launchOf(world: World, attempt: Attempt): LaunchGang {
     spec,
     workers: attempt.workers,
     sequence: attempt.placedSequence,
-  };
-  const everyMs = checkpointEveryMs(world, { spec }, attempt);
-  return {
-    ...launch,
     ...(given === undefined ? {} : { artifacts: given }),
     ...(everyMs === undefined ? {} : { checkpointEveryMs: everyMs }),
   };
@@ -91,3 +92,47 @@ function executorOf({ state }: World, attempt: Attempt): ExecutorId {
   if (executor === null) throw new InvariantError(`attempt ${attempt.id} runs in no pool`);
   return executor;
 }
+
+/** Failures of nodes, counted once for each instant, however many gangs start then. */
+const scanned = new Slot<{ readonly atMs: number; readonly failures: NodeFailures } | null>(() => null, {
+  survivesUndo: false,
+});
+
+/**
+ * The interval between checkpoints, in ms, that the workers of an attempt get at their start; `undefined`: the workload
+ * states none.
+ */
+function checkpointEveryMs(
+  { state, scratch }: World,
+  spec: WorkloadSpec,
+  workers: readonly WorkerAllocation[],
+): number | undefined {
+  if (spec.checkpointEvery !== "auto") return spec.checkpointEvery;
+  let known = scratch.get(scanned);
+  if (known?.atMs !== state.nowMs) {
+    known = { atMs: state.nowMs, failures: nodeFailures(state) };
+    scratch.set(scanned, known);
+  }
+  return checkpointIntervalOn(known.failures, spec, distinctNodes(workers)).everyMs;
+}
+
+/** The effects that a crash may have lost. Executors are idempotent by attempt, so asking again is always right. */
+export const outstandingEffects = (world: World): readonly Effect[] =>
+  [...world.state.attempts.values()].toSorted(byPlacement).flatMap((attempt) => effectsOf(world, attempt));
+
+function effectsOf(world: World, attempt: Attempt): Effect[] {
+  const effects: Effect[] = [];
+  if (attempt.launchAtMs !== undefined) return effects;
+  if (attempt.startedAtMs === null) effects.push(launchOf(world, attempt));
+  const { stop } = attempt;
+  if (stop === null && mayHaveGrown(world, attempt)) effects.push(growthOf(world, attempt, attempt.workers));
+  if (stop?.checkpointUntilMs !== undefined) effects.push(checkpointOf(world, attempt, stop.checkpointUntilMs));
+  else if (stop !== null) effects.push(stopOf(world, attempt, stop.reason));
+  else if (attempt.joining !== undefined) effects.push(replaceOf(world, attempt, attempt.joining));
+  if (stop === null && attempt.terminating !== undefined) effects.push(shrinkOf(world, attempt));
+  return effects;
+}
+
+/** Executors report that an attempt runs, but not with how many workers, so all workers are sent again. */
+const mayHaveGrown = (world: World, attempt: Attempt): boolean =>
+  workloadOf(world, attempt.workloadId).spec.gang.minWorkers !== undefined && canResize(world.state, attempt);

@@ -5,7 +5,7 @@ import { shapeOf } from "../../model/gang.ts";
 import type { AttemptId, NodeId, WorkloadId } from "../../model/ids.ts";
 import type { Attempt, WorkloadSpec } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";
-import { workloadOf } from "../../cluster/entities.ts";
+import { attemptsOn, workloadOf } from "../../cluster/entities.ts";
 import { latestEndMs } from "../../cluster/latest-end.ts";
 
 export interface WindowUse {
@@ -36,18 +36,11 @@ export function windowUse(engine: Engine, name: string): WindowUse | null {
   if (found === undefined) return null;
   const { window, nodes } = found;
   let acceleratorCount = 0;
-  const ids = new Set<AttemptId>();
-  for (const id of nodes) {
-    const slot = world.capacity.slot(id);
-    acceleratorCount += slot.totalCount;
-    for (const attemptId of slot.attempts.keys()) ids.add(attemptId);
-  }
-  const attempts = [...ids].flatMap((id) => world.state.attempts.get(id) ?? []);
+  for (const id of nodes) acceleratorCount += world.capacity.slot(id).totalCount;
   let heldFor = 0;
   let completionCount = 0;
   const drained: DrainedAttempt[] = [];
-  attempts.sort((left, right) => left.placedSequence - right.placedSequence);
-  for (const attempt of attempts) {
+  for (const attempt of attemptsOn(world, nodes)) {
     const { spec, actor } = workloadOf(world, attempt.workloadId);
     const accelerators = acceleratorsOn(nodes, attempt, spec);
     if (world.calendar.isFor(window, { team: spec.team, actor })) {

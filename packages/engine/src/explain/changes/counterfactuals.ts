@@ -23,10 +23,9 @@ import { activeAttempt, workloadOf } from "../../cluster/entities.ts";
 import { invariant } from "../../base/invariant.ts";
 import { classIn, QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
-import { acceleratorsMissing } from "../reasons/accelerators-missing.ts";
+import { acceleratorsMissing, couldStart } from "./probe.ts";
 import type { Displaced, WouldStart } from "./change.ts";
 import { OtherLowerBound } from "./other-lower-bound.ts";
-import { couldStart } from "./probe.ts";
 
 /** One counterfactual run on a fork. */
 interface ChangeStep {

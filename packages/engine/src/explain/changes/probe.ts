@@ -8,11 +8,12 @@ import type { EvictionReason } from "../../model/workload.ts";
 import type { Reservation } from "../../placement/backfill/reservations.ts";
 import { couldEverFit } from "../../placement/could-ever.ts";
 import { findPlacement } from "../../placement/place.ts";
-import { isInGroups } from "../../cluster/request.ts";
-import { Ledger } from "../../cluster/ledger.ts";
+import { acceptableTypes, isInGroups, wholeNeeded } from "../../cluster/request.ts";
+import { simulate } from "../../cluster/ledger.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { WorkloadEntity } from "../../state/state.ts";
 import { findPlan } from "../../preemption/pipeline.ts";
+import { roomAtMost } from "../../preemption/eligibility.ts";
 
 const reasons: Readonly<Record<string, EvictionReason>> = {
   consolidate: "moved",
@@ -41,15 +42,12 @@ function fitsBeside({ world, nowMs }: Batch, bucket: QueueBucket, reservations: 
   if (!isInGroups(bucket.request) && findPlacement(world, bucket.request) === null) return false;
   const endMs = nowMs + bucket.request.durationMs;
   const self = bucket.waiting.first();
-  const ledger = new Ledger(world);
-  try {
+  return simulate(world, (ledger) => {
     for (const reserved of reservations)
       if (reserved.startMs < endMs && isAhead(world, reserved, self))
         ledger.occupy(reserved.bucket.request, reserved.placement);
     return findPlacement(world, bucket.request) !== null;
-  } finally {
-    ledger.rollback();
-  }
+  });
 }
 
 function isAhead(
@@ -61,4 +59,22 @@ function isAhead(
   if (other === undefined || self === undefined || other === self || other.stopRequested || other.held === true)
     return false;
   return rules.teams.order.length === 0 && queue.compare(other, self) < 0;
+}
+
+/**
+ * Number of whole accelerators that are missing on the type with most capacity, with all eligible victims counted as
+ * evicted; 0 if sums give no answer. An estimate, not a bound: more capacity may also make more work eligible as a
+ * victim.
+ */
+export function acceleratorsMissing(batch: Batch, bucket: QueueBucket): number {
+  const { world } = batch;
+  const { phases, eviction } = world.rules;
+  const canTell = eviction.search === "lowest-cost" && !phases.includes("rebalance");
+  if (!canTell || isInGroups(bucket.request) || bucket.request.lostWorkers > 0) return 0;
+  let room = 0;
+  for (const { freeCount, releasingCount } of acceptableTypes(world, bucket.request))
+    room = Math.max(room, freeCount + releasingCount);
+  if (phases.includes("reclaim")) room = Math.max(room, roomAtMost(world, bucket, "reclaimed"));
+  if (phases.includes("preempt")) room = Math.max(room, roomAtMost(world, bucket, "preempted"));
+  return Math.max(0, wholeNeeded(bucket.request) - room);
 }

@@ -2,8 +2,8 @@
 import { isOnAny, mayPreempt } from "../../preemption/eligibility.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { acceptableTypes } from "../../cluster/request.ts";
-import { workloadOf } from "../../cluster/entities.ts";
-import { Ledger } from "../../cluster/ledger.ts";
+import { byPlacement, workloadOf } from "../../cluster/entities.ts";
+import { simulate } from "../../cluster/ledger.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
@@ -33,25 +33,20 @@ export function explainMinRuntime(
 ): BlockedReason | null {
   const victimCandidates = victimCandidatesOf(world, request, workload);
   if (!victimCandidates.some(({ fromMs }) => fromMs > nowMs)) return null;
-  const ledger = new Ledger(world);
   const isRoom = (): boolean => findPlacement(world, request, "releasing") !== null;
-  try {
+  return simulate(world, (ledger) => {
     for (const { attempt } of victimCandidates.filter(({ fromMs }) => fromMs <= nowMs)) ledger.vacate(attempt, 0);
     // Victims without a minimum runtime would suffice, so another reason protects them.
     if (isRoom()) return null;
-    const eventual = victimCandidates
+    const later = victimCandidates
       .filter(({ fromMs }) => fromMs > nowMs)
-      .toSorted(
-        (left, right) => left.fromMs - right.fromMs || left.attempt.placedSequence - right.attempt.placedSequence,
-      );
-    for (const { attempt, fromMs } of eventual.slice(0, TERMINATING_MAX)) {
+      .toSorted((left, right) => left.fromMs - right.fromMs || byPlacement(left.attempt, right.attempt));
+    for (const { attempt, fromMs } of later.slice(0, TERMINATING_MAX)) {
       ledger.vacate(attempt, 0);
       if (isRoom()) return { kind: "minRuntime", workloadId: attempt.workloadId, untilMs: fromMs };
     }
     return null;
-  } finally {
-    ledger.rollback();
-  }
+  });
 }
 
 function victimCandidatesOf(world: World, request: PlacementRequest, head: Workload): readonly ProtectedVictim[] {

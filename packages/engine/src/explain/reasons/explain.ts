@@ -2,6 +2,7 @@
  * Explains why a workload waits. The verdict is computed on request from the indexes that the round uses. Reasons are
  * in the order in which the round checks them; the first one is the one to act on.
  */
+import { bisect } from "../../base/collections/bisect.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { EventKind } from "../../contract/events.ts";
 import { groupAt, typesOfGroup } from "../../model/gang.ts";
@@ -37,10 +38,9 @@ import type { WorkloadEntity } from "../../state/state.ts";
 import type { BlockedReason, Verdict } from "../../contract/verdicts.ts";
 import { acceptedNodes } from "./accepted-nodes.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
-import { blocked, withNever } from "./blocked-verdict.ts";
+import { blocked, withNever, FLEET_GROWS, FREEING, HEAD_MOVES, canNeverBePlaced } from "./blocked-verdict.ts";
 import type { BlockedVerdict } from "./blocked-verdict.ts";
-import { exceedingGroup, exceedsFleet } from "./exceeds-fleet.ts";
-import { canNeverBePlaced } from "./never-starts.ts";
+import { exceedingGroup, exceedsFleet, workerShortfall, placeableNow } from "./shortfalls.ts";
 import { explainBackoff, explainBudget, explainTime } from "./hold-reasons.ts";
 import { explainMinRuntime } from "./explain-min-runtime.ts";
 import { declaredWakeOn, filters } from "../../placement/filters/filters.ts";
@@ -49,9 +49,6 @@ import { hotSpares, hotSparesFor, hotSparesKept } from "../../placement/filters/
 import { quota } from "../../placement/filters/quota.ts";
 import { topologyPolicy } from "../../placement/filters/topology-policy.ts";
 import { explainReservedTopology } from "../../strategies/hived/explain-reserved-topology.ts";
-import { placeableNow } from "./placeable-now.ts";
-import { FLEET_GROWS, FREEING, HEAD_MOVES } from "./wake-on.ts";
-import { workerShortfall } from "./worker-shortfall.ts";
 
 type TeamLimit = BlockedReason & { readonly kind: "teamLimit" };
 
@@ -141,13 +138,8 @@ function explainReservation(world: World, bucket: QueueBucket, nowMs: number): B
  */
 function firstInTheWay(world: World, request: PlacementRequest, starts: readonly Reservation[]): Reservation | null {
   if (starts.length > 1 && findBesideStarts(world, request, starts) !== null) return starts[0] as Reservation;
-  let beside = 0;
-  for (let upTo = starts.length; upTo - beside > 1;) {
-    const middle = (beside + upTo) >> 1;
-    if (findBesideStarts(world, request, starts.slice(0, middle)) === null) upTo = middle;
-    else beside = middle;
-  }
-  return starts[beside] ?? null;
+  const blocksWith = (count: number): boolean => findBesideStarts(world, request, starts.slice(0, count)) === null;
+  return starts[bisect(0, starts.length, blocksWith) - 1] ?? null;
 }
 
 /** `null`: the request could be placed now. `couldEver`: the usable fleet could hold it. */

@@ -1,7 +1,7 @@
 /**
  * Finds placements that delay no protected start: work that would overlap a protected start must use other capacity.
  */
-import { Ledger } from "../../cluster/ledger.ts";
+import { simulate } from "../../cluster/ledger.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import { findPlacement } from "../place.ts";
@@ -14,11 +14,8 @@ export function findBesideStarts(
   request: PlacementRequest,
   starts: readonly Pick<Reservation, "bucket" | "placement">[],
 ): Placement | null {
-  const ledger = new Ledger(world);
-  try {
+  return simulate(world, (ledger) => {
     for (const start of starts) ledger.occupy(start.bucket.request, start.placement);
     return findPlacement(world, request);
-  } finally {
-    ledger.rollback();
-  }
+  });
 }

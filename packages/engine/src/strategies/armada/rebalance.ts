@@ -8,8 +8,8 @@ import { needsPart } from "../../model/device-part.ts";
 import type { Batch } from "../../batch/batch.ts";
 import type { Attempt } from "../../model/workload.ts";
 import { amountHeld } from "../../cluster/amounts.ts";
-import { workloadOf } from "../../cluster/entities.ts";
-import { Ledger, haveRoomTogether } from "../../cluster/ledger.ts";
+import { byPlacement, workloadOf } from "../../cluster/entities.ts";
+import { haveRoomTogether, simulate } from "../../cluster/ledger.ts";
 import { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import { readyTaskCount } from "../../state/ready-task.ts";
@@ -102,8 +102,7 @@ const countOf = (served: readonly Served[], bucket: QueueBucket): number =>
 
 function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds): Filled {
   const { world } = batch;
-  const ledger = new Ledger(world);
-  try {
+  return simulate(world, (ledger) => {
     const left = aboveEntitlement(batch);
     for (const attempt of left) ledger.vacate(attempt, 0);
     // Without evictions only idle capacity can be used.
@@ -137,9 +136,7 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
       order.add(next);
     }
     return { served, evicted: left.filter((attempt) => !back.has(attempt)), isIdle: left.length === 0 };
-  } finally {
-    ledger.rollback();
-  }
+  });
 }
 
 /**
@@ -147,8 +144,7 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
  * available on the planned nodes.
  */
 function markClean(world: World, { served, evicted }: Filled): readonly Served[] {
-  const ledger = new Ledger(world);
-  try {
+  return simulate(world, (ledger) => {
     for (const attempt of evicted) ledger.vacate(attempt, 0);
     return served.flatMap(({ bucket, placement }): Served[] => {
       const { request } = bucket;
@@ -158,9 +154,7 @@ function markClean(world: World, { served, evicted }: Filled): readonly Served[]
       ledger.occupy(request, { ...placement, workers });
       return [{ bucket, placement: { ...placement, workers } }];
     });
-  } finally {
-    ledger.rollback();
-  }
+  });
 }
 
 /**
@@ -178,7 +172,7 @@ function aboveEntitlement(batch: Batch): Attempt[] {
   };
   return [...world.state.attempts.values()]
     .filter((attempt) => isEvictable(batch, attempt) && isTooMuch(attempt))
-    .sort((left, right) => left.placedSequence - right.placedSequence);
+    .sort(byPlacement);
 }
 
 function returningClass(world: World, attempt: Attempt): QueueBucket {

@@ -4,6 +4,7 @@
  * lower-priority work in the team. With lazy preemption the latter continues as opportunistic work, unless the request
  * needs its place.
  */
+import { bisect } from "../../base/collections/bisect.ts";
 import type { Batch } from "../../batch/batch.ts";
 import type { AttemptId } from "../../model/ids.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
@@ -22,7 +23,8 @@ import { acceptableTypes, quotaReached } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
 import { minimise } from "../../preemption/minimise.ts";
 import type { Plan, Victim } from "../../preemption/plan.ts";
-import { simulate, simulateWithout } from "../../preemption/simulate.ts";
+import { simulateWithout } from "../../preemption/simulate.ts";
+import { simulate } from "../../cluster/ledger.ts";
 import type { PreemptionStrategy, Search } from "../../preemption/strategy.ts";
 import { isEvictable, isOnAny } from "../../preemption/eligibility.ts";
 
@@ -81,13 +83,11 @@ const searchAmong = (
 function leastGiven(planWith: (given: readonly Attempt[]) => Plan | null, lower: readonly Attempt[]): CellPlan | null {
   let plan = planWith(lower);
   if (plan === null) return null;
-  let [tooFew, enough] = [0, lower.length];
-  while (enough - tooFew > 1) {
-    const count = (tooFew + enough) >>> 1;
+  const enough = bisect(0, lower.length, (count) => {
     const shorter = planWith(lower.slice(0, count));
-    if (shorter === null) tooFew = count;
-    else [enough, plan] = [count, shorter];
-  }
+    plan = shorter ?? plan;
+    return shorter !== null;
+  });
   return { given: lower.slice(0, enough), plan };
 }
 

@@ -24,7 +24,7 @@ import { placeGroups } from "../../placement/place-groups.ts";
 import { acceptableTypes, amountAsked, guaranteeReached, isInGroups } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
 import type { Victim } from "../../preemption/plan.ts";
-import { simulate } from "../../preemption/simulate.ts";
+import { simulate } from "../../cluster/ledger.ts";
 import type { PreemptionStrategy } from "../../preemption/strategy.ts";
 import { isEvictable } from "../../preemption/eligibility.ts";
 

@@ -19,7 +19,8 @@ import { findPlacement } from "../../placement/place.ts";
 import { acceptableTypes, amountAsked } from "../../cluster/request.ts";
 import { minimise } from "../../preemption/minimise.ts";
 import type { Plan, Victim } from "../../preemption/plan.ts";
-import { simulate, simulateWithout } from "../../preemption/simulate.ts";
+import { simulateWithout } from "../../preemption/simulate.ts";
+import { simulate } from "../../cluster/ledger.ts";
 import type { PreemptionStrategy, Search } from "../../preemption/strategy.ts";
 import { isEvictable, pathToSide } from "../../preemption/eligibility.ts";
 
