@@ -1,5 +1,6 @@
 /** Checks that a request that waits although idle capacity fits it would delay a protected start (DESIGN §7.11, 12). */
-import { attemptId, plannedDurationMs, reservationsOf, rulesOf, withoutClosedNodes } from "@headroom/engine/internals";
+import { attemptId, plannedDurationMs, reservationsOf, rulesOf } from "@headroom/engine/internals";
+import { withoutClosedNodes } from "./closed-nodes.ts";
 import type { AttemptId, Findings, Nomination, ReadonlyState, Workload, World } from "@headroom/engine/internals";
 import { feasibility, requestOf } from "./recount.ts";
 import { reservesStarts, startsWork, waitingAlthoughItFits } from "./rest.ts";

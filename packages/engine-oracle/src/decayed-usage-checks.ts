@@ -1,7 +1,8 @@
 /**
  * Checks that usage history exists for exactly the teams and users with current or recent usage, at their current rate.
  */
-import { countedMilli, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
+import { rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
+import { countedMilli } from "./part-recount.ts";
 import type { Findings, World } from "@headroom/engine/internals";
 
 export function checkDecayedUsage(findings: Findings, { state, decayedUsage }: World): void {

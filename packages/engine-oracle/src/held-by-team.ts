@@ -1,5 +1,6 @@
 /** Usage of each team, counted from attempts and nominations alone, and the growth that running gangs may request. */
-import { countedMilli, isEviction, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
+import { isEviction, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
+import { countedMilli } from "./part-recount.ts";
 import type {
   Attempt,
   TaskGroup,

@@ -12,10 +12,10 @@ import {
   stateDigest,
   tariffEndMs,
   taskCountOf,
-  withoutClosedNodes,
   fleetFit,
   rejectedAtEpoch,
 } from "@headroom/engine/internals";
+import { withoutClosedNodes } from "./closed-nodes.ts";
 import type { Findings, NodeSlot, QueueBucket, TypeCapacity, WorkloadEntity, World } from "@headroom/engine/internals";
 import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isInGroups, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";

@@ -4,16 +4,14 @@
  */
 import {
   acceleratorIndices,
-  bookedMilli,
-  countedFraction,
   isGuaranteed,
   isPreemptible,
-  partsBeside,
   rulesOf,
   shapeOf,
   slicesOf,
   taskCountOf,
 } from "@headroom/engine/internals";
+import { bookedMilli, countedFraction, partsBeside } from "./part-recount.ts";
 import type {
   AttemptId,
   TaskGroup,

@@ -1,5 +1,6 @@
 /** Requests that the policy should have started in a round: the head of the queue, and waiting requests that fit. */
-import { rulesOf, withoutClosedNodes } from "@headroom/engine/internals";
+import { rulesOf } from "@headroom/engine/internals";
+import { withoutClosedNodes } from "./closed-nodes.ts";
 import type { Findings, Policy, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { canBeTold } from "./constraint-checks.ts";
 import { compareByPolicy, feasibility, hasReadyTask, isInGroups, requestOf } from "./recount.ts";

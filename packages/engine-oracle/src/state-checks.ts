@@ -10,11 +10,11 @@ import {
   acceleratorIndices,
   checkGroups,
   checkPart,
-  checkSlices,
   shapeOf,
   taskCountOf,
   withAncestors,
 } from "@headroom/engine/internals";
+import { checkSlices } from "./part-recount.ts";
 import type { Attempt, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { checkNomination } from "./nomination-checks.ts";
 import { checkAntiAffinity } from "./anti-affinity-checks.ts";

@@ -46,18 +46,10 @@ export type {
 } from "./model/workload.ts";
 export { fleetFit } from "./placement/could-ever.ts";
 export { reservationsOf } from "./placement/backfill/reservations.ts";
-export { covers, isKeptFor, windowBroken, withAncestors, withoutClosedNodes } from "./placement/verify/calendar.ts";
+export { covers, isKeptFor, windowBroken, withAncestors } from "./placement/verify/calendar.ts";
 export { Findings } from "./placement/verify/findings.ts";
 export { checkGroups } from "./placement/verify/group-checks.ts";
-export {
-  bookedMilli,
-  checkPart,
-  checkSlices,
-  countedFraction,
-  countedMilli,
-  partsBeside,
-  slicesOf,
-} from "./placement/verify/part-checks.ts";
+export { checkPart, slicesOf } from "./placement/verify/part-checks.ts";
 export { isGuaranteed } from "./policy/guaranteed.ts";
 export type { OrderKey, Policy } from "./policy/policy.ts";
 export { isPreemptible, preemptibilityOf } from "./policy/preemptible.ts";

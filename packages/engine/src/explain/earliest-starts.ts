@@ -5,7 +5,7 @@
 import { renewalMs } from "../usage/account.ts";
 import { spentBudgets } from "../usage/gate.ts";
 import { worldOf } from "../engine/engine.ts";
-import type { TeamName, WorkloadId } from "../model/ids.ts";
+import type { NodeId, TeamName, WorkloadId } from "../model/ids.ts";
 import { taskCountOf } from "../model/workload.ts";
 import type { WaitsFor, Workload } from "../model/workload.ts";
 import { latestStartAtMs, opensAtMs } from "../cluster/start-window.ts";
@@ -15,7 +15,12 @@ import { couldEverFit, isBeyondQuotas } from "../placement/could-ever.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import { waitingTaskCount } from "../state/ready-task.ts";
 import type { World } from "../cluster/world.ts";
-import { openBesideWindowsMs } from "./open-beside-windows.ts";
+import { acceptableTypes, isInGroups } from "../cluster/request.ts";
+import { looksAround } from "../placement/filters/anti-affinity.ts";
+import { windowsInTheWay } from "../placement/filters/calendar-windows.ts";
+import { acceptedBy } from "../placement/filters/filters.ts";
+import { emptied } from "../placement/empty-fleet.ts";
+import { placeOnType } from "../placement/place-on-type.ts";
 
 export const NEVER_AS_THINGS_ARE: number = Number.POSITIVE_INFINITY;
 
@@ -110,4 +115,49 @@ export class EarliestStarts {
 function retryMs({ spec, nextTask, retries, activeAttempts }: Workload): number {
   if (retries.length === 0 || activeAttempts.length > 0 || nextTask < taskCountOf(spec)) return 0;
   return retries.reduce((first, { notBeforeMs }) => Math.min(first, notBeforeMs), Number.POSITIVE_INFINITY);
+}
+
+/**
+ * Maximum number of window ends tried: each costs one placement on the whole fleet for each bucket. If there are more,
+ * the next end is reported untested and may be too early.
+ */
+const ENDS_SIMULATED_MAX = 16;
+
+/**
+ * The instant before which calendar windows leave no capacity even on an empty fleet; 0: there is capacity, or other
+ * constraints decide. It is never later than the real start: between two ends capacity only shrinks, because later
+ * starts overlap later windows.
+ */
+function openBesideWindowsMs(world: World, bucket: QueueBucket, nowMs: number): number {
+  const { calendar } = world;
+  const isOpen = (): boolean => hasRoomBeside(world, bucket);
+  const isOpenNow = (): boolean => windowsInTheWay(world, bucket.request).length === 0 || isOpen();
+  if (!calendar.hasWindows || calendar.at(nowMs, isOpenNow) || !calendar.leftAside(isOpen)) return 0;
+  const ends = endsThatOpen(world, bucket, nowMs);
+  const untried = ends[ENDS_SIMULATED_MAX] ?? 0;
+  return ends.slice(0, ENDS_SIMULATED_MAX).find((endMs) => calendar.at(endMs, isOpen)) ?? untried;
+}
+
+/** Ends of windows that close a usable node, in order. Windows that only a later start would overlap are included. */
+function endsThatOpen(world: World, bucket: QueueBucket, nowMs: number): readonly number[] {
+  const { calendar, capacity } = world;
+  const types = new Set(acceptableTypes(world, bucket.request).map(({ type }) => type));
+  const accepts = acceptedBy(world, bucket.request);
+  const mayLieOn = (id: NodeId): boolean => {
+    const slot = capacity.slot(id);
+    return types.has(slot.node.acceleratorType) && slot.usable && accepts(slot);
+  };
+  const inTheWay = calendar.closedTo(bucket.request, Number.POSITIVE_INFINITY);
+  const ends = inTheWay.filter(({ nodes }) => [...nodes].some(mayLieOn)).map(({ window }) => window.endMs);
+  return [...new Set(ends)].filter((endMs) => endMs > nowMs).toSorted((left, right) => left - right);
+}
+
+/** Whether the empty fleet has capacity outside the windows; true if other constraints decide. */
+function hasRoomBeside(world: World, bucket: QueueBucket): boolean {
+  const { spec } = bucket.request;
+  if (isInGroups(bucket.request) || looksAround(world, spec) || world.capacity.hotSpares.size > 0) return true;
+  const empty = emptied(world);
+  return acceptableTypes(empty, bucket.request).some(
+    (type) => placeOnType(empty, bucket.request, { type, layer: "idle" }) !== null,
+  );
 }

@@ -65,8 +65,8 @@ export const placeAgain = (world: World, asked: PlacingAgain, units: readonly Vi
       bucketOf(world, unit, offNodes(world, requestOf(world, unit), asked.keptFree));
     const returning = units.map((unit): Returning => ({ unit, bucket: again(unit), placement: null }));
     const { preemptor, turns } = asked;
-    const placement = placeAll(world, { ledger, preemptor, returning, turns });
-    return placement === null ? null : settle(world, { ledger, preemptor, placement, returning });
+    const placement = placeAll(world, ledger, preemptor, returning, turns);
+    return placement === null ? null : settle(world, ledger, preemptor, placement, returning);
   });
 
 /** The same request, restricted to nodes other than these. */
@@ -109,19 +109,16 @@ function requestOf({ rules }: World, { workload, attempt, keeps, upTo }: VictimU
   return start.with({ counts, workers: upTo });
 }
 
-interface Try {
-  readonly ledger: Ledger;
-  readonly preemptor: QueueBucket;
-  readonly returning: readonly Returning[];
-}
-
 /**
  * A gang requests its minimum first, and each further worker after the workers before it are placed. Other waiting
  * requests stay in the order, because a team is ranked by its best request: the result is the order of the next round.
  */
 function placeAll(
   world: World,
-  { ledger, preemptor, returning, turns }: Try & { readonly turns: Turns | undefined },
+  ledger: Ledger,
+  preemptor: QueueBucket,
+  returning: readonly Returning[],
+  turns: Turns | undefined,
 ): Placement | null {
   const byAttempt = Map.groupBy(returning, ({ unit }) => unit.attempt);
   const lines = [...byAttempt.values()].map((line) =>
@@ -161,25 +158,28 @@ function placeAll(
   return placement;
 }
 
-interface Settled extends Try {
-  readonly placement: Placement;
-}
-
 /**
  * Determines which units stay, migrate or are evicted, then selects the preemptor's accelerators from those that are
  * actually freed.
  */
-export function settle(world: World, { ledger, preemptor, placement, returning }: Settled): PlacedAgain | null {
-  const terminating = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
-  const lost = terminating.filter((each) => each.placement === null).map(({ unit }) => unit);
+export function settle(
+  world: World,
+  ledger: Ledger,
+  preemptor: QueueBucket,
+  placement: Placement,
+  returning: readonly Returning[],
+): PlacedAgain | null {
+  const leaving = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
+  const units = leaving.map(({ unit }) => unit);
+  const lost = leaving.filter((each) => each.placement === null).map(({ unit }) => unit);
   ledger.rollback();
-  for (const { unit } of terminating) vacate(ledger, unit);
+  for (const unit of units) vacate(ledger, unit);
   const workers = pickAgain(world, preemptor.request, placement);
   if (workers === null) return null;
   const again: Placement = { ...placement, workers };
   ledger.occupy(preemptor.request, again);
   const moves: Move[] = [];
-  for (const { unit, bucket, placement: place } of terminating) {
+  for (const { unit, bucket, placement: place } of leaving) {
     if (place === null) continue;
     const picked = pickAgain(world, bucket.request, place);
     if (picked === null) return null;
@@ -191,12 +191,9 @@ export function settle(world: World, { ledger, preemptor, placement, returning }
     placement: again,
     moves,
     lost,
-    victims: victimsOf(
-      terminating.map(({ unit }) => unit),
-      moves,
-    ),
-    units: terminating.map(({ unit }) => unit),
-    withdrawn: terminating.flatMap(({ unit }) => unit.nomination ?? []),
+    victims: victimsOf(units, moves),
+    units,
+    withdrawn: leaving.flatMap(({ unit }) => unit.nomination ?? []),
   };
 }
 

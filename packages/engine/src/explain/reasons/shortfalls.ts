@@ -128,7 +128,7 @@ function lackOf(world: World, request: PlacementRequest, accepted: readonly Acce
 const SLICES = 8;
 
 /** Shortfall on nodes of one type; `placeableWorkers`: number of workers that fit now. */
-export function partShortfall(
+function partShortfall(
   { gang, workers }: PlacementRequest,
   accepted: AcceptedNodes,
   placeableWorkers: number,

@@ -31,18 +31,6 @@ export function isKeptFor(state: ReadonlyState, { entry }: CalendarItem, { spec,
   return isOfTeam || entry.users?.includes(actor) === true;
 }
 
-/** The same state with nodes drained that the calendar closes to the workload. Running work is unchanged. */
-export function withoutClosedNodes(state: ReadonlyState, workload: Workload, nowMs: number): ReadonlyState {
-  if (state.calendar.size === 0) return state;
-  const nodes = new Map(
-    [...state.nodes].map(([id, node]) => {
-      const isOpen = windowBroken(state, workload, node, nowMs) === null;
-      return [id, isOpen ? node : { ...node, draining: true }];
-    }),
-  );
-  return Object.assign(Object.create(state) as ReadonlyState, { nodes });
-}
-
 /** The team and all teams above it. Ends at a missing team or a cycle. */
 export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
   const line: TeamName[] = [];

@@ -95,7 +95,7 @@ export function planFor(
     ({ attempt }) => !staying.some((unit) => unit.attempt === attempt),
   );
   const gone = terminating.map((unit): Returning => ({ unit, bucket: returningBucket(world, unit), placement: null }));
-  const settled = settle(world, { ledger, preemptor, placement, returning: [...gone, ...moving] });
+  const settled = settle(world, ledger, preemptor, placement, [...gone, ...moving]);
   tentativeEvictions.returnAll();
   // A unit that would be placed where it runs did not have to migrate, so evictions for it would be needless.
   if (settled === null || settled.moves.length < staying.length) return null;

@@ -1,0 +1,15 @@
+/** A state as one workload sees it: without the nodes that the calendar closes to it. */
+import { windowBroken } from "@headroom/engine/internals";
+import type { ReadonlyState, Workload } from "@headroom/engine/internals";
+
+/** The same state with nodes drained that the calendar closes to the workload. Running work is unchanged. */
+export function withoutClosedNodes(state: ReadonlyState, workload: Workload, nowMs: number): ReadonlyState {
+  if (state.calendar.size === 0) return state;
+  const nodes = new Map(
+    [...state.nodes].map(([id, node]) => {
+      const isOpen = windowBroken(state, workload, node, nowMs) === null;
+      return [id, isOpen ? node : { ...node, draining: true }];
+    }),
+  );
+  return Object.assign(Object.create(state) as ReadonlyState, { nodes });
+}
