@@ -14,6 +14,7 @@ import type { Placement } from "../cluster/request.ts";
 
 export interface PlacementOnHotSpares {
   readonly placement: Placement;
+  /** The hot spares that the placement uses. */
   readonly taken: readonly NodeSlot[];
 }
 

@@ -164,13 +164,12 @@ export function blockingClass(world: World): QueueBucket | null {
 function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations | null): AttemptId | null {
   const { world } = batch;
   const placement = reservations === null ? findPlacement(world, bucket.request) : reservations.findPlacement(bucket);
-  const viaHotSpares = placement === null ? onHotSpares(world, bucket, reservations) : null;
-  const place = placement ?? viaHotSpares?.placement ?? null;
+  const place = placement === null ? onHotSpares(world, bucket, reservations) : { placement, taken: [] };
   if (place !== null) {
     reservations?.release();
     reservations?.forget();
-    if (viaHotSpares !== null) takeHotSpares(batch, (bucket.waiting.first() as Workload).id, viaHotSpares);
-    return start(batch, bucket, place);
+    if (place.taken.length > 0) takeHotSpares(batch, (bucket.waiting.first() as Workload).id, place);
+    return start(batch, bucket, place.placement);
   }
   const nominated = nominateReleasing(batch, bucket);
   if (nominated !== null) return nominated;

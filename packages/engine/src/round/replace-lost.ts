@@ -19,7 +19,6 @@ import { findPlacement } from "../placement/place.ts";
 import { placeOnHotSpares, takeHotSpares } from "../placement/place-on-hot-spares.ts";
 import type { PlacementOnHotSpares } from "../placement/place-on-hot-spares.ts";
 import { withdraw } from "../transitions/nominations.ts";
-import type { Placement } from "../cluster/request.ts";
 import { slicePlaces } from "../placement/slice-places.ts";
 import type { DegradedGang } from "../placement/slice-places.ts";
 import { mayReplace, ranksOn } from "../cluster/lost-ranks.ts";
@@ -38,7 +37,7 @@ function replaceRanks(batch: Batch, attempt: Attempt): void {
   const { missing = [] } = attempt;
   const place = placeRanks(world, attempt, degradedBy(attempt, missing));
   if (place === null) return requestStop(batch, attempt, "nodeLost");
-  giveRanks(batch, attempt, { ...place, ranks: missing });
+  giveRanks(batch, attempt, place, missing);
 }
 
 /**
@@ -61,15 +60,12 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
   if (nomination !== undefined) withdraw(batch, nomination, "its workers go elsewhere");
   for (const each of lost)
     batch.emit({ kind: "ranksLost", version: 1, atMs, attemptId: attempt.id, ...each, ahead: true });
-  giveRanks(batch, attempt, { ...place, ranks });
+  giveRanks(batch, attempt, place, ranks);
   return true;
 }
 
-interface NewPlace {
+interface NewPlace extends PlacementOnHotSpares {
   readonly bucket: QueueBucket;
-  readonly placement: Placement;
-  /** Placement on hot spares; `null`: no hot spare is used. */
-  readonly viaHotSpares: PlacementOnHotSpares | null;
 }
 
 /** A placement for all lost workers; in a gang with slices, every slice is complete again. */
@@ -87,24 +83,19 @@ function placeRanks(world: World, attempt: Attempt, degraded: DegradedGang): New
 }
 
 /** Workers that fill a node use hot spares first, all others idle capacity. */
-function placeOf(world: World, attempt: Attempt, request: PlacementRequest): Omit<NewPlace, "bucket"> | null {
+function placeOf(world: World, attempt: Attempt, request: PlacementRequest): PlacementOnHotSpares | null {
   const onHotSpares = fillsNodes(world, attempt, request) ? placeAmongHotSpares(world, request) : null;
-  if (onHotSpares !== null) return { placement: onHotSpares.placement, viaHotSpares: onHotSpares };
+  if (onHotSpares !== null) return onHotSpares;
   const idle = findPlacement(world, request);
-  if (idle !== null) return { placement: idle, viaHotSpares: null };
-  const viaHotSpares = placeOnHotSpares(world, request, () => findPlacement(world, request));
-  return viaHotSpares === null ? null : { placement: viaHotSpares.placement, viaHotSpares };
+  if (idle !== null) return { placement: idle, taken: [] };
+  return placeOnHotSpares(world, request, () => findPlacement(world, request));
 }
 
-interface Given extends NewPlace {
-  readonly ranks: readonly number[];
-}
-
-function giveRanks(batch: Batch, attempt: Attempt, { bucket, placement, viaHotSpares, ranks }: Given): void {
+function giveRanks(batch: Batch, attempt: Attempt, place: NewPlace, ranks: readonly number[]): void {
   const { world, nowMs: atMs } = batch;
-  if (viaHotSpares !== null) takeHotSpares(batch, attempt.workloadId, viaHotSpares);
-  verifyPlacement(world, bucket, placement);
-  const { workers } = placement;
+  takeHotSpares(batch, attempt.workloadId, place);
+  verifyPlacement(world, place.bucket, place.placement);
+  const { workers } = place.placement;
   batch.emit({ kind: "workersReplaced", version: 2, atMs, attemptId: attempt.id, workers });
   batch.ask(replaceOf(world, attempt, ranks));
 }

@@ -37,7 +37,7 @@ export function* byNode(batch: Batch, search: CostSearch): Planning<Plan> {
       ...strangers.filter((unit) => !isAsLarge(unit, stuck)),
     ];
     const before = stuck.length;
-    const plan = yield new NodeSearch(batch, search, { units, stuck });
+    const plan = yield nodeSearch(batch, search, units, stuck);
     search.tentativeEvictions.returnAll();
     // For a single worker, the search has already tried every node by itself.
     if (plan !== null || stuck.length === before || preemptor.request.workers === 1) return plan;
@@ -45,75 +45,55 @@ export function* byNode(batch: Batch, search: CostSearch): Planning<Plan> {
   return null;
 }
 
-interface Clearance {
-  /** Candidates that may be evicted or migrate. */
-  readonly units: readonly VictimCandidate[];
-  /** Candidates that found no other place. */
-  readonly stuck: VictimCandidate[];
-}
-
 /**
  * Clears nodes, the cheapest first, until the preemptor fits. A single worker tries one node at a time; a gang clears
- * several nodes together.
+ * several nodes together. `units`: candidates that may be evicted or migrate. `stuck` receives the candidates that find no
+ * other place.
  */
-class NodeSearch implements Search<DrainCandidate, Placement, Plan> {
-  readonly #batch: Batch;
-  readonly #search: CostSearch;
-  readonly #clearance: Clearance;
-  readonly #room: ReleasingRoom;
-  readonly #isSingle: boolean;
-  #isOver = false;
-
-  constructor(batch: Batch, search: CostSearch, clearance: Clearance) {
-    this.#batch = batch;
-    this.#search = search;
-    this.#clearance = clearance;
-    this.#room = new ReleasingRoom(batch.world, search.preemptor.request);
-    this.#isSingle = search.preemptor.request.workers === 1;
-  }
-
-  get candidates(): Iterable<DrainCandidate> {
-    return this.#candidates();
-  }
-
-  *#candidates(): Generator<DrainCandidate> {
-    const { units } = this.#clearance;
-    for (const candidate of drainCandidatesFor(this.#batch, this.#search, this.#search.preemptor, units)) {
-      if (this.#isOver) return;
+function nodeSearch(
+  batch: Batch,
+  search: CostSearch,
+  units: readonly VictimCandidate[],
+  stuck: VictimCandidate[],
+): Search<DrainCandidate, Placement, Plan> {
+  const { preemptor, tentativeEvictions } = search;
+  const room = new ReleasingRoom(batch.world, preemptor.request);
+  const isSingle = preemptor.request.workers === 1;
+  let isOver = false;
+  const fits = (): Placement | null => findPlacement(batch.world, preemptor.request, "releasing");
+  const recount = (changed: readonly VictimCandidate[]): void =>
+    room.changed(changed.flatMap(({ attempt }) => attempt.workers));
+  function* candidates(): Generator<DrainCandidate> {
+    for (const candidate of drainCandidatesFor(batch, search, preemptor, units)) {
+      if (isOver) return;
       yield candidate;
     }
   }
-
-  simulate({ units }: DrainCandidate): Placement | null {
-    const { tentativeEvictions } = this.#search;
-    const evict = (): Placement | null => {
-      for (const unit of units) tentativeEvictions.take(unit);
-      this.#room.changed(units.flatMap(({ attempt }) => attempt.workers));
-      return this.#room.suffices ? this.#fits() : null;
-    };
-    const placement = tentativeEvictions.tentatively(evict, (found) => found !== null || !this.#isSingle);
-    if (placement === null && this.#isSingle) this.#room.changed(units.flatMap(({ attempt }) => attempt.workers));
-    return placement;
-  }
-
-  minimise(placement: Placement): Plan | null {
-    const { tentativeEvictions } = this.#search;
-    const { stuck } = this.#clearance;
-    const { needed, found } = tentativeEvictions.minimise(() => this.#fits(), placement);
-    const answer = planFor(this.#batch, this.#search, found, needed, stuck);
-    if (isStuck(answer)) stuck.push(answer.stuck);
-    else if (answer !== null) return answer;
-    this.#isOver = !this.#isSingle;
-    if (this.#isOver) return null;
-    // The next node may hold other victims.
-    tentativeEvictions.returnAll();
-    this.#room.changed(needed.flatMap(({ attempt }) => attempt.workers));
-    return null;
-  }
-
-  #fits(): Placement | null {
-    return findPlacement(this.#batch.world, this.#search.preemptor.request, "releasing");
-  }
+  return {
+    candidates: candidates(),
+    simulate: ({ units: victims }) => {
+      const evict = (): Placement | null => {
+        for (const unit of victims) tentativeEvictions.take(unit);
+        recount(victims);
+        return room.suffices ? fits() : null;
+      };
+      const placement = tentativeEvictions.tentatively(evict, (found) => found !== null || !isSingle);
+      if (placement === null && isSingle) recount(victims);
+      return placement;
+    },
+    minimise: (placement) => {
+      const { needed, found } = tentativeEvictions.minimise(fits, placement);
+      const answer = planFor(batch, search, found, needed, stuck);
+      if (isStuck(answer)) stuck.push(answer.stuck);
+      else if (answer !== null) return answer;
+      isOver = !isSingle;
+      if (isOver) return null;
+      // The next node may hold other victims.
+      tentativeEvictions.returnAll();
+      recount(needed);
+      return null;
+    },
+  };
 }
 
 /**

@@ -87,14 +87,14 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
     // without them is tried first.
     const steadily = { victimCandidates: steady, costOf: stableCostOf };
     const byCost = { victimCandidates: cheapest, costOf: ({ cost }: VictimCandidate): number => cost };
-    const oneByOne = new OneByOne(batch, among(steadily));
-    const inTurn = yield oneByOne;
-    const { isScattered } = oneByOne;
+    const search = oneByOne(batch, among(steadily));
+    const inTurn = yield search;
+    const { isScattered } = search;
     const plan = isScattered ? yield* byNode(batch, among(steadily)) : inTurn;
     ledger.rollback();
     if (plan === null || !lasts(plan)) return null;
     if (!isScattered && steady === cheapest) return plan;
-    const cheaper = isScattered ? yield* byNode(batch, among(byCost)) : yield new OneByOne(batch, among(byCost));
+    const cheaper = isScattered ? yield* byNode(batch, among(byCost)) : yield oneByOne(batch, among(byCost));
     ledger.rollback();
     return cheaper !== null && lasts(cheaper) ? cheaper : plan;
   } finally {
@@ -148,91 +148,75 @@ const GUARDED_ACCELERATORS = 2 ** 30;
  */
 const stableCostOf = (unit: VictimCandidate): number => acceleratorsOfUnit(unit) + unit.guarded * GUARDED_ACCELERATORS;
 
-/** Evicts victims one by one, each if it is still eligible, until the preemptor fits. */
-class OneByOne implements Search<VictimCandidate, Placement, Plan> {
+interface OneByOne extends Search<VictimCandidate, Placement, Plan> {
   /** Set by a failed search: enough accelerators would come free, but scattered over nodes. */
-  isScattered = false;
-  readonly #batch: Batch;
-  readonly #search: CostSearch;
-  readonly #room: ReleasingRoom;
-  readonly #mayBeScattered: boolean;
-  #at = 0;
-  #looks = 0;
+  isScattered: boolean;
+}
+
+/** Evicts victims one by one, each if it is still eligible, until the preemptor fits. */
+function oneByOne(batch: Batch, search: CostSearch): OneByOne {
+  const { world } = batch;
+  const { preemptor, reason, victimCandidates, tentativeEvictions } = search;
+  const room = new ReleasingRoom(world, preemptor.request);
+  const mayBeScattered = reason === "reclaimed" && !isInGroups(preemptor.request);
+  const fits = (): Placement | null => findPlacement(world, preemptor.request, "releasing");
+  let at = 0;
+  let looks = 0;
   /** True: evicting all further victims would not make the preemptor fit. */
-  #isHopeless = false;
-  #isOver = false;
-
-  constructor(batch: Batch, search: CostSearch) {
-    this.#batch = batch;
-    this.#search = search;
-    this.#room = new ReleasingRoom(batch.world, search.preemptor.request);
-    this.#mayBeScattered = search.reason === "reclaimed" && !isInGroups(search.preemptor.request);
-  }
-
-  get candidates(): Iterable<VictimCandidate> {
-    return this.#eligible();
-  }
-
-  *#eligible(): Generator<VictimCandidate> {
-    const { world } = this.#batch;
-    const { victimCandidates } = this.#search;
+  let isHopeless = false;
+  let isOver = false;
+  function* eligible(): Generator<VictimCandidate> {
     // Starts from the search's donors: listing the teams of all candidates for each of thousands of plans took half of
     // such a round.
-    const donors = new Set(this.#search.donors);
+    const donors = new Set(search.donors);
     for (const [index, candidate] of victimCandidates.entries()) {
       const { team } = candidate.workload.spec;
       if (!donors.has(team)) continue;
       // Evictions so far may have brought the team down to its entitlement.
-      if (!hasRight(this.#batch, this.#search, candidate)) {
-        if (!holdsAboveEntitlement(world, this.#search, team)) donors.delete(team);
+      if (!hasRight(batch, search, candidate)) {
+        if (!holdsAboveEntitlement(world, search, team)) donors.delete(team);
         if (donors.size === 0) break;
         continue;
       }
-      this.#at = index;
+      at = index;
       yield candidate;
-      if (this.#isOver) return;
+      if (isOver) return;
     }
-    this.isScattered = this.#mayBeScattered && this.#isEnough();
+    found.isScattered = mayBeScattered && isEnough(world, preemptor);
   }
+  const found: OneByOne = {
+    isScattered: false,
+    candidates: eligible(),
+    simulate: (candidate) => {
+      tentativeEvictions.take(candidate);
+      room.changed(candidate.attempt.workers);
+      if (isHopeless || !room.suffices) return null;
+      const placement = fits();
+      if (placement !== null) return placement;
+      // Free counts suffice but there is no placement. If evicting all further victims does not give one, no smaller set
+      // does.
+      const looksBeyond = looks++ === 0 && !isInGroups(preemptor.request);
+      isHopeless = looksBeyond && tentativeEvictions.findBeyond(victimCandidates.slice(at + 1), fits) === null;
+      isOver = isHopeless && !mayBeScattered;
+      return null;
+    },
+    minimise: (placement) => {
+      const { needed, found: least } = tentativeEvictions.minimise(fits, placement);
+      isOver = true;
+      if (reason !== "reclaimed") return { preemptor, placement: least, victims: victimsOf(needed, []) };
+      // A small victim taken before a large one may be needless: with the large one evicted, its team may be within its
+      // entitlement.
+      const plan = planFor(batch, search, least, needed);
+      if (plan !== null && !isStuck(plan)) return plan;
+      found.isScattered = mayBeScattered;
+      return null;
+    },
+  };
+  return found;
+}
 
-  #isEnough(): boolean {
-    const { preemptor } = this.#search;
-    const needed = wholeNeeded(preemptor.request);
-    return acceptableTypes(this.#batch.world, preemptor.request).some(
-      ({ freeCount, releasingCount }) => freeCount + releasingCount >= needed,
-    );
-  }
-
-  simulate(candidate: VictimCandidate): Placement | null {
-    const { preemptor, victimCandidates, tentativeEvictions } = this.#search;
-    tentativeEvictions.take(candidate);
-    this.#room.changed(candidate.attempt.workers);
-    if (this.#isHopeless || !this.#room.suffices) return null;
-    const placement = this.#fits();
-    if (placement !== null) return placement;
-    // Free counts suffice but there is no placement. If evicting all further victims does not give one, no smaller set
-    // does.
-    const looksBeyond = this.#looks++ === 0 && !isInGroups(preemptor.request);
-    this.#isHopeless =
-      looksBeyond && tentativeEvictions.findBeyond(victimCandidates.slice(this.#at + 1), () => this.#fits()) === null;
-    this.#isOver = this.#isHopeless && !this.#mayBeScattered;
-    return null;
-  }
-
-  minimise(placement: Placement): Plan | null {
-    const { preemptor, reason, tentativeEvictions } = this.#search;
-    const { needed, found } = tentativeEvictions.minimise(() => this.#fits(), placement);
-    this.#isOver = true;
-    if (reason !== "reclaimed") return { preemptor, placement: found, victims: victimsOf(needed, []) };
-    // A small victim taken before a large one may be needless: with the large one evicted, its team may be within its
-    // entitlement.
-    const plan = planFor(this.#batch, this.#search, found, needed);
-    if (plan !== null && !isStuck(plan)) return plan;
-    this.isScattered = this.#mayBeScattered;
-    return null;
-  }
-
-  #fits(): Placement | null {
-    return findPlacement(this.#batch.world, this.#search.preemptor.request, "releasing");
-  }
+/** Whether one type has enough free and releasing accelerators for the request, wherever they are. */
+function isEnough(world: World, { request }: QueueBucket): boolean {
+  const needed = wholeNeeded(request);
+  return acceptableTypes(world, request).some(({ freeCount, releasingCount }) => freeCount + releasingCount >= needed);
 }
