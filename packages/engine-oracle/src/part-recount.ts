@@ -1,6 +1,6 @@
 /**
- * Recounts MIG slices and fractions from the state alone: slices of two workers do not overlap, and no accelerator holds
- * both slices and fractions.
+ * Recounts MIG slices and fractions from the state alone: slices of two workers do not overlap, and no accelerator
+ * holds both slices and fractions.
  */
 import { migTable, profileMilli } from "@headroom/engine";
 import { slicesOf } from "@headroom/engine/internals";

@@ -26,7 +26,7 @@ export interface JournalGroup {
 export interface Ready {
   readonly atMs: number;
   readonly events: readonly Event[];
-  /** `null`: nothing was recorded, so there is nothing to sync. */
+  /** The events as journal text; `null`: nothing was recorded, so there is nothing to sync. */
   readonly group: JournalGroup | null;
   readonly replies: readonly Reply[];
   readonly effects: readonly Effect[];

@@ -86,7 +86,7 @@ function tariffAdmissionFailure(
 }
 
 interface Chosen {
-  /** `null`: there are not enough nodes. */
+  /** The chosen nodes; `null`: there are too few. */
   readonly nodes: readonly NodeId[] | null;
   readonly availableCount: number;
 }

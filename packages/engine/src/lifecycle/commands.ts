@@ -1,4 +1,4 @@
-/** Commands: each is accepted with a result or rejected with a reason, never half done. */
+/** Commands: each is accepted with a result, or rejected with a reason and without any effect. */
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
 import { canonicalJson } from "../base/canonical.ts";
@@ -31,7 +31,7 @@ export function decideCommand(batch: Batch, command: Command): void {
   }
 }
 
-/** The fields that must be equal for a retry. */
+/** Hash of the fields that must be equal in a repetition of the command. */
 function fingerprintOf(command: Command): string {
   return hashText(canonicalJson({ ...command, commandId: null, idempotencyKey: null }));
 }

@@ -20,9 +20,12 @@ import { workloadOf } from "../cluster/entities.ts";
  * retries, so it must not be retried at full speed.
  */
 const LOST_BACKOFF_MIN_MS = 1_000;
-/** Slurm requeues five times (`MaxBatchRequeue` in slurm.conf), Kubernetes six (`backoffLimit`); with the back-off below, these take 40 minutes. */
+/**
+ * Maximum number of losses in a row. Slurm requeues five times (`MaxBatchRequeue` in slurm.conf), Kubernetes six
+ * (`backoffLimit`); with the back-off below, sixteen losses take 40 minutes.
+ */
 const CONSECUTIVE_LOSSES_MAX = 16;
-/** A machine that kills supervisors because it is out of memory gets time to recover. */
+/** Maximum back-off after a loss: a machine that is out of memory and kills supervisors needs time to recover. */
 const LOSS_BACKOFF_MAX_MS = 300_000;
 
 export interface AttemptEnd {
@@ -83,7 +86,7 @@ function retryAt(batch: Batch, ended: Ended): number | null {
       return failures <= retries.max ? batch.nowMs + backoffMs(retries, failures) : null;
     }
     case "stopped":
-      // A drained or lost node is not the task's fault: it goes back at once, or when the back-off is over that it was in.
+      // The task did not fail, so it is queued again at once; if it was in a back-off, at the end of the back-off.
       return attempt.stop?.reason === "walltimeExceeded" ? null : Math.max(batch.nowMs, attempt.launchAtMs ?? 0);
     case "lost":
       if (losses !== null) return retryAfterLosses(batch, ended, losses);
@@ -91,7 +94,10 @@ function retryAt(batch: Batch, ended: Ended): number | null {
   }
 }
 
-/** Losses by unreadable records count against `retries.max`, like failures: only the workload's own processes write near them. */
+/**
+ * When a task may be retried after losses with a known cause; `null`: never. Losses because of unreadable records count
+ * against `retries.max` like failures, because only the workload's own processes write near these records.
+ */
 function retryAfterLosses(
   { nowMs }: Batch,
   { workload, attempt: { task }, end: { cause } }: Ended,
@@ -107,7 +113,7 @@ function retryAfterLosses(
   return nowMs + Math.max(backoffMs(retries, losses), own);
 }
 
-/** Doubles with each further time, up to the bound. */
+/** The back-off after this number of failures: it doubles with each one, up to the bound. */
 function backoffMs({ backoffMs: base, backoffMaxMs }: RetrySpec, times: number): number {
   let wait = base;
   for (let time = 1; time < times && wait < backoffMaxMs; time++) wait *= 2;
@@ -125,7 +131,7 @@ export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndR
   if (dependents !== undefined) endHopeless(batch, workload, dependents);
 }
 
-/** One record for all that end well: thousands of them are kept. */
+/** One shared object, because thousands of ended workloads keep it. */
 const ALL_TASKS_SUCCEEDED: EndReason = { kind: "allTasksSucceeded" };
 
 /** Read after the attempt's end was applied. */
@@ -140,7 +146,7 @@ function endReasonOf(workload: Workload, attempt: Attempt, end: AttemptEnd): End
   return { kind: "retriesExhausted", failures, exit: end.exit };
 }
 
-/** Whether a place is kept for a task of the workload. */
+/** Whether a task of the workload has a nomination. */
 function hasNomination({ world: { state } }: Batch, { id }: Workload): boolean {
   if (state.nominations.size === 0) return false;
   return [...state.nominations.values()].some(({ workloadId, growth }) => workloadId === id && !growth);

@@ -9,12 +9,12 @@ import type { Decision } from "./decision.ts";
 /** Time after the announced departure at which a node that still exists takes work again. */
 const NOTICE_HOLDS_MS = 3_600_000;
 
-/** Prefix of the names under which the calendar records notices. */
+/** Actor of the notices that executors report. */
 const NOTICE_ACTOR = "notice";
 
 /**
- * A node that departs at a known instant is away from then on: a maintenance window for it alone, with all effects on
- * running and new work.
+ * Records a notice as a maintenance window of this node from its departure on, with all effects of a window on running
+ * and new work.
  */
 function record(batch: Batch, nodeId: NodeId, goneAtMs: number, reason: string | undefined, actor: string): void {
   const known = noticeOf(batch.world.state, nodeId);
@@ -30,7 +30,7 @@ export function heedNotice(batch: Batch, { nodeId, goneAtMs }: Observation & { r
   record(batch, nodeId, goneAtMs, noticeOf(batch.world.state, nodeId)?.reason, NOTICE_ACTOR);
 }
 
-/** The node has gone, or is back: the notice is over. */
+/** Ends the notice of a node that has gone or is back. */
 export function endNotice(batch: Batch, nodeId: NodeId, actor: string = NOTICE_ACTOR): void {
   if (noticeOf(batch.world.state, nodeId) !== null)
     batch.emit({ kind: "calendarRemoved", version: 1, atMs: batch.nowMs, name: noticeName(nodeId), actor });
@@ -45,14 +45,14 @@ export function noticeNode(
   if (node.health === "lost") return refused({ code: "nodeLost", nodeId });
   const { nowMs } = batch;
   const goneAtMs = "atMs" in gone ? gone.atMs : nowMs + gone.inMs;
-  // A repeated notice replaces the earlier one, however late; an executor's late notice is accepted.
+  // A departure in the past is refused, unless it is the recorded one.
   if (goneAtMs < nowMs && noticeOf(batch.world.state, nodeId)?.goneAtMs !== goneAtMs)
     return refused({ code: "noticeOver", nodeId, goneAtMs, nowMs });
   record(batch, nodeId, goneAtMs, reason, actor);
   return done({ kind: "nodeNoticed", nodeId, goneAtMs });
 }
 
-/** Work that was stopped for it stays stopped. */
+/** Withdraws a notice. Work that was stopped because of it does not start again by itself. */
 export function withdrawNotice(
   batch: Batch,
   { nodeId, actor }: Command & { readonly kind: "withdrawNotice" },

@@ -168,9 +168,9 @@ const isNominated = ({ nominations }: ReadonlyState, id: NodeId): boolean =>
   nominations.size > 0 && [...nominations.values()].some(({ workers }) => workers.some(({ node }) => node === id));
 
 /**
- * A gang that ran on lost nodes alone ends at once. A gang that still has workers elsewhere requests replacements in the
- * next round, if it supports them. Any other gang is stopped: its accelerators count as used until its executor reports
- * that none of its workers runs.
+ * A gang that ran on lost nodes alone ends at once. A gang that still has workers elsewhere requests replacements in
+ * the next round, if it supports them. Any other gang is stopped: its accelerators count as used until its executor
+ * reports that none of its workers runs.
  */
 function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
   const { state } = batch.world;

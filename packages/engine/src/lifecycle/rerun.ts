@@ -8,7 +8,10 @@ import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
 import { submissionAdmissionFailure } from "./submit.ts";
 
-/** Tasks that run again wait in a list that every start walks through; more of them are an array of their own. */
+/**
+ * Maximum number of tasks of a rerun, because they wait in a list that every start searches. More tasks have to be
+ * submitted as a new array.
+ */
 const RERUN_TASKS_MAX = 10_000;
 
 export function rerunWorkload(

@@ -1,6 +1,6 @@
 /**
- * A task whose attempt failed keeps its place during a short back-off: its next attempt is placed at once on the same workers and
- * launched when the back-off is over. It holds the place like any attempt, so quotas, plans, drains and windows treat it as one.
+ * A task whose attempt failed keeps its place during a short back-off: its next attempt is placed at once on the same
+ * nodes and launched when the back-off is over. Quotas, plans, drains and windows treat it like any other attempt.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { Attempt, Workload } from "../model/workload.ts";
@@ -34,8 +34,8 @@ export function retryInPlace(batch: Batch, retry: RetryInPlace): void {
 }
 
 /**
- * A lost worker or a loss without a cause of the workload's own is attributed to the node, so another place may be
- * better.
+ * Whether the task itself failed. After the loss of a worker, or a loss without a recorded cause, the node may be at
+ * fault, so the task does not keep its place.
  */
 function failedByItself({ attempt, end }: RetryInPlace): boolean {
   if (attempt.stop !== null || attempt.missing !== undefined) return false;

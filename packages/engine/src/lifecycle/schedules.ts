@@ -1,4 +1,4 @@
-/** Adds and removes schedules. The work to submit is checked now and again whenever it is due. */
+/** Adds and removes schedules. The workload of a schedule is checked when it is added and at each due time. */
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
 import type { Schedule } from "../model/schedule.ts";
@@ -8,7 +8,7 @@ import type { World } from "../cluster/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 
-/** The team must exist, and the schedule must be due at some time; dependencies need not exist yet. */
+/** Checks that the team exists and that the schedule is due at some time. Dependencies need not exist yet. */
 export function scheduleAdmissionFailure(
   { state }: World,
   { name, spec, times }: Schedule,
@@ -23,7 +23,7 @@ export function recordSchedule(batch: Batch, schedule: Schedule, actor: string):
   batch.emit({ kind: "scheduleSet", version: 2, atMs: batch.nowMs, schedule, actor });
 }
 
-/** Work that the schedule has submitted continues. */
+/** Removes a schedule. Workloads that it has submitted continue. */
 export function removeSchedule(batch: Batch, { name, actor }: Command & { readonly kind: "removeSchedule" }): Decision {
   if (!batch.world.state.schedules.has(name)) return refused({ code: "unknownSchedule", name });
   batch.emit({ kind: "scheduleRemoved", version: 1, atMs: batch.nowMs, name, actor });

@@ -72,7 +72,9 @@ interface RunningCount {
 
 const lastRunningCount = new Slot<RunningCount>(() => ({ bookedSequence: -1, count: 0 }), { survivesUndo: false });
 
-/** Workloads with at least one attempt. Counted only near the limit of the queue, and again only after allocations changed. */
+/**
+ * Number of workloads with an attempt. Computed only near the limit of the queue, once for each change of allocations.
+ */
 function runningCount(world: World): number {
   const bookedSequence = bookedSequenceOf(world);
   const known = world.scratch.get(lastRunningCount);
@@ -83,7 +85,9 @@ function runningCount(world: World): number {
   return running.size;
 }
 
-/** With task groups: the first group that does not fit alone, else the first group. */
+/**
+ * The rejection of a gang that exceeds the fleet. It names the first task group that does not fit alone, or the first.
+ */
 function tooLarge(capacity: Capacity, spec: WorkloadSpec): Rejection {
   const { gang } = spec;
   const placeable = ({ gang: asked, acceleratorTypes }: WorkloadSpec): number =>

@@ -1,4 +1,7 @@
-/** The keys by which sibling teams are compared (`TeamOrderKey`), most significant first; ties end in the order of definition. */
+/**
+ * The keys by which sibling teams are compared (`TeamOrderKey`), most significant first; ties end in the order of
+ * definition.
+ */
 import type { TeamOrderKey } from "../policy/policy.ts";
 import { ACCELERATORS_AT, CORES_AT, MEMORY_AT, amountAt } from "../cluster/team-node.ts";
 import type { Amount } from "../cluster/team-node.ts";

@@ -44,7 +44,8 @@ export class TeamOrder implements RoundOrder {
     for (const bucket of classes) this.#entry(world.teamUse.node(bucket.request.team)).classes.push(bucket);
     // The best bucket is last, so for most teams only taking it from the end is needed.
     for (const { classes: own } of this.#entries.values()) own.sort((left, right) => this.#compareHeads(right, left));
-    for (const entry of [...this.#entries.values()].toReversed()) if (entry.parent === null) this.#markClean(entry);
+    for (const entry of [...this.#entries.values()].toReversed())
+      if (entry.parent === null) this.#chooseFromBelow(entry);
   }
 
   #entry(node: TeamNode): Entry {
@@ -58,8 +59,8 @@ export class TeamOrder implements RoundOrder {
   }
 
   /** Finds the best bucket of an entry and of all entries below it. */
-  #markClean(entry: Entry): void {
-    for (const child of entry.children) this.#markClean(child);
+  #chooseFromBelow(entry: Entry): void {
+    for (const child of entry.children) this.#chooseFromBelow(child);
     this.#chooseBest(entry);
   }
 

@@ -23,7 +23,7 @@ import { isPlacedByScore, placeByScore } from "./score/place-by-score.ts";
 
 export interface GroupsWhere {
   readonly layer: Layer;
-  /** False: the caller checks the quotas. */
+  /** Whether the search itself checks the quotas; if not, the caller does. */
   readonly heedsQuotas: boolean;
 }
 
@@ -50,7 +50,7 @@ export function askOfRefused<Answer>(
   return new GroupPlacing(world, request, { layer: "idle", heedsQuotas: true, among }).askOfRefused(ask);
 }
 
-/** The request of one task group, as a request of its own. */
+/** The request for the workers of one task group alone. */
 function classOfGroup(
   request: PlacementRequest,
   group: number,

@@ -13,7 +13,7 @@ export interface PartSpot {
   readonly index: number;
   readonly slice: number;
   readonly digits: number;
-  /** 1: this would be the first instance on the device. */
+  /** 1 if this would be the first instance on the device, else 0. */
   readonly divides: 0 | 1;
   /** Number of positions, over all profiles, that the instance would block. */
   readonly lost: number;

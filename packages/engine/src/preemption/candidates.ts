@@ -30,7 +30,7 @@ export interface VictimCandidate extends VictimUnit {
    * policy does not compare throughput.
    */
   readonly slowerMilli: number;
-  /** 1: work that only a guarantee can reclaim (`preemptible: aboveGuarantee`). It comes last. */
+  /** 1 for work that only a guarantee can reclaim (`preemptible: aboveGuarantee`), which comes last; else 0. */
   readonly guarded: 0 | 1;
 }
 
@@ -117,7 +117,7 @@ function gather(batch: Batch, { preemptor, reason }: VictimQuery, group: VictimG
  */
 const GUARDED_COST = 2 ** 44;
 
-/** 1: only the guarantee of another team can reclaim the work; 0: any request that is entitled to it. */
+/** 1 if only the guarantee of another team can reclaim the work; 0 if any entitled request can. */
 const guardedOf = ({ rules }: World, { spec }: Workload): 0 | 1 =>
   preemptibilityOf(rules, spec) === "aboveGuarantee" ? 1 : 0;
 

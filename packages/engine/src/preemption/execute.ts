@@ -20,7 +20,7 @@ import { dominantShare, teamSharesOf } from "../ordering/team-share.ts";
 import type { TeamShare } from "../ordering/team-share.ts";
 import { respectsAntiAffinity } from "../placement/filters/anti-affinity.ts";
 import { withdraw } from "../transitions/nominations.ts";
-import { nomination, nominateMigration, start } from "../transitions/start.ts";
+import { nominate, nominateMigration, start } from "../transitions/start.ts";
 import type { Move, Plan, Victim } from "./plan.ts";
 
 export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void {
@@ -56,7 +56,7 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   // kept, the preemptor requests the place again in the next round.
   const areKept = world.rules.eviction.nominations === "kept";
   if (areKept && isIdleNow(batch, plan)) start(batch, plan.preemptor, plan.placement);
-  else nomination(batch, plan.preemptor, plan.placement);
+  else nominate(batch, plan.preemptor, plan.placement);
   const beyond = nominationMoves(batch, plan.moves ?? []);
   if (areKept) return;
   // If nominations are not kept, destinations of migrating work are reserved only until the round ends; in the next
@@ -87,7 +87,7 @@ function nominationMoves(batch: Batch, moves: readonly Move[]): readonly Move[] 
     }
     kept.add(attempt.id);
     if (leavesWhole) nominateMigration(batch, attempt, placement);
-    else nomination(batch, bucket, placement);
+    else nominate(batch, bucket, placement);
   }
   return beyond;
 }

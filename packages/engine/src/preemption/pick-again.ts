@@ -13,7 +13,7 @@ import type { Placement } from "../cluster/request.ts";
 import type { World } from "../cluster/world.ts";
 import { bestPart, give, partAt } from "../placement/place-parts.ts";
 
-/** `null`: the nodes do not have enough free or releasing accelerators. */
+/** The workers with accelerators selected again on the same nodes; `null`: too few are free or releasing there. */
 export function pickAgain(
   world: World,
   { gang }: Pick<PlacementRequest, "gang">,
@@ -56,7 +56,9 @@ function pickGroups(
   return isWhole ? picked : null;
 }
 
-/** The same accelerators if they still have capacity, otherwise the fullest accelerator of the node that fits. */
+/**
+ * Keeps the accelerators that still have capacity; replaces others by the fullest accelerator of the node that fits.
+ */
 function pickFractions(
   { capacity }: World,
   gang: GangSpec,
@@ -81,7 +83,7 @@ function pickFractions(
   return picked;
 }
 
-/** The same slices if they are still free, otherwise the best slices of the node. */
+/** Keeps the slices that are still free; replaces others by the best free slices of the node. */
 function pickParts(
   { capacity }: World,
   gang: GangSpec,

@@ -51,7 +51,7 @@ export interface Turns {
 
 interface PlacingAgain {
   readonly preemptor: QueueBucket;
-  /** Absent: there are no other waiting requests to consider. */
+  /** The other waiting requests in the queue order; absent: none is considered. */
   readonly turns?: Turns;
   /** Nodes that the victims must avoid; absent: none. */
   readonly keptFree?: ReadonlySet<NodeId> | undefined;

@@ -15,7 +15,10 @@ export interface VictimUnit {
    */
   readonly keeps: number;
   readonly upTo: number;
-  /** Set: the unit is a nomination, which is withdrawn whole; `attempt` stands for the attempt that was to start. */
+  /**
+   * The nomination that the unit withdraws, where `attempt` is the attempt that would start; `null`: the unit is
+   * running work.
+   */
   readonly nomination: Nomination | null;
 }
 

@@ -18,7 +18,7 @@ import { findPlacement } from "../placement/place.ts";
 import { placeOnHotSpares, takeHotSpares } from "../placement/place-on-hot-spares.ts";
 import type { PlacementOnHotSpares } from "../placement/place-on-hot-spares.ts";
 import { isInGroups, wholeNeeded } from "../cluster/request.ts";
-import { nomination, start } from "../transitions/start.ts";
+import { nominate, start } from "../transitions/start.ts";
 import { placementStrategy } from "../placement/strategy.ts";
 import { askForMore, listClasses } from "../placement/classes-in-line.ts";
 
@@ -51,8 +51,9 @@ function hasOverrun({ completions }: World, nowMs: number): boolean {
 const takesTurns = ({ rules }: World): boolean => rules.teams.order.length > 0 || rules.order.includes("user");
 
 /**
- * False: every bucket must be checked again, because a start may change the head if teams take turns, move protected
- * starts, leave capacity that fits task groups (which are placed greedily), or open a hot spare to other requests.
+ * Starts the requests that fit. Returns false if every bucket must be checked again: a start may change the head if
+ * teams take turns, move protected starts, leave capacity that fits task groups (which are placed greedily), or open a
+ * hot spare to other requests.
  */
 function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
@@ -108,7 +109,7 @@ interface SmallestRequest {
   readonly durationMs: number;
 }
 
-/** `null`: unknown, because further requests may join in this round. */
+/** The smallest request of these buckets; `null`: unknown, because further requests may join in this round. */
 function leastOf(world: World, classes: readonly QueueBucket[]): SmallestRequest | null {
   if (world.rules.elastic.grow === "in-order") return null;
   // Gangs that lost workers may use hot spares even if nothing else is idle.
@@ -190,7 +191,7 @@ function nominateReleasing(batch: Batch, bucket: QueueBucket): AttemptId | null 
   const placement = findPlacement(world, bucket.request, "releasing");
   if (placement === null) return null;
   const event = batch.events.length;
-  nomination(batch, bucket, placement);
+  nominate(batch, bucket, placement);
   const given = batch.events[event];
   return given?.kind === "placementNominated" ? given.nomination.attemptId : null;
 }

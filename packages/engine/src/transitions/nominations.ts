@@ -25,7 +25,7 @@ export function keepNominations(batch: Batch): void {
   for (const nomination of Array.from(nominations.values())) {
     // A migrating task must leave its old place first.
     if (nomination.afterAttempt !== undefined) continue;
-    if (canKeepNomination(world, nomination) && !isShrinking(world, nomination) && hasAntiAffinity(world, nomination))
+    if (canKeepNomination(world, nomination) && !isShrinking(world, nomination) && isFreeOfConflicts(world, nomination))
       keepNomination(batch, nomination);
   }
 }
@@ -41,7 +41,9 @@ function whyWithdrawn(world: World, nomination: Nomination): string | null {
   return isAdmitted(world, nomination) ? null : "its data may not be worked on there any more";
 }
 
-/** The workload is held; running work that migrates or grows is not affected. */
+/**
+ * Whether a hold of the workload withdraws the nomination. A hold does not affect running work that migrates or grows.
+ */
 const isHeldBack = (world: World, { workloadId, growth, afterAttempt }: Nomination): boolean =>
   !growth && afterAttempt === undefined && workloadOf(world, workloadId).held === true;
 
@@ -53,8 +55,8 @@ function runsIntoWindow(world: World, { workloadId, workers }: Nomination): bool
   return workers.some(({ node }) => !isOpen(world.capacity.slot(node)));
 }
 
-/** Whether work that anti-affinity excludes, which was stopped for the nomination, has ended. */
-function hasAntiAffinity(world: World, { workloadId, attemptId, growth, workers }: Nomination): boolean {
+/** Whether all work that anti-affinity keeps apart from the nominated workers has ended. */
+function isFreeOfConflicts(world: World, { workloadId, attemptId, growth, workers }: Nomination): boolean {
   const { spec, actor } = workloadOf(world, workloadId);
   if (!looksAround(world, spec)) return true;
   const grows = growth ? attemptId : null;

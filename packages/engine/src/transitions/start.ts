@@ -86,7 +86,7 @@ export function predictionOf(
 const NOT_PREDICTED = {} as const;
 
 /** Nominates the head of the bucket for a place that is being freed. */
-export function nomination(batch: Batch, bucket: QueueBucket, { acceleratorType, workers }: Placement): void {
+export function nominate(batch: Batch, bucket: QueueBucket, { acceleratorType, workers }: Placement): void {
   const { world, nowMs: atMs } = batch;
   const growing = growingAttempt(world, bucket.request);
   const who = growing === null ? nextAttempt(batch, bucket) : identityOf(growing);

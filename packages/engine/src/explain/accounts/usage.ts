@@ -19,7 +19,7 @@ export interface AccountView {
   readonly isSpent: boolean;
   /** Time of all figures of this view. */
   readonly atMs: number;
-  /** `null`: the budget is used up. */
+  /** Forecast of the time at which the budget is used up; `null`: it is used up already. */
   readonly forecast: BudgetForecast | null;
 }
 

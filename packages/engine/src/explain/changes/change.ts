@@ -147,7 +147,7 @@ export interface Displaced {
 export interface WouldStart {
   readonly acceleratorType: string;
   readonly nodes: readonly NodeId[];
-  /** False: the start waits until terminating work has ended. */
+  /** Whether the workload starts at once; if not, it starts when terminating work has ended. */
   readonly atOnce: boolean;
   /** Workloads that are evicted or shrunk for the start. */
   readonly displaced: readonly Displaced[];

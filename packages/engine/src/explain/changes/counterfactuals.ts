@@ -41,7 +41,7 @@ export interface Stage {
   readonly actor: string;
   /** Id of that workload on the fork; `null`: not submitted yet, or refused. */
   target: WorkloadId | null;
-  /** True: the runs recorded more events than can be undone, so the fork is discarded. */
+  /** Whether the runs recorded more events than can be undone, so that the fork is discarded. */
   isUsed: boolean;
   /** Undo records of the runs on this stage, in order. */
   readonly steps: ChangeStep[];
@@ -50,7 +50,7 @@ export interface Stage {
 /** The result of a run. */
 export interface Outcome {
   readonly start: WouldStart | null;
-  /** Estimated number of accelerators that are still missing if it does not start (`accelerators-missing.ts`). */
+  /** Estimated number of accelerators that are still missing if it does not start (`acceleratorsMissing`). */
   readonly missing: number;
 }
 

@@ -96,7 +96,7 @@ export function laterWindows(world: World, request: PlacementRequest): readonly 
     if (fromMs <= world.calendar.nowMs) return [];
     const ends = new Set([own, ...others].filter(({ windows }) => windows.has(name)).map(({ endMs }) => endMs));
     // Another waiting request may take the freed time, so the ends of all waiting requests are candidates.
-    const eventual = [...ends]
+    const later = [...ends]
       .filter((endMs) => !own.windows.has(name) || endMs >= own.endMs)
       .toSorted((left, right) => left - right);
     const at = (index: number): Change & { readonly kind: "laterWindow" } => ({
@@ -104,12 +104,12 @@ export function laterWindows(world: World, request: PlacementRequest): readonly 
       name,
       window: kind,
       fromMs,
-      toMs: eventual[index] as number,
+      toMs: later[index] as number,
     });
     const inputs = (index: number): readonly Input[] => [
       appliedDocuments({ calendar: [delayed(window, at(index).toMs)] }),
     ];
-    return eventual.length === 0 ? [] : [{ values: growing(eventual.length, at), inputs }];
+    return later.length === 0 ? [] : [{ values: growing(later.length, at), inputs }];
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Changes that the submitter can make: for each kind the values to try, smallest change first. Each value comes with the
- * spec with which the workload would be submitted again.
+ * Changes that the submitter can make: for each kind the values to try, smallest change first. Each value comes with
+ * the spec with which the workload would be submitted again.
  */
 import type { AntiAffinitySpec } from "../../model/anti-affinity.ts";
 import { gangOfGroups, groupAt, specOfGroup } from "../../model/gang.ts";

@@ -27,9 +27,9 @@ export interface SmallestValue {
 }
 
 /**
- * The smallest value that starts the workload; `null`: none does. `first`: index of the first value that the lower bound
- * does not rule out. `tries`: a run with the value at an index. `beyond`: index of the first larger value that adds
- * `missing` accelerators; the next index if values are not numbers of accelerators.
+ * The smallest value that starts the workload; `null`: none does. `first`: index of the first value that the lower
+ * bound does not rule out. `tries`: a run with the value at an index. `beyond`: index of the first larger value that
+ * adds `missing` accelerators; the next index if values are not numbers of accelerators.
  */
 export function smallestOf(
   { count: all, isMonotone, alone, scope }: ValueRange,

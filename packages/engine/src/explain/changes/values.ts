@@ -2,7 +2,7 @@
 export interface ValueRange {
   readonly count: number;
   /**
-   * True: with respect to the request, a larger value does everything that a smaller one does. If the largest value
+   * Whether a larger value always helps the request at least as much as a smaller one. Then, if the largest value
    * fails, no other is tried, and a value is skipped if a larger one does not pass the lower bound.
    */
   readonly isMonotone: boolean;

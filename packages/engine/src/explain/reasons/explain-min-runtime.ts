@@ -24,7 +24,7 @@ interface ProtectedVictim {
   readonly fromMs: number;
 }
 
-/** `null`: no minimum runtime blocks the request. */
+/** The reason `minRuntime` with the victim to wait for; `null`: no minimum runtime blocks the request. */
 export function explainMinRuntime(
   world: World,
   request: PlacementRequest,

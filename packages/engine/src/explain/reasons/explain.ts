@@ -57,7 +57,7 @@ export const explain = (engine: Engine, id: WorkloadId): Verdict => explainWith(
 /** Verdict for listings of many workloads: leaves out the reason `minRuntime`, which takes longest to compute. */
 export const explainBriefly = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, () => null);
 
-function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof explainMinRuntime): Verdict {
+function explainWith(engine: Engine, id: WorkloadId, minRuntimeOf: typeof explainMinRuntime): Verdict {
   const world = worldOf(engine);
   const workload = world.state.workloads.get(id);
   if (workload === undefined || workload.endedAtMs !== null) return { kind: "notWaiting" };
@@ -86,8 +86,8 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
     if (reserved !== null) return blocked(reservationMoves(world), reserved);
   }
   if (own !== null) {
-    const nominated = isShortfall(own) ? nominatedTime(world, request, workload, nowMs) : null;
-    const others = [nominated, behind].filter((reason) => reason !== null);
+    const minRuntime = isShortfall(own) ? minRuntimeOf(world, request, workload, nowMs) : null;
+    const others = [minRuntime, behind].filter((reason) => reason !== null);
     const all = others.length === 0 ? own : { ...own, reasons: [...own.reasons, ...others] };
     return withNever(all, canNeverBePlaced(world, request, couldEver, own.reasons));
   }
@@ -142,7 +142,9 @@ function firstInTheWay(world: World, request: PlacementRequest, starts: readonly
   return starts[bisect(0, starts.length, blocksWith) - 1] ?? null;
 }
 
-/** `null`: the request could be placed now. `couldEver`: the usable fleet could hold it. */
+/**
+ * The verdict of a request that does not fit; `null`: it fits now. `couldEver`: the usable fleet, if empty, holds it.
+ */
 function explainRequest(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict | null {
   if (couldEver && findPlacement(world, request) !== null) return null;
   const inquiry = inquiryOf(world, request, couldEver);

@@ -1,7 +1,7 @@
 /**
  * Capacity reasons. `exceedsFleet`: even the empty fleet has too little; it names an amount, a MIG profile, a type, or
- * the constraint that leaves too little. `workerShortfall` and `partShortfall`: enough accelerators of one type are free in
- * total, but not all workers fit; they state the number that fits and the resource that the rest lack.
+ * the constraint that leaves too little. `workerShortfall` and `partShortfall`: enough accelerators of one type are
+ * free in total, but not all workers fit; they state the number that fits and the resource that the rest lack.
  */
 import { findPlacement } from "../../placement/place.ts";
 import { acceleratorsPerWorker, partsAsked } from "../../cluster/request.ts";
@@ -98,7 +98,7 @@ function sums(world: World, request: PlacementRequest, accepted: readonly Accept
   };
 }
 
-/** `null`: the request would fit alone, under all its constraints. */
+/** The resource of which the fleet has too little; `null`: the request would fit alone, under all its constraints. */
 function lackOf(world: World, request: PlacementRequest, accepted: readonly AcceptedNodes[]): FleetLack | null {
   const { gang, workers, spec } = request;
   if (accepted.length === 0) return { of: "type" };
@@ -150,7 +150,10 @@ function partShortfall(
 
 type UnmetConstraint = "spread" | "fabric";
 
-/** `null`: dropping one constraint alone does not help. */
+/**
+ * The constraint between workers that blocks a request: without it, and with all others, the request would fit. `null`:
+ * dropping one constraint alone does not help.
+ */
 function unmetConstraint(
   request: PlacementRequest,
   fits: (freer: PlacementRequest) => boolean,

@@ -22,7 +22,7 @@ interface Index {
 
 export class IndexesAt {
   readonly #capacity: Bookings;
-  /** `null`: no quota is stated that work could reach. */
+  /** Bookings of team usage; `null` if no team states a quota. */
   readonly #use: Bookings | null;
   /** Called with the workers whose capacity a booking releases, takes or restores. */
   watch: ((workers: readonly WorkerAllocation[]) => void) | null = null;

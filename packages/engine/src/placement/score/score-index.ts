@@ -129,14 +129,14 @@ export class ScoreIndex {
       this.#score = this.#scoreFor(world);
       for (const type of this.#types.values()) {
         // The sums are of the node states seen last, so pending changes are applied first.
-        type.markClean();
+        type.update();
         type.forgetValues();
       }
     }
     this.#sample = sample;
     let ranked = 0;
     for (const type of this.#types.values()) {
-      type.markClean();
+      type.update();
       ranked += type.rankedCount;
     }
     if (ranked > RANKED_MAX) for (const type of this.#types.values()) type.forgetRankings();

@@ -83,7 +83,7 @@ export class ScoredType {
   }
 
   /** Applies pending changes. Tentative changes that were undone change nothing. */
-  markClean(): void {
+  update(): void {
     for (const position of this.#stale) {
       this.#isStale[position] = 0;
       const node = this.#nodes[position] as NodeAsSeen;

@@ -13,7 +13,7 @@ interface Placed {
   readonly spec: WorkloadSpec;
   readonly workers: readonly WorkerAllocation[];
   /**
-   * True: minimums need not be met, because the gang lost workers and is ending, or only some of its workers are given.
+   * Whether the gang may be below its minimums: it lost workers and is ending, or `workers` lists only some of them.
    */
   readonly isIncomplete: boolean;
 }

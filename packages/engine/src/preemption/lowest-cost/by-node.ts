@@ -47,8 +47,8 @@ export function* byNode(batch: Batch, search: CostSearch): Planning<Plan> {
 
 /**
  * Clears nodes, the cheapest first, until the preemptor fits. A single worker tries one node at a time; a gang clears
- * several nodes together. `units`: candidates that may be evicted or migrate. `stuck` receives the candidates that find no
- * other place.
+ * several nodes together. `units`: candidates that may be evicted or migrate. `stuck` receives the candidates that find
+ * no other place.
  */
 function nodeSearch(
   batch: Batch,

@@ -162,7 +162,7 @@ function oneByOne(batch: Batch, search: CostSearch): OneByOne {
   const fits = (): Placement | null => findPlacement(world, preemptor.request, "releasing");
   let at = 0;
   let looks = 0;
-  /** True: evicting all further victims would not make the preemptor fit. */
+  /** Whether the preemptor would not fit even if all further candidates were evicted. */
   let isHopeless = false;
   let isOver = false;
   function* eligible(): Generator<VictimCandidate> {

@@ -84,7 +84,7 @@ function filledAnew(batch: Batch, waiting: readonly QueueBucket[]): Filled {
   for (;;) {
     const planned = fillAnew(batch, waiting, bounds);
     if (planned.isIdle && waiting.every(isOfWhole)) return planned;
-    const settled = markClean(batch.world, planned);
+    const settled = settle(batch.world, planned);
     if (settled.length === planned.served.length) return { ...planned, served: settled, isIdle: false };
     for (const bucket of new Set(planned.served.map((each) => each.bucket)))
       bounds.set(bucket, countOf(settled, bucket));
@@ -143,7 +143,7 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
  * Drops the attempts that got their place back from the victims. Served requests get accelerators that are really
  * available on the planned nodes.
  */
-function markClean(world: World, { served, evicted }: Filled): readonly Served[] {
+function settle(world: World, { served, evicted }: Filled): readonly Served[] {
   return simulate(world, (ledger) => {
     for (const attempt of evicted) ledger.vacate(attempt, 0);
     return served.flatMap(({ bucket, placement }): Served[] => {

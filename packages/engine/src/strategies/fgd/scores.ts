@@ -1,6 +1,6 @@
 /**
- * Scores of the published comparison of placement policies on shared accelerators (Weng et al., USENIX ATC '23): random,
- * best fit, and Fragmentation Gradient Descent.
+ * Scores of the published comparison of placement policies on shared accelerators (Weng et al., USENIX ATC '23):
+ * random, best fit, and Fragmentation Gradient Descent.
  */
 import { askedMilli } from "../../state/demand-mix.ts";
 import type { WorkerAsk } from "../../state/demand-mix.ts";

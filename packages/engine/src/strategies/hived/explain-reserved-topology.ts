@@ -12,8 +12,8 @@ import type { World } from "../../cluster/world.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 
 /**
- * `null`: the request does not depend on reserved topology. Counts are of one accepted type: the one of which the team
- * owns most accelerators.
+ * The reason `reservedTopology`; `null`: the request does not depend on reserved topology. Its counts are those of one
+ * accepted type, of which the team owns most accelerators.
  */
 export function explainReservedTopology(world: World, request: PlacementRequest): BlockedReason | null {
   if (

@@ -42,9 +42,10 @@ export interface Layout {
   readonly outside: number;
   /** Number of accelerators of each team's reserved topology for which no cells are left. */
   readonly missing: ReadonlyMap<TeamName, number>;
-  /** Cells of each reserved topology: cells that contain guaranteed work, and cells set aside for more. */
+  /** Cells of each reserved topology that contain guaranteed work. */
   readonly bound: ReadonlyMap<OwnedShape, readonly Cell[]>;
-  readonly hotSpare: ReadonlyMap<OwnedShape, readonly Cell[]>;
+  /** Cells of each reserved topology that are set aside for more guaranteed work. */
+  readonly reserved: ReadonlyMap<OwnedShape, readonly Cell[]>;
 }
 
 /** The team, itself or an ancestor, whose reserved topology the work may use; `null`: none. */
@@ -180,12 +181,12 @@ function completed(
 ): Layout {
   const open = new Open(tree, binding);
   const inUse = new Set([...bound.values()].flat());
-  const hotSpare = new Map<OwnedShape, Cell[]>();
+  const reserved = new Map<OwnedShape, Cell[]>();
   const missing = new Map<TeamName, number>();
   for (const owned of reservedTopology) {
     const count = owned.shape.count - (bound.get(owned)?.length ?? 0);
     const cells = setAside(owned, count, open);
-    hotSpare.set(owned, cells);
+    reserved.set(owned, cells);
     const lacking = (count - cells.length) * owned.shape.accelerators;
     missing.set(owned.owner, (missing.get(owned.owner) ?? 0) + lacking);
   }
@@ -195,7 +196,7 @@ function completed(
     for (const at of around(cell)) isInside ||= inUse.has(at);
     if (!isInside) outside += leaves.length;
   }
-  return { outside, missing, bound, hotSpare };
+  return { outside, missing, bound, reserved };
 }
 
 /** Enumerates the ways to assign guaranteed work to cells of its team. */
@@ -203,7 +204,7 @@ class Binding {
   readonly holder: (TeamName | null)[];
   /** Marks of each accelerator: whether it is in a cell that is in use. */
   readonly taken: Uint8Array;
-  /** True: some work fits in cells of several sizes, so there is more than one way to assign it. */
+  /** Whether some work fits in cells of several sizes, so that there is more than one way to assign it. */
   isOpen = false;
   readonly #bound = new Map<OwnedShape, Cell[]>();
   readonly #inUse = new Set<Cell>();

@@ -133,9 +133,9 @@ interface PlacingRequest extends CandidateRequest {
 interface Region {
   readonly cell: Cell;
   readonly owned: OwnedShape | null;
-  /** True: the cell already contains guaranteed work of its team. */
+  /** Whether the cell already contains guaranteed work of its team. */
   readonly isBound: boolean;
-  readonly isHotSpare: boolean;
+  readonly isReserved: boolean;
 }
 
 interface Spot {
@@ -178,7 +178,7 @@ class CellPlacing {
       this.#left.set(owned, owned.shape.count - (own?.layout.bound.get(owned)?.length ?? 0));
     this.#regions =
       own === null
-        ? tree.nodes.map((cell) => ({ cell, owned: null, isBound: true, isHotSpare: false }))
+        ? tree.nodes.map((cell) => ({ cell, owned: null, isBound: true, isReserved: false }))
         : regionsOf(tree, own);
   }
 
@@ -193,7 +193,7 @@ class CellPlacing {
       if (!this.#isAllowed(spot)) {
         const isLast = ++this.#unsafeCount === UNSAFE_CELLS_MAX;
         const remains = (region: Region): boolean =>
-          region !== spot.region && (!isLast || region.isBound || region.isHotSpare);
+          region !== spot.region && (!isLast || region.isBound || region.isReserved);
         this.#regions = this.#regions.filter(remains);
         continue;
       }
@@ -220,11 +220,11 @@ class CellPlacing {
     return best;
   }
 
-  #kindOf({ isBound, isHotSpare, owned }: Region, container: Cell): string {
+  #kindOf({ isBound, isReserved, owned }: Region, container: Cell): string {
     const parent = container.parent ?? container;
     const slot = container.slot as NodeSlot;
     const groups = slot.node.acceleratorGroups?.join() ?? "";
-    return `${isBound}|${isHotSpare}|${owned?.shape.within ?? ""}|${sizeOf(container)}|${groups}|${this.#room.freeIn(parent)}|${this.#distance(container)}`;
+    return `${isBound}|${isReserved}|${owned?.shape.within ?? ""}|${sizeOf(container)}|${groups}|${this.#room.freeIn(parent)}|${this.#distance(container)}`;
   }
 
   #spotIn(region: Region, container: Cell): Spot | null {
@@ -241,7 +241,7 @@ class CellPlacing {
       this.#room.awaited(leaves),
       this.#distance(cell),
       Number(!region.isBound),
-      Number(!region.isHotSpare),
+      Number(!region.isReserved),
       sizeOf(cell),
       this.#room.freeIn(cell),
       this.#room.freeIn(parent),
@@ -326,12 +326,12 @@ function regionsOf(tree: CellTree, { owner, reservedTopology, workers, layout, c
   for (const owned of reservedTopology) {
     if (owned.owner !== owner) continue;
     const bound = new Set(layout.bound.get(owned));
-    const hotSpare = new Set(layout.hotSpare.get(owned));
+    const reserved = new Set(layout.reserved.get(owned));
     for (const cell of owned.cells) {
       const isBound = bound.has(cell);
-      if (choice === "setAside" && !isBound && !hotSpare.has(cell)) continue;
+      if (choice === "setAside" && !isBound && !reserved.has(cell)) continue;
       if (isBound || (bound.size < owned.shape.count && isOpenTo(cell, owner, { holder, taken })))
-        regions.push({ cell, owned, isBound, isHotSpare: hotSpare.has(cell) });
+        regions.push({ cell, owned, isBound, isReserved: reserved.has(cell) });
     }
   }
   return regions;

@@ -21,14 +21,14 @@ import {
 } from "./victims.ts";
 
 /** Reason for which candidates of a team may be taken. */
-type AdvantageShare = "byAdvantage" | "byPriority" | "ownTeam";
+type AdvantageGround = "byAdvantage" | "byPriority" | "ownTeam";
 
 /** A team whose work may be evicted. */
 interface Source {
   readonly team: number;
   /** The lowest common ancestor of this team and the team of the incoming work; -1 for that team itself. */
   readonly meetingPoint: number;
-  readonly teamShare: AdvantageShare;
+  readonly ground: AdvantageGround;
 }
 
 export const victimsByAdvantage = <Candidate extends QuotaVictimCandidate>(
@@ -50,13 +50,13 @@ function runsOf<Candidate extends QuotaVictimCandidate>(
   sources: readonly Source[],
 ): readonly Borrowing[] {
   const { tree, incoming, rights } = search;
-  if (sources.every((source) => source.teamShare === "ownTeam")) return ["mayBorrow"];
+  if (sources.every((source) => source.ground === "ownTeam")) return ["mayBorrow"];
   if (rights.whileBorrowing !== undefined) return ["mayBorrow", "withinGuarantee"];
   const isBelowGuarantee = incoming.needed.every(
     (resource) => tree.usage(incoming.team, resource) < tree.guarantee(incoming.team, resource),
   );
   if (!isBelowGuarantee) return ["mayBorrow"];
-  const hasAdvantage = sources.some((source) => source.teamShare === "byAdvantage");
+  const hasAdvantage = sources.some((source) => source.ground === "byAdvantage");
   return hasAdvantage ? ["mayBorrow", "withinGuarantee"] : ["withinGuarantee", "mayBorrow"];
 }
 
@@ -67,7 +67,7 @@ function runsOf<Candidate extends QuotaVictimCandidate>(
  */
 function sourcesOf<Candidate extends QuotaVictimCandidate>(search: VictimSearch<Candidate>): readonly Source[] {
   const { tree, incoming, rights } = search;
-  const sources: Source[] = [{ team: incoming.team, meetingPoint: -1, teamShare: "ownTeam" }];
+  const sources: Source[] = [{ team: incoming.team, meetingPoint: -1, ground: "ownTeam" }];
   if (rights.reclaim !== "never") {
     const asked = askedFor(incoming);
     const remaining = [...incoming.amounts];
@@ -75,8 +75,8 @@ function sourcesOf<Candidate extends QuotaVictimCandidate>(search: VictimSearch<
     takeOffLocal(search, incoming.team, remaining);
     let done = incoming.team;
     for (let at = tree.parentOf(incoming.team); at >= 0; done = at, at = tree.parentOf(at)) {
-      const teamShare = hasAdvantage ? "byAdvantage" : "byPriority";
-      for (const team of borrowersBelow(search, at, done)) sources.push({ team, meetingPoint: at, teamShare });
+      const ground = hasAdvantage ? "byAdvantage" : "byPriority";
+      for (const team of borrowersBelow(search, at, done)) sources.push({ team, meetingPoint: at, ground });
       hasAdvantage ||= tree.isWithinQuotaWith(at, remaining, asked);
       takeOffLocal(search, at, remaining);
     }
@@ -120,8 +120,8 @@ function* takeInOrder<Candidate extends QuotaVictimCandidate>(
   const sourceOf = new Map(sources.map((source) => [source.team, source]));
   const victims: QuotaChoice<Candidate>[] = [];
   try {
-    for (const teamShare of ["byAdvantage", "byPriority", "ownTeam"] as const) {
-      const teams = sources.filter((source) => source.teamShare === teamShare);
+    for (const ground of ["byAdvantage", "byPriority", "ownTeam"] as const) {
+      const teams = sources.filter((source) => source.ground === ground);
       const queues = teams.map((source) => new TeamCandidates(search, source.team));
       const merged = new Merged<Candidate, TeamCandidates<Candidate>>(queues, (left, right) =>
         search.order(left, right),
@@ -152,11 +152,11 @@ function reasonFor<Candidate extends QuotaVictimCandidate>(
   borrowing: Borrowing,
 ): VictimReason | null {
   const { tree, incoming, rights } = search;
-  if (source.teamShare === "ownTeam") return { kind: "withinTeam" };
+  if (source.ground === "ownTeam") return { kind: "withinTeam" };
   for (let at = source.team; at !== source.meetingPoint; at = tree.parentOf(at)) {
     if (!tree.isBeyondQuotaIn(at, incoming.needed)) return null;
   }
-  if (source.teamShare === "byAdvantage") return { kind: "reclaimGuarantee" };
+  if (source.ground === "byAdvantage") return { kind: "reclaimGuarantee" };
   const { priority } = candidate;
   const priorityMax = rights.whileBorrowing?.priorityMax ?? Number.MAX_SAFE_INTEGER;
   if (rights.whileBorrowing !== undefined && priority < incoming.priority && priority <= priorityMax) {

@@ -87,7 +87,7 @@ interface VictimQueue<Candidate> {
   pop(): Candidate;
 }
 
-class HotSpareCandidates<Candidate> implements VictimQueue<Candidate> {
+class SparedCandidates<Candidate> implements VictimQueue<Candidate> {
   readonly team: number;
   readonly list: Candidate[] = [];
   #position = 0;
@@ -229,7 +229,7 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
   readonly victims: QuotaChoice<Candidate>[] = [];
   readonly #search: VictimSearch<Candidate>;
   readonly #teams: readonly TeamCandidates<Candidate>[];
-  readonly #viaHotSpares = new Map<number, HotSpareCandidates<Candidate>>();
+  readonly #spared = new Map<number, SparedCandidates<Candidate>>();
 
   constructor(search: VictimSearch<Candidate>, teams: readonly TeamCandidates<Candidate>[]) {
     this.#search = search;
@@ -257,7 +257,7 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
    * share before the loss.
    */
   *takeByInitialShare(): Generator<QuotaAttempt<Candidate>> {
-    const order = new ShareOrder<Candidate>(this.#search, this.#viaHotSpares.values());
+    const order = new ShareOrder<Candidate>(this.#search, this.#spared.values());
     for (let team = order.next(); team >= 0; team = order.next()) {
       const sides = this.#sidesOf(team);
       const candidate = order.pop(team);
@@ -281,17 +281,17 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
           ? compareShares(sides.incomingShare, reason.holderShareAfter) <= 0
           : compareShares(sides.incomingShare, sides.holderShareBefore) < 0;
       if (isAllowed) return yield* this.#take(order, team, { candidate, reason });
-      this.#hotSpare(candidate, team);
+      this.#spare(candidate, team);
     }
   }
 
-  #hotSpare(candidate: Candidate, team: number): void {
-    let viaHotSpares = this.#viaHotSpares.get(team);
-    if (viaHotSpares === undefined) {
-      viaHotSpares = new HotSpareCandidates(team);
-      this.#viaHotSpares.set(team, viaHotSpares);
+  #spare(candidate: Candidate, team: number): void {
+    let spared = this.#spared.get(team);
+    if (spared === undefined) {
+      spared = new SparedCandidates(team);
+      this.#spared.set(team, spared);
     }
-    viaHotSpares.list.push(candidate);
+    spared.list.push(candidate);
   }
 
   /** Takes a victim out of the tree; yields all victims if the quotas now allow the incoming work. */

@@ -57,7 +57,7 @@ function isWithinGuarantee({ teamUse }: World, team: TeamName, request: Amount):
 
 interface VolcanoChoice {
   readonly victims: readonly Attempt[];
-  /** True: every smaller set of victims was tried. */
+  /** Whether every smaller set of victims was tried before. */
   readonly isSmallest: boolean;
 }
 
