@@ -1,6 +1,6 @@
 /** Dependencies: resolves names to ids at submission, and ends work whose dependency can no longer be met. */
 import type { Batch } from "../batch/batch.ts";
-import type { WorkloadId } from "../model/ids.ts";
+import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { meets } from "../model/workload.ts";
 import type { AfterArtifact, Artifact, WaitsFor, Workload, WorkloadSpec } from "../model/workload.ts";
 import type { Rejection } from "../contract/replies.ts";
@@ -44,28 +44,26 @@ export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): 
  * The producer of an artifact: the named workload, if it declares the artifact; else the team's newest workload that
  * does.
  */
-function findProducer(
-  world: World,
-  team: WorkloadSpec["team"],
-  { artifact, workload }: AfterArtifact,
-): Workload | null {
+function findProducer(world: World, team: TeamName, { artifact, workload }: AfterArtifact): Workload | null {
   const produces = ({ spec }: Workload): boolean => spec.produces?.includes(artifact) === true;
   if (workload !== undefined) {
     const named = findNamed(world, team, workload);
     return named !== null && produces(named) ? named : null;
   }
-  let newest: Workload | null = null;
-  for (const each of world.state.workloads.values()) if (each.spec.team === team && produces(each)) newest = each;
-  return newest;
+  return newestOf(world, team, produces);
 }
 
 /** The workload with this id, else the team's newest workload with this name. */
-function findNamed({ state }: World, team: WorkloadSpec["team"], name: string): Workload | null {
-  const byId = state.workloads.get(name as WorkloadId);
+function findNamed(world: World, team: TeamName, name: string): Workload | null {
+  const byId = world.state.workloads.get(name as WorkloadId);
   if (byId !== undefined) return byId;
+  return newestOf(world, team, ({ spec }) => spec.name === name);
+}
+
+function newestOf({ state }: World, team: TeamName, matches: (workload: Workload) => boolean): Workload | null {
   let newest: Workload | null = null;
   for (const workload of state.workloads.values())
-    if (workload.spec.name === name && workload.spec.team === team) newest = workload;
+    if (workload.spec.team === team && matches(workload)) newest = workload;
   return newest;
 }
 

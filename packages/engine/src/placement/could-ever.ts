@@ -12,7 +12,7 @@ import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
-import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place-on-type.ts";
+import { emptyFleetWorkers, emptyNodeWorkers } from "./place-on-type.ts";
 import { withinOneExecutor } from "./filters/executor.ts";
 import { acceptedBy, isConstrainedAlone } from "./filters/filters.ts";
 import { emptied } from "./empty-fleet.ts";
@@ -50,7 +50,13 @@ export function fitsUsableFleet(world: World, request: PlacementRequest): boolea
 const couldHold = (world: World, request: PlacementRequest): boolean =>
   isInGroups(request)
     ? couldHoldGroups(world, request)
-    : fitsEmptyFleet(world.capacity, request) && fitsAsWished(world, request, request.workers);
+    : fitsByCounts(world, request) && fitsAsWished(world, request, request.workers);
+
+/** Whether one accepted type of the empty fleet has enough capacity for the workers; constraints are ignored. */
+const fitsByCounts = (
+  { capacity }: World,
+  { gang, acceleratorTypes, workers }: Pick<PlacementRequest, "gang" | "acceleratorTypes" | "workers">,
+): boolean => capacity.acceptable(acceleratorTypes).some((type) => emptyFleetWorkers(type, gang) >= workers);
 
 /** Whether the usable fleet, if empty, could hold all task groups of the gang at once. */
 const couldHoldGroups = (world: World, request: PlacementRequest): boolean =>
@@ -60,7 +66,7 @@ const couldHoldGroups = (world: World, request: PlacementRequest): boolean =>
 export function couldHoldByCounts(world: World, spec: WorkloadSpec): boolean {
   const { gang } = spec;
   if (isInGroups(spec)) return couldHoldGroups(world, unqueued(world, spec));
-  return fitsEmptyFleet(world.capacity, { gang, acceleratorTypes: acceptedTypes(spec), workers: minWorkersOf(gang) });
+  return fitsByCounts(world, { gang, acceleratorTypes: acceptedTypes(spec), workers: minWorkersOf(gang) });
 }
 
 /** The request of a workload that is not in the queue. */

@@ -1,6 +1,7 @@
 /**
  * Fabric placement by the fewest domains (`topology/place-workers.ts`): the number of workers for each candidate node.
  */
+import { domainOf } from "./fabric-choice.ts";
 import { placeWorkers } from "../topology/place-workers.ts";
 import type { FabricRequest, FabricRoom } from "../topology/place-workers.ts";
 import type { DomainRange } from "../topology/domain-tree.ts";
@@ -70,9 +71,6 @@ function leavesFor(world: World, site: SiteFabric, request: PlacementRequest, as
   const leaf = node === undefined ? undefined : site.leafOf.get(node);
   const { required } = asked;
   if (required === null || leaf === undefined || required >= site.tree.levels.length) return all;
-  for (let domain = 0; domain < site.tree.domainCount(required); domain++) {
-    const leaves = site.tree.leavesOf(required, domain);
-    if (leaf >= leaves.first && leaf < leaves.end) return leaves;
-  }
-  return all;
+  const domain = domainOf(site, required, leaf);
+  return domain < 0 ? all : site.tree.leavesOf(required, domain);
 }

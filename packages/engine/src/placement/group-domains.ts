@@ -1,4 +1,5 @@
 /** Fabric domains for a whole gang with task groups, best first, each as its set of nodes; `null`: any node. */
+import type { NodeSlot } from "../cluster/node-slot.ts";
 import { needsPart } from "../model/device-part.ts";
 import { leastParts } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
@@ -55,14 +56,14 @@ function tightestFirst(
   return domains
     .map((nodes) => {
       const slots = [...nodes].map((node) => capacity.slot(node)).filter(({ usable }) => usable);
-      const free = slots.reduce((sum, slot) => sum + slot.freeCount, 0);
+      const sumOf = (count: (slot: NodeSlot) => number): number => slots.reduce((sum, slot) => sum + count(slot), 0);
       return {
         nodes,
-        free,
-        enough: slots.reduce((sum, slot) => sum + slot.freeCount + slot.releasingCount, 0) >= needed,
+        free: sumOf(({ freeCount }) => freeCount),
+        releasing: sumOf(({ releasingCount }) => releasingCount),
       };
     })
-    .filter(({ enough }) => enough)
+    .filter(({ free, releasing }) => free + releasing >= needed)
     .toSorted((left, right) => left.free - right.free)
     .map(({ nodes }) => nodes);
 }

@@ -2,7 +2,7 @@
 import { WHOLE_MILLI, fractionOn, needsFraction, needsPart } from "../model/device-part.ts";
 import type { AttemptId } from "../model/ids.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
-import type { Capacity, TypeCapacity } from "../cluster/capacity.ts";
+import type { TypeCapacity } from "../cluster/capacity.ts";
 import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
 import type { NodeSet } from "../base/collections/node-set.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
@@ -111,9 +111,9 @@ const nextCount = ({ freeCounts }: TypeCapacity, free: number, isPacking: boolea
 /**
  * Number of workers of the gang that the usable nodes of a type would hold if they were empty, at most `gang.workers`.
  */
-export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {
+export function emptyFleetWorkers({ slots }: { readonly slots: readonly NodeSlot[] }, gang: GangSpec): number {
   let count = 0;
-  for (const slot of type.slots) {
+  for (const slot of slots) {
     if (count >= gang.workers) break;
     if (slot.usable) count += Math.min(gang.workers - count, emptyNodeWorkers(slot, gang));
   }
@@ -138,13 +138,4 @@ function workersOnEmpty({ node }: NodeSlot, count: number, gang: GangSpec): numb
   }
   if (needsFraction(gang)) return count * Math.floor(WHOLE_MILLI / fractionOn(gang, node));
   return Math.floor(count / gang.accelerators);
-}
-
-/** Whether the usable fleet, if empty, could hold the minimum of the gang. */
-export function fitsEmptyFleet(
-  capacity: Capacity,
-  { gang, acceleratorTypes, workers }: Pick<PlacementRequest, "gang" | "acceleratorTypes" | "workers">,
-): boolean {
-  for (const type of capacity.acceptable(acceleratorTypes)) if (emptyFleetWorkers(type, gang) >= workers) return true;
-  return false;
 }

@@ -6,7 +6,7 @@ import { preemptibilityOf } from "../policy/preemptible.ts";
 import { amountHeld } from "../cluster/amounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
-import { ACCELERATORS_AT, FIRST_TYPE_AT, amountAt } from "../cluster/team-node.ts";
+import { ACCELERATORS_AT, FIRST_TYPE_AT, amountAt, isUnder } from "../cluster/team-node.ts";
 import type { Amount, TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 import { entitlementToKeep, entitlementToPreempt, teamSharesOf } from "../ordering/team-share.ts";
@@ -109,11 +109,8 @@ export const groundOf = (world: World, preemptor: QueueBucket, reason: EvictionR
 const isAboveGuarantee = ({ used, guaranteed }: TeamNode, positions: readonly number[], given: Amount): boolean =>
   positions.some((at) => amountAt(given, at) > 0 && (used[at] ?? 0) > (guaranteed[at] ?? Number.POSITIVE_INFINITY));
 
-export function isInScope({ teamUse }: World, { below }: PreemptionScope, team: TeamName): boolean {
-  if (below === null) return true;
-  for (let at = teamUse.node(team) as TeamNode | null; at !== null; at = at.parent) if (at === below) return true;
-  return false;
-}
+export const isInScope = ({ teamUse }: World, { below }: PreemptionScope, team: TeamName): boolean =>
+  below === null || isUnder(teamUse.node(team), below);
 
 /** Workers of a victim, and the preemptor that they are evicted for. */
 interface Taking {

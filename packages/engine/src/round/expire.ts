@@ -40,9 +40,7 @@ export function expire(batch: Batch): void {
     }
   }
   // Timers due at one instant have no particular order, so stops are recorded in the order of placement.
-  if (overrun.length > 1) overrun.sort(byPlacement);
-  if (unsaved.length > 1) unsaved.sort(byPlacement);
-  if (outlived.length > 1) outlived.sort(byPlacement);
+  for (const list of [overrun, unsaved, outlived]) list.sort(byPlacement);
   for (const attempt of unsaved) endCheckpointWait(batch, attempt, "timedOut");
   for (const attempt of overrun) requestStop(batch, attempt, "walltimeExceeded");
   for (const attempt of outlived) correctPrediction(batch, attempt);

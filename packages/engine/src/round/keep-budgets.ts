@@ -2,6 +2,7 @@
  * Time-driven changes of budgets: warning levels and ends of budgets are recorded, budgets are renewed, and running
  * work is stopped at the end of a hard budget.
  */
+import { isUnder } from "../cluster/team-node.ts";
 import { nextLook, wakeForBudget } from "../apply/accounts.ts";
 import type { Batch } from "../batch/batch.ts";
 import { accrued, periodStartMs, spentOf } from "../usage/account.ts";
@@ -52,14 +53,9 @@ function keepBudget(batch: Batch, team: TeamName, budget: Budget): void {
 }
 
 function stopAll(batch: Batch, team: TeamName): void {
-  const { state } = batch.world;
-  const isBelow = (name: TeamName): boolean => {
-    for (let at: TeamName | null = name; at !== null; at = state.teams.get(at)?.parent ?? null)
-      if (at === team) return true;
-    return false;
-  };
+  const { state, teamUse } = batch.world;
   const attempts = [...state.attempts.values()].filter(({ workloadId }) =>
-    isBelow(workloadOf(batch.world, workloadId).spec.team),
+    isUnder(teamUse.node(workloadOf(batch.world, workloadId).spec.team), teamUse.node(team)),
   );
   for (const attempt of attempts) requestStop(batch, attempt, "budgetSpent");
 }

@@ -67,11 +67,7 @@ const NOTHING_MORE = {} as const;
 
 /** Gives the place of an ended attempt to the task's next attempt, which is launched at this instant. */
 export function placeRetry(batch: Batch, ended: Attempt, launchAtMs: number): void {
-  const { workloadId, task } = ended;
-  const { spec } = workloadOf(batch.world, workloadId);
-  const number = ended.number + 1;
-  const id = attemptIdOf({ workloadId, task, number, kind: spec.kind });
-  recordPlace(batch, { attemptId: id, workloadId, task, number }, ended, launchAtMs);
+  recordPlace(batch, nextAfter(batch, ended), ended, launchAtMs);
 }
 
 /** Predicted run time, which plans use as the attempt's expected end; none if the policy does not predict. */
@@ -96,20 +92,9 @@ export function nominate(batch: Batch, bucket: QueueBucket, { acceleratorType, w
 
 /** Nominates a migrating task for its new place. */
 export function nominateMigration(batch: Batch, moving: Attempt, { acceleratorType, workers }: Placement): void {
-  const { task, number, id, workloadId } = moving;
-  const { kind } = workloadOf(batch.world, workloadId).spec;
-  const place: Nomination = {
-    attemptId: attemptIdOf({ workloadId, task, number: number + 1, kind }),
-    workloadId,
-    task,
-    number: number + 1,
-    acceleratorType,
-    workers,
-    growth: false,
-    atMs: batch.nowMs,
-    afterAttempt: id,
-  };
-  batch.emit({ kind: "placementNominated", version: 1, atMs: batch.nowMs, nomination: place });
+  const place = { acceleratorType, workers, growth: false, atMs: batch.nowMs, afterAttempt: moving.id };
+  const nomination: Nomination = { ...nextAfter(batch, moving), ...place };
+  batch.emit({ kind: "placementNominated", version: 1, atMs: batch.nowMs, nomination });
 }
 
 /**
@@ -137,6 +122,12 @@ const identityOf = ({ id, workloadId, task, number }: Attempt): AttemptIdentity 
   number,
 });
 
+/** The next attempt of the task after this one. */
+function nextAfter({ world }: Batch, { workloadId, task, number }: Attempt): AttemptIdentity {
+  const { kind } = workloadOf(world, workloadId).spec;
+  return { attemptId: attemptIdOf(workloadId, task, number + 1, kind), workloadId, task, number: number + 1 };
+}
+
 /** The attempt with which the head of the bucket would start. */
 function nextAttempt({ nowMs, world }: Batch, bucket: QueueBucket): AttemptIdentity {
   const workload = bucket.waiting.first() as WorkloadEntity;
@@ -145,12 +136,8 @@ function nextAttempt({ nowMs, world }: Batch, bucket: QueueBucket): AttemptIdent
   if (task === null) throw new InvariantError(`workload ${workload.id} is in the queue without a task that may start`);
   const number = task >= workload.nextTask ? 1 : (workload.attemptCounts.get(task) ?? 1) + 1;
   const { id: workloadId, spec } = workload;
-  return { attemptId: attemptIdOf({ workloadId, task, number, kind: spec.kind }), workloadId, task, number };
+  return { attemptId: attemptIdOf(workloadId, task, number, spec.kind), workloadId, task, number };
 }
 
-interface Numbered extends Omit<AttemptIdentity, "attemptId"> {
-  readonly kind: Workload["spec"]["kind"];
-}
-
-const attemptIdOf = ({ workloadId, task, number, kind }: Numbered): AttemptId =>
-  attemptId(kind === "batch" ? `${workloadId}.${task}.${number}` : `${workloadId}.${number}`);
+const attemptIdOf = (id: WorkloadId, task: number, number: number, kind: Workload["spec"]["kind"]): AttemptId =>
+  attemptId(kind === "batch" ? `${id}.${task}.${number}` : `${id}.${number}`);

@@ -6,7 +6,7 @@ import type { Engine } from "../../engine/ready.ts";
 import { firstBeyondEntitlement } from "../../preemption/eligibility.ts";
 import type { TeamShare } from "../../ordering/team-share.ts";
 import { entitlementOf, entitlementToPreempt, teamSharesOf } from "../../ordering/team-share.ts";
-import { ACCELERATORS_AT, isUnder } from "../../cluster/team-node.ts";
+import { ACCELERATORS_AT, isUnder, statedAmount } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
 
 /**
@@ -22,14 +22,9 @@ export function teamEntitlements(engine: Engine, team: TeamName): ReadonlyMap<st
   const mostMilli = limitInAll(world, team) * 1000;
   return new Map(
     teamShare.positions.map((position) => {
-      const entitlement = Math.min(
-        entitlementOf(teamShare, position),
-        position >= ACCELERATORS_AT ? mostMilli : Number.POSITIVE_INFINITY,
-      );
-      return [
-        world.teamUse.resources[position] as string,
-        position >= ACCELERATORS_AT ? entitlement / 1000 : entitlement,
-      ];
+      const entitlement = entitlementOf(teamShare, position);
+      const bounded = position >= ACCELERATORS_AT ? Math.min(entitlement, mostMilli) : entitlement;
+      return [world.teamUse.resources[position] as string, statedAmount(position, bounded)];
     }),
   );
 }
@@ -61,12 +56,11 @@ export function entitlementExceeded(engine: Engine, id: WorkloadId): Entitlement
   // If both a type and the total are exceeded, the type is reported.
   const position = positions.at(-1);
   if (!somebodyCould || position === undefined) return null;
-  const unit = position >= ACCELERATORS_AT ? 1000 : 1;
   return {
     team: node.name,
     resource: teamUse.resources[position] as string,
-    entitlement: entitlementToPreempt(teamShares.get(node) as TeamShare, position) / unit,
-    held: (node.used[position] ?? 0) / unit,
+    entitlement: statedAmount(position, entitlementToPreempt(teamShares.get(node) as TeamShare, position)),
+    held: statedAmount(position, node.used[position] ?? 0),
   };
 }
 

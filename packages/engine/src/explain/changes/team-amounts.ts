@@ -8,7 +8,7 @@ import { ALL_ACCELERATORS } from "../../model/team.ts";
 import { amountAsked, quotaReached } from "../../cluster/request.ts";
 import { waitingTaskCount } from "../../state/ready-task.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
-import { ACCELERATORS_AT, amountAt, FIRST_TYPE_AT, isUnder, statedAmount } from "../../cluster/team-node.ts";
+import { amountAt, FIRST_TYPE_AT, isUnder, statedAmount } from "../../cluster/team-node.ts";
 import type { TeamNode } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
 import type { Change } from "./change.ts";
@@ -102,7 +102,7 @@ function guaranteeUp(
   isGuarded: boolean,
 ): OtherLine {
   const position = world.teamUse.position(resource);
-  const used = (node.used[position] ?? 0) / (position >= ACCELERATORS_AT ? 1000 : 1);
+  const used = statedAmount(position, node.used[position] ?? 0);
   const from = node.team.guarantee?.[resource] ?? null;
   const alone = Math.ceil(used + neededOf(world, request, resource));
   const all = isGuarded ? Math.ceil(used + waitingFor(world, node.name, resource)) : alone;

@@ -1,7 +1,7 @@
 /** The nodes of one type that a request accepts by their declared properties. */
 import type { GangSpec } from "../../model/workload.ts";
 import { acceptedBy, passesAll } from "../../placement/filters/filters.ts";
-import { emptyFleetWorkers, emptyNodeWorkers, placeableWorkers } from "../../placement/place-on-type.ts";
+import { emptyFleetWorkers, placeableWorkers } from "../../placement/place-on-type.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -36,16 +36,18 @@ export class AcceptedNodes {
 
   /** Number of the gang's workers that fit now, at most the whole gang. */
   placeable(gang: GangSpec): number {
-    return this.#slots === null
-      ? placeableWorkers(this.type, gang)
-      : countUpTo(this.#slots, gang, (slot, most) => slot.workersThatFit(gang, most));
+    if (this.#slots === null) return placeableWorkers(this.type, gang);
+    let count = 0;
+    for (const slot of this.#slots) {
+      if (count >= gang.workers) break;
+      count += slot.workersThatFit(gang, gang.workers - count);
+    }
+    return count;
   }
 
   /** Number of the gang's workers that would fit on empty nodes, at most the whole gang. */
   holds(gang: GangSpec): number {
-    return this.#slots === null
-      ? emptyFleetWorkers(this.type, gang)
-      : countUpTo(this.#slots, gang, (slot, most) => Math.min(most, emptyNodeWorkers(slot, gang)));
+    return emptyFleetWorkers({ slots: this.#slots ?? this.type.slots }, gang);
   }
 
   /** Largest amount on any accepted node. */
@@ -54,17 +56,4 @@ export class AcceptedNodes {
     for (const slot of this.slots) most = Math.max(most, amountOf(slot));
     return most;
   }
-}
-
-function countUpTo(
-  slots: readonly NodeSlot[],
-  { workers }: GangSpec,
-  fits: (slot: NodeSlot, most: number) => number,
-): number {
-  let count = 0;
-  for (const slot of slots) {
-    if (count >= workers) break;
-    count += fits(slot, workers - count);
-  }
-  return count;
 }

@@ -61,12 +61,11 @@ function explainWith(engine: Engine, id: WorkloadId, minRuntimeOf: typeof explai
   const world = worldOf(engine);
   const workload = world.state.workloads.get(id);
   if (workload === undefined || workload.endedAtMs !== null) return { kind: "notWaiting" };
-  const isNominated = [...world.state.nominations.values()].some((place) => place.workloadId === id && !place.growth);
-  if (waitingTaskCount(workload) === 0 && !isNominated) return { kind: "notWaiting" };
+  const nominated = [...world.state.nominations.values()].find((place) => place.workloadId === id && !place.growth);
+  if (waitingTaskCount(workload) === 0 && nominated === undefined) return { kind: "notWaiting" };
   const nowMs = clockOf(engine);
   const timely = explainTime(world, workload, nowMs);
   if (timely !== null) return timely;
-  const nominated = [...world.state.nominations.values()].find((place) => place.workloadId === id && !place.growth);
   if (nominated !== undefined && readyTask(workload, nowMs) === null)
     return blocked(["attemptEnded", "workersLeft", "nominationWithdrawn"], {
       kind: "nominated",

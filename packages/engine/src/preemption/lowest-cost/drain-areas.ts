@@ -57,10 +57,8 @@ function byDomain(world: World, name: string, area: Area): readonly Area[] {
   });
 }
 
-const domainAt = (site: SiteFabric, level: number, node: NodeId): number => {
-  const leaf = site.leafOf.get(node);
-  return leaf === undefined ? -1 : domainOf(site, level, leaf);
-};
+const domainAt = (site: SiteFabric, level: number, node: NodeId): number =>
+  domainOf(site, level, site.leafOf.get(node) ?? -1);
 
 /**
  * The cheapest nodes to clear until the area holds the request by counts. Empty: the area holds it already, so

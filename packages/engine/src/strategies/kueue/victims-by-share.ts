@@ -3,6 +3,7 @@
  * that, two subtrees are compared at their lowest common ancestor, and the one further beyond its guarantee loses,
  * unless that only reverses the roles. Shares are recomputed after every victim.
  */
+import type { SortedQueue } from "./merged.ts";
 import { compareShares, type Share } from "../../quota/share.ts";
 import {
   assertLeaf,
@@ -81,10 +82,8 @@ function collect<Candidate extends QuotaVictimCandidate>(
 }
 
 /** The candidates of a team in a pass: all eligible ones, or the ones that the first rule spared. */
-interface VictimQueue<Candidate> {
+interface VictimQueue<Candidate> extends SortedQueue<Candidate> {
   readonly team: number;
-  head(): Candidate | undefined;
-  pop(): Candidate;
 }
 
 class SparedCandidates<Candidate> implements VictimQueue<Candidate> {
