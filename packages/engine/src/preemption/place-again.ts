@@ -169,9 +169,9 @@ export function settle(
   placement: Placement,
   returning: readonly Returning[],
 ): PlacedAgain | null {
-  const leaving = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
-  const units = leaving.map(({ unit }) => unit);
-  const lost = leaving.filter((each) => each.placement === null).map(({ unit }) => unit);
+  const displaced = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
+  const units = displaced.map(({ unit }) => unit);
+  const lost = displaced.filter((each) => each.placement === null).map(({ unit }) => unit);
   ledger.rollback();
   for (const unit of units) vacate(ledger, unit);
   const workers = pickAgain(world, preemptor.request, placement);
@@ -179,7 +179,7 @@ export function settle(
   const again: Placement = { ...placement, workers };
   ledger.occupy(preemptor.request, again);
   const moves: Move[] = [];
-  for (const { unit, bucket, placement: place } of leaving) {
+  for (const { unit, bucket, placement: place } of displaced) {
     if (place === null) continue;
     const picked = pickAgain(world, bucket.request, place);
     if (picked === null) return null;
@@ -193,7 +193,7 @@ export function settle(
     lost,
     victims: victimsOf(units, moves),
     units,
-    withdrawn: leaving.flatMap(({ unit }) => unit.nomination ?? []),
+    withdrawn: displaced.flatMap(({ unit }) => unit.nomination ?? []),
   };
 }
 

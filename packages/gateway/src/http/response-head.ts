@@ -94,7 +94,7 @@ function readFields(lines: string, from: number): ResponseFields {
   return fields;
 }
 
-// oxlint-disable-next-line max-params -- slicing the value before it is known to matter costs a string a header.
+// Takes the line and its bounds: slicing the value before it is known to matter costs a string a header.
 function isForwarded(fields: ResponseFields, name: string, lines: string, from: number, to: number): boolean {
   switch (name) {
     case "content-length": {

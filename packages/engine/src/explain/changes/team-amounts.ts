@@ -124,7 +124,7 @@ function guaranteeUp(
  * Amount of a resource that all waiting work under a team needs, in the unit of quotas. Some of that work may be ahead
  * of the request. `user`: the user whose work counts; absent: every user.
  */
-function waitingFor(world: World, team: TeamName, resource: string, user?: string | undefined): number {
+function waitingFor(world: World, team: TeamName, resource: string, user?: string): number {
   const { teamUse, queue } = world;
   const above = teamUse.node(team);
   let sum = 0;
