@@ -46,7 +46,8 @@ export function placeConstrained(
 function placeNear(world: World, request: PlacementRequest, where: Where): readonly WorkerAllocation[] | null {
   const { layer } = where;
   const byDomains = choosesDomains(world, request);
-  // The domain with least excess capacity is chosen, so all workers that a node could hold are counted.
+  // The choice of domains compares how many workers each could hold, so a node counts all that fit, not only those
+  // requested.
   const most = byDomains ? WORKERS_COUNTED_MAX : request.workers;
   const candidates = candidatesOn(world, request, where, most);
   const spreadOver = (): DomainBudget => domainBudget(world, request);
@@ -213,7 +214,7 @@ export function withinBudget(
     });
 }
 
-/** How many further workers of the gang may use nodes with the same value of the spreading label. */
+/** Counts how many further workers of the gang each value of the spreading label admits. */
 export function domainBudget(world: World, request: PlacementRequest): DomainBudget {
   const { spread } = request.spec;
   if (spread === undefined) return { left: () => Number.MAX_SAFE_INTEGER, take: () => undefined };

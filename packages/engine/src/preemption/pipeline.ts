@@ -28,7 +28,7 @@ import { verifyPlan } from "./verify.ts";
 
 export function freeCapacity(batch: Batch, reason: EvictionReason): void {
   const { world } = batch;
-  // No work can be evicted, and no nomination withdrawn.
+  // Without evictable work and nominations there is no plan.
   if (world.evictable.size === 0 && world.state.nominations.size === 0) return;
   // An earlier phase has started every request that needs no plan.
   const waiting = classesInLine(world);

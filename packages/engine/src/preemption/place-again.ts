@@ -33,7 +33,7 @@ export interface PlacedAgain {
   readonly units: readonly VictimUnit[];
 }
 
-/** A victim's unit as a request, and the place that it found; `placement` is `null`: none. */
+/** The request of a victim's unit for a new place, and its result; `placement` is `null` if it finds none. */
 export interface Returning {
   readonly unit: VictimUnit;
   readonly bucket: QueueBucket;

@@ -14,7 +14,7 @@ import type { World } from "../cluster/world.ts";
 export function keepHotSpares(batch: Batch): void {
   const { capacity, calendar, state } = batch.world;
   if (!mayHaveHotSpares(batch.world)) return;
-  // Since the last choice no node has become empty, and no node has started or stopped taking work.
+  // Nothing to choose: since the last choice no node has become empty, and none has started or stopped taking work.
   if (capacity.hotSparesSettledAt === capacity.freedEpoch && !calendar.hasWindows) return;
   for (const slot of [...capacity.hotSpares].toSorted(byOrdinal)) {
     const reason = whyNone(batch, slot);

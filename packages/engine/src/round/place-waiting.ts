@@ -68,7 +68,7 @@ function startWhatFits(batch: Batch): boolean {
   let isBlocked = false;
   let mayFindRoomYet = false;
   for (let head = order.first(); head !== null; head = order.first()) {
-    // No request could start, and no further start will be protected.
+    // The rest of the queue need not be tried: not even its smallest request fits, and no further start is protected.
     const isProtected = reservations?.isComplete ?? true;
     if (isProtected && least !== null && isFull(world, reservations, least)) break;
     const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);

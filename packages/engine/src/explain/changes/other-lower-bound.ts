@@ -39,7 +39,7 @@ export class OtherLowerBound {
     for (const work of world.evictable.values()) for (const attempt of work.attempts()) this.#ledger.vacate(attempt, 0);
   }
 
-  /** Ends the search: evicted work is restored. */
+  /** Ends the search and restores the evicted work. */
   end(): void {
     this.#ledger.rollback();
   }

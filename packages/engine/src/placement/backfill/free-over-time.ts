@@ -13,7 +13,7 @@ import { acceptableTypes, wholeNeeded } from "../../cluster/request.ts";
 import type { ExpectedEnds } from "./expected-completions.ts";
 import type { Reservation } from "./reservations.ts";
 
-/** A value that changes at ascending instants; zero before the first. */
+/** A step function of time: the value from each instant on. It is 0 before the first instant. */
 interface Steps {
   readonly atMs: number[];
   readonly value: number[];
@@ -116,7 +116,7 @@ export class FreeOverTime {
     this.#endCount++;
     const { attempt, gang, endMs } = next;
     if (this.#endTimes.at(-1) !== endMs) this.#endTimes.push(endMs);
-    // Terminating work counts as gone from the start.
+    // Terminating work is already part of `base` as releasing.
     if (attempt.stop !== null) return true;
     for (const { type, shape, workers } of partsByType(this.#world, gang, attempt)) {
       const { freed } = this.#type(type);

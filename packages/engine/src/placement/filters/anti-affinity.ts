@@ -78,7 +78,7 @@ export function respectsAntiAffinity(
 
 const NAMED_MAX = 3;
 
-/** The first conflicting workloads by start, whether the rule is theirs or the request's. */
+/** The first workloads, by placement, that conflict with the request: by its anti-affinity rules or by their own. */
 function inTheWay(world: World, request: PlacementRequest, { workers }: Pick<Placement, "workers">): WorkloadId[] {
   const { state, capacity } = world;
   const named = new Set<WorkloadId>();

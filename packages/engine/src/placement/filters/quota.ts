@@ -4,7 +4,7 @@ import type { Filter } from "./filter.ts";
 /** Limits, guarantees, lending and budgets of the team and the teams above it; checked by type (`quotaReached`). */
 export const quota: Filter = {
   name: "quota",
-  // A list instead of a text: a concatenated text for every submission would have to be flattened for comparison.
+  // A list and not a string: V8 would copy a concatenated string of every submission before it compares it.
   signature: ({ spec, actor }, { rules, users }) => {
     const isPreemptibleWork = isPreemptible(rules, spec);
     if (users.isKept) return [spec.team, isPreemptibleWork, actor];

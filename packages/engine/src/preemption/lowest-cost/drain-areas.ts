@@ -42,7 +42,7 @@ export function areasFor(world: World, { spec: { fabric } }: PlacementRequest, a
   return level === undefined ? [area] : byDomain(world, level, area);
 }
 
-/** Domains of a level that hold any of the nodes, site by site. Nodes of sites without that level are left out. */
+/** Divides the area by the domains of a level, site by site. Nodes of sites without that level are left out. */
 function byDomain(world: World, name: string, area: Area): readonly Area[] {
   return world.fabric.sites(world.capacity.nodesEpoch).flatMap((site) => {
     const level = site.tree.levels.indexOf(name);

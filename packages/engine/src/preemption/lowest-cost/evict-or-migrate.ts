@@ -144,7 +144,7 @@ function takeIfByRight(batch: Batch, search: CostSearch, unit: VictimCandidate):
     }
     return true;
   };
-  // A unit of one part needs no rollback; thousands may be tried.
+  // A unit of one part is evicted or not, so nothing has to be undone. Thousands of units may be tried.
   return pieces.length === 1 ? takeAll() : tentativeEvictions.tentatively(takeAll, (isTaken) => isTaken);
 }
 

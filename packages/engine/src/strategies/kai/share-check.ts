@@ -97,7 +97,10 @@ function isFair(
   return withinOurs && COMPARED.some((position) => held(position) > guaranteed(theirShare, position));
 }
 
-/** Whether no team ends above its own fair share and above that of a sibling team whose work it evicted. */
+/**
+ * Whether the plan keeps the balance between siblings: no team that takes capacity ends above its fair share and at
+ * least as far above it as the sibling that gives the capacity.
+ */
 function keepsBalance(
   teamShares: TeamShares,
   own: TeamNode,

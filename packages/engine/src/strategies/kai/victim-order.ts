@@ -113,7 +113,7 @@ export class VictimOrder {
 
 const holdsAnything = (branch: Branch): boolean => branch.held.length > 0 || branch.children.some(holdsAnything);
 
-/** Queue order within a team. A gang above its minimum comes after a gang at its minimum. */
+/** The queue order of two donors in one team. A gang above its minimum comes after a gang at its minimum. */
 function compareHeld({ rules }: World, left: HeldUnits, right: HeldUnits): number {
   const isAbove = ({ left: workers, workload }: HeldUnits): number =>
     Number(workers > minWorkersOf(workload.spec.gang));
