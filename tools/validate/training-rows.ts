@@ -21,6 +21,7 @@ import {
   type SoftwareStack,
   type StatedPlan,
   type TrainingJob,
+  type TrainingSoftware,
   type TrainingSystem,
 } from "@headroom/perf";
 
@@ -123,7 +124,7 @@ export function readTrainingRow(fields: Fields, place = ""): Reading {
     software: {
       stack,
       attention: fields["flash_attn"] === "0" ? "unfused" : "flash",
-      ...(isDeepSpeed(fields) ? { library: "deepspeed" } : {}),
+      ...readLibrary(fields),
     },
   };
   const system: TrainingSystem = { cluster: readCluster(fields, withMemory(accelerator, fields), count) };
@@ -148,6 +149,11 @@ export function readTrainingRow(fields: Fields, place = ""): Reading {
 const isNarrowReduction = (fields: Fields): boolean => /nemo|bridge|nvidia|deepspeed/i.test(fields["framework"] ?? "");
 
 const isDeepSpeed = (fields: Fields): boolean => /deepspeed/i.test(fields["framework"] ?? "");
+
+function readLibrary(fields: Fields): Pick<TrainingSoftware, "library"> {
+  if (isDeepSpeed(fields)) return { library: "deepspeed" };
+  return /nanotron/i.test(fields["framework"] ?? "") ? { library: "nanotron" } : {};
+}
 
 const isFlag = (text: string): boolean => text === "0" || text === "1";
 

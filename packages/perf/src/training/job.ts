@@ -55,8 +55,8 @@ export interface TrainingSoftware {
   readonly stack: SoftwareStack;
   /** `unfused` stores the attention matrix; `flash` never does (arXiv 2205.14135). */
   readonly attention: "flash" | "unfused";
-  /** A library around the modules with buffers of its own. */
-  readonly library?: "deepspeed";
+  /** A library with buffers, modules or a balance of stages of its own. */
+  readonly library?: "deepspeed" | "nanotron";
 }
 
 /**

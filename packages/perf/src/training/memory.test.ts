@@ -1,8 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parameterCounts } from "../catalogue/model.ts";
-import type { Recomputation } from "./job.ts";
-import { estimateMemory, fitVerdict } from "./memory.ts";
+import type { ModelArchitecture } from "../catalogue/model.ts";
+import type { Recomputation, TrainingJob } from "./job.ts";
+import { estimateMemory, fitVerdict, leastStateBytes, leastWorkingBytes } from "./memory.ts";
+import { layersOnStage } from "./parameters.ts";
 import { acceleratorNamed, gpt175b, gptModel, jobOf, planWith, qwen3Large } from "./testing/jobs.ts";
 
 const job = jobOf(gptModel(24, 2048, 16), 2048, 512);
@@ -79,5 +81,75 @@ describe("the estimate", () => {
     const verdicts = [16, 24, 32, 40, 48, 56, 64, 80, 141, 288].map(verdict);
     expect(verdicts).toEqual(verdicts.toSorted((a, b) => a - b));
     expect(new Set(verdicts).size).toBeGreaterThan(1);
+  });
+});
+
+/** The two models of the nanotron runs in the Ultra-Scale Playbook of Hugging Face: 1.34 and 8.86 billion parameters. */
+const playbook = {
+  small: { layerCount: 16, hidden: 2048, ffnHidden: 8192, hasTiedEmbeddings: true },
+  large: { layerCount: 32, hidden: 4096, ffnHidden: 14_336, hasTiedEmbeddings: false },
+} as const;
+
+function nanotronJob(size: keyof typeof playbook): TrainingJob {
+  const shape = playbook[size];
+  const model: ModelArchitecture = {
+    ...gptModel(shape.layerCount, shape.hidden, 32),
+    ...shape,
+    isFfnGated: true,
+    vocabulary: 131_072,
+    learnedPositions: 0,
+  };
+  return { ...jobOf(model, 4096, 256), software: { stack: "eager", attention: "flash", library: "nanotron" } };
+}
+
+describe("nanotron", () => {
+  it("balances stages by compute: the output layer counts as 4 layers of the small model and 2.2 of the large one", () => {
+    const first = (size: keyof typeof playbook, pipeline: number): number =>
+      layersOnStage(nanotronJob(size), planWith({ pipeline }), "first");
+    expect([2, 4, 8].map((pipeline) => first("small", pipeline))).toEqual([10, 5, 3]);
+    expect([2, 4, 8, 16, 32].map((pipeline) => first("large", pipeline))).toEqual([18, 9, 5, 3, 2]);
+    expect(layersOnStage(nanotronJob("small"), planWith({ pipeline: 4 }), "last")).toBe(1);
+  });
+
+  it.each([
+    ["small", { data: 8, microBatch: 2, zeroStage: 0 }, 50.2],
+    ["large", { tensor: 4, data: 32, microBatch: 1, zeroStage: 0 }, 51.4],
+    ["large", { pipeline: 16, data: 8, microBatch: 1, zeroStage: 1 }, 50.8],
+    ["large", { tensor: 16, pipeline: 4, data: 8, microBatch: 4, zeroStage: 1 }, 9.2],
+    ["large", { tensor: 16, pipeline: 4, data: 4, microBatch: 8, zeroStage: 1 }, 17.1],
+  ] as const)("%s model on %o: within 3%% of the measured %f GiB", (size, part, measuredGib) => {
+    const estimate = estimateMemory(nanotronJob(size), planWith(part));
+    expect(Math.abs(estimate.first.bytes / 2 ** 30 / measuredGib - 1)).toBeLessThan(0.03);
+  });
+
+  it("gathers inputs again under selective recomputation, so that a run of wide tensor parallelism needs less", () => {
+    const peak = (recomputation: Recomputation): number =>
+      estimateMemory(nanotronJob("large"), planWith({ tensor: 16, microBatch: 8, recomputation })).peakBytes;
+    expect(peak("selective")).toBeLessThan(0.7 * peak("none"));
+  });
+
+  it("has lower bounds that hold for every plan", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom<keyof typeof playbook>("small", "large"),
+        fc.record({
+          tensor: fc.constantFrom(1, 2, 8, 32),
+          pipeline: fc.constantFrom(1, 2, 4, 8, 16),
+          data: fc.constantFrom(1, 2, 16),
+          microBatch: fc.constantFrom(1, 2, 8),
+          zeroStage: fc.constantFrom<0 | 1>(0, 1),
+          recomputation: fc.constantFrom<Recomputation>("none", "selective", "full"),
+        }),
+        (size, part) => {
+          const job = nanotronJob(size);
+          const plan = planWith(part);
+          const state = leastStateBytes(job, { ...plan, microBatch: 1 });
+          const working = leastWorkingBytes(job, { ...plan, microBatch: 1 });
+          const least = Math.max(state.first, state.last + working.logits * plan.microBatch);
+          const bound = least + working.layers * plan.microBatch + working.runtime;
+          expect(bound).toBeLessThanOrEqual(estimateMemory(job, plan).peakBytes * (1 + 1e-12));
+        },
+      ),
+    );
   });
 });

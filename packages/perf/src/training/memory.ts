@@ -11,7 +11,7 @@ import {
 import { memoryConstantValues, type MemoryConstants } from "../constants.ts";
 import { microBatchCount, stateShardCount, type ParallelPlan, type TrainingJob } from "./job.ts";
 import { tokensPerRank } from "./layer.ts";
-import { parametersOfStage, type RankParameters } from "./parameters.ts";
+import { layersOnStage, parametersOfStage, type RankParameters } from "./parameters.ts";
 
 /** Bytes on one accelerator by use. The parts add up to the total. */
 export interface MemoryBreakdown {
@@ -44,18 +44,20 @@ export interface MemoryEstimate {
  */
 const gatheredLayers = 2;
 /**
- * Memory of modules besides the layers' activations. Megatron's and XLA's losses hold fp32 logits, write gradients over
- * them and keep a 16-bit copy; losses of PyTorch modules hold the 16-bit logits and their fp32 copy. `workingLayers`:
- * number of layers whose activations and gradients exist at a time; `aroundLayers`: what each micro-batch in flight
- * keeps around its layers, in layers.
+ * Memory of modules besides the layers' activations. `logitBytes`: bytes per logit. Megatron's and XLA's losses hold
+ * fp32 logits, write gradients over them and keep a 16-bit copy; losses of PyTorch modules hold the 16-bit logits and
+ * their fp32 copy; nanotron's loss holds fp32 logits and their softmax. `workingLayers`: number of layers whose activations and gradients exist at a time;
+ * `aroundLayers`: memory that each micro-batch in flight keeps around its layers, in layers.
  */
 const moduleKinds = {
   fused: { logitBytes: 8, workingLayers: 1, aroundLayers: 0 },
   sharded: { logitBytes: 6, workingLayers: 1, aroundLayers: 0 },
   plain: { logitBytes: 6, workingLayers: 2, aroundLayers: 1 },
+  nanotron: { logitBytes: 8, workingLayers: 3, aroundLayers: 0 },
 } as const;
 
 function moduleKind(job: TrainingJob, plan: ParallelPlan): (typeof moduleKinds)[keyof typeof moduleKinds] {
+  if (job.software.library === "nanotron") return moduleKinds.nanotron;
   if (job.software.stack !== "eager") return moduleKinds.fused;
   return plan.zeroStage === 3 ? moduleKinds.sharded : moduleKinds.plain;
 }
@@ -121,7 +123,8 @@ export function leastStateBytes(
   // Narrower gradients appear when activations are freed, so they need not add to the peak.
   const isKept = job.precision.gradientBytes > job.precision.weightBytes;
   const state = (stage: "first" | "last"): number => {
-    const { weights, gradients, optimizer } = stateParts(job, plan, parametersOfStage(job, plan, stage));
+    const parameters = parametersOfStage(job, plan, stage);
+    const { weights, gradients, optimizer } = stateParts(job, plan, parameters, leastCopiedShare(job, plan));
     return weights + optimizer + (isKept ? gradients : 0);
   };
   const last = state("last");
@@ -150,9 +153,11 @@ export function leastWorkingBytes(
     keptBytesPerToken(job, { ...plan, recomputation: "selective" }),
   );
   const input = (2 * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
+  // nanotron's last stage may hold the output layer alone.
+  const keptLayers = job.software.library === "nanotron" ? 0 : 1;
   return {
     logits: logitBytes(job, plan, "last"),
-    layers: tokensPerRank(job, plan) * (workingLayers * kept + Math.min(input, kept)),
+    layers: tokensPerRank(job, plan) * (workingLayers * kept + keptLayers * Math.min(input, kept)),
     runtime: constants.runtimeGib * 2 ** 30,
   };
 }
@@ -171,14 +176,31 @@ export function leastOptimizerBytes(job: TrainingJob): number {
 
 function logitBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
   if (stage === "first" && plan.pipeline > 1) return 0;
-  return (moduleKind(job, plan).logitBytes * tokensPerRank(job, plan) * job.model.vocabulary) / plan.tensor;
+  return moduleKind(job, plan).logitBytes * logitCount(job, plan);
 }
 
-/** Weights, gradients and optimizer of a stage on one accelerator; gradients as if all of them were held at once. */
+function logitCount(job: TrainingJob, plan: ParallelPlan): number {
+  return (tokensPerRank(job, plan) * job.model.vocabulary) / plan.tensor;
+}
+
+/**
+ * Bytes of nanotron's 16-bit logits, which are freed before the loss: from the second micro-batch on, other tensors take
+ * parts of their block, so that the next logits need a new one.
+ */
+function splitLogitBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
+  if (job.software.library !== "nanotron" || microBatchCount(job, plan) === 1) return 0;
+  return stage === "first" && plan.pipeline > 1 ? 0 : 2 * logitCount(job, plan);
+}
+
+/**
+ * Weights, gradients and optimizer of a stage on one accelerator; gradients as if all of them were held at once.
+ * `copied`: share of the gradients that have a copy in the weights' format.
+ */
 function stateParts(
   job: TrainingJob,
   plan: ParallelPlan,
   parameters: RankParameters,
+  copied: number,
 ): Pick<MemoryBreakdown, "weights" | "gradients" | "optimizer"> {
   const { weightBytes, gradientBytes, optimizerBytes } = job.precision;
   const { stack } = job.software;
@@ -186,7 +208,8 @@ function stateParts(
   const whole = plan.zeroStage === 3 ? shards : 1;
   // PyTorch's gradients are computed in the weights' format and added to wider buffers; Megatron's kernels add in
   // place.
-  const arriving = stack === "eager" && gradientBytes > weightBytes && plan.zeroStage < 3 ? weightBytes : 0;
+  const isCopied = stack === "eager" && gradientBytes > weightBytes && plan.zeroStage < 3;
+  const arriving = isCopied ? weightBytes * copied : 0;
   // Fully sharded modules keep their weights only in the optimizer's precision, and cast the gathered ones.
   const isMasterOnly = plan.zeroStage === 3 && stack !== "fused" && optimizerBytes > 0;
   return {
@@ -196,15 +219,33 @@ function stateParts(
   };
 }
 
+/**
+ * Share of the gradients that have memory of their own in the weights' format. nanotron's ZeRO 1 frees them before it
+ * gathers the updated weights into one flat tensor per replica. PyTorch's allocator takes the blocks of freed activations
+ * for these tensors, and for about half of the gradients, only if the widest block is as large as a flat tensor;
+ * otherwise the flat tensors need as much new memory as all gradients.
+ */
+function copiedShare(job: TrainingJob, plan: ParallelPlan, parameters: RankParameters): number {
+  const least = leastCopiedShare(job, plan);
+  const { hidden, ffnHidden, isFfnGated } = job.model;
+  const widest = 2 * tokensPerRank(job, plan) * Math.max(hidden, ((isFfnGated ? 2 : 1) * ffnHidden) / plan.tensor);
+  return (job.precision.weightBytes * parameters.trained) / plan.data > widest ? 1 : least;
+}
+
+function leastCopiedShare(job: TrainingJob, plan: ParallelPlan): number {
+  return job.software.library === "nanotron" && plan.zeroStage > 0 && plan.data > 1 ? 0.5 : 1;
+}
+
 function stageMemory(
   job: TrainingJob,
   plan: ParallelPlan,
   constants: MemoryConstants,
   stage: "first" | "last",
 ): StageMemory {
-  const state = stateParts(job, plan, parametersOfStage(job, plan, stage));
+  const parameters = parametersOfStage(job, plan, stage);
+  const state = stateParts(job, plan, parameters, copiedShare(job, plan, parameters));
   const activations = activationBytes(job, plan, stage);
-  const logits = logitBytes(job, plan, stage);
+  const logits = logitBytes(job, plan, stage) + splitLogitBytes(job, plan, stage);
   const { gradients } = state;
   const parts = {
     ...state,
@@ -260,16 +301,17 @@ export function keptBytesPerToken(job: TrainingJob, plan: ParallelPlan): number 
   const { model } = job;
   const { tensor } = plan;
   // Selectively recomputed tensors: normalised inputs, activated products, up-projections of latent attention.
-  const isLean = job.software.attention === "flash" && plan.recomputation === "selective";
+  const { attention, library } = job.software;
+  const isLean = attention === "flash" && library !== "nanotron" && plan.recomputation === "selective";
   const inputBytes = keptInputBytes(job);
   const normed = isLean ? 0 : 2 * inputBytes * model.hidden;
   const stream = (4 * model.hidden + normed) / (plan.sequenceParallel ? tensor : 1);
   const scores =
-    job.software.attention === "unfused" && plan.recomputation !== "selective"
+    attention === "unfused" && plan.recomputation !== "selective"
       ? (scoreBytes * model.attention.headCount * job.sequenceLength) / tensor
       : 0;
   const isPlain = job.software.stack === "eager" && model.isFfnGated && !isLean;
-  const plain = isPlain ? plainModuleBytes(model, plan) : 0;
+  const plain = isPlain ? plainModuleBytes(job, plan) : 0;
   const expertShare = expertLayerCount(model) / model.layerCount;
   const wide = { hidden: (model.isFfnGated ? 4 : 2) + (isLean ? 0 : inputBytes), input: inputBytes };
   const ffn = (1 - expertShare) * model.ffnHidden * wide.hidden + expertShare * expertBytes(model, wide);
@@ -287,12 +329,20 @@ function keptInputBytes(job: TrainingJob): number {
 
 /**
  * Additional bytes of a Llama-like block of plain PyTorch modules: fp32 copies inside its two RMS norms, and the output
- * of the activation before it is multiplied. Fused kernels recompute both.
+ * of the activation before it is multiplied. Fused kernels recompute both. nanotron's norm is fused, but its attention
+ * keeps keys and values twice where they have as many heads as the queries: rotated, and in the joint buffer of the
+ * three.
  */
-function plainModuleBytes(model: ModelArchitecture, plan: ParallelPlan): number {
-  const norms = (8 * model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
+function plainModuleBytes(job: TrainingJob, plan: ParallelPlan): number {
+  const { model } = job;
+  const { attention } = model;
   const activated = model.experts === undefined ? model.ffnHidden : model.experts.perToken * model.experts.ffnHidden;
-  return norms + (2 * activated) / plan.tensor;
+  const activation = (2 * activated) / plan.tensor;
+  if (job.software.library !== "nanotron") {
+    return activation + (8 * model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
+  }
+  const isJoint = attention.kind === "grouped" && attention.kvHeadCount === attention.headCount;
+  return activation + (isJoint ? (4 * attention.headCount * attention.headDim) / plan.tensor : 0);
 }
 
 /**
@@ -328,7 +378,7 @@ function activationBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | 
   const kept = keptBytesPerToken(job, plan);
   const input = (2 * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
   const perLayer = plan.recomputation === "full" ? input : plan.recomputation === "partial" ? (kept + input) / 2 : kept;
-  const layers = Math.ceil(job.model.layerCount / plan.pipeline);
+  const layers = Math.ceil(layersOnStage(job, plan, stage));
   // With plain PyTorch modules, each micro-batch in flight keeps tensors outside the layers: the embedding's output and
   // the stage's input or output. In measurements they take as much memory as one layer. Megatron frees a stage's output
   // once it is sent.
@@ -337,11 +387,26 @@ function activationBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | 
   return tokensPerRank(job, plan) * (layersInFlight * perLayer + whole);
 }
 
-/** Bytes per token of the gathered input of one of a layer's two products, which sequence-parallel modules keep. */
+/**
+ * Bytes per token, hidden element and layer of gathered inputs that sequence-parallel PyTorch modules keep: 4 for the
+ * two products of a layer. The measured runs do not state whether they keep the inputs or gather them again; 3.3 is the
+ * average that fits them.
+ */
+const keptGatheredBytes = 3.3;
+
+/**
+ * Bytes per token of inputs that sequence-parallel PyTorch modules gather from the tensor ranks. On one stage they keep
+ * them for the backward pass. nanotron gathers them again in pipelines and under selective recomputation
+ * (`tp_recompute_allgather`), into a buffer that it never frees, beside the gathered gradient.
+ */
 function inputsGathered(job: TrainingJob, plan: ParallelPlan): number {
-  const isKept = job.software.stack === "eager" && plan.sequenceParallel && plan.pipeline === 1;
-  if (!isKept || plan.recomputation === "full") return 0;
-  return 3 * job.model.hidden * (1 - 1 / plan.tensor) * job.model.layerCount;
+  const { stack, library } = job.software;
+  if (stack !== "eager" || !plan.sequenceParallel || plan.tensor === 1) return 0;
+  const { hidden, layerCount } = job.model;
+  const regathers = library === "nanotron" && (plan.pipeline > 1 || plan.recomputation !== "none");
+  if (regathers) return 4 * hidden;
+  const isKept = plan.pipeline === 1 && plan.recomputation !== "full";
+  return isKept ? keptGatheredBytes * hidden * (1 - 1 / plan.tensor) * layerCount : 0;
 }
 
 /**

@@ -27,7 +27,7 @@ export function parametersPerRank(job: TrainingJob, plan: ParallelPlan): RankPar
 
 export function parametersOfStage(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): RankParameters {
   const { model } = job;
-  const { expertLayers, denseLayers } = layersOfStage(model, plan, stage);
+  const { expertLayers, denseLayers } = layersOfStage(model, layersOnStage(job, plan, stage), stage);
   const perExpertLayer = expertLayerParameters(model);
   const layers =
     denseLayers * denseLayerParameters(model) + expertLayers * (perExpertLayer.total - perExpertLayer.expertsTotal);
@@ -38,14 +38,26 @@ export function parametersOfStage(job: TrainingJob, plan: ParallelPlan, stage: "
 }
 
 /**
+ * Number of layers on the first or the last stage. nanotron fills the stages in order, each up to its share of the
+ * compute, and counts the output layer as the layers that cost as much (models/base.py, build_model).
+ */
+export function layersOnStage(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
+  const { model } = job;
+  const even = model.layerCount / plan.pipeline;
+  if (job.software.library !== "nanotron" || plan.pipeline === 1 || model.experts !== undefined) return even;
+  const headLayers = (model.vocabulary * model.hidden) / denseLayerParameters(model);
+  const first = Math.min(model.layerCount, Math.ceil((model.layerCount + headLayers) / plan.pipeline - 1e-3));
+  return stage === "first" ? first : Math.max(0, model.layerCount - first * (plan.pipeline - 1));
+}
+
+/**
  * Dense layers of a mixed model come first: the first stage has them, while the last one has experts in every layer.
  */
 function layersOfStage(
   model: ModelArchitecture,
-  plan: ParallelPlan,
+  perStage: number,
   stage: "first" | "last",
 ): { readonly expertLayers: number; readonly denseLayers: number } {
-  const perStage = model.layerCount / plan.pipeline;
   const dense = model.layerCount - expertLayerCount(model);
   const denseLayers = stage === "first" ? Math.min(dense, perStage) : Math.max(0, dense - model.layerCount + perStage);
   return { denseLayers, expertLayers: perStage - denseLayers };
