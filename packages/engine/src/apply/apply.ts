@@ -43,7 +43,8 @@ export function applyEvent(readonlyWorld: World, event: Event): void {
   // Most events have version 1, which skips the look-up. The negation refuses a version that is no number.
   if (apply === undefined || (event.version !== 1 && !(event.version <= newestVersion(event.kind))))
     throw unknownEvent(event);
-  if (event.atMs < state.nowMs) throw new InvariantError(`event ${state.sequence + 1} lies before its predecessor`);
+  if (event.atMs < state.nowMs)
+    throw new InvariantError(`event ${state.sequence + 1} has an earlier time than its predecessor`);
   state.sequence++;
   state.nowMs = event.atMs;
   if (queueEvents.has(event.kind)) world.queueEventCount++;

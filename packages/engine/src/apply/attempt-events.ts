@@ -42,7 +42,7 @@ export const attemptEvents: Appliers<AttemptEvent> = {
   },
   checkpointRequested(world, { attemptId, untilMs }) {
     const attempt = touchedAttempt(world, attemptId);
-    invariant(attempt.stop !== null, `${attemptId} is asked for a checkpoint and not to stop`);
+    invariant(attempt.stop !== null, `a checkpoint is requested from attempt ${attemptId}, which is not being stopped`);
     attempt.stop = { ...attempt.stop, checkpointUntilMs: untilMs };
     world.timers.add({ kind: "checkpoint", atMs: untilMs, attemptId });
     refileCompletion(world, attempt);
@@ -190,7 +190,7 @@ function moveTask({ state }: WritableWorld, workload: WritableWorkload, attempt:
 
 function without({ attempts }: WritableWorld["state"], active: AttemptId[], attempt: WritableAttempt): AttemptId[] {
   const index = positionOf(attempts, active, attempt);
-  invariant(index >= 0, "an attempt ends that its workload does not know");
+  invariant(index >= 0, "an ended attempt is missing in the list of its workload");
   if (active.length === 1) return NO_ATTEMPTS;
   active.splice(index, 1);
   return active;

@@ -91,7 +91,7 @@ export function takeTask(
 
 export function takeNomination(world: WritableWorld, id: AttemptId): Nomination {
   const place = world.state.nominations.get(id);
-  invariant(place !== undefined, `no place is nominated for ${id}`);
+  invariant(place !== undefined, `attempt ${id} has no nomination`);
   world.state.nominations.delete(id);
   holdNomination(world, place, -1);
   touchedWorkload(world, place.workloadId);

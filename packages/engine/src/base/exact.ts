@@ -4,7 +4,10 @@
  * wrongly are repeated in big integers, so that ties are ties in every JavaScript engine.
  */
 
-/** Four roundings of a double (2^-53 each), with a margin: a larger relative difference is real. */
+/**
+ * Bound of the relative error of two products (four roundings of 2^-53, and a margin): a larger difference is exact in
+ * sign.
+ */
 const DOUBT = 1e-15;
 
 /** Whole part and remainder of `left * right / divisor`; all three are safe integers, none negative, the divisor not 0. */

@@ -71,7 +71,7 @@ export function hashInto(into: Lanes, text: string): void {
   const words = scratch;
   const blockEnd = (length >>> 4) * BLOCK_WORDS;
   let { a, b, c, d } = into;
-  // Written out: this loop is among the simulator's hottest, and four calls a block cost a third of it.
+  // The mixing functions are inlined: this loop is among the simulator's hottest, and four calls a block cost a third of it.
   for (let i = 0; i < blockEnd; i += BLOCK_WORDS) {
     let k = Math.imul(words[i] as number, C1);
     a ^= Math.imul((k << 15) | (k >>> 17), C2);

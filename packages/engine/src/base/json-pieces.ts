@@ -4,7 +4,7 @@
  */
 import { utf8Decode, utf8Encode } from "./utf8.ts";
 
-/** Entries of a list that become one text. */
+/** Number of list entries that are written as one text. */
 const ENTRIES_IN_PIECE = 4096;
 
 /** The object as UTF-8 JSON. Members that are lists are written in pieces; `undefined` is left out. */
@@ -52,8 +52,8 @@ const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
 /**
- * The object that `jsonBytes` wrote. Lists are parsed in pieces of about `pieceBytes`. Throws `SyntaxError` on bytes that are no such
- * object; white space between values counts as that.
+ * The object that `jsonBytes` wrote. Lists are parsed in pieces of about `pieceBytes`. Throws `SyntaxError` on other
+ * bytes, also on white space between values.
  */
 export function parseJsonBytes(bytes: Uint8Array, pieceBytes: number): Record<string, unknown> {
   const members: Record<string, unknown> = {};
@@ -71,7 +71,7 @@ export function parseJsonBytes(bytes: Uint8Array, pieceBytes: number): Record<st
     }
     at = end + 1;
   }
-  if (at !== bytes.length) throw new SyntaxError("there is text behind the object");
+  if (at !== bytes.length) throw new SyntaxError("text follows the object");
   return members;
 }
 
@@ -101,7 +101,7 @@ function expect(bytes: Uint8Array, at: number, code: number): number {
   return at + 1;
 }
 
-/** The position behind the string that begins here. */
+/** Position after the string that begins at `openAt`. */
 function endOfString(bytes: Uint8Array, openAt: number): number {
   for (let at = expect(bytes, openAt, QUOTE); at < bytes.length; at++) {
     if (bytes[at] === QUOTE) return at + 1;

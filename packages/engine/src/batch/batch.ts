@@ -23,13 +23,13 @@ export class Batch {
   effects: readonly Effect[] = [];
   #scratch: Scratch | null = null;
   #ledger: Ledger | null = null;
-  /** In a counterfactual run: whether the answer is known because the bucket was asked. */
+  /** In a counterfactual run: returns whether the answer is known after the round considered the bucket. */
   readonly #tells: ((bucket: QueueBucket, started: boolean) => boolean) | null;
   /** True: the remaining phases of the round are not needed. */
   isOver = false;
   /** In a counterfactual run: called with every event before it is applied. */
   note: ((event: Event) => void) | null = null;
-  /** Newly preemptible work since the last round. */
+  /** Whether work became preemptible since the last round. */
   freesVictims = false;
   readonly #queueChanges: number;
 
@@ -40,7 +40,7 @@ export class Batch {
     this.#queueChanges = world.queue.changes;
   }
 
-  /** Whether anything changed since the batch began: an obsolete wakeup changes nothing. */
+  /** False after a wakeup whose reason no longer exists. */
   get changesAnything(): boolean {
     return this.events.length > 0 || this.freesVictims || this.world.queue.changes !== this.#queueChanges;
   }
@@ -59,13 +59,13 @@ export class Batch {
     return (this.#scratch ??= new Scratch());
   }
 
-  /** Buckets that are skipped until the round ends. */
+  /** Tentative changes of plans, on the live indexes. */
   get ledger(): Ledger {
     this.#ledger ??= new Ledger(this.world);
     return this.#ledger;
   }
 
-  /** Ends the round: no bucket is skipped any more. */
+  /** Undoes tentative changes that were not undone in the round. */
   endRound(): void {
     this.#ledger?.rollback();
   }

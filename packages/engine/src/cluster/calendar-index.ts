@@ -92,35 +92,31 @@ export class CalendarIndex {
     return false;
   }
 
-  /** Runs `change` with an empty calendar. */
+  /** Runs `ask` with an empty calendar. */
   leftAside<T>(ask: () => T): T {
     this.#isLeftAside = true;
-    try {
-      return ask();
-    } finally {
-      this.#isLeftAside = false;
-    }
+    return restoring(ask, () => (this.#isLeftAside = false));
   }
 
-  /** Runs `change` without this window. */
+  /** Runs `ask` without this window. */
   without<T>(window: IndexedWindow, ask: () => T): T {
     this.#without = window;
-    try {
-      return ask();
-    } finally {
-      this.#without = null;
-    }
+    return restoring(ask, () => (this.#without = null));
   }
 
-  /** Runs `change` at another instant. */
+  /** Runs `ask` at another instant. */
   at<T>(instantMs: number, ask: () => T): T {
     const { nowMs } = this;
     this.nowMs = instantMs;
-    try {
-      return ask();
-    } finally {
-      this.nowMs = nowMs;
-    }
+    return restoring(ask, () => (this.nowMs = nowMs));
+  }
+}
+
+function restoring<T>(ask: () => T, restore: () => void): T {
+  try {
+    return ask();
+  } finally {
+    restore();
   }
 }
 

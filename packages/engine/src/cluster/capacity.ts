@@ -11,6 +11,7 @@ import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import { compareText } from "../base/canonical.ts";
 import { InvariantError, invariant } from "../base/invariant.ts";
 import { Marks } from "./marks.ts";
+import type { Booked } from "./marks.ts";
 import { NodeSet } from "../base/collections/node-set.ts";
 import { NodeSlot } from "./node-slot.ts";
 import type { Layer } from "./node-slot.ts";
@@ -252,7 +253,7 @@ export class Capacity {
     return this.#hotSpares;
   }
 
-  /** Runs `change` with these spares as ordinary nodes. Nothing is recorded meanwhile. */
+  /** Runs `ask` with these hot spares as ordinary nodes; `ask` records nothing. */
   opened<T>(hotSpares: readonly NodeSlot[], ask: () => T): T {
     const { fleetEpoch } = this;
     this.fleetEpoch = this.#openedEpoch--;
@@ -272,7 +273,7 @@ export class Capacity {
     if (slot.usable) type.list(slot);
   }
 
-  /** Lets `change` modify whether a node takes work (`health`, `draining`, `spare`) and updates the index. */
+  /** Lets `change` modify whether a node takes work (`health`, `draining`, `hotSpare`) and updates the index. */
   update(node: Node, change: () => void): void {
     const slot = this.slot(node.id);
     const type = this.#typeOf(slot);
@@ -307,71 +308,53 @@ export class Capacity {
    */
   take(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[]): void {
     for (const worker of workers) {
-      const { node, accelerators } = worker;
-      const shape = shapeOf(gang, worker);
-      const slot = this.slot(node);
-      const { freeCount, releasingCount } = slot;
-      slot.hold(worker, shape, 1);
-      if (gang.antiAffinity !== undefined) this.marks.book(gang.antiAffinity, slot, "held", 1);
+      const slot = this.#book("held", gang, worker, 1);
       slot.attempts.set(attempt, (slot.attempts.get(attempt) ?? 0) + 1);
-      this.#refile(slot, freeCount, releasingCount);
-      const { bookedCount, bookedOver } = slot;
-      const isOver = bookedOver || slot.isOverHeld;
-      if (isOver || bookedCount !== shape.accelerators) throw wrongBooking(attempt, slot, accelerators);
+      const isOver = slot.bookedOver || slot.isOverHeld;
+      if (isOver || slot.bookedCount !== shapeOf(gang, worker).accelerators)
+        throw wrongBooking(attempt, slot, worker.accelerators);
     }
   }
 
-  /** Releases workers. `leaving`: the workers were terminating. */
+  /** Releases workers. `terminating`: the workers were terminating. */
   release(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[], terminating: boolean): void {
     for (const worker of workers) {
-      const shape = shapeOf(gang, worker);
-      const slot = this.slot(worker.node);
-      const { freeCount, releasingCount } = slot;
-      if (terminating) slot.leave(worker, shape, -1);
-      slot.hold(worker, shape, -1);
-      if (gang.antiAffinity !== undefined) {
-        if (terminating) this.marks.book(gang.antiAffinity, slot, "terminating", -1);
-        this.marks.book(gang.antiAffinity, slot, "held", -1);
-      }
-      const count = (slot.attempts.get(attempt) as number) - 1;
-      if (count === 0) slot.attempts.delete(attempt);
-      else slot.attempts.set(attempt, count);
-      this.#refile(slot, freeCount, releasingCount);
+      if (terminating) this.#book("terminating", gang, worker, -1);
+      const { attempts } = this.#book("held", gang, worker, -1);
+      const count = (attempts.get(attempt) as number) - 1;
+      if (count === 0) attempts.delete(attempt);
+      else attempts.set(attempt, count);
     }
     this.freedEpoch++;
   }
 
   /** Marks workers as terminating (1), or undoes that (-1). */
   leave(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
-    for (const worker of workers) {
-      const slot = this.slot(worker.node);
-      const { freeCount, releasingCount } = slot;
-      slot.leave(worker, shapeOf(gang, worker), sign);
-      if (gang.antiAffinity !== undefined) this.marks.book(gang.antiAffinity, slot, "terminating", sign);
-      this.#refile(slot, freeCount, releasingCount);
-    }
+    for (const worker of workers) this.#book("terminating", gang, worker, sign);
   }
 
   /** Books a nomination (1), or removes it (-1). */
   nomination(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
-    for (const worker of workers) {
-      const slot = this.slot(worker.node);
-      const { freeCount, releasingCount } = slot;
-      slot.nomination(worker, shapeOf(gang, worker), sign);
-      if (gang.antiAffinity !== undefined) this.marks.book(gang.antiAffinity, slot, "nominated", sign);
-      this.#refile(slot, freeCount, releasingCount);
-    }
+    for (const worker of workers) this.#book("nominated", gang, worker, sign);
+  }
+
+  #book(layer: Booked, gang: GangSpec, worker: WorkerAllocation, sign: 1 | -1): NodeSlot {
+    const slot = this.slot(worker.node);
+    const shape = shapeOf(gang, worker);
+    const { freeCount, releasingCount } = slot;
+    if (layer === "held") slot.hold(worker, shape, sign);
+    else if (layer === "terminating") slot.leave(worker, shape, sign);
+    else slot.nomination(worker, shape, sign);
+    if (gang.antiAffinity !== undefined) this.marks.book(gang.antiAffinity, slot, layer, sign);
+    this.#typeOf(slot).refile(slot, freeCount, releasingCount);
+    this.watch?.(slot);
+    return slot;
   }
 
   /** See `NodeSlot.lend`. */
   lend(node: NodeId, [coresMilli, memoryMib, workers]: readonly [number, number, number], sign: 1 | -1): void {
     const slot = this.slot(node);
     slot.lend(coresMilli, memoryMib, workers, sign);
-    this.watch?.(slot);
-  }
-
-  #refile(slot: NodeSlot, freeBefore: number, releasingBefore: number): void {
-    this.#typeOf(slot).refile(slot, freeBefore, releasingBefore);
     this.watch?.(slot);
   }
 
@@ -387,5 +370,5 @@ export class Capacity {
 
 const wrongBooking = (attempt: AttemptId, slot: NodeSlot, set: AcceleratorSet): InvariantError =>
   new InvariantError(
-    `${attempt} cannot have accelerators ${set === "" ? "none" : set} on node ${slot.node.id}: not as many as it needs, or taken`,
+    `attempt ${attempt} cannot hold accelerators ${set === "" ? "none" : set} on node ${slot.node.id}: their number is wrong, or one is taken`,
   );

@@ -60,8 +60,8 @@ export function nextLookMs(world: World, nowMs: number): number | null {
     const workload = world.state.workloads.get(id);
     return workload === undefined ? [] : [latestStartAtMs(world, workload.spec)];
   });
-  const releasing = [nextTariffChangeMs(world.state, nowMs), ...instants].filter(
+  const later = [nextTariffChangeMs(world.state, nowMs), ...instants].filter(
     (instant): instant is number => instant !== null && instant > nowMs,
   );
-  return releasing.length === 0 ? null : Math.min(...releasing);
+  return later.length === 0 ? null : Math.min(...later);
 }

@@ -197,7 +197,7 @@ export class TeamUse {
       addAmount(at.used, amount, sign);
       if (isFixed) addAmount(at.fixed, amount, sign);
       if ((at.used[ACCELERATORS_AT] as number) < 0)
-        throw new InvariantError(`team ${at.name} would hold less than nothing`);
+        throw new InvariantError(`team ${at.name} would have a negative usage`);
     }
   }
 

@@ -24,7 +24,9 @@ export class PowerForecast {
     this.#nextMs = fromMs;
   }
 
-  /** The first piece contains the instant; `undefined`: there are no more, or the maximum is reached. */
+  /**
+   * The period at an index; period 0 contains the first instant. `undefined`: beyond the last change, or the maximum.
+   */
   at(index: number): Piece | undefined {
     while (this.#pieces.length <= index) {
       const fromMs = this.#nextMs;
@@ -45,7 +47,7 @@ export class PowerForecast {
     const now = this.at(index)?.figures[figure] ?? null;
     if (now === null) return false;
     let lessMs = 0;
-    for (let eventual = index + 1, piece = this.at(eventual); piece !== undefined; piece = this.at(++eventual)) {
+    for (let next = index + 1, piece = this.at(next); piece !== undefined; piece = this.at(++next)) {
       if (piece.fromMs >= untilMs) break;
       const then = piece.figures[figure];
       if (then !== null && then < now) lessMs += Math.min(piece.untilMs, untilMs) - piece.fromMs;

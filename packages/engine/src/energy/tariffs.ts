@@ -95,6 +95,6 @@ export function nextTariffChangeMs(state: Pick<ReadonlyState, "calendar">, after
     const begunMs = lastDueMs(when.times, afterMs);
     return [nextDueMs(when.times, afterMs), begunMs === null ? null : begunMs + when.durationMs];
   });
-  const releasing = instants.filter((instant): instant is number => instant !== null && instant > afterMs);
-  return releasing.length === 0 ? null : Math.min(...releasing);
+  const later = instants.filter((instant): instant is number => instant !== null && instant > afterMs);
+  return later.length === 0 ? null : Math.min(...later);
 }

@@ -270,15 +270,15 @@ export type WorkerExit =
   | { readonly kind: "signalled"; readonly worker: number; readonly signal: string };
 
 /**
- * `failed`: by its own exit. `stopped`: on request of the control plane. `lost`: by the fleet (node, launch,
- * supervisor).
- */
-/**
  * `records`: the executor's records of the attempt are unreadable or not authentic. `supervisor`: the supervisor
  * process was killed. A workload can cause both, so the number of retries is bounded.
  */
 export type LossCause = "records" | "supervisor";
 
+/**
+ * `failed`: by its own exit. `stopped`: on request of the control plane. `lost`: by the fleet (node, launch,
+ * supervisor).
+ */
 export type AttemptOutcome = "succeeded" | "failed" | "stopped" | "lost";
 
 export interface Attempt {

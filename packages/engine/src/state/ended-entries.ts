@@ -19,8 +19,7 @@ export function knownEntry(
 ): CalendarEntry | undefined {
   const known = calendar.get(declared.name)?.entry;
   if (known !== undefined) return known;
-  const decayedUsage = endedEntries.get(declared.name);
-  return decayedUsage !== undefined && decayedUsage === entryFingerprint(declared) ? declared : undefined;
+  return endedEntries.get(declared.name) === entryFingerprint(declared) ? declared : undefined;
 }
 
 /**

@@ -15,13 +15,14 @@ export interface Balance {
 }
 
 /**
- * Some 50 ms. A better distribution is not worth more steps; 4,096 workers on 5,000 leaves of nine sizes need fewer.
+ * Bound of some 50 ms: a better distribution is not worth more. 4,096 workers on 5,000 leaves of nine sizes need fewer
+ * steps.
  */
 const STEPS_MAX = 2_000_000;
 
 interface DomainGroup {
   readonly domains: readonly number[];
-  /** The smallest part that every domain can be given. */
+  /** Minimum part that each chosen domain gets. */
   readonly threshold: number;
   readonly domainCount: number;
 }
@@ -67,8 +68,8 @@ function siblingsAt(counts: Counts, level: number): readonly DomainRange[] {
 }
 
 /**
- * How evenly a group of siblings could share the slices. Domains below the threshold are removed from the counts,
- * children first, and the rest of the group must still hold everything.
+ * Largest minimum part with which a group of siblings could share the slices; null: none. Domains below this threshold
+ * are removed from the counts, children first; the other domains of the group must still hold all slices.
  */
 function thresholdOf(counts: Counts, level: number, siblings: DomainRange, sliceCount: number): DomainGroup | null {
   const { tree, slicing } = counts;
@@ -97,7 +98,9 @@ function strikeOff(counts: Counts, level: number, domain: number, threshold: num
   (counts.workers[level] as Float64Array)[domain] = 0;
 }
 
-/** How many domains hold the slices if the largest go first, and how much the last of them holds. */
+/**
+ * Number of domains that hold the slices if the largest are used first, and the slices that the last of them can hold.
+ */
 function takeGreedily(
   counts: Counts,
   level: number,

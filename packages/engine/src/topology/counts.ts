@@ -1,16 +1,19 @@
-/** How much of a request each domain of the fabric could hold: workers, and slices of workers that must stay together. */
+/**
+ * Number of workers of a request, and of slices (workers that must share a domain), that each domain of the fabric can
+ * hold.
+ */
 import type { DomainRange, DomainTree } from "./domain-tree.ts";
 
-/** How workers are cut into slices. Without slices every worker is one, at the last level. */
+/** Slices of the workers. Without slices, each worker is a slice of its own at the lowest level. */
 export interface Slicing {
   readonly workers: number;
   /** Every slice is inside one domain of this level. */
   readonly level: number;
-  /** By level: the size of the inner slices that a domain of this level is given only whole ones of; 1 where any. */
+  /** By level: a domain of this level gets a multiple of this number of workers, so that inner slices stay whole. */
   readonly innerWorkers: readonly number[];
 }
 
-/** By level and domain. Slices are counted from the top to the level of the slices; below it there are none. */
+/** Counts by level and domain. Below the level of the slices, the number of slices is 0. */
 export interface Counts {
   readonly tree: DomainTree;
   readonly slicing: Slicing;
@@ -59,7 +62,7 @@ export function sumDomain(counts: Counts, level: number, domain: number): void {
   slices[domain] = level > slicing.level ? 0 : sliceCount;
 }
 
-/** `mostFirst` packs: few domains, tightly. `leastFirst` uses small remnants. */
+/** `mostFirst`: domains with most capacity first, so that few are used. `leastFirst`: small remnants first. */
 export type DomainOrder = "mostFirst" | "leastFirst";
 
 /**
@@ -85,7 +88,7 @@ export function sortDomains(counts: Counts, level: number, domains: readonly num
         rankOf(left) - rankOf(right) || (workers[left] as number) - (workers[right] as number) || left - right,
     );
   }
-  // One number per domain, so that numbers are sorted and no function is called for every comparison.
+  // The sort key is one number, because sorting numbers calls no comparison function.
   const keys = Float64Array.from(
     domains,
     (domain) => (rankOf(domain) * workersSpan + (workers[domain] as number)) * domainSpan + domain,
@@ -93,7 +96,7 @@ export function sortDomains(counts: Counts, level: number, domains: readonly num
   return Array.from(keys, (key) => key % domainSpan);
 }
 
-/** The domains of the range that hold anything. */
+/** Domains of the range with capacity. */
 export function holding(amounts: Float64Array, { first, end }: DomainRange): number[] {
   const domains: number[] = [];
   for (let domain = first; domain < end; domain++) if ((amounts[domain] as number) > 0) domains.push(domain);

@@ -44,7 +44,7 @@ describe("a domain tree", () => {
 
   it("may be empty, but not without levels or with paths of another length", () => {
     expect(new DomainTree(["rack"], []).leafCount).toBe(0);
-    expect(() => new DomainTree([], [])).toThrow("a level at least");
+    expect(() => new DomainTree([], [])).toThrow("at least one level");
     expect(() => new DomainTree(["rack", "node"], [["r1"]])).toThrow("has 1 names");
   });
 });

@@ -5,7 +5,7 @@
  */
 import { invariant } from "../base/invariant.ts";
 
-/** A stretch of neighbouring domains of one level, the end not included. */
+/** Adjacent domains of one level; `end` is not included. */
 export interface DomainRange {
   readonly first: number;
   readonly end: number;
@@ -13,16 +13,16 @@ export interface DomainRange {
 
 export class DomainTree {
   readonly levels: readonly string[];
-  /** The leaf of each path that the tree was built from; paths that are equal share a leaf. */
+  /** Leaf of each path from which the tree was built; equal paths share a leaf. */
   readonly leafOfPath: readonly number[];
   readonly #paths: readonly (readonly string[])[];
-  /** By level and domain: the first leaf; one more entry closes the last domain. */
+  /** First leaf of each domain, by level; a further entry holds the end of the last domain. */
   readonly #firstLeaf: readonly Int32Array[];
-  /** By level and domain: the first child in the level below; one more entry closes the last domain. */
+  /** First child of each domain in the level below, by level; a further entry holds the end of the last domain. */
   readonly #firstChild: readonly Int32Array[];
 
   constructor(levels: readonly string[], paths: readonly (readonly string[])[]) {
-    invariant(levels.length > 0, "a fabric has a level at least");
+    invariant(levels.length > 0, "a fabric needs at least one level");
     this.levels = levels;
     const order = paths.map((_, index) => index);
     order.sort((left, right) => comparePaths(paths[left] as readonly string[], paths[right] as readonly string[]));
@@ -62,7 +62,7 @@ export class DomainTree {
     return rangeOf(this.#firstLeaf[level] as Int32Array, domain);
   }
 
-  /** The domains of the level below; nothing for a leaf. */
+  /** Domains of the level below; empty for a leaf. */
   childrenOf(level: number, domain: number): DomainRange {
     if (level === this.levels.length - 1) return { first: 0, end: 0 };
     return rangeOf(this.#firstChild[level] as Int32Array, domain);
@@ -95,7 +95,9 @@ function sharesPrefix(left: readonly string[] = [], right: readonly string[] = [
   return true;
 }
 
-/** Both lists hold the first leaf of each domain; every start of the wider level is one of the narrower level, too. */
+/**
+ * Both lists hold the first leaf of each domain. Each start in the wider level is also a start in the narrower level.
+ */
 function firstChildren(wider: Int32Array, narrower: Int32Array): Int32Array {
   let child = 0;
   return wider.map((leaf) => {

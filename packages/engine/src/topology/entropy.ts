@@ -1,7 +1,7 @@
 /**
- * How evenly amounts are spread, in bits: the Shannon entropy of their parts of the sum. Logarithms are put together from
- * additions and multiplications, because those of `Math` differ in the last bits between JavaScript engines; equal
- * amounts in any order give equal results, so that a tie is a tie.
+ * Shannon entropy, in bits, of the amounts as parts of their sum: it is larger the more even they are. The logarithm
+ * consists of additions and multiplications, because `Math.log2` differs in the last bits between JavaScript engines.
+ * The amounts are sorted first, so that their order does not change the result.
  */
 export function entropyOf(amounts: readonly number[]): number {
   const positive = amounts.filter((amount) => amount > 0).toSorted((left, right) => left - right);

@@ -11,12 +11,12 @@ import {
   placeWorkers,
 } from "./place-workers.ts";
 
-/** How many workers of each group, in the order of the groups, a leaf has been given so far. */
+/** Number of workers that a leaf has received so far, by group. */
 export type TakenInLeaf = readonly number[];
 
 export interface GangOnFabric {
   readonly groups: readonly FabricRequest[];
-  /** All groups in one domain of this level; null: only their own requests count. */
+  /** Level at which all groups must share a domain; null: only the constraints of each group apply. */
   readonly together: number | null;
   /** Number of workers of a group that fit on a leaf, beside earlier groups. */
   capacityOf(group: number, leaf: number, taken: TakenInLeaf): number;
@@ -24,7 +24,7 @@ export interface GangOnFabric {
 
 export type GangOutcome =
   | { readonly kind: "placed"; readonly groups: readonly (readonly LeafPortion[])[] }
-  /** The first group that did not fit, where the gang came furthest. */
+  /** The first group that did not fit, in the attempt that placed most groups. */
   | { readonly kind: "refused"; readonly group: number; readonly outcome: Exclude<FabricOutcome, { kind: "placed" }> };
 
 export function placeGroups(tree: DomainTree, gang: GangOnFabric, policy: FabricPolicy): GangOutcome {
@@ -58,7 +58,7 @@ function placeInside(tree: DomainTree, gang: GangOnFabric, policy: FabricPolicy,
   return { kind: "placed", groups: placedGroups };
 }
 
-/** The domains of a level that hold each group alone, smallest capacity first. */
+/** Domains of the level that could hold each group by itself, smallest capacity first. */
 function tightestFirst(tree: DomainTree, gang: GangOnFabric, level: number): readonly DomainRange[] {
   const nothing = gang.groups.map(() => 0);
   const domains: { readonly domain: number; readonly leaves: DomainRange; readonly room: number }[] = [];

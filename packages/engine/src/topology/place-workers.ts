@@ -4,7 +4,7 @@
  * domain of their own level. Chooses the narrowest place that holds everything, and in it the fewest and fullest
  * domains.
  */
-import { balance, type Balance } from "./balance.ts";
+import { balance } from "./balance.ts";
 import { type Counts, countWhatFits, type DomainOrder, holding, type Slicing, sortDomains } from "./counts.ts";
 import { invariant } from "../base/invariant.ts";
 import type { DomainRange, DomainTree } from "./domain-tree.ts";
@@ -30,7 +30,7 @@ export interface FabricRequest {
 export interface FabricPolicy {
   /** Unconstrained work uses small remnants first, instead of the largest free domains. */
   readonly usesRemnants: boolean;
-  /** Work that prefers a level and needs several domains is spread evenly over them, where that is possible. */
+  /** Work that prefers a level and needs several domains is spread evenly over them, if possible. */
   readonly balances: boolean;
 }
 
@@ -47,9 +47,12 @@ export interface LeafPortion {
 
 export type FabricOutcome =
   | { readonly kind: "placed"; readonly portions: readonly LeafPortion[] }
-  /** The most slices that fit together at the level, or anywhere where no level is required. */
+  /**
+   * `fittingSlices`: most slices that fit into one domain of the required level; without a required level, into all
+   * domains.
+   */
   | { readonly kind: "noRoom"; readonly level: number; readonly fittingSlices: number; readonly neededSlices: number }
-  /** A request that nothing could satisfy, however empty the fleet. */
+  /** The request contradicts itself or the fabric, so that free capacity does not help. */
   | { readonly kind: "contradiction"; readonly problem: FabricContradiction };
 
 export type FabricContradiction =
@@ -59,9 +62,7 @@ export type FabricContradiction =
   | "slicesOutOfOrder"
   | "slicesDoNotDivideWork";
 
-/**
- * Portions come in the order of the leaves, without empty ones; the capacity of each leaf of the range is read once.
- */
+/** Returns the portions in the order of the leaves, without empty ones. Reads the capacity of each leaf once. */
 export function placeWorkers(
   tree: DomainTree,
   request: FabricRequest,
@@ -78,7 +79,7 @@ export function placeWorkers(
 
   if (policy.balances && preferred !== null && (required === null || required < preferred)) {
     const balanced = balance(counts, preferred, neededSlices);
-    if (balanced !== null) return placed(finish(balanced, balanced.counts));
+    if (balanced !== null) return placed(distribute(balanced, balanced.counts, "mostFirst"));
   }
   const isFree = preferred === null && required === null;
   const order = isFree && policy.usesRemnants ? "leastFirst" : "mostFirst";
@@ -113,7 +114,7 @@ function contradictionIn(tree: DomainTree, request: FabricRequest): FabricContra
 
 function slicingOf(tree: DomainTree, { slices }: FabricRequest): Slicing {
   const outer = slices[0] ?? { level: tree.levels.length - 1, workers: 1 };
-  // Between two levels of slices domains are given whole inner slices only.
+  // Between two slice levels, a domain gets whole inner slices only.
   const innerWorkers = tree.levels.map((_, level) => {
     if (level <= outer.level) return 1;
     return slices.find((slice) => slice.level >= level)?.workers ?? 1;
@@ -175,8 +176,8 @@ function tightestThatHolds(counts: Counts, level: number, domains: readonly numb
 }
 
 /**
- * Down to the level of the slices the children of all chosen domains are looked at together, so that the fewest are used
- * over all; from there on every domain distributes its own workers.
+ * Above the slice level, the children of all chosen domains are considered together, so that few domains are used in
+ * total. Below it, each domain distributes its own workers.
  */
 function descend(found: DomainChoice, counts: Counts, neededSlices: number, order: DomainOrder): LeafPortion[] {
   const slicesAt = (level: number): ((domain: number) => number) => {
@@ -193,11 +194,6 @@ function descend(found: DomainChoice, counts: Counts, neededSlices: number, orde
     portions = covered(takeUntilCovered(sorted, slicesAt(level + 1), neededSlices, order));
   }
   return distribute({ level, portions }, counts, order);
-}
-
-/** Evenly spread amounts are distributed inside each domain, in whole slices as far as possible. */
-function finish({ level, portions }: Pick<Balance, "level" | "portions">, counts: Counts): LeafPortion[] {
-  return distribute({ level, portions }, counts, "mostFirst");
 }
 
 /** Converts portions in slices at a level to workers in leaves, inside each domain. */

@@ -8,8 +8,8 @@ export interface Portion {
 }
 
 /**
- * The domains, in order, that cover the amount, and how much falls to each; null where all together hold less. When
- * packing, the last one is the smallest that still holds the rest, the first such in order.
+ * Domains, in order, that together cover the amount, with the portion of each; null: all domains together hold less.
+ * With `mostFirst`, the last domain is the smallest that holds the rest; ties go to the first.
  */
 export function takeUntilCovered(
   domains: readonly number[],
@@ -32,7 +32,7 @@ export function takeUntilCovered(
   return null;
 }
 
-/** The domain with the least that still holds the amount, the first of equals; one at `from` or after it does. */
+/** The smallest domain from position `from` on that holds the amount; ties go to the first. At least one holds it. */
 function smallestThatHolds(
   domains: readonly number[],
   held: (domain: number) => number,

@@ -11,7 +11,7 @@ export function spentBudget(state: ReadonlyState, team: TeamName): TeamName | nu
   return null;
 }
 
-/** All of them, the lowest first. */
+/** All teams whose used-up budget prevents starts, the lowest team first. */
 export function spentBudgets(state: ReadonlyState, team: TeamName): readonly TeamName[] {
   const spent: TeamName[] = [];
   for (let at = spentBudget(state, team); at !== null;) {

@@ -111,7 +111,7 @@ describe("a journal that cannot be read", () => {
   it("with time going backwards is refused", () => {
     const team = { name: "x", parent: null, limit: {} };
     const text = JSON.stringify([5, 4].map((atMs) => ({ kind: "teamDefined", version: 1, atMs, team })));
-    expect(refusal(withText(text, 2))).toThrow("event 2 lies before its predecessor");
+    expect(refusal(withText(text, 2))).toThrow("event 2 has an earlier time than its predecessor");
   });
 });
 
