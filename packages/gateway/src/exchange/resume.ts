@@ -65,7 +65,10 @@ export class StreamRecord {
 export interface Continuation {
   readonly body: Buffer;
   readonly tokensBefore: number;
-  /** Rewrites the identity (id, model, time) of the second stream's events to that of the first stream. */
+  /**
+   * Rewrites the identity (id, model, time) of the second stream's events to that of the first stream, and its usage to that of
+   * both: the second replica counts the first one's output as a part of its prompt.
+   */
   rewrite(events: Buffer): Buffer;
 }
 
@@ -78,6 +81,7 @@ interface Chunk {
     text?: unknown;
     finish_reason?: unknown;
   }[];
+  usage?: { prompt_tokens?: unknown; completion_tokens?: unknown } | null;
 }
 
 /** Returns undefined if the stream holds anything that a text prefix cannot express. */
@@ -104,7 +108,7 @@ export function continuationOf(
   }
   const body = bodyWithPrefix(request, route, { text, tokenCount });
   if (body === undefined) return undefined;
-  return { body, tokensBefore: tokenCount, rewrite: (events) => rewritten(events, first) };
+  return { body, tokensBefore: tokenCount, rewrite: (events) => rewritten(events, first, tokenCount) };
 }
 
 type Choice = NonNullable<Chunk["choices"]>[number];
@@ -139,13 +143,17 @@ function bodyWithPrefix(
     if (max <= prefix.tokenCount) return undefined;
     body[field] = max - prefix.tokenCount;
   }
+  const min = body["min_tokens"];
+  if (typeof min === "number") body["min_tokens"] = Math.max(0, min - prefix.tokenCount);
   if (request.endpoint.operation === "text_completion") {
     if (typeof body["prompt"] !== "string" || body["echo"] === true || body["suffix"] != null) return undefined;
     body["prompt"] += prefix.text;
   } else {
     if (!Array.isArray(body["messages"])) return undefined;
     if (prefix.text !== "") {
-      body["messages"] = [...(body["messages"] as unknown[]), { role: "assistant", content: prefix.text }];
+      const messages = withAnswer(body["messages"], prefix.text, body["continue_final_message"] === true);
+      if (messages === undefined) return undefined;
+      body["messages"] = messages;
       body["add_generation_prompt"] = false;
       body["continue_final_message"] = true;
     }
@@ -156,6 +164,17 @@ function bodyWithPrefix(
     // The text is nested too deeply for the parser's stack.
     return undefined;
   }
+}
+
+/**
+ * The conversation with the beginning of its answer. `isContinued`: the client itself asked to continue the last message.
+ * Undefined if that message is not a text.
+ */
+function withAnswer(messages: readonly unknown[], text: string, isContinued: boolean): readonly unknown[] | undefined {
+  if (!isContinued) return [...messages, { role: "assistant", content: text }];
+  const last = messages.at(-1) as { readonly content?: unknown } | null | undefined;
+  if (typeof last?.content !== "string") return undefined;
+  return [...messages.slice(0, -1), { ...last, content: last.content + text }];
 }
 
 function chunksOf(events: string): Chunk[] | undefined {
@@ -187,7 +206,7 @@ function dataOf(event: string): string | undefined {
   return event.startsWith("data: ") ? event.slice(6) : event.startsWith("data:") ? event.slice(5) : undefined;
 }
 
-function rewritten(events: Buffer, first: Chunk): Buffer {
+function rewritten(events: Buffer, first: Chunk, tokensBefore: number): Buffer {
   const output: string[] = [];
   for (const event of events.toString("utf8").split(/\r?\n\r?\n/)) {
     if (event === "") continue;
@@ -205,7 +224,19 @@ function rewritten(events: Buffer, first: Chunk): Buffer {
     const isRoleOnly =
       choice?.delta?.role != null && (choice.delta.content ?? "") === "" && choice.finish_reason == null;
     if (isRoleOnly) continue;
-    output.push(`data: ${JSON.stringify({ ...chunk, id: first.id, created: first.created, model: first.model })}\n\n`);
+    const { id, created, model } = first;
+    const usage = chunk.usage == null ? {} : { usage: usageOfBoth(chunk.usage, tokensBefore) };
+    output.push(`data: ${JSON.stringify({ ...chunk, id, created, model, ...usage })}\n\n`);
   }
   return Buffer.from(output.join(""));
+}
+
+function usageOfBoth(usage: NonNullable<Chunk["usage"]>, tokensBefore: number): object {
+  const { prompt_tokens: prompt, completion_tokens: completion } = usage;
+  if (typeof prompt !== "number" || typeof completion !== "number") return usage;
+  return {
+    ...usage,
+    prompt_tokens: Math.max(0, prompt - tokensBefore),
+    completion_tokens: completion + tokensBefore,
+  };
 }

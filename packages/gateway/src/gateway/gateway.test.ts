@@ -150,6 +150,42 @@ describe("a replica that fails", () => {
     expect(usageOf(gateway)).toMatchObject([{ outcome: "completed", completionTokens: 30, promptTokens: 3 }]);
   });
 
+  it("in mid-stream is continued with the usage of both replicas", async () => {
+    const mocks = [await upstream({ tokens: 30, breakAfter: 11 }), await upstream({ tokens: 30, breakAfter: 13 })];
+    const gateway = await gatewayOver(open(mocks));
+    const body = { stream: true, stream_options: { include_usage: true }, presence_penalty: 0 };
+    const text = await (await chat(gateway.url, body)).text();
+    expect(text).toContain('"usage":{"prompt_tokens":3,"completion_tokens":30,"total_tokens":0}');
+  });
+
+  it("in mid-stream is continued inside a message that the client began", async () => {
+    const mocks = [await upstream({ tokens: 9, breakAfter: 3 }), await upstream({ tokens: 9, breakAfter: 4 })];
+    const gateway = await gatewayOver(open(mocks));
+    const messages = [
+      { role: "user", content: "count" },
+      { role: "assistant", content: "t0 t1 " },
+    ];
+    const body = { stream: true, messages, continue_final_message: true, add_generation_prompt: false };
+    const text = await (await chat(gateway.url, body)).text();
+    expect(textOf(text)).toBe("t2 t3 t4 t5 t6 t7 t8 ");
+    const continued = mocks.map(({ lastBody }) => lastBody?.messages).find((each) => each?.at(-1)?.content !== "t0 t1 ");
+    expect(continued?.map(({ role }) => role)).toEqual(["user", "assistant"]);
+  });
+
+  it.each([
+    { guided_json: {} },
+    { structured_outputs: { regex: "a+" } },
+    { frequency_penalty: 0.5 },
+    { response_format: { type: "json_object" } },
+    { tools: [] },
+  ])("in mid-stream is not continued with %j, which counts or constrains the whole output", async (field) => {
+    const mocks = [await upstream({ tokens: 30, breakAfter: 4 }), await upstream({ tokens: 30, breakAfter: 4 })];
+    const gateway = await gatewayOver(open(mocks));
+    const text = await (await chat(gateway.url, { stream: true, ...field })).text();
+    expect(textOf(text)).toBe("t0 t1 t2 t3 ");
+    expect(text).toContain('data: {"error":{"message":"The model server failed');
+  });
+
   it("in mid-stream ends with an error event where nothing can continue", async () => {
     const gateway = await gatewayOver(open([await upstream({ tokens: 30, breakAfter: 4 })], ", resume: false"));
     const text = await (await chat(gateway.url, { stream: true })).text();

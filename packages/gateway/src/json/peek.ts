@@ -12,7 +12,7 @@ export interface RequestPeek {
   readonly isUsageAsked: boolean;
   /** Messages, prompt or input: the input of a prefix hash. */
   readonly prompt: FieldSpan | undefined;
-  /** Whether a broken stream can be continued: not with tools, several choices or log probabilities. */
+  /** Whether a broken stream can be continued: not with tools, structured output, penalties, several choices or log probabilities. */
   readonly isResumable: boolean;
   readonly session: string;
 }
@@ -36,6 +36,13 @@ const fieldNames = [
   "functions",
   "logprobs",
   "response_format",
+  "guided_json",
+  "guided_regex",
+  "guided_choice",
+  "guided_grammar",
+  "structured_outputs",
+  "frequency_penalty",
+  "presence_penalty",
   "prompt_cache_key",
 ] as const;
 type FieldName = (typeof fieldNames)[number];
@@ -124,7 +131,19 @@ function takeField(draft: Draft, bytes: Buffer, field: FieldSpan & { readonly ke
     case "functions":
     case "logprobs":
     case "response_format":
+    // Structured output of vLLM: a second replica would begin the grammar again in the middle of the text.
+    case "guided_json":
+    case "guided_regex":
+    case "guided_choice":
+    case "guided_grammar":
+    case "structured_outputs":
       draft.isResumable = false;
+      break;
+    // These penalties count output tokens, of which a second replica sees only its own.
+    case "frequency_penalty":
+    case "presence_penalty":
+      if (Number(bytes.toString("latin1", start, Math.min(end, start + NUMBER_BYTES_MAX))) !== 0)
+        draft.isResumable = false;
       break;
     case "prompt_cache_key":
       draft.session = textOf(bytes, start, end)?.slice(0, 256) ?? "";
