@@ -217,7 +217,7 @@ export interface Router {
   forgetCache(id: string): void;
   /** Metrics that the replica reported at `nowMs`. Counts above the router's own are other routers' requests. */
   observe(id: string, metrics: ReplicaMetrics, nowMs: number): void;
-  /** Measured network round trip to the replica. */
+  /** Measured network round trip to the replica; the shortest of the last eight counts. */
   observeRoundTrip(id: string, roundTripMs: number): void;
 
   /** Selects a replica. Changes no load; call `start` when the request is sent. */

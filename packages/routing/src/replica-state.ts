@@ -22,6 +22,8 @@ export const defaultLimits: BatchLimits = {
 /** Batch at which decoding is priced: the fixed cost of a step is shared by this many sequences. */
 const REFERENCE_BATCH = 16;
 
+const ROUND_TRIPS_MAX = 8;
+
 /** Window for the rates of prefill and of assigned work. */
 const WINDOW_MS = 60_000;
 
@@ -51,6 +53,7 @@ export class ReplicaState {
   slowness = 1;
   /** Network round trip in ms; negative: not known. */
   roundTripMs = -1;
+  readonly #roundTrips: number[] = [];
   readonly calibration: Calibration;
   /** Adapters expected to be loaded, least recently used first. */
   readonly adapters: Set<string> = new Set();
@@ -97,6 +100,13 @@ export class ReplicaState {
     this.spec = spec;
     this.calibration = new Calibration(spec.latency ?? defaultCoefficients);
     this.configure(spec);
+  }
+
+  /** A busy machine measures too long and never too short, so the shortest of the last measurements counts. */
+  observeRoundTrip(roundTripMs: number): void {
+    this.#roundTrips.push(roundTripMs);
+    if (this.#roundTrips.length > ROUND_TRIPS_MAX) this.#roundTrips.shift();
+    this.roundTripMs = Math.min(...this.#roundTrips);
   }
 
   configure(spec: ReplicaSpec): void {

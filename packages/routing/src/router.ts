@@ -88,9 +88,7 @@ class PolicyRouter implements Router {
   }
 
   observeRoundTrip(id: string, roundTripMs: number): void {
-    const replica = this.#replicas.get(id);
-    if (replica === undefined || !(roundTripMs >= 0)) return;
-    replica.roundTripMs = replica.roundTripMs < 0 ? roundTripMs : 0.8 * replica.roundTripMs + 0.2 * roundTripMs;
+    if (roundTripMs >= 0) this.#replicas.get(id)?.observeRoundTrip(roundTripMs);
   }
 
   choose(request: RoutingRequest, nowMs: number): Decision {

@@ -9,6 +9,7 @@ export interface Caller {
   /** The key's name, else the first digits of its hash. */
   readonly key: string;
   readonly zone: string;
+  readonly region: string;
   readonly limits: TeamLimits;
   readonly hasLimits: boolean;
   /** Models that the team may use; undefined: every model. */
@@ -18,7 +19,15 @@ export interface Caller {
 const noLimits: TeamLimits = { requests: undefined, tokens: undefined, money: undefined };
 
 /** The caller of every request if the gateway has no keys. */
-export const anonymous: Caller = { team: "", key: "", zone: "", limits: noLimits, hasLimits: false, models: undefined };
+export const anonymous: Caller = {
+  team: "",
+  key: "",
+  zone: "",
+  region: "",
+  limits: noLimits,
+  hasLimits: false,
+  models: undefined,
+};
 
 /** Number of recently presented keys that are cached, so that each is hashed once: about 150 bytes each. */
 const RECENT_MAX = 10_000;
@@ -36,7 +45,8 @@ export class Teams {
       const models = team.models === undefined ? undefined : new Set(team.models);
       for (const key of team.keys) {
         const name = key.name ?? key.sha256.slice(0, 8);
-        const caller: Caller = { team: team.name, key: name, zone: team.zone ?? "", limits, hasLimits, models };
+        const { zone = "", region = "" } = team;
+        const caller: Caller = { team: team.name, key: name, zone, region, limits, hasLimits, models };
         this.#byHash.set(key.sha256, caller);
         this.#byTeam.set(team.name, caller);
       }

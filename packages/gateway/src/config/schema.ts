@@ -29,8 +29,9 @@ const team = z.strictObject({
   budget: budget.optional(),
   /** Models that the team may use; absent: all. */
   models: z.array(name).max(1000).optional(),
-  /** Client zone for routing, as `x-headroom-zone` would give it. */
+  /** Zone and region of the team's clients for routing, where a request states none in `x-headroom-zone` and `x-headroom-region`. */
   zone: name.optional(),
+  region: name.optional(),
 });
 
 const price = z.strictObject({

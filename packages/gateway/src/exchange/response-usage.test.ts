@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { testGateway } from "../testing/test-gateway.ts";
+import { testGateway, type TestGateway } from "../testing/test-gateway.ts";
 import { settleUsage, usageStart } from "../usage/reader.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -96,23 +96,29 @@ const cases: readonly Case[] = [
   },
 ];
 
+/** A replica that answers every POST with these bytes, and a gateway in front of it. */
+async function gatewayOver(answer: string, isStream: boolean): Promise<TestGateway> {
+  const replica = createServer((request, response) => {
+    request.resume();
+    const type = isStream && request.method === "POST" ? "text/event-stream" : "application/json";
+    response.writeHead(200, { "content-type": type }).end(request.method === "POST" ? answer : "{}");
+  });
+  await new Promise<void>((resolve) => replica.listen(0, "127.0.0.1", resolve));
+  cleanups.push(async () => {
+    replica.closeAllConnections();
+    await new Promise<void>((resolve) => replica.close(() => resolve()));
+  });
+  const { port } = replica.address() as AddressInfo;
+  const gateway = await testGateway(
+    `access: open\npools: [{ name: p, engine: vllm, protocols: [messages, responses], replicas: ["http://127.0.0.1:${port}"] }]\nmodels: [{ name: m, pools: [p] }]\n`,
+  );
+  cleanups.push(() => gateway.stop());
+  return gateway;
+}
+
 describe("billed usage", () => {
   it.each(cases)("is that of $what", async ({ path: endpoint, isStream, answer, completionTokens = 5 }) => {
-    const replica = createServer((request, response) => {
-      request.resume();
-      const type = isStream && request.method === "POST" ? "text/event-stream" : "application/json";
-      response.writeHead(200, { "content-type": type }).end(request.method === "POST" ? answer : "{}");
-    });
-    await new Promise<void>((resolve) => replica.listen(0, "127.0.0.1", resolve));
-    cleanups.push(async () => {
-      replica.closeAllConnections();
-      await new Promise<void>((resolve) => replica.close(() => resolve()));
-    });
-    const { port } = replica.address() as AddressInfo;
-    const gateway = await testGateway(
-      `access: open\npools: [{ name: p, engine: vllm, protocols: [messages, responses], replicas: ["http://127.0.0.1:${port}"] }]\nmodels: [{ name: m, pools: [p] }]\n`,
-    );
-    cleanups.push(() => gateway.stop());
+    const gateway = await gatewayOver(answer, isStream);
     const body = JSON.stringify({ model: "m", stream: isStream, messages: [], input: "x", prompt: "x", max_tokens: 9 });
     const response = await fetch(`${gateway.url}${endpoint}`, { method: "POST", body });
     expect(response.status).toBe(200);
@@ -121,5 +127,18 @@ describe("billed usage", () => {
     expect(records).toMatchObject([
       { outcome: "completed", promptTokens: 3, completionTokens, isPromptEstimated: false },
     ]);
+  });
+
+  it.each([
+    ["/v1/chat/completions", 'data: {"error":{"message":"out of memory"}}\n\n'],
+    ["/v1/messages", 'event: error\ndata: {"type":"error","error":{"type":"api_error"}}\n\n'],
+    ["/v1/responses", 'event: error\ndata: {"type":"error","code":"x"}\n\n'],
+    ["/v1/responses", 'event: response.failed\ndata: {"type":"response.failed","response":{"usage":null}}\n\n'],
+  ])("is nothing where the engine ends a stream of %s with an error", async (endpoint, answer) => {
+    const gateway = await gatewayOver(answer, true);
+    const body = JSON.stringify({ model: "m", stream: true, messages: [], input: "x", max_tokens: 9 });
+    expect(await (await fetch(`${gateway.url}${endpoint}`, { method: "POST", body })).text()).toBe(answer);
+    const { records } = settleUsage(path.join(gateway.state, "gateway", "usage"), usageStart);
+    expect(records).toMatchObject([{ outcome: "failed", promptTokens: 0, completionTokens: 0, nanoUsd: 0 }]);
   });
 });

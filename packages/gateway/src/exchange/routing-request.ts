@@ -12,6 +12,7 @@ export function routingRequestOf(
   const { model, peek, head, caller, bodyBytes } = request;
   const session = head.session === "" ? peek.session : head.session;
   const zone = head.own?.get("x-headroom-zone") ?? caller.zone;
+  const region = head.own?.get("x-headroom-region") ?? caller.region;
   return {
     promptTokens: model.estimatedPromptTokens(bodyBytes),
     expectedOutputTokens: undefined,
@@ -19,6 +20,7 @@ export function routingRequestOf(
     prefix: route.pool.usesPrefixes && request.body.length > 0 ? runtime.prefixOf(request) : undefined,
     sessionHash: session === "" ? undefined : hashText(session),
     zone: zone === "" ? undefined : zone,
+    region: region === "" ? undefined : region,
     adapter: route.isAdapter ? route.upstreamModel : undefined,
     slo: head.own === undefined ? undefined : runtime.sloOf(head.own),
   };

@@ -10,7 +10,10 @@ const crlfEnd = Buffer.from("\r\n\r\n");
 const usageKey = Buffer.from('"usage"');
 const emptyChoices = Buffer.from('"choices":[]');
 const emptyChoicesSpaced = Buffer.from('"choices": []');
-const errorKey = Buffer.from('data: {"error"');
+/** Beginnings of an event with which an engine reports that its stream has failed: OpenAI's, and Anthropic's or the Responses API's. */
+const errorStarts = ['data: {"error"', 'data:{"error"', "event: error", "event:error", "event: response.failed"].map(
+  (start) => Buffer.from(start),
+);
 const doneMarker = Buffer.from("data: [DONE]");
 /** Maximum size of an event in bytes: the last event of the Responses API repeats the whole answer. */
 const EVENT_BYTES_MAX = 8 * 1024 * 1024;
@@ -107,7 +110,7 @@ export class SseTap {
       return false;
     }
     if (event.length < 32 && event.indexOf(doneMarker) === 0) this.isDone = true;
-    else if (event.indexOf(errorKey) === 0) this.hasError = true;
+    else if (errorStarts.some((start) => startsWith(event, start))) this.hasError = true;
     return false;
   }
 }
@@ -138,6 +141,10 @@ function endOfEvent(data: Buffer, from: number): number {
   if (lf >= 0) return lf + 2;
   const crlf = data.indexOf(crlfEnd, from);
   return crlf < 0 ? -1 : crlf + 4;
+}
+
+function startsWith(event: Buffer, start: Buffer): boolean {
+  return event.length >= start.length && event.compare(start, 0, start.length, 0, start.length) === 0;
 }
 
 /** Whether the key is present with a non-empty string. */

@@ -40,7 +40,7 @@ export function upstreamMessage(parts: MessageParts, pool: Pool, replica: Replic
   return { head, body };
 }
 
-/** `usageWish`: whether to request a usage event that the client did not request. */
+/** `sent.usage`: whether to request a usage event that the client did not request. */
 export function bodyEdits(body: Buffer, peek: RequestPeek, sent: { model: string; usage: boolean }): readonly Edit[] {
   if (sent.model === peek.model && !sent.usage) return noEdits;
   const edits: Edit[] = [];

@@ -21,7 +21,7 @@ export interface RequestHead {
   readonly requestId: string;
   /** Session identity for affinity: `x-session-id`, else "". */
   readonly session: string;
-  /** Values of the gateway's own request headers, lower-case names (`x-slo-ttft-ms`, `x-priority`, …). */
+  /** Values of the gateway's own request headers by their lower-case names (`x-headroom-zone`, `x-headroom-slo-ttft-ms`, …). */
   readonly own: ReadonlyMap<string, string> | undefined;
   /** End-to-end header lines for the upstream, each with its CRLF, credentials left out. */
   readonly forwarded: string;

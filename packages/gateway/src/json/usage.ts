@@ -17,6 +17,7 @@ const usageKeys = new KeySet([
   "completion_tokens",
   "output_tokens",
   "cache_read_input_tokens",
+  "cache_creation_input_tokens",
   "prompt_tokens_details",
   "input_tokens_details",
 ]);
@@ -84,9 +85,15 @@ function usageAt(bytes: Buffer, at: number): TokenCounts | undefined {
   let prompt = -1;
   let completion = -1;
   let cached = 0;
+  // Anthropic counts cached tokens beside `input_tokens`, OpenAI as a part of the prompt.
+  let beside = 0;
+  let isPromptWhole = false;
   const end = scanObject(bytes, at, usageKeys, (key, from, to) => {
     switch (key) {
       case "prompt_tokens":
+        isPromptWhole = true;
+        prompt = tokensOf(bytes, from, to) ?? prompt;
+        break;
       case "input_tokens":
         prompt = tokensOf(bytes, from, to) ?? prompt;
         break;
@@ -96,16 +103,25 @@ function usageAt(bytes: Buffer, at: number): TokenCounts | undefined {
         break;
       case "cache_read_input_tokens":
         cached = tokensOf(bytes, from, to) ?? cached;
+        beside += tokensOf(bytes, from, to) ?? 0;
+        break;
+      case "cache_creation_input_tokens":
+        beside += tokensOf(bytes, from, to) ?? 0;
         break;
       case "prompt_tokens_details":
       case "input_tokens_details":
+        isPromptWhole = true;
         scanObject(bytes, from, detailKeys, (_, start, stop) => {
           cached = tokensOf(bytes, start, stop) ?? cached;
         });
     }
   });
   if (end < 0 || (prompt < 0 && completion < 0)) return undefined;
-  return { promptTokens: Math.max(0, prompt), completionTokens: Math.max(0, completion), cachedTokens: cached };
+  return {
+    promptTokens: Math.max(0, prompt) + (isPromptWhole ? 0 : beside),
+    completionTokens: Math.max(0, completion),
+    cachedTokens: cached,
+  };
 }
 
 function tokensOf(bytes: Buffer, start: number, end: number): number | undefined {

@@ -11,6 +11,8 @@ const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 interface Page {
   readonly status: number;
   readonly text: string;
+  /** Time that TCP took to open the connection. */
+  readonly roundTripMs: number;
 }
 
 export class Prober {
@@ -83,6 +85,7 @@ export class Prober {
     if (page === undefined) replica.health = "unhealthy";
     else if (page.status === 503) replica.health = "draining";
     else replica.health = page.status < 400 ? "healthy" : "unhealthy";
+    if (page !== undefined) pool.router.observeRoundTrip(replica.id, page.roundTripMs);
     if (replica.health === "healthy" && before !== "healthy") {
       replica.breaker.succeeded();
       if (before === "unhealthy") pool.router.forgetCache(replica.id);
@@ -127,10 +130,16 @@ function fetchPage(
       agent: false,
       headers: { connection: "close" },
     };
+    let openedAtMs = performance.now();
+    let roundTripMs = 0;
     const request = (isTls ? getHttps : getHttp)(
       options,
-      (response) => void readPage(response).then(resolve, () => resolve(undefined)),
+      (response) => void readPage(response, roundTripMs).then(resolve, () => resolve(undefined)),
     );
+    request.once("socket", (socket) => {
+      socket.once("lookup", () => (openedAtMs = performance.now()));
+      socket.once("connect", () => (roundTripMs = performance.now() - openedAtMs));
+    });
     const timer = setTimeout(() => request.destroy(), timeoutMs);
     request.once("error", () => resolve(undefined));
     request.once("close", () => {
@@ -140,7 +149,7 @@ function fetchPage(
   });
 }
 
-async function readPage(response: IncomingMessage): Promise<Page> {
+async function readPage(response: IncomingMessage, roundTripMs: number): Promise<Page> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response) {
@@ -148,5 +157,5 @@ async function readPage(response: IncomingMessage): Promise<Page> {
     bytes += (chunk as Buffer).length;
     if (bytes > PAGE_BYTES_MAX) break;
   }
-  return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8") };
+  return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8"), roundTripMs };
 }

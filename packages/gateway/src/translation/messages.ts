@@ -5,6 +5,7 @@ import {
   type AnswerTranslation,
   type ChatAnswer,
   type ChatChunk,
+  type ChatUsage,
   type Json,
   type JsonObject,
   type ToolCallDelta,
@@ -99,7 +100,7 @@ export class MessagesAnswer implements AnswerTranslation {
   #blockCount = 0;
   #hasBegun = false;
   #stopReason = "end_turn";
-  #usage = { input_tokens: 0, output_tokens: 0 };
+  #usage = usageOf(undefined);
 
   constructor(id: string, model: string) {
     this.#id = `msg_${id}`;
@@ -122,14 +123,13 @@ export class MessagesAnswer implements AnswerTranslation {
       content,
       stop_reason: stopReasons[choice?.finish_reason ?? "stop"] ?? "end_turn",
       stop_sequence: null,
-      usage: { input_tokens: answer.usage?.prompt_tokens ?? 0, output_tokens: answer.usage?.completion_tokens ?? 0 },
+      usage: usageOf(answer.usage),
     };
   }
 
   chunk({ choices, usage }: ChatChunk): string {
     let events = this.#begin();
-    if (usage != null)
-      this.#usage = { input_tokens: usage.prompt_tokens ?? 0, output_tokens: usage.completion_tokens ?? 0 };
+    if (usage != null) this.#usage = usageOf(usage);
     const [choice] = choices ?? [];
     const text = choice?.delta?.content ?? "";
     if (text !== "") {
@@ -192,6 +192,17 @@ export class MessagesAnswer implements AnswerTranslation {
     this.#block = undefined;
     return event("content_block_stop", { index });
   }
+}
+
+/** Anthropic counts cached tokens beside `input_tokens`, the chat protocol as a part of the prompt. */
+function usageOf(usage: ChatUsage | undefined): JsonObject {
+  const { prompt_tokens: prompt = 0, completion_tokens: output = 0 } = usage ?? {};
+  const cached = Math.min(prompt, usage?.prompt_tokens_details?.cached_tokens ?? 0);
+  return {
+    input_tokens: prompt - cached,
+    cache_read_input_tokens: cached > 0 ? cached : undefined,
+    output_tokens: output,
+  };
 }
 
 function event(type: string, fields: JsonObject): string {

@@ -226,9 +226,9 @@ export class ResponsesAnswer implements AnswerTranslation {
     const { prompt_tokens: input = 0, completion_tokens: output = 0 } = usage;
     this.#usage = {
       input_tokens: input,
-      input_tokens_details: { cached_tokens: 0 },
+      input_tokens_details: { cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0 },
       output_tokens: output,
-      output_tokens_details: { reasoning_tokens: 0 },
+      output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
       total_tokens: input + output,
     };
   }

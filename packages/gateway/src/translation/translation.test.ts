@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { MockUpstream } from "../testing/mock-upstream.ts";
 import { testGateway, type TestGateway } from "../testing/test-gateway.ts";
+import { MessagesAnswer } from "./messages.ts";
+import { ResponsesAnswer } from "./responses.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -122,5 +124,29 @@ describe("the Responses API on a chat engine", () => {
       "response.output_item.done",
       "response.completed",
     ]);
+  });
+});
+
+describe("usage of a translated answer", () => {
+  const usage = {
+    prompt_tokens: 120,
+    completion_tokens: 7,
+    prompt_tokens_details: { cached_tokens: 100 },
+    completion_tokens_details: { reasoning_tokens: 4 },
+  };
+
+  it("has the cached part of the prompt where each protocol states it", () => {
+    expect(new MessagesAnswer("1", "m").whole({ usage })["usage"]).toEqual({
+      input_tokens: 20,
+      cache_read_input_tokens: 100,
+      output_tokens: 7,
+    });
+    expect(new ResponsesAnswer("1", {}, 0).whole({ usage })["usage"]).toEqual({
+      input_tokens: 120,
+      input_tokens_details: { cached_tokens: 100 },
+      output_tokens: 7,
+      output_tokens_details: { reasoning_tokens: 4 },
+      total_tokens: 127,
+    });
   });
 });

@@ -11,12 +11,18 @@ export interface ChatChunk {
   readonly choices?: readonly {
     readonly delta?: {
       readonly content?: string | null;
-      readonly reasoning_content?: string | null;
       readonly tool_calls?: readonly ToolCallDelta[];
     };
     readonly finish_reason?: string | null;
   }[];
-  readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null;
+  readonly usage?: ChatUsage | null;
+}
+
+export interface ChatUsage {
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+  readonly prompt_tokens_details?: { readonly cached_tokens?: number | null } | null;
+  readonly completion_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
 }
 
 export interface ToolCallDelta {
@@ -33,7 +39,7 @@ export interface ChatAnswer {
     };
     readonly finish_reason?: string | null;
   }[];
-  readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number };
+  readonly usage?: ChatUsage;
 }
 
 /** An answer of the other protocol under construction. */
