@@ -19,12 +19,12 @@ import {
 const heldCount = numberArgument("held", 1000);
 const folder = temporaryFolder();
 const model = "models: [{ name: m, pools: [p] }]\n";
-const wish = (id: number) => ({ mode: "whole", tokens: 3, everyMs: 0, id }) as const;
+const mock = (id: number) => ({ mode: "whole", tokens: 3, everyMs: 0, id }) as const;
 let isGood = true;
 
 async function one(gateway: GatewayProcess, id: number): Promise<ClientAnswer | undefined> {
   const socket = await open(gateway.url);
-  const answer = await ask(socket, requestBytes(wish(id)));
+  const answer = await ask(socket, requestBytes(mock(id)));
   socket.destroy();
   return answer;
 }
@@ -75,7 +75,7 @@ async function killedReplicas(): Promise<void> {
   const client = async (): Promise<void> => {
     const socket = await open(gateway.url);
     for (let id = 0; !isOver; id++) {
-      const answer = await ask(socket, requestBytes(wish(id)));
+      const answer = await ask(socket, requestBytes(mock(id)));
       if (answer?.status === 200) goodCount++;
       else badCount++;
     }
@@ -110,13 +110,13 @@ async function killedGateway(): Promise<void> {
   const client = async (): Promise<void> => {
     let socket = await open(second!.url);
     for (let id = 0; !isOver; id++) {
-      let answer = await ask(socket, requestBytes(wish(id)));
+      let answer = await ask(socket, requestBytes(mock(id)));
       // Clients retry as SDKs do: twice more, on a new connection.
       for (let retry = 0; answer === undefined && retry < 2; retry++) {
         retriedCount++;
         await new Promise((resolve) => setTimeout(resolve, 50));
         socket = await open(second!.url).catch(() => socket);
-        answer = await ask(socket, requestBytes(wish(id)));
+        answer = await ask(socket, requestBytes(mock(id)));
       }
       if (answer?.status === 200) goodCount++;
       else failedCount++;

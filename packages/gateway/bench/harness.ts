@@ -10,7 +10,12 @@ import path from "node:path";
 
 const root = path.resolve(import.meta.dirname, "..", "..", "..");
 
-export interface MockWish {
+/** Milliseconds of CLOCK_MONOTONIC: comparable between processes of one machine. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+export interface MockRequest {
   readonly mode: "whole" | "stream" | "hang";
   readonly tokens: number;
   readonly everyMs: number;
@@ -31,6 +36,7 @@ export class FastUpstream {
   readonly #server: Server;
   readonly seen = new Map<number, SeenRequest>();
   readonly arrivals: number[] = [];
+  onArrived: (id: number, request: SeenRequest) => void = () => undefined;
   onClosed: (id: number, request: SeenRequest) => void = () => undefined;
   keepsSeen = true;
 
@@ -54,7 +60,7 @@ export class FastUpstream {
     socket.on("close", () => {
       if (current === undefined) return;
       clearTimeout(current.timer);
-      current.request.closedAtMs = performance.now();
+      current.request.closedAtMs = monotonicMs();
       this.onClosed(current.id, current.request);
     });
     socket.on("data", (chunk: Buffer) => {
@@ -71,30 +77,31 @@ export class FastUpstream {
           socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
           continue;
         }
-        const wish = (JSON.parse(body) as { mock: MockWish }).mock;
+        const mock = (JSON.parse(body) as { mock: MockRequest }).mock;
         const request: SeenRequest = {
           requestId: /x-request-id: (\S+)/i.exec(head)?.[1] ?? "",
-          arrivedAtMs: performance.now(),
+          arrivedAtMs: monotonicMs(),
           sentTokens: 0,
           closedAtMs: undefined,
         };
         if (this.keepsSeen) {
-          this.seen.set(wish.id, request);
+          this.seen.set(mock.id, request);
           this.arrivals.push(request.arrivedAtMs);
         }
-        current = { id: wish.id, request, timer: undefined };
-        this.#answer(socket, wish, current, () => (current = undefined));
+        current = { id: mock.id, request, timer: undefined };
+        this.onArrived(mock.id, request);
+        this.#answer(socket, mock, current, () => (current = undefined));
       }
     });
   }
 
   #answer(
     socket: Socket,
-    wish: MockWish,
+    mock: MockRequest,
     current: { request: SeenRequest; timer: NodeJS.Timeout | undefined },
     done: () => void,
   ): void {
-    const { mode, tokens, everyMs } = wish;
+    const { mode, tokens, everyMs } = mock;
     if (mode === "hang") return;
     if (mode === "whole") {
       const answer = `{"id":"a","choices":[{"message":{"role":"assistant","content":"ok"}}],"usage":{"prompt_tokens":10,"completion_tokens":${tokens}}}`;
@@ -191,13 +198,13 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-export function requestBytes(wish: MockWish, key = ""): string {
+export function requestBytes(mock: MockRequest, key = ""): string {
   const body = JSON.stringify({
     model: "m",
-    stream: wish.mode !== "whole",
+    stream: mock.mode !== "whole",
     max_tokens: 20,
     messages: [{ role: "user", content: "x".repeat(60) }],
-    mock: wish,
+    mock,
   });
   return `POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }

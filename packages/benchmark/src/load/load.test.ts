@@ -9,9 +9,12 @@ const worker = fileURLToPath(new URL("../worker.ts", import.meta.url));
 const children: ChildProcess[] = [];
 const never = new AbortController().signal;
 
-async function upstream(kind: string, options: object = {}): Promise<number> {
-  const setting = { port: 0, delayMs: 0, eventsPerStream: 20, eventIntervalMs: 2, ...options };
-  const child = startPinned([process.execPath, worker, "upstream", JSON.stringify(setting)], undefined, {
+function upstream(kind: string, options: object = {}): Promise<number> {
+  return listening(kind, "upstream", { port: 0, delayMs: 0, eventsPerStream: 20, eventIntervalMs: 2, ...options });
+}
+
+async function listening(kind: string, role: string, setting: object): Promise<number> {
+  const child = startPinned([process.execPath, worker, role, JSON.stringify(setting)], undefined, {
     HEADROOM_BENCH_SOCKETS: kind,
   });
   children.push(child);
@@ -60,6 +63,17 @@ describe.each(["native", "node"])("load and mock upstream with %s sockets", (kin
     const result = await load(port, kind, { isStreaming: true, durationMs: 500 });
     expect(result).toMatchObject({ failed: 0, lostEvents: 0, doubledEvents: 0 });
     expect(result.events).toBeGreaterThan(0);
+  });
+
+  it("pass through the relay unchanged", async () => {
+    const upstreamPort = await upstream(kind);
+    const port = await listening(kind, "relay", { port: 0, upstreamPort });
+    const long = await load(port, kind, { promptBytes: 300_000, connections: 2, durationMs: 1500 });
+    expect(long.failed).toBe(0);
+    expect(long.completed).toBeGreaterThan(0);
+    const streams = await load(port, kind, { isStreaming: true, connections: 2, durationMs: 1500 });
+    expect(streams).toMatchObject({ failed: 0, lostEvents: 0, doubledEvents: 0 });
+    expect(streams.events).toBeGreaterThan(0);
   });
 
   it("report a target that is not there instead of hanging", async () => {

@@ -31,7 +31,7 @@ export interface MissingTarget {
   readonly reason: string;
 }
 
-export const targetNames = ["direct", "haproxy", "nginx", "portkey", "headroom", "headroom-governed"] as const;
+export const targetNames = ["direct", "relay", "haproxy", "nginx", "portkey", "headroom", "headroom-governed"] as const;
 
 export interface TargetSources {
   /** Command line of `headroom`: the program and its first arguments. */
@@ -47,6 +47,8 @@ export function targetOf(name: string, sources: TargetSources): Target | Missing
   switch (name) {
     case "direct":
       return { name, description: "the mock upstream itself", headers: none, command: () => undefined };
+    case "relay":
+      return relay;
     case "haproxy":
       return isInstalled("haproxy") ? haproxy : { name, reason: "not installed: apt-get install haproxy" };
     case "nginx":
@@ -65,6 +67,18 @@ export function targetOf(name: string, sources: TargetSources): Target | Missing
 function runningTarget(name: string, port: number): Target {
   return { name, description: `running on port ${port}`, headers: none, port, command: () => undefined };
 }
+
+const relay: Target = {
+  name: "relay",
+  description: "copies bytes and reads none of them: the least that a proxy takes on this machine",
+  headers: none,
+  command: ({ port, upstreamPort }) => [
+    process.execPath,
+    path.join(import.meta.dirname, "..", "worker.ts"),
+    "relay",
+    JSON.stringify({ port, upstreamPort }),
+  ],
+};
 
 const haproxy: Target = {
   name: "haproxy",

@@ -14,7 +14,7 @@ interface BenchCommandOptions {
   readonly json?: boolean;
 }
 
-const targets = ["direct", "haproxy", "nginx", "portkey", "headroom", "headroom-governed"];
+const targets = ["direct", "relay", "haproxy", "nginx", "portkey", "headroom", "headroom-governed"];
 
 function numberOption(flag: string, text: string, range: { readonly min: number; readonly max: number }): number {
   const value = Number(text);
