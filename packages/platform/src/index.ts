@@ -1,8 +1,9 @@
 /**
  * Common base of all shells: durable files, threads and operational errors. It uses Node only and knows nothing of the
  * product. Start with `operational-error.ts` (how a shell fails), then `sync-path.ts` and `make-directory.ts`
- * (durability over a power cut). `directory-lock.ts`: one process per directory.
+ * (durability over a power cut). `directory-lock.ts`: one process per directory. `issue-text.ts`: messages of invalid input.
  */
+export { issueText } from "./issue-text.ts";
 export { lockDirectory } from "./directory-lock.ts";
 export type { DirectoryLock, LockOutcome } from "./directory-lock.ts";
 export { makeDirectory, makeDurableDirectory } from "./make-directory.ts";

@@ -1,5 +1,7 @@
 /** `headroom gateway` as processes of their own. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -32,6 +34,31 @@ function start(yaml: string, ...args: readonly string[]): RunningProgram {
 }
 
 describe("headroom gateway", () => {
+  it("ends where it cannot listen, and frees what it has opened", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const program = start("", "--admin", `127.0.0.1:${port}`);
+    await expect(program.ended).resolves.toBe(1);
+    expect(program.output()).toContain(`address already in use 127.0.0.1:${port}`);
+    await new Promise((resolve) => taken.close(resolve));
+    await start("").saying(/Gateway gateway listens on/);
+  });
+
+  it("names line and column of files and variables that are missing, and tolerates missing secrets in a check", async () => {
+    const broken = `tls: { certificate: ${folder}/none.pem, key: ${folder}/none.key }\naccessLog: { file: ${folder}/none/a.log }\n`;
+    const program = start(broken);
+    await expect(program.ended).resolves.toBe(2);
+    expect(program.output()).toMatch(/gateway\.yaml:6:21: tls\.certificate cannot be used: ENOENT/);
+    expect(program.output()).toMatch(/gateway\.yaml:7:20: accessLog\.file cannot be used: ENOENT/);
+    const secret = "coordinator: 127.0.0.1:1\ncoordinatorSecret: { env: HEADROOM_NO_SUCH_SECRET }\n";
+    const check = start(secret, "--check");
+    await expect(check.ended).resolves.toBe(0);
+    expect(check.output()).toMatch(/gateway\.yaml:7:20: coordinatorSecret cannot be used: .*HEADROOM_NO_SUCH_SECRET/);
+    expect(check.output()).toContain("is valid: 1 model, 1 pool, 0 teams.");
+    await expect(start(secret).ended).resolves.toBe(2);
+  });
+
   it("refuses to share its state folder with a running gateway, and starts after that one was killed", async () => {
     const first = start("");
     await first.saying(/listens on/);

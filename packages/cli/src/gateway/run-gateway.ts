@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { unwatchFile, watchFile } from "node:fs";
 import path from "node:path";
-import type { GatewayConfig, RunningGateway } from "@headroom/gateway";
+import type { ConfigProblem, GatewayConfig, RunningGateway } from "@headroom/gateway";
 import { engineLines } from "./engine-lines.ts";
 import { settledText } from "./settled-text.ts";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
@@ -24,7 +24,7 @@ export interface GatewayOptions {
 const WATCH_MS = 500;
 
 export async function runGateway(context: CommandContext, options: GatewayOptions): Promise<ExitCode> {
-  const { loadConfig, newKey, presets, startGateway } = await import("@headroom/gateway");
+  const { loadConfig, newKey, presets, referenceProblems, startGateway } = await import("@headroom/gateway");
   if (options.engines === true) {
     context.print(...(options.json === true ? [JSON.stringify(presets, undefined, 2)] : engineLines(presets)));
     return exitCode.ok;
@@ -41,14 +41,25 @@ export async function runGateway(context: CommandContext, options: GatewayOption
   const file = path.resolve(context.terminal.workingDirectory, name);
   const checked = (text: string): GatewayConfig => {
     const loaded = loadConfig(text, overridesOf(options));
-    if ("config" in loaded) return withPaths(loaded.config, context.terminal.workingDirectory);
-    throw new CliError(problemText(name, loaded.problems), exitCode.usage);
+    if ("problems" in loaded) throw new CliError(problemText(name, loaded.problems), exitCode.usage);
+    const missing = referenceProblems(loaded);
+    // A check often runs without the secrets of the service.
+    const tolerated = options.check === true ? missing.filter((each) => each.isAboutEnvironment) : [];
+    for (const each of tolerated) context.note(problemLine(name, each));
+    if (missing.length > tolerated.length) {
+      const problems = missing.filter((each) => !tolerated.includes(each));
+      throw new CliError(problemText(name, problems), exitCode.usage);
+    }
+    return withPaths(loaded.config, context.terminal.workingDirectory);
   };
   const config = checked(await readText(file, name));
   if (options.check === true) {
-    context.print(
-      `${name} is valid: ${config.models.length} models, ${config.pools.length} pools, ${config.teams.length} teams.`,
-    );
+    const counts = [
+      counted(config.models.length, "model"),
+      counted(config.pools.length, "pool"),
+      counted(config.teams.length, "team"),
+    ];
+    context.print(`${name} is valid: ${counts.join(", ")}.`);
     return exitCode.ok;
   }
   const gateway = await startGateway(config, { log: (line) => context.note(line) });
@@ -91,9 +102,16 @@ function withPaths(config: GatewayConfig, workingDirectory: string): GatewayConf
   return { ...config, state: path.resolve(workingDirectory, config.state) };
 }
 
-function problemText(name: string, problems: readonly { line: number; column: number; message: string }[]): string {
-  const title = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  return [title, ...problems.map(({ line, column, message }) => `${name}:${line}:${column}: ${message}`)].join("\n");
+function problemText(name: string, problems: readonly ConfigProblem[]): string {
+  return [counted(problems.length, "problem"), ...problems.map((each) => problemLine(name, each))].join("\n");
+}
+
+function problemLine(name: string, { line, column, message }: ConfigProblem): string {
+  return `${name}:${line}:${column}: ${message}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 async function reload(

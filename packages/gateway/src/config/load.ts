@@ -1,5 +1,6 @@
 /** gateway.yaml from text to a checked configuration. Every problem has its file, line and column. */
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node, type Pair } from "yaml";
+import { issueText } from "@headroom/platform";
 import { replicaIdOf } from "../replicas/replica.ts";
 import { gatewaySchema, type GatewayConfig } from "./schema.ts";
 
@@ -9,9 +10,15 @@ export interface ConfigProblem {
   readonly message: string;
 }
 
-export type LoadedConfig = { readonly config: GatewayConfig } | { readonly problems: readonly ConfigProblem[] };
+export type LoadedConfig =
+  | {
+      readonly config: GatewayConfig;
+      /** The place of a field, for problems that show when the configuration is applied. */
+      problemAt(path: Path, message: string): ConfigProblem;
+    }
+  | { readonly problems: readonly ConfigProblem[] };
 
-type Path = readonly (string | number)[];
+export type Path = readonly (string | number)[];
 
 interface FoundProblem {
   readonly path: Path;
@@ -38,12 +45,13 @@ export function loadConfig(text: string, overrides: Readonly<Record<string, stri
   if (broken.length > 0) {
     return { problems: broken.slice(0, PROBLEMS_MAX).map(({ pos, message }) => ({ ...placeAt(pos[0]), message })) };
   }
-  const outcome = checkedData(document, overrides);
-  if ("config" in outcome) return outcome;
-  const problems = outcome.found.map(({ path, message, isAboutKey }) => ({
+  const problemOf = ({ path, message, isAboutKey }: FoundProblem): ConfigProblem => ({
     ...placeAt(offsetOf(document, path, isAboutKey === true)),
     message: path.length === 0 ? message : `${pathText(path)} ${message}`,
-  }));
+  });
+  const outcome = checkedData(document, overrides);
+  if ("config" in outcome) return { ...outcome, problemAt: (path, message) => problemOf({ path, message }) };
+  const problems = outcome.found.map(problemOf);
   return { problems: problems.toSorted((a, b) => a.line - b.line || a.column - b.column).slice(0, PROBLEMS_MAX) };
 }
 
@@ -58,7 +66,9 @@ function checkedData(
     return { found: [{ path: [], message: error instanceof Error ? error.message : "cannot be read" }] };
   }
   if (data === null) return { found: [{ path: [], message: "the file is empty; give at least `pools` and `models`" }] };
-  const parsed = gatewaySchema.safeParse(typeof data === "object" ? { ...data, ...overrides } : data);
+  const parsed = gatewaySchema.safeParse(typeof data === "object" ? { ...data, ...overrides } : data, {
+    error: issueText,
+  });
   if (!parsed.success) return { found: parsed.error.issues.flatMap((issue) => problemsOf(issue)) };
   const found = crossProblems(parsed.data);
   return found.length > 0 ? { found } : { config: parsed.data };

@@ -300,10 +300,10 @@ teams:
     const lines =
       "problems" in loaded ? loaded.problems.map(({ line, column, message }) => `${line}:${column} ${message}`) : [];
     expect(lines).toEqual([
-      expect.stringMatching(/^3:13 pools\[0\]\.engine Invalid option: expected one of .*"vllm"/),
+      "3:13 pools[0].engine must be one of openai, anthropic, vllm, sglang, llamacpp, trtllm, triton, headroom",
       "4:16 pools[0].replicas[0] must be an http or https URL without user, query or fragment",
       "8:14 models[0].price.inputs is not a field of gateway.yaml",
-      "11:22 teams[0].tokensPerMinute Too small: expected number to be >=1",
+      "11:22 teams[0].tokensPerMinute must be at least 1",
     ]);
     const named = loadConfig(
       "access: open\npools: [{ name: a, replicas: [http://h] }]\nmodels: [{ name: m, pools: [b] }]\n",

@@ -83,10 +83,37 @@ function lockState(directory: string, id: string): DirectoryLock {
   );
 }
 
+/** What a start has opened, in this order. A start that fails ends it in reverse, because timers and sockets keep the process alive. */
+class Opened {
+  readonly #ends: (() => unknown)[] = [];
+
+  add(end: () => unknown): void {
+    this.#ends.push(end);
+  }
+
+  async endAll(): Promise<void> {
+    for (const end of this.#ends.splice(0).toReversed()) await end();
+  }
+}
+
 async function startLocked(
   config: GatewayConfig,
   options: StartOptions,
   stateDirectory: string,
+): Promise<RunningGateway> {
+  const opened = new Opened();
+  try {
+    return await startParts(config, options, { stateDirectory, opened });
+  } catch (error) {
+    await opened.endAll();
+    throw error;
+  }
+}
+
+async function startParts(
+  config: GatewayConfig,
+  options: StartOptions,
+  { stateDirectory, opened }: { readonly stateDirectory: string; readonly opened: Opened },
 ): Promise<RunningGateway> {
   const now = steadyNow;
   const fleet = new Fleet(config, Math.floor(now()));
@@ -97,13 +124,16 @@ async function startLocked(
     sync: config.usage.sync,
     log: options.log,
   });
+  opened.add(() => usage.close());
   const metrics = new GatewayMetrics();
   const waker = new Waker(now, (line) => options.log(line));
   const { tracing } = config;
   const tracer = tracing === undefined ? undefined : new Tracer({ ...tracing, gatewayId: config.id });
+  if (tracer !== undefined) opened.add(() => tracer.close());
   const accessLog =
     config.accessLog === undefined ? undefined : new AccessLog(config.accessLog.file, config.accessLog.prompts);
   const limits = await limitsOf(config, { now, log: options.log, life: usage.life, directory: usageDirectory });
+  opened.add(() => limits.close());
   const batches = new BatchStore(path.join(stateDirectory, "batches"), config.batches.storage);
   const gateway = new Gateway(config, { batches, fleet, limits, usage, metrics, waker, accessLog, tracer, now });
   const prober = new Prober(
@@ -111,11 +141,14 @@ async function startLocked(
     now,
     (pool) => waker.check(pool),
   );
+  opened.add(() => prober.stop());
   prober.start();
   await prober.firstRound(FIRST_PROBE_MS);
   const server = createListener(config, gateway, connectionBound(config.bounds.connections, options.log));
+  opened.add(() => server.close());
   const url = await listening(server, { ...config.listen, reusePort: config.reusePort }, options.log);
   const admin = adminOf({ gateway, fleet, metrics, waker });
+  opened.add(() => admin.close());
   const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, options.log);
   gateway.batchRunner.resume();
   const sweeper = setInterval(() => gateway.sweep(), SWEEP_MS);

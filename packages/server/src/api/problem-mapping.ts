@@ -1,11 +1,11 @@
 /**
  * Converts any error to a problem: rejections as they are, operational errors by their code, everything else as a bug.
  */
+import { issueText } from "@headroom/platform";
 import { problemOf, ProblemError, refuse } from "@headroom/protocol";
 import type { Problem, ProblemCode, ProblemPlace } from "@headroom/protocol";
 import type { FastifyError } from "fastify";
 import type { z } from "zod";
-import { issueText } from "./issue-text.ts";
 
 /** Maximum number of places reported for one request. */
 const PLACES_MAX = 50;

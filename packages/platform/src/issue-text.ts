@@ -1,5 +1,15 @@
 /** Texts of validation errors that complete a sentence about the field, where the schema has no message. */
-import type { z } from "zod";
+
+/** The fields of Zod's issues that the texts need. */
+interface Issue {
+  readonly code?: string | undefined;
+  readonly input?: unknown;
+  readonly expected?: unknown;
+  readonly values?: readonly unknown[];
+  readonly origin?: string;
+  readonly minimum?: number | bigint;
+  readonly maximum?: number | bigint;
+}
 
 const nouns: Readonly<Record<string, string>> = {
   array: "a list",
@@ -14,23 +24,27 @@ const nouns: Readonly<Record<string, string>> = {
 };
 
 /** An error map of Zod; `undefined`: Zod's own text. */
-export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
+export function issueText(issue: Issue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
       if (issue.input === undefined) return "is missing";
-      return `must be ${nouns[issue.expected] ?? issue.expected}, not ${nouns[kindOf(issue.input)]}`;
+      return `must be ${nouns[String(issue.expected)] ?? String(issue.expected)}, not ${nouns[kindOf(issue.input)]}`;
     case "invalid_value":
-      return `must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map(String).join(", ")}`;
+      return choiceText(issue.values ?? []);
     case "too_small":
-      return boundText(issue.origin, "at least", issue.minimum);
+      return boundText(issue.origin, "at least", issue.minimum ?? 0);
     case "too_big":
-      return boundText(issue.origin, "at most", issue.maximum);
+      return boundText(issue.origin, "at most", issue.maximum ?? 0);
     default:
       return undefined;
   }
 }
 
-function boundText(origin: string, atLeastOrMost: string, bound: number | bigint): string {
+function choiceText(values: readonly unknown[]): string {
+  return `must be ${values.length === 1 ? "" : "one of "}${values.map(String).join(", ")}`;
+}
+
+function boundText(origin: string | undefined, atLeastOrMost: string, bound: number | bigint): string {
   if (origin === "number" || origin === "int") return `must be ${atLeastOrMost} ${bound}`;
   const [one, many] = origin === "string" ? ["character", "characters"] : ["entry", "entries"];
   return `must have ${atLeastOrMost} ${bound} ${bound === 1 ? one : many}`;

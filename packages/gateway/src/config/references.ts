@@ -1,0 +1,53 @@
+/**
+ * What gateway.yaml refers to outside itself: certificates, keys, the folder of the access log. `loadConfig` reads the text alone;
+ * this reads the files, so that a wrong path has its line and column too.
+ */
+import { accessSync, constants, readFileSync } from "node:fs";
+import path from "node:path";
+import { createSecureContext } from "node:tls";
+import { secretOf } from "../replicas/pool-headers.ts";
+import type { ConfigProblem, Path } from "./load.ts";
+import type { GatewayConfig } from "./schema.ts";
+
+interface Checked {
+  readonly config: GatewayConfig;
+  problemAt(path: Path, message: string): ConfigProblem;
+}
+
+export interface ReferenceProblem extends ConfigProblem {
+  /** Whether an environment variable is missing: another environment may have it. */
+  readonly isAboutEnvironment: boolean;
+}
+
+export function referenceProblems({ config, problemAt }: Checked): readonly ReferenceProblem[] {
+  const found: ReferenceProblem[] = [];
+  const check = (at: Path, run: () => unknown, isAboutEnvironment = false): void => {
+    try {
+      run();
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      found.push({ ...problemAt(at, `cannot be used: ${message}`), isAboutEnvironment });
+    }
+  };
+  const { tls, accessLog, coordinatorSecret } = config;
+  if (tls !== undefined) {
+    const before = found.length;
+    check(["tls", "certificate"], () => readFileSync(tls.certificate));
+    check(["tls", "key"], () => readFileSync(tls.key));
+    if (found.length === before) check(["tls"], () => contextOf(tls));
+  }
+  if (coordinatorSecret !== undefined)
+    check(["coordinatorSecret"], () => secretOf(coordinatorSecret), "env" in coordinatorSecret);
+  for (const [at, { key }] of config.pools.entries()) {
+    if (key !== undefined) check(["pools", at, "key"], () => secretOf(key), "env" in key);
+  }
+  if (accessLog !== undefined && accessLog.file !== "-") {
+    const folder = path.dirname(path.resolve(accessLog.file));
+    check(["accessLog", "file"], () => accessSync(folder, constants.W_OK));
+  }
+  return found;
+}
+
+function contextOf(tls: NonNullable<GatewayConfig["tls"]>): void {
+  createSecureContext({ cert: readFileSync(tls.certificate), key: readFileSync(tls.key) });
+}
