@@ -7,7 +7,6 @@ import {
   appendFileSync,
   copyFileSync,
   linkSync,
-  mkdirSync,
   openSync,
   closeSync,
   fsyncSync,
@@ -20,6 +19,7 @@ import {
   writeSync,
 } from "node:fs";
 import path from "node:path";
+import { makeDirectory } from "@headroom/platform";
 
 export interface StoredFile {
   readonly id: string;
@@ -75,7 +75,7 @@ export class BatchStore {
   constructor(directory: string, storageMax: number) {
     this.#directory = directory;
     this.storageMax = storageMax;
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory, 0o700);
   }
 
   /** Teams that have files or batches. */
@@ -234,7 +234,7 @@ export class BatchStore {
       this.#directory,
       Buffer.from(team === "" ? nobody : team, "utf8").toString("base64url"),
     );
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory, 0o700);
     return path.join(directory, name);
   }
 

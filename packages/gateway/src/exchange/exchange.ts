@@ -15,11 +15,12 @@ import { attemptMessage, type AttemptStart } from "./attempt-message.ts";
 import { BufferedResponse, isRetryable } from "./buffered-response.ts";
 import { hasFallback, type FallbackReason, type PoolRoute } from "./model-route.ts";
 import type { Listed } from "./exchange-list.ts";
-import { continuationOf, isResumable, StreamRecord, type Continuation } from "./resume.ts";
+import { continuationOf, isResumable, type Continuation } from "./resume.ts";
 import { routingRequestOf } from "./routing-request.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
 import { brokenStreamEvent, headersOf, limitError, needOf, refusalHeaders, usageRecordOf } from "./settlement.ts";
 import { SseTap } from "./sse-tap.ts";
+import { StreamRecord } from "./stream-record.ts";
 import type { ResponseTarget } from "./target.ts";
 import { UnreadRest } from "./unread-rest.ts";
 

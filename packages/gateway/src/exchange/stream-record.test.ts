@@ -2,8 +2,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { MemoryBudget } from "../http/memory-budget.ts";
-import { StreamRecord } from "./resume.ts";
 import { SseTap } from "./sse-tap.ts";
+import { StreamRecord } from "./stream-record.ts";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
@@ -35,20 +35,44 @@ function received(text: string): Buffer {
   return shared.subarray(4000, 4000 + shared.write(text, 4000));
 }
 
+function event(delta: object): string {
+  return `data: ${JSON.stringify({ id: "c1", created: 1, model: "m", choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
+}
+
 describe("what an idle stream keeps", () => {
-  it("is its events and not the buffers in which they arrived", () => {
-    const budget = new MemoryBudget(1 << 20);
-    const record = new StreamRecord(budget);
+  it("is its text, and neither its events nor the buffers in which they arrived", () => {
+    const budget = new MemoryBudget(1 << 24);
+    const streams = 200;
+    const records = Array.from({ length: streams }, () => new StreamRecord(budget));
     const held = bytesHeldBy(() => {
-      for (let count = 0; count < 1000; count++) record.add(received(`data: ${count}\n\n`));
-      return record;
+      for (let count = 0; count < 1000; count++) {
+        for (const record of records) record.add(received(event({ content: `t${count} ` })));
+      }
+      return records;
     });
-    expect(held).toBeLessThan(100_000);
-    expect(record.text()?.split("\n\n").length).toBe(1001);
-    const bytes = Buffer.byteLength(record.text() ?? "");
-    expect(budget.usedBytes).toBe(bytes);
-    record.release();
-    expect([budget.usedBytes, record.text()]).toEqual([0, undefined]);
+    // 1,000 events are 100 kB, their text is 5 kB; the last few events wait in at most 4 KiB.
+    expect(held / streams).toBeLessThan(5000);
+    expect(budget.usedBytes / streams).toBeLessThan(10_000);
+    const text = Array.from({ length: 1000 }, (_, at) => `t${at} `).join("");
+    expect(records[7]?.received()).toEqual({ identity: { id: "c1", created: 1, model: "m" }, text, tokenCount: 1000 });
+    for (const record of records) record.release();
+    expect([budget.usedBytes, records[7]?.received()]).toEqual([0, undefined]);
+  });
+
+  it("is nothing once the output is no text, or there is too much of it", () => {
+    const budget = new MemoryBudget(1 << 20);
+    for (const last of [
+      event({ tool_calls: [{ index: 0 }] }),
+      event({ reasoning_content: "hm" }),
+      "data: null\n\n",
+      event({ content: "x".repeat(1 << 20) }),
+    ]) {
+      const record = new StreamRecord(budget);
+      record.add(Buffer.from(event({ content: "a" })));
+      record.add(Buffer.from(last));
+      record.add(Buffer.from(event({ content: "b".repeat(5000) })));
+      expect([record.received(), budget.usedBytes]).toEqual([undefined, 0]);
+    }
   });
 
   it("is the begun event of each stream and not the buffer in which it arrived", () => {

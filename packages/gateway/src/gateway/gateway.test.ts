@@ -168,7 +168,9 @@ describe("a replica that fails", () => {
     const body = { stream: true, messages, continue_final_message: true, add_generation_prompt: false };
     const text = await (await chat(gateway.url, body)).text();
     expect(textOf(text)).toBe("t2 t3 t4 t5 t6 t7 t8 ");
-    const continued = mocks.map(({ lastBody }) => lastBody?.messages).find((each) => each?.at(-1)?.content !== "t0 t1 ");
+    const continued = mocks
+      .map(({ lastBody }) => lastBody?.messages)
+      .find((each) => each?.at(-1)?.content !== "t0 t1 ");
     expect(continued?.map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 

@@ -1,11 +1,11 @@
 /** Starts a gateway from a checked configuration and stops it without losing a stream. */
 import { once } from "node:events";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
 import { createServer as createTlsServer } from "node:tls";
-import { lockDirectory, OperationalError, type DirectoryLock } from "@headroom/platform";
+import { lockDirectory, makeDirectory, OperationalError, type DirectoryLock } from "@headroom/platform";
 import type { ListenAddress } from "../config/quantities.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { BatchStore } from "../batches/store.ts";
@@ -74,7 +74,7 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
 
 /** Two processes would give their usage records the same sequence numbers, and a reader would settle only one of each. */
 function lockState(directory: string, id: string): DirectoryLock {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory, 0o700);
   const outcome = lockDirectory(directory, Date.now());
   if (outcome.kind === "locked") return outcome.lock;
   throw new OperationalError(

@@ -30,9 +30,16 @@ describe("the usage of a response", () => {
   });
 
   it("counts the cached part of the prompt, which Anthropic states beside the rest and OpenAI within the whole", () => {
-    const anthropic = { input_tokens: 3, cache_creation_input_tokens: 20, cache_read_input_tokens: 100, output_tokens: 5 };
+    const anthropic = {
+      input_tokens: 3,
+      cache_creation_input_tokens: 20,
+      cache_read_input_tokens: 100,
+      output_tokens: 5,
+    };
     expect(ofResponse(JSON.stringify({ usage: anthropic }))).toEqual(counts(123, 5, 100));
-    expect(ofResponse(JSON.stringify({ usage: { ...anthropic, cache_read_input_tokens: null } }))).toEqual(counts(23, 5));
+    expect(ofResponse(JSON.stringify({ usage: { ...anthropic, cache_read_input_tokens: null } }))).toEqual(
+      counts(23, 5),
+    );
     const openai = { input_tokens: 123, input_tokens_details: { cached_tokens: 100 }, output_tokens: 5 };
     expect(ofResponse(JSON.stringify({ usage: openai }))).toEqual(counts(123, 5, 100));
     const both = { prompt_tokens: 123, completion_tokens: 5, cache_read_input_tokens: 100 };

@@ -6,7 +6,6 @@
 import {
   closeSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -16,6 +15,7 @@ import {
   writeSync,
 } from "node:fs";
 import path from "node:path";
+import { makeDirectory } from "@headroom/platform";
 import { z } from "zod";
 import { settleUsage, usageStart, type SettleOptions, type UsageCursor } from "./reader.ts";
 import type { UsageRecord } from "./record.ts";
@@ -124,7 +124,7 @@ export function readLedger(file: string): BillingLedger {
 /** Replaces the file as a whole: written and synced beside it, then renamed. */
 export function writeLedger(file: string, ledger: BillingLedger): void {
   const directory = path.dirname(path.resolve(file));
-  mkdirSync(directory, { recursive: true });
+  makeDirectory(directory);
   const temporary = `${path.resolve(file)}.${process.pid}.tmp`;
   const fd = openSync(temporary, "w", 0o600);
   try {

@@ -2,8 +2,9 @@
  * The durable usage file of one gateway. Records are written to the kernel before the client sees the end of its response, so a
  * killed gateway has a record of every response that was complete. One write serves all requests that end in one turn of the loop.
  */
-import { closeSync, fdatasync, fdatasyncSync, fstatSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
+import { makeDirectory } from "@headroom/platform";
 import { RecordLines, type UsageRecord } from "./record.ts";
 import { segmentName, segmentsOf } from "./segments.ts";
 
@@ -45,7 +46,7 @@ export class UsageLog {
 
   constructor(options: UsageLogOptions) {
     this.#options = options;
-    mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+    makeDirectory(options.directory, 0o700);
     const { nextSeq, life } = whereItEnded(options.directory);
     this.#nextSeq = nextSeq;
     this.life = life;
@@ -131,7 +132,7 @@ export class UsageLog {
   }
 
   #open(): number {
-    mkdirSync(this.#options.directory, { recursive: true, mode: 0o700 });
+    makeDirectory(this.#options.directory, 0o700);
     return openSync(path.join(this.#options.directory, segmentName(this.#nextSeq, this.life)), "a", 0o600);
   }
 

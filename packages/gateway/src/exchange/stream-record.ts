@@ -1,0 +1,175 @@
+/**
+ * The output that a stream's client has received, for a replica that continues it. Events wait as bytes until a few KiB are
+ * together, then only their text is kept: an event of one token takes 200 bytes and more, its text about four.
+ */
+import type { MemoryBudget } from "../http/memory-budget.ts";
+
+/** Fields of a completion's chunk. */
+export interface Chunk {
+  id?: unknown;
+  created?: unknown;
+  model?: unknown;
+  choices?: {
+    delta?: { role?: unknown; content?: unknown; [key: string]: unknown };
+    text?: unknown;
+    finish_reason?: unknown;
+  }[];
+  usage?: { prompt_tokens?: unknown; completion_tokens?: unknown } | null;
+}
+
+/** What identifies a stream in each of its events. */
+export type StreamIdentity = Pick<Chunk, "id" | "created" | "model">;
+
+export interface Received {
+  readonly identity: StreamIdentity;
+  readonly text: string;
+  /** Number of events with text: one for each token with most engines. */
+  readonly tokenCount: number;
+}
+
+/** Events that wait as bytes, per stream. */
+const WAITING_BYTES_MAX = 4096;
+/** Initial size for waiting events: a few of an idle stream fit. */
+const WAITING_BYTES_FIRST = 1024;
+/** Characters of text kept per stream; a longer stream cannot be continued. */
+const TEXT_MAX = 1024 * 1024;
+const noBytes = Buffer.alloc(0);
+
+/** Bounded by a limit for all streams together. */
+export class StreamRecord {
+  readonly #budget: MemoryBudget;
+  #waiting: Buffer = noBytes;
+  #waitingLength = 0;
+  #identity: StreamIdentity | undefined;
+  #text = "";
+  #tokenCount = 0;
+  #budgetBytes = 0;
+  #isWhole = true;
+
+  constructor(budget: MemoryBudget) {
+    this.#budget = budget;
+  }
+
+  /** `events`: whole events. They are copied, because a short event would otherwise keep alive the buffer in which it arrived. */
+  add(events: Buffer): void {
+    if (!this.#isWhole) return;
+    if (this.#waitingLength + events.length > WAITING_BYTES_MAX) this.#takeText();
+    if (!this.#isWhole) return;
+    if (events.length > WAITING_BYTES_MAX) this.#addText(events.toString("utf8"));
+    else this.#wait(events);
+  }
+
+  /** The output so far, or undefined if there is none, too much, or output that is no text. */
+  received(): Received | undefined {
+    this.#takeText();
+    if (!this.#isWhole || this.#identity === undefined) return undefined;
+    return { identity: this.#identity, text: this.#text, tokenCount: this.#tokenCount };
+  }
+
+  /** Forgets the output: the stream has ended, or can no longer be continued. */
+  release(): void {
+    this.#isWhole = false;
+    this.#budget.give(this.#budgetBytes);
+    this.#budgetBytes = 0;
+    this.#waiting = noBytes;
+    this.#waitingLength = 0;
+    this.#text = "";
+    this.#identity = undefined;
+  }
+
+  #wait(events: Buffer): void {
+    const length = this.#waitingLength + events.length;
+    if (length > this.#waiting.length) {
+      const size = Math.min(WAITING_BYTES_MAX, Math.max(WAITING_BYTES_FIRST, 2 * length));
+      if (!this.#reserve(size - this.#waiting.length)) return;
+      const larger = Buffer.allocUnsafeSlow(size);
+      this.#waiting.copy(larger, 0, 0, this.#waitingLength);
+      this.#waiting = larger;
+    }
+    events.copy(this.#waiting, this.#waitingLength);
+    this.#waitingLength = length;
+  }
+
+  /** Turns the waiting events into text. */
+  #takeText(): void {
+    const events = this.#waiting.toString("utf8", 0, this.#waitingLength);
+    this.#waitingLength = 0;
+    this.#addText(events);
+  }
+
+  #addText(events: string): void {
+    const chunks = chunksOf(events);
+    if (chunks === undefined) {
+      this.release();
+      return;
+    }
+    let added = "";
+    for (const { id, created, model, choices } of chunks) {
+      this.#identity ??= { id, created, model };
+      const [choice] = choices ?? [];
+      if (choice === undefined) continue;
+      const piece = choice.finish_reason == null ? textPieceOf(choice) : undefined;
+      if (piece === undefined) {
+        this.release();
+        return;
+      }
+      if (piece !== "") this.#tokenCount++;
+      added += piece;
+    }
+    if (this.#text.length + added.length > TEXT_MAX) this.release();
+    else if (added !== "" && this.#reserve(added.length)) this.#text += added;
+  }
+
+  /** False: all streams together hold as much as they may, and this one is forgotten. */
+  #reserve(bytes: number): boolean {
+    if (this.#budget.take(bytes)) {
+      this.#budgetBytes += bytes;
+      return true;
+    }
+    this.release();
+    return false;
+  }
+}
+
+type Choice = NonNullable<Chunk["choices"]>[number];
+
+/** Undefined if the choice holds anything but text. */
+function textPieceOf(choice: Choice): string | undefined {
+  if (typeof choice.text === "string") return choice.text;
+  const { delta } = choice;
+  if (delta == null) return "";
+  const others = Object.entries(delta).filter(
+    ([key, value]) => key !== "role" && key !== "content" && value != null && value !== "",
+  );
+  if (others.length > 0) return undefined;
+  return typeof delta.content === "string" ? delta.content : "";
+}
+
+function chunksOf(events: string): Chunk[] | undefined {
+  const chunks: Chunk[] = [];
+  for (const event of events.split(/\r?\n\r?\n/)) {
+    const data = dataOf(event);
+    if (data === undefined || data === "[DONE]") continue;
+    const chunk = chunkOf(data);
+    if (chunk === undefined) return undefined;
+    chunks.push(chunk);
+  }
+  return chunks;
+}
+
+/** Undefined if the data is no chunk of a completion. */
+export function chunkOf(data: string): Chunk | undefined {
+  try {
+    const chunk = JSON.parse(data) as Chunk | null;
+    const isChunk = typeof chunk === "object" && chunk !== null && Array.isArray(chunk.choices ?? []);
+    return isChunk && (chunk.choices ?? []).every((each: unknown) => typeof each === "object" && each !== null)
+      ? chunk
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function dataOf(event: string): string | undefined {
+  return event.startsWith("data: ") ? event.slice(6) : event.startsWith("data:") ? event.slice(5) : undefined;
+}
