@@ -1,5 +1,5 @@
 /**
- * What gateway.yaml refers to outside itself: certificates, keys, the folder of the access log. `loadConfig` reads the text alone;
+ * References of gateway.yaml to things outside it: certificates, keys, the folder of the access log. `loadConfig` reads the text alone;
  * this reads the files, so that a wrong path has its line and column too.
  */
 import { accessSync, constants, readFileSync } from "node:fs";

@@ -17,7 +17,7 @@ export interface Chunk {
   usage?: { prompt_tokens?: unknown; completion_tokens?: unknown } | null;
 }
 
-/** What identifies a stream in each of its events. */
+/** Fields that identify a stream in each of its events. */
 export type StreamIdentity = Pick<Chunk, "id" | "created" | "model">;
 
 export interface Received {

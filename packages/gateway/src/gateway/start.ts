@@ -83,7 +83,7 @@ function lockState(directory: string, id: string): DirectoryLock {
   );
 }
 
-/** What a start has opened, in this order. A start that fails ends it in reverse, because timers and sockets keep the process alive. */
+/** Parts that a start has opened, in this order. A start that fails ends it in reverse, because timers and sockets keep the process alive. */
 class Opened {
   readonly #ends: (() => unknown)[] = [];
 
