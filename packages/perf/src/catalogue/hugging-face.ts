@@ -84,16 +84,12 @@ export function readModelConfig(value: unknown, name: string): ConfigReading {
       `describe it as ${nearestType(config)}, if it is built alike`,
     );
   }
-  const layerCount = count(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers");
-  const hidden = count(config, "hidden_size", "n_embd", "d_model");
-  const headCount = count(config, "num_attention_heads", "n_head", "n_heads");
-  const vocabulary = count(config, "vocab_size");
-  const missing = Object.entries({ layerCount, hidden, headCount, vocabulary }).find(
-    ([, found]) => found === undefined,
-  );
-  if (missing !== undefined || !layerCount || !hidden || !headCount || !vocabulary) {
-    return refused(`the config of ${type} lacks ${missing?.[0] ?? "a size"}`, "the complete config.json");
-  }
+  const wrong = wrongSize(config) ?? missingSize(config, family);
+  if (wrong !== undefined) return refused(`the config of ${type}: ${wrong}`, "the complete config.json");
+  const layerCount = count(config, ...sizeKeys.layers) ?? 0;
+  const hidden = count(config, ...sizeKeys.hidden) ?? 0;
+  const headCount = count(config, ...sizeKeys.heads) ?? 0;
+  const vocabulary = count(config, ...sizeKeys.vocabulary) ?? 0;
   const kvHeadCount = kvHeads(config, headCount);
   if (headCount % kvHeadCount !== 0) {
     return refused(
@@ -147,6 +143,55 @@ function isConfig(value: unknown): value is Config {
 function textConfig(config: Config): Config {
   const inner = config["text_config"] ?? config["llm_config"] ?? config["language_config"];
   return isConfig(inner) ? inner : config;
+}
+
+/** Names that architectures give to the sizes without which nothing can be predicted. */
+const sizeKeys = {
+  layers: ["num_hidden_layers", "n_layer", "n_layers", "num_layers"],
+  hidden: ["hidden_size", "n_embd", "d_model"],
+  heads: ["num_attention_heads", "n_head", "n_heads"],
+  vocabulary: ["vocab_size"],
+} as const;
+
+const otherSizeKeys = ["num_key_value_heads", "num_kv_heads", "n_head_kv", "head_dim"];
+const ffnKeys = ["intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"];
+const expertKeys = ["num_local_experts", "num_experts", "n_routed_experts"];
+const expertsPerTokenKeys = ["num_experts_per_tok", "experts_per_token", "num_experts_per_token"];
+
+/**
+ * Largest size that a config may state. The widest published model has 16,384 hidden elements and 126 layers; the search
+ * enumerates the divisors of these sizes.
+ */
+const largestSize = 2 ** 24;
+const mostLayers = 4096;
+
+/** The first size that the file states but that is no possible size; null means that it is not stated. */
+function wrongSize(config: Config): string | undefined {
+  const keys = [...Object.values(sizeKeys).flat(), ...otherSizeKeys, ...ffnKeys];
+  for (const key of keys) {
+    const value = config[key] ?? undefined;
+    const isLayers = (sizeKeys.layers as readonly string[]).includes(key);
+    const largest = isLayers ? mostLayers : largestSize;
+    if (value === undefined) continue;
+    // Models with experts in every layer may state 0 for the layers without.
+    if (value === 0 && ffnKeys.includes(key) && (count(config, ...expertKeys) ?? 1) > 1) continue;
+    if (typeof value === "number" && Number.isSafeInteger(value) && value > 0 && value <= largest) continue;
+    return `${key} must be a whole number from 1 to ${largest}, not ${JSON.stringify(value)}`;
+  }
+  return undefined;
+}
+
+/** The first size that the family needs and the file lacks. A default would predict another model. */
+function missingSize(config: Config, family: Family): string | undefined {
+  const needed: readonly (readonly string[])[] = [
+    ...Object.values(sizeKeys),
+    ...(family.attention === "latent" ? [["kv_lora_rank"], ["qk_nope_head_dim"], ["qk_rope_head_dim"]] : []),
+    ...((count(config, ...expertKeys) ?? 1) > 1
+      ? [expertsPerTokenKeys, ["moe_intermediate_size", "intermediate_size"]]
+      : []),
+  ];
+  const lacking = needed.find((keys) => count(config, ...keys) === undefined);
+  return lacking === undefined ? undefined : `${lacking.join(" or ")} is missing`;
 }
 
 function nearestType(config: Config): string {
@@ -244,8 +289,8 @@ function windowOf(
 }
 
 function expertsOf(config: Config, family: Family, layerCount: number): Experts | undefined {
-  const total = count(config, "num_local_experts", "num_experts", "n_routed_experts");
-  const perToken = count(config, "num_experts_per_tok", "experts_per_token", "num_experts_per_token");
+  const total = count(config, ...expertKeys);
+  const perToken = count(config, ...expertsPerTokenKeys);
   if (total === undefined || perToken === undefined || total === 1) return undefined;
   const ffnHidden = count(config, "moe_intermediate_size", "intermediate_size") ?? 0;
   return {
@@ -277,7 +322,7 @@ function denseFfn(config: Config, family: Family, hidden: number, experts: Exper
   const isWithoutDense = experts !== undefined && experts.denseLayerCount === 0;
   if (isWithoutDense) return 0;
   if (family.denseFfnKey !== undefined) return count(config, family.denseFfnKey) ?? 0;
-  const stated = count(config, "intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size");
+  const stated = count(config, ...ffnKeys);
   const ratio = count(config, "expansion_ratio") ?? 4;
   return stated ?? ratio * hidden;
 }

@@ -90,7 +90,19 @@ describe("config.json", () => {
     [null, "not a JSON object"],
     [{}, "names no model_type"],
     [{ ...llama, model_type: "mamba" }, "the architecture mamba is not known"],
-    [{ ...llama, hidden_size: -1 }, "lacks hidden"],
+    [{ ...llama, hidden_size: -1 }, "hidden_size must be a whole number from 1 to 16777216, not -1"],
+    [{ ...llama, hidden_size: undefined }, "hidden_size or n_embd or d_model is missing"],
+    [
+      { ...llama, intermediate_size: "wide" },
+      'intermediate_size must be a whole number from 1 to 16777216, not "wide"',
+    ],
+    // A search over such a model would not end.
+    [{ ...llama, num_hidden_layers: 2 ** 53 - 1 }, "num_hidden_layers must be a whole number from 1 to 4096"],
+    [
+      { ...llama, num_local_experts: 8 },
+      "num_experts_per_tok or experts_per_token or num_experts_per_token is missing",
+    ],
+    [{ ...llama, model_type: "deepseek_v3" }, "kv_lora_rank is missing"],
     [{ ...llama, num_key_value_heads: 3 }, "3 key-value heads do not divide 4 heads"],
     [{ ...llama, num_attention_heads: 7, num_key_value_heads: 7 }, "7 heads do not divide a hidden size of 64"],
     [
