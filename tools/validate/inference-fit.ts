@@ -32,7 +32,7 @@ const pull = 0.01;
  * Weight of the error of the first token relative to that of steps: it separates prompts from decoding without changing
  * the fit of decoding.
  */
-const firstTokenWeight = 0.03;
+const firstTokenWeight = 0.1;
 
 /** The middle of every range: the values without any measurement. */
 function unmeasuredConstants(): InferenceConstants {

@@ -169,7 +169,8 @@ function online(row: Row, replica: BuiltReplica, setting: Setting): Prediction |
   if (concurrency === undefined) return "load is not stated";
   const { request, requests } = setting;
   if (requests === undefined) return (k) => outcomeOf(closedLoop(replica, request, concurrency, k));
-  const firstWave = Math.min(1, concurrency / requests);
+  // The requests that start together are too few to move a median.
+  const firstWave = row["ttft_stat"]?.startsWith("median") === true ? 0 : Math.min(1, concurrency / requests);
   return (k) => outcomeOf(closedRun(replica, request, { concurrency, firstWave }, k));
 }
 

@@ -144,6 +144,23 @@ function scoreOf(measurements: string): Pick<ReturnType<typeof readCases>, "abst
   return { abstentions, report: reportOf(observe(cases, groups, fittedInference), (one) => one.group) };
 }
 
+describe("a row with the number of requests of its run", () => {
+  it("has a median that the requests that start together do not move, and a mean that they raise", () => {
+    const columns =
+      "id,source,kind,engine,mode,tp,pp,dp,ep,model,precision,gpu,isl,osl,batch_or_concurrency,ttft_ms,ttft_stat,notes";
+    const firstToken = (stat: string, requests: number): number => {
+      const line = `a,own,online_concurrency,vllm,agg,1,1,1,1,llama-3-8b,fp8,H200,1024,1024,32,20,${stat},${requests} requests`;
+      const [row = {}] = parseCsv(`${columns}\n${line}\n`);
+      const read = readRow(row, { get: findModel });
+      return "predict" in read ? (read.predict(fittedInference).ttftMs ?? 0) : 0;
+    };
+    expect(firstToken("median", 64)).toBeGreaterThan(0);
+    expect(firstToken("median", 64)).toBe(firstToken("median", 320));
+    expect(firstToken("mean", 64)).toBeGreaterThan(firstToken("mean", 320));
+    expect(firstToken("mean", 320)).toBeGreaterThan(firstToken("median", 320));
+  });
+});
+
 describe("a row with the time to the first token alone", () => {
   it("is scored for it, and every row is listed, with the reason where it is not scored", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "headroom-first-tokens-"));
@@ -194,13 +211,13 @@ describe.skipIf(!existsSync(file))(`${path.basename(file)}, rows with score 1`, 
     expect(read.report.macroMape).toBeLessThan(0.11);
   });
 
-  it("have their first token predicted within a macro average of 30% (in-sample)", () => {
+  it("have their first token predicted within a macro average of 25% (in-sample)", () => {
     const { cases } = read;
     const firstTokens = reportOf(
       observe(cases, groupNames(cases), fittedInference, { wanted: ["ttft"] }),
       (one) => one.group,
     );
-    expect(firstTokens.macroMape).toBeLessThan(0.3);
+    expect(firstTokens.macroMape).toBeLessThan(0.25);
   });
 
   it("are of the kinds that count as evidence", () => {

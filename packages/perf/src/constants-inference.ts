@@ -5,7 +5,6 @@ export type InferenceConstantName =
   | "matmulEfficiency"
   | "narrowFormatDiscount"
   | "groupedMatmulEfficiency"
-  | "attentionEfficiency"
   | "layerFloorUs"
   | "expertLayerFloorUs"
   | "eagerLayerUs"
@@ -20,6 +19,7 @@ export type InferenceConstantName =
   | "expertChoiceExponent"
   | "firstTokenSteps"
   | "relayedStepFactor"
+  | "neighbourPrompts"
   | "stepSpread"
   | "firstTokenSpread";
 
@@ -30,44 +30,38 @@ export type InferenceConstantName =
  */
 export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedConstant>> = {
   kvReadEfficiency: {
-    value: 0.856,
+    value: 0.876,
     unit: "share of the memory bandwidth",
     range: [0.3, 1],
     meaning: "Rate at which attention streams the KV cache of a decoding batch.",
   },
   matmulEfficiency: {
-    value: 0.81,
+    value: 0.822,
     unit: "share of the best measured product",
     range: [0.5, 1.1],
     meaning: "Rate of large 16-bit matrix products in real layers.",
   },
   narrowFormatDiscount: {
-    value: 0.242,
+    value: 0.22,
     unit: "exponent",
     range: [0, 0.6],
     meaning:
       "Narrower formats reach less of their peak: arithmetic times (16-bit peak / peak) to this power, reading times (bytes / 2) to it.",
   },
   groupedMatmulEfficiency: {
-    value: 0.451,
+    value: 0.572,
     unit: "share of the rate of a dense product",
     range: [0.2, 1],
     meaning: "Rate of the products of routed experts, which are small and uneven, relative to dense ones.",
   },
-  attentionEfficiency: {
-    value: 1.1,
-    unit: "share of the best measured 16-bit product",
-    range: [0.2, 1.1],
-    meaning: "Rate of fused attention over prompts and of absorbed latent attention.",
-  },
   layerFloorUs: {
-    value: 24.8,
+    value: 25.6,
     unit: "µs per layer",
     range: [4, 80],
     meaning: "Minimum time of a layer: dependent small kernels inside a captured graph.",
   },
   expertLayerFloorUs: {
-    value: 55.7,
+    value: 56.2,
     unit: "µs per layer with experts",
     range: [0, 120],
     meaning: "Routing, permutation and the extra kernels of a layer with experts, on top of the floor of a layer.",
@@ -79,50 +73,50 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
     meaning: "Host time to launch a layer's kernels one by one, in engines without captured graphs.",
   },
   eagerHostFactor: {
-    value: 13.4,
+    value: 13.6,
     unit: "factor",
     range: [1, 20],
     meaning:
       "Host work per step and sequence of engines without captured graphs (before 2024), relative to current engines.",
   },
   eagerMatmulShare: {
-    value: 0.743,
+    value: 0.754,
     unit: "share",
     range: [0.4, 1],
     meaning: "Matrix rate of engines without captured graphs, relative to current engines.",
   },
   attentionRankSkew: {
-    value: 0.478,
+    value: 0.563,
     unit: "share",
     range: [0, 1],
     meaning: "Extra work of the busiest attention-data rank above the mean; all ranks wait for it before the experts.",
   },
   collectiveLatencyUs: {
-    value: 15.3,
+    value: 14.9,
     unit: "µs per collective",
     range: [2, 40],
     meaning: "Latency of one small all-reduce or exchange within a scale-up domain.",
   },
   linkEfficiency: {
-    value: 0.602,
+    value: 0.716,
     unit: "share of the link's bandwidth",
     range: [0.15, 0.95],
     meaning: "Rate of the collectives of a forward pass on their link.",
   },
   hostStepUs: {
-    value: 714,
+    value: 705,
     unit: "µs per engine step",
     range: [50, 6000],
     meaning: "Scheduling, input preparation and sampling that the accelerator waits for in every step.",
   },
   hostSequenceUs: {
-    value: 20.6,
+    value: 20.3,
     unit: "µs per sequence and step",
     range: [0, 60],
     meaning: "Host work per running sequence and step: sampling, detokenisation, block tables.",
   },
   fusedKernelShare: {
-    value: 0.627,
+    value: 0.642,
     unit: "share",
     range: [0.3, 1],
     meaning:
@@ -136,18 +130,25 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
       "n tokens of a step choose as many different experts as n to this power random tokens would: similar tokens choose the same experts.",
   },
   firstTokenSteps: {
-    value: 4.58,
+    value: 4.34,
     unit: "decoding steps",
     range: [0, 8],
     meaning:
       "Steps from the arrival of a request to the step that begins its prompt, plus steps until its first token is sent.",
   },
   relayedStepFactor: {
-    value: 2.09,
+    value: 1.82,
     unit: "factor",
     range: [1, 3],
     meaning:
       "The same steps on servers whose engine hands requests and tokens to further processes (SGLang, TensorRT-LLM), against vLLM's.",
+  },
+  neighbourPrompts: {
+    value: 1.21,
+    unit: "prompts",
+    range: [0, 3],
+    meaning:
+      "Prompts of other requests in the steps before and after a request's own prompt, if the requests of a closed loop end step by step.",
   },
   stepSpread: {
     value: 0.09,
@@ -167,7 +168,11 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
 export type InferenceConstants = Readonly<Record<InferenceConstantName, number>>;
 
 /** Constants that affect only the time to the first token; they are fitted after the others, to that time. */
-export const firstTokenConstants: readonly InferenceConstantName[] = ["firstTokenSteps", "relayedStepFactor"];
+export const firstTokenConstants: readonly InferenceConstantName[] = [
+  "firstTokenSteps",
+  "relayedStepFactor",
+  "neighbourPrompts",
+];
 
 /**
  * Before and after the engine, ms, on the way to the first token: HTTP, tokenisation, the first write. Not fitted: measured times

@@ -2,7 +2,17 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { fittedInference as k } from "../constants-inference.ts";
-import { batchLimit, closedLoop, closedRun, decodeStep, meanContext, promptMs, staticBatch } from "./batching.ts";
+import {
+  batchLimit,
+  closedLoop,
+  closedRun,
+  decodeStep,
+  meanContext,
+  neighbourPromptsMs,
+  promptLatencyMs,
+  promptMs,
+  staticBatch,
+} from "./batching.ts";
 import { disaggregatedLoop } from "./disaggregation.ts";
 import { layout, replicaOf } from "./testing/replicas.ts";
 
@@ -65,6 +75,27 @@ describe("a closed loop", () => {
     expect(through?.tpotMs).toBe(own?.tpotMs);
   });
 
+  it("has prompts of neighbours beside its own, the more the fewer steps the requests have to end in", () => {
+    const neighbours = (inFlight: number, outputTokens: number): number =>
+      neighbourPromptsMs(h200, { ...request, outputTokens }, inFlight, k);
+    expect(neighbours(1, 128)).toBe(0);
+    expect(neighbours(0.5, 128)).toBe(0);
+    expect(neighbours(8, 128)).toBeGreaterThan(neighbours(8, 1024));
+    expect(neighbours(16, 1024)).toBeGreaterThan(neighbours(8, 1024));
+    const most = k.neighbourPrompts * promptLatencyMs(h200, request, 0, k);
+    expect(neighbours(24, 16)).toBeCloseTo((23 / 24) * most, 6);
+    expect(closedLoop(h200, { ...request, outputTokens: 64 }, 16, k).firstToken.queueMs).toBeGreaterThan(
+      closedLoop(h200, request, 16, k).firstToken.queueMs,
+    );
+  });
+
+  it("starts with a wave whose prompts also wait for the decoding of those that started", () => {
+    const queueMs = (firstWave: number): number =>
+      closedRun(h200, request, { concurrency: 24, firstWave }, k).firstToken.queueMs;
+    const steps = k.firstTokenSteps * decodeStep(h200, 24, meanContext(request), k).totalMs;
+    expect(queueMs(1) - steps).toBeGreaterThan((23 * promptMs(h200, request, k)) / 2);
+  });
+
   it("one request alone waits for nobody's prompts", () => {
     const alone = closedLoop(h200, request, 1, k);
     expect(alone.promptsMs).toBe(0);
@@ -105,6 +136,11 @@ describe("disaggregation", () => {
     expect(busier.outputTokensPerS).toBeCloseTo(busy.outputTokensPerS, 3);
     const promptsPerS = 1000 / promptMs(worker, request, k);
     expect(busy.outputTokensPerS / request.outputTokens).toBeCloseTo(promptsPerS, 2);
+  });
+
+  it("more prefill workers have fewer prompts beside a request's own", () => {
+    const [one, four] = [1, 4].map((count) => disaggregatedLoop(group(count, 8), request, 32, k).firstToken.queueMs);
+    expect(four).toBeLessThan(one ?? 0);
   });
 
   it("a second prefill worker takes that limit away", () => {

@@ -139,18 +139,54 @@ export function promptWaitMs(ownMs: number, busyShare: number): number {
 }
 
 /**
- * Wait of a closed loop's request for earlier prompts, ms. Requests that start together wait for half of all others' prompts; if
- * decoding stops for prompts, they also end and return together. Later ones queue as in an open loop.
+ * Spread of the lengths of requests that benchmark clients draw, as a share of the length. Requests that start together end
+ * within this share of the steps of an output.
  */
-function promptQueueMs(
-  { engine }: Replica,
-  firstWave: number,
-  loop: { readonly batch: number; readonly ownMs: number; readonly perRequestMs: number },
+const lengthSpread = 0.1;
+
+/**
+ * Prompts of other requests in the steps around a request's prompt, ms, if `inFlight` requests share an engine. A
+ * request follows one that has just ended, so its neighbours' prompts lie next to its own: in every step if more requests
+ * end than there are steps to end in.
+ */
+export function neighbourPromptsMs(
+  replica: BuiltReplica,
+  request: RequestShape,
+  inFlight: number,
+  k: InferenceConstants,
 ): number {
-  const othersMs = (loop.batch - 1) * loop.ownMs;
-  const together = engine.isPromptMixed ? firstWave : 1;
+  const others = Math.max(0, inFlight - 1);
+  const share = Math.min(others / Math.max(1, inFlight), others / (lengthSpread * request.outputTokens));
+  return share * k.neighbourPrompts * promptLatencyMs(replica, request, 0, k);
+}
+
+/** A closed loop from the view of its prompts. */
+interface PromptLoop {
+  readonly batch: number;
+  readonly ownMs: number;
+  readonly perRequestMs: number;
+  readonly request: RequestShape;
+}
+
+/**
+ * Wait of a closed loop's request for earlier prompts, ms. Requests that start together wait for half of all others' prompts and
+ * for the decoding of those that started; if decoding stops for prompts, they also end and return together. Later ones
+ * queue as in an open loop, beside their neighbours' prompts.
+ */
+function promptQueueMs(replica: BuiltReplica, firstWave: number, loop: PromptLoop, k: InferenceConstants): number {
+  const { batch, ownMs, request } = loop;
+  const othersMs = (batch - 1) * ownMs;
+  if (!replica.engine.isPromptMixed) return othersMs / 2;
+  const promptsPerStep = Math.max(
+    1,
+    (replica.engine.stepTokensMax * replica.layout.attentionData) / request.promptTokens,
+  );
+  const decodingMs = decodeStep(replica, batch / 2, meanContext(request), k).totalMs / promptsPerStep;
+  const waveMs = othersMs + (batch - 1) * decodingMs;
   const busyShare = Math.min(0.99, othersMs / loop.perRequestMs);
-  return (together * othersMs) / 2 + (1 - together) * Math.min(othersMs / 2, promptWaitMs(loop.ownMs, busyShare));
+  const laterMs =
+    Math.min(othersMs / 2, promptWaitMs(ownMs, busyShare)) + neighbourPromptsMs(replica, request, batch, k);
+  return (firstWave * waveMs) / 2 + (1 - firstWave) * laterMs;
 }
 
 /** Keeps `concurrency` requests in flight for long; the next one follows when one ends. */
@@ -184,7 +220,8 @@ export function closedRun(
     frontEndMs,
     admissionMs: (waiting * perRequestMs) / batch,
     queueMs:
-      firstTokenSteps(replica, k) * step + promptQueueMs(replica, firstWave, { batch, ownMs: own, perRequestMs }),
+      firstTokenSteps(replica, k) * step +
+      promptQueueMs(replica, firstWave, { batch, ownMs: own, perRequestMs, request }, k),
     promptMs: promptLatencyMs(replica, request, replica.engine.isPromptMixed ? batch - 1 : 0, k),
   });
   return {

@@ -6,6 +6,7 @@ import {
   firstTokenSteps,
   firstWaveShare,
   meanContext,
+  neighbourPromptsMs,
   promptLatencyMs,
   promptMs,
 } from "./batching.ts";
@@ -73,7 +74,8 @@ export function disaggregatedLoop(
     // Two engines, each with its own queue and scheduler.
     queueMs:
       2 * firstTokenSteps(group.decode, k) * tpotMs +
-      (firstWaveShare * (inFlight / group.prefillCount) * perPromptMs) / 2,
+      (firstWaveShare * (inFlight / group.prefillCount) * perPromptMs) / 2 +
+      neighbourPromptsMs(group.prefill, request, inFlight / group.prefillCount, k),
     promptMs: alone,
   });
   return {

@@ -34,6 +34,29 @@ function withAccelerator(replica: BuiltReplica, change: Partial<BuiltReplica["ac
   return buildReplica({ ...replica, accelerator: { ...replica.accelerator, ...change } });
 }
 
+const prompts: StepWork = {
+  decodeSequences: 0,
+  decodeContext: 0,
+  promptTokens: 8192,
+  promptContext: 4096,
+  promptsEnding: 1,
+};
+
+describe("moving activations between kernels", () => {
+  it("is not divided by tensor parallelism, which divides the matrices", () => {
+    const linear = (tensor: number): number =>
+      stepTime(replicaOf("llama-3-70b", "B200", layout(tensor), "fp8"), prompts, k).linearMs;
+    expect(linear(8)).toBeGreaterThan(1.1 * (linear(1) / 8));
+    expect(linear(8)).toBeLessThan(linear(4));
+  });
+
+  it("takes longer where every rank gathers every token than with whole experts", () => {
+    const experts = (expert: number): number =>
+      stepTime(replicaOf("deepseek-v3", "B200", layout(8, { expert }), "fp8"), prompts, k).expertMs;
+    expect(experts(8)).toBeLessThan(experts(1));
+  });
+});
+
 describe("the time of a step", () => {
   it("is the sum of its parts, none of them negative", () => {
     fc.assert(

@@ -80,6 +80,39 @@ function elementsPerMs(replica: BuiltReplica, format: NumberFormat, k: Inference
 }
 
 /**
+ * Bytes that the kernels between two matrices read and write per layer and value of the residual stream: two additions to
+ * the stream, two norms, and two conversions of their results to the format of the matrices, in 16 bits.
+ */
+const streamBytes = 20;
+
+/**
+ * The same per value of a token that is sent to an expert: gathered for the expert, written as its result, read by the
+ * weighted sum of the results.
+ */
+const expertValueBytes = 5;
+
+/**
+ * Time in ms to move the activations of every layer between its kernels. Tensor parallelism does not divide it: each of
+ * its ranks holds the whole residual stream.
+ */
+function streamMs(replica: BuiltReplica, tokens: number): number {
+  const { shape, layout } = replica;
+  const values = (shape.layerCount * shape.hidden * tokens) / layout.attentionData;
+  return (values * streamBytes) / bytesPerMs(replica, weightReadEfficiency);
+}
+
+/**
+ * Time in ms to gather tokens for their experts and to sum the results. Experts that tensor parallelism splits get every
+ * token on every rank, whole experts only their own tokens.
+ */
+function gatherMs(replica: BuiltReplica, tokens: number): number {
+  const { shape, layout } = replica;
+  const ranks = layout.attentionData * (layout.expert > 1 ? layout.tensor : 1);
+  const values = (shape.expertLayerCount * shape.hidden * shape.expertsPerToken * tokens) / ranks;
+  return (values * expertValueBytes) / bytesPerMs(replica, weightReadEfficiency);
+}
+
+/**
  * Time of the matrices that every token passes: projections, dense feed-forward, shared experts, routers, output head.
  * The head makes the last pipeline stage the slowest, and the slowest stage determines the pace: it counts once per
  * stage.
@@ -97,6 +130,7 @@ function linearMs(replica: BuiltReplica, tokens: number, sampled: number, k: Inf
   const head = shape.headParameters / split;
   return (
     body +
+    streamMs(replica, tokens) +
     layout.pipeline *
       roof(
         (2 * head * (sampled / layout.attentionData)) / matmulRate(replica, "bf16", k),
@@ -125,10 +159,11 @@ function expertMs(replica: BuiltReplica, tokens: number, k: InferenceConstants):
   const touched = expertsTouched(shape.expertCount, shape.expertsPerToken, tokens ** k.expertChoiceExponent);
   const perRank = (shape.expertLayerCount * shape.oneExpertParameters) / ranks;
   const matrixClass = multiplyClass(replica.accelerator, formats.experts);
-  return roof(
+  const products = roof(
     (2 * perRank * shape.expertsPerToken * tokens) / (matmulRate(replica, matrixClass, k) * k.groupedMatmulEfficiency),
     (perRank * touched) / elementsPerMs(replica, formats.experts, k),
   );
+  return products + gatherMs(replica, tokens);
 }
 
 /** Bytes that one decoding sequence reads from one rank's cache in a step. */
@@ -141,9 +176,13 @@ function kvReadBytes(replica: BuiltReplica, context: number): number {
   return ((attendedTokenLayers(kv, context) * (kv.width - kv.indexWidth) + index) * bytes) / split + states;
 }
 
+/**
+ * Time of attention. Fused attention over prompts and absorbed latent attention reach the rate of the best 16-bit product: 740
+ * TFLOP/s on an H100 (FlashAttention-3, arXiv 2407.08608 §4).
+ */
 function attentionMs(replica: BuiltReplica, work: StepWork, k: InferenceConstants): number {
   const { shape, layout } = replica;
-  const rate = bestRate(replica.accelerator, "bf16") * k.attentionEfficiency;
+  const rate = bestRate(replica.accelerator, "bf16");
   const sequences = work.decodeSequences / layout.attentionData;
   const decodePairs = sequences * attendedTokenLayers(shape.kv, work.decodeContext);
   const decode = roof(
