@@ -158,7 +158,7 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
       "Half-width of the 80% interval of the time per token, per point of distance, fitted to left-out measurements.",
   },
   firstTokenSpread: {
-    value: 0.26,
+    value: 0.24,
     unit: "natural logarithm",
     range: [0.05, 1.5],
     meaning: "Half-width of the 80% interval of the time to the first token, per point of distance.",
