@@ -6,7 +6,7 @@ const isMapping = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * The JSON values in a program's output, in order. A value may take one line or several. Text between values is
+ * The JSON values in a program's output, in order. A value can take one line or several. Text between values is
  * dropped.
  */
 export function recordsIn(output: string): readonly Json[] {
@@ -27,8 +27,8 @@ export function recordsIn(output: string): readonly Json[] {
 }
 
 /**
- * A nested field `{ a: { b: 1 } }` becomes column `a.b`. Lists of numbers stay on one line; lists of records become
- * tables of their own.
+ * Makes the columns of a record. A nested field `{ a: { b: 1 } }` becomes column `a.b`. Lists of numbers stay on one
+ * line; lists of records become separate tables.
  */
 function cellsOf(record: Json, prefix = ""): [string, string][] {
   return Object.entries(record).flatMap(([name, value]): [string, string][] => {
@@ -51,7 +51,7 @@ const listsIn = (record: Json): [string, readonly Json[]][] =>
     return Array.isArray(value) && value.some(isMapping) ? [[name, value.filter(isMapping)]] : [];
   });
 
-/** `widthMax`: wider tables are printed with one field per line. */
+/** `widthMax`: wider tables are printed with one field on each line. */
 export function benchText(records: readonly Json[], widthMax: number): string {
   const runs: { readonly names: string; readonly rows: [string, string][][] }[] = [];
   const blocks: string[] = [];

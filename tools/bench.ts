@@ -1,7 +1,7 @@
 /**
  * `npm run bench [FILTER] [ARGUMENTS]`: runs every `*.bench.ts` (a program that prints its measurements as JSON) one
- * after the other, each in its own process, so that no measurement is affected by the heap of another. Prints tables;
- * with `--json` the JSON.
+ * after the other. Each runs in its own process, so that no measurement is affected by the heap of another. Prints
+ * tables, or JSON with `--json`.
  */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
@@ -23,7 +23,7 @@ if (files.length === 0) {
 }
 for (const file of files) {
   process.stderr.write(`--- ${file}\n`);
-  // Some benchmarks run the garbage collector between building a fleet and measuring.
+  // Some benchmarks run the garbage collector after they have built a fleet and before they measure.
   const { status, stdout } = spawnSync(process.execPath, ["--expose-gc", file, ...args], {
     cwd: root,
     stdio: ["inherit", isJson ? "inherit" : "pipe", "inherit"],

@@ -23,10 +23,8 @@ const oldestMinor = 11;
  */
 
 /**
- * Whether what npm last installed (`node_modules/.package-lock.json`) is what the lock asks for. Optional packages may
- * be absent, as the binaries of other platforms are.
- * @param {Lock} wanted
- * @param {Lock} installed
+ * Whether the last installation by npm (`node_modules/.package-lock.json`) matches the lock. Optional packages may be
+ * absent, as the binaries of other platforms are. @param {Lock} wanted @param {Lock} installed
  */
 export function isInstalled(wanted, installed) {
   const have = installed.packages ?? {};
@@ -41,10 +39,8 @@ export function isInstalled(wanted, installed) {
 }
 
 /**
- * The environment without what npm adds to it: what Headroom starts must not see npm's settings, nor find the tools of
- * this repository in its PATH before its own.
- * @param {NodeJS.ProcessEnv} env
- * @returns {NodeJS.ProcessEnv}
+ * The environment without npm's additions. Processes that Headroom starts must not see npm's settings, and must not
+ * find the tools of this repository first in their PATH. @param {NodeJS.ProcessEnv} env @returns {NodeJS.ProcessEnv}
  */
 export function withoutNpm(env) {
   const added = new Set(["INIT_CWD", "NODE", "COLOR", "EDITOR"]);
@@ -120,7 +116,7 @@ async function main(argv) {
   process.exitCode = code ?? 1;
 }
 
-// Node resolves links for modules but not in argv: a checkout may be reached through one.
+// Node resolves links for modules but not in argv, and the path of a checkout can contain a link.
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   main(process.argv.slice(2)).catch((error) => {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Builds the console where its sources are not those of the last build: `node tools/build-console.mjs [--force]`.
- * Prints one line, exits with 0 when `packages/console/dist` is up to date.
+ * Builds the console if its sources differ from those of the last build: `node tools/build-console.mjs [--force]`.
+ * Prints one line, and exits with 0 when `packages/console/dist` is up to date.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -14,7 +14,7 @@ const consoleRoot = path.join(root, "packages", "console");
 const dist = path.join(consoleRoot, "dist");
 const stampFile = path.join(root, ".build", "console.sha256");
 
-/** Everything that ends up in the bundle: the console, the packages that its demo runs, and the tools' versions. */
+/** All inputs of the bundle: the console, the packages that its demo runs, and the versions of the tools. */
 const sourceGlobs = [
   "package-lock.json",
   "packages/console/{index.html,vite.config.ts,package.json}",
@@ -33,9 +33,8 @@ function sourcesHash() {
 }
 
 /**
- * Builds beside the old bundle and swaps, so that a build that fails or is stopped leaves the old one whole, and two
- * builds at a time do not mix their files.
- * @param {string} hash
+ * Builds into another directory and then exchanges the two. So a build that fails or is stopped does not damage the old
+ * bundle, and two builds at the same time do not mix their files. @param {string} hash
  */
 function build(hash) {
   const fresh = path.join(root, ".build", `console-${process.pid}`);
@@ -43,7 +42,7 @@ function build(hash) {
   mkdirSync(path.dirname(fresh), { recursive: true });
   const vite = path.join(root, "node_modules", "vite", "bin", "vite.js");
   const args = [vite, "build", "--logLevel", "warn", "--outDir", fresh, "--emptyOutDir"];
-  // Tests call this with NODE_ENV=test, under which the bundle would hold React's development build.
+  // Tests run this script with NODE_ENV=test. With that value the bundle would contain React's development build.
   const env = { ...process.env, NODE_ENV: "production" };
   const { status } = spawnSync(process.execPath, args, { cwd: consoleRoot, stdio: ["ignore", 2, 2], env });
   if (status === 0) {

@@ -33,7 +33,7 @@ describe("the walls between the packages and the rules of the house", () => {
   });
 });
 
-/** The table of operations with a row that declares no permission. */
+/** The table of operations, with an added row that declares no permission. */
 function operationsWithoutPermission(): string {
   const file = path.join(repositoryRoot, "packages/protocol/src/operations.ts");
   const row = '  planted: operation("GET /v1/planted", "A planted operation", status, {}),\n';

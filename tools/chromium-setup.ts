@@ -1,7 +1,8 @@
 import { ensureChromium } from "./chromium.ts";
 
 /**
- * Runs once before the browser tests. Without a browser they are skipped with a message, which CI treats as a failure.
+ * Runs once before the browser tests. If there is no browser, they are skipped with a message, which CI treats as a
+ * failure.
  */
 export function setup(): void {
   if (ensureChromium() !== undefined) return;

@@ -1,12 +1,12 @@
 /**
- * Summary of a CI run: `node tools/ci-summary.ts test=0 check=0 crash=1 …`, each part with its exit code. Adds up
- * Vitest's reports for the parts that are test suites; every other part counts as one test. A suite without a report,
- * or without any test, counts as failed.
+ * Prints the summary of a CI run: `node tools/ci-summary.ts test=0 check=0 crash=1 …` gets each part with its exit
+ * code. For parts that are test suites it adds up Vitest's reports; every other part counts as one test. A suite
+ * without a report, or without any test, counts as failed.
  */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-/** The fields of Vitest's JSON report (Jest's format) that are read. */
+/** The fields of Vitest's JSON report (Jest's format) that this script reads. */
 interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;

@@ -1,5 +1,5 @@
 /**
- * `npm test`, `npm run test:crash`, …: runs the Vitest projects of one suite and writes a report for CI. Further
+ * `npm test`, `npm run test:crash`, …: runs the Vitest projects of one suite and writes a report for CI. Other
  * arguments go to Vitest: `npm test -- packages/engine -t backfill`.
  */
 import path from "node:path";
@@ -20,7 +20,7 @@ const suite = isSuiteNamed ? (process.argv[2] ?? "") : "test";
 const extra = process.argv.slice(isSuiteNamed ? 3 : 2);
 
 process.chdir(root);
-// Compile cache: test threads and processes load the sources without translating them each time.
+// Compile cache, with which test threads and processes load the sources without translating them each time.
 process.env["NODE_COMPILE_CACHE"] ??= path.join(root, ".build", "compile-cache");
 process.argv.splice(
   2,

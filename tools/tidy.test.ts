@@ -8,7 +8,7 @@ const lineLimit = 500;
 const generated = new Set(["package-lock.json", "LICENSE"]);
 const isProse = (file: string): boolean => file.endsWith(".md");
 const isCode = (file: string): boolean => /\.(?:ts|tsx|mjs|js|py|css|html)$/.test(file);
-/** Recorded inputs and expectations are data: they are as long as what they record. */
+/** Recorded inputs and expectations are data, so their length is not limited. */
 const isData = (file: string): boolean => /\/(?:history|fixtures|testdata|scenarios)\//.test(file);
 
 const files = repositoryFiles();
@@ -19,7 +19,7 @@ const texts = new Map(
     .map(([file, content]) => [file, content.toString("utf8")] as const),
 );
 
-/** `file:line` of each line of the chosen files that matches. */
+/** The places, as `file:line`, of the lines in the chosen files that match. */
 function linesMatching(pattern: RegExp, isChosen: (file: string) => boolean): readonly string[] {
   return [...texts].flatMap(([file, text]) =>
     isChosen(file)
@@ -28,7 +28,7 @@ function linesMatching(pattern: RegExp, isChosen: (file: string) => boolean): re
   );
 }
 
-/** Spelled so that this file does not contain what it looks for. */
+/** The words are put together from parts, so that this file does not contain them. */
 const word = (...parts: readonly string[]): RegExp => new RegExp(parts.join(""));
 
 describe("names", () => {
@@ -86,7 +86,7 @@ function linksIn(file: string, text: string): readonly { readonly file: string; 
     .filter(({ target }) => !/^[a-z][a-z0-9+.-]*:/i.test(target));
 }
 
-/** GitHub's rule for the anchor of a heading, without its numbering of repeated ones. */
+/** GitHub's rule for the anchor of a heading, without the numbers that repeated headings get. */
 function anchorOf(heading: string): string {
   const plain = heading
     .replaceAll(/[`*]|\[([^\]]*)\]\([^)]*\)/g, "$1")

@@ -1,12 +1,16 @@
-// Atomic checkpoints: written to a temporary file, synced, renamed, and only then listed in the manifest.
+// Atomic checkpoints. A checkpoint is written to a temporary file, synced, renamed, and only then listed in the
+// manifest.
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-const KEPT = 3; // If the newest checkpoint is damaged on disk, an older one is used.
+const KEPT = 3; // Number of checkpoints kept. If the newest one is damaged on disk, an older one is used.
 const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const sync = (file) => [fsyncSync(file), closeSync(file)];
 
-/** After a crash at any instant the file has the old content or the new content, never a mixture. */
+/**
+ * Replaces a file atomically. After a crash at any instant the file has the old content or the new content, never a
+ * mixture.
+ */
 export function writeAtomically(path, bytes) {
   const file = openSync(`${path}.tmp`, "w");
   writeFileSync(file, bytes);
@@ -22,7 +26,8 @@ function listed(directory) {
 }
 
 /**
- * Saves the state after a step with its header, and deletes all but the last few checkpoints. Returns the file's name.
+ * Saves the state after a step with its header, and deletes all except the last few checkpoints. Returns the name of
+ * the file.
  */
 export function save(directory, header, state) {
   const bytes = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), Buffer.from(state.buffer)]);

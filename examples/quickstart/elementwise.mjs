@@ -2,7 +2,7 @@
 export const [EPSILON, ROPE_BASE] = [1e-5, 10_000];
 
 /**
- * Cosine and sine for each pair of numbers of a head at each position. Angles are multiplied in float32 like in
+ * Cosine and sine for each pair of numbers of a head at each position. Angles are multiplied in float32 as in
  * llama.cpp; exact angles would give other scores.
  */
 export function rotations(context, head) {
@@ -25,7 +25,7 @@ export function rotate(vector, angles, rows, direction) {
     rotateRow(vector.subarray(row * width, (row + 1) * width), angles[row % angles.length], direction);
 }
 
-/** RoPE of one row, at a position with these angles. */
+/** Applies RoPE to one row, at a position with these angles. */
 export function rotateRow(row, angles, direction) {
   for (let i = 0, pair = 0; i < row.length; i += 2, pair = (pair + 2) % angles.length) {
     const x = row[i];
@@ -52,7 +52,7 @@ export function swish(arena, { gate, up, open, act }) {
   }
 }
 
-/** Replaces the gradient of `act` by that of `up`, and computes that of `gate`. */
+/** Replaces the gradient of `act` by the gradient of `up`, and computes the gradient of `gate`. */
 export function swishBack({ gate, up, open }, dact, dgate) {
   for (let i = 0; i < dact.length; i++) {
     const opened = gate[i] * open[i];
@@ -61,7 +61,7 @@ export function swishBack({ gate, up, open }, dact, dgate) {
   }
 }
 
-/** The softmax of the first `count` numbers of a row times `scale`; the rest of the row becomes zero. */
+/** Computes the softmax of the first `count` numbers of a row times `scale`. The rest of the row becomes zero. */
 export function softmax(arena, row, count, scale) {
   let top = -Infinity;
   for (let j = 0; j < count; j++) if (row[j] > top) top = row[j];
@@ -73,7 +73,7 @@ export function softmax(arena, row, count, scale) {
   for (let j = count; j < row.length; j++) row[j] = 0;
 }
 
-/** Replaces the gradient of a softmax's output (`slopes`) by that of its input, before `scale`. */
+/** Replaces the gradient of a softmax's output (`slopes`) by the gradient of its input, before `scale`. */
 export function softmaxBack(slopes, weights, scale) {
   let sum = 0;
   for (let j = 0; j < slopes.length; j++) sum += slopes[j] * weights[j];
@@ -91,7 +91,10 @@ export function normalise({ out, scale }, x, weights) {
   }
 }
 
-/** Backward pass of RMSNorm: from `dn`, adds the gradient of the input to `dx` and that of the weights to theirs. */
+/**
+ * Backward pass of RMSNorm. From `dn`, it adds the gradient of the input to `dx`, and the gradient of the weights to
+ * their gradient.
+ */
 export function normaliseBack(dx, dn, { scale }, x, { value, gradient }) {
   const width = value.length;
   for (let row = 0, at = 0; at < x.length; row++, at += width) {

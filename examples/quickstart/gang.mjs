@@ -4,9 +4,9 @@ import net from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 const { MASTER_ADDR: host, MASTER_PORT: port, HEADROOM_ATTEMPT_ID: attempt, QUICKSTART_PATIENCE_MS } = process.env;
 export const [rank, world] = [Number(process.env.RANK ?? 0), Number(process.env.WORLD_SIZE ?? 1)];
-const PATIENCE_MS = Number(QUICKSTART_PATIENCE_MS ?? 60_000); // An incomplete gang exits, and the control plane restarts it.
-const RETRY_MS = 100; // A killed rank 0 leaves its port busy for a moment, and a peer may start before rank 0 does.
-const SILENCE_MS = 60_000; // A peer that hangs (lost machine, stopped process) is treated like a dead one.
+const PATIENCE_MS = Number(QUICKSTART_PATIENCE_MS ?? 60_000); // Time in ms to wait for all workers. An incomplete gang exits, and the control plane restarts it.
+const RETRY_MS = 100; // Time in ms to retry: a killed rank 0 leaves its port busy for a moment, and a peer can start before rank 0 does.
+const SILENCE_MS = 60_000; // Time in ms after which a peer that does not answer (lost machine, stopped process) is treated as dead.
 const bytesOf = (vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 const vectorOf = (bytes) => new Float32Array(new Uint8Array(bytes).buffer);
 
@@ -50,7 +50,10 @@ function gather() {
   return new Promise((resolve) => server.listen(port, host).on("complete", () => resolve(peers)));
 }
 
-/** Every other rank: retries until rank 0 of its own attempt listens. A terminating gang may still use the port. */
+/**
+ * Connects every other rank: retries until rank 0 of the same attempt listens. A terminating gang may still use the
+ * port.
+ */
 async function join() {
   for (; ; await delay(RETRY_MS)) {
     const peer = connection(net.connect(port, host));

@@ -10,8 +10,8 @@ const F32 = 0; // ggml_type
 const ALIGNMENT = 32;
 
 /**
- * GPT-2's byte alphabet (Radford et al., 2019): every byte as one visible character. With these as tokens 0 to 255 and no
- * merges, the "gpt2" tokenizer of llama.cpp is a byte tokenizer.
+ * GPT-2's byte alphabet (Radford et al., 2019), which represents every byte by one visible character. With these as
+ * tokens 0 to 255 and no merges, the "gpt2" tokenizer of llama.cpp is a byte tokenizer.
  */
 export function byteAlphabet() {
   const isVisible = (byte) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
@@ -19,7 +19,7 @@ export function byteAlphabet() {
   return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isVisible(byte) ? byte : 256 + invisible++));
 }
 
-/** Chat template: messages are concatenated, because the model was not trained on conversations. */
+/** Chat template. Messages are simply joined, because the model was not trained on conversations. */
 const CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}";
 
 function keysOf(name, { context, hidden, layers, heads, keyHeads, inner }) {
@@ -44,7 +44,7 @@ function keysOf(name, { context, hidden, layers, heads, keyHeads, inner }) {
     ["tokenizer.ggml.merges", ARRAY, [STRING, []]],
     ["tokenizer.ggml.bos_token_id", UINT32, BEGIN],
     ["tokenizer.ggml.eos_token_id", UINT32, END],
-    ["tokenizer.ggml.add_bos_token", BOOL, false], // training texts begin anywhere
+    ["tokenizer.ggml.add_bos_token", BOOL, false], // training texts begin at any place
     ["tokenizer.chat_template", STRING, CHAT_TEMPLATE],
   ];
 }

@@ -1,7 +1,7 @@
-// The two inner loops of the model, as a WebAssembly module that this file assembles: a matrix product and an exponential,
-// four numbers at a time. Plain SIMD, not relaxed SIMD: IEEE 754 fixes every bit, so a resumed run repeats a run exactly
-// on any machine. V8 compiles the product to about 8 floating-point operations a cycle; the same loop in JavaScript
-// reaches one. Opcodes are those of the WebAssembly specification 2.0, chapter 5.4.
+// The two inner loops of the model, as a WebAssembly module that this file assembles: a matrix product and an
+// exponential, four numbers at a time. The module uses plain SIMD, not relaxed SIMD: IEEE 754 fixes every bit, so a
+// resumed run repeats a run exactly on any machine. V8 compiles the product to about 8 floating-point operations per
+// cycle; the same loop in JavaScript reaches one. Opcodes are those of the WebAssembly specification 2.0, chapter 5.4.
 
 /** LEB128, the variable-length integer of WebAssembly. */
 const unsigned = (n) => (n < 128 ? [n] : [(n & 127) | 128, ...unsigned(n >>> 7)]);
@@ -17,7 +17,7 @@ const F32X4 = {
 };
 const I32X4 = { add: simd(0xae), fromFloat: simd(0xf8), shiftLeft: simd(0xab) };
 const load = (offset) => simd(0x00, 2, ...unsigned(offset));
-const splatLoad = simd(0x09, 2, 0); // one number into all four lanes
+const splatLoad = simd(0x09, 2, 0); // copies one number into all four lanes
 const store = (offset) => simd(0x0b, 2, ...unsigned(offset));
 const floats = (value) => simd(0x0c, ...new Uint8Array(Float32Array.of(value, value, value, value).buffer));
 const ints = (value) => simd(0x0c, ...new Uint8Array(Int32Array.of(value, value, value, value).buffer));
@@ -40,7 +40,10 @@ const countdown = (count, by, body) => [
   [0x0b],
 ];
 
-/** C = A·B (+ C): `rows` × `columns` with `depth` products each. Rows in steps of 4, columns of 8; strides in bytes. */
+/**
+ * The kernel for C = A·B (+ C): `rows` × `columns` results of `depth` products each. It handles 4 rows and 8 columns at
+ * a time; strides are in bytes.
+ */
 function matrixProduct() {
   const [c, a, b, rows, columns, depth, aRow, aColumn, bRow, cRow, keep] = Array.from({ length: 11 }, (_, i) => i);
   const [column, left, product, bAt, cAt, a0] = [11, 12, 13, 14, 15, 16]; // a0 to a0 + 3: the four rows of A
@@ -82,7 +85,10 @@ function matrixProduct() {
   return { parameters: 11, integers: 9, vectors: 11, body };
 }
 
-/** x = e^x, in place, `count` numbers in steps of 4: 2^n · e^r with |r| ≤ ln 2 / 2, the polynomial of Cephes' expf. */
+/**
+ * The kernel for x = e^x, in place, for `count` numbers in steps of 4. It computes 2^n · e^r with |r| ≤ ln 2 / 2 by the
+ * polynomial of Cephes' expf.
+ */
 function exponential() {
   const [x, count, value, n, power] = [0, 1, 2, 3, 4];
   const horner = [1.9875691e-4, 1.3981999e-3, 8.3334519e-3, 4.1665796e-2, 1.6666665e-1, 0.5, 1, 1];
@@ -143,7 +149,7 @@ const compiled = new WebAssembly.Module(assemble({ matrixProduct: matrixProduct(
 const PAGE = 65_536;
 
 /**
- * Memory for `capacity` numbers, shared by kernels and JavaScript. `floats(n)` allocates the next n numbers, all zero.
+ * Memory for `capacity` numbers that kernels and JavaScript share. `floats(n)` allocates the next n numbers, all zero.
  */
 export class Arena {
   #used = 0;
@@ -152,9 +158,12 @@ export class Arena {
     this.#memory = new WebAssembly.Memory({ initial: Math.ceil((4 * capacity) / PAGE) + 1 });
     const { matrixProduct, exponential } = new WebAssembly.Instance(compiled, { host: { memory: this.#memory } })
       .exports;
-    /** x = e^x for `count` numbers from `x` on, a multiple of 4. */
+    /** Computes x = e^x for `count` numbers from `x` on. `count` is a multiple of 4. */
     this.exp = (x, count) => exponential(x.byteOffset, count);
-    /** C = A·B, or C += A·B where `keep` is 1. Matrices are `{ at, row, column }`: byte address and strides in bytes. */
+    /**
+     * Computes C = A·B, or C += A·B if `keep` is 1. Matrices are `{ at, row, column }`: byte address and strides in
+     * bytes.
+     */
     this.product = (c, a, b, rows, columns, depth, keep = 0) =>
       matrixProduct(c.at, a.at, b.at, rows, columns, depth, a.row, a.column, b.row, c.row, keep);
   }
@@ -165,6 +174,6 @@ export class Arena {
   }
 }
 
-/** A matrix with rows of `width` numbers that begins at an index of a vector; `turned`: its transpose. */
+/** A matrix that begins at an index of a vector and has rows of `width` numbers. `turned`: its transpose. */
 export const matrix = (vector, width, start = 0) => ({ at: vector.byteOffset + 4 * start, row: 4 * width, column: 4 });
 export const turned = ({ at, row, column }) => ({ at, row: column, column: row });

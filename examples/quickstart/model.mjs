@@ -1,6 +1,7 @@
-// A small language model of the shape of Llama (Touvron et al., 2023): RMSNorm, rotary positions, attention with fewer key
-// heads than query heads (Ainslie et al., 2023), SwiGLU, and one matrix for the embeddings and the output. `forward` and
-// `backward` work on whole sequences; matrix products run in kernel.mjs, everything between them in elementwise.mjs.
+// A small language model with the architecture of Llama (Touvron et al., 2023): RMSNorm, rotary positions, attention
+// with fewer key heads than query heads (Ainslie et al., 2023), SwiGLU, and one matrix for the embeddings and the
+// output. `forward` and `backward` work on whole sequences. Matrix products run in kernel.mjs, everything between them
+// in elementwise.mjs.
 import { Arena, matrix, turned } from "./kernel.mjs";
 import {
   normalise,
@@ -15,7 +16,7 @@ import {
 } from "./elementwise.mjs";
 import { VOCABULARY } from "./tokens.mjs";
 export const HEAD = 16;
-const BLOCK = 32; // rows of attention computed together; columns after a block are never computed
+const BLOCK = 32; // Number of rows of attention that are computed together. Columns after such a block are never computed.
 
 /**
  * A number in [0, 1) that depends only on its arguments: a resumed run draws the same numbers as an uninterrupted one.
@@ -63,7 +64,7 @@ function viewsOf(tensors, vector) {
 }
 
 export class Model {
-  /** Computes `sequences` sequences of `context` tokens at a time. */
+  /** Computes `sequences` sequences of `context` tokens at the same time. */
   constructor({ context, hidden, layers, seed, sequences }) {
     Object.assign(this, shapeOf({ context, hidden, layers }));
     this.sequences = sequences;
@@ -123,7 +124,7 @@ export class Model {
     this.angles = rotations(context, HEAD);
   }
 
-  /** Y = X·Wᵀ, added to Y if asked, for every row of X. */
+  /** Computes Y = X·Wᵀ for every row of X, or adds it to Y if requested. */
   #linear(y, x, { value, transpose, rows: m, columns: n }, keep = 0) {
     transposeInto(transpose, value, m, n);
     this.arena.product(matrix(y, m), matrix(x, n), matrix(transpose, m), this.rows, m, n, keep);
@@ -139,7 +140,8 @@ export class Model {
   }
 
   /**
-   * Logits of the next token after each token of `sequences` × `context`: one row of VOCABULARY numbers for each token.
+   * Computes the logits of the next token after each token of `sequences` × `context`: one row of VOCABULARY numbers
+   * for each token.
    */
   forward(tokens) {
     const { hidden, layers, last } = this;
@@ -171,8 +173,8 @@ export class Model {
   }
 
   /**
-   * Offsets of one head of one sequence in its layer's vectors: queries and outputs `q`, keys and values `k`, attention
-   * weights `p`.
+   * Offsets of one head of one sequence in the vectors of its layer: queries and outputs `q`, keys and values `k`,
+   * attention weights `p`.
    */
   #places(s, h) {
     const { context, hidden, keyWidth, heads, keyHeads } = this;
@@ -184,7 +186,7 @@ export class Model {
     };
   }
 
-  /** One head of one sequence with causal attention. */
+  /** Attention of one head in one sequence, with the causal mask. */
   #attend(l, s, h) {
     const { arena, context, hidden, keyWidth } = this;
     const [at, keys, scale] = [this.#places(s, h), this.work.keys, 1 / Math.sqrt(HEAD)];

@@ -1,4 +1,7 @@
-/** The quickstart's arithmetic: the kernels against plain loops, and every gradient against differences of the loss. */
+/**
+ * Tests the quickstart's arithmetic: the kernels against plain loops, and every gradient against differences of the
+ * loss.
+ */
 import { describe, expect, it } from "vitest";
 import { Arena, matrix, turned } from "./kernel.mjs";
 import { Model, draw } from "./model.mjs";
@@ -56,7 +59,7 @@ describe("the model", () => {
   for (let i = 0; i < model.size; i++) model.weights[i]! *= 1 + draw(9, i, 0);
   const text = Array.from({ length: model.rows + 1 }, (_, i) => Math.floor(draw(5, i, 0) * VOCABULARY));
 
-  /** The mean loss in float64 from the model's scores. */
+  /** The mean loss, computed in float64 from the model's scores. */
   function loss(): number {
     const scores = model.forward(text);
     let total = 0;
@@ -82,7 +85,8 @@ describe("the model", () => {
       for (let i = 0; i < value.length; i++) value[i] = before[i]! + by * direction[i]!;
       return loss();
     };
-    // Five-point stencil: the error is of the order of step^4, so float32's rounding is what remains.
+    // The difference uses a five-point stencil. Its error is of the order of step^4, so only the rounding of float32
+    // remains.
     const difference = (8 * (at(step) - at(-step)) - (at(2 * step) - at(-2 * step))) / (12 * step);
     value.set(before);
     expect(Math.abs(difference - along)).toBeLessThan(0.01 * Math.abs(along));

@@ -19,7 +19,7 @@ const SAMPLE_LENGTH = 400;
 let [stopWanted, hasAnswered] = [false, false];
 const giveUp = (error) => process.exit(console.error(`rank ${rank} gives up: ${error.message}`) ?? 1);
 
-/** The *.md and *.ts files below a folder in order of their paths, at most 64 KiB of each. */
+/** The *.md and *.ts files below a folder in the order of their paths, with at most 64 KiB of each. */
 function texts(folder) {
   const names = readdirSync(folder).filter((name) => !/^(\.|node_modules$|dist$)/.test(name));
   return names.sort().flatMap((name) => {
@@ -61,7 +61,7 @@ function gradientOf(model, codes, step) {
   return model.gradient;
 }
 
-/** A new model, or the one of a checkpoint: the weights, then Adam's two vectors. */
+/** A new model, or the model in a checkpoint: the weights, then Adam's two vectors. */
 function restore(checkpoint) {
   const model = new Model({ ...recipe, sequences: Math.ceil((batch - rank) / world) });
   const state = new Float32Array(3 * model.size);
@@ -93,7 +93,7 @@ function sample(weights, start, length) {
         chances.findIndex((chance) => (left -= chance) < 0),
         0,
       ),
-    ); // rounding may leave a remainder
+    ); // because of rounding, a remainder can be left
   }
   return decode(tokens);
 }
@@ -114,7 +114,7 @@ async function main() {
   const { model, state, progress } = restore(await gang.share(rank === 0 ? newest(directory) : null));
   if (codes.length <= context) throw new Error("there is no text to learn from");
   console.log(`rank ${rank} of ${world} starts after step ${progress.step}`);
-  process.on("SIGTERM", () => (stopWanted = true)); // an earlier signal ends the process: there is nothing to save
+  process.on("SIGTERM", () => (stopWanted = true)); // a signal that comes earlier ends the process, because there is nothing to save
   for (let [stopping, since] = [false, performance.now()]; progress.step < steps && !stopping;) {
     const total = await gang.sum(gradientOf(model, codes, progress.step));
     adam(state, total, progress.step + 1, rate * warmAndCool(progress.step, steps));
@@ -122,7 +122,7 @@ async function main() {
     progress.step += 1;
     progress.losses += total.at(-2);
     stopping = total.at(-1) > 0; // the stop flag of any rank reaches all ranks in the same step
-    await turn(); // Signals arrive between two turns of the event loop, and a single worker waits for no socket.
+    await turn(); // Signals arrive between two turns of the event loop. A single worker waits for no socket, so it must wait here.
     if (rank > 0) continue;
     if (progress.step % reportEvery === 0) {
       const tokensPerSecond = Math.round((1000 * reportEvery * batch * context) / (performance.now() - since));
@@ -136,9 +136,9 @@ async function main() {
       report({ kind: "checkpoint", step: progress.step, path: save(directory, progress, state) });
   }
   if (rank === 0 && progress.step === steps) publish(model, codes);
-  await gang.share(Buffer.alloc(0)); // the others wait until rank 0 has written everything
+  await gang.share(Buffer.alloc(0)); // the other workers wait until rank 0 has written everything
   gang.leave();
-  process.exitCode = progress.step < steps ? 143 : 0; // 128 + SIGTERM, the shell's convention: stopped, not finished
+  process.exitCode = progress.step < steps ? 143 : 0; // 128 + SIGTERM is the shell's convention for a process that was stopped
 }
 
 main().catch(giveUp);

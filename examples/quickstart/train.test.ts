@@ -28,8 +28,8 @@ let root: string;
 let running: ChildProcess[] = [];
 
 /**
- * Loaded into a worker before its program: pauses it at a chosen output line until a file exists. Three hundred steps
- * take half a second, so without the pause a test's action could come after the end.
+ * A module that is loaded into a worker before its program. It pauses the program at a chosen output line until a file
+ * exists. Three hundred steps take half a second, so without the pause a test's action could come after the end.
  */
 const HOLD = `
 import { existsSync } from "node:fs";
@@ -54,7 +54,7 @@ function killAll(): void {
 }
 afterEach(killAll);
 afterAll(() => {
-  killAll(); // a failure before the first test also leaves some
+  killAll(); // a failure before the first test also leaves processes
   rmSync(root, { recursive: true, force: true });
 });
 
@@ -162,7 +162,7 @@ describe("the quickstart", () => {
 
   it("learns, and leaves checkpoints and a sample", () => {
     expect([...losses.keys()]).toEqual(Array.from({ length: STEPS }, (_, i) => i + 1));
-    expect(losses.get(1)).toBeGreaterThan(5.4); // an untrained model: ln 264 = 5.58 nats a byte
+    expect(losses.get(1)).toBeGreaterThan(5.4); // The loss of an untrained model is ln 264 = 5.58 nats per byte.
     expect(losses.get(STEPS)).toBeLessThan(1);
     expect(manifest(straight).checkpoints.map(({ step }) => step)).toEqual([260, 280, 300]);
     for (const { file, sha256 } of manifest(straight).checkpoints) {
@@ -170,7 +170,7 @@ describe("the quickstart", () => {
       expect(createHash("sha256").update(bytes).digest("hex")).toBe(sha256);
     }
     const sample = readFileSync(join(straight.directory, "sample.txt"), "utf8");
-    expect(sample.length).toBeGreaterThan(300); // tokens that are no bytes leave no text
+    expect(sample.length).toBeGreaterThan(300); // tokens that are not bytes leave no text
     expect(readFileSync(join(straight.directory, "model.gguf")).subarray(0, 4).toString()).toBe("GGUF");
   });
 
@@ -244,7 +244,7 @@ describe("the quickstart", () => {
     const own = start(run, 1, { HEADROOM_ATTEMPT_ID: "new" });
     expect(await Promise.all([rank0.exit, own.exit])).toEqual([0, 0]);
     expect(lossesOf(run)).toEqual(losses);
-    // It retries until its own timeout or its control plane ends it.
+    // The worker retries until its own timeout, or until its control plane ends it.
     stale.child.kill();
     expect(await stale.exit).toBe("SIGTERM");
     expect(stale.lines).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * The elastic torchrun example under the control plane: it starts small, grows into idle accelerators, and shrinks when
- * another team reclaims its guarantee.
+ * Tests the elastic torchrun example under the control plane: it starts small, grows into idle accelerators, and
+ * shrinks when another team reclaims its guarantee.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -38,7 +38,7 @@ afterAll(async () => {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // The process has ended.
+      // The process has already ended.
     }
   }
   rmSync(home, { recursive: true, force: true, maxRetries: 5 });

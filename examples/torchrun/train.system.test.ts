@@ -1,4 +1,4 @@
-/** The torchrun example as its workload file runs it: two torchrun processes, PyTorch DDP over gloo. */
+/** Tests the torchrun example as its workload file runs it: two torchrun processes with PyTorch DDP over gloo. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,8 @@ import { parseYaml } from "../../packages/cli/src/documents/yaml-source.ts";
 import { chooseFreePort } from "../../packages/executors/src/local/free-port.ts";
 
 /**
- * Reason why the test cannot run here; null: it can. torchrun uses its own Python, which need not be the first in PATH.
+ * Reason why the test cannot run here; null: it can. torchrun uses its own Python, which is not always the first in
+ * PATH.
  */
 const missing =
   spawnSync("torchrun", ["--help"]).status === 0
@@ -116,7 +117,7 @@ describe.skipIf(missing !== null)("the torchrun example", () => {
     expect(stopped.exits.includes(0), stopped.errors).toBe(false);
     expect(stopped.told.at(-1)).toContain('"kind": "checkpoint"');
 
-    // The worker that lost its peer fails by itself. Its torchrun then waits up to five minutes for the other agent
+    // The worker that lost its peer fails. Its torchrun then waits up to five minutes for the other agent
     // (_exit_barrier in torch/distributed/elastic/agent/server/api.py) unless it is ended, as a control plane does.
     const killed = await gang("broken", /"step": 70,/, ([first, second], rank0) => {
       rank0.errorLines.on("line", (line: string) => /failed \(exitcode: 1\)/.test(line) && signal(first!, "SIGKILL"));

@@ -7,10 +7,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { CpuAccount } from "./cpu-account.ts";
 
-/** Time after which a daemon that does not end is killed. */
+/** Time in ms after which a daemon that does not end is killed. */
 const END_TIMEOUT_MS = 15_000;
 const POLL_MS = 100;
-/** Maximum number of characters of a log in a message. */
+/** Maximum number of characters of a log that a message quotes. */
 const LOG_SHOWN_MAX = 1_000;
 
 export interface Daemon {

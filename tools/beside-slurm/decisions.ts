@@ -8,7 +8,7 @@ import { workloadSpec } from "@headroom/protocol";
 import type { ArrayRequest } from "./measurement.ts";
 
 /**
- * `together`: all jobs of a round end before the next round; `singly`: each end has a round of its own, as with jobs of
+ * `together`: all jobs of a round end before the next round. `singly`: each end has a separate round, as with jobs of
  * different lengths.
  */
 export type Ends = "together" | "singly";

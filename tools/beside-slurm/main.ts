@@ -18,8 +18,8 @@ import type { SchedulerSetup } from "./slurm-cluster.ts";
 import { measureSlurm, slurmSide } from "./slurm-side.ts";
 
 /**
- * Divisor of the number of jobs for the runs that choose Slurm's configuration: still enough jobs to tell two
- * configurations apart.
+ * Divisor of the number of jobs for the runs that choose Slurm's configuration. The remaining number is enough to tell
+ * two configurations apart.
  */
 const CALIBRATION_PART = 10;
 
@@ -92,7 +92,10 @@ async function measureLaunches(): Promise<Launches> {
   return { setup, calibration, measurements };
 }
 
-/** Measures rounds in which all jobs end together, and rounds for each end; the first run of each kind is a warm-up. */
+/**
+ * Measures rounds in which all jobs end together, and rounds with one end each. The first run of each kind is a
+ * warm-up.
+ */
 function decisions(): readonly DecisionFigures[] {
   return (["together", "singly"] as const).map((ends) => {
     measureDecisions(request, ends);

@@ -1,24 +1,24 @@
-/** Definition and output of a measurement, for both sides. */
+/** Definition and output of a measurement, the same for both sides. */
 export interface ArrayRequest {
   readonly jobCount: number;
   readonly nodeCount: number;
   readonly slotsPerNode: number;
-  /** Command of each job, under `/bin/sh` on both sides. */
+  /** Command of each job. Both sides run it under `/bin/sh`. */
   readonly command: string;
 }
 
 export interface Measurement {
   readonly side: string;
   readonly jobCount: number;
-  /** Time from the release of the held array to the detection of its last end. */
+  /** Time in ms from the release of the held array to the detection of its last end. */
   readonly elapsedMs: number;
-  /** CPU time of all processes of the side, including the jobs; `null` if the machine cannot count it. */
+  /** CPU time of all processes of this side, including the jobs; `null` if the machine cannot count it. */
   readonly cpuMs: number | null;
-  /** Load average of the last minute, at the start. */
+  /** Load average of the last minute, when the run starts. */
   readonly loadBefore: number;
 }
 
-/** Polling interval on both sides: the resolution of the measurement. */
+/** Polling interval in ms on both sides. It is the resolution of the measurement. */
 export const POLL_MS = 250;
 /** Timeout in ms, far above the time of 10,000 jobs on a slow, busy machine. */
 export const ARRAY_TIMEOUT_MS = 1_800_000;

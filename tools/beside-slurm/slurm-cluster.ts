@@ -21,9 +21,9 @@ export interface SchedulerSetup {
 }
 
 /**
- * Two configurations after Slurm's "High Throughput Computing Administration Guide"
- * (slurm.schedmd.com/high_throughput.html). Both follow its other advice too: priority/basic, no accounting, no job
- * completion log, quiet daemons, sched/builtin.
+ * Two configurations from Slurm's "High Throughput Computing Administration Guide"
+ * (slurm.schedmd.com/high_throughput.html). Both also follow the guide's other advice: priority/basic, no accounting,
+ * no job completion log, quiet daemons, sched/builtin.
  */
 export const schedulerSetups: readonly SchedulerSetup[] = [
   {
@@ -42,7 +42,7 @@ export const schedulerSetups: readonly SchedulerSetup[] = [
 
 const PROGRAMS = ["slurmctld", "slurmd", "munged", "sbatch", "scontrol", "sdiag", "sinfo", "squeue"] as const;
 type Program = (typeof PROGRAMS)[number];
-/** Daemons are in directories that are not on an ordinary user's PATH. */
+/** Directories of Slurm's daemons, which are not on an ordinary user's PATH. */
 const PROGRAM_DIRS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"];
 const START_TIMEOUT_MS = 60_000;
 /**
@@ -50,7 +50,7 @@ const START_TIMEOUT_MS = 60_000;
  * 10,000.
  */
 const MAX_JOB_COUNT = 50_000;
-/** `MinJobAge`: finished jobs must remain until their states are counted. */
+/** `MinJobAge`: time for which finished jobs remain. It must last until their states are counted. */
 const MIN_JOB_AGE_S = 3_600;
 
 function findPrograms(): ReadonlyMap<Program, string> {
@@ -202,8 +202,8 @@ function nodeLine(node: string, port: number, slots: number): string {
 }
 
 /**
- * Slurm needs a device file for each GPU and, without cgroups, opens none of them. Terminals serve as such files,
- * because they are character devices too.
+ * Slurm needs a device file for each GPU and, without cgroups, opens none of these files. Terminals serve as such
+ * files, because they are also character devices.
  */
 function gresConfiguration(nodes: readonly string[], slots: number): string {
   const devices = readdirSync("/dev")

@@ -1,4 +1,4 @@
-/** Runs the array on a Slurm cluster of its own: releases it, then waits for its last end. */
+/** Runs the array on a separate Slurm cluster: releases the array, then waits for its last end. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import path from "node:path";
@@ -65,7 +65,10 @@ async function submitHeld(cluster: SlurmCluster, { jobCount }: ArrayRequest, scr
   return array.trim();
 }
 
-/** Number of completed jobs by the controller's own count, whose cost does not depend on the number of jobs. */
+/**
+ * Number of completed jobs, as the controller counts them. The cost of this question does not depend on the number of
+ * jobs.
+ */
 async function completedCount(cluster: SlurmCluster): Promise<number> {
   const text = await cluster.call("sdiag");
   return Number(/^Jobs completed:\s*(\d+)$/m.exec(text)?.[1] ?? 0);

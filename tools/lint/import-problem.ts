@@ -11,7 +11,7 @@ import {
   type Layer,
 } from "./layers.ts";
 
-/** One import by a module. `specifier` is undefined if it is not a literal, so that it cannot be checked. */
+/** One import in a module. `specifier` is undefined if it is not a literal; such an import cannot be checked. */
 export interface ImportClaim {
   readonly filename: string;
   readonly specifier: string | undefined;
@@ -28,7 +28,7 @@ interface Importer {
 /** Tests, benchmarks and their support folders are not part of a package's product code. */
 const testFilePattern = /\.(?:test|bench)\.tsx?$|\/testing\/|\/packages\/[^/]+\/(?:test|bench)\//;
 
-/** The problem of this import under the layer table, or undefined. */
+/** The reason why this import violates the layer table, or undefined. */
 export function importProblem(claim: ImportClaim): string | undefined {
   const found = /^(.*\/packages\/([^/]+))\/./.exec(path.posix.normalize(claim.filename.replaceAll("\\", "/")));
   const [, packageRoot, packageName] = found ?? [];
@@ -63,7 +63,7 @@ function relativeProblem(
   return `${specifier} leaves the package ${packageName}: import another package by its name.`;
 }
 
-/** The order of the engine's rooms, types included. */
+/** Checks the order of the engine's rooms, type imports included. */
 function roomProblem(packageRoot: string, filename: string, target: string): string | undefined {
   const roomOf = (file: string): string | undefined =>
     /^src\/([^/]+)\//.exec(path.posix.relative(packageRoot, path.posix.normalize(file.replaceAll("\\", "/"))))?.[1];

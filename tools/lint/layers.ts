@@ -3,13 +3,13 @@
  * does not stop an import of another workspace package, so these rules are the only enforcement.
  */
 export interface Layer {
-  /** Workspace packages that may be imported at any place. */
+  /** Workspace packages that the package may import in any way. */
   readonly packages: readonly string[];
   /** Workspace packages that may be imported only with `import()`, or for their types, so that start-up stays cheap. */
   readonly lazyPackages: readonly string[];
   /**
-   * Third-party packages: the named ones, or `declared`: every package in the package's own package.json (knip refuses
-   * undeclared imports).
+   * Third-party packages. Either the named ones, or `declared`: every package in the package's own package.json (knip
+   * refuses undeclared imports).
    */
   readonly libraries: readonly string[] | "declared";
   /** `pure`: no I/O, no clock, no Node, no DOM. `deterministic`: pure, and the same bits in every JavaScript engine. */
@@ -92,28 +92,29 @@ export const restrictedFiles: Readonly<Record<string, readonly string[]>> = {
   "apply/writable.ts": ["apply"],
 };
 
-/** Subpath exports, and the only package whose sources may use each. Tests may use all of them. */
+/** Subpath exports, each with the only package whose sources may use it. Tests may use all of them. */
 export const internalExports: Readonly<Record<string, string>> = {
   "@headroom/engine/internals": "engine-oracle",
   "@headroom/journal/internals": "journal",
 };
 
 /**
- * Subpath exports that every package with access to the package may import: parts that load faster than the whole
- * package.
+ * Subpath exports that every package may import if it may import the whole package. They are parts that load faster.
  */
 export const partialExports: readonly string[] = ["@headroom/perf/accelerator-types"];
 
-/** Packages that run in a browser: they must not use Node's modules either. */
+/** Packages that run in a browser. They must not use Node's modules. */
 export const browserPackages: readonly string[] = ["console"];
 
-/** Packages that the tests of every package may import: they check packages from the outside. */
+/** Packages that the tests of every package may import, because they check packages from the outside. */
 export const testPackages: readonly string[] = ["engine-oracle"];
 
-/** Packages that a test beside the sources may import in addition to those of its package. */
+/** Packages that tests in a package may import in addition to those of the package. */
 export const testLibraries: readonly string[] = ["vitest", "fast-check", "playwright-core", "axe-core"];
 
-/** Names that the pure packages must not use: clock, I/O, environment, locale, and ways around this list. */
+/**
+ * Names that the pure packages must not use: clock, I/O, environment, locale, and names that would bypass this list.
+ */
 export const impureGlobals: readonly string[] = [
   "Date",
   "Intl",
@@ -160,8 +161,8 @@ export const impureGlobals: readonly string[] = [
 ];
 
 /**
- * The members of Math whose result IEEE 754 or ECMAScript fixes to the bit. All others (exp, log, pow, sin, cbrt,
- * tanh, hypot, …) are "implementation-approximated" in ECMA-262 §21.3.2 and differ between Node and Chromium.
+ * The members of Math whose result IEEE 754 or ECMAScript fixes to the bit. All others (exp, log, pow, sin, cbrt, tanh,
+ * hypot, …) are "implementation-approximated" in ECMA-262 §21.3.2 and differ between Node and Chromium.
  */
 export const exactMath: readonly string[] = [
   "abs",

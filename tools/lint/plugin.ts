@@ -1,7 +1,7 @@
 import { importProblem } from "./import-problem.ts";
 import { exactMath, layers, localeMethods } from "./layers.ts";
 
-/** The part of oxlint's plugin interface (ESLint's, in short) that these rules use. */
+/** The part of oxlint's plugin interface that these rules use. It is a part of ESLint's interface. */
 interface Node {
   readonly type: string;
   readonly [key: string]: unknown;
@@ -58,7 +58,7 @@ const layerRule = {
   },
 };
 
-/** Requires the same result on every machine: no promises, no approximated arithmetic, no locale. */
+/** Rules that ensure the same result on every machine: no promises, no approximated arithmetic, no locale. */
 const determinismRule = {
   create(context: Context): Visitor {
     const refuse = (node: Node, message: string): void => context.report({ node, message });
@@ -90,7 +90,7 @@ function judgePower(node: Node, refuse: (node: Node, message: string) => void): 
   if (!isConstant) refuse(node, "The bits of ** differ between JavaScript engines: multiply instead.");
 }
 
-/** No randomness, approximated arithmetic or locale, and no alias that hides one. */
+/** Forbids randomness, approximated arithmetic and locale, and aliases that hide one of these. */
 const exactnessRule = {
   create(context: Context): Visitor {
     const isDeterministic = packageOf(context.filename)?.purity === "deterministic";

@@ -1,6 +1,6 @@
 import { repositoryFiles } from "../testing/repository-copy.ts";
 
-/** Files left out: recorded data, figures that programs write, and the phrase list itself. */
+/** Files that are left out: recorded data, figures that programs write, and the phrase list itself. */
 const excluded =
   /\/(?:history|fixtures|testdata|scenarios)\/.*\.(?!ts$)|^tools\/lint\/(?:phrases|retired-words)\.ts$|\/dist\//;
 

@@ -1,6 +1,6 @@
 /**
- * Prose of the repository, passage by passage, for the phrase check and for samples: comments, messages (sentences in string
- * literals) and the sentences of documents.
+ * Splits the prose of the repository into passages, for the phrase check and for samples: comments, messages (sentences
+ * in string literals) and the sentences of documents.
  */
 import { parseSync, Visitor } from "oxc-parser";
 
@@ -12,13 +12,13 @@ export interface Passage {
   readonly start: number;
   readonly end: number;
   readonly kind: "comment" | "message" | "document";
-  /** One paragraph without delimiters; an expression of a template literal is `…`. */
+  /** Text of one paragraph without delimiters. An expression in a template literal is shown as `…`. */
   readonly text: string;
 }
 
 type Range = Pick<Passage, "start" | "end" | "text">;
 
-/** Comments that are directives for tools. */
+/** Pattern of comments that are directives for tools. */
 const directive = /^(?:\/|\s*(?:oxlint-|eslint-|@ts-|#__|@__|<reference|prettier-|sourceMappingURL|#!))/;
 const lineStart = (text: string, at: number): number => text.lastIndexOf("\n", at - 1) + 1;
 const isAlone = (text: string, at: number): boolean => text.slice(lineStart(text, at), at).trim() === "";
@@ -92,7 +92,7 @@ export function passagesOfSource(file: string, text: string): readonly Passage[]
   return [...of("comment", comments), ...of("message", messages)].filter(({ text: value }) => value !== "");
 }
 
-/** Paragraphs, items and cells of Markdown, without code blocks. */
+/** Paragraphs, list items and table cells of Markdown, without code blocks. */
 export function passagesOfDocument(file: string, text: string): readonly Passage[] {
   const line = lineOf(text);
   const blank = (found: string): string => found.replaceAll(/[^\n]/g, " ");

@@ -1,6 +1,6 @@
 /**
- * The file format of external scheduling scenarios, as far as the runner reads it. Other fields belong to a single
- * dialect.
+ * The file format of scheduling scenarios from other systems, as far as the runner reads it. Other fields belong to a
+ * single dialect.
  */
 export interface Scenario {
   readonly id: string;
@@ -31,7 +31,7 @@ export interface ScenarioFile {
   readonly fairShareVectors?: readonly FairShareVector[];
 }
 
-/** Result of a case: the differences between expected and actual outcome, one sentence each; empty: the case passes. */
+/** Differences between expected and actual outcome, one sentence for each; empty: the case passes. */
 export interface Outcome {
   readonly id: string;
   readonly dialect: string;

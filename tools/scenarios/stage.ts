@@ -1,6 +1,6 @@
 /**
- * A world built from events: a fleet, teams, and work that already runs, replayed into an engine like a journal. Then
- * rounds of that engine run, with executors that perform every effect at once.
+ * A simulated cluster built from events: a fleet, teams, and work that already runs. The events are replayed into an
+ * engine as from a journal. Then the engine runs rounds, and executors perform every effect at once.
  */
 import {
   CHAIN_START,
@@ -44,7 +44,7 @@ export type StagedSpec = Partial<Omit<WorkloadSpec, "kind" | "team" | "name">> &
 };
 
 const MINUTE_MS = 60_000;
-/** Time of the first round, later than every submission. */
+/** Time in ms of the first round, later than every submission. */
 const FIRST_ROUND_MS = 1_000_000 * MINUTE_MS;
 
 export class Stage {
@@ -54,7 +54,7 @@ export class Stage {
   #pools = new Set<string>();
   #workloads = 0;
   #observations: Observation[] = [];
-  /** Ends of work that was terminating at the start; executors report them after the first round. */
+  /** Ends of work that was terminating at the start. Executors report these ends after the first round. */
   #terminating: Observation[] = [];
   readonly #levels: readonly string[];
 
@@ -113,7 +113,7 @@ export class Stage {
     this.#fact({ kind: "teamDefined", version: 4, atMs: 0, team: defined });
   }
 
-  /** Submits work and returns its workload id. Work is in the queue in the order of these calls. */
+  /** Submits work and returns its workload id. The queue has the order of these calls. */
   submit(spec: StagedSpec): string {
     const id = `w${++this.#workloads}`;
     this.#fact({
@@ -146,7 +146,7 @@ export class Stage {
   }
 
   /**
-   * Records that all but the first `kept` workers are terminating. They end after the first round; with `stays` they
+   * Records that all workers except the first `kept` are terminating. They end after the first round; with `stays` they
    * never end.
    */
   terminate(id: string, workers: readonly StagedWorker[], { kept, stays }: TerminatingWorkers): void {
@@ -180,7 +180,9 @@ export class Stage {
     return this.#engine;
   }
 
-  /** One batch with the executors' observations of the last batch and these inputs, and the round after it. */
+  /**
+   * Sends one batch with the executors' observations of the last batch and these inputs, and runs the round after it.
+   */
   round(inputs: readonly Input[] = []): readonly Event[] {
     this.#nowMs += MINUTE_MS;
     const observations = this.#observations;
@@ -255,7 +257,7 @@ export function specOf({ team, ...spec }: StagedSpec): WorkloadSpec {
   };
 }
 
-/** The accelerators of a node from index `first` on, as text of an accelerator set; none: empty. */
+/** The accelerators of a node from index `first` on, as text of an accelerator set. The text for none is empty. */
 export function acceleratorsFrom(first: number, count: number): string {
   if (count === 0) return "";
   return count === 1 ? `${first}` : `${first}-${first + count - 1}`;

@@ -1,6 +1,8 @@
 import path from "node:path";
 
-/** Violations to plant in a copy of the repository, each in its own file, with the rule that must reject it. */
+/**
+ * Violations that are planted in a copy of the repository, each in a separate file, with the rule that must reject it.
+ */
 export interface Planted {
   readonly file: string;
   readonly code: string;
@@ -41,7 +43,7 @@ const layerViolations = plant("house(layers)", [
   ["engine", 'import { z } from "zod"; export const a = z;'],
   ["engine", 'import { a } from "../../sim/src/index.ts"; a();', "planted-reach.test.ts"],
   ["engine", 'export { a } from "./testing/planted-permitted.ts";'],
-  // The order of the engine's rooms, types included.
+  // Violations of the order of the engine's rooms, type imports included.
   ["engine", 'import { a } from "../round/round.ts"; export const b = a;', "placement/planted-room.ts"],
   ["engine", 'import type { A } from "../cluster/world.ts"; export type B = A;', "state/planted-room.ts"],
   [
@@ -50,7 +52,7 @@ const layerViolations = plant("house(layers)", [
     "placement/backfill/planted-room.ts",
   ],
   ["engine", 'export type A = import("../explain/earliest-starts.ts").A;', "engine/planted-room.ts"],
-  // Only apply/ writes the state.
+  // Violations of the rule that only apply/ writes the state.
   [
     "engine",
     'import type { State } from "../state/mutable-state.ts"; export type A = State;',

@@ -40,7 +40,7 @@ export function copyRepository(): RepositoryCopy {
 
 /**
  * Creates the work tree that a new user has after `git clone` and installation, in a directory that does not exist yet.
- * Files are copied; modules are hard links if the file system allows it.
+ * Files are copied; modules are hard links if the file system allows them.
  */
 export function cloneInstalled(root: string): void {
   for (const file of repositoryFiles()) cpSync(path.join(repositoryRoot, file), path.join(root, file));

@@ -4,10 +4,10 @@ import type { Stage } from "./stage.ts";
 export interface Chapter {
   /** Name for `--chapter`: lower case, words joined with hyphens. */
   readonly name: string;
-  /** Content of the chapter in one sentence. */
+  /** Content of the chapter, in one sentence. */
   readonly shows: string;
-  /** Names of chapters that run before this one, also when `--chapter` names only this one. */
+  /** Names of chapters that run before this one, even if `--chapter` names only this one. */
   readonly needs: readonly string[];
-  /** Throws at the first assertion that fails. */
+  /** Runs the chapter. Throws at the first assertion that fails. */
   run(stage: Stage): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run tour`: an asserted run through the product with real processes. `--chapter NAME` (repeatable) runs one
- * chapter and the chapters that it needs, `--list` prints their names, `--json` prints a report for programs. Exit code
- * 1: an assertion failed.
+ * `npm run tour`: uses the product with real processes and checks the results by assertions. `--chapter NAME`
+ * (repeatable) runs one chapter and the chapters that it needs, `--list` prints their names, `--json` prints a report
+ * for programs. Exit code 1: an assertion failed.
  */
 import { parseArgs } from "node:util";
 import { chapters } from "./chapters/index.ts";

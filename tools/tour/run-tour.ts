@@ -6,7 +6,7 @@ import { Stage } from "./stage.ts";
 export interface ChapterReport {
   readonly name: string;
   readonly shows: string;
-  /** `skipped`: a chapter that this one needs has failed. */
+  /** `skipped`: a chapter that this chapter needs has failed. */
   readonly outcome: "passed" | "failed" | "skipped";
   readonly seconds: number;
   readonly checks: readonly Check[];
@@ -19,7 +19,9 @@ export interface TourReport {
   readonly chapters: readonly ChapterReport[];
 }
 
-/** The named chapters and those that they need, in order. Empty `names`: all. Throws on an unknown name. */
+/**
+ * The named chapters and those that they need, in order. If `names` is empty, all chapters. Throws on an unknown name.
+ */
 export function selectChapters(all: readonly Chapter[], names: readonly string[]): readonly Chapter[] {
   if (names.length === 0) return all;
   const byName = new Map(all.map((chapter) => [chapter.name, chapter]));

@@ -1,6 +1,6 @@
 /**
  * Environment of the tour: a temporary home directory, the product as real processes, and assertions that are printed.
- * Commands run in a directory outside the checkout and find the control plane like a user's commands.
+ * Commands run in a directory outside the checkout and find the control plane in the same way as a user's commands.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -16,7 +16,7 @@ const root: string = path.resolve(import.meta.dirname, "..", "..");
 const program = path.join(root, "packages", "cli", "bin", "headroom.mjs");
 const COMMAND_LIMIT_MS = 300_000;
 const POLL_MS = 100;
-/** Number of lines that are printed of a command's output; assertions read all of it. */
+/** Number of lines of a command's output that are printed; assertions read all of it. */
 const SHOWN_LINES_MAX = 14;
 /** Accelerators that this machine declares: two for the quickstart, two for the other chapters. */
 const SLOTS = 4;

@@ -1,6 +1,6 @@
 /**
- * The commands of a Markdown page, in order, as a reader types them: every line of a block marked `sh`, and every line
- * of a `text` block that begins with `$ `. A `yaml` block becomes the file of the next `-f FILE`.
+ * The commands of a Markdown page, in the order in which a reader types them: every line of a block marked `sh`, and
+ * every line of a `text` block that begins with `$ `. A `yaml` block becomes the file that the next `-f FILE` names.
  */
 export type Example =
   | {
@@ -19,7 +19,7 @@ interface Block {
   readonly lines: readonly string[];
 }
 
-/** Throws if no command names the file of a YAML block. */
+/** Throws if no command names a file for a YAML block. */
 export function shellExamples(markdown: string): readonly Example[] {
   const examples: Example[] = [];
   let file: Block | null = null;

@@ -1,7 +1,7 @@
 /**
  * `node walk.ts CLONE PAGE BIN REPORT`: runs the commands of a page in order in a fresh clone, as a new user with an
- * empty home directory. `BIN` is put first in PATH. Writes a JSON report to the file `REPORT`. The caller provides a
- * network namespace, because the page fixes the ports and no outside service may answer.
+ * empty home directory. `BIN` is put first in PATH. A JSON report is written to the file `REPORT`. The caller provides
+ * a network namespace, because the page fixes the ports and no outside service may answer.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -61,7 +61,7 @@ class Walker {
   }
 
   #shell(command: string): ChildProcess {
-    // A process group of its own, so that Ctrl-C reaches the whole group, as in a terminal.
+    // The command gets a separate process group, so that Ctrl-C reaches the whole group, as in a terminal.
     return spawn("bash", ["-c", command], { cwd: clone, env, stdio: ["pipe", "pipe", "pipe"], detached: true });
   }
 
@@ -92,7 +92,7 @@ class Walker {
 
   async #command(command: string, line: number | null, shown: readonly string[]): Promise<void> {
     const beganMs = performance.now();
-    // `apply` asks for confirmation only on a terminal, which `script` provides.
+    // `apply` asks for confirmation only on a terminal. `script` provides one.
     const asks = /\bapply\b/.test(command) && !/--yes|--dry-run/.test(command);
     const child = this.#shell(asks ? `script -qec ${JSON.stringify(command)} /dev/null` : command);
     child.stdin?.end(asks ? "y\n" : "");
@@ -121,5 +121,5 @@ class Walker {
 const secondsSince = (beganMs: number): number => Math.round(performance.now() - beganMs) / 1000;
 
 writeFileSync(report, JSON.stringify(await new Walker().walk()));
-// The open output of background work would keep this process alive.
+// Output of background work that is still open would keep this process alive.
 process.exit(0);

@@ -14,8 +14,8 @@ const CHECKPOINT_WITHIN_SECONDS = 90;
 /** Exit codes other than 0, as documented in docs/reference/cli.md: the work exceeds this fleet. */
 const statedCodes: Readonly<Record<string, number>> = { "npx headroom why big": 3 };
 /**
- * A network namespace of its own: the page fixes the ports, and nothing outside is reachable. All processes end with
- * the walk.
+ * The walk runs in a separate network namespace: the page fixes the ports, and nothing outside is reachable. All
+ * processes end with the walk.
  */
 const isolation = ["--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 const enter = "ip link set lo up && exec ";

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // @ts-check
 /**
- * `headroom` on the PATH. The sources are TypeScript that the pinned Node runs directly; an older Node only starts the
- * pinned one. This file is plain JavaScript that runs on any Node from 12 on.
+ * The program `headroom` on the PATH. The sources are TypeScript that the pinned Node runs directly; an older Node only
+ * starts the pinned one. This file is plain JavaScript that runs on any Node from 12 on.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";

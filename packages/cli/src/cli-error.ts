@@ -1,6 +1,6 @@
-/** An error that ends a command: a sentence that says what to do, and the exit code. */
+/** An error that ends a command. It has an exit code and a sentence that says what to do. */
 
-/** Exit codes, documented in docs/reference/cli.md; scripts rely on them. */
+/** Exit codes. Scripts rely on them; docs/reference/cli.md documents them. */
 export const exitCode = { ok: 0, failed: 1, usage: 2, unsatisfied: 3, interrupted: 130 } as const;
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 

@@ -1,11 +1,11 @@
-/** Shape of the program for shell completion: commands, options, arguments. */
+/** The names of commands, options and arguments, for shell completion. */
 import type { Command, Option } from "commander";
 import type { CommandDefinition, Completion } from "./command.ts";
 
 export type { Completion };
 
 export interface OptionShape {
-  /** `-f`, `--file`: the long form comes last. */
+  /** The names of an option, such as `-f`, `--file`; the long form comes last. */
   readonly names: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;
@@ -26,7 +26,7 @@ export interface CommandShape {
   readonly commands: readonly CommandShape[];
 }
 
-/** `definitions`: the table of commands, which also states the source of an option's values. */
+/** `definitions`: the table of commands. It also says where the values of an option come from. */
 export function shapeOf(
   command: Command,
   definitions: readonly CommandDefinition[],

@@ -1,6 +1,7 @@
 /**
- * A command is data (from which help, checks and shell completion come) and a `run` function. A command's file must be
- * cheap to import, because the table of commands is read at every start: heavy modules are imported inside `run`.
+ * A command is data, from which help, checks and shell completion are made, and a `run` function. The file of a command
+ * must be cheap to import, because the table of commands is read at every start: heavy modules are imported inside
+ * `run`.
  */
 import type { HeadroomClient } from "@headroom/protocol";
 import type { ExitCode } from "./cli-error.ts";
@@ -8,11 +9,11 @@ import type { CommandShape } from "./command-shape.ts";
 import type { Paint } from "./output/style.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Completions of a word: the values themselves, or their source. */
+/** Values that shell completion offers for a word, or where they come from. */
 export type Completion = "workload" | "node" | "team" | "preset" | "file" | readonly string[];
 
 export interface ArgumentDefinition {
-  /** In commander's notation: `<workload>`, `[preset]`, `<files...>`. */
+  /** The argument in commander's notation: `<workload>`, `[preset]`, `<files...>`. */
   readonly syntax: string;
   readonly description: string;
   readonly complete?: Completion;
@@ -23,11 +24,14 @@ export interface OptionDefinition {
   readonly flags: string;
   readonly description: string;
   readonly complete?: Completion;
-  /** Whether the option may be given several times; its values then come as a list. */
+  /** Whether users may repeat the option. Its values then come as a list. */
   readonly repeatable?: boolean;
-  /** Field of a workload file that the option sets, as `gang.cores`; the reader of workload files reads its value. */
+  /**
+   * Field of a workload file that the option sets, such as `gang.cores`. The reader of workload files reads the
+   * option's value.
+   */
   readonly field?: string;
-  /** Whether the help omits the option: it is an alias of another. */
+  /** Whether the help omits the option, because it is an alias of another option. */
   readonly hidden?: boolean;
 }
 
@@ -41,9 +45,9 @@ export interface CommandContext {
    * name.
    */
   user(): Promise<string>;
-  /** Connects to the control plane; throws a `CliError` that says how to start one. */
+  /** Connects to the control plane. Throws a `CliError` that explains how to start one. */
   connect(): Promise<HeadroomClient>;
-  /** The shape of the whole program. */
+  /** The names of all commands, options and arguments of the program. */
   shape(): CommandShape;
   /** Writes text to stdout. */
   print(...lines: readonly string[]): void;
@@ -66,8 +70,8 @@ export interface CommandDefinition {
   readonly commands: readonly CommandDefinition[];
   readonly hidden: boolean;
   /**
-   * Whether every word from the first argument on belongs to the argument, options too: `headroom run python3 train.py
-   * --lr 3`.
+   * Whether every word after the first belongs to the argument, even if it looks like an option: `headroom run python3
+   * train.py --lr 3`.
    */
   readonly takesRest: boolean;
   run(context: CommandContext, invocation: Invocation<Readonly<Record<string, unknown>>>): Promise<ExitCode>;
@@ -85,7 +89,7 @@ interface CommandSource<Options> {
   run(context: CommandContext, invocation: Invocation<Options>): Promise<ExitCode>;
 }
 
-/** Commander types `options` as unknown; this is the only cast to `Options`. */
+/** Commander declares `options` as unknown; only this line casts the value to `Options`. */
 export function defineCommand<Options extends object>(source: CommandSource<Options>): CommandDefinition {
   return {
     arguments: [],

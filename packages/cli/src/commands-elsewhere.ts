@@ -1,4 +1,4 @@
-/** Commands here for the names that Slurm, Kubernetes, Docker and SkyPilot use. */
+/** The commands of headroom for names that users know from Slurm, Kubernetes, Docker and SkyPilot. */
 
 const here: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -23,5 +23,5 @@ const here: ReadonlyMap<string, string> = new Map(
   }).flatMap(([command, names]) => names.map((name) => [name, command] as const)),
 );
 
-/** The command, with placeholders of its arguments; `undefined`: none is known for the name. */
+/** The command of headroom for this name, with placeholders for its arguments; `undefined`: there is none. */
 export const commandFor = (name: string): string | undefined => here.get(name);

@@ -12,7 +12,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** The values offered for the last word of the line. */
+/** The values that completion offers for the last word of the line. */
 async function offered(line: readonly string[]): Promise<string[]> {
   const { stdout } = await headroom(["__complete", "--", ...line], { workingDirectory: folder });
   return stdout

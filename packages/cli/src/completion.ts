@@ -1,5 +1,5 @@
 /**
- * Shell completion: the shells call `headroom __complete -- WORDS…`; the candidates come from the table of commands.
+ * Shell completion. The shells call `headroom __complete -- WORDS…`; the candidates come from the table of commands.
  */
 import type { CommandShape, Completion, OptionShape } from "./command-shape.ts";
 
@@ -11,7 +11,7 @@ export interface Candidate {
 /** Source of names that only the control plane knows. */
 export type NameSource = (kind: "workload" | "node" | "team" | "preset") => Promise<readonly Candidate[]>;
 
-/** Candidates for the last of `words` (which may be empty or incomplete). Without candidates the shell offers files. */
+/** Candidates for the last of `words`, which can be empty or incomplete. If there are none, the shell offers files. */
 export async function candidates(
   program: CommandShape,
   words: readonly string[],
@@ -74,7 +74,7 @@ function matching(found: readonly Candidate[], prefix: string): Candidate[] {
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
-/** Shell code that calls `__complete`. Without candidates the shell offers file names. */
+/** Shell code that calls `__complete`. If there are no candidates, the shell offers file names. */
 export const shellScripts: Readonly<Record<Shell, string>> = {
   bash: `# headroom completion for bash; in ~/.bashrc: eval "$(headroom completion bash)"
 _headroom() {

@@ -1,7 +1,7 @@
 /**
- * Finds the control plane: its state directory, its address, and the token that authenticates the user. The order is:
- * `$HEADROOM_URL`; the state directory named by `--home` or `$HEADROOM_HOME`; `.headroom` in the working directory or
- * one above it; the server in the user's configuration directory.
+ * Finds the control plane: its state directory, its address, and the token that authenticates the user. Places in
+ * order: `$HEADROOM_URL`; the state directory named by `--home` or `$HEADROOM_HOME`; `.headroom` in the working
+ * directory or one above it; the server in the user's configuration directory.
  */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -13,19 +13,19 @@ import { configuredServer } from "./user-config.ts";
 
 const SERVER_FILE = "server.json";
 const TOKEN_FILE = "token";
-/** File that a running control plane keeps in its state directory. */
+/** Name of the file that a running control plane keeps in its state directory. */
 interface ServerFile {
   readonly url: string;
   readonly pid: number;
 }
 
-/** `--home`, else `$HEADROOM_HOME`, else `.headroom` in the working directory. */
+/** The state directory: `--home`, else `$HEADROOM_HOME`, else `.headroom` in the working directory. */
 export function homeDirectory({ env, workingDirectory }: Terminal, given: string | undefined): string {
   const named = given ?? env["HEADROOM_HOME"];
   return path.resolve(workingDirectory, named === undefined || named === "" ? ".headroom" : named);
 }
 
-/** `--user`, else `$HEADROOM_USER`, else the operating system's user. */
+/** The acting user: `--user`, else `$HEADROOM_USER`, else the operating system's user. */
 export async function actingUser({ env, userName }: Terminal, given: string | undefined): Promise<string> {
   const inEnvironment = env["HEADROOM_USER"] ?? "";
   const { checkedUser } = await import("@headroom/protocol");
@@ -39,9 +39,9 @@ export async function actingUser({ env, userName }: Terminal, given: string | un
 
 interface Whence {
   readonly home: string;
-  /** Whether the user named the state directory, so that no other is searched. */
+  /** Whether the user named the state directory. Then no other directory is searched. */
   readonly isHomeNamed: boolean;
-  /** The acting user; determined only if a control plane is found. */
+  /** The acting user. The value is computed only if a control plane is found. */
   user(): Promise<string>;
 }
 
@@ -87,7 +87,7 @@ export async function clientOf({ baseUrl, token, user, interrupted }: Address): 
   });
 }
 
-/** The address in `$HEADROOM_URL`. The token of a state directory is not sent to another server. */
+/** The control plane at `$HEADROOM_URL`. The token of a state directory is never sent to this server. */
 function givenAddress({ env }: Terminal): Found | null {
   const given = env["HEADROOM_URL"] ?? "";
   return given === "" ? null : { baseUrl: checkedUrl(given, "HEADROOM_URL"), token: undefined };
@@ -116,7 +116,7 @@ async function foundAddress({ env, workingDirectory }: Terminal, home: string, i
 const tokenIn = async (home: string): Promise<string | undefined> =>
   (await textOf(path.join(home, TOKEN_FILE)))?.trim();
 
-/** The directories above, nearest first. */
+/** The directories above this one, nearest first. */
 function ancestors(directory: string): string[] {
   const above = path.dirname(directory);
   return above === directory ? [] : [above, ...ancestors(above)];
@@ -129,7 +129,7 @@ function notRunning(home: string, isNamed: boolean): string {
   );
 }
 
-/** `undefined` if the file is missing or malformed. */
+/** The content of the file; `undefined` if the file is missing or malformed. */
 async function readServerFile(home: string): Promise<ServerFile | undefined> {
   const text = await textOf(path.join(home, SERVER_FILE));
   if (text === undefined) return undefined;

@@ -1,9 +1,12 @@
-/** Maps an error to its text and exit code. */
+/** Converts an error to its text and exit code. */
 import type { ProblemError } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "./cli-error.ts";
 import { printable } from "./terminal.ts";
 
-/** Recognised by name instead of `instanceof`, so that an early failure does not load the protocol package. */
+/**
+ * The class of the error is recognised by its name instead of `instanceof`, so that an early failure does not load the
+ * protocol package.
+ */
 export function isProblemError(error: unknown): error is ProblemError {
   return error instanceof Error && error.name === "ProblemError" && "problem" in error;
 }

@@ -22,7 +22,9 @@ describe("docs/reference/workload-files.md", () => {
   });
 });
 
-/** `jobs`, `mean_wait_s`, …: every field name in a program's JSON output, except the reasons of `left_out`. */
+/**
+ * Every field name in the JSON output of a program, such as `jobs` and `mean_wait_s`, except the reasons of `left_out`.
+ */
 const namesIn = (value: unknown): string[] =>
   Array.isArray(value)
     ? value.flatMap(namesIn)

@@ -1,4 +1,4 @@
-/** Runs one command for each named workload; one refused workload does not stop the others. */
+/** Runs one command for each named workload. If one workload is refused, the others still follow. */
 import type { HeadroomClient } from "@headroom/protocol";
 import { exitCode, type ExitCode } from "./cli-error.ts";
 import type { CommandContext } from "./command.ts";
@@ -8,12 +8,12 @@ import { resolveWorkload } from "./resolve-workload.ts";
 export interface EachWorkload {
   readonly names: readonly string[];
   readonly json: boolean;
-  /** Verb for messages, as in "stopping a (w1)". */
+  /** Verb for messages, for example in "stopping a (w1)". */
   readonly word: string;
   readonly send: (client: HeadroomClient, id: string) => Promise<unknown>;
 }
 
-/** The highest exit code of all. */
+/** The highest exit code of all calls. */
 export async function forEachWorkload(context: CommandContext, given: EachWorkload): Promise<ExitCode> {
   const client = await context.connect();
   let worst: ExitCode = exitCode.ok;

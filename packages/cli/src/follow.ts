@@ -7,7 +7,7 @@ import { writeLogs } from "./output/log-lines.ts";
 import { rejectedLinesOfWorkload } from "./output/rejected-lines.ts";
 import { printable } from "./terminal.ts";
 
-/** Polling interval of the state; output is streamed. */
+/** Interval in ms at which the state is polled. Output is streamed. */
 const LOOK_EVERY_MS = 500;
 
 export async function followWorkload(
@@ -76,7 +76,7 @@ async function watchState(
   }
 }
 
-/** Says why the workload can never start, if so; whether it can. */
+/** Explains why the workload can never start, if that is so. Returns whether it can start. */
 export async function warnIfNeverStarts(context: CommandContext, client: HeadroomClient, id: string): Promise<boolean> {
   const { line, neverStarts } = await stateOf(client, await client.getWorkload(id));
   if (neverStarts) context.note(`warning: ${line}`);

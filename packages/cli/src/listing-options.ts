@@ -6,7 +6,10 @@ import { allPages } from "./resolve-workload.ts";
 const DEFAULT_LIMIT = 50;
 const LIMIT_MAX = 100_000;
 
-export const limitOption = { flags: "-n, --limit <count>", description: `at most so many (default ${DEFAULT_LIMIT})` };
+export const limitOption = {
+  flags: "-n, --limit <count>",
+  description: `at most so many (default ${DEFAULT_LIMIT})`,
+};
 
 export function limitOf(text: string | undefined): number {
   if (text === undefined) return DEFAULT_LIMIT;

@@ -1,7 +1,7 @@
-/** The entry point of `headroom`: the process around `runCli`. */
+/** The entry point of `headroom`: runs `runCli` in a process. */
 import { enableCompileCache } from "node:module";
 
-// Imported first, so that the compile cache covers all other modules.
+// This import comes first, so that the compile cache covers all other modules.
 enableCompileCache();
 const { runCli } = await import("./program.ts");
 const { processTerminal } = await import("./process-terminal.ts");

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { userInfo } from "node:os";
 import type { Sink, Terminal } from "./terminal.ts";
 
-/** Exit code of a forced end: the first signal requests a clean end, the second forces it. */
+/** Exit code of a forced end. The first signal requests a clean end, the second forces the end. */
 const INSISTED_EXIT_CODE = 130;
 /**
- * Time in ms in which two signals count as one: a Ctrl-C can arrive from the terminal, which signals the whole process
- * group, and again from a parent that forwards it.
+ * Time in ms within which two signals count as one. A Ctrl-C can arrive twice: the terminal signals the whole process
+ * group, and a parent can forward the signal.
  */
 const SAME_SIGNAL_MS = 500;
 
@@ -25,7 +25,7 @@ export function processTerminal(): Terminal {
     });
   }
   for (const stream of [process.stdout, process.stderr]) {
-    // The reader of the output has closed it (`headroom list | head`), so the command ends.
+    // The program that reads the output has closed it (`headroom list | head`), so the command ends.
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "EPIPE") process.exit(0);
       throw error;
@@ -42,7 +42,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Containers may run under user ids without a name. */
+/** In a container the user id can lack a name. */
 function systemUser(): string {
   try {
     return userInfo().username;

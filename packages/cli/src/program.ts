@@ -33,14 +33,14 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
   }
 }
 
-/** Names the command here for a command of another system: `cancel`, `squeue`. */
+/** Suggests a command of headroom for a command of another system, such as `cancel` or `squeue`. */
 function hintAtCommand({ message }: CommanderError, terminal: Terminal): void {
   const name = /unknown command '(?<name>[^']*)'/.exec(message)?.groups?.["name"];
   const here = name === undefined ? undefined : commandFor(name);
   if (here !== undefined) terminal.stderr.write(`In Headroom it is: headroom ${here}\n`);
 }
 
-/** The whole program, for running, completion and documentation. */
+/** The whole program as data, for running, completion and documentation. */
 function createProgram(terminal: Terminal, onAnswer: (code: ExitCode) => void): Command {
   const program = new Command("headroom")
     .description("Headroom keeps AI compute ahead of demand: run a fleet, simulate it, plan it.")
@@ -88,12 +88,13 @@ function addCommand(parent: Command, definition: CommandDefinition, run: Runner)
   for (const { syntax, description } of definition.arguments) command.argument(syntax, description);
   for (const option of definition.options) command.addOption(optionOf(option));
   if (definition.details !== undefined) command.addHelpText("after", `\n${definition.details}`);
-  // An option after a subcommand's name belongs to the subcommand, also if the parent has one of that name.
+  // An option after the name of a subcommand belongs to the subcommand, even if the parent has an option with the same
+  // name.
   if (definition.commands.length > 0) command.enablePositionalOptions();
   for (const child of definition.commands) addCommand(command, child, run);
   if (definition.takesRest) command.passThroughOptions();
   command.action(async (...received: unknown[]) => {
-    // Commander passes each argument, then the options, then the command.
+    // Commander calls the action with each argument, then the options, then the command.
     const args = received.slice(0, definition.arguments.length).flat();
     await run(
       definition,
@@ -112,7 +113,7 @@ function optionOf({ flags, description, repeatable, hidden }: OptionDefinition):
   return hidden === true ? option.hideHelp() : option;
 }
 
-/** Global options, allowed before every command. */
+/** Global options, which users can put before every command. */
 interface Globals {
   readonly home?: string;
   readonly user?: string;

@@ -1,4 +1,4 @@
-/** Resolves an id, a name or `team/name` to one workload. */
+/** Finds the one workload that an id, a name or `team/name` stands for. */
 import type { HeadroomClient, WorkloadSummary } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
 import { isProblemError } from "./describe-error.ts";
@@ -31,7 +31,7 @@ async function chosen(
     const how = new Set(open.map(({ team }) => team)).size === open.length ? "an id or team/name" : "an id";
     throw new CliError(`${text} names ${open.length} workloads; use ${how}:\n${list}`, exitCode.usage);
   }
-  // No active workload has that name: the newest ended one is used (lists come newest first).
+  // No unfinished workload has that name, so the newest ended one is used (lists start with the newest).
   const found = first ?? named[0];
   if (found !== undefined) return found;
   const search = text.slice(text.lastIndexOf("/") + 1, 100);
@@ -54,7 +54,7 @@ async function workloadById(client: HeadroomClient, id: string): Promise<Workloa
   }
 }
 
-/** All items of a paged list, up to `max`; `more`: whether there are further items. */
+/** All items of a paged list, up to `max`. `more`: whether there are further items. */
 export async function allPages<Item>(
   page: (
     cursor: string | null,

@@ -1,12 +1,18 @@
-/** Input and output of a command. Passed in, so that tests run commands in their own process and read the output. */
+/**
+ * Input and output of a command. They are passed in, so that tests run commands in their own process and read the
+ * output.
+ */
 import type { Readable } from "node:stream";
 
 export interface Sink {
   readonly isTerminal: boolean;
-  /** Columns of the terminal; `undefined` without a terminal: nothing is cut. */
+  /** Number of columns of the terminal; `undefined`: there is no terminal, and nothing is cut. */
   readonly columns: number | undefined;
   write(text: string): void;
-  /** Resolves when the reader has caught up. Large output awaits it, so that it does not pile up in memory. */
+  /**
+   * Resolves when the reader has caught up. Code with large output awaits it, so that the output does not pile up in
+   * memory.
+   */
   drained(): Promise<void>;
 }
 
@@ -16,7 +22,7 @@ export interface Terminal {
   readonly stderr: Sink;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly workingDirectory: string;
-  /** Operating system user that runs the program: name, else number. */
+  /** Name of the operating system's user that runs the program, or its number if it has no name. */
   userName(): string;
   /** Aborts when the user interrupts (Ctrl-C) or the system requests the end. */
   readonly interrupted: AbortSignal;

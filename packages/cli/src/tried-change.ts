@@ -1,9 +1,9 @@
-/** Policies and teams as hypothetical changes, for `what-if` and `replay`. */
+/** Reads policies and teams that `what-if` and `replay` try as hypothetical changes. */
 import type { HeadroomClient, PolicyChoice, TeamSpec, WhatIfQuestionInput } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A preset by name, or a policy file. */
+/** The policy to try: a preset by name, or a policy file. */
 export async function triedPolicy(named: string, client: HeadroomClient, terminal: Terminal): Promise<PolicyChoice> {
   const { namedPolicy } = await import("./documents/policy-file.ts");
   return { policy: await namedPolicy(named, (await client.presets()).items, terminal) };
@@ -24,7 +24,7 @@ interface TriedDocuments {
   readonly addPools: NonNullable<WhatIfQuestionInput["addPools"]>;
 }
 
-/** Teams, and the sites and simulated pools of fleet documents. */
+/** Teams to try, and the sites and simulated pools of fleet documents. */
 export async function triedFleetAndTeams(files: readonly string[], terminal: Terminal): Promise<TriedDocuments> {
   if (files.length === 0) return { teams: [], addSites: [], addPools: [] };
   const { loadDocuments } = await import("./documents/load-documents.ts");

@@ -7,7 +7,7 @@ import path from "node:path";
 import { CliError } from "./cli-error.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Either a state directory of this machine, or an address with the token for it. */
+/** The configured server: either a state directory of this machine, or an address with its token. */
 export interface ConfiguredServer {
   readonly home?: string;
   readonly url?: string;
@@ -51,7 +51,10 @@ function parsed(text: string): ConfiguredServer | null {
   }
 }
 
-/** Makes the control plane of this state directory the user's current one. A user without a configuration directory has none. */
+/**
+ * Makes the control plane of this state directory the user's current one. Does nothing for a user without a
+ * configuration directory.
+ */
 export async function announceServer(env: Environment, home: string): Promise<void> {
   const file = serverFile(env);
   if (file === null) return;
@@ -61,7 +64,7 @@ export async function announceServer(env: Environment, home: string): Promise<vo
   await rename(draft, file);
 }
 
-/** Removes the entry, unless another control plane has become the current one since. */
+/** Removes the entry, unless it names another control plane by now. */
 export async function forgetServer(env: Environment, home: string): Promise<void> {
   const file = serverFile(env);
   if (file === null || (await configuredServer(env).catch(() => null))?.home !== home) return;

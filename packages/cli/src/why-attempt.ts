@@ -1,6 +1,6 @@
 /**
- * `headroom why WORKLOAD --attempt N`: the decision about one attempt, its preemption ground, and the shares of both
- * teams.
+ * `headroom why WORKLOAD --attempt N`: explains the decision about one attempt, its preemption ground, and the shares
+ * of both teams.
  */
 import type { HeadroomClient, WorkloadHistory, WorkloadSummary } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
@@ -19,7 +19,7 @@ const columns = [
   { title: "RIGHT", minWidth: 10 },
 ];
 
-/** `text`: an attempt id, or the number of an attempt of task 0. */
+/** `text`: the id of an attempt, or the number of an attempt of task 0. */
 export async function decisionsAbout(
   client: HeadroomClient,
   { id, name }: Pick<WorkloadSummary, "id" | "name">,

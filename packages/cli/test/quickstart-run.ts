@@ -8,7 +8,7 @@ export interface LiveWorker {
   readonly rank: number;
 }
 
-/** Processes whose environment names this state directory, so that other tests and users do not count. */
+/** Processes whose environment names this state directory, so that processes of other tests and users do not count. */
 export function liveWorkers(home: string): LiveWorker[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -27,12 +27,12 @@ function environmentOf(pid: string): ReadonlyMap<string, string> {
     const pairs = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
     return new Map(pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
   } catch {
-    // The process ended meanwhile, or belongs to another user.
+    // The process has ended, or belongs to another user.
     return new Map();
   }
 }
 
-/** The step of the newest complete checkpoint (last in the manifest); 0 without one. */
+/** The step of the newest complete checkpoint (the last in the manifest); 0 if there is none. */
 export function newestCheckpoint(directory: string): number {
   const manifest = path.join(directory, "manifest.json");
   if (!existsSync(manifest)) return 0;
@@ -44,9 +44,9 @@ export function newestCheckpoint(directory: string): number {
 
 export interface AttemptLog {
   readonly attemptId: string;
-  /** The step from which the attempt resumed; `null` if it was killed before. */
+  /** The step from which the attempt resumed; `null` if the attempt was killed before it resumed. */
   readonly startStep: number | null;
-  /** Losses by step as text, so that they are compared to the last bit. */
+  /** Losses by step, as text, so that they are compared to the last bit. */
   readonly losses: ReadonlyMap<number, string>;
 }
 

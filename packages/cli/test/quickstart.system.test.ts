@@ -1,5 +1,6 @@
 /**
- * The quickstart as a user runs it, from start to a trained checkpoint: once undisturbed, and once with twenty kills.
+ * Tests the quickstart as a user runs it, from the start to a trained checkpoint: once undisturbed, and once with
+ * twenty kills.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +21,7 @@ import {
 const TRAINED_WITHIN_MS = 300_000;
 const STEPS = 900;
 const KILLS = 20;
-/** Maximum time between two kills in ms: enough for a start and a few checkpoints. */
+/** Maximum time in ms between two kills, enough for a start and a few checkpoints. */
 const PEACE_MAX_MS = 3_000;
 /** Number of steps between checkpoints in the run with kills: small, so that each kill finds a checkpoint. */
 const SAVE_EVERY = 10;
@@ -100,7 +101,7 @@ it(`finishes when killed ${KILLS} times, each time going on from the newest chec
     await workers(home);
     await peace(draw() * PEACE_MAX_MS, checkpoints, (STEPS * (kill + 1)) / (KILLS + 4));
     const victims = target === "control plane" ? [] : await workers(home);
-    // The remaining workers of a gang that lost one are already terminating.
+    // When a gang has lost a worker, its other workers are already terminating.
     const unharmed = liveWorkers(home).filter(
       (worker) => !deaths.some(({ attemptId }) => attemptId === worker.attemptId),
     );
@@ -135,7 +136,7 @@ async function peace(ms: number, checkpoints: string, steps: number): Promise<vo
   }
 }
 
-/** The example with more checkpoints, in a known directory, and with the text of the undisturbed run. */
+/** The example with more checkpoints, in a known directory, and with the training text of the undisturbed run. */
 function applyIn(home: string, checkpoints: string): void {
   mkdirSync(checkpoints);
   const workloadId = undisturbed?.attemptId.split(".")[0] ?? "";
@@ -149,7 +150,7 @@ function applyIn(home: string, checkpoints: string): void {
   writeFileSync(path.join(home, "train.yaml"), lines.join("\n"));
 }
 
-/** The workers of the only running attempt, once there are any. Two running attempts would be a double start. */
+/** The workers of the only running attempt, as soon as there are any. Two running attempts would be a double start. */
 async function workers(home: string): Promise<readonly LiveWorker[]> {
   for (;;) {
     const found = liveWorkers(home);
@@ -194,6 +195,6 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // The process ended a moment ago.
+    // The process has ended in the meantime.
   }
 }

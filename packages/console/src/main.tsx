@@ -1,4 +1,4 @@
-/** The console. `index.html` loads this file; everything else follows from `shell/gate.tsx` and `routes/router.tsx`. */
+/** The entry point of the console. `index.html` loads this file; read `shell/gate.tsx` and `routes/router.tsx` next. */
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { config } from "zod";

@@ -1,4 +1,4 @@
-/** Every page under axe in both themes and on a phone, and a walk through the product without a pointer. */
+/** Tests every page with axe in both themes and on a phone, and uses the product without a pointer. */
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";
@@ -8,7 +8,7 @@ import { serveConsole, type StaticServer } from "./static-server.ts";
 /** Forecasts are slow on a busy machine. */
 const PATIENCE_MS = 100_000;
 
-/** One locator per address, for an element that exists only once the page has its content. */
+/** One locator for each address, of an element that exists only when the page shows its content. */
 const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/": (page) => page.getByRole("application", { name: "Fleet map" }),
   "/?view=table": (page) => rowsOf(page, "Nodes"),
@@ -54,14 +54,14 @@ async function openDemo(page: Page, server: StaticServer): Promise<void> {
   await expectShown(page.getByRole("heading", { level: 1 }));
 }
 
-/** Navigates within the page, like a link: the simulation continues. */
+/** Navigates within the page, as a link does, so that the simulation continues. */
 async function visit(page: Page, address: string, content: Locator): Promise<void> {
   await page.evaluate((to) => window.location.assign(`#${to}`), address);
   await expectShown(content);
   await page.locator("main [role=status][aria-label^=Loading]").waitFor({ state: "detached" });
 }
 
-/** Overlays, each opened, checked and closed. */
+/** Overlays. Each is opened, checked and closed. */
 async function openOneByOne(page: Page, look: (what: string) => Promise<void>): Promise<void> {
   await visit(page, "/workloads?phase=running&search=-", rowsOf(page, "Workloads"));
   await rowsOf(page, "Workloads").getByRole("link").click();
@@ -220,7 +220,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
     });
 
     it("walks down the queue, opens what waits and stops it", async () => {
-      // Work that must still wait when the test's keys have reached it.
+      // Work that must still be waiting when the keys of the test reach it.
       await page.keyboard.press("Control+k");
       await page.getByRole("combobox", { name: "Search or run a command" }).fill("pause");
       await page.keyboard.press("Enter");
@@ -242,7 +242,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await expectShown(page.getByRole("heading", { level: 1, name }));
       while ((await focused()) !== "Stop") await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
-      // The page's own button has the same name until the dialog has the focus.
+      // The button of the page has the same name until the dialog has the focus.
       await expectShown(page.getByRole("alertdialog").locator(":focus"));
       while ((await focused()) !== "Stop") await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");

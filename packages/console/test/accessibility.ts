@@ -12,7 +12,7 @@ interface Violation {
 const PLACES_SHOWN = 3;
 
 /**
- * Waits until all finite animations have ended: an element that is half faded in has little contrast, and Playwright
+ * Waits until all finite animations have ended. An element that is half faded in has little contrast, but Playwright
  * already reports it as visible.
  */
 export async function atRest(page: Page): Promise<void> {
@@ -28,7 +28,7 @@ export async function atRest(page: Page): Promise<void> {
 }
 
 export async function accessibilityViolations(page: Page): Promise<readonly string[]> {
-  // Evaluated through the debugger, which the page's security policy does not restrict.
+  // The script is evaluated through the debugger, which the page's security policy does not restrict.
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axeCore.source);
   await atRest(page);
   const violations = await page.evaluate(async () => {

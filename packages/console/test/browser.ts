@@ -9,17 +9,17 @@ import { findChromium } from "../../../tools/chromium.ts";
 const root = path.resolve(import.meta.dirname, "..", "..", "..");
 export const consoleDir = path.join(root, "packages", "console", "dist");
 
-/** `null`: this machine has no Chromium, which the suite has reported (`tools/chromium-setup.ts`). */
+/** The browser; `null`: this machine has no Chromium, which the suite has reported (`tools/chromium-setup.ts`). */
 export const chromiumPath = findChromium() ?? null;
 
-/** Rebuilds the bundle if its sources changed. */
+/** Rebuilds the console's bundle if its sources have changed. */
 export function buildConsole(): void {
   const script = path.join(root, "tools", "build-console.mjs");
   const { status, stderr } = spawnSync(process.execPath, [script], { encoding: "utf8" });
   if (status !== 0) throw new Error(`the console does not build:\n${stderr}`);
 }
 
-/** No background traffic of the browser; no sandbox and little shared memory, as in containers. */
+/** Options of Chromium: no background traffic, and as in containers no sandbox and little shared memory. */
 const flags = [
   "--no-sandbox",
   "--disable-dev-shm-usage",
@@ -31,7 +31,7 @@ const flags = [
   "--no-first-run",
 ];
 
-/** Fails unless it becomes visible within Playwright's timeout. */
+/** Fails unless the element becomes visible within Playwright's timeout. */
 export async function expectShown(locator: Locator): Promise<void> {
   await locator.waitFor({ state: "visible" });
 }

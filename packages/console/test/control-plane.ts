@@ -12,15 +12,15 @@ const main = path.resolve(import.meta.dirname, "..", "..", "cli", "src", "main.t
 
 export interface ControlPlane {
   readonly url: string;
-  /** A client of the API that does not use the console. */
+  /** A client of the API that works without the console. */
   readonly client: HeadroomClient;
-  /** Link that signs one browser in. */
+  /** Link that signs in one browser. */
   readonly loginUrl: string;
-  /** Submits many workloads at once, as `headroom apply` does. */
+  /** Submits many workloads at once, in the way of `headroom apply`. */
   apply(workloads: readonly WorkloadSpecInput[]): Promise<void>;
-  /** Stops all active work and waits until nothing runs, so that a failed test leaves no processes behind either. */
+  /** Stops all active work and waits until nothing runs, so that a failed test also leaves no processes behind. */
   stopWork(): Promise<void>;
-  /** Ends the control plane; its work keeps running. */
+  /** Ends the control plane. Its work keeps running. */
   stop(): Promise<void>;
 }
 
@@ -50,7 +50,10 @@ function isFree(port: number): Promise<boolean> {
 }
 
 interface FleetOptions {
-  /** A folder that comes first on the PATH; with it accelerators are detected by its tools instead of declared. */
+  /**
+   * A folder that comes first on the PATH. If it is set, accelerators are detected by its tools instead of being
+   * declared.
+   */
   readonly tools?: string;
 }
 
@@ -93,7 +96,7 @@ async function stopWork(client: HeadroomClient): Promise<void> {
   await stopRunning();
   if (activeAttempts === 0) return;
   for await (const { event } of client.events({ from: sequence + 1 })) {
-    // Stopping work frees capacity for waiting work, which is stopped too.
+    // When work stops, waiting work starts on the freed capacity and must also be stopped.
     if (event.kind === "attemptStarted") await stopRunning();
     if (event.kind === "attemptEnded" && (await client.status()).activeAttempts === 0) return;
   }

@@ -1,4 +1,4 @@
-/** The demo from plain files: the engine, the simulator and every page, without a server. */
+/** Tests the demo from plain files: the engine, the simulator and every page, without a server. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
@@ -27,7 +27,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const { page } = browser;
     await page.goto("about:blank");
     await page.goto(`${server.url}/?demo#${address}`);
-    // A drawer that the address opens hides the heading from assistive technology.
+    // A drawer that opens with the address hides the heading from assistive technology.
     await expectShown(page.getByRole("heading", { level: 1, includeHidden: true }));
     return page;
   };
@@ -43,7 +43,8 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await page.getByRole("link", { name: "Open the demo" }).click();
     await expectShown(page.getByRole("heading", { level: 1, name: "Fleet" }));
     const sizes = [...scripts].map((script) => gzipSync(readFileSync(path.join(consoleDir, script))).length);
-    // Bytes of a first visit without the demo's worker: below 200 kB, so that it opens at once on a slow line.
+    // Maximum number of bytes of a first visit without the demo's worker: 200 kB, so that the page opens at once on a
+    // slow line.
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(200_000);
     // The single API request that must fail; the page must report no other problem.
     expect(browser.complaints.filter((complaint) => !complaint.includes("404"))).toEqual([]);
@@ -111,7 +112,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const loaded = opened.waitForResponse((response) => response.url().includes("/estimate-worker-"));
     const page = await open("/queue");
     await loaded;
-    // The simulation answers meanwhile.
+    // The simulation answers within this time.
     await page.getByRole("link", { name: "Teams" }).first().click();
     await expectShown(page.getByRole("heading", { level: 1, name: "Teams" }));
     await page
@@ -221,7 +222,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
   it("changes the policy after a question, and the queue says so", async () => {
     const page = await open("/policy");
     await page.getByRole("button", { name: "Activate fifo", exact: true }).click();
-    // The notification is visible for a few seconds only.
+    // The notification is visible only for a few seconds.
     const said = expectShown(page.getByRole("status").getByText("Policy fifo is active."));
     await Promise.all([page.getByRole("alertdialog").getByRole("button", { name: "Activate" }).click(), said]);
     await page

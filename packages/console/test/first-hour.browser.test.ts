@@ -1,6 +1,6 @@
 /**
- * A control plane without any workload so far, the names in its records, and the page after the control plane has
- * stopped.
+ * Tests a control plane that has never had a workload, the names in its records, and the page after the control plane
+ * has stopped.
  */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === null)("the first hour with a control plane", ()
   });
 
   it("lists events by title and name, hides internal ones, and filters by kind, team and workload", async () => {
-    // Submits as the console does: with an idempotency key, whose answer is recorded too.
+    // Submits as the console does, with an idempotency key. The answer is also recorded.
     await page.evaluate(async () => {
       const headers = { "content-type": "application/json", "idempotency-key": "0123456789abcdef" };
       const body = JSON.stringify({
@@ -97,10 +97,10 @@ describe.skipIf(chromiumPath === null)("the first hour with a control plane", ()
     const banner = page.getByRole("alert", { name: "Connection" });
     await expectShown(banner.getByText("Connection lost."));
     await expectShown(banner.getByText(/^Everything shown is as of \d\d:\d\d:\d\d\./));
-    // The banner states it once for the whole page.
+    // The banner says it once for the whole page.
     expect(await page.getByText(/^This data may be outdated/).count()).toBe(0);
     expect(await accessibilityViolations(page)).toEqual([]);
-    // One tick may have been on its way.
+    // One tick may already have been sent.
     await page.waitForFunction(() => new Promise((resolve) => setTimeout(() => resolve(true), 1_100)));
     const stopped = await runTime.textContent();
     await page.waitForFunction(() => new Promise((resolve) => setTimeout(() => resolve(true), 2_500)));

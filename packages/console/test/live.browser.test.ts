@@ -1,4 +1,6 @@
-/** The console on a real control plane: real processes through the local executor, over HTTP, behind its sign-in. */
+/**
+ * Tests the console on a real control plane: real processes through the local executor, over HTTP, behind its sign-in.
+ */
 import { problemOf } from "@headroom/protocol";
 import type { Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,7 +8,7 @@ import { accessibilityViolations } from "./accessibility.ts";
 import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { lastingPort, newHome, removeHome, startControlPlane, type ControlPlane } from "./control-plane.ts";
 
-/** Writes coloured lines and reports a falling loss until SIGTERM, then writes a last line. */
+/** A program that writes coloured lines and reports a falling loss until SIGTERM, then writes a last line. */
 const talkative = [
   `trap 'echo asked to stop; exit 0' TERM`,
   `i=0; while [ $i -lt 100000 ]; do i=$((i+1))`,
@@ -23,7 +25,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
 
   beforeAll(async () => {
     buildConsole();
-    // Restarts on the same port, which nothing else may take meanwhile.
+    // Restarts on the same port. No other program may take the port in between.
     plane = await startControlPlane(home, await lastingPort());
     browser = await openBrowser();
     ({ page } = browser);
@@ -74,7 +76,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await submit({ Name: "talks", Command: talkative, Workers: "2", "Accelerators per worker": "1" });
     await expectShown(page.getByText("Running", { exact: true }).first());
     const logs = page.getByRole("region", { name: "Logs", exact: true });
-    // Any line from the tenth step on: which lines are visible depends on the machine.
+    // Any line from the tenth step on: the visible lines depend on the machine.
     for (const worker of [0, 1]) {
       await expectShown(logs.getByText(new RegExp(`^step \\d{2,} of worker ${worker}$`)).first());
     }
@@ -224,7 +226,8 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
   });
 
   it("never complained but about what is not there", () => {
-    // Requests in flight during the restart fail: refused, reset, cut off, or answered with "closing" (503).
+    // Requests that are in flight during the restart fail: refused, reset, broken off, or answered with "closing"
+    // (503).
     const isExpected = (complaint: string): boolean =>
       /status of (40[149]|503)|ERR_CONNECTION_|ERR_SOCKET_NOT_CONNECTED|ERR_INCOMPLETE|ERR_EMPTY/.test(complaint);
     expect(browser.complaints.filter((complaint) => !isExpected(complaint))).toEqual([]);

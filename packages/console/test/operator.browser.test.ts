@@ -1,4 +1,4 @@
-/** Pages that an operator compares and plans with, on the demo. */
+/** Tests the pages on which an operator compares and plans, with the demo. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";
@@ -58,7 +58,7 @@ describe.skipIf(chromiumPath === null)("the operator's pages", () => {
       question.getByRole("region", { name: "Replay of the last week" }).getByText(/cannot be replayed here/),
     );
     expect(await accessibilityViolations(page)).toEqual([]);
-    // A long list of differences scrolls between title and buttons, which stay in sight.
+    // A long list of differences scrolls between title and buttons, which stay visible.
     const place = await question.boundingBox();
     for (const part of [question.getByRole("heading").first(), question.getByRole("button", { name: "Activate" })]) {
       const box = await part.boundingBox();
@@ -100,7 +100,7 @@ describe.skipIf(chromiumPath === null)("the operator's pages", () => {
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByText("Form", { exact: true }).click();
     expect(await page.getByLabel("Workers", { exact: true }).inputValue()).toBe("3");
-    // Keys without a field of the form stay.
+    // Keys of the manifest that have no field in the form stay.
     await page.getByLabel("Priority").fill("high");
     await page.getByText("YAML", { exact: true }).click();
     expect(await yaml.inputValue()).toMatch(/zone: a[\s\S]*priority: high/);

@@ -1,4 +1,4 @@
-/** A run from its failure to its rerun, and the list of workloads: on a control plane with real processes. */
+/** Tests a run from its failure to its rerun, and the list of workloads, on a control plane with real processes. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";
@@ -42,7 +42,7 @@ describe.skipIf(chromiumPath === null)("a run on a control plane", () => {
     await expectShown(
       failure.getByRole("region", { name: "Last lines of worker 0" }).getByText(/loss is NaN at step 17/),
     );
-    // The panel is the first on the page.
+    // The panel is the first one on the page.
     expect(await page.locator("main section").first().getAttribute("aria-label")).toBe("Attempt 1 failed");
     expect(await accessibilityViolations(page)).toEqual([]);
     const [download] = await Promise.all([

@@ -1,4 +1,4 @@
-/** The sizing page: the performance model runs in the browser, without a server. */
+/** Tests the sizing page. The performance model runs in the browser, without a server. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildConsole, chromiumPath, expectShown, openBrowser, type OpenBrowser } from "./browser.ts";
@@ -22,7 +22,7 @@ describe.skipIf(chromiumPath === null)("sizing", () => {
     await server.close();
   });
 
-  /** Navigates within the page, like a link: the demo's start is not tested here. */
+  /** Navigates within the page, as a link does. The demo's start is not tested here. */
   const open = async (of: string): Promise<Page> => {
     const { page } = browser;
     await page.evaluate((to) => window.location.assign(`#${to}`), `/size?of=${of}`);

@@ -1,4 +1,6 @@
-/** The built console from a plain file server: no API, no fallback to the page, the product's security policy. */
+/**
+ * Serves the built console from a plain file server: no API, no fallback to the page, the product's security policy.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +14,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** At least as strict as the control plane's policy: nothing inline, nothing evaluated, no other origins. */
+/** A policy at least as strict as that of the control plane: nothing inline, nothing evaluated, no other origins. */
 const securityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,4 +1,4 @@
-/** The page Teams on the demo: bars with marks, usage over time, and editing with a difference and a dry run. */
+/** Tests the page Teams on the demo: bars with marks, usage over time, and editing with a difference and a dry run. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";

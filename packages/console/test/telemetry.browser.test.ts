@@ -1,4 +1,7 @@
-/** Telemetry of accelerators on a machine whose `nvidia-smi` is a stub: node drawer, map, workload page and idle resources. */
+/**
+ * Tests telemetry of accelerators on a machine whose `nvidia-smi` is a stub: node drawer, map, workload page and idle
+ * resources.
+ */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -1,4 +1,4 @@
-/** The paths of docs/ten-questions.md, click by click from the start page. */
+/** Tests the paths of docs/ten-questions.md, click by click from the start page. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { Locator, Page } from "playwright-core";
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
-/** The forecast of a whole fleet on a busy machine. */
+/** Time in ms for the forecast of a whole fleet on a busy machine. */
 const PATIENCE_MS = 100_000;
 
 const documented = readFileSync(path.resolve(import.meta.dirname, "../../../docs/ten-questions.md"), "utf8");
@@ -47,7 +47,7 @@ describe.skipIf(chromiumPath === null)("ten questions within two clicks", () => 
         .getByRole("link", { name: new RegExp(`^${place}`) })
         .first(),
     );
-  /** Checks that the documentation contains the path, and that it took no more clicks than stated there. */
+  /** Checks that the documentation contains the path, and that the path took no more clicks than stated there. */
   const expectAnswered = (question: string): void => {
     const row = documented.split("\n").find((line) => line.startsWith(`| ${question} |`));
     const promised = Number(/(\d)\s*\|$/.exec(row ?? "")?.[1]);

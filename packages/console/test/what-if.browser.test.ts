@@ -1,4 +1,6 @@
-/** The what-if page: the engine simulates in the browser, on the demo's fleet or on the state of a control plane. */
+/**
+ * Tests the what-if page. The engine simulates in the browser, on the demo's fleet or on the state of a control plane.
+ */
 import { problemOf } from "@headroom/protocol";
 import { teamShares } from "@headroom/views";
 import type { Page } from "playwright-core";
@@ -42,7 +44,7 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
     await page.getByRole("spinbutton", { name: /^h100/ }).fill("-40");
     await page.getByRole("button", { name: "Simulate", exact: true }).click();
     await answered(page, /In the next 12 h, without further submissions: .* and [1-9]\d* later/);
-    // The result comes first: which teams lose, and how much.
+    // The first part of the result says which teams lose, and how much.
     const result = page.getByRole("region", { name: "Result" });
     await expectShown(result.getByText(/^\d+ workloads? starts? .* later/).first());
     await expectShown(result.getByText(/[1-9]\d* interrupted; [\d.,]+ accelerator-hours? repeated/).first());

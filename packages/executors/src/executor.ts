@@ -1,5 +1,5 @@
 /**
- * The contract between executors and the control plane: effects enter through `perform`, facts are reported through
+ * The contract between executors and the control plane. Effects enter through `perform`; facts are reported through
  * `watch`. An executor decides nothing. All its state is outside the control plane (on disk, in Slurm, in Kubernetes),
  * so that a restarted control plane finds everything again. Every executor must pass `conformance/`.
  */
@@ -22,20 +22,20 @@ import type {
 import type { DeviceValues, ReadingTool } from "./readings/reading.ts";
 
 /**
- * Nodes that an executor found, and the pools and sites that they name, which are applied before the first `nodeSeen`.
+ * Nodes that an executor found, with their pools and sites. Pools and sites are applied before the first `nodeSeen`.
  */
 export interface Inventory {
   readonly sites: readonly Site[];
   readonly pools: readonly Pool[];
   readonly nodes: readonly NodeSpec[];
-  /** Pools whose accelerators were found by the vendors' tools: the type that is found replaces another that is recorded. */
+  /** Pools whose accelerators the vendors' tools found. The type found replaces another type that is recorded. */
   readonly detectedPools?: readonly PoolName[];
 }
 
 export type KnownAttemptPhase =
   /**
-   * The attempt was requested, but no worker has started yet. Launching it again is safe; stopping it guarantees that
-   * no worker ever starts.
+   * The attempt was requested, but no worker has started yet. The attempt can safely be launched again. A stop
+   * guarantees that no worker ever starts.
    */
   | { readonly kind: "launching" }
   | { readonly kind: "running" }
@@ -45,13 +45,13 @@ export type KnownAttemptPhase =
       readonly kind: "lost";
       readonly endedAtMs: number;
       readonly detail: string;
-      /** Set if the workload itself may be the cause; absent: the machine is the cause. */
+      /** Set if the workload itself may be the cause of the loss; absent: the machine is the cause. */
       readonly cause?: LossCause;
     };
 
 export interface KnownAttempt {
   readonly attemptId: AttemptId;
-  /** `null`: the launch record is unreadable. */
+  /** The attempt's launch; `null`: the launch record is unreadable. */
   readonly workloadId: WorkloadId | null;
   /**
    * `LaunchGang.sequence`; 0 if the launch record is unreadable. A journal that ends before this sequence is older than
@@ -64,11 +64,11 @@ export interface KnownAttempt {
 export type LogStream = "stdout" | "stderr";
 
 export type LogStart =
-  /** The oldest byte that rotation has kept. */
+  /** Offset of the oldest byte that rotation has kept. */
   | { readonly kind: "oldest" }
-  /** Offset in bytes from the start of the stream, rotated files included; it applies to every selected stream. */
+  /** Offset in bytes from the start of the stream, including rotated files. It applies to every selected stream. */
   | { readonly kind: "byte"; readonly offset: number }
-  /** The last lines of each selected stream. */
+  /** Number of the last lines to read of each selected stream. */
   | { readonly kind: "tail"; readonly lines: number };
 
 export interface LogRequest {
@@ -79,21 +79,23 @@ export interface LogRequest {
   readonly start: LogStart;
   /** Only output that was written at or after this instant, as far as its time is known; absent: all output. */
   readonly sinceMs?: number | undefined;
-  /** Continues until the attempt has ended and all output is read, or the signal aborts. */
+  /** True: reading continues until the attempt has ended and all output is read, or the signal aborts. */
   readonly follow: boolean;
 }
 
-/** A piece of one worker's stream: whole lines, except for a very long line, an unfinished line, or the last one. */
+/**
+ * A piece of one worker's stream. It has whole lines, except for a very long line, an unfinished line, or the last one.
+ */
 export interface LogChunk {
   readonly worker: number;
   readonly stream: LogStream;
   /** Offset of the piece in the stream. A gap after the previous piece was removed by rotation. */
   readonly fromByte: number;
-  /** End offset, exclusive. Reading again from here continues without loss or repetition. */
+  /** End offset, exclusive. Reading from this offset continues without loss or repetition. */
   readonly toByte: number;
   /**
-   * Time at which the first byte was written, to about 5 ms; `null`: unknown. Available chunks of several streams come
-   * in this order.
+   * Time at which the first byte was written, accurate to about 5 ms; `null`: unknown. Available chunks of several
+   * streams come in the order of this time.
    */
   readonly atMs: number | null;
   readonly text: string;
@@ -101,7 +103,7 @@ export interface LogChunk {
 
 export interface WorkerUsage {
   readonly worker: number;
-  /** User and system time of all processes of the worker so far. */
+  /** User and system time that all processes of the worker have used so far. */
   readonly cpuMs: number;
   /** Resident memory now; 0 after the end. */
   readonly rssMib: number;
@@ -115,61 +117,67 @@ export interface AttemptUsage {
   readonly progressSkippedCount: number;
 }
 
-/** One accelerator of a node at one time. `null`: the tool does not say it. */
+/** One accelerator of a node at one time. `null`: the tool does not report the value. */
 export interface AcceleratorReading extends DeviceValues {
-  /** The node's own index. */
+  /** The accelerator's index on the node. */
   readonly index: number;
-  /** The tool reports an error instead of a value, or no longer lists the accelerator. */
+  /** Message of the tool if it reports an error instead of a value, or no longer lists the accelerator. */
   readonly fault: string | null;
 }
 
 export interface NodeReadings {
   readonly node: NodeId;
-  /** `null`: the node has no tool that could be asked, such as one with declared slots. */
+  /** Problem in reading the accelerators; `null`: there is none, or the node has no tool, as with declared slots. */
   readonly source: ReadingTool | null;
-  /** By index; none where there is a problem. */
+  /** Readings by index of the accelerator; empty if there is a problem. */
   readonly accelerators: readonly AcceleratorReading[];
   readonly problem: string | null;
 }
 
 export type ExecutorInput = Observation | Signal;
 
-/** While the promise is pending, the executor reports nothing that it can read again later. */
+/** While the returned promise is pending, the executor reports nothing that it can read again later. */
 export type ExecutorListener = (input: ExecutorInput) => void | Promise<void>;
 
 export interface Executor {
-  /** Id that pools name. It is unique among the executors of a control plane. */
+  /** Id by which pools name the executor. It is unique among the executors of a control plane. */
   readonly id: ExecutorId;
-  /** Name of the implementation, for display. Several executors may be of one kind. */
+  /** Name of the implementation, for display. Several executors can have the same kind. */
   readonly kind: string;
   readonly capabilities: ExecutorCapabilities;
-  /** The nodes that exist now. */
+  /** The nodes that exist at present. */
   inventory(): Promise<Inventory>;
   /**
-   * Every attempt that was launched here and not forgotten, for reconciliation after a restart. If an attempt has lost
-   * its supervisor, its processes are killed first, and it is then reported as `lost`.
+   * Every attempt that was launched by this executor and not forgotten, for reconciliation after a restart. If an
+   * attempt has lost its supervisor, its processes are killed before it is reported as `lost`.
    */
   attempts(): Promise<readonly KnownAttempt[]>;
   /**
-   * Never throws and never blocks; results are reported as observations. Idempotent by attempt; effects of one attempt
-   * are carried out in order.
+   * Never throws and never blocks; results are reported as observations. A repeated effect of an attempt changes
+   * nothing. Effects of one attempt are carried out in order.
    */
   perform(effect: Effect): void;
   /**
-   * Called once. The listener gets every observation and signal once in the life of this process: first those about
-   * existing attempts (also ended ones, since the engine ignores known facts), then new ones. For one attempt the order
-   * is running, signals, end.
+   * Called once. In the life of this process, the listener gets every observation and signal once: first those about
+   * existing attempts (also ended ones, because the engine ignores known facts), then new ones. For one attempt the
+   * order is running, signals, end.
    */
   watch(listener: ExecutorListener): void;
-  /** Uses bounded memory, whatever the size of the logs. Throws an `OperationalError` for an unknown attempt. */
+  /**
+   * Reads logs. Memory use is limited, whatever the size of the logs. Throws an `OperationalError` for an unknown
+   * attempt.
+   */
   logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncIterable<LogChunk>;
-  /** `null` for an unknown attempt. */
+  /** Resource usage of an attempt; `null` if the attempt is unknown. */
   usage(attemptId: AttemptId): Promise<AttemptUsage | null>;
-  /** Reads the accelerators of all its nodes, within seconds; never throws. Absent: this kind of executor reads none. */
+  /**
+   * Reads the accelerators of all nodes within seconds and never throws. Absent: this kind of executor reads no
+   * accelerators.
+   */
   readAccelerators?(): Promise<readonly NodeReadings[]>;
   /**
-   * Removes the records of an attempt. Only for attempts whose end is in the journal: nothing else prevents a second
-   * launch.
+   * Removes the records of an attempt. Call it only if the end of the attempt is in the journal: nothing else prevents
+   * a second launch.
    */
   forget(attemptId: AttemptId): Promise<void>;
   /** Stops watching and launching; running attempts continue. */

@@ -1,14 +1,14 @@
 /**
- * Checks groups before the newest snapshot. A start folds only the groups after it, but event streams, audits and full
- * replays read earlier groups too. A start checks these, so that damage is reported while a backup may still have them
- * intact.
+ * Checks groups before the newest snapshot. A start folds only the groups after the snapshot, but event streams, audits
+ * and full replays read earlier groups too. The start checks these groups, so that damage is reported while a backup
+ * can still have them intact.
  */
 import { CHAIN_START, chainAfter } from "@headroom/engine";
 import { OperationalError } from "@headroom/platform";
 import { damaged, journalError } from "./journal-error.ts";
 import type { RestoreSource } from "./restore.ts";
 
-/** Number of events before the snapshot that are checked; reading and hashing them takes about a second. */
+/** Number of events before the snapshot that are checked. Reading and hashing them takes about a second. */
 const CHECKED_EVENTS_MAX = 1_000_000;
 
 export function checkHistory(

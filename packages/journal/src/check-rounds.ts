@@ -1,5 +1,5 @@
 /**
- * Checks that the recorded inputs are unchanged. Only `replay` depends on them: a start with permission to lose them
+ * Checks that the recorded inputs are unchanged. Only `replay` depends on them. If losing them is permitted, a start
  * drops the damaged rounds and all earlier ones.
  */
 import { hash } from "node:crypto";
@@ -8,7 +8,7 @@ import { OperationalError } from "@headroom/platform";
 import { journalError } from "./journal-error.ts";
 import type { JournalReader } from "./journal-reader.ts";
 
-/** Bytes of the newest inputs that are checked: reading and hashing them takes about half a second. */
+/** Number of bytes of the newest inputs that are checked. Reading and hashing them takes about half a second. */
 const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Hash over all columns of a round, so that no column can change unnoticed. */

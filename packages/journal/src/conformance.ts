@@ -1,14 +1,15 @@
 /**
- * Conformance cases for journal implementations: a case passes when its promise resolves. Each gets an empty journal.
+ * Conformance cases for journal implementations. A case passes when its promise resolves. Each case gets an empty
+ * journal.
  */
 import assert from "node:assert/strict";
 import type { Engine, Input } from "@headroom/engine";
 import type { Append, Journal, OpenedJournal, RecordedGroup } from "./ports.ts";
 
 export interface JournalSubject {
-  /** Opens the journal of this case; the same one each time. */
+  /** Opens the journal of this case. Every call opens the same journal. */
   open(): Promise<OpenedJournal>;
-  /** Takes the journal over like a second control plane that no lock stopped; resolves with the new epoch. */
+  /** Takes over the journal, like a second control plane that no lock has stopped. Resolves with the new epoch. */
   takeOver(): Promise<number>;
 }
 
@@ -89,7 +90,7 @@ export const journalCases: readonly JournalCase[] = [
       assert.ok(epoch > journal.leadership.epoch);
       const late = decided(engine, journal);
       await assert.rejects(journal.append(late), rejected("journalEpochOld"));
-      // The journal of the old epoch accepts no further appends.
+      // The journal opened under the old epoch accepts no further appends.
       await assert.rejects(journal.append({ ...late, epoch }), rejected("journalEpochOld"));
       await journal.close();
       const next = await subject.open();

@@ -5,15 +5,17 @@ import { makePrivateFile } from "@headroom/platform";
 
 export const databasePath = (directory: string): string => path.join(directory, "journal.db");
 
-/** Timeout in ms while another process, such as a SQLite shell, has the journal locked; such locks last moments. */
+/**
+ * Timeout in ms while another process, such as a SQLite shell, has the journal locked. Such locks last only moments.
+ */
 const BUSY_TIMEOUT_MS = 5_000;
 /** Size in bytes to which the write-ahead log shrinks after a burst. */
 const WAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Settings of the writer. The file is in WAL mode (`schema.ts`); with that and `synchronous=FULL` a commit returns
+ * Settings of the writer. The file is in WAL mode (`schema.ts`). With that and `synchronous=FULL`, a commit returns
  * after the log is synced, and readers see a commit only then. Checkpoints are explicit (`wal_autocheckpoint = 0`), so
- * that none delays an answer.
+ * that no checkpoint delays an answer.
  */
 export function openForWriting(directory: string, synchronous: "full" | "off"): DatabaseSync {
   const file = databasePath(directory);

@@ -1,6 +1,6 @@
 /**
- * Recorded events as bytes for readers of the event stream. A page is framed once, if possible by the thread that reads
- * the journal, and shared by all readers of the same format.
+ * Recorded events as bytes for readers of the event stream. The bytes of a page are made once, if possible by the
+ * thread that reads the journal, and all readers of the same format share them.
  */
 import { readEvents } from "@headroom/engine";
 import type { Event } from "@headroom/engine";
@@ -19,7 +19,7 @@ export interface EventPage {
 
 /** A group's events as stored in the journal. */
 export function eventsOf({ text }: RecordedGroup): readonly Event[] {
-  // The hash chain covers what this program wrote; it is not validated again.
+  // The hash chain covers exactly the text that this program wrote, so the text is not validated again.
   return readEvents(text);
 }
 
@@ -36,14 +36,14 @@ export function framePage(firstSequence: number, events: readonly Event[], forma
   return { firstSequence, bytes: new TextEncoder().encode(text), ends };
 }
 
-/** Frames consecutive groups as a page. */
+/** Converts consecutive groups to the bytes of a page. */
 export function frameGroups(groups: readonly RecordedGroup[], format: EventFormat): EventPage {
   return framePage(groups[0]?.firstSequence ?? 1, groups.flatMap(eventsOf), format);
 }
 
 /**
- * Frames one event. The wire form of an event is its recorded form (`eventEnvelope` in `@headroom/views` proves it by
- * types).
+ * Converts one event to bytes. In the API an event has its recorded form (`eventEnvelope` in `@headroom/views` proves
+ * this by types).
  */
 function eventFrame(sequence: number, event: Event, format: EventFormat): string {
   const json = JSON.stringify({ sequence, event });

@@ -1,8 +1,8 @@
 /**
- * `head.witness`: the newest event that the journal has synced, stored outside its database. SQLite treats a truncated
- * write-ahead log or an empty database as a journal that ends earlier; this file detects that. It is written after the
- * sync of an append and is not synced itself, so it may lag behind the journal after a power cut and is never ahead of
- * it.
+ * `head.witness` contains the newest event that the journal has synced, and is stored outside its database. SQLite
+ * treats a truncated write-ahead log or an empty database as a journal that ends earlier; this file detects that. It is
+ * written after the sync of an append and is not synced itself. So it can be behind the journal after a power cut, but
+ * is never ahead of it.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
@@ -15,7 +15,7 @@ export interface HeadWitness {
   readonly chain: string;
 }
 
-/** Length of the single write in bytes; a torn write fails its checksum. */
+/** Length in bytes of the file, which is written with a single call. If only a part is written, the checksum fails. */
 const LINE_BYTES = 256;
 const CHECKSUM_LENGTH = 16;
 

@@ -1,6 +1,6 @@
 /**
  * The journal behind its ports: writer, reader, snapshot store and leadership (`ports.ts`). No code outside this
- * package knows how it is stored; the code that assembles the control plane chooses an implementation
+ * package knows how the journal is stored. The code that assembles the control plane chooses an implementation
  * (`sqlite-journal.ts`).
  */
 export * from "./ports.ts";

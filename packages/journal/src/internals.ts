@@ -1,4 +1,4 @@
-/** Internals for tests of damaged journals. */
+/** Exports for tests of damaged journals. */
 export { checkHistory } from "./check-history.ts";
 export { openForReading, openForWriting } from "./database.ts";
 export { JournalReader } from "./journal-reader.ts";

@@ -1,7 +1,7 @@
-/** Failures of the journal as messages for operators, and their transfer between threads. */
+/** Failures of the journal as messages for operators, and the transfer of such failures between threads. */
 import { OperationalError } from "@headroom/platform";
 
-/** An error as plain data: `Error` subclasses lose their class and fields between threads. */
+/** An error as plain data, because subclasses of `Error` lose their class and fields between threads. */
 export interface ErrorMessage {
   readonly code: string;
   readonly message: string;
@@ -15,8 +15,8 @@ const SQLITE_FULL = 13;
 const SQLITE_CANTOPEN = 14;
 const SQLITE_NOTADB = 26;
 /**
- * https://www.sqlite.org/rescode.html#ioerr_write: the disk refused a write, for example a full disk that the file
- * system reports late.
+ * SQLite's code when the disk refused a write, for example because the disk is full and the file system reports it late
+ * (https://www.sqlite.org/rescode.html#ioerr_write).
  */
 const PRIMARY_CODE_MASK = 0xff;
 
@@ -29,7 +29,7 @@ function isSqliteFailure(error: unknown): error is SqliteFailure {
   return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
 }
 
-/** Converts any error of a journal operation to an `OperationalError`; `what` names the operation. */
+/** Converts any error of a journal operation to an `OperationalError`. `what` names the operation. */
 export function journalError(error: unknown, what: string, directory: string): OperationalError {
   if (error instanceof OperationalError) return error;
   const said = error instanceof Error ? error.message : String(error);

@@ -39,7 +39,7 @@ function roundOf(row: Row): RecordedRound {
 
 export interface CheckableRound extends RecordedRound {
   readonly bytesBefore: number;
-  /** Hash of the row; `null`: written by a version without hashes. */
+  /** Hash of the row; `null`: a version without hashes wrote it. */
   readonly hash: string | null;
 }
 
@@ -75,7 +75,7 @@ export class JournalReader {
     return group.firstSequence + group.count - 1 === sequence ? group.chain : null;
   }
 
-  /** Groups that begin after `afterSequence` and no later than `lastSequence`, one in memory at a time. */
+  /** Groups that begin after `afterSequence` and no later than `lastSequence`. Only one is in memory at a time. */
   *groups(afterSequence: number, lastSequence: number): Generator<RecordedGroup> {
     const statement = this.#database.prepare(
       `SELECT ${GROUP_COLUMNS} FROM groups WHERE first_sequence > ? AND first_sequence <= ? ORDER BY first_sequence`,
@@ -83,7 +83,9 @@ export class JournalReader {
     for (const row of statement.iterate(afterSequence, lastSequence)) yield groupOf(row);
   }
 
-  /** Groups from the one that contains `fromSequence`: at least one if it exists, then as many as fit in `textMax`. */
+  /**
+   * Groups from the one that contains `fromSequence` on: at least one if it exists, then as many as fit in `textMax`.
+   */
   page(fromSequence: number, textMax: number): RecordedGroup[] {
     const first = this.#database
       .prepare("SELECT max(first_sequence) AS first FROM groups WHERE first_sequence <= ?")
@@ -102,8 +104,8 @@ export class JournalReader {
   }
 
   /**
-   * Groups whose text contains `needle`, from the one that contains `fromSequence` on: as many as fit in `textMax`, at
-   * least one.
+   * Groups whose text contains `needle`, from the one that contains `fromSequence` on: at least one, then as many as
+   * fit in `textMax`.
    */
   mentions(fromSequence: number, needle: string, textMax: number): MentionPage {
     const statement = this.#database.prepare(
@@ -136,7 +138,7 @@ export class JournalReader {
     }
   }
 
-  /** Rounds from the first at or after `atMs` on; their inputs are read lazily. */
+  /** Rounds from the first one at or after `atMs` on. Their inputs are read only when they are used. */
   *roundsFrom(atMs: number): Generator<RecordedRound> {
     const statement = this.#database.prepare(
       "SELECT round, at_ms, first_sequence, inputs FROM rounds WHERE round >= ? ORDER BY round",
@@ -144,15 +146,15 @@ export class JournalReader {
     for (const row of statement.iterate(this.#firstRoundWhere("at_ms", atMs))) yield roundOf(row);
   }
 
-  /** Whether no round before this instant is kept. */
+  /** Whether the journal keeps no round before this instant. */
   isFirstKept(atMs: number): boolean {
     const row = this.#database.prepare("SELECT at_ms FROM rounds ORDER BY round LIMIT 1").get();
     return row === undefined || numberOf(row, "at_ms") >= atMs;
   }
 
   /**
-   * The first round with at least this value. Both columns never decrease from round to round, so binary search works
-   * without reading inputs.
+   * The first round with at least this value, found by binary search. This works without reading inputs, because both
+   * columns never decrease from round to round.
    */
   #firstRoundWhere(column: "at_ms" | "bytes_before", least: number): number {
     const bounds = this.#database.prepare("SELECT min(round) AS first, max(round) AS last FROM rounds").get();
@@ -168,7 +170,7 @@ export class JournalReader {
     return low;
   }
 
-  /** The newest rounds, with slightly more than this number of bytes of inputs. */
+  /** The newest rounds, whose inputs together have slightly more than this number of bytes. */
   *roundsOfLast(bytesMax: number): Generator<CheckableRound> {
     const last = this.#database
       .prepare("SELECT round, bytes_before + octet_length(inputs) AS bytes FROM rounds ORDER BY round DESC LIMIT 1")
@@ -196,7 +198,7 @@ export class JournalReader {
 }
 
 /**
- * Maximum number of groups of a page, in addition to the limit on text: groups of one small event each would otherwise
- * make a page of many thousands.
+ * Maximum number of groups of a page, in addition to the limit on text. Without it, groups of one small event each
+ * would make a page of many thousands.
  */
 const PAGE_GROUPS_MAX = 2_000;

@@ -1,4 +1,4 @@
-/** One control plane per journal directory. */
+/** Allows only one control plane for each journal directory. */
 import { lockDirectory, OperationalError } from "@headroom/platform";
 import type { DirectoryLock, LockOutcome } from "@headroom/platform";
 import { journalError } from "./journal-error.ts";

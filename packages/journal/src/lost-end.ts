@@ -1,6 +1,6 @@
 /**
- * Checks that the journal still has all events that other files know. Runs before an empty database becomes a journal,
- * because afterwards it would look like a new one.
+ * Checks that the journal still has all events that other files know. The check runs before an empty database becomes a
+ * journal, because afterwards it would look like a new one.
  */
 import path from "node:path";
 import { OperationalError } from "@headroom/platform";
@@ -54,7 +54,7 @@ export function checkEnd(
   return [];
 }
 
-/** Runs after the chain check: detects a chain that is intact but differs from the synced one. */
+/** Runs after the check of the chain. Detects a chain that is intact but is not the one that was synced. */
 export function checkSyncedEvent(directory: string, reader: JournalReader): void {
   const witness = readWitness(directory);
   if (witness === null) return;
@@ -77,7 +77,7 @@ function lostEnd(directory: string, sequence: number, known: Known): Operational
 const accepted = (sequence: number, known: Known): string =>
   `the journal goes on from event ${sequence}; events up to ${known.sequence}, which ${known.what} knows, are given up`;
 
-/** The newest event that any file outside the database knows. */
+/** The newest event that any file outside the database knows of. */
 function newestKnown(directory: string): Known | null {
   const witness = readWitness(directory);
   let newest: Known | null = witness === null ? null : { what: witnessPath(directory), sequence: witness.sequence };

@@ -1,6 +1,7 @@
 /**
- * The ports of the journal for the driver and readers. Groups are facts and are never rewritten; rounds (the inputs
- * behind them) are stored beside them with their own retention. No type here depends on a file or a directory.
+ * The ports of the journal for the driver and for readers. Groups are facts and are never rewritten. Rounds (the inputs
+ * that led to groups) are stored beside them and have their own retention. No type in this file depends on a file or a
+ * directory.
  */
 import type { Engine, JournalGroup } from "@headroom/engine";
 import type { EventFormat, EventPage } from "./event-page.ts";
@@ -10,7 +11,7 @@ export interface RecordedGroup extends JournalGroup {
   readonly atMs: number;
 }
 
-/** The arguments of one `engine.receive` call: enough to repeat its decisions. */
+/** The arguments of one call of `engine.receive`. They are enough to repeat its decisions. */
 export interface RecordedRound {
   /** Number of the round, counted from 1 over the life of the journal. */
   readonly round: number;
@@ -26,18 +27,18 @@ export interface RecordedDigest {
   readonly digest: string;
 }
 
-/** The end of the journal: sequence of its newest event (0: none) and the chain there (`null`: no group yet). */
+/** The end of the journal: sequence of its newest event (0: none) and the hash chain there (`null`: no group yet). */
 export interface JournalHead {
   readonly sequence: number;
   readonly chain: string | null;
   readonly atMs: number;
 }
 
-/** Everything in one append is synced together or not at all. */
+/** Data that is synced together: either all of it is recorded, or nothing. */
 export interface Append {
   /** The `Leadership.epoch` under which the decision was made. */
   readonly epoch: number;
-  /** Rounds in order; rounds without events are appended with the next round that has events. */
+  /** Rounds in order. Rounds without events are appended with the next round that has events. */
   readonly rounds: readonly Omit<RecordedRound, "round">[];
   readonly group: RecordedGroup | null;
   /** Digest of the state after `group`, or at the head if there is no group. */
@@ -45,7 +46,7 @@ export interface Append {
 }
 
 export interface AppendReceipt {
-  /** Time in ms from receiving the append to the end of its sync, in the writer. */
+  /** Time in ms from the receipt of the append to the end of its sync, in the writer. */
   readonly syncMs: number;
   /** Size in bytes of the journal's files after the append. */
   readonly journalBytes: number;
@@ -58,7 +59,7 @@ export interface SnapshotReceipt {
 }
 
 /**
- * Permission to append. Each opening takes the journal over with a higher epoch, which is durable before any decision
+ * Permission to append. Each opening takes over the journal with a higher epoch, which is durable before any decision
  * under it.
  */
 export interface Leadership {
@@ -67,8 +68,9 @@ export interface Leadership {
 
 export interface JournalWriter {
   /**
-   * Resolves when the append is durable. Rejects with `OperationalError` (`journal…`), after which no further append is
-   * accepted: with `journalEpochOld` if another control plane has taken over, and nothing of the append is recorded.
+   * Resolves when the append is durable. Rejects with an `OperationalError` (`journal…`), after which no further append
+   * is accepted. The code is `journalEpochOld` if another control plane has taken over; nothing of the append is then
+   * recorded.
    */
   append(append: Append): Promise<AppendReceipt>;
 }
@@ -79,7 +81,7 @@ export interface MentionPage {
 }
 
 export interface EventReader {
-  /** Groups from the one that contains `fromSequence`: at least one, at most about a page of text. */
+  /** Groups from the one that contains `fromSequence` on: at least one, and at most about a page of text. */
   readGroups(fromSequence: number): Promise<readonly RecordedGroup[]>;
   /**
    * A page of the groups from `fromSequence` on whose text contains `text` (an id in its JSON form), and the sequence
@@ -92,16 +94,16 @@ export interface EventReader {
 
 export interface SnapshotStore {
   /**
-   * Folds the journal up to its head on its own thread and writes a snapshot without blocking the caller's event loop.
+   * Folds the journal up to its end on a separate thread and writes a snapshot. The caller's event loop is not blocked.
    */
   snapshotInBackground(): Promise<SnapshotReceipt>;
-  /** Writes a snapshot that the caller provides; cancels one that is being made in the background. */
+  /** Writes a snapshot that the caller provides, and cancels one that is being made in the background. */
   writeSnapshot(sequence: number, chain: string, digest: string, bytes: Uint8Array): Promise<SnapshotReceipt>;
 }
 
 /**
- * Handle with which another thread opens the journal for reading (`openRecorded`): plain data, opaque outside this
- * package.
+ * Handle with which another thread opens the journal for reading (`openRecorded`). It is plain data whose content no
+ * code outside this package uses.
  */
 export interface JournalAddress {
   readonly kind: "sqlite";
@@ -110,7 +112,7 @@ export interface JournalAddress {
 
 export interface Journal extends JournalWriter, EventReader, SnapshotStore {
   readonly journalId: string;
-  /** Place of the journal for messages to people. */
+  /** Place of the journal, for messages to people. */
   readonly place: string;
   readonly address: JournalAddress;
   readonly leadership: Leadership;
@@ -123,9 +125,12 @@ export interface OpenedJournal {
   readonly engine: Engine;
   /** First sequence of the fold; 0: from the first event. */
   readonly snapshotSequence: number;
-  /** Skipped or lost parts, one sentence each. */
+  /** Parts that were skipped or lost, with one sentence for each. */
   readonly warnings: readonly string[];
 }
 
-/** Takes the journal over, or throws an `OperationalError` that states why it cannot be used and how to recover. */
+/**
+ * Takes over the journal, or throws an `OperationalError` that states why the journal cannot be used and how to
+ * recover.
+ */
 export type OpenJournal = (nowMs: number) => Promise<OpenedJournal>;

@@ -7,7 +7,10 @@ export interface ReaderData {
   readonly directory: string;
 }
 
-/** `page`: the groups' events framed in `format`; `groups`: as they lie in the journal; `mentions`: only those that contain `text`. */
+/**
+ * `page`: the events of the groups as bytes in `format`; `groups`: the groups as they are in the journal; `mentions`:
+ * only groups that contain `text`.
+ */
 export type ReaderRequest =
   | { readonly kind: "groups"; readonly fromSequence: number }
   | { readonly kind: "mentions"; readonly fromSequence: number; readonly text: string }

@@ -6,7 +6,9 @@ import { toErrorMessage } from "./journal-error.ts";
 import { JournalReader } from "./journal-reader.ts";
 import type { ReaderAnswer, ReaderData, ReaderRequest } from "./reader-messages.ts";
 
-/** UTF-16 units of text in a page: parsing it costs the asking thread about two milliseconds. */
+/**
+ * Length of the text of a page in UTF-16 units. Parsing a page takes about two milliseconds of the thread that asks.
+ */
 const PAGE_TEXT_MAX = 256 * 1024;
 
 function serve({ directory }: ReaderData): void {
@@ -35,7 +37,7 @@ function answer(reader: JournalReader, request: ReaderRequest): void {
   tell({ kind: "page", page }, [page.bytes.buffer, page.ends.buffer]);
 }
 
-/** Buffers are transferred without a copy. */
+/** Buffers are moved to the other thread without a copy. */
 function tell(answer: ReaderAnswer, transferred: ArrayBuffer[] = []): void {
   parentPort?.postMessage(answer, transferred);
 }

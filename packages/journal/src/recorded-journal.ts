@@ -1,4 +1,4 @@
-/** Recorded contents of a journal, for a thread that reads while the control plane writes. */
+/** The recorded content of a journal, for a thread that reads while the control plane writes. */
 import { createEngine, restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { databasePath, openForReading } from "./database.ts";
@@ -10,13 +10,16 @@ import { readSnapshotFile, snapshotSequences } from "./snapshot-file.ts";
 
 export interface RecordedJournal {
   head(): JournalHead;
-  /** Rounds from the first at or after `atMs` on; their inputs are read lazily. */
+  /** Rounds from the first one at or after `atMs` on. Their inputs are read only when they are used. */
   roundsFrom(atMs: number): Iterable<RecordedRound>;
-  /** Whether no round before this instant is kept. */
+  /** Whether the journal keeps no round before this instant. */
   isFirstKept(atMs: number): boolean;
   /** Groups that begin after `afterSequence` and no later than `lastSequence`. */
   groups(afterSequence: number, lastSequence: number): Iterable<RecordedGroup>;
-  /** An engine in the state after this event: from the newest snapshot before it, else from the first event. */
+  /**
+   * An engine in the state after this event. It is made from the newest snapshot before the event, or else from the
+   * first event.
+   */
   engineAt(sequence: number): Engine;
   close(): void;
 }

@@ -1,6 +1,6 @@
 /**
  * Restores an engine from the journal: the newest usable snapshot, then the groups after it. Chain, numbering, kinds
- * and the newest digest are checked on the way, because the result decides about real work.
+ * and the newest digest are checked during this, because the result decides about real work.
  */
 import { createEngine, InvariantError, replayEngine, restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
@@ -22,7 +22,7 @@ export interface Restored {
   readonly engine: Engine;
   /** First sequence of the fold; 0: from the first event. */
   readonly snapshotSequence: number;
-  /** Snapshots that were skipped, one sentence each. */
+  /** Snapshots that were skipped, with one sentence for each. */
   readonly warnings: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export function restoreFromJournal(source: RestoreSource): Restored {
   return { engine, snapshotSequence, warnings };
 }
 
-/** The newest intact snapshot that lies on this journal's chain. */
+/** The newest intact snapshot that belongs to this journal's chain. */
 function newestSnapshot(source: RestoreSource, warnings: string[]): SnapshotFile | null {
   const { directory, journalId, reader, head } = source;
   for (const sequence of snapshotSequences(directory)) {
@@ -49,7 +49,7 @@ function newestSnapshot(source: RestoreSource, warnings: string[]): SnapshotFile
       warnings.push(`${snapshot.path} belongs to another journal; it was passed over`);
       continue;
     }
-    // Snapshots contain synced groups only, so a snapshot is a witness of how far this journal once reached.
+    // Snapshots contain only synced groups, so a snapshot shows how far this journal once reached.
     if (sequence > head.sequence) throw olderThan(directory, head.sequence, `the snapshot ${snapshot.path}`, sequence);
     if (reader.chainAt(sequence) !== snapshot.chain) {
       throw damaged(`the chain at sequence ${sequence} is not the one that the snapshot there was made of`);
@@ -59,7 +59,7 @@ function newestSnapshot(source: RestoreSource, warnings: string[]): SnapshotFile
   return null;
 }
 
-/** Refuses to start from a journal that ends before an event known elsewhere. */
+/** Refuses to start from a journal that ends before an event that another file knows. */
 export function olderThan(directory: string, head: number, witness: string, sequence: number): OperationalError {
   return new OperationalError(
     "journalOlder",
@@ -75,7 +75,7 @@ function engineOf(snapshot: SnapshotFile, warnings: string[]): Engine {
     engine.state.chain !== snapshot.chain ||
     engine.digest() !== snapshot.digest
   ) {
-    // The bytes are intact, so this version reads them differently: the events are authoritative.
+    // The bytes are intact, so this version reads them differently. In this case the events decide.
     warnings.push(
       `${snapshot.path} does not restore to the state it was made of; everything is folded from the first event`,
     );
@@ -102,7 +102,7 @@ export function digestMismatch(directory: string, sequence: number): Operational
   );
 }
 
-/** Folds the groups after the engine's own sequence up to the one that ends at `sequence`. */
+/** Folds the groups after the engine's own sequence, up to the group that ends at `sequence`. */
 export function foldTo({ directory, reader }: RestoreSource, engine: Engine, sequence: number): void {
   const progress = { sequence: engine.state.sequence };
   try {
@@ -111,14 +111,16 @@ export function foldTo({ directory, reader }: RestoreSource, engine: Engine, seq
     if (error instanceof OperationalError) throw error;
     if (error instanceof InvariantError) throw unreadable(directory, progress.sequence, error);
     const { code, message } = journalError(error, "reading", directory);
-    throw new OperationalError(code, `${message} It was readable up to event ${progress.sequence}.`, { cause: error });
+    throw new OperationalError(code, `${message} It was readable up to event ${progress.sequence}.`, {
+      cause: error,
+    });
   }
   if (engine.state.sequence !== sequence) {
     throw damaged(`its groups end at event ${engine.state.sequence}, where ${sequence} was expected`);
   }
 }
 
-/** Passes groups on and counts progress for messages. */
+/** Passes groups on and counts them for messages about progress. */
 function* watched(groups: Iterable<RecordedGroup>, progress: { sequence: number }): Generator<RecordedGroup> {
   for (const group of groups) {
     yield group;

@@ -1,18 +1,18 @@
 /**
  * The tables of the embedded journal and the rules of its format. A database of a newer format is refused; one of an
- * older format is migrated here, in one transaction.
+ * older format is migrated in one transaction.
  */
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { OperationalError } from "@headroom/platform";
 
-/** 2: renamed events and states. 3: states with policies of at most 20 knobs. */
+/** Version of the format. 2: renamed events and states. 3: states with policies of at most 20 settings. */
 const JOURNAL_FORMAT = 3;
-/** Application id "HdRm": `file journal.db` shows it, and an unrelated database is refused. */
+/** Application id "HdRm". `file journal.db` shows it, and a database of another application is refused. */
 const APPLICATION_ID = 0x4864526d;
 
 /**
- * `rounds.bytes_before` is the running total of the inputs' length, so that the size of the stream is one subtraction.
+ * `rounds.bytes_before` is the running total of the inputs' length, so that the size of all inputs is one subtraction.
  * `rounds.hash` covers the whole row (`check-rounds.ts`) and is NULL in rows of older versions. Keys are the rowids:
  * appends go to the right-hand edge of the tree, and a group is found without an index.
  */
@@ -42,7 +42,7 @@ function pragmaNumber(database: DatabaseSync, name: string): number {
   return typeof value === "number" ? value : 0;
 }
 
-/** Whether the database was never written. */
+/** Whether nothing was ever written to the database. */
 export function isEmptyDatabase(database: DatabaseSync): boolean {
   return pragmaNumber(database, "user_version") === 0 && tableCountOf(database) === 0;
 }
@@ -50,7 +50,7 @@ export function isEmptyDatabase(database: DatabaseSync): boolean {
 const tableCountOf = (database: DatabaseSync): number =>
   Number(database.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()?.["tables"]);
 
-/** Older versions work with this column and without it. */
+/** Older versions work with this column and without the column. */
 export const hasRoundHashes = (database: DatabaseSync): boolean =>
   database.prepare("SELECT 1 FROM pragma_table_info('rounds') WHERE name = 'hash'").get() !== undefined;
 
@@ -58,7 +58,7 @@ export function addRoundHashes(database: DatabaseSync): void {
   if (!hasRoundHashes(database)) database.exec("ALTER TABLE rounds ADD COLUMN hash TEXT");
 }
 
-/** Whether the digests were computed from states in the present format; the upcaster reads events of any format. */
+/** Whether the digests were computed from states in the present format. The upcaster reads events of any format. */
 export const hasComparableDigests = (database: DatabaseSync): boolean =>
   pragmaNumber(database, "user_version") === JOURNAL_FORMAT;
 
@@ -89,8 +89,8 @@ export function journalIdOf(database: DatabaseSync, path: string): string {
 }
 
 /**
- * Takes the journal over: an earlier holder can append nothing more. The directory lock separates control planes on one
- * machine; the epoch also works where a lock does not (a file system that loses it, a suspended process).
+ * Takes over the journal: an earlier holder can append nothing more. The directory lock separates control planes on one
+ * machine. The epoch also works where a lock does not (a file system that loses the lock, a suspended process).
  */
 export function takeLeadership(database: DatabaseSync): number {
   database.exec("BEGIN IMMEDIATE");
@@ -100,7 +100,7 @@ export function takeLeadership(database: DatabaseSync): number {
   return epoch;
 }
 
-/** The journal's epoch; 0: written by a version without epochs. */
+/** The journal's epoch; 0: a version without epochs wrote the journal. */
 function readEpoch(database: DatabaseSync): number {
   return Number(database.prepare("SELECT value FROM meta WHERE key = 'epoch'").get()?.["value"] ?? 0);
 }

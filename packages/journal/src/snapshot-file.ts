@@ -1,6 +1,6 @@
 /**
  * Snapshots as files: a line of JSON with metadata and hash, then the bytes. A snapshot is written under a temporary
- * name and renamed, so that a file with a final name is always complete; a damaged file is skipped.
+ * name and renamed, so that a file with a final name is always complete. A damaged file is skipped.
  */
 import { createHash } from "node:crypto";
 import {
@@ -20,7 +20,7 @@ import { syncPath } from "@headroom/platform";
 export interface SnapshotHeader {
   readonly journalId: string;
   readonly sequence: number;
-  /** Head of the hash chain at `sequence`: ties the snapshot to its journal. */
+  /** Hash chain at `sequence`. It shows to which journal the snapshot belongs. */
   readonly chain: string;
   /** The engine's digest of the state, so that a restored engine can be checked. */
   readonly digest: string;
@@ -32,7 +32,7 @@ export interface SnapshotFile extends SnapshotHeader {
 }
 
 const SNAPSHOT_FORMAT = 1;
-/** Number of kept snapshots: the newest, and the one before it in case the newest is damaged. */
+/** Number of snapshots kept: the newest, and the one before in case the newest is damaged. */
 const SNAPSHOTS_KEPT = 2;
 const NEWLINE = 10;
 
@@ -96,7 +96,7 @@ export function snapshotSequences(directory: string): number[] {
   return sequencesIn(snapshotDirectory(directory)).toSorted((a, b) => b - a);
 }
 
-/** Drops snapshots after `sequence`, so that a journal can continue from there after an accepted loss. */
+/** Removes snapshots after `sequence`, so that a journal can continue from there after an accepted loss. */
 export function dropSnapshotsAfter(directory: string, sequence: number): void {
   for (const each of snapshotSequences(directory))
     if (each > sequence) rmSync(path.join(snapshotDirectory(directory), `${each}.snapshot`), { force: true });

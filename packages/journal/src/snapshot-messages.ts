@@ -5,7 +5,7 @@ import type { ErrorMessage } from "./journal-error.ts";
 export interface SnapshotData {
   readonly directory: string;
   readonly journalId: string;
-  /** Last sequence to fold: the head when the snapshot was requested. */
+  /** Last sequence to fold: the newest one when the snapshot was requested. */
   readonly head: JournalHead;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Makes one snapshot: folds the journal on its own thread, exactly like a restart, and writes the result. The driver's
- * event loop is not blocked, and each snapshot proves that the journal restores.
+ * Makes one snapshot on its own thread: folds the journal, exactly as a restart does, and writes the result. The
+ * driver's event loop is not blocked, and each snapshot proves that the journal can be restored.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { openForReading } from "./database.ts";

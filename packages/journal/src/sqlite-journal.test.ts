@@ -27,7 +27,8 @@ describe("the embedded journal conforms", () => {
 });
 
 /**
- * A separate file system in a separate mount namespace: no other process sees it, and it ends with the last process.
+ * The disk is a separate file system in a separate mount namespace: no other process sees it, and it is removed with
+ * the last process that uses it.
  */
 const canMount = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0;
 if (!canMount) console.warn("skipped: this user may not mount a file system in a namespace, so no disk can be filled");

@@ -41,15 +41,15 @@ import type { SnapshotAnswer, SnapshotData } from "./snapshot-messages.ts";
 import { ThreadCalls } from "@headroom/platform";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
 
-/** Paths of the journal in a directory, open or not. */
+/** Paths of the files of a journal in a directory, whether the journal is open or not. */
 export const sqliteAddress = (directory: string): JournalAddress => ({ kind: "sqlite", place: directory });
 
-/** The port for a journal in this directory. */
+/** The journal port for this directory. */
 export function sqliteJournal(directory: string, options: Partial<Omit<SqliteOptions, "directory">> = {}): OpenJournal {
   return (nowMs) => openSqliteJournal({ ...sqliteDefaults, ...options, directory }, nowMs);
 }
 
-/** Locks the directory, checks its journal (or creates one), folds it into an engine, and takes the journal over. */
+/** Locks the directory, checks its journal (or creates one), folds it into an engine, and takes over the journal. */
 async function openSqliteJournal(options: SqliteOptions, nowMs: number): Promise<OpenedJournal> {
   const directory = path.resolve(options.directory);
   prepareDirectory(directory);
@@ -98,13 +98,13 @@ async function openSqliteJournal(options: SqliteOptions, nowMs: number): Promise
 function startWriter(data: WriterData): { readonly calls: WriterCalls; readonly ready: Promise<WriterAnswer> } {
   const calls = new ThreadCalls<WriterRequest, WriterAnswer>(new URL("writer-thread.ts", import.meta.url), data);
   const ready = calls.first();
-  // If the journal is refused meanwhile, the thread is ended, and its readiness no longer matters.
+  // If the journal is refused in the meantime, the thread is ended, and its readiness no longer matters.
   ready.catch(() => undefined);
   return { calls, ready };
 }
 
 /**
- * Whether the recorded inputs are intact; false: they are damaged and that loss is accepted. Throws if the loss is not
+ * Whether the recorded inputs are intact. False: they are damaged, and losing them is accepted. Throws if this is not
  * accepted.
  */
 function hasSoundInputs(
@@ -121,9 +121,9 @@ function hasSoundInputs(
 }
 
 /**
- * Events of a control plane that was killed before a sync can be read, and a power cut could still lose them: they are
- * synced before anything acts on them. Done while SQLite has no file open, because its locks are released when any
- * descriptor of a file is closed.
+ * If a control plane is killed before a sync, its last events can be read but could still be lost in a power cut. They
+ * are synced before any component acts on them. This is done while SQLite has no file open, because its locks are
+ * released when any descriptor of a file is closed.
  */
 function syncWhatIsThere(directory: string): void {
   const database = databasePath(directory);

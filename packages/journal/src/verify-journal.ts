@@ -1,6 +1,6 @@
 /**
- * Verifies a journal that is not in use: the whole chain from the first event, every recorded digest, every snapshot,
- * and that the recorded inputs give the same groups in a fresh engine.
+ * Verifies a journal that is not in use: the whole chain from the first event, every recorded digest and every
+ * snapshot. It also checks that the recorded inputs give the same groups in a fresh engine.
  */
 import { createEngine, readInputs } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
@@ -17,7 +17,7 @@ export interface Verified {
   readonly sequence: number;
   readonly chain: string;
   readonly digestCount: number;
-  /** The engine at the head, folded from the first event. */
+  /** The engine at the end of the journal, folded from the first event. */
   readonly engine: Engine;
 }
 
@@ -54,7 +54,7 @@ export interface Redecided {
 
 /**
  * Feeds the recorded inputs, round by round, to a fresh engine, as the simulator's driver does, and compares each group
- * with the recorded one byte for byte. Needs the inputs from the first round on.
+ * with the recorded one byte by byte. All inputs from the first round on must be present.
  */
 export function redecideJournal(directory: string): Redecided {
   const database = openForReading(directory);

@@ -6,7 +6,7 @@ import type { ErrorMessage } from "./journal-error.ts";
 export interface WriterData {
   readonly options: SqliteOptions;
   readonly journalId: string;
-  /** The head as read by the opener; the writer checks that it reads the same. */
+  /** The end of the journal as the opener read it. The writer checks that it reads the same. */
   readonly head: JournalHead;
 }
 

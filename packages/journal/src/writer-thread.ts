@@ -1,6 +1,6 @@
 /**
  * The only thread that writes the journal. It handles one append at a time: one transaction, one sync, one answer.
- * Checkpoints and the removal of old inputs follow the answer.
+ * Checkpoints and the removal of old inputs come after the answer.
  */
 import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
@@ -14,7 +14,7 @@ import { OperationalError } from "@headroom/platform";
 import { JournalReader } from "./journal-reader.ts";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
 
-/** Number of rows of the inputs stream removed at a time, few enough for milliseconds. */
+/** Number of rows of recorded inputs removed at a time, so few that the removal takes milliseconds. */
 const ROUNDS_CUT_COUNT = 512;
 
 interface Statements {
@@ -126,7 +126,7 @@ class Writer {
     );
   }
 
-  /** Work that follows the answer: checkpoints and removal of old inputs. */
+  /** Work that is done after the answer: checkpoints and removal of old inputs. */
   tidy(): void {
     const { options } = this.#data;
     if (this.#bytesSinceCheckpoint < options.checkpointBytes) return;
@@ -173,7 +173,10 @@ function serve(data: WriterData): void {
     say({ kind: "failed", error: toErrorMessage(error, "opening the journal", directory) });
     return;
   }
-  /** Failure of work after an answer. No request is open then, so the failure answers the next append. */
+  /**
+   * Failure of work after an answer. No request is open at that time, so the failure becomes the answer to the next
+   * append.
+   */
   let failure: OperationalError | undefined;
   parentPort?.on("message", (request: WriterRequest) => {
     try {

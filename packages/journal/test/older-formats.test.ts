@@ -1,5 +1,5 @@
 /**
- * Opens journals of `test/history` in the form that older builds left on disk: formats 1 and 2, with digests of states
+ * Tests journals of `test/history` in the form that older builds left on disk: formats 1 and 2, with digests of states
  * that had other field names or other policies.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

@@ -21,7 +21,7 @@ describe("the lock of a directory", () => {
     }
     const second = lockDirectory(folder, 7);
     expect(second.kind).toBe("locked");
-    // A late release of the first holder takes nothing from the second one.
+    // If the first holder releases the lock late, the second holder keeps it.
     if (first.kind === "locked") first.lock.release();
     expect(lockDirectory(folder, 8).kind).toBe("held");
     if (second.kind === "locked") second.lock.release();

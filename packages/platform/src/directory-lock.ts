@@ -1,7 +1,8 @@
 /**
- * One process per directory. The lock is a POSIX record lock that SQLite holds on an empty file (an open `BEGIN
- * EXCLUSIVE`): the kernel releases it when the process ends, however it ends. It cannot become stale, no process id can
- * be recycled, and two starters cannot both win. `owner.json` beside it only names the holder.
+ * Allows only one process for each directory. The lock is a POSIX record lock that SQLite holds on an empty file (an
+ * open `BEGIN EXCLUSIVE`): the kernel releases it when the process ends, however it ends. The lock cannot become stale,
+ * process ids do not matter, and of two starting processes only one gets it. `owner.json` beside the lock only names
+ * the holder.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -9,18 +10,18 @@ import { DatabaseSync } from "node:sqlite";
 import { makePrivateFile } from "./make-private-file.ts";
 
 export interface DirectoryLock {
-  /** May be called more than once. */
+  /** Releases the lock; may be called more than once. */
   release(): void;
 }
 
 export type LockOutcome =
   | { readonly kind: "locked"; readonly lock: DirectoryLock }
-  /** `holder` names the process for an operator: `process 4711`, or `another process`. */
+  /** `holder` names the process that holds the lock, for an operator: `process 4711`, or `another process`. */
   | { readonly kind: "held"; readonly holder: string };
 
 const SQLITE_BUSY = 5;
 
-/** Throws what Node's file system or SQLite throw if the directory cannot be written. */
+/** Throws the errors of Node's file system or of SQLite if the directory cannot be written. */
 export function lockDirectory(directory: string, nowMs: number): LockOutcome {
   const ownerPath = path.join(directory, "owner.json");
   const file = path.join(directory, "lock.db");
@@ -47,7 +48,7 @@ function holderIn(ownerPath: string): string {
     const owner: unknown = JSON.parse(readFileSync(ownerPath, "utf8"));
     if (typeof owner === "object" && owner !== null && "pid" in owner) return `process ${String(owner.pid)}`;
   } catch {
-    // The owner holds the lock but has not written `owner.json` yet; "another process" is true in both cases.
+    // The owner holds the lock but has not written `owner.json` yet. "another process" is true in both cases.
   }
   return "another process";
 }

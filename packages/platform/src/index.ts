@@ -1,7 +1,8 @@
 /**
- * Common base of all shells: durable files, threads and operational errors. It uses Node only and knows nothing of the
- * product. Start with `operational-error.ts` (how a shell fails), then `sync-path.ts` and `make-directory.ts`
- * (durability over a power cut). `directory-lock.ts`: one process per directory. `issue-text.ts`: messages of invalid input.
+ * Common base of all packages with I/O: durable files, threads and operational errors. It uses only Node and knows
+ * nothing of the product. Start with `operational-error.ts` (how these packages fail), then `sync-path.ts` and
+ * `make-directory.ts` (files that survive a power cut). `directory-lock.ts` allows one process for each directory.
+ * `issue-text.ts`: messages of invalid input.
  */
 export { issueText } from "./issue-text.ts";
 export { lockDirectory } from "./directory-lock.ts";

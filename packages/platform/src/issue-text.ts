@@ -1,4 +1,4 @@
-/** Texts of validation errors that complete a sentence about the field, where the schema has no message. */
+/** Texts of validation errors that have no message in the schema. Each text completes a sentence about the field. */
 
 /** The fields of Zod's issues that the texts need. */
 interface Issue {
@@ -23,7 +23,7 @@ const nouns: Readonly<Record<string, string>> = {
   string: "text",
 };
 
-/** An error map of Zod; `undefined`: Zod's own text. */
+/** An error map for Zod. `undefined`: Zod's own text is used. */
 export function issueText(issue: Issue): string | undefined {
   switch (issue.code) {
     case "invalid_type":

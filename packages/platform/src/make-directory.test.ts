@@ -30,7 +30,7 @@ describe("making a directory", () => {
     writeFileSync(path.join(place, "file"), "");
     expect(() => makeDirectory(path.join(place, "file"))).toThrow("EEXIST");
     expect(() => makeDirectory(path.join(place, "file/below"))).toThrow("ENOTDIR");
-    // Node's own `mkdir -p` loops forever there.
+    // `mkdir` with `recursive` of Node loops forever at this path.
     expect(() => makeDirectory("/proc/headroom/below")).toThrow("ENOENT");
     expect(() => makeDurableDirectory("/proc/headroom/below")).toThrow("ENOENT");
   });

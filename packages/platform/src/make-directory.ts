@@ -3,8 +3,8 @@ import path from "node:path";
 import { syncPath } from "./sync-path.ts";
 
 /**
- * `mkdir -p`. Node's own (26.10) loops and takes all memory where the kernel answers ENOENT below an existing parent,
- * as everywhere in /proc. Paths come from workload files, so this can happen.
+ * Creates a directory with its parents. Node's own version (26.10) loops and takes all memory if the kernel answers
+ * ENOENT below an existing parent, as everywhere in /proc. Paths come from workload files, so this can happen.
  */
 export function makeDirectory(directory: string, mode = 0o777): void {
   try {
@@ -20,9 +20,9 @@ export function makeDirectory(directory: string, mode = 0o777): void {
 }
 
 /**
- * Like `makeDirectory`, and durable over a power cut: every name on the path is synced, also that of an existing
- * directory, because its creator may have been killed before syncing. Stops at directories in which this user may not
- * create names, and at a mount point.
+ * Creates a directory as `makeDirectory` does, so that it survives a power cut. Every name on the path is synced, also
+ * that of an existing directory, because the process that created it may have been killed before syncing. It stops at
+ * directories in which this user cannot create names, and at a mount point.
  */
 export function makeDurableDirectory(directory: string, mode?: number): void {
   makeDirectory(directory, mode);

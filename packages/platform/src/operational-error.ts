@@ -1,5 +1,5 @@
 /**
- * A failure of the environment (disk, socket, process table, another process), as opposed to an outcome (a value) or a
+ * A failure of the environment (disk, socket, process table, another process). It is neither an outcome (a value) nor a
  * bug (`InvariantError`). `message` is written for the person who has to act: what happened, where, and what to do.
  */
 export class OperationalError extends Error {

@@ -20,10 +20,9 @@ export const acceleratorReading = z
   .object({
     index: count.meta({ description: "Index of the accelerator on its node." }),
     ...values,
-    fault: z
-      .string()
-      .nullable()
-      .meta({ description: "Why there is no value: an error of the tool, or the tool no longer lists the card." }),
+    fault: z.string().nullable().meta({
+      description: "Why there is no value: an error of the tool, or the tool no longer lists the card.",
+    }),
   })
   .meta({ id: "AcceleratorReading", description: "null: the tool does not report it." });
 

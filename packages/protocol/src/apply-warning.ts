@@ -1,4 +1,4 @@
-/** Warnings about declared documents that are accepted nevertheless. */
+/** Warnings about declared documents. The documents are accepted nevertheless. */
 import { z } from "zod";
 
 export const applyWarning = z

@@ -24,7 +24,7 @@ interface Fault {
 }
 
 /**
- * Problems of the teams in one request: cycles, and nesting deeper than names allow. The engine checks teams above
+ * Problems of the teams in one request: cycles, and nesting deeper than names allow. The engine checks the teams above
  * them.
  */
 function nestingFaults(teams: readonly TeamSpec[]): Fault[] {
@@ -32,7 +32,7 @@ function nestingFaults(teams: readonly TeamSpec[]): Fault[] {
   return teams.flatMap(({ name }, index): Fault[] => {
     const path = [name];
     for (let at = parents.get(name); at !== null && at !== undefined; at = parents.get(at)) {
-      // A cycle is reported at the teams in it, not at teams below it.
+      // A cycle is reported at the teams of the cycle, not at teams below it.
       if (at !== name && path.includes(at)) return [];
       path.push(at);
       if (at === name) return [{ index, message: `must not contain each other: ${path.join(" > ")}` }];

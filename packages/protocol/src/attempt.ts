@@ -116,9 +116,9 @@ const activeFields = {
     .object({
       reason: stopReason,
       atMs: instantMs,
-      checkpointUntilMs: instantMs
-        .optional()
-        .meta({ description: "A checkpoint was requested before the stop; end of the time allowed for it." }),
+      checkpointUntilMs: instantMs.optional().meta({
+        description: "A checkpoint was requested before the stop; end of the time allowed for it.",
+      }),
       closedBy: madeWayFor,
     })
     .nullable(),

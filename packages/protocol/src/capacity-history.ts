@@ -9,8 +9,12 @@ export const capacitySample = z
     atMs: instantMs,
     total: count,
     held: accelerators.meta({ description: "Allocated to attempts." }),
-    queued: accelerators.meta({ description: "Requested by tasks that could start if capacity were free." }),
-    unavailable: accelerators.meta({ description: "Free, but on nodes that are lost, draining or kept as spares." }),
+    queued: accelerators.meta({
+      description: "Requested by tasks that could start if capacity were free.",
+    }),
+    unavailable: accelerators.meta({
+      description: "Free, but on nodes that are lost, draining or kept as spares.",
+    }),
     teams: z.record(z.string(), accelerators).meta({
       description: "Accelerators held by each team and all below it; at most 100 teams, those that hold most.",
     }),

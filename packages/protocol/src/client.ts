@@ -48,33 +48,35 @@ export interface CallOptions {
 }
 
 export interface CommandOptions extends CallOptions {
-  /** A retry with the same key gets the first answer again. If it is absent, the HTTP transport generates a key. */
+  /**
+   * Idempotency key. A retry with the same key gets the first answer again. Absent: the HTTP transport generates a key.
+   */
   readonly idempotencyKey?: string | undefined;
 }
 
 export interface QueueQuery extends PageRequest {
-  /** The team and all teams below it. */
+  /** Only work of this team and all teams below it. */
   readonly team?: string | undefined;
   readonly kind?: WorkloadKind | undefined;
   /** Exact name. */
   readonly name?: string | undefined;
-  /** Part of the workload's name or id; case is ignored. */
+  /** Text that the workload's name or id contains; case is ignored. */
   readonly search?: string | undefined;
 }
 
 export interface QueuePageQuery extends QueueQuery {
-  /** Also counts waiting work that is not in the queue, by its reason. This reads every workload. */
+  /** True: also counts waiting work that is not in the queue, by its reason. This reads every workload. */
   readonly holdReason?: boolean | undefined;
 }
 
 export interface ExpectedStartQuery extends PageRequest {
-  /** Only this team and the teams below it. */
+  /** Only work of this team and the teams below it. */
   readonly team?: string | undefined;
 }
 
 export interface WorkloadQuery extends QueueQuery {
   readonly phase?: WorkloadPhase | undefined;
-  /** User who submitted the work. */
+  /** Name of the user who submitted the work. */
   readonly actor?: string | undefined;
   /** Node on which an attempt of the workload runs or ran. */
   readonly node?: string | undefined;
@@ -84,15 +86,15 @@ export interface WorkloadQuery extends QueueQuery {
 }
 
 export interface LogQuery {
-  /** Default: the newest attempt (of task 0 for a batch); with `follow`, later attempts too. */
+  /** Id of the attempt; absent: the newest attempt (of task 0 for a batch). With `follow`, later attempts follow. */
   readonly attempt?: string | undefined;
-  /** Default: all workers. */
+  /** Rank of the worker; absent: all workers. */
   readonly worker?: number | undefined;
   readonly stream?: "stdout" | "stderr" | undefined;
   readonly follow?: boolean | undefined;
-  /** Number of newest lines of each file; default: everything that is kept. */
+  /** Number of the newest lines of each file; absent: everything that is kept. */
   readonly tailLines?: number | undefined;
-  /** Start time: only lines written at or after this instant. */
+  /** Only lines written at or after this instant. */
   readonly sinceMs?: number | undefined;
   readonly signal?: Abort | undefined;
 }
@@ -102,25 +104,25 @@ export interface HeadroomClient {
   getWorkload(id: string, options?: CallOptions): Promise<Workload>;
   submitWorkload(spec: WorkloadSpecInput, options?: CommandOptions): Promise<WorkloadSubmitted>;
   stopWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
-  /** Holds a workload: no task of it starts; running tasks continue. */
+  /** Holds a workload: no further task of it starts; running tasks continue. */
   holdWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   /** Runs the tasks of an ended workload that did not succeed again, after its earlier attempts. */
   rerunWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   releaseWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   explainWorkload(id: string, options?: CallOptions): Promise<Verdict>;
-  /** The smallest change of each kind that would start the workload now; each was tried on a fork. */
+  /** The smallest change of each kind that would start the workload now. Each change was tried on a fork. */
   startingChanges(id: string, options?: CallOptions): Promise<StartingChanges>;
-  /** Expected start, from simulations on forks; `notWaiting` if the workload does not wait for its start. */
+  /** Expected start, from simulations on forks. Fails with `notWaiting` if the workload does not wait for its start. */
   estimateStart(id: string, options?: CallOptions): Promise<StartEstimate>;
   /** Expected starts of all waiting work, earliest first. */
   expectedStarts(query?: ExpectedStartQuery, options?: CallOptions): Promise<Page<ExpectedStart>>;
-  /** Outcome of a submission at this moment; nothing is recorded. */
+  /** Outcome of a submission at this moment. Nothing is recorded. */
   forecastWorkload(spec: WorkloadSpecInput, options?: CallOptions): Promise<SubmissionForecast>;
-  /** The next hours with and without a change; nothing is recorded. */
+  /** Forecast of the next hours with and without a change. Nothing is recorded. */
   whatIf(question: WhatIfQuestionInput, options?: CallOptions): Promise<WhatIfAnswer>;
   /** The present state as bytes, from which an engine of the same version can be restored. */
   snapshot(query?: SnapshotQuery, options?: CallOptions): Promise<Snapshot>;
-  /** Starts a replay of recorded work; `replay` returns its progress. */
+  /** Starts a replay of recorded work. `replay` returns its progress. */
   startReplay(question: ReplayQuestionInput, options?: CommandOptions): Promise<ReplayAccepted>;
   replay(id: string, options?: CallOptions): Promise<Replay>;
   cancelReplay(id: string, options?: CommandOptions): Promise<ReplayAccepted>;
@@ -132,26 +134,32 @@ export interface HeadroomClient {
   ): Promise<WorkloadHistory>;
   /** Waiting work in the order of the policy, each with its main reason. */
   queue(query?: QueuePageQuery, options?: CallOptions): Promise<QueuePage>;
-  /** `forecast`, together with `dryRun`: also predicts the outcome of the first workloads that it would create. */
+  /**
+   * Applies documents. `forecast` together with `dryRun` also predicts the outcome of the first workloads that the
+   * request would create.
+   */
   apply(
     request: ApplyRequestInput,
     options?: CommandOptions & { readonly dryRun?: boolean; readonly forecast?: boolean },
   ): Promise<ApplyPlan>;
-  /** Resources that are held or requested but not used, from reports; of one workload if its id is given. */
+  /** Resources that are held or requested but not used, according to reports; of one workload if its id is given. */
   waste(query?: { readonly workload?: string | undefined }, options?: CallOptions): Promise<WasteList>;
-  /** Migrations that would gather idle accelerators now; none is started. */
+  /** Migrations that would gather idle accelerators now. None is started. */
   defragmentation(options?: CallOptions): Promise<Defragmentation>;
   fleet(options?: CallOptions): Promise<Fleet>;
   capacityHistory(options?: CallOptions): Promise<CapacityHistory>;
   listNodes(page?: PageRequest, options?: CallOptions): Promise<Page<Node>>;
   getNode(id: string, options?: CallOptions): Promise<Node>;
-  /** Newest readings of all accelerators, a page of nodes at a time, in the order in which the nodes joined. */
+  /** Newest readings of all accelerators, page by page, in the order in which the nodes joined. */
   acceleratorReadings(page?: PageRequest, options?: CallOptions): Promise<Page<NodeReadings>>;
-  /** Newest readings of a node's accelerators and their course. */
+  /** Newest readings of a node's accelerators, and their history. */
   nodeTelemetry(id: string, query?: NodeTelemetryQuery, options?: CallOptions): Promise<NodeTelemetry>;
   drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
-  /** Announces that the node's provider takes it away at a stated time: running work is stopped before or migrates. */
+  /**
+   * Announces that the provider of the node takes it away at a stated time. Running work is stopped or migrates before
+   * that time.
+   */
   noticeNode(id: string, request: NoticeRequestInput, options?: CommandOptions): Promise<NoticeAccepted>;
   /** Withdraws the notice: the node stays. */
   withdrawNotice(id: string, options?: CommandOptions): Promise<NodeAccepted>;
@@ -159,23 +167,23 @@ export interface HeadroomClient {
   removeTeam(name: string, options?: CommandOptions): Promise<TeamRemoved>;
   schedules(options?: CallOptions): Promise<ScheduleList>;
   removeSchedule(name: string, options?: CommandOptions): Promise<ScheduleRemoved>;
-  /** Calendar entries, the next first. */
+  /** Calendar entries, with the next one first. */
   calendar(options?: CallOptions): Promise<CalendarList>;
   removeCalendarEntry(name: string, options?: CommandOptions): Promise<CalendarRemoved>;
   policy(options?: CallOptions): Promise<Policy>;
   setPolicy(choice: PolicyChoice, options?: CommandOptions): Promise<PolicySet>;
   presets(options?: CallOptions): Promise<{ readonly items: readonly Policy[] }>;
-  /** Asks the performance model; reads and changes nothing of the fleet. */
+  /** Asks the performance model. The call neither reads nor changes the fleet. */
   size(question: SizingQuestionInput, options?: CallOptions): Promise<SizingAnswer>;
   /**
-   * Recorded events from a sequence on (default 1), then live ones, until aborted. `from: "next"`: live events only.
+   * Recorded events from a sequence on (default 1), then live ones, until aborted. `from: "next"`: only live events.
    */
   events(query?: { readonly from?: number | "next"; readonly signal?: Abort }): AsyncIterable<EventEnvelope>;
   logs(id: string, query?: LogQuery): AsyncIterable<LogChunk>;
   usage(id: string, options?: CallOptions): Promise<WorkloadUsage>;
   /**
-   * Metrics that the workload's attempts reported, attempts with the earliest reports first. A page holds 20 attempts
-   * unless `limit` is stated.
+   * Metrics that the workload's attempts reported. Attempts with the earliest reports come first. A page has 20
+   * attempts unless `limit` is given.
    */
   metrics(id: string, query?: MetricsQuery, options?: CallOptions): Promise<Page<AttemptMetrics>>;
   /** Declares the model that a workload trains, so that its attempts are compared with predictions. */
@@ -185,6 +193,6 @@ export interface HeadroomClient {
   /** Predictions and measured runs of the fleet, and the correction that follows from their comparison. */
   fleetPredictions(options?: CallOptions): Promise<FleetPredictions>;
   status(options?: CallOptions): Promise<Status>;
-  /** Creates a link that signs in a browser once. Refused with `notSupported` without a server. */
+  /** Creates a link that signs in one browser once. Refused with `notSupported` if there is no server. */
   createLoginLink(options?: CommandOptions): Promise<LoginLink>;
 }

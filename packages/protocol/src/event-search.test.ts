@@ -8,7 +8,7 @@ const returned = (sequence: number, atMs: number): EventEnvelope => ({
   event: { kind: "nodeReturned", version: 1, atMs, nodeId: "n" },
 });
 
-/** A journal whose event at each sequence has the given time. */
+/** A journal in which the event at each sequence has the given time. */
 const journal = (times: readonly number[]) => ({
   async *events({ from = 1 }: { from?: number | "next" } = {}): AsyncGenerator<EventEnvelope> {
     for (let sequence = Number(from); sequence <= times.length; sequence++)

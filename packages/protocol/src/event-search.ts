@@ -1,12 +1,18 @@
-/** Finds an instant in a long journal by reading the event stream that every client has. */
+/** Finds the event at an instant in a long journal, by reading the event stream that every client has. */
 import type { HeadroomClient } from "./client.ts";
 
-/** Takes about a second over HTTP; a longer history shows its newest part. */
+/**
+ * Maximum number of events that are read, which takes about a second over HTTP. Only the newest part of a longer
+ * history is shown.
+ */
 export const EVENTS_SEARCHED_MAX = 50_000;
 
 type EventsClient = Pick<HeadroomClient, "events">;
 
-/** The first sequence whose event is not older than `atMs`, by bisection; times never decrease along the journal. */
+/**
+ * The first sequence whose event is not older than `atMs`. It is found by bisection, because times never decrease along
+ * the journal.
+ */
 export async function sequenceAt(client: EventsClient, atMs: number, head: number): Promise<number> {
   let [low, high] = [1, head + 1];
   while (low < high) {
@@ -23,7 +29,7 @@ async function timeOf(client: EventsClient, sequence: number): Promise<number | 
   return null;
 }
 
-/** Sequence from which to read: the submission, or a later one if the submission is too long ago. */
+/** Sequence from which to read: that of the submission, or a later one if the submission is too long ago. */
 export async function firstSequenceToRead(
   client: EventsClient,
   { submittedAtMs, head }: { readonly submittedAtMs: number; readonly head: number },

@@ -1,4 +1,4 @@
-/** The journal's events as they are streamed: every event in its recorded form, with its sequence. */
+/** The journal's events in the form in which they are streamed: every event as it was recorded, with its sequence. */
 import { z } from "zod";
 import { calendarEntry, count, instantMs, pool, schedule, site, teamSpec, workloadSpec } from "@headroom/spec";
 import { applyChange } from "./apply.ts";
@@ -6,7 +6,7 @@ import { artifact, attemptOutcome, closedBy, prediction, stopReason, workerAlloc
 import { policy } from "./policy.ts";
 import { endReason } from "./workload.ts";
 
-/** The schema of an event. It reads every version that was ever recorded; fields of later versions are optional. */
+/** The schema of an event. It accepts every version that was ever recorded; fields of later versions are optional. */
 const fact = <Kind extends string, Shape extends z.ZodRawShape>(
   kind: Kind,
   shape: Shape,
@@ -29,7 +29,7 @@ const nodeSpec = z
 
 const evictionReason = z.enum(["preempted", "reclaimed", "moved", "incomplete"]);
 
-/** The rule by which a plan evicts a victim, and the shares of both sides before and after. */
+/** The rule by which a plan evicts a victim, and the shares of both teams before and after. */
 export const evictionPlan = z
   .object({
     workloadId: z.string(),
@@ -241,7 +241,10 @@ export const event = z
   .meta({ id: "Event" });
 
 export const eventEnvelope = z
-  .object({ sequence: z.int().positive().meta({ description: "Counts from 1 without gaps." }), event })
+  .object({
+    sequence: z.int().positive().meta({ description: "Counts from 1 without gaps." }),
+    event,
+  })
   .meta({ id: "EventEnvelope" });
 
 export type Event = z.output<typeof event>;

@@ -99,9 +99,9 @@ export const drainRequest = z
 export const noticeRequest = z
   .strictObject({
     goneAtMs: integer(0, INSTANT_MS_MAX).optional().meta({ description: "The time at which the node leaves." }),
-    inMs: integer(0, limits.DURATION_MS_MAX)
-      .optional()
-      .meta({ description: "Instead of `goneAtMs`: time from the acceptance of the request." }),
+    inMs: integer(0, limits.DURATION_MS_MAX).optional().meta({
+      description: "Instead of `goneAtMs`: time from the acceptance of the request.",
+    }),
     reason: names.reason.optional(),
   })
   .refine(({ goneAtMs, inMs }) => (goneAtMs === undefined) !== (inMs === undefined), {

@@ -1,6 +1,6 @@
 /**
  * Forecasts: changes that would start waiting work, the outcome of a submission, and expected starts. The engine
- * computes each on a fork of the live state; nothing is recorded.
+ * computes each on a fork of the live state, and nothing is recorded.
  */
 import { z } from "zod";
 import { count, instantMs, limits, names, opaqueId, site, teamSpec } from "@headroom/spec";
@@ -46,7 +46,9 @@ export const change = z
         .array(
           z.union([
             z.strictObject({ exclusive: z.literal(true) }),
-            z.strictObject({ of: z.string().meta({ description: "It would no longer belong to this workload set." }) }),
+            z.strictObject({
+              of: z.string().meta({ description: "It would no longer belong to this workload set." }),
+            }),
             z.strictObject({ set: z.string(), within: z.string() }),
             z.strictObject({ set: z.string(), topologyKey: z.string() }),
           ]),
@@ -136,9 +138,9 @@ export const wouldStart = z
           name: z.string(),
           workers: count.meta({ description: "Number of workers that would be stopped." }),
           keeps: count.meta({ description: "Number of workers with which it would continue; 0: it would stop." }),
-          lostAcceleratorMs: z
-            .number()
-            .meta({ description: "Lost work in accelerator-time: since the last checkpoint, and the restart." }),
+          lostAcceleratorMs: z.number().meta({
+            description: "Lost work in accelerator-time: since the last checkpoint, and the restart.",
+          }),
         }),
       )
       .meta({ description: "The work that would be preempted for it." }),
@@ -160,9 +162,9 @@ export const startEstimate = z
   .object({
     workloadId: z.string().meta({ description: "For an array with some tasks started: the start of the next task." }),
     atMs: instantMs.meta({ description: "Time of the request." }),
-    p10AtMs: instantMs
-      .nullable()
-      .meta({ description: "null: it does not start within the horizon, or before `playedUntilMs`." }),
+    p10AtMs: instantMs.nullable().meta({
+      description: "null: it does not start within the horizon, or before `playedUntilMs`.",
+    }),
     p50AtMs: instantMs.nullable(),
     p90AtMs: instantMs.nullable(),
     playedUntilMs: instantMs.optional().meta({
@@ -173,7 +175,9 @@ export const startEstimate = z
       endsBefore: count.meta({ description: "Number of attempts, running now or started within the horizon." }),
       startsBefore: count,
       startedCount: count,
-      scenarioCount: count.meta({ description: "0: it can never start, and nothing was simulated." }),
+      scenarioCount: count.meta({
+        description: "0: it can never start, and nothing was simulated.",
+      }),
       arrivalsReplayed: z.boolean(),
       history: z
         .object({
@@ -184,7 +188,9 @@ export const startEstimate = z
               "Number of running attempts that report no progress and have no completed run of their family and size.",
           }),
           byWalltimeCount: count.meta({ description: "Number of `unknownCount` attempts with a walltime." }),
-          similarRunCount: count.meta({ description: "Completed runs of the families and sizes of running work." }),
+          similarRunCount: count.meta({
+            description: "Completed runs of the families and sizes of running work.",
+          }),
         })
         .optional()
         .meta({ description: "Sources of the run times; absent: nothing was simulated." }),
@@ -223,7 +229,7 @@ export const submissionForecast = z
   .meta({ id: "SubmissionForecast" });
 
 const HOUR_MS = 3_600_000;
-/** At most a week: beyond it, later submissions matter more than present waiting work. */
+/** Maximum length of a forecast: a week. Beyond it, later submissions matter more than present waiting work. */
 export const whatIfHorizonMs = { min: 60_000, max: 168 * HOUR_MS } as const;
 const WHAT_IF_NODES_MAX = 10_000;
 
@@ -234,11 +240,9 @@ const lostDomain = z.strictObject({
     description:
       "`node`, `site`, `pool`, a level of the fabric such as `leaf`, or the key of a node label such as `rack` or `power`; absent: any.",
   }),
-  name: z
-    .string()
-    .min(1)
-    .max(limits.ID_CHARS_MAX)
-    .meta({ description: "Its name; of a fabric domain also the end of its path, `spine-1/leaf-2`." }),
+  name: z.string().min(1).max(limits.ID_CHARS_MAX).meta({
+    description: "Its name; of a fabric domain also the end of its path, `spine-1/leaf-2`.",
+  }),
 });
 
 const addedPool = z.strictObject({
@@ -247,7 +251,9 @@ const addedPool = z.strictObject({
   acceleratorType: z
     .union([names.acceleratorType, z.literal("")])
     .default("")
-    .meta({ description: "Any type, also one that the fleet does not have; empty: no accelerators." }),
+    .meta({
+      description: "Any type, also one that the fleet does not have; empty: no accelerators.",
+    }),
   nodes: z.int().min(1).max(WHAT_IF_NODES_MAX),
   acceleratorsPerNode: z.int().min(0).max(limits.ACCELERATORS_PER_NODE_MAX).default(0),
   coresMilli: z.int().min(0).max(limits.CORES_MILLI_MAX).default(limits.CORES_MILLI_MAX),
@@ -325,9 +331,9 @@ const interruption = z
     againAtMs: instantMs
       .nullable()
       .meta({ description: "Time at which all of them run again; null: after the horizon." }),
-    lostAcceleratorMs: z
-      .number()
-      .meta({ description: "Repeated work in accelerator-time: since the last checkpoint, or since the start." }),
+    lostAcceleratorMs: z.number().meta({
+      description: "Repeated work in accelerator-time: since the last checkpoint, or since the start.",
+    }),
   })
   .meta({ id: "Interruption" });
 
@@ -339,7 +345,9 @@ export const whatIfAnswer = z
     fromMs: instantMs,
     horizonMs: count,
     stepMs: count,
-    present: timeline.meta({ description: "The coming hours without the changes, and without new submissions." }),
+    present: timeline.meta({
+      description: "The coming hours without the changes, and without new submissions.",
+    }),
     changed: timeline,
     earlierCount: count,
     laterCount: count,

@@ -1,4 +1,7 @@
-/** History of one workload, from its events, with the rules by which it was evicted or others were evicted for it. */
+/**
+ * History of one workload, from its events. It has the rules by which the workload was evicted, or other work was
+ * evicted for it.
+ */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 import { evictionPlan } from "./event.ts";
@@ -8,9 +11,9 @@ export const historyItem = z
     sequence: z.int().positive().meta({ description: "Sequence number of the event." }),
     atMs: instantMs,
     sentence: z.string(),
-    attemptIds: z
-      .array(z.string())
-      .meta({ description: "Attempts of the workload in the event; empty: the event is about the workload." }),
+    attemptIds: z.array(z.string()).meta({
+      description: "Attempts of the workload in the event; empty: the event is about the workload.",
+    }),
     plan: evictionPlan
       .optional()
       .meta({ description: "The preempted workload and the workload that got its place; absent: no preemption." }),

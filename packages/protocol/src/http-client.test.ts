@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createHttpClient, type HttpRequest, type HttpResponse } from "./http-client.ts";
 
-/** A response like that of `fetch` when the server closes the connection in mid-answer. */
+/** A response as `fetch` returns it when the server closes the connection in the middle of an answer. */
 function cutOff(pieces: readonly string[]): HttpResponse {
   const left = pieces.map((piece) => new TextEncoder().encode(piece));
   const gone = (): Promise<never> =>

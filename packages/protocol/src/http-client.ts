@@ -24,8 +24,8 @@ export interface HttpRequest {
 
 export interface HttpClientOptions {
   /**
-   * `http://127.0.0.1:7070`, without a slash at the end; `""` in a browser that loaded the console from the control
-   * plane.
+   * Address such as `http://127.0.0.1:7070`, without a slash at the end; `""` in a browser that loaded the console from
+   * the control plane.
    */
   readonly baseUrl: string;
   /** Bearer token; absent in browsers, which are signed in by a cookie. */
@@ -65,7 +65,7 @@ function problemIn(text: string, status: number): ProblemError {
   try {
     parsed = problem.safeParse(JSON.parse(text));
   } catch {
-    // Not JSON: a proxy's page or another server's answer. The error below says so.
+    // The answer is not JSON: it is the page of a proxy, or comes from another server. The error below says so.
   }
   if (parsed?.success !== true || !isProblemCode(parsed.data.code)) {
     return refuse(
@@ -178,22 +178,22 @@ class Http {
     } catch (error) {
       if (signal?.aborted === true) throw error;
       const reason = messageOf(error);
-      // A browser asks the server that its page came from: it has no address to name.
+      // A browser asks the server that its page came from, so there is no address to name.
       const where = baseUrl === "" ? "" : ` at ${baseUrl}`;
       throw refuse("unreachable", `The control plane${where} does not answer (${reason}). Is it running?`);
     }
   }
 }
 
-/** The platform's `fetch` says "fetch failed" and has the reason as the error's cause. */
+/** The `fetch` of the platform says only "fetch failed" and has the reason as the error's cause. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return "no reason given";
   return error.cause instanceof Error ? error.cause.message || error.message : error.message;
 }
 
 /**
- * Client of the control plane at `baseUrl`. Throws if `user` is no valid user name, because a header could then name
- * another user.
+ * Client of the control plane at `baseUrl`. Throws if `user` is not a valid user name, because the header could then
+ * name another user.
  */
 export function createHttpClient(options: HttpClientOptions): HeadroomClient {
   if (options.user !== undefined) checkedUser(options.user);

@@ -1,7 +1,7 @@
 /**
- * The wire protocol: schemas of every resource, the table of operations, the registry of problems, and one client
- * interface with two transports. Does no I/O of its own and does not import the engine. Start with `operations.ts` and
- * `client.ts`.
+ * The protocol of the API: schemas of every resource, the table of operations, the registry of problems, and one client
+ * interface with two transports. The package does no I/O of its own and does not import the engine. Start with
+ * `operations.ts` and `client.ts`.
  */
 export * from "@headroom/spec";
 export * from "./accelerator-readings.ts";

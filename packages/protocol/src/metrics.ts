@@ -54,7 +54,7 @@ export const attemptMetrics = z
 
 export const METRICS_POINTS_DEFAULT = 300;
 const METRICS_POINTS_MAX = 600;
-/** The end of year 9999. */
+/** Largest instant: the end of year 9999. */
 const INSTANT_MAX_MS = 253_402_300_799_999;
 
 export const metricsQuery = pageQuery.extend({

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { linesOf, type ByteStream } from "./ndjson.ts";
 
-/** A stream that delivers the bytes in pieces cut at the given places. */
+/** A stream that delivers the bytes in pieces, cut at the given places. */
 function streamOf(bytes: Uint8Array, cuts: readonly number[]): ByteStream & { cancelled: boolean } {
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((left, right) => left - right);
   const pieces = [...places, bytes.length].map((end, index) => bytes.slice(places[index - 1] ?? 0, end));

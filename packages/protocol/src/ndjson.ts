@@ -1,6 +1,6 @@
-/** Reads newline-delimited JSON from a stream of bytes line by line, with bounded memory. */
+/** Reads newline-delimited JSON from a stream of bytes line by line, with limited memory. */
 
-/** The part of the platform's `ReadableStream` that is used. */
+/** The part of the platform's `ReadableStream` that the code uses. */
 export interface ByteStream {
   getReader(): ByteReader;
 }
@@ -10,13 +10,17 @@ export interface ByteReader {
   cancel(reason?: unknown): Promise<void>;
 }
 
-/** Present on every platform with `fetch`; declared here because the type library of the language lacks it. */
+/**
+ * A class that every platform with `fetch` has. It is declared here because the type library of the language lacks it.
+ */
 declare const TextDecoder: new () => { decode(bytes?: Uint8Array, options?: { stream?: boolean }): string };
 
-/** Longer lines cannot come from a control plane: the largest event holds a body of at most 1 MiB. */
+/**
+ * Maximum length of a line. A control plane sends no longer ones: the largest event contains a body of at most 1 MiB.
+ */
 const LINE_CHARS_MAX = 8_388_608;
 
-/** Lines without line ends. Skips empty lines (a server's heartbeat). Leaving the loop cancels the stream. */
+/** Lines without line ends. Empty lines (a server's heartbeat) are skipped. Leaving the loop cancels the stream. */
 export async function* linesOf(stream: ByteStream): AsyncGenerator<string, void, undefined> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
@@ -36,7 +40,7 @@ export async function* linesOf(stream: ByteStream): AsyncGenerator<string, void,
     }
     if (pending.length > 0) yield pending;
   } finally {
-    // Cancelling a failed stream rejects; the failure itself was thrown above.
+    // Cancelling a failed stream rejects. The failure of the stream was already thrown above.
     await reader.cancel().catch(() => undefined);
   }
 }

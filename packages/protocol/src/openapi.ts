@@ -1,4 +1,7 @@
-/** The OpenAPI 3.1 document, generated from the table of operations and its schemas; there is no second description. */
+/**
+ * The OpenAPI 3.1 document. It is generated from the table of operations and its schemas; there is no second
+ * description.
+ */
 import { z } from "zod";
 import { names } from "@headroom/spec";
 import { bodyProblems, commonProblems, operationNames, operations, type Operation } from "./operations.ts";
@@ -38,7 +41,7 @@ class Components {
   }
 }
 
-/** Names of schemas whose request form differs from the answer form, possibly only because of a reference. */
+/** Names of schemas whose request form differs from the answer form, even if only in a reference. */
 function differingNames(answers: ReadonlyMap<string, Json>, bodies: ReadonlyMap<string, Json>): ReadonlySet<string> {
   const differing = new Set<string>();
   for (let before = -1; before < differing.size;) {
@@ -60,7 +63,7 @@ function definitionsOf(schemas: readonly z.ZodType[], io: "input" | "output"): M
     io,
     target: "draft-2020-12",
     uri: (id) => `#/components/schemas/${id}`,
-    // Answers may gain fields: a client generated from this document must accept unknown ones.
+    // Answers can get more fields, so a client generated from this document must accept unknown ones.
     override: ({ zodSchema, jsonSchema }) => {
       const isOpen = zodSchema instanceof z.ZodObject && !(zodSchema.def.catchall instanceof z.ZodNever);
       if (isOpen) delete jsonSchema.additionalProperties;
@@ -83,7 +86,7 @@ function collectNamed(schemas: readonly z.core.$ZodType[], into: NamedSchema, se
   }
 }
 
-/** The schemas directly inside one: every value of its definition that is a schema or contains some. */
+/** The schemas directly inside a schema: every value of its definition that is a schema or contains some. */
 function childrenOf(schema: z.core.$ZodType): z.core.$ZodType[] {
   const inside = (value: unknown): z.core.$ZodType[] => {
     if (value instanceof z.core.$ZodType) return [value];
@@ -97,7 +100,7 @@ function childrenOf(schema: z.core.$ZodType): z.core.$ZodType[] {
   return Object.entries(definition).flatMap(([key, value]) => (key === "checks" ? [] : inside(value)));
 }
 
-/** Copies JSON and changes the targets of its references. */
+/** Copies JSON and changes where its references point. */
 function renamed(value: unknown, nameOf: (name: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => renamed(item, nameOf));
   if (typeof value !== "object" || value === null) return value;
@@ -111,7 +114,7 @@ function renamed(value: unknown, nameOf: (name: string) => string): unknown {
 
 const problemContent = { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } };
 
-/** Several problems may share a status; the description names their codes. */
+/** Several problems can have the same status, so the description names their codes. */
 function problemResponses(operation: Operation): Json {
   const codes = [...operation.problems, ...commonProblems, ...(operation.body === null ? [] : bodyProblems)];
   const byStatus = new Map<number, ProblemCode[]>();
@@ -128,7 +131,8 @@ function problemResponses(operation: Operation): Json {
 
 function parameterSchema(schema: z.core.$ZodType): Json {
   const { $schema: _schema, pattern, ...rest } = z.toJSONSchema(schema, { io: "input" });
-  // A number in a query is text (`queryInteger`); its bounds say more than the pattern of that text.
+  // A number in a query arrives as text (`queryInteger`); its bounds are more informative than the pattern of that
+  // text.
   return rest.type === "integer" || pattern === undefined ? rest : { ...rest, pattern };
 }
 

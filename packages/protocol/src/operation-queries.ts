@@ -19,14 +19,14 @@ export const workloadQuery = queueQuery.extend({
     .max(limits.SEARCH_CHARS_MAX)
     .optional()
     .meta({ description: "User who submitted the workload." }),
-  node: names.opaqueId
-    .optional()
-    .meta({ description: "A node of its active attempts or of its ended attempts that are kept." }),
+  node: names.opaqueId.optional().meta({
+    description: "A node of its active attempts or of its ended attempts that are kept.",
+  }),
   submittedFromMs: queryInteger(0, 999_999_999_999_999).optional(),
   order: z.enum(["newest", "oldest"]).optional(),
 });
 
-/** Upper bound of `tailLines`; without `tailLines` the whole log is returned. */
+/** Upper bound of `tailLines`. Without `tailLines` the whole log is returned. */
 const TAIL_LINES_MAX = 100_000;
 
 export const logQuery = z.strictObject({

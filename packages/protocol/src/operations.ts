@@ -1,6 +1,6 @@
 /**
- * Every route of the HTTP API, one row each. The server binds handlers to these rows, the HTTP client calls them, and
- * the OpenAPI document lists them. The keys are the method names of `HeadroomClient`.
+ * Every route of the HTTP API, with one row for each. The server binds handlers to these rows, the HTTP client calls
+ * them, and the OpenAPI document lists them. The keys are the method names of `HeadroomClient`.
  */
 import { z } from "zod";
 import { names, submittedSpec } from "@headroom/spec";
@@ -47,19 +47,19 @@ export interface Operation {
   readonly tag: string;
   /** Permission that the principal needs. */
   readonly permission: Permission;
-  /** Further permissions for lists in the body, needed if the list is not empty. */
+  /** Additional permissions for lists in the body. They are needed if the list is not empty. */
   readonly partPermissions: Readonly<Record<string, Permission>>;
   readonly summary: string;
   readonly params: z.ZodObject;
   readonly query: z.ZodObject;
-  /** `null`: the request has no body. */
+  /** Schema of the body; `null`: the request has no body. */
   readonly body: z.ZodType | null;
   readonly status: 200 | 201 | 202;
-  /** Schema of one item if `stream` is true, else of the whole answer. */
+  /** Schema of one item if `stream` is true, or else of the whole answer. */
   readonly response: z.ZodType;
   /** True: the answer is a stream of NDJSON, or of server-sent events if the client accepts only those. */
   readonly stream: boolean;
-  /** True: the answer is `application/octet-stream`; the fields of `response` other than `bytes` are headers. */
+  /** True: the answer is `application/octet-stream`, and the fields of `response` other than `bytes` are headers. */
   readonly bytes: boolean;
   /** Problems of this route in addition to `commonProblems`. */
   readonly problems: readonly ProblemCode[];
@@ -491,5 +491,5 @@ export const commonProblems: readonly ProblemCode[] = [
   "closing",
   "internal",
 ];
-/** Further problems of every route with a body. */
+/** Additional problems of every route with a body. */
 export const bodyProblems: readonly ProblemCode[] = ["invalidJson", "bodyTooLarge", "unsupportedMediaType"];

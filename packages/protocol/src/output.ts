@@ -9,7 +9,9 @@ export const logChunk = z
     worker: count.meta({ description: "Rank." }),
     stream: z.enum(["stdout", "stderr"]),
     atMs: instantMs.nullable().meta({ description: "When its first byte was written, to about 5 ms; null: unknown." }),
-    text: z.string().meta({ description: "As written, in pieces of at most 64 KiB; a line may be split over two." }),
+    text: z.string().meta({
+      description: "As written, in pieces of at most 64 KiB; a line may be split over two.",
+    }),
   })
   .meta({ id: "LogChunk" });
 
@@ -25,10 +27,9 @@ export const attemptUsage = z
         rssMib: count.meta({ description: "Resident memory now." }),
         peakRssMib: count,
         node: z.string().optional(),
-        accelerators: z
-          .array(acceleratorReading)
-          .optional()
-          .meta({ description: "Newest readings of its accelerators, by the indices of the node; absent: none." }),
+        accelerators: z.array(acceleratorReading).optional().meta({
+          description: "Newest readings of its accelerators, by the indices of the node; absent: none.",
+        }),
       }),
     ),
   })

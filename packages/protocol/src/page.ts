@@ -1,5 +1,5 @@
 /**
- * Pages of a list. A cursor is an opaque text that stays valid while entries are added and removed. A page may have
+ * Pages of a list. A cursor is an opaque text that stays valid while entries are added and removed. A page can have
  * fewer entries than requested.
  */
 import { z } from "zod";
@@ -7,11 +7,14 @@ import { limits } from "@headroom/spec";
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** The `cursor` of the next page; `null`: this is the last page. A page with few or no items may have a next page. */
+  /**
+   * The `cursor` of the next page; `null`: this is the last page. Even a page with few or no items can have a next
+   * page.
+   */
   readonly nextCursor: string | null;
 }
 
-/** A page of `item`, named in the OpenAPI document. */
+/** A page whose entries are `item`, named in the OpenAPI document. */
 export function pageOf<Item extends z.ZodType>(
   item: Item,
   id: string,
@@ -24,7 +27,7 @@ export const cursor = z
   .max(limits.CURSOR_CHARS_MAX)
   .regex(/^[A-Za-z0-9._/-]+$/, "must be a nextCursor of an earlier page");
 
-/** An integer in a query, which arrives as text: plain decimal digits only. */
+/** An integer in a query, which arrives as text. Only plain decimal digits are accepted. */
 export function queryInteger(min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> {
   const message = `must be a whole number between ${min} and ${max}`;
   return z

@@ -1,6 +1,6 @@
 /**
- * Permissions that operations require: one for each kind of resource and access. Roles are sets of permissions. Every
- * row of the table of operations names one.
+ * Permissions that operations require, one for each kind of resource and access. Roles are sets of permissions. Every
+ * row of the table of operations names a permission.
  */
 export const permissions = [
   "calendar.read",

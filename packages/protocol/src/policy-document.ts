@@ -1,4 +1,7 @@
-/** A policy in a file: in the terms of the API, complete or as differences from a preset. */
+/**
+ * Reads a policy from a file. The file uses the terms of the API, and is complete or states the differences from a
+ * preset.
+ */
 import { type DocumentProblem, nearestName, notAChoice, problemsOf, shown } from "@headroom/spec";
 import type { z } from "zod";
 import { policyKnobs } from "./policy-knobs.ts";
@@ -12,7 +15,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 
 /**
  * `base` names the preset for settings that the file does not state, also within sections. A section that is `null` is
- * left out. Without `base` the file must be complete.
+ * removed. Without `base` the file must be complete.
  */
 export function readPolicy(value: unknown, presets: readonly Policy[]): PolicyReading {
   if (!isMapping(value)) return refused([], `must be a mapping of knobs, got ${shown(value)}`);
@@ -56,7 +59,7 @@ function onTopOf(base: Mapping, written: Mapping): Mapping {
   return Object.fromEntries(merged);
 }
 
-/** Replaces zod's own messages by the wording of the other documents. */
+/** Replaces messages of zod by the wording that other documents use. */
 function inPlainWords(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   switch (issue.code) {
     case "unrecognized_keys":

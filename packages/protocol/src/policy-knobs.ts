@@ -5,7 +5,7 @@ import { policy } from "./policy.ts";
 export interface PolicyKnob {
   /** Path of the setting, such as `teams.order`. */
   readonly path: string;
-  /** Permitted values: `skip` or `stop`, `list of …`, `0 to 16`. */
+  /** Permitted values of the setting: `skip` or `stop`, `list of …`, `0 to 16`. */
   readonly values: string;
   readonly meaning: string;
 }
@@ -34,7 +34,7 @@ function knobsOf(root: Schema & Definitions): readonly PolicyKnob[] {
   const visit = (schema: Schema, path: string): void => {
     const found = resolved(schema, root);
     const meaning = schema.description ?? found.description ?? "";
-    // A section has no meaning beside those of its settings. A record with a meaning is one setting.
+    // A section has no description of its own beside those of its settings. A record with a description is one setting.
     if (found.properties === undefined || (path !== "" && meaning !== "")) {
       knobs.push({ path, values: valuesOf(found, root), meaning });
       return;
@@ -45,7 +45,7 @@ function knobsOf(root: Schema & Definitions): readonly PolicyKnob[] {
   return knobs;
 }
 
-/** Follows the reference of a section that has a name of its own. */
+/** Follows the reference of a section that has a separate name. */
 function resolved(schema: Schema, { $defs = {} }: Definitions): Schema {
   const reference = (schema as { readonly $ref?: string }).$ref;
   return reference === undefined ? schema : ($defs[reference.split("/").at(-1) ?? ""] ?? schema);

@@ -133,7 +133,7 @@ const fragmentationFor = z
   })
   .meta({ id: "FragmentationFor" });
 
-/** The union's own message names no choice. */
+/** The message of the union itself does not list the choices. */
 const notAPlacement = (): string =>
   `must be ${nodeOrders.join(" or ")}, or { order: fragmentation, typicalDemand: [{ accelerators, milli, coresMilli, count }] }`;
 

@@ -4,8 +4,8 @@ import { count, instantMs } from "@headroom/spec";
 import { fleetCorrection, trainingQuestion } from "./sizing-questions.ts";
 
 /**
- * The model that a workload trains: a question to the performance model without accelerators, which are known only
- * after placement.
+ * The model that a workload trains. It is a question to the performance model without accelerators, which are known
+ * only after placement.
  */
 export const workloadModel = z
   .strictObject({
@@ -33,7 +33,9 @@ export const measuredRun = z
     workload: z.string(),
     team: z.string(),
     acceleratorType: z.string().meta({ description: "Name in the catalogue of accelerators." }),
-    family: family.meta({ description: "`experts`: a mixture of experts; `adapters`: LoRA; `dense`: all others." }),
+    family: family.meta({
+      description: "`experts`: a mixture of experts; `adapters`: LoRA; `dense`: all others.",
+    }),
     acceleratorCount: count,
     isCalibrated: z
       .boolean()
@@ -62,9 +64,9 @@ export const measuredRun = z
       .object({
         expectedSeconds: seconds.meta({ description: "Time of a step expected from the other runs of its kind." }),
         excessShare: z.number(),
-        responsible: part
-          .nullable()
-          .meta({ description: "`null`: not known; `missing` has the metrics that would tell." }),
+        responsible: part.nullable().meta({
+          description: "`null`: not known; `missing` has the metrics that would tell.",
+        }),
         ground: z.enum(["reported", "idle", "rest"]).nullable().meta({
           description:
             "Source of the time of this part: reported by the attempt, idle time of its accelerators (storage), or what the other parts leave of the step.",
@@ -73,10 +75,14 @@ export const measuredRun = z
           .array(z.string())
           .readonly()
           .meta({ description: "Metrics of progress that the attempt would have to report." }),
-        otherRuns: count.meta({ description: "Number of other measured runs of its kind that the expectation uses." }),
+        otherRuns: count.meta({
+          description: "Number of other measured runs of its kind that the expectation uses.",
+        }),
       })
       .nullable()
-      .meta({ description: "`null`: not more than 15% slower than expected for its kind." }),
+      .meta({
+        description: "`null`: not more than 15% slower than expected for its kind.",
+      }),
   })
   .meta({ id: "MeasuredRun" });
 

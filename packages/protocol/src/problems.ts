@@ -1,10 +1,10 @@
 /**
- * All problems that the API, the clients and the CLI report, one row each: code, HTTP status, exit code. Codes are
- * never renamed, because programs read them.
+ * All problems that the API, the clients and the CLI report, with one row for each: code, HTTP status, exit code. Codes
+ * are never renamed, because programs read them.
  */
 import { z } from "zod";
 
-/** Exit codes besides 0 for success. `unsatisfied`: the request is valid but cannot be met in the present state. */
+/** Exit codes other than 0 for success. `unsatisfied`: the request is valid but cannot be met in the present state. */
 export const exitCodes = { failed: 1, usage: 2, unsatisfied: 3 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
@@ -25,7 +25,7 @@ const kind = (status: number, exitCode: ExitCode, title: string): ProblemKind =>
 });
 const passing = (status: number, title: string): ProblemKind => ({ status, exitCode: failed, title, retryable: true });
 
-/** Every `unknown…` has the exit code `failed`, whichever resource does not exist. */
+/** Every code `unknown…` has the exit code `failed`, whichever resource does not exist. */
 export const problemKinds = {
   // Refusals of the engine: the codes of its `Rejection`.
   unknownTeam: kind(422, failed, "There is no such team"),
@@ -110,7 +110,7 @@ export const problemError = z
   })
   .meta({ id: "ProblemError" });
 
-/** RFC 9457. `facts` holds the numbers and names behind the detail, for programs. */
+/** A problem document of RFC 9457. `facts` has the numbers and names in the detail, for programs. */
 export const problem = z
   .object({
     type: z.string(),
@@ -145,7 +145,7 @@ export function problemOf(code: ProblemCode, detail: string, extras: ProblemExtr
   return { type: `urn:headroom:problem:${code}`, title, status, code, detail, ...extras };
 }
 
-/** A refused request as an error: thrown by both transports of the client and inside the server. */
+/** A refused request as an error. Both transports of the client and the server throw it. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
   readonly problem: Problem;

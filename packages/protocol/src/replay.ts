@@ -39,7 +39,9 @@ const figures = {
   }),
   acceleratorHours: z.number().meta({ description: "Accelerator-hours allocated in the period." }),
   lostAcceleratorHours: z.number().meta({ description: "Accelerator-hours of work lost by evictions." }),
-  evictions: count.meta({ description: "Attempts preempted or shrunk for other workloads." }),
+  evictions: count.meta({
+    description: "Attempts preempted or shrunk for other workloads.",
+  }),
 };
 const replayFigures = z.object(figures).meta({ id: "ReplayFigures" });
 
@@ -76,7 +78,9 @@ const replayGroup = z
 
 export const replayReport = z
   .object({
-    fromMs: instantMs.meta({ description: "Later than requested if earlier inputs are no longer kept." }),
+    fromMs: instantMs.meta({
+      description: "Later than requested if earlier inputs are no longer kept.",
+    }),
     toMs: instantMs,
     stepMs: count,
     recorded: replaySummary.meta({ description: "The record." }),

@@ -1,4 +1,4 @@
-/** Schedules: workloads that are submitted at recurring times. Declared with `apply`. */
+/** Schedules: workloads that are submitted at recurring times. `apply` declares them. */
 import { z } from "zod";
 import { instantMs, schedule } from "@headroom/spec";
 import { workloadPhase } from "./workload.ts";

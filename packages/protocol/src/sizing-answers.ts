@@ -1,4 +1,4 @@
-/** Answers of the performance model. Later versions may add fields. */
+/** Answers of the performance model. Later versions can add fields. */
 import { z } from "zod";
 import { count } from "@headroom/spec";
 import { storageTier } from "./sizing-questions.ts";
@@ -114,9 +114,10 @@ export const impossibleAnswer = z
   .object({ kind: z.literal("impossible"), reason: z.string(), nearest: z.string() })
   .meta({ id: "ImpossibleAnswer", description: "The request cannot be met; `nearest` is the closest one that can." });
 
-export const unknownAnswer = z
-  .object({ kind: z.literal("unknown"), reasons: z.array(z.string()).readonly() })
-  .meta({ id: "UnknownAnswer", description: "No measurement supports a prediction here; the reason says why." });
+export const unknownAnswer = z.object({ kind: z.literal("unknown"), reasons: z.array(z.string()).readonly() }).meta({
+  id: "UnknownAnswer",
+  description: "No measurement supports a prediction here; the reason says why.",
+});
 
 const plan = z
   .object({
@@ -231,11 +232,15 @@ export const trainingAnswer = z
         withoutPlan: z.array(count).readonly().meta({ description: "Sizes at which no plan fits into memory." }),
         wall: numbers("acceleratorCount", "nextCount", "gainPerDoubling").extend({ scarce: z.string() }).optional(),
       })
-      .meta({ description: "Other sizes, each with the best plan of its own, and where doubling stops paying." }),
+      .meta({
+        description: "Other sizes, each with the best plan of its own, and where doubling stops paying.",
+      }),
     alternatives: z
       .array(numbers("acceleratorCount", "stepSeconds", "peakBytes", "cost").extend({ plan }))
       .readonly()
-      .meta({ description: "Plans that no other beats in time, memory and cost at once; empty unless asked for." }),
+      .meta({
+        description: "Plans that no other beats in time, memory and cost at once; empty unless asked for.",
+      }),
     warnings: z.array(z.string()).readonly(),
   })
   .meta({ id: "TrainingAnswer" });
@@ -250,9 +255,9 @@ export const servingAnswer = z
     model: z.object({ name: z.string(), source: z.string() }),
     accelerator: z.string(),
     chosen: z.array(z.string()).readonly().meta({ description: "Choices that the question did not state, in words." }),
-    evidence: z
-      .object({ distance: z.number(), isNear: z.boolean(), nearest: z.string().optional() })
-      .meta({ description: "How far measured endpoints are from this one; the intervals widen with the distance." }),
+    evidence: z.object({ distance: z.number(), isNear: z.boolean(), nearest: z.string().optional() }).meta({
+      description: "How far measured endpoints are from this one; the intervals widen with the distance.",
+    }),
     plans: z
       .array(
         numbers(

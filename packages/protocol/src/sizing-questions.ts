@@ -1,11 +1,11 @@
-/** Questions to the performance model; every field has the same default as on the command line. */
+/** Questions to the performance model. Every field has the same default as on the command line. */
 import { z } from "zod";
 import { integer } from "@headroom/spec";
 
-/** More nodes than any announced fleet has. */
+/** Maximum number of nodes, more than any announced fleet has. */
 const NODES_MAX = 1_000_000;
 const PARTS_MAX = 100;
-/** Each size needs a search of its own. */
+/** Maximum number of sizes, because each size needs a separate search. */
 const SIZES_MAX = 32;
 const NAME_CHARS_MAX = 100;
 
@@ -25,7 +25,10 @@ export const storageTier = z
     clientCount: positive.optional(),
     source: z.string().max(500).default("as stated"),
   })
-  .meta({ id: "StorageTier", description: "Capacity and rates of a storage tier. An absent axis is not checked." });
+  .meta({
+    id: "StorageTier",
+    description: "Capacity and rates of a storage tier. An absent axis is not checked.",
+  });
 
 const dataset = z.strictObject({
   acceleratorCount: integer(1, 10_000_000),
@@ -140,7 +143,9 @@ export const networkQuestion = z
           .max(PARTS_MAX),
       })
       .optional()
-      .meta({ description: "Training jobs on it: at which size does the network cost more than `lossShare`?" }),
+      .meta({
+        description: "Training jobs on it: at which size does the network cost more than `lossShare`?",
+      }),
   })
   .meta({ id: "NetworkQuestion", description: "Switches and cables of a fabric." });
 
@@ -149,10 +154,9 @@ const profile = z
   .optional()
   .meta({ description: "Calibration profile that `headroom calibrate` wrote for this accelerator." });
 
-const catalogue = z
-  .record(z.string().max(200), z.unknown())
-  .optional()
-  .meta({ description: "Accelerators that the catalogue lacks: `accelerators`, each with its datasheet's figures." });
+const catalogue = z.record(z.string().max(200), z.unknown()).optional().meta({
+  description: "Accelerators that the catalogue lacks: `accelerators`, each with its datasheet's figures.",
+});
 
 const width = integer(1, 1_000_000);
 
@@ -235,13 +239,13 @@ export const trainingQuestion = z
         .enum(["fused", "eager", "compiled"])
         .optional()
         .meta({ description: "Absent: `compiled` on TPUs, `fused` elsewhere." }),
-      plan: parallelPlan
-        .optional()
-        .meta({ description: "Absent fields are chosen as users of the stack usually choose them, within memory." }),
+      plan: parallelPlan.optional().meta({
+        description: "Absent fields are chosen as users of the stack usually choose them, within memory.",
+      }),
       profile,
-      correction: fleetCorrection
-        .nullish()
-        .meta({ description: "Absent: the correction of this fleet's own measured runs. `null`: none." }),
+      correction: fleetCorrection.nullish().meta({
+        description: "Absent: the correction of this fleet's own measured runs. `null`: none.",
+      }),
       pricePerAcceleratorHour: amount.default(0),
       perThousandNodeDays: positive.optional(),
       restartSeconds: positive.default(300),

@@ -1,6 +1,6 @@
 /**
- * Questions to the performance model and its answers. Estimates are not facts of a fleet: their times are seconds, their
- * rates GB/s (10^9 bytes), both fractional, as `packages/perf` has them.
+ * Questions to the performance model and its answers. Estimates are not facts about a fleet. Times are in seconds and
+ * rates in GB/s (10^9 bytes), both fractional, as in `packages/perf`.
  */
 import { z } from "zod";
 import {

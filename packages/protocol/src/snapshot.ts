@@ -11,8 +11,8 @@ export const snapshotQuery = z.strictObject({
 
 export const snapshot = z.object({
   /**
-   * An engine of the same version can be restored from these bytes. They have the format of the journal's snapshots,
-   * which may change.
+   * The bytes, from which an engine of the same version can be restored. They have the format of the journal's
+   * snapshots, which can change.
    */
   bytes: z.custom<Uint8Array>((value) => value instanceof Uint8Array),
   sequence: count,
@@ -22,7 +22,10 @@ export const snapshot = z.object({
 /** Headers that accompany the bytes: the sequence of the state's newest event, and the control plane's time. */
 export const snapshotHeaders = {
   sequence: { name: "headroom-sequence", description: "Sequence number of the newest event in the state." },
-  nowMs: { name: "headroom-now-ms", description: "The control plane's time when it was taken, ms since 1970." },
+  nowMs: {
+    name: "headroom-now-ms",
+    description: "The control plane's time when it was taken, ms since 1970.",
+  },
 } as const;
 
 export type SnapshotQuery = z.output<typeof snapshotQuery>;

@@ -1,4 +1,4 @@
-/** Status of the control plane itself. */
+/** Status of the control plane. */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 

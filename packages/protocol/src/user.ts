@@ -5,12 +5,12 @@
 import { names } from "@headroom/spec";
 import { refuse } from "./problems.ts";
 
-/** Spelling in the OpenAPI document; HTTP header names ignore case. */
+/** Spelling of the header in the OpenAPI document. HTTP ignores the case of header names. */
 export const USER_HEADER = "Headroom-User";
 
 /**
- * Reserved names, under which the control plane records its own actions and forecasts and replays submit work. A user
- * with such a name could not be told apart from them.
+ * Reserved names, under which the control plane records its own actions, and under which forecasts and replays submit
+ * work. A user with such a name could not be distinguished from them.
  */
 const keptNames: ReadonlySet<string> = new Set([
   "anonymous",
@@ -25,12 +25,12 @@ const keptNames: ReadonlySet<string> = new Set([
   "what-if",
 ]);
 
-/** Whether the name is not reserved. Case is ignored, since readers would confuse such names. */
+/** Whether the name is not reserved. Case is ignored, because readers would confuse such names. */
 export function isUser(name: string): boolean {
   return !keptNames.has(name.toLowerCase());
 }
 
-/** Returns the name of a user unchanged; throws if it is invalid, with the reason. */
+/** Returns the name of a user unchanged. Throws an error with the reason if the name is invalid. */
 export function checkedUser(given: string): string {
   const result = names.userName.safeParse(given);
   if (!result.success) {

@@ -45,7 +45,9 @@ export const blockedReason = z
         acceleratorTypes: z.array(z.string()),
         workers: count,
         placeableWorkers: count,
-        neededCount: partial.meta({ description: "Total number of accelerators; a fraction counts as its fraction." }),
+        neededCount: partial.meta({
+          description: "Total number of accelerators; a fraction counts as its fraction.",
+        }),
         fleetCount: count.meta({ description: "Accelerators of the most frequent accepted type, on accepted nodes." }),
         lack: fleetLack.optional().meta({
           description:

@@ -1,4 +1,4 @@
-/** Resources that are held or requested but not used, from reports of attempts and executors. */
+/** Resources that are held or requested but not used, according to reports of attempts and executors. */
 import { z } from "zod";
 import { count } from "@headroom/spec";
 

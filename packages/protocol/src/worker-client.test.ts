@@ -12,7 +12,7 @@ afterEach(() => {
   for (const { port1 } of channels.splice(0)) port1.close();
 });
 
-/** Both ends of a real channel: messages are cloned, as between a page and its worker. */
+/** Both ends of a real message channel. Messages are cloned, as between a page and its worker. */
 function connected(served: Partial<HeadroomClient>): HeadroomClient {
   const channel = new MessageChannel();
   channels.push(channel);

@@ -1,16 +1,16 @@
 /**
  * `HeadroomClient` over messages. The console's demo runs engine, simulator and views in a worker and uses them like a
- * server. Streams have credit, so that a slow reader holds at most `STREAM_CREDIT` items in the mailbox.
+ * server. Streams have credit, so that a slow reader has at most `STREAM_CREDIT` items waiting.
  */
 import type { Abort, HeadroomClient } from "./client.ts";
 import type { OperationName } from "./operations.ts";
 import { ProblemError, type Problem } from "./problems.ts";
 
-/** The part of `Worker`, `MessagePort` and a worker's own scope that is used. */
+/** The part of `Worker`, `MessagePort` and a worker's own scope that this code uses. */
 export interface MessageEndpoint {
   postMessage(message: unknown): void;
   addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
-  /** Message ports hold messages back until it is called; workers do not have it. */
+  /** Starts the delivery of messages. Message ports hold messages until this is called; workers do not have it. */
   start?(): void;
 }
 
@@ -31,7 +31,7 @@ interface Waiting {
   receive(answer: WorkerAnswer): void;
 }
 
-/** The arguments as plain data; abort signals cannot be sent. */
+/** The arguments as plain data, because abort signals cannot be sent. */
 function withoutSignals(args: readonly unknown[]): { readonly args: unknown[]; readonly signal: Abort | undefined } {
   let signal: Abort | undefined;
   const plain = args.map((argument) => {
@@ -130,17 +130,17 @@ function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(typeof reason === "string" ? reason : "the call was aborted");
 }
 
-/** Operations that return a stream. A test compares the set with `operations`. */
+/** Operations that return a stream. A test compares this list with `operations`. */
 export const streamNames: ReadonlySet<OperationName> = new Set(["events", "logs"]);
 
-/** A client of the `serveWorkerClient` at the other end of `port`. */
+/** A client for the `serveWorkerClient` at the other end of `port`. */
 export function createWorkerClient(port: MessageEndpoint): HeadroomClient {
   const calls = new WorkerCalls(port);
-  // Methods by name, without importing the table of operations: its schemas would become part of a browser's first
-  // visit.
+  // Methods by name. The table of operations is not imported, because its schemas would become part of a browser's
+  // first visit.
   return new Proxy({} as HeadroomClient, {
     get: (_target, name) => {
-      // The client must not look like a promise, although it answers every other name.
+      // The client has a method for every name except `then`, because it must not look like a promise.
       if (typeof name !== "string" || name === "then") return undefined;
       const method = name as OperationName;
       return streamNames.has(method)

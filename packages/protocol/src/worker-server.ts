@@ -35,7 +35,7 @@ function problemFrom(error: unknown): Problem {
   return problemOf("internal", error instanceof Error ? error.message : String(error));
 }
 
-/** Adds the signal to the options, which are the second argument, or the first for methods without a query. */
+/** Adds the signal to the options. They are the second argument, or the first for methods without a query. */
 function argsWithSignal(method: OperationName, args: readonly unknown[], signal: Abort): unknown[] {
   const { params, query, body, stream } = operations[method];
   const asksNothing = Object.keys(params.shape).length === 0 && body === null;
@@ -47,8 +47,8 @@ function argsWithSignal(method: OperationName, args: readonly unknown[], signal:
 }
 
 /**
- * Answers the calls of a `createWorkerClient` at the other end of `port` from `client`; methods that `client` lacks are
- * refused.
+ * Answers the calls of a `createWorkerClient` at the other end of `port` with methods of `client`. Methods that
+ * `client` lacks are refused.
  */
 export function serveWorkerClient(port: MessageEndpoint, client: Partial<HeadroomClient>): void {
   const served = new Map<number, ServedCall>();

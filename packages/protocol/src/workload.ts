@@ -1,4 +1,4 @@
-/** Workloads as they are listed and shown. */
+/** Workloads as lists and single pages show them. */
 import { z } from "zod";
 import { count, gangSpec, instantMs, workloadSpec } from "@headroom/spec";
 import { artifact, attempt, checkpoint, prediction, progress, workerAllocation, workerExit } from "./attempt.ts";
@@ -28,7 +28,9 @@ export const endReason = z
 const taskCounts = z
   .object({
     total: count,
-    waiting: count.meta({ description: "Tasks without an attempt: not started yet, or waiting for a retry." }),
+    waiting: count.meta({
+      description: "Tasks without an attempt: not started yet, or waiting for a retry.",
+    }),
     active: count,
     succeeded: count,
     failed: count,
@@ -50,10 +52,9 @@ const summaryFields = {
   acceleratorTypes: z.array(z.string()),
   tasks: taskCounts,
   stopRequested: z.boolean(),
-  held: z
-    .literal(true)
-    .optional()
-    .meta({ description: "The workload starts nothing until it is released; absent: it is not held." }),
+  held: z.literal(true).optional().meta({
+    description: "The workload starts nothing until it is released; absent: it is not held.",
+  }),
   nodes: z.array(z.string()).meta({ description: `Nodes of its active attempts, at most ${SUMMARY_NODES_MAX}.` }),
   acceleratorMs: z.number().nonnegative().meta({
     description: "Accelerator-milliseconds since placement, over its active attempts and its ended ones that are kept.",
@@ -76,10 +77,10 @@ const summaryFields = {
 /** Fields of a row in a list. */
 export const workloadSummary = z.object(summaryFields).meta({ id: "WorkloadSummary" });
 
-/** At most this many running attempts of one workload are listed; `tasks.active` counts all of them. */
+/** Maximum number of running attempts that are listed for one workload; `tasks.active` counts all of them. */
 export const ACTIVE_ATTEMPTS_SHOWN_MAX = 100;
 
-/** Everything about one workload. */
+/** All data about one workload. */
 export const workload = z
   .object({
     ...summaryFields,

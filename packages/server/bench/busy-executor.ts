@@ -1,10 +1,13 @@
-/** A fleet that is always full: placed work runs for a moment and ends, so that the engine decides constantly. */
+/**
+ * An executor for a fleet that is always full: placed work runs for a moment and ends, so that the engine decides
+ * constantly.
+ */
 import { draw, nodeId, poolName, siteName } from "@headroom/engine";
 import type { AttemptId, Effect } from "@headroom/engine";
 import type { Executor, ExecutorInput, Inventory } from "@headroom/executors";
 
 const ACCELERATORS_PER_NODE = 8;
-/** Whole nodes, 64 of them, each held for 200 to 400 ms: about 200 gangs end and start every second. */
+/** The work takes whole nodes, 64 of them, each for 200 to 400 ms, so about 200 gangs end and start every second. */
 const RUN_MIN_MS = 200;
 const BUSY_NODES = 64;
 
@@ -63,7 +66,7 @@ export class BusyExecutor implements Executor {
   }
 
   async *logs(): AsyncGenerator<never> {
-    // Logs are not kept.
+    // This executor keeps no logs.
   }
 
   usage(): Promise<null> {

@@ -29,7 +29,7 @@ import { tellParent } from "./messages.ts";
 import type { ControlPlaneConfig, ControlPlaneFigures } from "./messages.ts";
 import { StubbedJournal } from "./stubbed-journal.ts";
 
-/** Sampling interval in ms, which histograms of the loop's delay include. */
+/** Sampling interval in ms of the event-loop monitor. The histograms of the loop's delay include this interval. */
 const LOOP_SAMPLE_MS = 5;
 const token = "benchmark-token-benchmark-token-benchmark";
 const log: DriverLog = { info: () => undefined, warn: console.warn, error: console.error };
@@ -124,7 +124,7 @@ async function open({ home, journal }: ControlPlaneConfig): Promise<Driver> {
   return stubbed;
 }
 
-/** Fills the queue through the driver, as fast as the driver accepts it. */
+/** Fills the queue with workloads through the driver, as fast as the driver accepts them. */
 async function preload(target: Driver, count: number, workers: number): Promise<void> {
   const common = { team: teamName("default"), run: "true", dir: null, env: {}, acceleratorTypes: [], walltimeMs: null };
   const gang = { workers, accelerators: 8, coresMilli: 0, memoryMib: 0 };
@@ -143,7 +143,7 @@ async function preload(target: Driver, count: number, workers: number): Promise<
   }
 }
 
-/** Starts measuring; the returned function stops and returns the figures. */
+/** Starts measuring. The returned function ends the measurement and returns the figures. */
 async function begin(): Promise<() => Promise<ControlPlaneFigures>> {
   const delay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
   delay.enable();

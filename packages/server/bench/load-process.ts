@@ -1,6 +1,6 @@
 /**
- * Submits workloads over raw sockets, one request in flight on each connection. It uses less CPU than any HTTP client,
- * so that on two cores the control plane is measured and not the client.
+ * Submits workloads over raw sockets, one request in flight on each connection. Raw sockets use less CPU than any HTTP
+ * client, so that a machine of two cores shows the limit of the control plane and not of the client.
  */
 import { connect } from "node:net";
 import type { Socket } from "node:net";
@@ -20,7 +20,8 @@ let latencyMaxMs = 0;
 let isOver = false;
 
 /**
- * A request with a number in the workload's name and in the idempotency key; only those digits change between requests.
+ * A request with a number in the workload's name and in the idempotency key. Only the digits of this number change
+ * between requests.
  */
 class RequestTemplate {
   readonly #bytes: Buffer;

@@ -6,9 +6,9 @@ export interface ControlPlaneConfig {
   readonly home: string;
   readonly journal: JournalKind;
   readonly waitingCount: number;
-  /** Workers of eight accelerators in each initial workload; absent: one. */
+  /** Number of workers, with eight accelerators each, in every initial workload; absent: one. */
   readonly waitingWorkers?: number;
-  /** Number of nodes on which work runs this long; absent: a small fleet that is always busy. */
+  /** Number of nodes whose work runs for the whole measurement; absent: a small fleet that is always busy. */
   readonly fleet?: { readonly nodes: number; readonly runMinMs: number };
 }
 
@@ -17,7 +17,7 @@ export interface ControlPlaneReady {
   readonly token: string;
 }
 
-/** Figures of the measured time only. */
+/** Figures of the measured period only. */
 export interface ControlPlaneFigures {
   readonly submittedCount: number;
   readonly endedCount: number;
@@ -38,7 +38,7 @@ export interface LoadConfig {
   readonly token: string;
   readonly connections: number;
   readonly durationMs: number;
-  /** Pause in ms between an answer and the connection's next request; absent: none. */
+  /** Pause in ms between an answer and the next request of the connection; absent: no pause. */
   readonly pauseMs?: number;
 }
 
@@ -65,9 +65,9 @@ export interface ReadersConfig {
 
 export interface ReadersFigures {
   readonly elapsedMs: number;
-  /** Lines of the reader that has the fewest; events where they follow. */
+  /** Number of lines that the slowest reader has read. For readers that follow, it is the number of events. */
   readonly lineCount: number;
-  /** Events whose sequence does not follow the one before, over all readers that follow. */
+  /** Number of events whose sequence does not follow the one before, counted over all readers that follow. */
   readonly gapCount: number;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Forecast questions to a real control plane over HTTP while workloads are submitted: what-ifs, changes that would
- * start waiting work, start estimates, and downloads of the state, on which browsers compute what-ifs. 1,000 nodes of
- * eight accelerators and 1,000 workloads of whole nodes in gangs of two, half of them waiting. Prints response times
- * and the control plane's event-loop delay. `npm run bench outlook`; option `--seconds N` for each kind of question
+ * Asks a real control plane forecast questions over HTTP while workloads are submitted: what-ifs, changes that would
+ * start waiting work, start estimates, and downloads of the state, from which browsers compute what-ifs. The fleet has
+ * 1,000 nodes of eight accelerators. Half of the 1,000 workloads, gangs of two whole nodes, wait. Prints response times and
+ * the control plane's event-loop delay. `npm run bench outlook`; `--seconds N` sets the time for each kind of question
  * (10).
  */
 import { fork } from "node:child_process";
@@ -17,7 +17,7 @@ import type { HeadroomClient } from "@headroom/protocol";
 import type { ControlPlaneConfig, ControlPlaneFigures, ControlPlaneReady } from "./messages.ts";
 
 const WORKLOADS = 1000;
-/** Interval of background submissions in ms: twenty a second. */
+/** Interval in ms of submissions in the background: twenty a second. */
 const SUBMISSION_INTERVAL_MS = 50;
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "10" } } });
 

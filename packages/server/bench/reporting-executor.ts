@@ -6,10 +6,10 @@ import type { AttemptUsage, Executor, ExecutorInput, ExecutorListener, Inventory
 const ACCELERATORS_PER_NODE = 8;
 const REPORT_EVERY_MS = 2_000;
 const TURN_MS = 20;
-/** Number of progress reports for each report of utilization, which thus comes every 30 s. */
+/** Number of progress reports for each report of utilization; so utilization is reported every 30 s. */
 const REPORTS_PER_UTILIZATION = 15;
 const STEP_MEAN_MS = 1_000;
-/** Shortest run in ms; runs take up to ten hours, and some come near their end within the measured hour. */
+/** Shortest run time in ms. Run times reach ten hours, and some runs come near their end within the measured hour. */
 const RUN_MIN_MS = 1_800_000;
 const RUN_SPREAD_MS = 34_200_000;
 
@@ -17,7 +17,7 @@ interface Reporter {
   readonly attemptId: AttemptId;
   readonly totalSteps: number;
   reports: number;
-  /** Completed steps in thousandths. */
+  /** Steps done, in thousandths of a step. */
   stepsMilli: number;
 }
 
@@ -116,7 +116,7 @@ export class ReportingExecutor implements Executor {
     const { attemptId, totalSteps } = reporter;
     reporter.reports++;
     this.reportCount++;
-    // The pace varies by 20% from report to report.
+    // The speed of an attempt varies by 20% from report to report.
     const pace = 800 + (draw(11, reporter.reports, attemptId) % 401);
     reporter.stepsMilli += (pace * REPORT_EVERY_MS) / STEP_MEAN_MS;
     const step = Math.min(totalSteps, Math.floor(reporter.stepsMilli / 1_000));

@@ -1,4 +1,7 @@
-/** Readers of the event stream over raw sockets: they read up to an event, follow until they are stopped, or stop reading. */
+/**
+ * Readers of the event stream over raw sockets. They read up to an event, follow the stream until they are stopped, or
+ * stop reading.
+ */
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { tellParent } from "./messages.ts";
@@ -38,7 +41,7 @@ function catchUp(): Promise<ReaderResult> {
   return promise;
 }
 
-/** Resolves when the stream has begun, and stays open. */
+/** Resolves when the stream has begun. The connection stays open. */
 function stall(): Promise<ReaderResult> {
   const { promise, resolve, reject } = Promise.withResolvers<ReaderResult>();
   const socket = open("");
@@ -87,5 +90,5 @@ tellParent({
   lineCount: Math.min(...results.map(({ lineCount }) => lineCount)),
   gapCount: results.reduce((sum, { gapCount }) => sum + gapCount, 0),
 });
-// Stalled readers stay until the parent ends this process.
+// Stalled readers keep their connection until the parent ends this process.
 if (config.mode !== "stalled") process.disconnect?.();

@@ -1,7 +1,7 @@
 /**
- * Readers of the event stream beside submissions: readers that catch up on 50,000 events, readers of new events, and readers that do not
- * read. Prints the control plane's event-loop delay and the latency of a submission. Options: `--seconds N` with stalled
- * readers (15), `--json`.
+ * Measures submissions beside readers of the event stream: readers that catch up on 50,000 events, readers of new
+ * events, and readers that do not read. Prints the control plane's event-loop delay and the latency of a submission.
+ * Options: `--seconds N` with stalled readers (15), `--json`.
  */
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -16,9 +16,13 @@ import type { ControlPlaneFigures, ControlPlaneReady, LoadFigures, ReadersConfig
 const WAITING = 50_000;
 const CATCHING_UP = 32;
 const READERS_MAX = 256;
-/** Interval of probing submissions in ms: short enough to notice a pause, long enough not to be a load. */
+/**
+ * Interval in ms of the submissions that measure latency: short enough to notice a pause, long enough to add no load.
+ */
 const PROBE_PAUSE_MS = 20;
-/** Longer than every scenario; a scenario ends its probing process. */
+/**
+ * Duration in s of the process that measures latency. It is longer than every scenario; a scenario ends the process.
+ */
 const IDLE_MS = 5_000;
 const targets = { loopDelayP99Ms: 25 };
 

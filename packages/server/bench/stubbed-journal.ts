@@ -10,7 +10,7 @@ import type {
   SnapshotReceipt,
 } from "@headroom/journal";
 
-/** A journal that acknowledges at once and keeps nothing: it shows the cost of the route without durability. */
+/** A journal that acknowledges at once and stores nothing: it shows the cost of a request without durability. */
 export class StubbedJournal implements Journal {
   readonly journalId = "stubbed";
   readonly place = "nowhere";

@@ -1,7 +1,7 @@
 /**
- * Durable submissions over HTTP while 50,000 workloads wait and the engine decides, compared with the same route over a
- * journal without durability, alternating in one run. Options: `--seconds N` for each measurement (8), `--rounds N`
- * (3), `--durable-only`, `--json`.
+ * Measures durable submissions over HTTP while 50,000 workloads wait and the engine decides. In the same run, and in
+ * turns, it measures the same requests with a journal that stores nothing. Options: `--seconds N` for each measurement
+ * (8), `--rounds N` (3), `--durable-only`, `--json`.
  */
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -92,7 +92,7 @@ function machine(): object {
   };
 }
 
-/** Cost of a sync on this machine: results mean little on a disk that does not really sync. */
+/** Cost of a sync on this machine. Results mean little on a disk that does not really sync. */
 function disk(): object {
   const directory = mkdtempSync(path.join(tmpdir(), "headroom-bench-"));
   const descriptor = openSync(path.join(directory, "probe"), "w");
@@ -150,7 +150,7 @@ function summary(measurements: readonly Measurement[]): object {
 
 const measurements: Measurement[] = [];
 for (let round = 0; round < Number(values.rounds); round++) {
-  // The order alternates, so that neither side always runs on the warmer machine.
+  // The order of the two variants alternates, so that neither always runs on the warmer machine.
   const order: JournalKind[] =
     round % 2 === 0 || values["durable-only"] ? ["durable", "stubbed"] : ["stubbed", "durable"];
   for (const journal of values["durable-only"] ? order.slice(0, 1) : order) measurements.push(await measure(journal));

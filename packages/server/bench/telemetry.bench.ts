@@ -1,6 +1,7 @@
 /**
- * 10,000 attempts that report every two seconds, on the real control plane: growth of the journal, delay of the event
- * loop, and whether every attempt has its chart. Options: `--seconds N` (3600), `--attempts N` (10000), `--json`.
+ * Runs 10,000 attempts that report every two seconds on the real control plane. Measures the growth of the journal and
+ * the delay of the event loop, and checks that every attempt has its chart. Options: `--seconds N` (3600), `--attempts
+ * N` (10000), `--json`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +15,7 @@ import { startControlPlane } from "../src/server.ts";
 import type { Driver } from "../src/driver/driver.ts";
 import { ReportingExecutor } from "./reporting-executor.ts";
 
-/** Sampling interval in ms, which the histogram's samples include. */
+/** Sampling interval in ms of the event-loop monitor. The samples of its histogram include this interval. */
 const LOOP_SAMPLE_MS = 5;
 const SUBMITTED_AT_ONCE = 500;
 const targets = { journalGrowthBytes: 1_000_000, loopDelayP99Ms: 25 };
@@ -92,7 +93,7 @@ async function fill(driver: Driver): Promise<void> {
     if (running === attempts) break;
     await sleep(100);
   }
-  // Waits until the journal's log is folded and a digest is recorded, before the measurement begins.
+  // Waits until the journal's log is folded and a digest is recorded. The measurement begins afterwards.
   await sleep(6_000);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Accelerator types under each of their names, with a control plane that detects its accelerators through a stub of
- * `nvidia-smi`.
+ * Tests accelerator types under each of their names, with a control plane that detects its accelerators through a stub
+ * of `nvidia-smi`.
  */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -26,8 +26,8 @@ afterEach(() => {
 });
 
 /**
- * Output of the stub for `nvidia-smi --query-gpu=index,name`, one card per argument; without arguments the driver
- * counts as not loaded.
+ * Output of the stub for `nvidia-smi --query-gpu=index,name`, one card for each argument. Without arguments the stub
+ * behaves as if the driver were not loaded.
  */
 function cards(...names: readonly string[]): void {
   const tool = path.join(home, "bin", "nvidia-smi");
@@ -124,7 +124,7 @@ describe("accelerator types", () => {
     expect(slip.problem.detail).toContain("nearest in the catalogue: H100");
     const { workloadId } = await client.submitWorkload({ ...spec, waitForType: true });
     expect((await client.getWorkload(workloadId)).phase).toBe("pending");
-    // It is enough that the same document declares a pool of that type.
+    // A workload can name a type if only the same document declares a pool of that type.
     const pool = {
       name: poolName("soon"),
       site: siteName("local"),
@@ -167,7 +167,7 @@ describe("accelerator types", () => {
     const documents = { teams: [team], workloads, schedules: [nightly], calendar: [kept] };
     const created = await client.apply(documents);
     expect(new Set(created.changes.map(({ action }) => action))).toEqual(new Set(["created"]));
-    // A journal from before the catalogue holds the driver's name.
+    // A journal written before the catalogue existed contains the driver's name of the type.
     const old = train("old", "H100-80GB-HBM3");
     const { spec } = await client.getWorkload((await client.submitWorkload(old)).workloadId);
     expect(spec.acceleratorTypes).toEqual(["H100-SXM-80GB"]);
@@ -242,7 +242,7 @@ describe("accelerator types", () => {
     await expect.poll(async () => (await client.getWorkload(running)).phase).toBe("running");
     const { workloadId: late } = await client.submitWorkload(train("late", "H100", { waitForType: true }));
     cards("NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3");
-    // Defining a pool triggers a new inventory.
+    // The definition of a pool triggers a new inventory.
     const other = { name: poolName("other"), site: siteName("local"), executor: "local", acceleratorType: "" };
     await client.apply({ pools: [{ ...other, priceMicroUsdPerHour: 0 }] });
     await expect.poll(async () => (await client.fleet()).pools[0]?.acceleratorType).toBe("H100-SXM-80GB");

@@ -1,7 +1,7 @@
 /**
- * The control plane as a process: journal, driver, HTTP API, authentication, metrics. It must not make scheduling
- * decisions (the engine does) and must not show state that is not durable. Start with `server.ts`, then `driver/`,
- * `journal/`, `api/`.
+ * The control plane as a process: journal, driver, HTTP API, authentication, metrics. The package must not make
+ * scheduling decisions (the engine does) and must not show state that is not durable. Start with `server.ts`, then
+ * `driver/`, `journal/`, `api/`.
  */
 export { startControlPlane } from "./server.ts";
 export { notificationRules } from "./notifications/rules.ts";

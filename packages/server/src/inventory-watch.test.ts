@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => removeHome(home));
 
-/** Lists a second node, leaves it out, or fails. */
+/** A source of nodes that lists a second node, leaves it out, or fails. */
 class TwoNodeExecutor extends FileExecutor {
   hasSecond = true;
   fails = false;
@@ -65,7 +65,7 @@ describe("a node that its executor no longer lists", () => {
   });
 });
 
-/** Answers only when the test says so, and counts how many inventories wait for that. */
+/** A source of nodes that answers only when the test says so, and counts the inventories that wait for an answer. */
 class SlowExecutor extends FileExecutor {
   isSlow = false;
   readonly #waiting: (() => void)[] = [];

@@ -6,9 +6,9 @@ import type { Driver } from "./driver/driver.ts";
 import { registerInventory } from "./machine-registration.ts";
 
 export interface InventoryRules {
-  /** Time between two inventories. */
+  /** Time in ms between two inventories. */
   readonly everyMs: number;
-  /** Time for which its executor must have left a node out of its inventories before the node counts as lost. */
+  /** Time in ms for which a node must be missing from its executor's inventories before it counts as lost. */
   readonly lostAfterMs: number;
 }
 
@@ -59,8 +59,8 @@ export function watchInventory({ driver, executors, log, rules }: WatchOptions):
 }
 
 /**
- * Runs of one action that never overlap: an executor that takes longer than the interval delays its own inventory, and
- * no queue builds up.
+ * Runs of one action that never overlap. An executor that takes longer than the interval delays only its own next
+ * inventory, and no queue builds up.
  */
 class OneAtATime {
   readonly #action: () => Promise<void>;
@@ -71,7 +71,7 @@ class OneAtATime {
     this.#action = action;
   }
 
-  /** If a run is in progress, one more follows it, however often this is called. */
+  /** If a run is in progress, exactly one more run follows, however often this function is called. */
   run(): void {
     this.#isWanted = true;
     if (!this.#isRunning) void this.#runWhileWanted();
@@ -87,11 +87,11 @@ class OneAtATime {
   }
 }
 
-/** Nodes of one executor that are missing from its inventories, with the time of the first one. */
+/** Nodes that are missing from the inventories of one executor, each with the time since when. */
 class UnlistedNodes {
   readonly #executor: ExecutorId;
   readonly #lostAfterMs: number;
-  /** Times of `performance.now()`: a clock that jumps loses no node. */
+  /** Times are from `performance.now()`, so that a jump of the clock loses no node. */
   #sinceMs: ReadonlyMap<NodeId, number> = new Map();
 
   constructor(executor: ExecutorId, lostAfterMs: number) {
@@ -99,7 +99,9 @@ class UnlistedNodes {
     this.#lostAfterMs = lostAfterMs;
   }
 
-  /** Nodes that have been missing long enough. They are listed again after the same time unless they are lost by then. */
+  /**
+   * Nodes that have been missing long enough. If they are still not lost after the same time, they are returned again.
+   */
   overdue({ nodes, pools }: ReadonlyState, inventory: Inventory): readonly NodeId[] {
     const listed = new Set(inventory.nodes.map(({ id }) => id));
     const nowMs = performance.now();
@@ -123,7 +125,10 @@ interface LossContext {
   readonly log: DriverLog;
 }
 
-/** The executor still answers, so it may run what the engine now places elsewhere: attempts without another node are stopped there. */
+/**
+ * The executor still answers, so it can run attempts on the lost node that the engine now places elsewhere. Attempts
+ * that have no other node are stopped at the executor.
+ */
 async function loseUnlisted({ driver, executor, log }: LossContext, nodes: readonly NodeId[]): Promise<void> {
   if (nodes.length === 0) return;
   const lost = new Set(nodes);
@@ -148,8 +153,8 @@ function attemptsOnlyOn({ attempts, nodes }: ReadonlyState, lost: ReadonlySet<No
 }
 
 /**
- * Repeats the inventory after each definition of a pool, because the pool's definition contains its nodes' labels. Ends
- * with the signal or the driver.
+ * Repeats the inventory after each definition of a pool, because the definition contains the labels of the pool's
+ * nodes. The repetition ends with the signal or the driver.
  */
 async function lookAtEachPool(driver: Driver, look: () => void, signal: AbortSignal): Promise<void> {
   const { sequence } = driver.status();

@@ -1,5 +1,5 @@
 /**
- * Registers the machine as a fleet: sites and pools of executors that are not declared yet, and their nodes as
+ * Registers this machine as a fleet: sites and pools of executors that are not declared yet, and their nodes as
  * observations.
  */
 import { canonicalJson } from "@headroom/engine";
@@ -21,7 +21,10 @@ export async function registerMachine(driver: Driver, executors: readonly Execut
   for (const executor of executors) await registerInventory(driver, await executor.inventory());
 }
 
-/** Declares what is missing of one inventory, and reports its nodes. Throws `machineNotRegistered` if the engine rejects it. */
+/**
+ * Declares the site and pool of one inventory if they are missing, and reports its nodes. Throws `machineNotRegistered`
+ * if the engine rejects the declaration.
+ */
 export async function registerInventory(driver: Driver, inventory: Inventory): Promise<void> {
   const missing = await driver.read(({ state }) => undeclared(state, inventory));
   if (missing.sites.length + missing.pools.length > 0) {
@@ -46,7 +49,7 @@ export async function registerInventory(driver: Driver, inventory: Inventory): P
 
 type AcceleratorsSeen = Extract<Observation, { readonly kind: "acceleratorsSeen" }>;
 
-/** Reports for pools declared by an earlier version, which did not record the family of their type. */
+/** Reports for pools that an earlier version declared. It did not record the family of the accelerator type. */
 function withoutFamily({ pools }: ReadonlyState): readonly AcceleratorsSeen[] {
   return [...pools.values()].flatMap(({ name, acceleratorType, acceleratorFamily }) => {
     const family = familyOfType(acceleratorType);
@@ -56,8 +59,8 @@ function withoutFamily({ pools }: ReadonlyState): readonly AcceleratorsSeen[] {
 }
 
 /**
- * Reports for pools where the vendors' tools find another accelerator than is recorded: another card, or a driver that
- * was not loaded before.
+ * Reports for pools in which the vendors' tools find another accelerator than is recorded: the card was changed, or the
+ * driver was not loaded before.
  */
 function otherAccelerators(
   { pools: known }: ReadonlyState,
@@ -80,8 +83,8 @@ function undeclared(state: ReadonlyState, { sites, pools }: Inventory): Pick<Inv
 }
 
 /**
- * Reports only nodes that changed: an unchanged inventory leaves no event. `otherPools`: pools whose accelerators were
- * just reported; all their nodes are reported again, because the state may not show the change yet.
+ * Reports only nodes that have changed: an unchanged inventory leaves no event. `otherPools`: pools whose accelerators
+ * were reported just now. All their nodes are reported again, because the state need not show the change yet.
  */
 async function observeChanges(driver: Driver, { nodes }: Inventory, otherPools: ReadonlySet<PoolName>): Promise<void> {
   const changed = await driver.read(({ state }) =>

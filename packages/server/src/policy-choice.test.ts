@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => removeHome(home));
 
-/** Creates a journal with events but without a policy, as older control planes left it. */
+/** Creates a journal with events but without a policy, as older control planes left journals. */
 async function journalWithoutPolicy(): Promise<void> {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const fail = (error: Error): never => {

@@ -1,4 +1,4 @@
-/** Activates a policy at the start: the requested one, or the default preset for an empty journal. */
+/** Activates a policy at the start: the requested one, or for an empty journal the default preset. */
 import { canonicalJson, defaultPolicy, presets } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";
 import type { Driver } from "./driver/driver.ts";
@@ -6,12 +6,12 @@ import { OperationalError } from "@headroom/platform";
 
 /**
  * The policy is recorded before anything else: if a crash leaves the journal empty, the next start sees a new journal
- * again. A journal with events keeps its policy, even if that is only the initial one.
+ * again. A journal with events keeps its policy, even if no policy was ever chosen.
  */
 export async function choosePolicy(driver: Driver, name: string | undefined): Promise<void> {
   const { current, isNew } = await driver.read(({ state }) => ({ current: state.policy, isNew: state.sequence === 0 }));
   const wanted = name === undefined ? (isNew ? defaultPolicy : current) : presetOf(name);
-  // Policies are compared by content: an older control plane may have had another policy under the same name.
+  // Policies are compared by content: an older control plane can have had another policy under the same name.
   if (canonicalJson(wanted) === canonicalJson(current)) return;
   await driver.command({ kind: "setPolicy", policy: wanted, actor: "start", idempotencyKey: null });
 }

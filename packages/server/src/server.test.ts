@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => removeHome(home));
 
-/** An executor that closes slowly: it is closed last, after the directory was released. */
+/** An executor that closes slowly. It is closed last, after the directory was released. */
 class LingeringExecutor extends FileExecutor {
   readonly closing = Promise.withResolvers<void>();
   readonly leave = Promise.withResolvers<void>();

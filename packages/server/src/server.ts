@@ -48,40 +48,47 @@ export interface ControlPlaneOptions {
   readonly host?: string;
   /** Port to listen on; default 7070, 0 takes any free port. */
   readonly port?: number;
-  /** `off`: no authentication, on loopback only. Default `token`. */
+  /** `off`: no authentication, and the server listens on loopback only. Default: `token`. */
   readonly auth?: "token" | "off";
   /** Further names under which browsers reach this server, for example behind a proxy. */
   readonly hostNames?: readonly string[];
-  /** Options of the local fleet, such as declared slots. */
+  /** Options of the executor for this machine, such as declared slots. */
   readonly local?: Omit<LocalExecutorOptions, "homeDir">;
   /** Folder of the built console; default: none. */
   readonly consoleDir?: string | null;
-  /** The preset to activate; default: the present policy, or for a new journal the preset `default`. */
+  /** The preset to activate. Default: the present policy, or `default` if the journal is new. */
   readonly policy?: string;
-  /** Retention of ended attempts (logs, exit codes); default: the newest 2,000 of the last 30 days. */
+  /**
+   * How many ended attempts (logs, exit codes) are kept, and how long; default: the newest 2,000 of the last 30 days.
+   */
   readonly retention?: Partial<RetentionRules>;
-  /** Retention of the telemetry of attempts by age and bytes; default: 30 days, 1 GiB. */
+  /** Maximum age and bytes of the attempts' telemetry; default: 30 days, 1 GiB. */
   readonly telemetry?: Partial<TelemetryRules>;
-  /** Interval and minimum duration of step measurements; default: every minute, at least 5 s. */
+  /** Interval and minimum period of step measurements; default: every minute, over at least 5 s. */
   readonly measuredRuns?: Partial<MeasuredRunRules>;
-  /** Starts even if the journal lost its end or its recorded inputs are damaged; default: refuse. */
+  /**
+   * True: starts even if the journal has lost its end or its recorded inputs are damaged. Default: such a start is
+   * refused.
+   */
   readonly acceptsJournalLoss?: boolean;
-  /** Interval of inventories, and time after which an unlisted node is lost; default: a minute, five minutes. */
+  /**
+   * Interval of inventories, and time after which a node missing from them is lost; default: a minute, five minutes.
+   */
   readonly inventory?: Partial<InventoryRules>;
   /** Notification rules; default: none. */
   readonly notifications?: readonly NotificationRule[];
   /** For tests: pauses between attempts to deliver a notification. */
   readonly notificationPausesMs?: readonly number[];
   readonly log?: DriverLog;
-  /** Called when the journal failed: the process must end. Default: exits with 1. */
+  /** Called when the journal has failed and the process must end. Default: the process exits with 1. */
   readonly onFatal?: (error: Error) => void;
   /** For tests: time in ms between two readings of the accelerators; default 15 s. */
   readonly readingsEveryMs?: number;
-  /** For tests and benchmarks: options of the embedded journal. */
+  /** Options of the embedded journal, for tests and benchmarks. */
   readonly journal?: Partial<Omit<SqliteOptions, "directory">>;
-  /** For tests and benchmarks: further options of the driver. */
+  /** Further options of the driver, for tests and benchmarks. */
   readonly driver?: Pick<OpenDriverOptions, "snapshots" | "digestEveryEvents" | "onPoint">;
-  /** Replaces the local executor. */
+  /** An executor that replaces the one for this machine. */
   readonly executors?: readonly Executor[];
 }
 
@@ -92,7 +99,8 @@ export interface RunningControlPlane {
   readonly token: string | null;
   readonly driver: Driver;
   /**
-   * Ends streams and requests, finishes accepted commands, releases the directory. Running work continues. Idempotent.
+   * Ends streams and requests, finishes accepted commands, releases the directory. Running work continues. A second
+   * call does nothing.
    */
   close(): Promise<void>;
 }
@@ -234,7 +242,7 @@ function running({ home, url, token, plane, api, executors, notifier, stopWatchi
     plane.capacity.close();
     await plane.accelerators.close();
     await api.close();
-    // Removed only while the directory is locked: afterwards the file may belong to another process.
+    // The file is removed only while the directory is locked: afterwards it can belong to another process.
     rmSync(path.join(home, SERVER_FILE), { force: true });
     await Promise.all([plane.driver.close(), plane.sizing.close(), plane.forecast.close(), plane.replays.close()]);
     await plane.telemetry.close();
@@ -256,7 +264,7 @@ function refuseExposure(host: string, auth: "token" | "off"): void {
   );
 }
 
-/** Mode bits that let users other than the owner write. */
+/** Mode bits that let users other than the owner write to the directory. */
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
@@ -315,7 +323,7 @@ async function listen({ app }: Api, host: string, port: number): Promise<string>
   return `http://${shown.includes(":") ? `[${shown}]` : shown}:${address.port}`;
 }
 
-/** Writes the file by which the CLI finds the control plane of a directory; written atomically. */
+/** Writes the file by which the CLI finds the control plane of a directory. The file is replaced atomically. */
 function announce(home: string, url: string): void {
   const file = path.join(home, SERVER_FILE);
   const draft = `${file}.${process.pid}`;
@@ -328,7 +336,7 @@ function productVersion(): string {
   return (manifest as { readonly version: string }).version;
 }
 
-/** Time in ms for answers of requests in flight to reach their sockets. No decisions are made during it. */
+/** Time in ms for answers to requests in flight to reach their sockets. No decisions are made in this time. */
 const LAST_ANSWERS_MS = 1_000;
 
 function exitSoon(error: Error): void {

@@ -1,8 +1,9 @@
 /**
- * `node tools/bootstrap.mjs packages/sim/bench/asked-starts.ts FILE GPUS MINUTES`: coverage of a live control plane's
- * start ranges on an ITP trace under the default policy, if estimates are requested at most every MINUTES and the
- * calibration learns only from those (`LiveCalibration`). Counts the first ranges of work that was submitted within the
- * last ten minutes and waits for another minute or longer. Prints JSON.
+ * `node tools/bootstrap.mjs packages/sim/bench/asked-starts.ts FILE GPUS MINUTES` measures how many real starts lie
+ * within the start ranges that a live control plane shows. It runs an ITP trace under the default policy and requests
+ * estimates at most every MINUTES; the calibration (`LiveCalibration`) learns only from these estimates. Only workloads
+ * that were submitted within the last ten minutes and wait for at least one more minute count, each with its first
+ * range. Prints JSON.
  */
 import { readFileSync } from "node:fs";
 import { defaultPolicy, type Engine, type WorkloadId } from "@headroom/engine";

@@ -1,7 +1,7 @@
 /**
- * Checks that with few kinds of requests the default's placement is not worse than packing: generated traces of 4,000
- * jobs, one core for each accelerator, on 16 nodes of eight, under both policies. Prints one JSON line for each mix and
- * load: mean waits over three seeds.
+ * Checks that the default policy places work at least as well as the packing policy when there are few kinds of
+ * requests. Generated traces of 4,000 jobs, with one core for each accelerator, run on 16 nodes of eight accelerators
+ * under both policies. Prints one JSON line for each mix and load, with mean waits over three seeds.
  */
 import { presets } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";

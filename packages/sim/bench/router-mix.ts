@@ -1,7 +1,8 @@
 /**
- * Routers on a mix of two accelerators, one 2.5 times as fast as the other: `node packages/sim/bench/router-mix.ts`.
- * Finds for each policy, by bisection, the highest arrival rate at which 95% of the requests meet both objectives, and
- * compares it with routing by fewest requests. Lengths as in Azure's conversation trace of 2023.
+ * Compares routers on a mix of two accelerators, one 2.5 times as fast as the other: `node
+ * packages/sim/bench/router-mix.ts`. For each routing policy it finds, by bisection, the highest arrival rate at which
+ * 95% of the requests meet both latency objectives, and compares this rate with that of routing by fewest requests.
+ * Request lengths are those of Azure's conversation trace of 2023.
  */
 import { tabulated, usualLimits } from "@headroom/perf";
 import { seededDraw } from "@headroom/routing";
@@ -13,7 +14,7 @@ const metShare = 0.95;
 const nominations = { ttftMs: 1000, tpotMs: 50 };
 const rounds = 11;
 
-/** Traffic with one arrival a second; `sped` scales it to other rates. */
+/** Traffic with one arrival a second; the function `sped` scales the traffic to other rates. */
 function traffic(seed: number): RequestTrace {
   const draw = seededDraw(seed);
   const uniform = (): number => (draw() + 1) / 4_294_967_297;

@@ -1,8 +1,8 @@
 /**
- * Simulated requests a minute on one core: `node packages/sim/bench/serving-rate.ts`. A million requests with lengths
- * as in Azure's conversation trace of 2023 (mean 1,155 prompt and 211 output tokens), at random times, on eight
- * replicas at about 70% of their capacity, for a router without and one with predictions. Measured in CPU time, so that
- * other load does not count.
+ * Measures simulated requests a minute on one core: `node packages/sim/bench/serving-rate.ts`. A million requests
+ * arrive at random times on eight replicas at about 70% of their capacity. Their lengths are those of Azure's
+ * conversation trace of 2023 (mean 1,155 prompt and 211 output tokens). One run uses a router without predictions, one
+ * a router with predictions. Times are CPU times, so other load on the machine does not count.
  */
 import { tabulated, usualLimits } from "@headroom/perf";
 import { seededDraw } from "@headroom/routing";

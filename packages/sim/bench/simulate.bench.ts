@@ -1,8 +1,8 @@
 /**
- * Speed of the simulator, engine, hash chain and digest included: generated traces of 100,000 and 200,000 jobs on 512
- * accelerators at an offered load of 1.2, under each preset of the reference. Both sizes alternate in one process, so
- * that they run on the machine in the same condition; the median counts. Prints JSON: `journal_events_per_s` and the
- * ratio of the two rates.
+ * Measures the speed of the simulator, engine, hash chain and digest included. Generated traces of 100,000 and 200,000
+ * jobs run on 512 accelerators at an offered load of 1.2, under each preset of the reference. Both sizes alternate in
+ * one process, so that they run on the machine in the same condition; the median counts. Prints JSON:
+ * `journal_events_per_s` and the ratio of the two rates.
  */
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { presets } from "@headroom/engine";
@@ -29,7 +29,9 @@ const traces = [jobs, 2 * jobs].map((count) =>
 interface Measured {
   readonly result: SimulationResult;
   readonly eventsPerSecond: number;
-  /** Events per second of CPU time, garbage collection included, which other load on the machine does not distort. */
+  /**
+   * Events per second of CPU time, garbage collection included. CPU time does not depend on other load on the machine.
+   */
   readonly eventsPerCpuSecond: number;
 }
 

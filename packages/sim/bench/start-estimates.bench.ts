@@ -1,7 +1,7 @@
 /**
- * Time of start estimates for all of 10,000 pending workloads on 1,000 nodes of eight accelerators, with 1,000 ended
- * workloads to learn from. The live engine's snapshot, the forks and the forward runs are included. A second case has
- * arrays of many tasks, with work behind them. Prints JSON.
+ * Measures the time of start estimates for 10,000 pending workloads on 1,000 nodes of eight accelerators, with 1,000
+ * ended workloads to learn from. The time includes the live engine's snapshot, the forks and the forward runs. A second
+ * case has arrays of many tasks, with work behind them. Prints JSON.
  */
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { commandId, presets, type Engine, type Input, type WorkloadSpec } from "@headroom/engine";
@@ -33,7 +33,8 @@ function work(seed: number, jobs: number, load: number): readonly TraceJob[] {
 }
 
 /**
- * A state with a thousand ended workloads and, from one instant, `pendingCount` more workloads than the fleet holds.
+ * A state with a thousand ended workloads, and with `pendingCount` more workloads than the fleet holds, all submitted
+ * at one instant.
  */
 function burst(policy: string): Live {
   const past = work(1, 1000, 0.5);
@@ -56,7 +57,7 @@ interface Live {
   readonly nowMs: number;
 }
 
-/** A state in which the first array fills the fleet; further arrays and ten single workloads wait. */
+/** A state in which the tasks of the first array fill the fleet; further arrays and ten single workloads wait. */
 function arrays(policy: string, taskCounts: readonly number[]): Live {
   const fleet = uniformFleet({ nodeCount, acceleratorsPerNode });
   const { engine, nowMs } = traceStarts({ jobs: [], fleet, policy: presets.get(policy)! });

@@ -10,7 +10,7 @@ import { importItp, StartValidation, type StartValidationResult, type TraceJob }
 
 const usage = "npm run validate:starts -- FILE --gpus N [--policy default,fifo] [--effort N] [--seed N] [--json]";
 
-/** Effort of the published figures: enough for 32 scenarios of queues of 300. */
+/** Effort of the published figures, enough for 32 scenarios when 300 workloads wait. */
 const usualEffort = "10000";
 
 const { values, positionals } = parseArgs({

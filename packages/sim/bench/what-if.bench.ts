@@ -1,7 +1,8 @@
 /**
- * A what-if on a live state of 1,000 nodes of eight accelerators and 1,000 workloads of ten teams, a third more than
- * fit: from the bytes of its snapshot to the answer, twelve hours with and without the change. A thousand ended
- * workloads provide run times. `npm run bench what-if`; prints one JSON line for each change.
+ * Measures a what-if on a live state of 1,000 nodes of eight accelerators and 1,000 workloads of ten teams, a third
+ * more than fit. The time runs from the bytes of the snapshot to the answer, which covers twelve hours with and without
+ * the change. A thousand ended workloads provide run times. `npm run bench what-if` prints one JSON line for each
+ * change.
  */
 import {
   commandId,
@@ -22,7 +23,7 @@ const PER_NODE = 8;
 const WORKLOADS = 1000;
 const TEAMS = 10;
 const HORIZON_MS = 12 * 3_600_000;
-/** Number of samples as in the server: enough for a chart across a page. */
+/** Number of samples of a timeline, the same as in the server: enough for a chart as wide as a page. */
 const SAMPLES = 96;
 const [repeats = "9"] = process.argv.slice(2);
 const policy = presets.get("default") as Policy;
@@ -30,7 +31,10 @@ const nothing: WhatIfChange = { loseNodes: [], addNodes: [], teams: [], policy: 
 
 const by = { commandId: commandId("bench"), actor: "bench", idempotencyKey: null };
 const HOUR_MS = 3_600_000;
-/** Sizes of workloads and their shares: one worker of this many accelerators, or gangs of whole nodes. */
+/**
+ * Sizes of workloads and their shares. A workload has one worker with this number of accelerators, or is a gang of
+ * whole nodes.
+ */
 const reservedTopology = [
   { weight: 30, workers: 1, accelerators: 1 },
   { weight: 20, workers: 1, accelerators: 4 },
@@ -61,8 +65,8 @@ function submission(index: number): Input {
 }
 
 /**
- * A state after a thousand workloads that started and ended one minute apart, followed by a thousand workloads within
- * seconds.
+ * A state in which a thousand workloads started and ended one minute apart, and a thousand more were submitted within
+ * seconds afterwards.
  */
 function liveState(): { readonly engine: Engine; readonly nowMs: number } {
   const engine = createEngine();

@@ -1,7 +1,7 @@
 /**
- * A year of 10,000 accelerators: one pool without topology, the generator's usual mix (1 to 32 accelerators, from a
- * minute to a weekend) at an offered load of 0.8, about 2.7 million jobs. `npm run bench year [POLICY] [DAYS]`; prints
- * JSON.
+ * Simulates a year of 10,000 accelerators in one pool without topology. The generator's usual mix (1 to 32
+ * accelerators, from a minute to a weekend) at an offered load of 0.8 gives about 2.7 million jobs. `npm run bench year
+ * [POLICY] [DAYS]` prints JSON.
  */
 import { presets } from "@headroom/engine";
 import { generateTrace, simulate, topologyFreePool, usualDurations, usualGangs } from "@headroom/sim";
@@ -11,7 +11,7 @@ const load = 0.8;
 const [policy = "default", days = "365"] = process.argv.slice(2);
 const spanS = Number(days) * 86_400;
 
-/** The number of jobs follows from the load and from the mean accelerator time of a job, which this sample gives. */
+/** A sample that gives the mean accelerator time of a job. The number of jobs follows from it and from the load. */
 const sample = generateTrace({
   seed: 2,
   jobs: 100_000,

@@ -1,7 +1,7 @@
 /**
  * The simulator: a virtual clock and a simulated executor around the same engine that runs live, with traces as input,
- * faults, and checkers. It must not read a clock or files, draw random numbers of its own, or decide anything that the
- * engine decides. Start with `run/simulation.ts` (the driver), then `run/simulate.ts` (a trace through it),
+ * faults, and checkers. The simulator must not read a clock or files, draw random numbers of its own, or decide
+ * anything that the engine decides. Start with `run/simulation.ts` (the driver), then `run/simulate.ts` (runs a trace),
  * `trace/trace.ts` and its importers, `checkers/` (the invariants), `estimate/` (start estimates), `what-if/`
  * (forecasts with and without a change), `replay/` (recorded work under another policy).
  */

@@ -1,9 +1,10 @@
 /**
  * An independent implementation of the three policies on a pool without topology, written from the published rules with
- * plain arrays. "At one timestamp: all completions, then arrivals in file order, then one dispatch pass. fifo and sjf
- * block at their head; fifo and fifo-skip order by submission, then file order; sjf by duration, then submission, then
- * file order; fifo-skip starts anything that fits, in order, without reservations. Jobs with duration 0 or no GPU are
- * left out, jobs larger than the pool rejected; means are over the jobs kept, rounded half up to one decimal."
+ * plain arrays. The rules say: "At one timestamp: all completions, then arrivals in file order, then one dispatch pass.
+ * fifo and sjf block at their head; fifo and fifo-skip order by submission, then file order; sjf by duration, then
+ * submission, then file order; fifo-skip starts anything that fits, in order, without reservations. Jobs with duration
+ * 0 or no GPU are left out, jobs larger than the pool rejected; means are over the jobs kept, rounded half up to one
+ * decimal."
  */
 export interface ReferenceJob {
   readonly submittedS: number;

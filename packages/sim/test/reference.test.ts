@@ -39,7 +39,10 @@ describe.skipIf(published === null)("the published results on the ITP traces", (
   });
 });
 
-/** Files with known edge cases: ties at one instant, jobs without length or size, jobs too large, rows out of order. */
+/**
+ * Files with known edge cases: several events at one instant, jobs without length or size, jobs that are too large,
+ * rows out of order.
+ */
 const files = fc.array(
   fc.record({
     submittedS: fc.oneof(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0, max: 5000 })),

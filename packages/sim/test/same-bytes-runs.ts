@@ -1,6 +1,6 @@
 /**
  * Runs whose results must be identical to the byte in every JavaScript engine: three kinds of trace, every preset, five
- * seeds, each forked in the middle. This module runs unchanged in Node and in a browser, and returns plain data.
+ * seeds. Each run is forked in the middle. This module runs unchanged in Node and in a browser, and returns plain data.
  */
 import { hashText, presetNames, presets } from "@headroom/engine";
 import {
@@ -15,8 +15,8 @@ import {
 export const seeds: readonly number[] = [1, 2, 3, 4_294_967_295, 1_234_567_891];
 
 /**
- * Values that must agree: the metrics, the state's digest, the journal's chain, and the same values after a fork in the
- * middle.
+ * Values that must agree: the metrics, the digest of the state, the hash chain of the journal, and the same values of a
+ * fork from the middle.
  */
 export interface RunBytes {
   readonly digest: string;
@@ -91,7 +91,7 @@ export function runBytes(name: string): RunBytes {
   run.advance(jobs);
   const fork = run.fork();
   const forkSnapshot = hashBytes(fork.simulation.engine.snapshot());
-  // The fork runs first: if it shared state with its origin, the origin would now give another result.
+  // The fork runs first. If it shared state with the original run, the original would now give another result.
   while (!fork.advance(1000));
   while (!run.advance(1000));
   const result = run.result();

@@ -9,7 +9,7 @@ import { serveSources } from "./serve-sources.ts";
 
 const executablePath = findChromium();
 
-/** Runs everything in a page and returns the results. */
+/** Performs all runs in a page of the browser and returns the results. */
 async function runInChromium(url: string): Promise<Record<string, RunBytes>> {
   const profile = mkdtempSync(path.join(tmpdir(), "headroom-chromium-"));
   const context = await chromium.launchPersistentContext(profile, {
@@ -19,7 +19,7 @@ async function runInChromium(url: string): Promise<Record<string, RunBytes>> {
   try {
     const page = await context.newPage();
     await page.goto(url);
-    // The function is passed as text, because the test runner would rewrite its import().
+    // The function is passed as text, because the test runner would rewrite the import() in it.
     return await page.evaluate<Record<string, RunBytes>>(
       `import("/sim/test/same-bytes-runs.ts").then(({ runNames, runBytes }) =>
         Object.fromEntries(runNames.map((name) => [name, runBytes(name)])))`,

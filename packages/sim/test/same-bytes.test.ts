@@ -9,8 +9,8 @@ describe("a fork in mid-run", () => {
       chains.add(run.chain);
       expect([name, run.forkDigest, run.forkChain]).toEqual([name, run.digest, run.chain]);
     }
-    // The digests must differ between presets, or equal digests would prove nothing. Two presets may decide alike on a
-    // quiet trace.
+    // The digests must differ between presets; otherwise equal digests would prove nothing. Two presets can decide
+    // alike on a quiet trace.
     expect(chains.size).toBeGreaterThan(runNames.length / 2);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Serves the packages' sources to a browser with types stripped, so that browser and Node run the same code without a
- * bundler.
+ * Serves the sources of the packages to a browser, with types removed, so that browser and Node run the same code
+ * without a bundler.
  */
 import { readFileSync, realpathSync } from "node:fs";
 import { createServer, type Server } from "node:http";

@@ -1,4 +1,4 @@
-/** Third-party data outside the repository: tests that need it are skipped if it is absent. */
+/** Third-party data outside the repository. Tests that need this data are skipped if it is absent. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 

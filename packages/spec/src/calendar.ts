@@ -70,7 +70,9 @@ export const reservation = record(
   {
     kind: literal("reservation", "Nodes are reserved for a team or users for a time."),
     ...windowFields,
-    team: optional(notation.name(names.teamName), { description: "Work of this team and all teams below it." }),
+    team: optional(notation.name(names.teamName), {
+      description: "Work of this team and all teams below it.",
+    }),
     users: optional(namesOf(user, "users", limits.RESERVATION_USERS_MAX), {
       description: "Work that these users submitted, in any team.",
     }),
@@ -154,7 +156,10 @@ function figures(one: notation.ScalarNotation<z.ZodInt>) {
 
 const tariffFields = {
   kind: literal("tariff", "Price or carbon intensity of power at certain times."),
-  name: required(notation.name(names.calendarName), { description: "Unique in the calendar.", examples: ["night"] }),
+  name: required(notation.name(names.calendarName), {
+    description: "Unique in the calendar.",
+    examples: ["night"],
+  }),
   site: optional(notation.name(names.siteName), {
     description: "The site to which the tariff applies.",
     otherwise: "every site without a tariff of its own",
@@ -238,7 +243,7 @@ function tariffTimesOf({ cron, lasts, start, end, step, price, carbon }: Written
   };
 }
 
-/** The manifest's time fields of a tariff, with values in the form of the wire. */
+/** The time fields of a tariff in a manifest, with values as in the API. */
 function tariffTimesText(when: TariffTimes): Readonly<Record<string, unknown>> {
   switch (when.kind) {
     case "once":
@@ -273,7 +278,9 @@ export const tariffManifest = record(tariffFields, {
       .refine(
         ({ when, ...stated }) =>
           (when.kind === "series") === (stated.microUsdPerKwh === undefined && stated.gramsPerKwh === undefined),
-        { message: "must state a price, carbon or both, once for all or step by step in a series" },
+        {
+          message: "must state a price, carbon or both, once for all or step by step in a series",
+        },
       )
       .meta({
         id: "Tariff",
@@ -345,7 +352,7 @@ export function calendarEntryOf(written: WrittenWindow | WrittenTariff): Calenda
   }
 }
 
-/** The document that reads back as this entry. */
+/** The document from which reading gives this entry again. */
 export function calendarDocument(entry: CalendarEntry): Record<string, unknown> {
   switch (entry.kind) {
     case "maintenance":

@@ -1,4 +1,7 @@
-/** Problems between documents that are each valid: duplicate names, teams that contain each other. */
+/**
+ * Finds problems between documents that are valid each by itself: duplicate names, teams that are parents of each
+ * other.
+ */
 import type { DocumentProblem } from "./document-problem.ts";
 import { levelProblems } from "./fabric-levels.ts";
 import type { HeadroomDocument } from "./read-manifest.ts";
@@ -27,8 +30,8 @@ function duplicateProblems(documents: readonly HeadroomDocument[]): CrossProblem
 }
 
 /**
- * Problems with fabric levels that workloads and schedules name. `sites`: the levels of each site of the present fleet,
- * from the widest down; the levels of sites among the documents are added.
+ * Problems with the names of fabric levels in workloads and schedules. `sites`: the levels of each site of the present
+ * fleet, from the widest down; those of sites in the documents are added.
  */
 export function checkFabricLevels(
   documents: readonly HeadroomDocument[],
@@ -39,7 +42,7 @@ export function checkFabricLevels(
   );
   const problems = (spec: WorkloadSpec, at: readonly string[], document: number): CrossProblem[] =>
     levelProblems(spec, [...sites, ...declared]).map(({ path, message }) => {
-      // On the wire, anti-affinity is part of the gang; in a document it is a field of the workload.
+      // In the API, anti-affinity is part of the gang; in a document it is a field of the workload.
       const written = path[1] === "antiAffinity" ? path.slice(1) : path;
       return { document, path: [...at, ...written], isAboutKey: false, message };
     });
@@ -90,7 +93,7 @@ function namesIn(document: HeadroomDocument): NamedDocument[] {
   }
 }
 
-/** Each cycle is reported once, at its team that comes first among the documents. */
+/** Each cycle is reported once, at the one of its teams that comes first in the documents. */
 function cycleProblems(documents: readonly HeadroomDocument[]): CrossProblem[] {
   const parents = new Map<string, { readonly parent: string | null; readonly index: number }>();
   for (const [index, document] of documents.entries()) {

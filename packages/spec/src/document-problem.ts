@@ -1,6 +1,6 @@
 /**
- * A problem in a document and its place: the path into the document, which a file format turns into a line and a
- * column.
+ * A problem in a document and its place. The place is a path into the document, which a file format converts to line
+ * and column.
  */
 import type { z } from "zod";
 import { notAChoice } from "./encoding/read-values.ts";
@@ -12,14 +12,16 @@ export interface FieldProblem {
 }
 
 export interface DocumentProblem extends FieldProblem {
-  /** True: the problem concerns a field's name, the last step of the path, and not its value. */
+  /** True: the problem concerns the name of a field (the last step of the path), not its value. */
   readonly isAboutKey: boolean;
 }
 
 /** Reserved kinds that no executor runs yet. */
 const laterKinds: readonly string[] = ["serve", "workspace"];
 
-/** Converts Zod's issues to problems. An issue about several unknown fields becomes one problem for each field. */
+/**
+ * Converts issues found by Zod to problems. An issue about several unknown fields becomes one problem for each field.
+ */
 export function problemsOf(issues: readonly z.core.$ZodIssue[], document: unknown): DocumentProblem[] {
   return issues.flatMap((issue): DocumentProblem[] => {
     const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));

@@ -1,14 +1,18 @@
 /**
- * Fabric levels that no fleet could satisfy: levels that no site has, and preferences that contradict a requirement.
+ * Finds fabric levels that no fleet can satisfy: levels that no site has, and preferences that contradict a
+ * requirement.
  */
 import type { TeamSpec } from "./team.ts";
 import type { WorkloadSpec } from "./workload/workload.ts";
 import { nearestName } from "./notation/nearest.ts";
 
-/** The last level of every fabric tree. */
+/** Name of the last level of every fabric tree. */
 const NODE_LEVEL = "node";
 
-/** Accelerators connected to each other within a node: not a fabric level, but a level of reserved topology. */
+/**
+ * Accelerators that are connected to each other within a node. This is not a level of the fabric, but a level of
+ * reserved topology.
+ */
 const GROUP_LEVEL = "group";
 
 export interface LevelProblem {
@@ -18,7 +22,7 @@ export interface LevelProblem {
 }
 
 /**
- * Problems of a workload's levels. `sites`: the levels of each site, from the widest down, without the level `node`.
+ * Problems with a workload's levels. `sites`: the levels of each site, from the widest down, without the level `node`.
  */
 export function levelProblems(
   { fabric, gang }: Pick<WorkloadSpec, "fabric" | "gang">,
@@ -40,7 +44,7 @@ export function levelProblems(
     : constraints.flatMap((constraint) => tooWide(constraint.fabric, constraint.path, sites));
 }
 
-/** Levels of a reserved topology that no site has: no team could ever use them. Paths start at the team. */
+/** Levels of a reserved topology that no site has, so that no team could ever use them. Paths start at the team. */
 export function shapeProblems(
   { reservedTopology = [] }: Pick<TeamSpec, "reservedTopology">,
   sites: readonly (readonly string[])[],
@@ -66,7 +70,7 @@ function levelsIn(fabric: WorkloadSpec["fabric"], path: NamedLevel["path"]): Nam
   ];
 }
 
-/** A required level that no site has would keep the work waiting for ever; a preferred one would have no effect. */
+/** A required level that no site has would keep the work waiting forever; a preferred one would have no effect. */
 function unknownLevels(named: readonly NamedLevel[], levels: readonly string[]): LevelProblem[] {
   return named.flatMap(({ level, path }) => {
     if (level === undefined || levels.includes(level)) return [];
@@ -76,7 +80,7 @@ function unknownLevels(named: readonly NamedLevel[], levels: readonly string[]):
   });
 }
 
-/** A preferred level must not be wider than the required one at every site that has both. */
+/** A preferred level must not be wider than the required one, at every site that has both. */
 function tooWide(
   fabric: WorkloadSpec["fabric"],
   path: LevelProblem["path"],

@@ -1,5 +1,5 @@
 /**
- * `kind: fleet`: sites, pools, and for simulated pools their nodes. Executors of other pools report nodes themselves.
+ * `kind: fleet`: sites and pools, and the nodes of simulated pools. The executors of other pools report their nodes.
  */
 import { z } from "zod";
 import type { FieldProblem } from "./document-problem.ts";
@@ -14,7 +14,10 @@ import { dataRule, datasets, labels, readLabel } from "./workload/placement.ts";
 /** Devices with a known division into MIG slices. */
 const migDevice = z.enum(["A100-40GB", "A100-80GB", "H100-80GB", "H100-94GB", "H200-141GB", "B200-180GB"]);
 
-/** Levels of the fabric, the widest first. A last level `node` is dropped, because every fabric tree ends in it. */
+/**
+ * Levels of the fabric, the widest first. If the last level is `node`, it is dropped, because every fabric tree ends
+ * with nodes.
+ */
 function readFabric(value: unknown): Reading<string[]> {
   if (!Array.isArray(value)) return refuse(`must be a list of levels, widest first, got ${shown(value)}`);
   const list: readonly unknown[] = value.at(-1) === "node" ? value.slice(0, -1) : value;
@@ -37,7 +40,7 @@ const fabricLevels = notation.scalar({
   read: readFabric,
 });
 
-/** Labels of one node; the first invalid label is reported with its name. */
+/** Labels of one node. The first invalid label is reported with its name. */
 function readNodeLabels(node: string, value: unknown): Reading<Record<string, string>> {
   const name = readName(node, names.nodeName);
   if (!name.ok) return name;
@@ -147,9 +150,12 @@ const poolFields = {
   data: optional(placeData, { description: "Data rules and data sets of the pool." }),
 };
 
-/** Size of a simulated pool; the wire has its nodes one by one. */
+/** Size of a simulated pool. The API has its nodes one by one. */
 const sizeFields = {
-  nodes: optional(notation.integer(1, 100_000), { wire: null, description: "Nodes; only for simulated pools." }),
+  nodes: optional(notation.integer(1, 100_000), {
+    wire: null,
+    description: "Nodes; only for simulated pools.",
+  }),
   perNode: optional(notation.integer(0, limits.ACCELERATORS_PER_NODE_MAX), {
     wire: null,
     description: "Accelerators on each node; only for simulated pools.",
@@ -233,7 +239,7 @@ export const fleet = record({
   ),
 });
 
-/** Equal nodes of one simulated pool. All of them lie in one domain of each fabric level, named after the pool. */
+/** Equal nodes of one simulated pool. All of them are in one domain of each fabric level, named after the pool. */
 export interface SimulatedNodes {
   readonly pool: string;
   readonly nodeCount: number;
@@ -280,21 +286,28 @@ export function fleetProblems({ sites: written }: WrittenFleet): FieldProblem[] 
       poolNames.add(one.name);
       problems.push(...sizeProblems(one).map(({ field, message }) => ({ path: [...path, field], message })));
       if (one.mig !== null && one.accelerator === null)
-        problems.push({ path: [...path, "mig"], message: "says how accelerators are divided, and the pool has none" });
+        problems.push({
+          path: [...path, "mig"],
+          message: "says how accelerators are divided, and the pool has none",
+        });
     }
   }
   return problems;
 }
 
 /**
- * Size fields are refused for other pools: their nodes are reported by an executor, so the numbers would have no
- * effect.
+ * Fields for sizes are refused for other pools: an executor reports their nodes, so the numbers would have no effect.
  */
 function sizeProblems(one: WrittenPool): { readonly field: string; readonly message: string }[] {
   if (isSimulated(one) && one.nodes === null) return [{ field: "nodes", message: "is required for a simulated pool" }];
   if (isSimulated(one)) {
     if (one.hotSpares !== null && one.nodes !== null && one.hotSpares >= one.nodes)
-      return [{ field: "hotSpares", message: `must be below nodes (${one.nodes}): all of them would be spares` }];
+      return [
+        {
+          field: "hotSpares",
+          message: `must be below nodes (${one.nodes}): all of them would be spares`,
+        },
+      ];
     const hasNone = one.accelerator === null && one.perNode !== null && one.perNode > 0;
     return hasNone ? [{ field: "accelerator", message: "is required where perNode is above 0" }] : [];
   }
@@ -314,7 +327,7 @@ const nodesOf = (one: WrittenPool, nodeCount: number): SimulatedNodes => ({
   memoryMib: one.memory ?? limits.MEMORY_MIB_MAX,
 });
 
-/** Converts a fleet to the document that reads back as the same fleet. */
+/** Converts a fleet to the document from which reading gives the same fleet. */
 export function fleetDocument(declared: FleetFromDocument): Record<string, unknown> {
   const poolsOf = (siteName: string) => declared.pools.filter((each) => each.site === siteName);
   const written = declared.sites.map((each) => ({

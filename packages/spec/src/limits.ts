@@ -1,5 +1,5 @@
 /**
- * Bounds of all values on the wire. A bound exists so that one request cannot exhaust the control plane's memory or
+ * Limits of all values in the API. Each limit exists so that one request cannot exhaust the control plane's memory or
  * block its event loop; each is far above ordinary use.
  */
 import { z } from "zod";
@@ -8,38 +8,47 @@ import { z } from "zod";
 export const BODY_BYTES_MAX = 1_048_576;
 export const PAGE_ITEMS_DEFAULT = 50;
 export const PAGE_ITEMS_MAX = 500;
-/** Team paths are the longest names (`names.teamName`). */
+/** Paths of teams are the longest names (`names.teamName`). */
 export const CURSOR_CHARS_MAX = 512;
 export const ID_CHARS_MAX = 200;
 export const IDEMPOTENCY_KEY_CHARS_MAX = 128;
-/** Linux account names have at most 32 characters; names with a domain are longer. */
+/** Maximum length of a user name. Linux account names have at most 32 characters; names with a domain are longer. */
 export const USER_CHARS_MAX = 64;
 export const SEARCH_CHARS_MAX = 200;
 export const REASON_CHARS_MAX = 200;
 
 /**
- * Maximum number of sizes in an elastic gang's throughput curve, which names every size: it bounds the work of a round
- * when the gang grows.
+ * Maximum number of sizes in an elastic gang's throughput curve. The curve names every size, so this limits the work of
+ * a round when the gang grows.
  */
 export const THROUGHPUT_SIZES_MAX = 1024;
-/** A million times the throughput of one worker. */
+/** Maximum throughput: a million times that of one worker. */
 export const THROUGHPUT_MILLI_MAX = 1_000_000_000;
-/** Workers of a gang: beyond any machine built so far (100,000 accelerators, 8 per worker, make 12,500 workers). */
+/**
+ * Maximum number of workers of a gang, beyond any machine built so far (100,000 accelerators with 8 for each worker
+ * make 12,500 workers).
+ */
 export const WORKERS_MAX = 20_000;
 /**
- * Accelerators of one node. The widest single-node domain on the market has 72 (GB200 NVL72); the bound is more than
- * ten times that.
+ * Maximum number of accelerators of one node. The largest node on the market has 72 (GB200 NVL72); the limit is more
+ * than ten times that.
  */
 export const ACCELERATORS_PER_NODE_MAX = 1_024;
 export const CORES_MILLI_MAX = 100_000_000;
-/** Memory of a node: one pebibyte. */
+/** Maximum memory of a node: one pebibyte. */
 export const MEMORY_MIB_MAX = 1_073_741_824;
 export const PRIORITY_MAX = 1_000_000;
 export const TASKS_MAX = 1_000_000;
 export const RETRIES_MAX = 1_000;
-/** Usage that halves in less than this has decayed before the next round could use it. */
+/**
+ * Minimum half-life of usage in ms. Usage with a shorter half-life would have decayed before the next round could use
+ * it.
+ */
 export const HALF_LIFE_MS_MIN = 60_000;
-/** Ten years of 365 days: longer than any hardware generation. Added to any clock, it stays a safe integer. */
+/**
+ * Maximum duration: ten years of 365 days, longer than any hardware generation. Added to any clock, it stays a safe
+ * integer.
+ */
 export const DURATION_MS_MAX = 315_360_000_000;
 /** Maximum number of runs remembered for each kind of work. */
 export const PREDICT_FROM_MAX = 8;
@@ -50,12 +59,15 @@ export const ENVIRONMENT_ENTRIES_MAX = 500;
 export const ENVIRONMENT_VALUE_CHARS_MAX = 32_768;
 export const ACCELERATOR_TYPES_MAX = 16;
 export const FABRIC_LEVELS_MAX = 8;
-/** Deeper than any organisation; a path of this many names still has to fit into `names.teamName`. */
+/**
+ * Maximum depth of the team tree, deeper than any organisation. A path of this many names must still fit into
+ * `names.teamName`.
+ */
 export const TEAM_DEPTH_MAX = 64;
-/** A larger limit of a node or team is a typing error. */
+/** Limits for amounts of a node or team. A larger amount is a typing error. */
 export const ACCELERATOR_LIMIT_MAX = 100_000_000;
 /**
- * Cores in thousandths, and memory in MiB, of a whole fleet: an exbibyte. The number stays a safe integer in
+ * Limits for a whole fleet: cores in thousandths, and memory in MiB, an exbibyte. The numbers stay safe integers in
  * thousandths.
  */
 export const AMOUNT_MAX = 1_099_511_627_776;
@@ -63,9 +75,9 @@ export const AMOUNT_KINDS_MAX = 64;
 export const TEAM_SHAPES_MAX = 64;
 export const SHAPE_NODES_MAX = 10_000;
 export const WEIGHT_MAX = 1_000_000;
-/** Maximum number of hot spares of one pool: the maximum number of its nodes. */
+/** Maximum number of hot spares of one pool, which is the maximum number of its nodes. */
 export const HOT_SPARES_MAX = 100_000;
-/** Maximum number of nodes of a pool with labels of their own. */
+/** Maximum number of nodes of a pool that have labels of their own. */
 export const LABELLED_NODES_MAX = 20_000;
 /** Maximum number of labels of one node or one selector. */
 export const LABELS_MAX = 64;
@@ -78,22 +90,24 @@ export const SETS_MAX = 16;
 export const DATASETS_MAX = 1_000;
 export const DATASET_CHARS_MAX = 1_024;
 export const DATA_RULES_MAX = 64;
-/** One hundred dollars per kilowatt-hour: a hundred times the highest hourly prices of any grid. */
+/**
+ * Maximum price of power: one hundred dollars per kilowatt-hour, a hundred times the highest hourly prices of any grid.
+ */
 export const MICRO_USD_PER_KWH_MAX = 100_000_000;
-/** Prices can be negative when there is more power than demand. */
+/** Minimum price of power. Prices are negative when there is more power than demand. */
 export const MICRO_USD_PER_KWH_MIN = -MICRO_USD_PER_KWH_MAX;
-/** Power from lignite has about 1,100 grams of carbon dioxide per kilowatt-hour. */
+/** Maximum carbon intensity. Power from lignite causes about 1,100 grams of carbon dioxide per kilowatt-hour. */
 export const GRAMS_PER_KWH_MAX = 100_000;
 /** Maximum number of steps in a series of prices or carbon: a month of hours. */
 export const SERIES_STEPS_MAX = 744;
-/** Power markets use steps of a quarter of an hour or five minutes. */
+/** Minimum length of a step. Power markets use steps of a quarter of an hour or five minutes. */
 export const SERIES_STEP_MS_MIN = 60_000;
 export const ARTIFACTS_MAX = 64;
 /** Maximum number of dependencies of one workload. */
 export const PREDECESSORS_MAX = 64;
-/** Maximum number of typical worker shapes in a policy; published lists have a few hundred. */
+/** Maximum number of typical worker shapes in a policy. Published lists have a few hundred. */
 export const TYPICAL_DEMAND_MAX = 2_000;
-/** A million dollars per hour. */
+/** Maximum price of an accelerator: a million dollars per hour. */
 export const PRICE_MICRO_USD_MAX = 1_000_000_000_000;
 
 export const APPLY_SITES_MAX = 100;
@@ -105,7 +119,7 @@ export const APPLY_CALENDAR_MAX = 1_000;
 export const BUDGET_MICRO_USD_MAX = 1_000_000_000_000_000;
 export const RESERVATION_USERS_MAX = 1_000;
 
-/** An integer between two bounds, both inclusive; NaN, infinities, fractions and unsafe integers are refused. */
+/** An integer between two limits, both included. NaN, infinities, fractions and unsafe integers are refused. */
 export function integer(min: number, max: number): z.ZodInt {
   return z.int(`must be a whole number between ${min} and ${max}`).min(min).max(max);
 }

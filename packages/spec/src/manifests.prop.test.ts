@@ -82,14 +82,14 @@ const constraints = {
   ),
 };
 const requiredKeys = Object.keys(common) as (keyof typeof common)[];
-/** An elastic gang, a gang with fractions or MIG profiles, or a plain gang. */
+/** Draws an elastic gang, a gang with fractions or MIG profiles, or a plain gang. */
 const anyGang = (spec: WorkloadSpec, least: number, isShared: boolean): WorkloadSpec => {
   const { gang } = spec;
   if (isShared && least % 3 === 0) return { ...spec, gang: { ...gang, accelerators: 1, profile: "1g.10gb" } };
   if (isShared && least % 3 === 1) return { ...spec, gang: { ...gang, accelerators: 1, acceleratorMemoryMib: least } };
   if (isShared) return { ...spec, gang: { ...gang, accelerators: 1, shareMilli: Math.min(999, least) } };
   if (spec.kind !== "train" || least >= gang.workers) return spec;
-  // Every other gang has a throughput curve. Gangs with more sizes than a curve may name have none.
+  // Every other gang has a throughput curve. Gangs with more sizes than a curve can name have none.
   const sizes = gang.workers % 2 === 0 && gang.workers <= 1024 ? gang.workers : 0;
   const curve = Array.from({ length: sizes }, (_, index) => (index + 1) * 1000 - ((index * least) % 997));
   return { ...spec, gang: { ...gang, minWorkers: least, ...(sizes > 0 ? { throughputMilli: curve } : {}) } };

@@ -8,7 +8,7 @@ import * as limits from "./limits.ts";
 const plainName = (charsMax: number): RegExp => new RegExp(`^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,${charsMax - 1}})$`);
 const plainRule = "letters, digits, '.', '_' and '-', starting with a letter or digit";
 
-/** Text without NUL: neither the arguments nor the environment of a process can contain one. */
+/** Text without NUL, because neither the arguments nor the environment of a process can contain one. */
 // oxlint-disable-next-line no-control-regex -- refusing it is the point.
 const withoutNul = /^[^\u0000]*$/;
 
@@ -46,7 +46,7 @@ export const dataset = z
   .regex(withoutNul, "must not contain a NUL character")
   .meta({ description: "A data set by its usual name, e.g. `s3://corpus/v7`." });
 
-/** The reason of a command, for people. */
+/** The reason that a user gives for a command. */
 export const reason = z
   .string()
   .min(1)
@@ -61,8 +61,8 @@ export const executorId = z.string().max(63).regex(plainName(63), `must be at mo
 export const calendarName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 
 /**
- * Vendors put spaces into product names (`NVIDIA H200 NVL`), so single spaces inside are allowed. Types are keys of
- * records, so names that every record inherits (`constructor`) are refused.
+ * Names of accelerator types. Vendors put spaces into product names (`NVIDIA H200 NVL`), so single spaces inside a name
+ * are allowed. Types are keys of records, so names that every record inherits (`constructor`) are refused.
  */
 export const acceleratorType = z
   .string()
@@ -73,8 +73,8 @@ export const acceleratorType = z
   );
 
 /**
- * User names as systems name accounts: `alice`, `_runner`, `alice@example.org`. The engine joins a user name with other
- * text by spaces and line ends, so it contains neither.
+ * User names in the form that systems use for accounts: `alice`, `_runner`, `alice@example.org`. The engine joins a
+ * user name to other text with spaces and line ends, so a name contains neither.
  */
 export const userName = z
   .string()
@@ -83,7 +83,7 @@ export const userName = z
     `must be 1 to ${limits.USER_CHARS_MAX} letters, digits, '.', '_', '@', '+' and '-', starting with a letter, digit or '_'`,
   );
 
-/** An id that a client sends back: opaque, bounded, printable. */
+/** An id that a client sends back. It is opaque, limited in length, and printable. */
 export const opaqueId = z
   .string()
   .min(1)
@@ -114,10 +114,10 @@ export const environmentValue = z
   .max(limits.ENVIRONMENT_VALUE_CHARS_MAX)
   .regex(withoutNul, "must not contain NUL");
 
-/** A domain of the fabric or one of its levels. */
+/** Name of a domain of the fabric, or of one of its levels. */
 export const fabricName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 
-/** A node id as a key of a record: names that every record inherits are refused. */
+/** A node id that is the key of a record. Names that every record inherits are refused. */
 export const nodeName = opaqueId.regex(/^(?!__proto__$|constructor$|toString$|valueOf$|hasOwnProperty$)/);
 
 /** Name of a node label, used by selectors and as a topology key. */
@@ -139,12 +139,12 @@ export const labels = z
   .record(labelName, labelValue)
   .refine(labelCount, { message: `must have at most ${limits.LABELS_MAX} entries` });
 
-/** Name of an artifact; it becomes part of the name of an environment variable. */
+/** Name of an artifact. It becomes part of the name of an environment variable. */
 export const artifactName: z.ZodString = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, {
   message: "must begin with a letter and have at most 63 letters, digits, - and _",
 });
 
-/** NVIDIA's name of a MIG profile: sevenths of the compute, and memory. */
+/** NVIDIA's name for a MIG profile: sevenths of the compute, and memory. */
 export const migProfile = z
   .string()
   .regex(

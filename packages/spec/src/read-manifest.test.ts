@@ -209,7 +209,7 @@ describe("between documents", () => {
     ]);
     expect(told("spine", "leaf", [["spine", "leaf"]])).toEqual([]);
     expect(told("leaf", "leaf", [["spine", "leaf"]])).toEqual([]);
-    // One of the sites has both levels in that order.
+    // One of the sites has both levels, in that order.
     expect(
       told("spine", "leaf", [
         ["spine", "leaf"],

@@ -1,4 +1,4 @@
-/** Reads one document of a manifest: from plain data (the parsed YAML or JSON) to the form that the API takes. */
+/** Converts one document of a manifest from plain data (the parsed YAML or JSON) to the form that the API accepts. */
 import { z } from "zod";
 import {
   calendarEntryOf,
@@ -30,7 +30,7 @@ export type HeadroomDocument =
   | {
       readonly kind: "workload";
       readonly spec: WorkloadSpec;
-      /** The model that the workload trains, for a check before the submission; not part of the submission. */
+      /** The model that the workload trains. It serves for a check before the submission and is not submitted. */
       readonly model?: ModelRequest | undefined;
     }
   | { readonly kind: "schedule"; readonly schedule: Schedule }
@@ -57,7 +57,7 @@ const entryOf = (written: Parameters<typeof calendarEntryOf>[0]): HeadroomDocume
   entry: calendarEntryOf(written),
 });
 
-/** Every kind of document, in the order of messages, JSON Schema and reference. */
+/** Every kind of document, in the order that messages, JSON Schema and reference use. */
 export const kinds = {
   train: kindOf({ notation: train, problems: (written) => workloadProblems(written), documentOf: workloadDocumentOf }),
   batch: kindOf({ notation: batch, problems: (written) => workloadProblems(written), documentOf: workloadDocumentOf }),
@@ -97,7 +97,7 @@ export type DocumentReading =
   | { readonly ok: true; readonly document: HeadroomDocument }
   | { readonly ok: false; readonly problems: readonly DocumentProblem[] };
 
-/** Reads a document and never throws. An invalid document gives all problems that can be found at once. */
+/** Reads a document and never throws. For an invalid document, it returns all problems that it can find at once. */
 export function readDocument(value: unknown): DocumentReading {
   const outcome = documentSchema.safeParse(value);
   if (!outcome.success) return { ok: false, problems: problemsOf(outcome.error.issues, value) };

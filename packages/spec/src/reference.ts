@@ -72,7 +72,7 @@ const fallbackOf = ({ fallback, info }: Fields[string]): string =>
 const exampleOf = (examples: readonly unknown[] | undefined): string =>
   examples === undefined ? "" : ` For example ${examples.map((each) => `\`${exampleText(each)}\``).join(", ")}.`;
 
-/** An example as YAML on one line. */
+/** An example in YAML, on one line. */
 function exampleText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(exampleText).join(", ")}]`;
   if (typeof value !== "object" || value === null) return String(value);

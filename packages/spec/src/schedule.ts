@@ -25,14 +25,17 @@ const sinceDueMs = integer(0, limits.DURATION_MS_MAX).optional();
 
 const fromDueSpec = z
   .strictObject({ notBeforeMs: sinceDueMs, deadlineMs: sinceDueMs, latestStartMs: sinceDueMs })
-  .meta({ id: "FromDue", description: "Instants of what is submitted that count from when it was due." });
+  .meta({
+    id: "FromDue",
+    description: "Instants of what is submitted that count from when it was due.",
+  });
 
 const submitted = z.discriminatedUnion("kind", [train.schema as never, batch.schema as never], {
   error: (issue) =>
     issue.code === "invalid_union" ? undefined : `must be a workload with its kind, got ${shown(issue.input)}`,
 }) as unknown as z.ZodType<WrittenWorkload>;
 
-/** A nested workload. Its times relative to the schedule's due time are fields of the schedule on the wire. */
+/** A workload inside a schedule. In the API, its times relative to the due time are fields of the schedule. */
 const workload: notation.Notation<WrittenWorkload, typeof scheduledSpec> = {
   wire: scheduledSpec,
   kind: "document of kind `train` or `batch`",
@@ -121,6 +124,6 @@ export const scheduleProblems = (written: WrittenSchedule): FieldProblem[] =>
 
 export const scheduleOf = (written: WrittenSchedule): Schedule => scheduleManifest.toWire(written) as Schedule;
 
-/** Converts a schedule to the document that reads back as the same schedule. */
+/** Converts a schedule to the document from which reading gives the same schedule. */
 export const scheduleDocument = (declared: Schedule): Record<string, unknown> =>
   scheduleManifest.toManifest(declared) as Record<string, unknown>;

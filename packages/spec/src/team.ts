@@ -27,7 +27,7 @@ export const resourceNames = { allAccelerators: "accelerators", cores: "cores", 
 
 const amountRange = { min: 0, max: limits.AMOUNT_MAX };
 
-/** Reads an amount in the unit of the wire: accelerators, thousandths of a core, MiB. */
+/** Reads an amount in the unit of the API: accelerators, thousandths of a core, MiB. */
 function readAmount(resource: string, value: unknown): Reading<number> {
   if (resource === resourceNames.cores) return quantities.readCores(value, amountRange);
   if (resource === resourceNames.memory) return quantities.readMemory(value, amountRange);
@@ -49,7 +49,7 @@ function amountFault(resource: string, amount: number): string | null {
   if (resource === resourceNames.cores || resource === resourceNames.memory)
     return Number.isInteger(amount) ? null : "must be a whole number";
   if (amount > limits.ACCELERATOR_LIMIT_MAX) return `must be between 0 and ${limits.ACCELERATOR_LIMIT_MAX}`;
-  // The tolerance exceeds the rounding error of a double for every allowed amount.
+  // The tolerance is larger than the rounding error of a double for every allowed amount.
   const milli = amount * 1000;
   return Math.abs(milli - Math.round(milli)) < 1e-4 ? null : "must be a whole number of thousandths";
 }
@@ -277,7 +277,7 @@ export const teamOf = (written: WrittenTeam): TeamSpec => {
   return spec.toWire(implied) as TeamSpec;
 };
 
-/** Converts a team to the document that reads back as the same team. */
+/** Converts a team to the document from which reading gives the same team. */
 export const teamDocument = (declared: TeamSpec): Record<string, unknown> => ({
   kind: "team",
   ...(spec.toManifest(declared) as object),

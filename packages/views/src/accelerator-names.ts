@@ -1,6 +1,7 @@
 /**
- * Names of accelerator types at the edge. People write a type as the catalogue, a driver or a cloud calls it, or name a family; the engine
- * compares names as they are. So a request is brought to the names that the fleet has, or to those of the catalogue, before the engine sees it.
+ * Resolves names of accelerator types in requests. Users write a type as the catalogue, a driver or a cloud calls it,
+ * or name a family; the engine compares names only literally. So every name in a request is replaced by the fleet's
+ * name, or by that of the catalogue, before the engine sees it.
  */
 import { canonicalJson, RESOURCES_BESIDE_TYPES } from "@headroom/engine";
 import type { ReadonlyState, Team as EngineTeam, WorkloadSpec as EngineSpec } from "@headroom/engine";
@@ -22,11 +23,11 @@ type PoolTypes = Pick<Pool, "name" | "acceleratorType" | "acceleratorFamily">;
 export class AcceleratorNames {
   readonly #catalogue: TypeCatalogue;
   readonly #pools: FleetState["pools"];
-  /** Types of the fleet, and the families to which they belong. */
+  /** Accelerator types of the fleet, with the families to which they belong. */
   readonly types: ReadonlySet<string>;
   readonly #families: ReadonlySet<string>;
 
-  /** `declared`: pools of the same request, already brought to their names. */
+  /** `declared`: pools of the same request, whose names are already resolved. */
   constructor({ pools, nodes }: FleetState, catalogue: TypeCatalogue, declared: readonly PoolTypes[] = []) {
     this.#catalogue = catalogue;
     this.#pools = pools;
@@ -36,7 +37,7 @@ export class AcceleratorNames {
     this.#families = new Set(all.flatMap(({ acceleratorFamily }) => acceleratorFamily ?? []));
   }
 
-  /** The fleet's name for a type or family, else the catalogue's; a name that neither knows stays as it is. */
+  /** The fleet's name for a type or family, or else the catalogue's name. A name that neither knows stays unchanged. */
   of(name: string): string {
     const { types } = this;
     if (types.has(name)) return name;
@@ -86,12 +87,15 @@ export class AcceleratorNames {
       : entry;
   }
 
-  /** The name of a resource of quotas: cores and memory keep theirs. */
+  /** The name of a resource in quotas. Cores and memory keep their names. */
   resource(name: string): string {
     return RESOURCES_BESIDE_TYPES.includes(name) ? name : this.of(name);
   }
 
-  /** Amounts by the names of resources; of two names for one type the larger amount is no answer, so they are refused. */
+  /**
+   * Amounts by name of the resource. If two names for one type are given, the amount is ambiguous, so the request is
+   * refused.
+   */
   #amounts(amounts: Readonly<Record<string, number>>, pointer: string): Record<string, number> {
     const named: Record<string, number> = {};
     for (const [resource, amount] of Object.entries(amounts)) {
@@ -121,7 +125,10 @@ export class AcceleratorNames {
     };
   }
 
-  /** The problem of a workload that no node of the fleet could ever run, since none has a type that it accepts; `null`: there is one. */
+  /**
+   * The problem of a workload that no node of the fleet can run, because none has an accepted accelerator type; `null`:
+   * a node has one.
+   */
   refusal(
     pointer: string,
     { acceleratorTypes, gang, waitForType }: Pick<WorkloadSpec, "acceleratorTypes" | "gang" | "waitForType">,
@@ -148,7 +155,7 @@ export class AcceleratorNames {
     return `${said}. ${fleet}${this.#meant(missing)}. ${wait}`;
   }
 
-  /** Types of the fleet, those of the same family first, then those whose names are most alike. */
+  /** Types of the fleet: first those of the same family, then those with the most similar names. */
   #nearest(name: string): readonly string[] {
     const family = this.#catalogue.familyOfType(name);
     const left = new Set([...this.types].toSorted());
@@ -163,7 +170,7 @@ export class AcceleratorNames {
     return [...found, ...left].slice(0, NEAREST_MAX);
   }
 
-  /** A name that the catalogue does not know may be a slip of the pen. */
+  /** A name that the catalogue does not know may be a typing error. */
   #meant(missing: readonly string[]): string {
     const { acceleratorTypeNames } = this.#catalogue;
     const unknown = missing.find((name) => !acceleratorTypeNames.includes(name));
@@ -172,7 +179,7 @@ export class AcceleratorNames {
   }
 }
 
-/** More names would hide the one that was meant. */
+/** Maximum number of suggested names. More would hide the intended one. */
 const NEAREST_MAX = 3;
 
 const quotaFields = ["limit", "userLimit", "guarantee", "lendingLimit", "borrowingLimit"] as const;
@@ -180,7 +187,7 @@ type QuotaField = (typeof quotaFields)[number];
 
 type TypedState = FleetState & Pick<ReadonlyState, "workloads" | "teams" | "schedules" | "calendar">;
 
-/** The spec with the names of the fleet. Throws if no node has a type that it accepts. */
+/** The spec with the names that the fleet uses. Throws an error if no node has an accepted type. */
 export function withTypesOfFleet(state: FleetState, spec: WorkloadSpec, catalogue: TypeCatalogue): WorkloadSpec {
   const names = new AcceleratorNames(state, catalogue);
   const named = names.spec(spec);
@@ -190,8 +197,9 @@ export function withTypesOfFleet(state: FleetState, spec: WorkloadSpec, catalogu
 }
 
 /**
- * The request with the names of the fleet. A document that equals its recorded form but for names of types keeps the recorded names, which
- * may be older than the catalogue or the fleet's present types: applying it again changes nothing, and no type of it is refused.
+ * The request with the names that the fleet uses. If a document equals its recorded form except for names of types, it
+ * keeps the recorded names, which can be older than the catalogue or the fleet's present types. So applying it again
+ * changes nothing, and none of its types is refused.
  */
 export function documentsWithTypesOfFleet(
   state: TypedState,
@@ -235,7 +243,7 @@ export const teamsWithTypesOfFleet = (teams: readonly TeamSpec[], names: Acceler
 
 interface NamedDocument<Document> {
   readonly document: Document;
-  /** Whether it equals the recorded document but for names of types. */
+  /** Whether the document equals the recorded one except for names of types. */
   readonly isRecorded: boolean;
 }
 
@@ -249,7 +257,10 @@ function asRecorded<Document>(
   return { document: isRecorded ? recorded : document, isRecorded };
 }
 
-/** The curve of an elastic gang may be derived on submission: a document without it describes the same work. */
+/**
+ * The throughput curve of an elastic gang can be derived on submission, so a document without a curve describes the
+ * same work.
+ */
 function specAsRecorded(
   names: AcceleratorNames,
   wanted: WorkloadSpec,
@@ -268,7 +279,7 @@ function teamAsRecorded(
   const named = names.team(team, `/teams/${at}`);
   if (known === undefined) return named;
   const recorded = teamSpecResource(known);
-  // Earlier versions accepted quotas that state one type under two names: such a team is replaced.
+  // Earlier versions accepted quotas that state one type under two names. Such a team is replaced.
   if (statesTypeTwice(names, recorded)) return named;
   return asRecorded(team, recorded, (each) => names.team(each, "")).document;
 }
@@ -281,7 +292,7 @@ const statesTypeTwice = (names: AcceleratorNames, team: TeamSpec): boolean =>
 
 const nameOf = ({ team, name }: { readonly team: string; readonly name: string }): string => `${team} ${name}`;
 
-/** Specs of the newest workloads under the names of the request. */
+/** Specs of the newest workloads with the names in the request. */
 function newestNamed({ workloads }: TypedState, specs: readonly WorkloadSpec[]): ReadonlyMap<string, EngineSpec> {
   const newest = new Map<string, EngineSpec>();
   const wanted = new Set(specs.map(nameOf));

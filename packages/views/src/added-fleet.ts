@@ -1,4 +1,4 @@
-/** Hypothetical sites and pools of a what-if, with the nodes of the pools. */
+/** Hypothetical sites and pools in a what-if question, with the nodes of the pools. */
 import { nodeId, poolName } from "@headroom/engine";
 import type { NodeSpec, ReadonlyState } from "@headroom/engine";
 import { nearestName, refuse } from "@headroom/protocol";
@@ -11,8 +11,9 @@ export interface AddedFleet {
 }
 
 /**
- * A new pool runs under the executor of its neighbours, so that gangs may lie on it, and its nodes lie in new fabric domains named
- * after it. Throws `unknownSite` with the nearest name, and `duplicateName` for a pool that exists.
+ * Adds a pool. The new pool belongs to the executor of its neighbours, so that gangs can use both, and its nodes are in
+ * new fabric domains named after it. Throws `unknownSite` with the nearest name, and `duplicateName` for a pool that
+ * exists.
  */
 export function addedFleet(
   state: ReadonlyState,

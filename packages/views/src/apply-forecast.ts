@@ -9,12 +9,12 @@ export type ApplyForecastView =
   | { readonly kind: "refused"; readonly rejection: Rejection }
   | { readonly kind: "applies"; readonly plan: ApplyPlan };
 
-/** Each forecast takes tens of rounds on forks. */
+/** Maximum number of forecasts, because each takes tens of rounds on forks. */
 const FORECASTS_MAX = 20;
 
 /**
- * Each workload is judged after the other declarations and the workloads before it; one estimate is made for all of
- * them.
+ * Forecasts each workload as if the other declarations and the workloads before it were already applied. One estimate
+ * is made for all of them.
  */
 export function applyForecastView(
   engine: Engine,
@@ -27,7 +27,7 @@ export function applyForecastView(
   const others = { ...documents, workloads: [], schedules: [] };
   fork.receive([{ ...asking(actor), kind: "apply", ...others }], fork.state.nowMs);
   fork.advance();
-  // The workloads come last, in their order.
+  // Changes of workloads come last, in the order of the request.
   const first = planned.changes.length - documents.workloads.length;
   const told = new Map<number, { readonly forecast: SubmissionForecast; readonly id: WorkloadId | null }>();
   for (const spec of awaitedFirst(documents.workloads)) {

@@ -1,4 +1,4 @@
-/** All warnings about documents to apply, given the present fleet, teams and work. */
+/** All warnings about documents that are to be applied, given the present fleet, teams and work. */
 import type { ReadonlyState } from "@headroom/engine";
 import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
 import { deadlineWarnings } from "./deadline-warnings.ts";

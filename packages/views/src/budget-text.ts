@@ -8,14 +8,14 @@ export function spentText(resource: "gpuHours" | "money", amount: number): strin
   return resource === "gpuHours" ? `${text} GPU-hours` : text;
 }
 
-/** `1,204.5` (hours) or `$96.31`; small amounts with more digits: `$0.000128`. */
+/** An amount such as `1,204.5` (hours) or `$96.31`. Small amounts get more digits: `$0.000128`. */
 export function budgetAmountText(resource: "gpuHours" | "money", amount: number): string {
   if (resource === "gpuHours") return amount < 1 ? small(amount, 4) : rounded(amount, 1);
   const dollars = amount / MICRO;
   return `$${dollars < 0.01 ? small(dollars, 6) : rounded(dollars, 2)}`;
 }
 
-/** Never `0` for a positive amount. */
+/** Digits are added so that a positive amount is never shown as `0`. */
 const small = (amount: number, digits: number): string =>
   (amount === 0 ? 0 : Math.max(amount, 10 ** -digits)).toFixed(digits).replace(/\.?0+$/, "");
 

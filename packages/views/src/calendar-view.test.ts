@@ -68,7 +68,7 @@ describe("the calendar", () => {
     expect(windowUseSentence(repair)).toBe(
       "2 attempts on its 3 nodes are stopped for it: long, own. 1 attempt ends before it, by walltime.",
     );
-    // The engine follows the view: `long` is stopped then, and not earlier.
+    // The engine must agree with the view: it stops `long` then, and not earlier.
     const asked = (): readonly string[] =>
       [...fleet.engine.state.attempts.values()].filter(({ stop }) => stop !== null).map(({ workloadId }) => workloadId);
     fleet.nowMs = 4 * HOUR_MS - 5 * MINUTE_MS - 1;

@@ -1,4 +1,4 @@
-/** The calendar as a resource: entries with time, nodes and holder, the next first. */
+/** The calendar as an API resource: entries with time, nodes and holder, the next one first. */
 import { windowUse } from "@headroom/engine";
 import type { CalendarItem as EngineItem, Engine } from "@headroom/engine";
 import type { CalendarEntry, CalendarItem, Tariff, WindowUse } from "@headroom/protocol";
@@ -42,7 +42,10 @@ function useView(engine: Engine, name: string): WindowUse | null {
   return { ...use, drained, drainedCount: use.drained.length };
 }
 
-/** `Its work holds 8 of 16 accelerators. 2 attempts on its 2 nodes are stopped for it: a, b.`; empty for a tariff. */
+/**
+ * Sentences such as `Its work holds 8 of 16 accelerators. 2 attempts on its 2 nodes are stopped for it: a, b.`; empty
+ * for a tariff.
+ */
 export function windowUseSentence({ entry, use }: CalendarItem): string {
   if (use === undefined || entry.kind === "tariff") return "";
   const { nodeCount, acceleratorCount, heldFor, drained, drainedCount, completionCount } = use;
@@ -62,13 +65,13 @@ export function windowUseSentence({ entry, use }: CalendarItem): string {
   return [held, who, ending].filter((each) => each !== "").join(" ");
 }
 
-/** The number of attempts that end before a window by themselves. */
+/** The number of attempts that end before a window without being stopped. */
 export const endingSentence = (count: number): string =>
   `${plural(count, "attempt")} ${count === 1 ? "ends" : "end"} before it, by walltime.`;
 
 const NAMES_SHOWN = 5;
 
-/** `reservation demo: 16 accelerators for team research, from … until …`, without the full stop. */
+/** A description such as `reservation demo: 16 accelerators for team research, from … until …`, without a full stop. */
 export function calendarSentence(entry: CalendarEntry): string {
   if (entry.kind === "tariff") return tariffSentence(entry);
   const time = `from ${writeInstant(entry.startMs)} until ${writeInstant(entry.endMs)}`;

@@ -1,13 +1,16 @@
-/** Samples of used, queued and unavailable capacity over the last 24 hours: bounded, pure, fed by whoever owns a clock. */
+/**
+ * Samples of used, queued and unavailable capacity over the last 24 hours. Their number is limited, and the caller
+ * provides the clock.
+ */
 import { teamHoldsInAll, waitingSummary } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import type { CapacityHistory, CapacitySample } from "@headroom/protocol";
 import { fleetView } from "./fleet-view.ts";
 
-/** 288 samples a day: finer than a chart of a day shows. */
+/** Interval in ms between samples. 288 samples a day are more than a chart of a day can show. */
 export const CAPACITY_SAMPLE_EVERY_MS = 300_000;
 const KEPT_MS = 86_400_000;
-/** A sample is kept in memory and sent whole; more teams than this are not told apart in a chart. */
+/** Maximum number of teams in a sample, which is kept in memory and sent whole. A chart cannot distinguish more. */
 const TEAMS_MAX = 100;
 
 export class CapacityRecorder {
@@ -22,7 +25,10 @@ export class CapacityRecorder {
     return { everyMs: CAPACITY_SAMPLE_EVERY_MS, samples: [...this.#samples] };
   }
 
-  /** Takes a sample unless the newest is too young. Samples from the future of `nowMs` are forgotten: the clock was set back. */
+  /**
+   * Takes a sample if the newest one is old enough. Samples later than `nowMs` are dropped, because the clock was set
+   * back.
+   */
   sampleIfDue(engine: Engine, nowMs: number): boolean {
     const past = this.#samples.filter(({ atMs }) => atMs <= nowMs && atMs > nowMs - KEPT_MS);
     const newest = past.at(-1);

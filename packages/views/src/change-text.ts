@@ -1,4 +1,4 @@
-/** Changes that would start a workload: each as one sentence, with the command if there is one. */
+/** Changes that would start a workload. Each is one sentence, with the command if there is one. */
 import { clockOf, milliIn, wholeParts } from "@headroom/engine";
 import type {
   AntiAffinityTerm,
@@ -12,10 +12,10 @@ import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol"
 import { spentText } from "./budget-text.ts";
 import { coresText, durationText, grouped, memoryText, plural, resourceForm } from "./plain-text.ts";
 
-/** The sentence depends on the work. */
+/** The text of the change depends on the workload. */
 type ChangeTextSpec = Pick<WorkloadSpec, "kind" | "name" | "team" | "startWindow" | "gang" | "walltimeMs">;
 
-/** A change to one task group names it. */
+/** A change that concerns one task group names the group. */
 export function changeSentence(engine: Engine, spec: ChangeTextSpec, change: Change): string {
   const sentence = sentenceAlone(engine, spec, change);
   return "group" in change && change.group !== undefined ? `Group ${change.group}: ${lowerFirst(sentence)}` : sentence;
@@ -92,7 +92,7 @@ function amountText(resource: string, amount: number): string {
 
 const HOUR_MS = 3_600_000;
 
-/** The maximum that the work uses of a budget. */
+/** The largest part of a budget that the work can use. */
 function useText({ kind, gang, walltimeMs }: ChangeTextSpec): string {
   if (walltimeMs === null) return "";
   const hours = (milliIn(wholeParts(gang)) * walltimeMs) / (1000 * HOUR_MS);
@@ -109,7 +109,7 @@ function antiAffinityText(term: AntiAffinityTerm): string {
 const budgetText = ({ team, resource, from, to }: LargerBudget): string =>
   `the budget of team ${team} from ${spentText(resource, from)} to ${spentText(resource, to)}`;
 
-/** The field as in a document, and its accepted value. */
+/** The name of a field, as in a document, and the value that would be accepted. */
 function dropStartWindowSentence(
   { startWindow = {} }: ChangeTextSpec,
   { conditions }: Change & { readonly kind: "dropStartWindow" },

@@ -1,9 +1,12 @@
-/** Cron expressions in words, where few words do. */
+/** Cron expressions in words, if a few words are enough. */
 
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const HOURS_NAMED_MAX = 4;
 
-/** `every day at 01:00`, `every Monday at 06:00`, `every 2 hours`; `null`: an expression that words do not make clearer. */
+/**
+ * Words such as `every day at 01:00`, `every Monday at 06:00`, `every 2 hours`; `null`: words would not be clearer than
+ * the expression.
+ */
 export function cronText(cron: string): string | null {
   const [minute = "", hour = "", dayOfMonth = "", month = "", weekday = ""] = cron.split(" ");
   if (dayOfMonth !== "*" || month !== "*" || !/^\d{1,2}$/.test(minute)) return null;
@@ -27,7 +30,7 @@ function weekdaysText(weekday: string): string | null {
   return `every ${names.join(" and ")}`;
 }
 
-/** The same step all day long, over midnight too; `null`: there is none. */
+/** The step between due times, if it is the same all day and over midnight; `null`: it is not. */
 function stepOf(hours: readonly number[]): number | null {
   const [first = 0, second] = hours;
   if (second === undefined) return null;

@@ -1,4 +1,4 @@
-/** Warns of workloads whose deadline is over, or nearer than their walltime; they are accepted all the same. */
+/** Warns of workloads whose deadline has passed, or is nearer than their walltime. They are accepted anyway. */
 import type { ReadonlyState } from "@headroom/engine";
 import { writeInstant } from "@headroom/protocol";
 import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
@@ -6,7 +6,7 @@ import { durationText } from "./plain-text.ts";
 
 type DeadlineSpec = ApplyRequest["workloads"][number];
 
-/** Only for new workloads: the verdict of an existing one says that it is late. */
+/** Only new workloads get the warning: the verdict of an existing one says that it is late. */
 export function deadlineWarnings(
   { workloads }: Pick<ReadonlyState, "workloads">,
   request: Pick<ApplyRequest, "workloads">,
@@ -33,6 +33,6 @@ function lateSentence({ name, deadlineMs, walltimeMs, notBeforeMs = 0 }: Deadlin
   return `The deadline of ${name} ${when}, and its walltime is ${durationText(walltimeMs)}: it meets the deadline only if it ends before its walltime`;
 }
 
-/** Counted from its `notBefore`. */
+/** The time is counted from its `notBefore`. */
 const startedLateText = (leftMs: number): string =>
   leftMs <= 0 ? "is not after its notBefore" : `is ${durationText(leftMs)} after its notBefore`;

@@ -1,10 +1,10 @@
-/** The dry run of defragmentation, with names and a sentence. */
+/** The dry run of defragmentation, with names and a sentence for readers. */
 import { MIGRATION_REST_MS, foreseeDefragmentation } from "@headroom/engine";
 import type { DefragmentationForecast, Engine } from "@headroom/engine";
 import type { Defragmentation } from "@headroom/protocol";
 import { acceleratorTimeText, plural } from "./plain-text.ts";
 
-/** More than anybody reads; further moves would follow later. */
+/** Maximum number of migrations shown: more than a reader needs. */
 const MOVES_MAX = 200;
 
 export function defragmentationView(engine: Engine): Defragmentation {
@@ -38,7 +38,7 @@ function sentenceOf({ moves, isInForce, before, after }: DefragmentationForecast
   return `${plural(moves.length, "move")} would cost ${acceleratorTimeText(lostMs)} of work; an idle accelerator would lie in a block of ${meanBlock(after)} on average instead of ${meanBlock(before)}.${force}`;
 }
 
-/** Mean number of idle accelerators on the node of an idle accelerator. */
+/** Mean number of idle accelerators on a node, averaged over the idle accelerators. */
 function meanBlock(types: readonly Blocks[]): string {
   let idle = 0;
   let squares = 0;

@@ -1,4 +1,4 @@
-/** Start estimates as sentences: the start, its range, and what it waits for. */
+/** Start estimates as sentences: the start, its range, and the events it depends on. */
 import { taskCountOf, waitingTaskCount } from "@headroom/engine";
 import type { Engine, WorkloadId } from "@headroom/engine";
 import { writeInstant } from "@headroom/protocol";
@@ -26,7 +26,7 @@ export function estimateSentence({ state }: Engine, estimate: Omit<StartEstimate
 interface Range {
   /** `null`: now. */
   readonly early: string | null;
-  /** `null`: after the simulated period. */
+  /** The instant as text; `null`: it is after the simulated period. */
   readonly late: string | null;
   readonly beyond: string;
 }
@@ -36,7 +36,7 @@ function rangeText({ early, late, beyond }: Range): string {
   return early === null ? `within ${late}` : `between ${early} and ${late} from now`;
 }
 
-/** For an array, the estimated task. */
+/** The estimated task, for an array. */
 function subjectOf({ workloads }: Engine["state"], id: string): string {
   const workload = workloads.get(id as WorkloadId);
   const taskCount = workload === undefined ? 1 : taskCountOf(workload.spec);
@@ -51,7 +51,7 @@ function groundsText({ because: { endsBefore, scenarioCount, history } }: Pick<S
   return `${ends} in the median of ${plural(scenarioCount, "scenario")}${historyText(history)}`;
 }
 
-/** Sources of the durations. */
+/** Says where the run times come from. */
 function historyText(history: StartEstimate["because"]["history"]): string {
   if (history === undefined || history.runningCount === 0) return "";
   const { runningCount, byProgressCount, unknownCount, byWalltimeCount, similarRunCount } = history;

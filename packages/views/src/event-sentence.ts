@@ -211,7 +211,7 @@ function placeSentence(event: PlaceEvent): string {
   }
 }
 
-/** `n1, n2`, or the number if they are more than three. */
+/** Names such as `n1, n2`, or the number of nodes if there are more than three. */
 export function nodesText(workers: readonly { readonly node: string }[]): string {
   const names = [...new Set(workers.map(({ node }) => node))];
   return names.length <= 3 ? names.join(", ") : plural(names.length, "node");

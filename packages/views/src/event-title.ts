@@ -1,4 +1,7 @@
-/** The title of each kind of event, what it is about, and whether it is bookkeeping that lists of events hide by default. */
+/**
+ * The title of each kind of event, the subject of the event, and whether it is internal. Lists of events hide internal
+ * ones by default.
+ */
 import type { Event } from "@headroom/protocol";
 
 export type EventKind = Event["kind"];
@@ -8,7 +11,7 @@ export type EventSubject = (typeof eventSubjects)[number];
 
 export interface EventTitle {
   readonly title: string;
-  /** `Bookkeeping`: internal; nobody has to act on it. */
+  /** `Bookkeeping`: internal; no user has to act on such an event. */
   readonly subject: EventSubject;
 }
 
@@ -74,7 +77,7 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   utilizationRecorded: of("Bookkeeping", "Utilization"),
 };
 
-/** Kinds come from a journal that a newer version may have written: an unknown one is bookkeeping. */
+/** A newer version can have written the journal, so the kind can be unknown. An unknown kind counts as internal. */
 export const eventTitle = (kind: string): EventTitle =>
   (eventTitles as Readonly<Record<string, EventTitle | undefined>>)[kind] ?? of("Bookkeeping", "Other");
 

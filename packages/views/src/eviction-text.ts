@@ -1,4 +1,4 @@
-/** Preemption grounds in words: the same in every list, page and event. */
+/** Preemption grounds in words. Every list, page and event uses the same words. */
 import type { ClosedBy, Event, EvictionPlan, StopReason } from "@headroom/protocol";
 import { plural } from "./plain-text.ts";
 
@@ -7,7 +7,7 @@ type WaitEnded = Extract<Event, { readonly kind: "checkpointWaitEnded" }>;
 type StopRequested = Extract<Event, { readonly kind: "attemptStopRequested" }>;
 type PlannedVictim = Planned["victims"][number];
 
-/** The end of a sentence about the stopped work. */
+/** The reason for stopping work, as the end of a sentence. */
 export const stopReasonText: Readonly<Record<StopReason, string>> = {
   cancelled: "stopped on request",
   walltimeExceeded: "walltime exceeded",
@@ -20,7 +20,7 @@ export const stopReasonText: Readonly<Record<StopReason, string>> = {
   incomplete: "gang below its minimum number of workers",
 };
 
-/** The end of a sentence: a window or a notice by its name, else the reason alone. */
+/** The end of a sentence: a window or notice with its name, or else only the reason. */
 export const stopText = ({ reason, closedBy }: Pick<StopRequested, "reason" | "closedBy">): string =>
   closedBy === undefined ? stopReasonText[reason] : `it is stopped for ${closedByText(closedBy)}`;
 
@@ -31,14 +31,14 @@ export function closedByText(by: ClosedBy): string {
   return by.reason === undefined ? what : `${what} (${by.reason})`;
 }
 
-/** Why the engine stops waiting for a requested checkpoint. */
+/** The reason why the engine stops waiting for a requested checkpoint. */
 export const checkpointWaitText: Readonly<Record<WaitEnded["outcome"], string>> = {
   saved: "its checkpoint is written",
   timedOut: "its time for a checkpoint is over",
   cutShort: "no time is left for a checkpoint",
 };
 
-/** The preemptor's ground, as the reason of a plan. */
+/** The preemptor's ground, which is the reason of a plan. */
 const planRights: Readonly<Record<Planned["reason"], string>> = {
   preempted: "by priority within the team",
   reclaimed: "for its team's entitlement",
@@ -53,13 +53,15 @@ const victimRights: Readonly<Record<NonNullable<PlannedVictim["right"]>, string>
   reclaimWhileBorrowing: "by low priority, for a borrowing team",
 };
 
-/** A share beyond this multiple of the entitlement is not shown as a number: the entitlement is nearly zero. */
+/**
+ * Multiple of the entitlement beyond which a share is not shown as a number, because the entitlement is nearly zero.
+ */
 const SHARE_SHOWN_MILLI_MAX = 100_000;
 
-/** A team's share as a part of its entitlement: `150%`. */
+/** A team's share in percent of its entitlement, such as `150%`. */
 const shareText = (shareMilli: number): string => `${Math.round(shareMilli / 10)}%`;
 
-/** Preemptor, ground and victims of a plan: all by name, with both shares of every donor team. */
+/** Preemptor, ground and victims of a plan, with names, and with both shares of every donor team. */
 export function planSentence({ workloadId, reason, victims, pairsGathered, preemptor }: Planned): string {
   if (pairsGathered !== undefined)
     return `Workload ${workloadId} is migrated by defragmentation: ${plural(pairsGathered, "pair")} of idle accelerators gathered on one node.`;
@@ -70,7 +72,7 @@ export function planSentence({ workloadId, reason, victims, pairsGathered, preem
   return `${whole}${detail}. ${teamSharesSentence(victims, preemptor)}`;
 }
 
-/** The plan's evictions from one workload, without repetition, with its team's share after the whole plan. */
+/** The evictions of the plan from one workload, each once, with its team's share after the whole plan. */
 export function victimSentence(
   { workloadId, reason, victims, preemptor }: Planned,
   own: readonly PlannedVictim[],
@@ -110,7 +112,7 @@ function victimText({ attemptId, keeps, right, moves }: PlannedVictim): string {
 
 interface Share {
   readonly milli: number;
-  /** Sum over several victims; approximate, because each is recorded separately. */
+  /** Sum over several victims. It is approximate, because the effect of each was recorded separately. */
   readonly isSum: boolean;
 }
 
@@ -123,7 +125,7 @@ interface Drop {
 /** Shares of teams after earlier victims of the plan. */
 type Reached = Map<string, Share>;
 
-/** A victim's recorded effect, applied to its team's share after earlier victims. */
+/** A victim's recorded effect, added to its team's share after earlier victims. */
 function stepOf(reached: Reached, team: string, [fromMilli, toMilli]: readonly [number, number]): Omit<Drop, "victim"> {
   const known = reached.get(team);
   const before = known ?? { milli: fromMilli, isSum: false };
@@ -135,14 +137,14 @@ function stepOf(reached: Reached, team: string, [fromMilli, toMilli]: readonly [
   return { before, after };
 }
 
-/** Each victim's team's share without and with its eviction, after earlier victims of the same team. */
+/** The share of each victim's team without and with the eviction, after earlier victims of the same team. */
 const dropsOf = (victims: readonly PlannedVictim[], reached: Reached): Drop[] =>
   victims.map((victim) => {
     const { team, teamShareBeforeMilli, teamShareAfterMilli } = victim;
     return { victim, ...stepOf(reached, team, [teamShareBeforeMilli, teamShareAfterMilli]) };
   });
 
-/** Each team once, the preemptor's last. */
+/** Each team once; the preemptor's team comes last. */
 function teamSharesSentence(victims: readonly PlannedVictim[], preemptor: Planned["preemptor"]): string {
   const reached: Reached = new Map();
   const beforeOf = new Map<string, Share>();
@@ -168,7 +170,7 @@ const teamShareText = (team: string, beforeMilli: number, after: string): string
 export interface TeamShareChange {
   readonly side: "gives" | "gets";
   readonly team: string;
-  /** The victim or the preemptor. */
+  /** The victim or the preemptor of the row. */
   readonly who: string;
   readonly right: string;
   /** Parts of the team's entitlement, without and with the plan. */
@@ -177,8 +179,8 @@ export interface TeamShareChange {
 }
 
 /**
- * Both sides of a plan: a row for each victim and one for the preemptor; defragmentation has no preemptor. Rows of one
- * team continue each other: the last one ends where the sentence says that the team ends.
+ * Both sides of a plan: a row for each victim and one for the preemptor. Defragmentation has no preemptor. Rows of the
+ * same team continue each other: the last one ends at the share that the sentence states for the team.
  */
 export function teamSharesOf({ workloadId, reason, victims, preemptor }: EvictionPlan): TeamShareChange[] {
   const reached: Reached = new Map();

@@ -6,7 +6,10 @@ import { ownNames } from "./testing/own-names.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 import { whatIfChange } from "./tried-change.ts";
 
-/** Two sites of two spines with two leaves of one node each; racks and power feeds lie across them. */
+/**
+ * A fleet of two sites with two spines each; a spine has two leaves of one node. Racks and power feeds span several of
+ * them.
+ */
 function fabric(): SmallFleet {
   const fleet = new SmallFleet(createEngine());
   const sites = ["paris", "lyon"].map((name) => ({ name: siteName(name), fabricLevels: ["spine", "leaf"] }));

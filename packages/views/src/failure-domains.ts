@@ -1,29 +1,33 @@
 /**
- * Failure domains of the recorded topology: sites, pools, switches (domains of the fabric) and labels of nodes such as racks and power
- * feeds. A domain is named alone (`leaf-2`), or with its level where the name alone is ambiguous (`rack=r7`).
+ * Failure domains of the recorded topology: sites, pools, switches (domains of the fabric) and labels of nodes such as
+ * racks and power feeds. A domain is named alone (`leaf-2`), or with its level if the name alone is ambiguous
+ * (`rack=r7`).
  */
 import type { Node, NodeId, ReadonlyState } from "@headroom/engine";
 import { nearestName, refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
 
 export interface DomainName {
-  /** `node`, `site`, `pool`, a level of the fabric, or the key of a label; absent: any of them. */
+  /** `node`, `site`, `pool`, a level of the fabric, or the key of a label; absent: any of these. */
   readonly level?: string | undefined;
-  /** A domain of the fabric may be given by the end of its path: `spine-1/leaf-2`. */
+  /** Name of the domain. For a domain of the fabric, the end of its path is enough: `spine-1/leaf-2`. */
   readonly name: string;
 }
 
 interface Domain {
   readonly level: string;
-  /** From the site on, for domains of the fabric. */
+  /** Path from the site on, for domains of the fabric. */
   readonly path: readonly string[];
   readonly nodes: NodeId[];
 }
 
-/** Names listed in a refusal. */
+/** Maximum number of names that a refusal lists. */
 const NAMES_SHOWN_MAX = 12;
 
-/** Ids of the nodes in the domains, each once, in the order in which nodes joined. Throws `unknownDomain` with the nearest names. */
+/**
+ * Ids of the nodes in the domains, each once, in the order in which nodes joined. Throws `unknownDomain` with the
+ * nearest names.
+ */
 export function nodesOfDomains(state: ReadonlyState, wanted: readonly DomainName[]): readonly NodeId[] {
   if (wanted.length === 0) return [];
   const domains = domainsOf(state);
@@ -59,7 +63,7 @@ function domainNamed(domains: readonly Domain[], { level, name }: DomainName): D
   const found = ofLevel.filter((each) => isNamed(each, name, path));
   const [first] = found;
   if (first === undefined) throw unknown(domains, ofLevel, { level, name });
-  // A node is what its id says, whatever else has that name; domains with the same nodes are one failure.
+  // A node's id has precedence over other things of the same name. Domains with the same nodes are one failure.
   const node = found.find((each) => each.level === "node");
   if (node !== undefined) return node;
   if (found.every((each) => isSameNodes(each, first))) return first;

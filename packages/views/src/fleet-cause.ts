@@ -1,5 +1,6 @@
 /**
- * Why a fleet that is large enough does not accept the work: suitable nodes are drained, or lack the required labels.
+ * Finds out why a fleet that is large enough does not accept the work: suitable nodes are drained, or lack the required
+ * labels.
  */
 import { WHOLE_MILLI, fractionOn, nodeResources } from "@headroom/engine";
 import type { Node, ReadonlyState, WorkloadSpec } from "@headroom/engine";
@@ -7,7 +8,7 @@ import { plural } from "./plain-text.ts";
 
 const NODES_NAMED_MAX = 3;
 
-/** `null`: neither applies to whole nodes; task groups are not judged. */
+/** The cause; `null`: neither explains it. Only requests for whole nodes without task groups are examined. */
 export function fleetCause({ nodes }: Pick<ReadonlyState, "nodes">, spec: WorkloadSpec): string | null {
   if (spec.gang.taskGroups !== undefined || spec.gang.profile !== undefined) return null;
   const able = [...nodes.values()].filter((node) => node.health === "up" && roomOn(node, spec) > 0);
@@ -24,7 +25,7 @@ export function fleetCause({ nodes }: Pick<ReadonlyState, "nodes">, spec: Worklo
   return `${found === 0 ? "None" : `Only ${found}`} of the ${plural(working.length, "node")} that could hold a worker ${found > 1 ? "carry" : "carries"} ${labels.join(" and ")}, as its nodeSelector requires.`;
 }
 
-/** Workers that would fit on the node if nothing else ran there. */
+/** Number of workers that would fit on the node if nothing else ran there. */
 function roomOn(node: Node, { gang, acceleratorTypes }: WorkloadSpec): number {
   if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(node.acceleratorType)) return 0;
   const times = (has: number, needed: number): number =>

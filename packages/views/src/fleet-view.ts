@@ -1,4 +1,4 @@
-/** The fleet: totals, and nodes with their work. */
+/** The fleet as an API resource: totals, and nodes with their work. */
 import { forEachRange, nodeUse, noticeOf, shapeOf, takesWork } from "@headroom/engine";
 import type { Attempt, Engine, GangSpec, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
@@ -8,7 +8,7 @@ import { poolResource, siteResource } from "./wire-forms.ts";
 
 const noAccelerators: AcceleratorCounts = { total: 0, held: 0, free: 0, unavailable: 0 };
 
-/** Adds a node's accelerators to `counts` and returns it. */
+/** Adds a node's accelerators to `counts` and returns `counts`. */
 function addNode(counts: AcceleratorCounts, node: EngineNode, freeCount: number): AcceleratorCounts {
   const usable = takesWork(node) && node.hotSpare !== true;
   counts.total += node.acceleratorCount;
@@ -59,7 +59,7 @@ export function fleetView(engine: Engine): Fleet {
   };
 }
 
-/** Nodes in the order in which they joined; the cursor is the ordinal of the last one shown. */
+/** Nodes in the order in which they joined. The cursor is the ordinal of the last node shown. */
 export function nodeList(engine: Engine, page: PageRequest): Page<Node> {
   const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
   const after = cursorOrdinal(page.cursor, { first: 0, last: engine.state.nodes.size - 1 }) ?? -1;
@@ -74,7 +74,7 @@ export function nodeList(engine: Engine, page: PageRequest): Page<Node> {
   return { items, nextCursor: null };
 }
 
-/** `null`: there is no such node. */
+/** The node; `null`: it does not exist. */
 export function nodeView(engine: Engine, id: string): Node | null {
   const node = engine.state.nodes.get(id as NodeId);
   return node === undefined ? null : nodeResource(engine, node);
@@ -128,7 +128,7 @@ function holdersOf(engine: Engine, attempt: Attempt, node: NodeId): NodeHolder[]
   );
 }
 
-/** The MIG instance of a worker's accelerator. */
+/** The MIG instance that a worker holds on an accelerator. */
 function partOf(
   gang: GangSpec | undefined,
   { slice, taskGroup }: WorkerAllocation,
@@ -138,7 +138,7 @@ function partOf(
   return { slice, ...(profile === undefined ? {} : { profile }) };
 }
 
-/** The indices below `count` without a holder, as ranges. */
+/** The indices below `count` that nothing holds, as ranges. */
 function complement(count: number, holders: readonly NodeHolder[]): string {
   const held = new Uint8Array(count);
   for (const { accelerators } of holders) forEachRange(accelerators, (first, last) => held.fill(1, first, last + 1));

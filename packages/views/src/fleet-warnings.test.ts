@@ -38,7 +38,7 @@ it("names what runs where its rule is admitted no more", () => {
   expect(messages(fleet, { sites: [site("public")] })).toEqual([
     "Pool H100 no longer admits the data rule secret, and 2 attempts of work under it run there: a (w1.1), b (w2.1). They go on: stop them with headroom stop if that is not allowed.",
   ]);
-  // A pool's own list replaces its site's.
+  // A pool's list of data rules replaces that of its site.
   const own = pool({ data: { rules: ["secret"] } });
   expect(messages(fleet, { sites: [site("public")], pools: [own] }).join()).toContain(
     "the data rule public, and 1 attempt",

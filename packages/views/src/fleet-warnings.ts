@@ -1,4 +1,4 @@
-/** Warnings about declared sites and pools, given the present fleet and work; they are accepted all the same. */
+/** Warnings about declared sites and pools, given the present fleet and work. The declarations are accepted anyway. */
 import { admitsRule } from "@headroom/engine";
 import type { ApplyDocuments, Attempt, NodeId, PoolName, ReadonlyState, WorkloadSpec } from "@headroom/engine";
 import type { ApplyWarning } from "@headroom/protocol";
@@ -71,7 +71,7 @@ function leftBehind(state: FleetWarningState, declared: DeclaredFleet): readonly
 
 const ruleOf = (spec: WorkloadSpec | undefined): string | undefined => spec?.data?.rule;
 
-/** For each pool the data rules that it admits now and will no longer admit. */
+/** For each pool: the data rules that it admits now and will no longer admit. */
 function closedRules(
   state: FleetWarningState,
   { sites, pools }: DeclaredFleet,

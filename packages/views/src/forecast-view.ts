@@ -1,4 +1,4 @@
-/** Changes that would start work, before and after its submission: the engine's results with a sentence for each. */
+/** Changes that would start work, before and after its submission: results of the engine, each with a sentence. */
 import { beforeSubmitting, commandId, forkEngine, smallestChanges, taskCountOf } from "@headroom/engine";
 import type {
   Change as EngineChange,
@@ -26,7 +26,10 @@ import { reclaimSentence } from "./reclaim-text.ts";
 import { submissionNotices, withNotices } from "./submission-notices.ts";
 import { verdictResource, verdictView } from "./verdict-view.ts";
 
-/** `null`: there is no such workload. Costs tens of rounds on forks: not for the thread of the live engine. */
+/**
+ * The changes; `null`: the workload does not exist. The computation takes tens of rounds on forks, so it must not run
+ * in the thread of the live engine.
+ */
 export function startingChangesView(engine: Engine, id: string): StartingChanges | null {
   const workload = engine.state.workloads.get(id as WorkloadId);
   if (workload === undefined) return null;
@@ -37,10 +40,10 @@ export type ForecastView =
   | { readonly kind: "refused"; readonly rejection: Rejection }
   | { readonly kind: "forecast"; readonly forecast: SubmissionForecast };
 
-/** Start estimates by forward runs of this engine, in any order. */
+/** Start estimates from forward runs of this engine, in any order. */
 export type StartEstimator = (engine: Engine) => readonly EstimatedStart[];
 
-/** Work that is not submitted yet, and its submitter, whose limits and reservations apply. */
+/** Work that is not submitted yet, with its submitter, whose limits and reservations apply. */
 export interface Submission {
   readonly spec: WorkloadSpec;
   readonly actor: string;
@@ -54,7 +57,7 @@ export function forecastView(engine: Engine, submission: Submission, estimate: S
   return { kind: "forecast", forecast: withEstimate(fork, told.forecast, id, estimate(fork)) };
 }
 
-/** Without forward runs, waiting work has no estimate. */
+/** Without forward runs there is no estimate for waiting work. */
 export function verdictBefore(engine: Engine, submission: Submission): ForecastView {
   const { spec } = submission;
   const forecast = beforeSubmitting(engine, submission);
@@ -76,7 +79,7 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
   return { kind: "forecast", forecast: { kind: "waits", verdict, changes, estimate: null, ...notices, sentence } };
 }
 
-/** For an array, the part of it that a start covers. */
+/** The part of an array that a start covers. */
 function tasksSentence(taskCount: number, startingCount: number): string {
   if (taskCount === 1) return "";
   return startingCount === taskCount
@@ -86,12 +89,12 @@ function tasksSentence(taskCount: number, startingCount: number): string {
 
 type WaitingForecast = SubmissionForecast & { readonly kind: "waits" };
 
-/** It would wait, but not for ever. */
+/** The work would wait, but not forever. */
 export function needsEstimate(forecast: SubmissionForecast): forecast is WaitingForecast {
   return forecast.kind === "waits" && !canNeverStart(forecast.verdict);
 }
 
-/** Adds the estimate of the workload on the fork, if it waits and there is one; the verdict stays beside it. */
+/** Adds the estimate of the workload on the fork, if the workload waits and has one. The verdict remains beside it. */
 export function withEstimate(
   fork: Engine,
   forecast: SubmissionForecast,
@@ -104,14 +107,14 @@ export function withEstimate(
   return { ...forecast, estimate: { ...estimate, sentence: estimateSentence(fork, found) } };
 }
 
-/** Fields of a command for a fork, on behalf of this user. */
+/** Fields of a command that is sent to a fork on behalf of this user. */
 export const asking = (actor: string): Pick<Command, "commandId" | "actor" | "idempotencyKey"> => ({
   commandId: commandId("forecast"),
   actor,
   idempotencyKey: null,
 });
 
-/** Submits work to a private engine and runs a round; `null`: it was refused. */
+/** Submits work to a separate engine and runs a round; `null`: the engine refused the work. */
 export function submitTo(fork: Engine, { spec, actor }: Submission): WorkloadId | null {
   const { replies } = fork.receive([{ ...asking(actor), kind: "submitWorkload", spec }], fork.state.nowMs);
   fork.advance();
@@ -166,10 +169,10 @@ function changeView(engine: Engine, spec: WorkloadSpec, change: EngineChange): C
   return { ...change, sentence };
 }
 
-/** A forward run's start estimate: instants in ms, `null` beyond its horizon. */
+/** A start estimate from forward runs. Instants are in ms; `null`: beyond the horizon. */
 export type EstimatedStart = Omit<StartEstimate, "sentence">;
 
-/** `engine`: the engine in which the work waits. Without an instant, the reason comes first. */
+/** `engine`: the engine in which the work waits. If there is no instant, the reason comes first. */
 export function estimateView(engine: Engine, estimate: EstimatedStart): StartEstimate {
   const sentence = estimateSentence(engine, estimate);
   const verdict = estimate.p50AtMs === null ? verdictView(engine, estimate.workloadId) : null;

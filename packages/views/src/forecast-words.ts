@@ -1,10 +1,10 @@
-/** Phrases around start estimates, shared by all places that show them. */
+/** Phrases about start estimates, shared by all places that show estimates. */
 import { writeInstant, type StartEstimate } from "@headroom/protocol";
 
 export const anyOneStartsIt = "Each of these changes starts it now, as a trial run of the scheduler showed:";
 export const noneStartsIt = "No single change starts it now.";
 
-/** Without an instant: the start is after the simulated period, if there was one. */
+/** Text if there is no instant: the start is after the simulated period, if there was one. */
 export function beyondPlayed({ playedUntilMs, because }: Pick<StartEstimate, "playedUntilMs" | "because">): string {
   if (because.scenarioCount === 0) return "never under present conditions";
   return playedUntilMs === undefined ? "beyond the horizon" : `after ${writeInstant(playedUntilMs)}`;
@@ -12,11 +12,11 @@ export function beyondPlayed({ playedUntilMs, because }: Pick<StartEstimate, "pl
 
 export interface EstimateBound {
   readonly name: string;
-  /** `null`: after the simulated period, as `beyondPlayed` says. */
+  /** The instant as text; `null`: after the simulated period, as `beyondPlayed` says. */
   readonly atMs: number | null;
 }
 
-/** The range of an estimate, early to late. */
+/** The range of an estimate, from the early to the late end. */
 export const estimateBounds = ({ p10AtMs, p50AtMs, p90AtMs }: StartEstimate): readonly EstimateBound[] => [
   { name: "1 in 10 before", atMs: p10AtMs },
   { name: "half before", atMs: p50AtMs },

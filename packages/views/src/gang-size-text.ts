@@ -2,7 +2,10 @@
 import type { Attempt, Workload } from "@headroom/protocol";
 import { plural } from "./plain-text.ts";
 
-/** For an active elastic gang `3 of at most 4 workers, 1 leaving`; for others empty, except terminating workers. */
+/**
+ * Text such as `3 of at most 4 workers, 1 leaving` for an active elastic gang. For other gangs only terminating workers
+ * are mentioned.
+ */
 export function gangSizeText(attempt: Attempt, { workers: most, minWorkers }: Workload["gang"]): string {
   if (attempt.phase === "ended") return "";
   const { workers, terminating = [], joinFailure } = attempt;

@@ -1,6 +1,6 @@
 /**
- * The engine's state as API resources: pure functions of (engine, query), used by the server and by the console's demo.
- * They must not decide, cache or change anything; results never alias the state.
+ * The engine's state as API resources. The code consists of pure functions of (engine, query), which the server and the
+ * console's demo use. They must not decide, cache or change anything, and results never share objects with the state.
  */
 export * from "./accelerator-names.ts";
 export * from "./apply-forecast.ts";

@@ -1,17 +1,19 @@
-/** The settings of policies as a Markdown table: `headroom policy --knobs` prints it, the documentation contains it. */
+/**
+ * The settings of policies as a Markdown table. `headroom policy --knobs` prints it, and the documentation contains it.
+ */
 import { genesisPolicy, rulesOf } from "@headroom/engine";
 import { policyKnobs } from "@headroom/protocol";
 
-/** Settings that every policy states. */
+/** Settings that every policy must state. */
 const required: ReadonlySet<string> = new Set(Object.keys(genesisPolicy));
 
 export interface KnobRow {
   /** `backfill.protectedStarts`. */
   readonly path: string;
-  /** Accepted values, in words. */
+  /** Accepted values of the setting, in words. */
   readonly values: string;
   readonly required: boolean;
-  /** The default; absent: the setting is required. */
+  /** The default value; absent: the setting is required. */
   readonly leftOut?: unknown;
   readonly meaning: string;
 }

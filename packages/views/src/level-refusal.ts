@@ -1,10 +1,10 @@
-/** Rejects work and reserved topologies that name unknown fabric levels, because they would wait for ever. */
+/** Rejects work and reserved topologies that name unknown fabric levels, because they would wait forever. */
 import type { ReadonlyState } from "@headroom/engine";
 import { levelProblems, refuse, shapeProblems } from "@headroom/protocol";
 import type { ProblemError, Site, TeamSpec, WorkloadSpec } from "@headroom/protocol";
 
 export interface NamedSpec {
-  /** JSON pointer (RFC 6901) to the spec in the request; empty: the request itself. */
+  /** JSON pointer (RFC 6901) to the spec in the request; empty: the request is the spec. */
   readonly pointer: string;
   readonly spec: Pick<WorkloadSpec, "fabric" | "gang">;
 }
@@ -14,7 +14,7 @@ interface Declared {
   readonly teams?: readonly Pick<TeamSpec, "reservedTopology">[];
 }
 
-/** `null`: the levels exist. `declared`: sites and teams of the same request. */
+/** The problem; `null`: all levels exist. `declared`: sites and teams of the same request. */
 export function levelRefusal(
   { sites }: Pick<ReadonlyState, "sites">,
   specs: readonly NamedSpec[],
@@ -33,7 +33,7 @@ export function levelRefusal(
   return refuse("invalidRequest", `The request is not valid. ${detail}.`, { errors });
 }
 
-/** All workloads in a request to apply. */
+/** Checks all workloads in a request to apply. */
 export function specsToApply({
   workloads,
   schedules = [],

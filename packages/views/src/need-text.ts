@@ -25,7 +25,7 @@ export function needText({ gang, acceleratorTypes }: NeedSpec): string {
 const oneOf = (types: readonly string[]): string =>
   types.length === 0 ? "an accelerator" : `one ${acceleratorNoun(types, 1)}`;
 
-/** ` on nodes with rack=r1 that admit the rule secret`; empty: on any. */
+/** Text such as ` on nodes with rack=r1 that admit the rule secret`; empty: any node is suitable. */
 export function placesText({ nodeSelector = {}, data }: Pick<NeedSpec, "nodeSelector" | "data">): string {
   const labels = Object.entries(nodeSelector).map(([label, value]) => `${label}=${value}`);
   const labelled = labels.length === 0 ? "" : ` with ${labels.join(" and ")}`;

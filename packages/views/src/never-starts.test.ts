@@ -1,4 +1,4 @@
-/** Work that can never start, as verdicts and the queue mark it, beside work that only waits. */
+/** Tests how verdicts and the queue mark work that can never start, beside work that only waits. */
 import { defaultPolicy, presets } from "@headroom/engine";
 import type { Policy, WorkloadId } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { queueView, verdictView } from "./verdict-view.ts";
 const HOUR_MS = 3_600_000;
 const H100 = { acceleratorTypes: ["H100"] };
 
-/** Whether the verdict and the queue, which must agree, call it work that never starts. */
+/** Whether the verdict and the queue say that the work never starts. Both must agree. */
 function neverStarts(fleet: SmallFleet, id: WorkloadId): boolean {
   const verdict = verdictView(fleet.engine, id);
   if (verdict?.kind !== "blocked") throw new Error(`${id} is ${verdict?.kind}`);
@@ -136,7 +136,7 @@ describe("a limit", () => {
 });
 
 describe("a guarantee", () => {
-  /** The rule of older journals: non-preemptible work stays within the guarantee of its own team. */
+  /** In older journals another rule applies: non-preemptible work stays within the guarantee of its own team. */
   const withinOwn: Policy = {
     ...defaultPolicy,
     teams: { order: [], usageHalfLifeMs: null, ...defaultPolicy.teams, nonPreemptible: "guarantee" },

@@ -1,4 +1,4 @@
-/** Parses cursors of lists: an unknown cursor is refused, never read as the beginning. */
+/** Parses cursors of lists. An unknown cursor is refused, and never treated as the beginning of the list. */
 import { refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
 
@@ -8,7 +8,7 @@ export function refusedCursor(cursor: string): ProblemError {
   return refuse("invalidCursor", detail, { errors: [{ pointer: "?cursor", message }] });
 }
 
-/** For lists with ordinals: the ordinal after which the page begins; `null`: the first page. */
+/** The ordinal after which the page begins, for lists with ordinals; `null`: the first page. */
 export function cursorOrdinal(
   cursor: string | null | undefined,
   { first, last }: { readonly first: number; readonly last: number },

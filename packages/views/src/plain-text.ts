@@ -1,20 +1,20 @@
-/** Amounts as text; fixed English, so that every machine prints the same. */
+/** Amounts as text. The language is fixed, so that every machine prints the same. */
 
 export function plural(count: number, noun: string): string {
   return `${grouped(count)} ${count === 1 ? noun : `${noun}s`}`;
 }
 
-/** Whole numbers in groups of three: `12,288`. */
+/** Whole numbers with digits in groups of three, such as `12,288`. */
 export function grouped(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
-/** Thousandths of a core: `1 core`, `0.5 cores`, `63.25 cores`. */
+/** Converts thousandths of a core to text: `1 core`, `0.5 cores`, `63.25 cores`. */
 export function coresText(coresMilli: number): string {
   return `${coresMilli / 1000} ${coresMilli === 1000 ? "core" : "cores"}`;
 }
 
-/** MiB in the largest unit that divides it, else in GiB with one decimal. */
+/** Converts MiB to the largest unit that divides the amount, or else to GiB with one decimal. */
 export function memoryText(memoryMib: number): string {
   if (memoryMib < 1024) return `${memoryMib} MiB`;
   if (memoryMib % 1_048_576 === 0) return `${memoryMib / 1_048_576} TiB`;
@@ -25,9 +25,9 @@ export function memoryText(memoryMib: number): string {
 interface ResourceForm {
   readonly noun: string;
   readonly verb: "is" | "are";
-  /** The amount, with the unit as its only noun. */
+  /** The amount of a resource, with the unit as its only noun. */
   readonly text: (amount: number) => string;
-  /** The same for a sentence that does not name the resource. */
+  /** The amount for a sentence that does not name the resource otherwise. */
   readonly quantity: (amount: number) => string;
   readonly asked: (shape: ResourceShape) => number;
 }
@@ -38,7 +38,7 @@ interface ResourceShape {
   readonly networkGbps?: number | undefined;
 }
 
-/** Resources of a node beside accelerators, by the name that teams and verdicts give them. */
+/** Resources of a node other than accelerators, by the name that teams and verdicts use. */
 const resourceForms: Readonly<Record<string, ResourceForm>> = {
   cores: {
     noun: "cores",
@@ -69,23 +69,23 @@ const resourceForms: Readonly<Record<string, ResourceForm>> = {
       amount === 0
         ? "0 MiB of accelerator memory, because its pool states none (acceleratorMemory)"
         : `${memoryText(amount)} of memory on an accelerator`,
-    // Part of what is said of accelerators.
+    // Texts that mention accelerators.
     asked: () => 0,
   },
 };
 
 export const resourceForm = (resource: string): ResourceForm | undefined => resourceForms[resource];
 
-/** The resources that one worker needs beside accelerators: `16 cores`, `64 GiB`. */
+/** The resources that one worker needs in addition to accelerators, such as `16 cores`, `64 GiB`. */
 export function resourceTexts(shape: ResourceShape, form: "text" | "quantity" = "text"): string[] {
   const asked = Object.values(resourceForms).filter((each) => each.asked(shape) > 0);
   return asked.map((each) => each[form](each.asked(shape)));
 }
 
 interface PartForm {
-  /** Label in a list of terms. */
+  /** Label of the resource in a list of terms. */
   readonly term: string;
-  /** For narrow columns, in place of a number of accelerators. */
+  /** Text for narrow columns, which replaces a number of accelerators. */
   readonly short: string;
   /** For sentences; `one`: `an accelerator`, `one H100 accelerator`. */
   readonly of: (one: string) => string;
@@ -116,7 +116,7 @@ const units = [
   { ms: 1_000, name: "s" },
 ] as const;
 
-/** The two largest units: `2 h 5 min`, `40 s`, `250 ms`. */
+/** A duration in its two largest units, such as `2 h 5 min`, `40 s`, `250 ms`. */
 export function durationText(durationMs: number): string {
   if (durationMs < 1_000) return `${durationMs} ms`;
   const first = units.findIndex(({ ms }) => durationMs >= ms);
@@ -129,7 +129,8 @@ export function durationText(durationMs: number): string {
 }
 
 /**
- * Accelerator time in the largest unit that is not below one: `1,204.5 accelerator hours`, `1.1 accelerator minutes`.
+ * Accelerator time in the largest unit in which it is at least one: `1,204.5 accelerator hours`, `1.1 accelerator
+ * minutes`.
  */
 export function acceleratorTimeText(acceleratorMs: number): string {
   const [unitMs, unit] =
@@ -142,14 +143,14 @@ export function acceleratorTimeText(acceleratorMs: number): string {
   return `${grouped(acceleratorMs === 0 ? 0 : Math.max(1, tenths) / 10)} accelerator ${unit}`;
 }
 
-/** `H200`, `H200 or H100`; without a preference the plain noun. */
+/** Accepted types such as `H200` or `H200 or H100`; without a preference, the word accelerator. */
 export function acceleratorNoun(types: readonly string[], count: number): string {
   const noun = count === 1 ? "accelerator" : "accelerators";
   const named = types.filter((type) => type !== "");
   return named.length === 0 ? noun : `${named.join(" or ")} ${noun}`;
 }
 
-/** Metrics have any magnitude: four significant digits, thousands grouped. */
+/** Metrics can have any size, so they get four significant digits, with thousands grouped. */
 export function metricText(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   const magnitude = Math.abs(value);

@@ -1,4 +1,6 @@
-/** A policy in words, generated from its settings: presets and user policies read alike, defaults included. */
+/**
+ * A policy in words, generated from its settings. Presets and user policies get the same words; defaults are included.
+ */
 import { MIGRATION_REST_MS, rulesOf } from "@headroom/engine";
 import type { Rules } from "@headroom/engine";
 import type { Policy } from "@headroom/protocol";

@@ -12,7 +12,7 @@ export function presetsView(): { items: Policy[] } {
   return { items: [...presets.values()].map(policyResource) };
 }
 
-/** `null`: there is no preset of that name. */
+/** The preset; `null`: there is none of that name. */
 export function chosenPolicy(choice: PolicyChoice): EnginePolicy | null {
   return "preset" in choice ? (presets.get(choice.preset) ?? null) : enginePolicy(choice.policy);
 }

@@ -12,7 +12,7 @@ const team = (name: string, quotas: Partial<QuotaTeam> = {}): QuotaTeam => ({
   ...quotas,
 });
 
-/** Under this policy all team settings except reserved topology count. */
+/** Under this policy all settings of teams have an effect, except reserved topology. */
 const borrowing = presets.get("kueue-fair-sharing") as Policy;
 
 interface Setting {

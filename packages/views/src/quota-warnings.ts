@@ -1,6 +1,6 @@
 /**
  * Warnings about quotas that contradict each other, name resources that the fleet lacks, or have no effect under the
- * policy; they are accepted all the same.
+ * policy. The quotas are accepted anyway.
  */
 import { ALL_ACCELERATORS, RESOURCES_BESIDE_TYPES, rulesOf } from "@headroom/engine";
 import type { Node, Policy, ReadonlyState } from "@headroom/engine";
@@ -11,7 +11,7 @@ import { amountText } from "./team-text.ts";
 
 type Amounts = Readonly<Record<string, number>>;
 
-/** The fields of a team that the check reads. Amounts in the units of the wire. */
+/** The fields of a team that the check reads. Amounts are in the units of the API. */
 export interface QuotaTeam {
   readonly name: string;
   readonly parent: string | null;
@@ -27,13 +27,13 @@ export interface QuotaTeam {
 export interface QuotaSetting {
   /** All teams after the change. */
   readonly teams: readonly QuotaTeam[];
-  /** The declared teams: warnings are about them and their parents only. */
+  /** The teams that the request declares. Warnings are only about them and their parents. */
   readonly declared: ReadonlySet<string>;
   /** Types and families of all pools after the change; empty: there is no fleet yet, and any name is accepted. */
   readonly acceleratorTypes: readonly string[];
-  /** On all nodes, by type; types without nodes are omitted. */
+  /** Number of accelerators on all nodes, by type. Types without nodes are left out. */
   readonly acceleratorCounts: ReadonlyMap<string, number>;
-  /** The same by family; absent: no type belongs to one. */
+  /** The same numbers by family; absent: no type belongs to a family. */
   readonly familyCounts?: ReadonlyMap<string, number>;
   /** The active policy. */
   readonly policy: Policy;
@@ -56,7 +56,9 @@ export function quotaWarningsOf(
   });
 }
 
-/** Warnings about a policy before it is activated, for teams whose guarantees it would add to those of their parent. */
+/**
+ * Warnings before a policy is activated, about teams whose guarantees the policy would add to those of their parent.
+ */
 export const policyWarnings = ({ teams }: Pick<ReadonlyState, "teams">, policy: Policy): ApplyWarning[] =>
   branchesOf([...teams.values()]).flatMap((branch) =>
     onTopOfOthers(branch, policy).map((message) => ({ team: branch.team.name, message })),
@@ -83,7 +85,7 @@ function countsBy(nodes: ReadonlyState["nodes"], nameOf: (node: Node) => string 
   return counts;
 }
 
-/** A team with its children and with all teams below it. */
+/** A team with its direct children and with all teams below it. */
 interface Branch {
   readonly team: QuotaTeam;
   readonly below: readonly QuotaTeam[];
@@ -94,7 +96,7 @@ function branchesOf(teams: readonly QuotaTeam[]): readonly Branch[] {
   const children = Map.groupBy(teams, ({ parent }) => parent);
   return teams.map((team) => {
     const below = children.get(team.name) ?? [];
-    // The declared tree may contain a cycle, which the engine refuses: each team is visited once.
+    // The declared tree can contain a cycle, which the engine refuses, so each team is visited only once.
     const allBelow = new Set(below);
     for (const { name } of allBelow) for (const child of children.get(name) ?? []) allBelow.add(child);
     return { team, below, allBelow };
@@ -128,7 +130,7 @@ export function quotaWarnings(setting: QuotaSetting): ApplyWarning[] {
 
 const borrowsUnder = (policy: Policy): boolean => rulesOf(policy).teams.overGuarantee === "borrow";
 
-/** Whether the guarantees of the team and of teams below it add up, as with borrowing. */
+/** Whether the guarantees of the team and of teams below it are added up, as they are with borrowing. */
 const addsUp = (branch: Branch, resource: string, policy: Policy): boolean =>
   borrowsUnder(policy) && (branch.team.guarantee?.[resource] ?? 0) > 0 && statedBelow(branch, resource) > 0;
 
@@ -142,13 +144,16 @@ function onTopOfOthers(branch: Branch, policy: Policy): string[] {
   });
 }
 
-/** With its noun: `8 H100 accelerators`, `64 GiB of memory`. */
+/** An amount with its noun: `8 H100 accelerators`, `64 GiB of memory`. */
 function quantityText(resource: string, amount: number): string {
   const noun = acceleratorNoun(resource === ALL_ACCELERATORS ? [] : [resource], amount);
   return resourceForm(resource)?.quantity(amount) ?? `${grouped(amount)} ${noun}`;
 }
 
-/** For single declared teams, else for all root teams together, whose guarantees must be kept at once. */
+/**
+ * Warnings for single declared teams, or else for all root teams together, whose guarantees must be kept at the same
+ * time.
+ */
 function beyondFleet({
   teams,
   declared,
@@ -188,7 +193,8 @@ function beyondFleet({
 }
 
 /**
- * Sum of the root teams' guarantees: with borrowing of all teams, otherwise of the teams below a team that states none.
+ * Sum of the root teams' guarantees. With borrowing it covers all teams; otherwise it covers the teams below a team
+ * that states none.
  */
 function nominatedAtTheTop(teams: readonly QuotaTeam[], resource: string, policy: Policy): number {
   const children = Map.groupBy(teams, ({ parent }) => parent);
@@ -200,7 +206,7 @@ function nominatedAtTheTop(teams: readonly QuotaTeam[], resource: string, policy
   return (children.get(null) ?? []).reduce((sum, team) => sum + milliOf(team), 0) / 1000;
 }
 
-/** An amount of a resource; for all accelerators at least the sum of the types. `null`: not stated. */
+/** An amount of a resource. For all accelerators it is at least the sum of the types. `null`: not stated. */
 function statedOf(amounts: Amounts, resource: string): number | null {
   const stated = amounts[resource] ?? null;
   if (resource !== ALL_ACCELERATORS) return stated;
@@ -227,7 +233,7 @@ function contradictions({ name, limit, guarantee = {}, lendingLimit = {} }: Quot
   return [...aboveLimit, ...lendsMore];
 }
 
-/** Only amounts that the parent states are compared with its children's, and only if they include them. */
+/** Amounts of children are compared only with amounts that the parent states, and only if the parent's include them. */
 function overNominated(branch: Branch, policy: Policy): string[] {
   const { team, below } = branch;
   const { name, guarantee = {} } = team;
@@ -259,7 +265,7 @@ function unknownTypes(team: QuotaTeam, types: readonly string[]): string[] {
   });
 }
 
-/** Team settings without effect under the active policy, with the policy setting that would enable them. */
+/** Settings of a team without effect under the active policy, each with the policy setting that would enable it. */
 function unheeded(
   { name, lendingLimit, borrowingLimit, preemption, reservedTopology }: QuotaTeam,
   policy: Policy,

@@ -1,4 +1,4 @@
-/** Capacity that others could reclaim from work that is not submitted yet, and the cost of a restart. */
+/** Says how much capacity of work that is not submitted yet could be reclaimed, and what a restart costs. */
 import {
   WHOLE_MILLI,
   mayEvict,
@@ -12,8 +12,9 @@ import type { Engine, Team, WorkloadSpec } from "@headroom/engine";
 import { durationText, plural } from "./plain-text.ts";
 
 /**
- * `""`: nothing of it can be reclaimed, since nobody has a guarantee to reclaim it for, or it stays within its own. `askedBefore`:
- * accelerators of its team's work that is submitted together with it, before it.
+ * The sentences. `""`: nothing can be reclaimed, because no team has a guarantee to reclaim it for, or the work stays
+ * within its own guarantee. `askedBefore`: accelerators of its team's work that is submitted together with it, before
+ * it.
  */
 export function reclaimSentence(engine: Engine, spec: WorkloadSpec, askedBefore = 0): string {
   const { state } = engine;
@@ -24,7 +25,7 @@ export function reclaimSentence(engine: Engine, spec: WorkloadSpec, askedBefore 
   const preemptibility = preemptibilityOf(rules, spec);
   if (!mayEvict(rules) || others.length === 0 || preemptibility === "never") return "";
   const asked = acceleratorsAsked(spec);
-  // A team that is declared with the work holds nothing yet.
+  // A team that is declared together with the work holds nothing yet.
   const held = state.teams.has(spec.team) ? teamHoldsInAll(engine, spec.team).accelerators : 0;
   const after = held + askedBefore + asked;
   const above = Math.min(asked, Math.max(0, Math.ceil(after - guaranteedTo(state.teams.get(spec.team)))));
@@ -37,13 +38,13 @@ export function reclaimSentence(engine: Engine, spec: WorkloadSpec, askedBefore 
   return ` It requests ${plural(asked, "accelerator")}, and ${above} of them would be above the guarantee of team ${spec.team}: ${who} can reclaim that${least}. A restart costs ${lost}${more}.`;
 }
 
-/** Accelerators of any type; stated by type, their sum. */
+/** Accelerators of any type. If they are stated by type, the sum. */
 function guaranteedTo(team: Team | undefined): number {
   const { accelerators, cores: _cores, memory: _memory, ...types } = (team?.guarantee ?? {}) as Record<string, number>;
   return accelerators ?? Object.values(types).reduce((sum, count) => sum + count, 0);
 }
 
-/** Accelerators of all its tasks. */
+/** Accelerators of all tasks of the work. */
 export function acceleratorsAsked(spec: WorkloadSpec): number {
   const groups = spec.gang.taskGroups ?? [spec.gang];
   const milli = groups.reduce((sum, group) => sum + group.workers * group.accelerators * milliOf(group), 0);

@@ -1,11 +1,11 @@
-/** The engine's rejection as a problem that says what to do. */
+/** Converts the engine's rejection to a problem that says what to do. */
 import { DEFAULT_TEAM } from "@headroom/engine";
 import type { Rejection } from "@headroom/engine";
 import { problemOf, writeInstant } from "@headroom/protocol";
 import type { Problem } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
 
-/** The rejection's code is the problem's code; its numbers and names are the facts. */
+/** The code of the rejection becomes the code of the problem; its numbers and names become the facts. */
 export function rejectionProblem(rejection: Rejection): Problem {
   const { code, ...facts } = rejection;
   return problemOf(code, rejectionSentence(rejection), { facts });
@@ -72,7 +72,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "reservationTooLarge":
       return `Reservation ${rejection.name} needs ${plural(rejection.wantedCount, "accelerator")}; ${grouped(rejection.availableCount)} are on nodes that take work and have no other calendar entry in that time.`;
     case "poolInUse":
-      // The MIG device may change as soon as no instance is in use.
+      // The MIG device can change as soon as no instance is in use.
       return rejection.field === "mig"
         ? `The mig of pool ${rejection.pool} cannot change while MIG slices of its accelerators are in use or nominated. Let that work end, or stop it.`
         : `The ${rejection.field} of pool ${rejection.pool} cannot change while it has nodes. Give the new pool another name.`;

@@ -1,4 +1,4 @@
-/** A replay beside the record, with its assumptions in words. */
+/** A replay beside the record. Its assumptions are stated in words. */
 import type { ReplayGroup, ReplayReport } from "@headroom/protocol";
 import type { ReplayReport as PlayedReport } from "@headroom/sim";
 import { durationText, grouped, plural } from "./plain-text.ts";
@@ -33,7 +33,7 @@ function sentenceOf({ fromMs, toMs, control, changed, shared, teams }: PlayedRep
 
 const percent = (share: number): string => `${Math.round(share * 1000) / 10}%`;
 
-/** Work that is in only one of the timelines: refused, or not submitted by a schedule. */
+/** Work that only one of the timelines contains: it was refused, or a schedule did not submit it. */
 function unsharedNotes({ control, changed, shared }: PlayedReport): string[] {
   const gone = control.workloads - shared.workloads;
   const come = changed.workloads - shared.workloads;

@@ -38,8 +38,8 @@ function nextTimes(times: ScheduleTimes, afterMs: number): number[] {
 }
 
 /**
- * `From when it was due: not started before 1 h, wanted done within 8 h.`; `null`: no instant is relative to the due
- * time.
+ * Text such as `From when it was due: not started before 1 h, wanted done within 8 h.`; `null`: no instant is relative
+ * to the due time.
  */
 export function fromDueSentence(fromDue: Schedule["fromDue"]): string | null {
   const { notBeforeMs, latestStartMs, deadlineMs } = fromDue ?? {};

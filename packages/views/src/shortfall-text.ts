@@ -1,4 +1,4 @@
-/** The missing capacity of waiting work: in the whole fleet, and now. */
+/** The capacity that waiting work lacks: in the whole fleet, and at present. */
 import { migTable, needsPart } from "@headroom/engine";
 import type { BlockedReason, FleetLack, MigDevice, ReadonlyState, Workload } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
@@ -21,7 +21,7 @@ export function exceedsFleetSentence(fleet: Fleet, spec: ShortfallSpec, reason: 
   return `${need}; even if they were empty, the nodes that take work now would hold ${room}${why}.${cause === null ? "" : ` ${cause}`}`;
 }
 
-/** `: none has more than 6 cores`, if that alone is too little; or the workers' relative constraint. */
+/** Text such as `: none has more than 6 cores`, if this alone is too little, or the constraint between workers. */
 function lackText(spec: ShortfallSpec, lack: FleetLack): string {
   switch (lack.of) {
     case "accelerators":
@@ -101,7 +101,7 @@ export function partShortfallSentence(spec: ShortfallSpec, reason: Of<"partShort
   return `Not enough MIG slices: it needs ${needText(spec)}; ${none}${misaligned}.`;
 }
 
-/** The term that leads the sentence, of bindings other than a resource. */
+/** The term with which the sentence begins, if the missing resource is not an accelerator. */
 const shortfallTerms: Readonly<Record<string, string>> = {
   accelerators: "Fragmented capacity",
   room: "Not enough capacity on one node",

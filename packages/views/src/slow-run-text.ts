@@ -1,11 +1,11 @@
-/** A run beside its prediction in words. */
+/** A run and its prediction, compared in words. */
 import type { MeasuredRun } from "@headroom/protocol";
 import { plural } from "./plain-text.ts";
 
 const parts = { compute: "computation", network: "the network", storage: "storage" } as const;
 type Shown = Pick<MeasuredRun, "slow" | "measured" | "predicted" | "acceleratorType">;
 
-/** `null`: the run is not slow. */
+/** The text; `null`: the run is not slow. */
 export function slowRunText(run: Shown): string | null {
   const { slow, measured, acceleratorType } = run;
   if (slow === null || measured === null) return null;
@@ -24,7 +24,7 @@ function causeText(
 ): string {
   if (responsible === null) {
     if (missing.length === 0) return "the components that it reports do not explain the difference";
-    // All but one are enough: the last is the rest of the step.
+    // All components except one are enough: the last one is the rest of the step.
     const names = missing.length > 2 ? `two of ${missing.join(", ")}` : missing.join(" or ");
     return `the cause is not known: report ${names} (seconds of a step) among the metrics of its progress`;
   }
@@ -35,7 +35,7 @@ function causeText(
   return `${share}: ${stepText(known)} of a step, predicted ${stepText(predicted.parts[responsible])}`;
 }
 
-/** Three significant figures: `0.213 s`, `1.52 s`, `12.4 s`. */
+/** A time with three significant figures: `0.213 s`, `1.52 s`, `12.4 s`. */
 export function stepText(seconds: number): string {
   if (seconds === 0) return "0 s";
   return seconds >= 100 ? `${Math.round(seconds)} s` : `${seconds.toPrecision(3)} s`;

@@ -1,4 +1,4 @@
-/** A workload's constraints and terms beyond its gang, in words: placement, start, preemption. */
+/** The terms of a workload other than the size of its gang, in words: placement, start, preemption. */
 import type { TaskGroup, WorkloadSpec } from "@headroom/protocol";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { acceleratorNoun, durationText, partForm, plural, resourceTexts } from "./plain-text.ts";
@@ -8,7 +8,7 @@ export interface SpecTerm {
   readonly text: string;
 }
 
-/** Stated fields only: empty for a workload without constraints and terms. */
+/** Only stated fields are contained; empty for a workload without constraints and terms. */
 export function specTerms(spec: WorkloadSpec): readonly SpecTerm[] {
   return [...placementTerms(spec), ...timeTerms(spec), ...evictionTerms(spec)];
 }
@@ -42,7 +42,7 @@ function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSp
   return terms;
 }
 
-/** Throughput of all its workers relative to the minimum. */
+/** Throughput of each size, relative to that of the minimum size. */
 function fasterText({ minWorkers = 1, workers, throughputMilli: curve = [] }: WorkloadSpec["gang"]): string {
   const least = curve[minWorkers - 1] ?? 0;
   return least === 0 ? "many times" : `${((curve[workers - 1] ?? 0) / least).toFixed(1)} times`;

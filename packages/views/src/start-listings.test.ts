@@ -6,7 +6,7 @@ import { SmallFleet } from "./testing/small-fleet.ts";
 
 const because = { endsBefore: 0, startsBefore: 0, startedCount: 8, scenarioCount: 8, arrivalsReplayed: false };
 
-/** Five workloads that wait behind one; `w2` is never expected to start, `w3` perhaps. */
+/** Five workloads that wait behind a running one. `w2` is never expected to start; `w3` may start. */
 function fleet(): { readonly engine: Engine; readonly estimate: () => EstimatedStart[] } {
   const small = SmallFleet.withNodes(1, 4);
   small.team("lab", null);

@@ -1,6 +1,6 @@
 /**
- * All waiting work by expected start. All pages of one listing belong to one instant, because later estimates would be
- * in another order: the newest listings are kept, and their cursors name them.
+ * All waiting work by expected start. All pages of one listing belong to one instant, because later estimates would
+ * have another order. The newest listings are kept, and their cursors name them.
  */
 import type { Engine, WorkloadId } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
@@ -9,7 +9,7 @@ import { estimateView, type EstimatedStart, type StartEstimator } from "./foreca
 import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
 
-/** Each listing keeps its state. */
+/** Maximum number of listings, because each keeps its state. */
 const KEPT_MAX = 2;
 
 interface Listing {
@@ -18,7 +18,7 @@ interface Listing {
   readonly starts: readonly EstimatedStart[];
 }
 
-/** Whether the text has the form of a cursor of any listing. */
+/** Whether the text looks like a cursor of any listing. */
 export const isListingCursor = (cursor: string): boolean => /^[0-9]{1,16}-[0-9]{1,9}\.[1-9][0-9]{0,8}$/.test(cursor);
 
 export class StartListings {
@@ -37,7 +37,7 @@ export class StartListings {
     return pageOf(listing, 0, limit);
   }
 
-  /** `null`: its listing has expired, or never existed. */
+  /** The page; `null`: its listing has expired, or never existed. */
   goOn(cursor: string, limit: number | undefined): Page<ExpectedStart> | null {
     const [id, place = ""] = cursor.split(".");
     const listing = this.#kept.find((each) => each.id === id);
@@ -47,7 +47,10 @@ export class StartListings {
   }
 }
 
-/** Entries without an instant come last; ties in the order of submission, in which estimates arrive. */
+/**
+ * Entries without an instant come last. Entries with equal instants keep the order of submission, in which estimates
+ * arrive.
+ */
 function byStart(left: EstimatedStart, right: EstimatedStart): number {
   return compareInstants(left.p50AtMs, right.p50AtMs) || compareInstants(left.p10AtMs, right.p10AtMs);
 }

@@ -1,4 +1,4 @@
-/** The status of the control plane, as far as the engine knows it. */
+/** The status of the control plane, as far as the engine knows the status. */
 import { clockOf, waitingSummary } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import type { Status } from "@headroom/protocol";

@@ -1,4 +1,4 @@
-/** Notices about work that is about to be submitted: what others could reclaim of it, and what a failure would cost it. */
+/** Notices about work that is about to be submitted: how much could be reclaimed, and what a failure would cost. */
 import {
   checkpointIntervalOn,
   nodeCountOf,
@@ -16,9 +16,12 @@ import { durationText, grouped, plural } from "./plain-text.ts";
 import { acceleratorsAsked, reclaimSentence } from "./reclaim-text.ts";
 
 const HOUR_MS = 3_600_000;
-/** Work that is lost without a checkpoint: a repeated half day is noticed, a repeated hour is not. */
+/**
+ * Loss of work in ms above which a missing checkpoint is mentioned. Users notice a repeated half day, but not a
+ * repeated hour.
+ */
 const LONG_MS = 4 * HOUR_MS;
-/** Gangs without a walltime are taken for long from this size on: eight accelerators are one node of most fleets. */
+/** Size from which gangs without a walltime are assumed to run long: eight accelerators are one node of most fleets. */
 const LARGE_ACCELERATORS = 8;
 
 interface NewWork {
@@ -26,7 +29,7 @@ interface NewWork {
   readonly actor: string;
 }
 
-/** `sentences` of a dry run already contain what could be reclaimed; here it is a notice of its own. */
+/** `sentences` of a dry run already say what could be reclaimed. In this function it is a separate notice. */
 export function submissionNotices(engine: Engine, { spec, actor }: NewWork, askedBefore = 0): SubmissionNotice[] {
   const notices: SubmissionNotice[] = [];
   const reclaim = reclaimSentence(engine, spec, askedBefore).trim();
@@ -39,7 +42,7 @@ export function submissionNotices(engine: Engine, { spec, actor }: NewWork, aske
   return notices;
 }
 
-/** Notices of each workload, given those before it; by position. */
+/** Notices of each workload by position, given the workloads before it. */
 export function noticesInOrder(
   engine: Engine,
   submissions: readonly NewWork[],
@@ -53,7 +56,7 @@ export function noticesInOrder(
   });
 }
 
-/** The workloads come last among the changes of an `apply`, in their order. */
+/** Workloads come last among the changes of an `apply`, in the order of the request. */
 export function changesWithNotices(
   changes: readonly ApplyChange[],
   notices: readonly (readonly SubmissionNotice[])[],
@@ -64,18 +67,18 @@ export function changesWithNotices(
   );
 }
 
-/** Only where there is something to say. */
+/** Only workloads with notices are contained. */
 export const withNotices = (notices: readonly SubmissionNotice[]): { readonly notices?: SubmissionNotice[] } =>
   notices.length === 0 ? {} : { notices: [...notices] };
 
-/** As it would be chosen now for work that is not placed yet. */
+/** The interval that would be chosen now, for work that is not placed yet. */
 export const checkpointIntervalFor = (
   state: ReadonlyState,
   spec: WorkloadSpec,
   nodeCount?: number,
 ): CheckpointInterval => checkpointIntervalOn(nodeFailures(state), spec, nodeCount ?? nodeCountOf(state, spec));
 
-/** Without a full stop. */
+/** The sentence has no full stop. */
 export function intervalSentence({ everyMs, costMs, failureMs, nodeCount, failures }: CheckpointInterval): string {
   const { failureCount, nodeMs } = failures;
   const nodeDays = Math.floor(nodeMs / (24 * HOUR_MS));
@@ -86,7 +89,7 @@ export function intervalSentence({ everyMs, costMs, failureMs, nodeCount, failur
   );
 }
 
-/** `null`: it is short, or it saves its work. */
+/** The notice; `null`: the work is short, or saves its progress. */
 function unsavedSentence(state: ReadonlyState, { spec, actor }: NewWork): string | null {
   if (spec.checkpointDir !== null || spec.checkpointOnRequest === true || spec.checkpointEvery !== undefined)
     return null;
@@ -104,7 +107,7 @@ function unsavedSentence(state: ReadonlyState, { spec, actor }: NewWork): string
   );
 }
 
-/** An earlier run of the name reported a checkpoint. */
+/** True: an earlier run with this name reported a checkpoint. */
 function hasSavedBefore({ workloads }: ReadonlyState, { team, name }: WorkloadSpec): boolean {
   for (const { spec, checkpoint } of workloads.values())
     if (checkpoint !== null && spec.team === team && spec.name === name) return true;

@@ -1,20 +1,20 @@
 /**
- * Workloads in submission order, seekable: the state's map has that order but can only be walked from its oldest entry.
- * The index is kept beside an engine and extended on each read.
+ * Workloads in submission order, with access from any position. The state's map has that order, but can only be read
+ * from its oldest entry. This index is kept beside an engine and extended on each read.
  */
 import type { Engine, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 
 type Workloads = ReadonlyState["workloads"];
 
-/** Rebuilt once this many entries point at removed workloads. */
+/** Number of entries for removed workloads at which the index is rebuilt. */
 const GONE_MIN = 4_096;
 
 class SubmissionOrder {
   readonly #workloads: Workloads;
   #ids: WorkloadId[] = [];
-  /** Ascending, as long as `#ids`. */
+  /** Ordinals in ascending order, as many as `#ids`. */
   #ordinals: number[] = [];
-  /** A live iterator: it stands behind the newest entry and continues when newer ones are inserted. */
+  /** An iterator that stays open. It stands behind the newest entry and continues when newer ones are inserted. */
   #unseen: Iterator<Workload>;
   #seenOrdinal = 0;
 
@@ -28,7 +28,7 @@ class SubmissionOrder {
     while (this.#seenOrdinal < submittedCount) {
       const next = this.#unseen.next();
       if (next.done === true) {
-        // The newest entries were removed. An iterator at its end stays there: the next walk starts over.
+        // The newest entries were removed. An iterator at its end would stay there, so the next read starts over.
         this.#forget();
         this.#takeAll();
         this.#seenOrdinal = submittedCount;
@@ -38,18 +38,18 @@ class SubmissionOrder {
     }
   }
 
-  /** Entries beside `ordinal` in one direction, the nearest first, without removed ones. */
+  /** Entries next to `ordinal` in one direction, the nearest first, without removed ones. */
   *beside(ordinal: number, direction: "newer" | "older"): Generator<Workload> {
     const step = direction === "newer" ? 1 : -1;
     const start = direction === "newer" ? this.#firstAtOrAbove(ordinal + 1) : this.#firstAtOrAbove(ordinal) - 1;
     for (let index = start; index >= 0 && index < this.#ids.length; index += step) {
       const workload = this.#workloads.get(this.#ids[index] as WorkloadId);
-      // A workload that runs again stands at its newer place.
+      // A workload that runs again has its newer position.
       if (workload?.ordinal === this.#ordinals[index]) yield workload as Workload;
     }
   }
 
-  /** All present entries, through an iterator that stops before its end. */
+  /** All present entries. The iterator stops before its end. */
   #takeAll(): void {
     for (let left = this.#workloads.size; left > 0; left--)
       this.#take((this.#unseen.next() as { value: Workload }).value);

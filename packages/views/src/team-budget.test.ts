@@ -32,7 +32,8 @@ it("says when a budget is used up: by running work, and by the mean of the last 
   fleet.finish(first, 0);
   fleet.submit("b", { team: "lab", gang: { accelerators: 4 } });
   fleet.nowMs += DAY_MS / 2;
-  // 48 hours on the first day, 48 in the half of the second: 104 left for four accelerators, or for 64 hours a day.
+  // The usage is 48 hours on the first day and 48 in the first half of the second. 104 hours are left for four
+  // accelerators, or for 64 hours a day.
   expect(budgetSentence(lab())).toBe(
     "96 GPU-hours of 200 GPU-hours (48%), 104 GPU-hours left; this month, renewed at 1970-02-01T00:00:00Z; hard: when it is used up, no work starts",
   );

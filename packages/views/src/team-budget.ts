@@ -1,4 +1,4 @@
-/** A team's budget in words: usage, and when the rest will be used up. */
+/** A team's budget in words: its usage, and the time at which it will be used up. */
 import { writeInstant } from "@headroom/protocol";
 import type { Team } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
@@ -10,7 +10,7 @@ export interface BudgetBound {
   readonly limit: number;
 }
 
-/** Usage of each bound of a budget; empty for a team without one. */
+/** Usage of each limit of a budget; empty for a team without a budget. */
 export function budgetBounds({ budget, account }: Team): readonly BudgetBound[] {
   if (budget === undefined || account === undefined) return [];
   const { gpuHours, microUsd } = budget;
@@ -20,7 +20,10 @@ export function budgetBounds({ budget, account }: Team): readonly BudgetBound[] 
   ];
 }
 
-/** The team as it will be then if what runs goes on: no event tells that time passes. Within the present period. */
+/**
+ * The team as it will be at a later time of the present period, if running work continues. No event marks the passing
+ * of time.
+ */
 export function budgetAsOf(team: Team, atMs: number): Team {
   const { account } = team;
   const now = account?.forecast?.now;
@@ -45,7 +48,7 @@ export function leftText({ resource, spent, limit }: BudgetBound): string {
   return spent > limit ? `${spentText(resource, spent - limit)} over` : `${spentText(resource, limit - spent)} left`;
 }
 
-/** Soft or hard, with its meaning. */
+/** Whether the budget is soft or hard, with the meaning of the word. */
 export const whenOver: Readonly<Record<NonNullable<Team["budget"]>["over"], string>> = {
   warn: "soft: no effect on work when it is used up",
   hold: "hard: when it is used up, no work starts",
@@ -58,11 +61,13 @@ export interface BudgetPace {
   /** `192 GPU-hours and $480 a day`. */
   readonly pace: string;
   readonly usedUpAtMs: number | null;
-  /** Expected usage at the renewal, in percent; `null`: it is used up before, or never renews. */
+  /** Expected usage at the renewal, in percent; `null`: it is used up before, or is never renewed. */
   readonly percentAtRenewal: number | null;
 }
 
-/** When it is used up, at the present rate and at the recent one; empty if nothing is left. */
+/**
+ * Sentences about when the budget will be used up, at the present rate and at the recent one; empty if nothing is left.
+ */
 export function budgetPaces(team: Team): readonly BudgetPace[] {
   const { account } = team;
   if (account?.forecast === undefined) return [];
@@ -100,7 +105,10 @@ function wholeText(spanMs: number): string {
   return count === 1 ? unit : plural(count, unit);
 }
 
-/** `12 of 100 GPU-hours (12%) this month, 88 GPU-hours left; hard: past it nothing starts`; `null` for a team without a budget. */
+/**
+ * Text such as `12 of 100 GPU-hours (12%) this month, 88 GPU-hours left; hard: past it nothing starts`; `null` for a
+ * team without a budget.
+ */
 export function budgetSentence(team: Team): string | null {
   const { budget, account } = team;
   if (budget === undefined || account === undefined) return null;

@@ -34,7 +34,7 @@ describe("what a team holds", () => {
       "3 cores / 8 cores / 8 cores / –",
       "2 GiB / 96 GiB / – / 96 GiB",
     ]);
-    // It holds nothing and requests everything: its share is all that research does not request.
+    // The team holds nothing and requests everything, so its share is all that research does not request.
     expect(resourceUses(other as Team)).toEqual([
       { resource: "accelerators", held: 0, entitlement: 11.75, guarantee: null, limit: null, userLimit: null },
     ]);

@@ -1,23 +1,25 @@
-/** A team's usage beside its entitlement, guarantee and limit, by resource, in readable units. */
+/** A team's usage, entitlement, guarantee and limit of each resource, in readable units. */
 import { ALL_ACCELERATORS, CORES, MEMORY, RESOURCES_BESIDE_TYPES } from "@headroom/engine";
 import type { Team } from "@headroom/protocol";
 import { coresText, grouped, memoryText, resourceForm } from "./plain-text.ts";
 
 export interface ResourceUse {
-  /** An accelerator type, or `accelerators`, `cores`, `memory`. */
+  /** Name of the resource: an accelerator type, or `accelerators`, `cores`, `memory`. */
   readonly resource: string;
   readonly held: number;
-  /** Entitlement by present demand; `null`: teams are not compared by it. */
+  /** Entitlement with the present demand; `null`: the policy does not compare teams by entitlement. */
   readonly entitlement: number | null;
   /** `null`: no guarantee. */
   readonly guarantee: number | null;
   /** `null`: no limit. */
   readonly limit: number | null;
-  /** User limit; `null`: none. */
+  /** Limit for each user; `null`: none. */
   readonly userLimit: number | null;
 }
 
-/** Every resource with usage, guarantee, limit or user limit, and its entitlement; types first. */
+/**
+ * Every resource that has usage, guarantee, limit or user limit, with its entitlement; accelerator types come first.
+ */
 export function resourceUses(team: Team): readonly ResourceUse[] {
   const { held, limit, userLimit = {}, guarantee = {}, entitlement = {} } = team;
   const types = Object.keys(held).filter((type) => (held[type] ?? 0) > 0);
@@ -49,7 +51,7 @@ export function amountText(resource: string, amount: number): string {
   return resourceForm(resource)?.text(amount) ?? grouped(amount);
 }
 
-/** `3.2 accelerators on average`; `null`: usage history does not count, or is empty. */
+/** Text such as `3.2 accelerators on average`; `null`: past usage does not count, or there is none. */
 export function decayedUsageSentence({ decayedUsage }: Team): string | null {
   if (decayedUsage === undefined) return null;
   const { accelerators, coresMilli, memoryMib } = decayedUsage;

@@ -1,4 +1,4 @@
-/** Teams by name, with the usage of each including all teams below it. */
+/** Teams by name. The usage of each includes all teams below it. */
 import {
   accountOf,
   decayedUsageOf,
@@ -13,10 +13,10 @@ import type { Page, PageRequest, Team } from "@headroom/protocol";
 import { refusedCursor } from "./page-cursor.ts";
 import { teamSpecResource } from "./wire-forms.ts";
 
-/** Prefix of the name in a cursor: no team name and no other list's cursor begins with it. */
+/** Prefix before the name in a cursor. No team name and no other list's cursor begins with it. */
 const CURSOR_MARK = "-";
 
-/** The cursor holds the name of the last team shown, which may have been removed since. */
+/** The cursor contains the name of the last team shown. That team may have been removed since. */
 export function teamList(engine: Engine, page: PageRequest): Page<Team> {
   const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
   const after = nameIn(page.cursor ?? null);
@@ -50,7 +50,7 @@ function teamResource(engine: Engine, team: EngineTeam): Team {
   };
 }
 
-/** Accelerators that the team holds, by family that its quotas name. */
+/** Number of accelerators that the team holds, for each family that its quotas name. */
 function heldOfFamilies(engine: Engine, { name, limit, guarantee = {} }: EngineTeam): Record<string, number> {
   const families = new Set(
     [...engine.state.pools.values()].flatMap(({ acceleratorFamily }) => acceleratorFamily ?? []),

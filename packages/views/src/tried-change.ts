@@ -1,4 +1,4 @@
-/** Hypothetical changes in a request: refused if their declaration would be. */
+/** Hypothetical changes in a request. They are refused if their real declaration would be. */
 import { nodeId, planApply } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { ProblemError, refuse } from "@headroom/protocol";
@@ -18,7 +18,7 @@ interface TriedChange extends Pick<WhatIfQuestion, "teams" | "policy"> {
   readonly pools?: readonly Pool[];
 }
 
-/** Accelerator types of teams and pools may have any name of the catalogue. */
+/** In teams and pools, accelerator types can have any name in the catalogue. */
 export function triedChange(
   engine: Engine,
   { sites = [], pools = [], teams: asked, policy }: TriedChange,

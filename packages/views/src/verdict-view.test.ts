@@ -212,7 +212,7 @@ describe("the sentence of a verdict", () => {
       "Exceeds the fleet: it needs a 3g.40gb slice of one A100 accelerator on one node; no accepted type has this MIG profile: A100-40GB has 1g.5gb, 1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb.",
     );
     for (const name of ["a", "b", "c", "d"]) fleet.submit(name, { gang: { accelerators: 1, profile: "3g.20gb" } });
-    // Two 3g.20gb fit on the device. The other two wait (856 thousandths), and so does the 3g.40gb (428).
+    // Two instances of 3g.20gb fit on the device. The other two wait (856 thousandths), and so does the 3g.40gb (428).
     expect(queueView(fleet.engine, {}).waiting.accelerators).toBeCloseTo(0.856 + 0.428, 10);
   });
 

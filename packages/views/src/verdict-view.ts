@@ -1,4 +1,4 @@
-/** Verdicts and the queue: the engine's numbers with a sentence for each. */
+/** Verdicts and the queue: numbers of the engine, each with a sentence. */
 import {
   entitlementExceeded,
   clockOf,
@@ -35,7 +35,7 @@ import {
 import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
 
-/** `null`: there is no such workload. */
+/** The verdict; `null`: the workload does not exist. */
 export function verdictView(engine: Engine, id: string): Verdict | null {
   const workload = engine.state.workloads.get(id as WorkloadId);
   if (workload === undefined) return null;
@@ -45,17 +45,17 @@ export function verdictView(engine: Engine, id: string): Verdict | null {
   return passed === null ? view : { ...view, sentence: `${view.sentence} ${entitlementSentence(workload, passed)}` };
 }
 
-/** The reason is missing capacity, which other work may hold. */
+/** True: the reason is missing capacity, which other work can hold. */
 const isShortfall = ({ reasons: [first] }: EngineVerdict & { readonly kind: "blocked" }): boolean =>
   first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
 
-/** Why the work cannot preempt other teams. */
+/** Says why the work cannot preempt work of other teams. */
 function entitlementSentence({ spec }: Waiting, { team, resource, entitlement, held }: EntitlementExceeded): string {
   const others = team === spec.team ? "other teams" : "teams outside of it";
   return `Team ${team} is entitled to ${amountText(resource, entitlement)} and uses ${bareAmount(resource, held)}. This would exceed its entitlement, so it cannot preempt ${others}.`;
 }
 
-/** The facts about the work that a sentence needs; it need not be submitted. */
+/** The facts about the work that a sentence needs. The work need not be submitted. */
 export type Waiting = Pick<Workload, "spec" | "phase" | "endedAtMs" | "stopRequested">;
 
 export function verdictResource(engine: Engine, workload: Waiting, verdict: EngineVerdict): Verdict {
@@ -83,7 +83,10 @@ interface MissedDeadline {
   readonly earliestEndMs: number;
 }
 
-/** The deadline that the work has missed, or will miss even with the earliest start; `null`: none, or it can be met. */
+/**
+ * The deadline that the work has missed, or will miss even with the earliest start; `null`: there is none, or it can be
+ * met.
+ */
 function missedDeadline(engine: Engine, { spec }: Waiting): MissedDeadline | null {
   const { deadlineMs, walltimeMs, notBeforeMs = 0 } = spec;
   if (deadlineMs === undefined) return null;
@@ -142,7 +145,7 @@ function teamLimitSentence(reason: TeamLimit): string {
   }
 }
 
-/** The quota's name in a sentence, and the field of a team's file that states it. */
+/** The name of the quota in a sentence, and the field of a team's file that states it. */
 const exceededQuotas: Readonly<Partial<Record<TeamLimit["bound"], readonly [name: string, field: string]>>> = {
   limit: ["limit", "limit"],
   user: ["limit per user", "userLimit"],
@@ -150,7 +153,7 @@ const exceededQuotas: Readonly<Partial<Record<TeamLimit["bound"], readonly [name
   unguaranteed: ["capacity that other teams' guarantees leave", "guarantee"],
 };
 
-/** For a request that exceeds the quota even if nothing else runs. */
+/** Text for a request that exceeds the quota even if nothing else runs. */
 function exceededAloneSentence({ bound, team, resource, limitCount, neededCount }: TeamLimit): string {
   const [name, field] = exceededQuotas[bound] ?? [bound, bound];
   const exceeds = `it needs ${bareAmount(resource, neededCount)}, and the ${name} is ${amountText(resource, limitCount)}, whatever else runs`;
@@ -166,14 +169,14 @@ function exceededAloneSentence({ bound, team, resource, limitCount, neededCount 
   return `Exceeds the ${name} of team ${team}: ${exceeds}. ${request}, or ${raise}.`;
 }
 
-/** In the unit in which teams state the resource. */
+/** The amount in the unit in which teams state the resource. */
 function amountText(resource: string, amount: number): string {
   if (resource === resourceNames.cores) return coresText(amount);
   if (resource === resourceNames.memory) return memoryText(amount);
   return `${grouped(amount)} ${acceleratorNoun(resource === resourceNames.allAccelerators ? [] : [resource], amount)}`;
 }
 
-/** Without the noun, if the sentence contains it already. */
+/** The amount without the noun, if the sentence already contains it. */
 function bareAmount(resource: string, amount: number): string {
   return resource === resourceNames.cores || resource === resourceNames.memory
     ? amountText(resource, amount)
@@ -301,8 +304,8 @@ function startWindowSentence(reason: StartWindow): string {
 const nameIn = ({ workloads }: Engine["state"], id: WorkloadId): string => workloads.get(id)?.spec.name ?? id;
 
 /**
- * Waiting work in queue order. The cursor is the id of the last workload shown: its position stays known even after it
- * starts, so that a moving queue neither hides nor repeats entries.
+ * Waiting work in queue order. The cursor is the id of the last workload shown. Its position stays known even after it
+ * starts, so that a changing queue neither hides nor repeats entries.
  */
 export function queueView(engine: Engine, query: QueuePageQuery): QueuePage {
   const after = (query.cursor ?? null) as WorkloadId | null;

@@ -37,7 +37,7 @@ const groups: readonly (readonly [text: string, kinds: readonly EventKind[]])[] 
   ["the calendar changes", ["calendarSet", "calendarRemoved", "windowBegan", "windowEnded"]],
 ];
 
-/** `Will be re-checked when capacity is freed or the fleet changes.`; `null`: no event is awaited. */
+/** A line such as `Will be re-checked when capacity is freed or the fleet changes.`; `null`: no event is awaited. */
 export function wakeSentence(wakeOn: readonly string[]): string | null {
   const kinds = new Set(wakeOn);
   const texts = groups.flatMap(([text, of]) => (of.some((kind) => kinds.has(kind)) ? [text] : []));

@@ -8,7 +8,7 @@ import { acceleratorTimeText, durationText, grouped, memoryText, plural } from "
 
 const ITEMS_MAX = 500;
 
-/** For one workload if it is given. */
+/** `workloadId`: only the resources of this workload. */
 export function wasteView(engine: Engine, workload: string | null, telemetryOf?: TelemetryOf): WasteList {
   const { state } = engine;
   const found = findWaste(engine, workload as WorkloadId | null, telemetryOf);

@@ -1,15 +1,15 @@
-/** Figures of two timelines, team by team, shared by command line and console. */
+/** Figures that compare two timelines, team by team. Command line and console share them. */
 import type { WhatIfAnswer } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
 
 export interface TeamShare {
   readonly team: string;
-  /** Mean accelerators over the horizon, including all teams below. */
+  /** Mean number of accelerators over the horizon, including all teams below. */
   readonly presentMean: number;
   readonly changedMean: number;
 }
 
-/** By name; includes teams that only the change has. */
+/** Teams by name, including teams that only the change has. */
 export function teamShares({ present, changed }: Pick<WhatIfAnswer, "present" | "changed">): TeamShare[] {
   const names = [present, changed].flatMap(({ samples }) => Object.keys(samples[0]?.heldByTeam ?? {}));
   return [...new Set(names)].toSorted().map((team) => ({
@@ -19,7 +19,7 @@ export function teamShares({ present, changed }: Pick<WhatIfAnswer, "present" | 
   }));
 }
 
-/** Over the evenly spaced samples of a timeline. */
+/** Mean over the samples of a timeline, which are evenly spaced. */
 export function meanOf<Sample>(
   { samples }: { readonly samples: readonly Sample[] },
   figure: (sample: Sample) => number,
@@ -27,12 +27,12 @@ export function meanOf<Sample>(
   return samples.reduce((sum, sample) => sum + figure(sample), 0) / Math.max(1, samples.length);
 }
 
-/** To one decimal, because work may hold a fraction of an accelerator. */
+/** Rounded to one decimal, because work can hold a fraction of an accelerator. */
 export const tenths = (value: number): number => Math.round(value * 10) / 10;
 
 type MovedStart = WhatIfAnswer["moved"][number];
 
-/** By the start of the first task, then of the last. */
+/** Sorted by the start of the first task, then of the last. */
 export function startsEarlier(
   moved: Pick<MovedStart, "presentAtMs" | "changedAtMs" | "presentLastAtMs" | "changedLastAtMs">,
 ): boolean {
@@ -42,7 +42,7 @@ export function startsEarlier(
 
 const orNever = (atMs: number | null): number => atMs ?? Number.POSITIVE_INFINITY;
 
-/** The effect of the change on running work that it interrupts, spares, or restarts at another time. */
+/** The effect of the change on running work that it interrupts, no longer interrupts, or restarts at another time. */
 export function interruptionOutcome({
   present,
   changed,
@@ -52,7 +52,7 @@ export function interruptionOutcome({
   return orNever(changed.againAtMs) < orNever(present.againAtMs) ? "earlier" : "later";
 }
 
-/** The effect of a change on the work of one team itself, without the teams below it. */
+/** The effect of a change on the work of one team, without the teams below it. */
 export interface TeamOutcome {
   readonly team: string;
   readonly outcome: "gains" | "loses";
@@ -62,23 +62,23 @@ export interface TeamOutcome {
 
 interface TeamTotals {
   movedCount: number;
-  /** Sum over starts that move; positive: later. */
+  /** Sum over the starts that change; positive: they are later. */
   shiftMs: number;
-  /** A start does not happen within the horizon, so its shift is a lower bound. */
+  /** True: a start does not happen within the horizon, so its shift is a lower bound. */
   isBound: boolean;
   interruptedCount: number;
   sparedCount: number;
   lostAcceleratorMs: number;
-  /** Time without running, of work that is interrupted, less that of work that is spared. */
+  /** Time in which interrupted work does not run, less the time that work gains because it is no longer interrupted. */
   pausedMs: number;
 }
 
-/** Below this, a team's mean use counts as unchanged. */
+/** Difference below which a team's mean use counts as unchanged. */
 const NOTICEABLE = 0.05;
 
 /**
- * Teams by what the change does to their work: starts that move and interruptions decide. Mean accelerators decide only
- * where neither happens, because repeated work holds accelerators too. Largest effect first.
+ * Sorts teams by the effect of the change on their work, largest first. Changed starts and interruptions decide. Mean
+ * accelerators decide only if there are neither, because repeated work also holds accelerators.
  */
 export function teamOutcomes(answer: WhatIfAnswer): TeamOutcome[] {
   const totals = teamTotals(answer);

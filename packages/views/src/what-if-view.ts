@@ -1,4 +1,4 @@
-/** Two timelines side by side, with names and a sentence: the same answer wherever it is computed. */
+/** Two timelines side by side, with names and a sentence. The answer is the same wherever it is computed. */
 import type { Engine, WorkloadId } from "@headroom/engine";
 import type { StartEstimate, WhatIfAnswer } from "@headroom/protocol";
 import type { Timeline, Interruption, Present, WhatIf, WhatIfChange, WhatIfOptions } from "@headroom/sim";
@@ -7,13 +7,16 @@ import { meanOf, startsEarlier, tenths } from "./what-if-figures.ts";
 
 type TimelineView = WhatIfAnswer["present"];
 
-/** The simulator's `whatIf`, injected: views import its types only, so that other pages do not load it. */
+/**
+ * The simulator's function `whatIf`, which the caller passes. The package imports only its types, so that other pages
+ * do not load the simulator.
+ */
 export type WhatIfPlayer = (engine: Engine, change: WhatIfChange, options: WhatIfOptions) => WhatIf;
 
-/** The forecast of the state, whose starts the answer is told in. */
+/** The forecast of the state. The answer states starts on the time scale of this forecast. */
 type ForecastStart = Pick<StartEstimate, "workloadId" | "p50AtMs">;
 
-/** Enough for a chart across a page. */
+/** Number of samples of a timeline: enough for a chart as wide as a page. */
 const SAMPLES = 96;
 
 export function whatIfView(

@@ -1,7 +1,7 @@
 /**
- * Conversions between wire types and engine types. They are declared separately, because neither package may import the
- * other; here the compiler proves that they are equal except for brands and `readonly`. None of these functions changes
- * anything.
+ * Conversions between types of the API and types of the engine. Both are declared separately, because neither package
+ * can import the other. Here the compiler proves that they are equal except for brands and `readonly`. None of these
+ * functions changes a value.
  */
 import type {
   ApplyDocuments,
@@ -27,7 +27,7 @@ import type {
   WorkloadSpec,
 } from "@headroom/protocol";
 
-/** A type without its brands and `readonly`, recursively. A branded string has a key that no other string has. */
+/** A type without brands and `readonly`, also in its fields. A branded string has a key that no other string has. */
 type Plain<T> = T extends string
   ? keyof T extends keyof string
     ? T
@@ -38,10 +38,10 @@ type Plain<T> = T extends string
       ? { -readonly [Key in keyof T]: IsOptional<T, Key> extends true ? Plain<T[Key]> | undefined : Plain<T[Key]> }
       : T;
 
-/** An optional field may also be `undefined`: neither is written to JSON. */
+/** An optional field can also be `undefined`: JSON contains it in neither case. */
 type IsOptional<T, Key extends keyof T> = object extends Pick<T, Key> ? true : false;
 
-/** The only place where wire text becomes ids: the engine refuses unknown ones. */
+/** The only place where text of a request becomes an id. The engine refuses unknown ids. */
 const branded = <T>(plain: Plain<T>): T => plain as unknown as T;
 
 export function engineSpec(spec: WorkloadSpec): EngineSpec {
@@ -72,7 +72,7 @@ export function policyResource(policy: EnginePolicy): Policy {
   return policy as Plain<EnginePolicy>;
 }
 
-/** Teams are JSON by construction, like specs. */
+/** Teams consist of plain JSON values, like specs. */
 export function teamSpecResource(team: EngineTeam): TeamSpec {
   return JSON.parse(JSON.stringify(team)) as Plain<EngineTeam>;
 }
@@ -85,7 +85,7 @@ export function poolResource(pool: EnginePool): Pool {
   return JSON.parse(JSON.stringify(pool)) as Plain<EnginePool>;
 }
 
-/** A copy, because views never alias the state. Specs are JSON by construction. */
+/** A copy, because results never share objects with the state. Specs consist of plain JSON values. */
 export function specResource(spec: EngineSpec): WorkloadSpec {
   return JSON.parse(JSON.stringify(spec)) as WorkloadSpec;
 }

@@ -1,4 +1,7 @@
-/** The history of a workload as a resource: read from the events since its submission, optionally for one attempt. */
+/**
+ * The history of a workload as an API resource. It is read from the events since its submission, and can be limited to
+ * one attempt.
+ */
 import { firstSequenceToRead, refuse } from "@headroom/protocol";
 import type { EventEnvelope, HeadroomClient, HistoryItem, WorkloadHistory } from "@headroom/protocol";
 import { Story } from "./workload-story.ts";
@@ -12,16 +15,19 @@ interface KnownAttempt {
 interface Past {
   readonly workloadId: string;
   readonly submittedAtMs: number;
-  /** Known attempts, for a history whose beginning is not read. */
+  /** Attempts that are already known, for a history whose beginning is not read. */
   readonly attempts: readonly KnownAttempt[];
   /** The newest sequence that is read. */
   readonly head: number;
-  /** Only events of this attempt; absent: all. */
+  /** Only events of this attempt; absent: events of all attempts. */
   readonly attemptId?: string | undefined;
 }
 
 export interface HistorySource extends Pick<HeadroomClient, "events"> {
-  /** The recorded events that name the workload or its attempts, others among them; absent: `events` is read in full. */
+  /**
+   * Recorded events that name the workload or its attempts, with other events among them; absent: `events` is read in
+   * full.
+   */
   mentions?(range: { readonly from: number }): AsyncIterable<EventEnvelope>;
 }
 
@@ -46,7 +52,7 @@ export async function readHistory(
 class HistoryLedger {
   readonly #story: Story;
   readonly items: HistoryItem[] = [];
-  /** By task: index of the plan that evicts for its next attempt, or for more workers of this one. */
+  /** By task: index of the plan that evicts work for its next attempt, or for additional workers of the present one. */
   readonly #planned = new Map<number, number>();
 
   constructor(workloadId: string, attempts: readonly KnownAttempt[]) {

@@ -77,7 +77,7 @@ describe("the list of workloads", () => {
     submitAndStop(ENDED_WORKLOADS_KEPT + 5_000);
     expect(workloadList(fleet.engine, { limit: 1 }).items[0]?.id).toBe(`w${ENDED_WORKLOADS_KEPT + 5_001}`);
     expect(workloadList(fleet.engine, { order: "oldest", limit: 1 }).items[0]?.id).toBe(survivor);
-    // Twice as many workloads again, so that the index is rebuilt.
+    // Submits twice the number of workloads again, so that the index is rebuilt.
     const kept = Array.from({ length: ENDED_WORKLOADS_KEPT }, () => fleet.submit("patient"));
     const newest = fleet.submit("newest");
     fleet.stop(newest);

@@ -1,4 +1,4 @@
-/** Lists of workloads: filtered, in submission order, in pages whose cursors stay valid while things change. */
+/** Lists of workloads: filtered, in submission order, in pages whose cursors stay valid while workloads change. */
 import type { Engine, ReadonlyState, TeamName, Workload } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { Page, WorkloadQuery, WorkloadSummary } from "@headroom/protocol";
@@ -7,12 +7,15 @@ import { submissionOrder } from "./submission-order.ts";
 import { workloadSummary } from "./workload-view.ts";
 import type { Reports } from "./workload-view.ts";
 
-/** Workloads looked at for one page: a rare match is found over several short pages instead of one long stall. */
+/**
+ * Maximum number of workloads that one page examines. Matches that are rare are found over several short pages instead
+ * of one long pause.
+ */
 const SCAN_MAX = 10_000;
 
 type Matches = (workload: Workload) => boolean;
 
-/** The cursor is the ordinal of the last workload read: newer ones cannot shift the rest. */
+/** The cursor is the ordinal of the last workload read, so that newer workloads cannot shift the rest. */
 export function workloadList(engine: Engine, query: WorkloadQuery, reports?: Reports): Page<WorkloadSummary> {
   const { state } = engine;
   const newestFirst = query.order !== "oldest";

@@ -10,7 +10,7 @@ import { readHistory } from "./workload-history.ts";
 import { Story } from "./workload-story.ts";
 import { workloadView } from "./workload-view.ts";
 
-/** A fleet under a policy, shared by the teams `owner` (guaranteed all of it) and `guest`. */
+/** A fleet under a policy, shared by the teams `owner` (whose guarantee is the whole fleet) and `guest`. */
 function sharedFleet(nodes: number, accelerators: number, policy: Policy = defaultPolicy): SmallFleet {
   const fleet = SmallFleet.withNodes(nodes, accelerators);
   const all = nodes * accelerators;
@@ -214,7 +214,7 @@ describe("the story of a workload", () => {
   });
 
   it("tells how an elastic gang grows and shrinks", () => {
-    // A strategy that takes single workers of elastic gangs.
+    // A strategy that evicts single workers of elastic gangs.
     const fleet = sharedFleet(2, 4, { ...defaultPolicy, strategy: "kai" });
     const gang = { workers: 2, minWorkers: 1, accelerators: 4 };
     const elastic = fleet.submit("elastic", { team: "guest", gang, preemptible: true });

@@ -1,5 +1,5 @@
 /**
- * The history of one workload from its point of view: placements, stops, preemptions with their ground, nominations,
+ * The history of one workload, told about this workload: placements, stops, preemptions with their ground, nominations,
  * growth and shrinking. Progress reports are not included.
  */
 import type { Event, EventEnvelope, EvictionPlan } from "@headroom/protocol";
@@ -12,15 +12,15 @@ export interface StoryLine {
   readonly sequence: number;
   readonly atMs: number;
   readonly sentence: string;
-  /** The attempts of the event; empty: the workload, or a future attempt. */
+  /** The attempts that the event is about; empty: it is about the workload, or a future attempt. */
   readonly attemptIds: readonly string[];
-  /** Preemptor, victims and ground; absent: none. */
+  /** Preemptor, victims and ground of a preemption; absent: there was none. */
   readonly plan?: EvictionPlan;
 }
 
 type OfKind<Kind extends Event["kind"]> = Extract<Event, { readonly kind: Kind }>;
 
-/** Takes the events in order; learns of attempts from placements and nominations. */
+/** Processes the events in order. Placements and nominations show which attempts belong to the workload. */
 export class Story {
   readonly #workloadId: string;
   readonly #attempts = new Map<string, { readonly task: number; readonly number: number }>();
@@ -29,7 +29,7 @@ export class Story {
     this.#workloadId = workloadId;
   }
 
-  /** For a history whose beginning is not read. */
+  /** Sets known attempts, for a history whose beginning is not read. */
   learn({ id, task, number }: { readonly id: string; readonly task: number; readonly number: number }): void {
     this.#attempts.set(id, { task, number });
   }
@@ -42,7 +42,7 @@ export class Story {
     return this.#attempts.get(attemptId)?.task ?? null;
   }
 
-  /** `Attempt 2`, `Task 7, attempt 1`; `null`: not of this workload. */
+  /** A name such as `Attempt 2` or `Task 7, attempt 1`; `null`: the attempt does not belong to this workload. */
   #nameOf(attemptId: string): string | null {
     const known = this.#attempts.get(attemptId);
     if (known === undefined) return null;
@@ -53,7 +53,7 @@ export class Story {
     return this.#attempts.has(attemptId);
   }
 
-  /** `null`: the event does not concern this workload. */
+  /** A line of the history; `null`: the event does not concern this workload. */
   tell({ sequence, event }: EventEnvelope): StoryLine | null {
     const sentence = this.#sentence(event);
     if (sentence === null) return null;
@@ -80,7 +80,9 @@ export class Story {
     return name === null ? null : attemptSentence(event, name);
   }
 
-  /** For both sides: the work that continues on idle capacity, and the work that gets its team's place. */
+  /**
+   * Lines for both sides: for the work that continues on idle capacity, and for the work that gets its team's place.
+   */
   #opportunisticJobSentence({ attemptId, workloadId }: OfKind<"opportunisticJobRelabelled">): string | null {
     const name = this.#nameOf(attemptId);
     if (name !== null)
@@ -103,7 +105,7 @@ export class Story {
     return `It is nominated for ${what} on ${nodesText(nomination.workers)}, which are being freed.`;
   }
 
-  /** Facts that the ends of its attempts do not show, such as waiting for a dependency. */
+  /** Facts that the ends of attempts do not show, such as the wait for a dependency. */
   #endCause({ reason }: OfKind<"workloadEnded">): string {
     return reason.kind === "dependencyNotMet" ? ` ${dependencySentence(undefined, reason)}` : "";
   }
@@ -135,7 +137,7 @@ export class Story {
   }
 }
 
-/** Events of its attempts; `null` for progress reports and checkpoints, which pages show separately. */
+/** Events of attempts; `null` for progress reports and checkpoints, which pages show separately. */
 function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, name: string): string | null {
   switch (event.kind) {
     case "backoffEnded":

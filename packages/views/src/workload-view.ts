@@ -1,4 +1,4 @@
-/** Workloads of the engine as the API's resources. */
+/** Workloads of the engine in the form of API resources. */
 import { acceleratorsIn, canRerun, partsOf, predictedRun, rulesOf, taskCountOf } from "@headroom/engine";
 import type {
   Attempt as EngineAttempt,
@@ -17,7 +17,7 @@ import { checkpointIntervalFor, intervalSentence } from "./submission-notices.ts
 import type { NewestReports } from "./telemetry/newest-reports.ts";
 import { specResource } from "./wire-forms.ts";
 
-/** Maximum number of listed tasks in back-off; a batch of a million could have as many. */
+/** Maximum number of listed tasks in back-off. A batch of a million tasks could have as many. */
 const RETRIES_SHOWN_MAX = 100;
 
 /** Tasks that are neither active nor ended; after a stop no further task starts. */
@@ -55,7 +55,7 @@ function endSentence({ workloads }: ReadonlyState, { spec }: EngineWorkload, rea
   }
 }
 
-/** `other`: its dependency; `undefined`: nothing is known of it here. */
+/** `other`: the workload that this one waits for; `undefined`: it is unknown here. */
 export function dependencySentence(
   other: EngineWorkload | undefined,
   { workloadId, on }: { readonly workloadId: string; readonly on: keyof typeof expected },
@@ -65,12 +65,12 @@ export function dependencySentence(
   return `Dependency failed: it was to start once ${name} ${expected[on]}, but that one ${outcome}.`;
 }
 
-/** Newest reports from the telemetry store; without them, the estimates of the journal are shown. */
+/** Newest reports from the telemetry store. Without them, the estimates in the journal are shown. */
 export type Reports = Pick<NewestReports, "get">;
 
 const noReports: Reports = { get: () => undefined };
 
-/** The newest report among the newest few active attempts. */
+/** The newest report among the newest active attempts. */
 function newestProgress(state: ReadonlyState, workload: EngineWorkload, reports: Reports): AttemptProgress | null {
   let newest: AttemptProgress | null = null;
   for (const id of workload.activeAttempts.slice(-ACTIVE_ATTEMPTS_SHOWN_MAX)) {
@@ -163,7 +163,7 @@ export function activeAttemptView(attempt: EngineAttempt, reports: Reports = noR
   return { phase, ...common, progress: progressView(newest?.progress ?? attempt.progress), stop, ...told };
 }
 
-/** Nominations of the workload; there are few at any time, so a scan suffices. */
+/** Nominations of the workload. There are few at any time, so a search through all of them is enough. */
 function nominationsOf(state: ReadonlyState, id: EngineWorkload["id"]): readonly Nomination[] {
   return [...state.nominations.values()].filter(({ workloadId }) => workloadId === id);
 }
@@ -173,7 +173,7 @@ function endedAttemptView(workload: EngineWorkload, attempt: EndedAttempt): Atte
   return { phase: "ended", ...attempt, workloadId: workload.id, workers };
 }
 
-/** `null`: there is no such workload, or it has expired and only the journal has it. */
+/** The workload; `null`: it does not exist, or it has expired and only the journal has it. */
 export function workloadView(state: ReadonlyState, id: string, reports: Reports = noReports): Workload | null {
   const workload = state.workloads.get(id as EngineWorkload["id"]);
   if (workload === undefined) return null;

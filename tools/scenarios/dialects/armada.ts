@@ -52,7 +52,7 @@ export function playArmada(scenario: Scenario): string[] {
       for (const index of found?.indexes ?? []) list.push(`${found?.queue} ${found?.round} ${index}`);
     };
     for (const event of events) {
-      // The round that nominated the gang has counted it already.
+      // The round that nominated the gang has already counted it.
       if (event.kind === "gangPlaced" && jobs.get(event.workloadId)?.round === number) add(scheduled, event.workloadId);
       if (event.kind === "placementNominated") add(scheduled, event.nomination.workloadId);
       if (event.kind === "attemptStopRequested") add(preempted, event.attemptId.split(".")[0] as string);

@@ -1,5 +1,5 @@
 /**
- * Plays HiveD's scenarios with the preset `hived`: jobs arrive one after another, each after the previous round changed
+ * Plays HiveD's scenarios with the preset `hived`. Jobs arrive one after another, each once a round has changed
  * nothing. Jobs are inspected in between.
  */
 import { acceleratorIndices, commandId, presets, taskCountOf } from "@headroom/engine";
@@ -22,7 +22,7 @@ interface Node {
   readonly name: string;
   readonly gpus: number;
   readonly labels: { readonly gpuType: string; readonly pool: string };
-  /** E.g. "2 pairs of 2 GPUs". */
+  /** Text such as "2 pairs of 2 GPUs". */
   readonly intraNode?: string;
   readonly ready?: boolean;
 }
@@ -71,7 +71,7 @@ interface HivedScenario extends Scenario {
   readonly expected: Checks & { readonly steps?: readonly Step[] };
 }
 
-/** A scenario that still changes after this number of rounds fails. */
+/** Number of rounds after which a scenario fails if it still changes. */
 const ROUNDS_MAX = 200;
 
 export function playHived(scenario: Scenario): string[] {
@@ -141,7 +141,7 @@ class Play {
     this.#settle([command]);
   }
 
-  /** Runs rounds until one changes nothing; the first gets these inputs. */
+  /** Runs rounds until one changes nothing. The first round gets these inputs. */
   #settle(inputs: readonly Input[]): void {
     const nameOf = new Map([...this.#ids].map(([name, id]) => [id, name]));
     let events = this.#stage.round(inputs);
@@ -282,7 +282,7 @@ class Play {
   }
 }
 
-/** HiveD sets lazy preemption per job; here it is a policy setting. */
+/** In HiveD each job has a setting for lazy preemption; in Headroom the policy has it. */
 function policyFor({ runningJobs, pendingJobs }: HivedScenario): Policy {
   const policy = presets.get("hived") as Policy;
   const lazyPreemption = [...runningJobs, ...pendingJobs].some(
@@ -292,8 +292,8 @@ function policyFor({ runningJobs, pendingJobs }: HivedScenario): Policy {
 }
 
 /**
- * `X`: the whole chain X; `X.Y`: a node of it; `X.Y.Z`: a group of accelerators inside a node, with its size in its
- * name.
+ * Reads the name of a cell. `X`: the whole chain X; `X.Y`: a node of it; `X.Y.Z`: a group of accelerators in a node,
+ * with its size in its name.
  */
 function shapeOf(
   { nodes }: HivedScenario,
@@ -338,7 +338,7 @@ function stagedSpec({ name, queue, priority, pods, gpusPerPod, gpuType, gangMin 
   };
 }
 
-/** Pods that are not a gang and name no type may have different types, so they become tasks of an array. */
+/** Pods that are not a gang and name no type can have different types, so they become tasks of an array. */
 function specFor(job: Job): WorkloadSpec {
   const staged = stagedSpec(job);
   const isLoose = typeof job.gpuType !== "string" && (job.gangMin ?? 1) === 1 && job.pods > 1;

@@ -28,7 +28,7 @@ interface Pod extends WithMig {
 }
 interface Job extends WithMig {
   readonly gpuMemoryMiBPerPod?: number;
-  /** Whether the job's pods are deleted; its terminating pods then never end. */
+  /** Whether the job's pods are deleted. Its terminating pods then never end. */
   readonly deleteJobInTest?: boolean;
   readonly deletedInTest?: boolean;
   readonly name: string;
@@ -94,7 +94,7 @@ const POD_BYTES = 1_000_000_000;
 /** Priority of a queue without a stated priority. */
 const QUEUE_PRIORITY = 100;
 
-/** GPU memory in MiB of nodes that state none; the same default as in KAI. */
+/** GPU memory in MiB of nodes that state none. KAI has the same default. */
 const GPU_MEMORY_MIB = 100;
 const GPU = "GPU";
 /** Whole GPUs of a node with the MIG strategy `single`; they are not divided further. */
@@ -129,7 +129,7 @@ export function playKai(scenario: Scenario): string[] {
 }
 
 /**
- * Bytes in one unit of memory: the unit of quotas, or a smaller one if a scenario has amounts that are no multiple of
+ * Bytes in one unit of memory: the unit of quotas, or a smaller one if an amount in the scenario is not a multiple of
  * it.
  */
 function memoryUnitOf({ nodes, runningJobs, pendingJobs }: KaiScenario): number {
@@ -181,7 +181,7 @@ const strategyOf = ({ mig, migStrategy }: Node): string => migStrategy ?? (typeo
 
 function partsOfNode(node: Node, { runningJobs }: KaiScenario): NodePart[] {
   const instances = Object.entries(instancesOf(node));
-  // If running pods have no MIG requests in KAI's own form, the instances that they hold are unknown.
+  // If running pods have no MIG requests in KAI's own form, it is unknown which instances they hold.
   const isBlocked = runningJobs.some(({ podList }) =>
     podList.some((pod) => isLegacyMig(pod) && pod.node === node.name),
   );
@@ -269,7 +269,7 @@ function stageJobs(stage: Stage, world: KaiScenario): readonly StagedJob[] {
       preemptible: job.preemptible,
       gang,
       ...(hasMig ? { acceleratorTypes: typesFor(gang, types) } : {}),
-      // KAI's scheduler ignores such pods.
+      // KAI's scheduler ignores pods like these.
       ...(job.podList.some((pod) => isLegacyMig(pod) && !isPlaced(pod)) ? { hold: true } : {}),
       ...fabricOf(job),
     });

@@ -1,5 +1,5 @@
 /**
- * Plays Kueue's victim selections, with and without fair sharing, and compares the exact victims of the incoming
+ * Plays Kueue's selections of victims, with and without fair sharing, and compares the exact victims of the incoming
  * workload and the preemption ground.
  */
 import { gangOfGroups, presets } from "@headroom/engine";
@@ -40,7 +40,7 @@ interface QuotaScenario extends Scenario {
   readonly queues: readonly Queue[];
   readonly runningJobs: readonly Job[];
   readonly pendingJobs: readonly Job[];
-  /** The flavor assigned to the incoming workload. */
+  /** The flavor that the incoming workload gets. */
   readonly assignmentFlavor?: string;
   readonly fairSharingStrategies?: readonly string[];
   readonly expected: { readonly victims: Readonly<Record<string, string>>; readonly incomingCanProceed?: boolean };
@@ -137,7 +137,7 @@ function declared(queues: readonly Queue[]): readonly Queue[] {
   return [...[...missing].map((name): Queue => ({ name, parent: null, quota: 0 })), ...queues];
 }
 
-/** Accelerators per unit of the scenario, so that every amount is a whole number. */
+/** Number of accelerators for each unit of the scenario, chosen so that every amount is a whole number. */
 function unitOf(world: QuotaScenario): number {
   const { queues, runningJobs, pendingJobs } = world;
   const byFlavor = queues.flatMap((queue) => [queue.quotaByFlavor, queue.limitByFlavor, queue.lendingLimitByFlavor]);

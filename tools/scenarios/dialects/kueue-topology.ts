@@ -115,7 +115,7 @@ function addLeaf(stage: Stage, { name, nodes, levels }: Leaf): void {
   });
 }
 
-/** Invalid values stay invalid: a slice without a size has no workers. */
+/** Invalid values stay invalid: a slice without a size gets no workers. */
 function fabricOf({ topologyRequest }: PodSet, leafLevel: string | undefined): { readonly fabric?: FabricSpec } {
   const levelOf = (name: string): string => (name === leafLevel ? "node" : name);
   const { required, preferred, podSetSliceRequiredTopology, podSetSliceSize } = topologyRequest ?? {};
@@ -136,7 +136,7 @@ function textOf(byNode: ReadonlyMap<string, readonly unknown[]>): string {
     .join(", ");
 }
 
-/** Expected domains are named by the last level if that is the host name, else by all levels. */
+/** Expected domains have the name of the last level if that is the host name, or else the names of all levels. */
 function placementText({ placement = [], levels: named = [] }: Expected): string {
   return placement
     .map(({ pods, at }) => `${pods} at ${pathOf(named.map((level) => at[level] ?? ""))}`)

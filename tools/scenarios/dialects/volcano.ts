@@ -76,7 +76,7 @@ export function playVolcano(scenario: Scenario): string[] {
     stage.addTeam({
       name,
       parent,
-      // If a quota does not name accelerators, its guarantee is 0 of them; cores and memory stay unstated.
+      // If a quota does not name accelerators, it guarantees none; cores and memory stay unstated.
       guarantee: { ...(hasAccelerators ? { accelerators: 0 } : {}), ...amountsOf(quota ?? {}) },
       limit: limit === null ? {} : amountsOf(limit),
       ...(priority === null ? {} : { priority }),

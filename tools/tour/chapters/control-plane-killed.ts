@@ -4,7 +4,7 @@ import { attemptLogs, liveWorkers } from "../../../packages/cli/test/quickstart-
 import type { Stage } from "../stage.ts";
 
 const SUBMISSIONS = 40;
-/** The control plane is killed when this many submissions are acknowledged, with others in flight. */
+/** Number of acknowledged submissions at which the control plane is killed, while others are in flight. */
 const KILLED_AFTER = 12;
 const body = (index: number): object => ({ kind: "train", name: `note-${index}`, run: "true", hold: true });
 

@@ -12,7 +12,7 @@ kind: team
 name: research
 `;
 
-/** Its worker prints a line on SIGTERM and exits; it can be started again. */
+/** A workload whose worker prints a line on SIGTERM and exits. It can be started again. */
 const sweep = `kind: train
 name: sweep
 team: research

@@ -4,7 +4,7 @@ import type { Chapter } from "../chapter.ts";
 import { newestCheckpoint } from "../../../packages/cli/test/quickstart-run.ts";
 import { quickstartCheckpoints } from "../quickstart.ts";
 
-/** Bar of the first hour: a checkpoint within 90 s of the start, after the installation. */
+/** Time limit of the first hour: a checkpoint within 90 s of the start, after the installation. */
 const CHECKPOINT_WITHIN_MS = 90_000;
 
 export const start: Chapter = {

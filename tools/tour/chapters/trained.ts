@@ -4,7 +4,7 @@ import type { Chapter } from "../chapter.ts";
 import { attemptLogs } from "../../../packages/cli/test/quickstart-run.ts";
 import { quickstartCheckpoints } from "../quickstart.ts";
 
-/** Nats per byte. A model that has learned nothing scores ln 264 = 5.58. */
+/** Loss in nats per byte. A model that has learned nothing has ln 264 = 5.58. */
 const LOSS_MAX = 1.8;
 const STEPS = 900;
 

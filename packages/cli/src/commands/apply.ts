@@ -100,8 +100,8 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
 });
 
 /**
- * Models of workloads that would be created. Existing workloads run or wait already, so the model in their file changes
- * nothing.
+ * Models of workloads that the request would create. Existing workloads already run or wait, so the model in their file
+ * changes nothing.
  */
 function modelsToCheck(loaded: readonly LoadedDocument[], { changes }: ApplyPlan): ModelledWorkload[] {
   const isNew = ({ spec }: ModelledWorkload): boolean =>

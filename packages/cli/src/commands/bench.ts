@@ -42,10 +42,20 @@ export const benchCommand = defineCommand<BenchCommandOptions>({
       repeatable: true,
       complete: ["small", "prompt-32k", "prompt-220k", "latency", "rate", "streams"],
     },
-    { flags: "--rounds <count>", description: "rounds; each measures every target once (default: 3)" },
+    {
+      flags: "--rounds <count>",
+      description: "rounds; each measures every target once (default: 3)",
+    },
     { flags: "--seconds <count>", description: "measured time of one run (default: 4)" },
-    { flags: "--frontier", description: "also the highest rates at p99 bounds of 1 to 100 ms" },
-    { flags: "--portkey <folder>", description: "where npm install @portkey-ai/gateway was run", complete: "file" },
+    {
+      flags: "--frontier",
+      description: "also the highest rates at p99 bounds of 1 to 100 ms",
+    },
+    {
+      flags: "--portkey <folder>",
+      description: "where npm install @portkey-ai/gateway was run",
+      complete: "file",
+    },
     { flags: "--html <file>", description: "write the report as a page", complete: "file" },
     jsonOption,
   ],

@@ -14,12 +14,22 @@ export const calibrateCommand = defineCommand<CalibrateOptions>({
   summary: "Measure what this machine's accelerator reaches, for `headroom size`",
   details,
   options: [
-    { flags: "--out <file>", description: "output file of the profile (default: calibration.json)", complete: "file" },
+    {
+      flags: "--out <file>",
+      description: "output file of the profile (default: calibration.json)",
+      complete: "file",
+    },
     { flags: "--python <command>", description: "a Python with PyTorch (default: python3)" },
-    { flags: "--parts <names>", description: "matmul,attention,memory,host,launch,collectives (default: all)" },
+    {
+      flags: "--parts <names>",
+      description: "matmul,attention,memory,host,launch,collectives (default: all)",
+    },
     { flags: "--quick", description: "fewer sizes" },
     { flags: "--cpu", description: "measure the CPU even if there is an accelerator" },
-    { flags: "--accelerator <name>", description: "its name in the catalogue, if the driver's name is ambiguous" },
+    {
+      flags: "--accelerator <name>",
+      description: "its name in the catalogue, if the driver's name is ambiguous",
+    },
     { flags: "--show <file>", description: "measure nothing; show an existing profile", complete: "file" },
     jsonOption,
   ],

@@ -19,11 +19,14 @@ export const completionCommand = defineCommand<object>({
   },
 });
 
-/** Maximum wait for names in ms: for a user who pressed Tab, a longer wait is worse than no candidates. */
+/**
+ * Longest wait in ms for names from the control plane: for a user who pressed Tab, a longer wait is worse than no
+ * candidates.
+ */
 const NAMES_PATIENCE_MS = 800;
 const NAMES_MAX = 200;
 
-/** Called by the shells; prints one candidate a line: value, tab, description. */
+/** The command that the shells call. It prints one candidate on each line: value, tab, description. */
 export const completeCommand = defineCommand<object>({
   name: "__complete",
   summary: "Answer the shell",

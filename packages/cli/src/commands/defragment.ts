@@ -18,7 +18,10 @@ export const defragmentCommand = defineCommand<DefragmentCommandOptions>({
     "Only the policy migrates work: in its phase `defragment`, within the bounds of its section `defragment` (docs/explanation/placement.md).\n" +
     "Example:\n  headroom defragment --dry-run",
   options: [
-    { flags: "--dry-run", description: "list the migrations that are possible now, ignoring schedule and queue" },
+    {
+      flags: "--dry-run",
+      description: "list the migrations that are possible now, ignoring schedule and queue",
+    },
     jsonOption,
   ],
   async run(context, { options }) {

@@ -23,7 +23,11 @@ export const etaCommand = defineCommand<EtaCommandOptions>({
     "the estimate is for the next task.\n" +
     "Exit code 3: no start can be estimated; it is beyond the horizon, or never under present conditions.",
   arguments: [
-    { syntax: "[workload]", description: "name, team/name or id; default: all waiting work", complete: "workload" },
+    {
+      syntax: "[workload]",
+      description: "name, team/name or id; default: all waiting work",
+      complete: "workload",
+    },
   ],
   options: [
     { flags: "--team <team>", description: "only this team and the teams below it", complete: "team" },
@@ -104,7 +108,7 @@ function startRow({ workload, estimate }: ExpectedStart) {
   ];
 }
 
-/** Time until the start, counted from the instant of the estimate; `–`: beyond the horizon. */
+/** Time until the start, counted from the instant of the estimate; `–`: the start is beyond the horizon. */
 function inTime({ atMs, playedUntilMs, because }: StartEstimate, instantMs: number | null): string {
   if (instantMs !== null) return shortDuration(instantMs - atMs);
   if (because.scenarioCount === 0) return "never";

@@ -26,7 +26,7 @@ export const fleetCommand = defineCommand<FleetCommandOptions>({
       { title: "TYPE", minWidth: 6 },
       ...["NODES", "HELD", "FREE", "UNAVAILABLE", "TOTAL"].map((title) => ({ title, align: "right" as const })),
     ];
-    // Few pools have hot spares: the column is shown only if one does.
+    // Few pools have hot spares, so the column is shown only if a pool has some.
     const hasHotSpares = fleet.pools.some(({ hotSpares }) => hotSpares !== undefined);
     const shown = hasHotSpares ? [...columns, { title: "SPARES", align: "right" as const }] : columns;
     const rows = fleet.pools.map((pool) => {
@@ -44,6 +44,6 @@ export const fleetCommand = defineCommand<FleetCommandOptions>({
   },
 });
 
-/** Number of hot spares, and the declared number. */
+/** Number of hot spares now, and the declared number. */
 const hotSparesText = ({ hotSpares = 0, hotSparesKept = 0 }: Fleet["pools"][number]): string =>
   hotSpares === hotSparesKept ? String(hotSpares) : `${hotSparesKept} of ${hotSpares}`;

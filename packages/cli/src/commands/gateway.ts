@@ -19,9 +19,16 @@ replaced as a whole. Run it as often as you like, also after it was killed. Gate
     },
   ],
   options: [
-    { flags: "--ledger <file>", description: "settle into this file; without it everything is read", complete: "file" },
+    {
+      flags: "--ledger <file>",
+      description: "settle into this file; without it everything is read",
+      complete: "file",
+    },
     { flags: "--period <date>", description: "print this UTC year, month or day alone: 2026-11" },
-    { flags: "--over", description: "no gateway of the folder runs any more: settle streams that were in progress" },
+    {
+      flags: "--over",
+      description: "no gateway of the folder runs any more: settle streams that were in progress",
+    },
     jsonOption,
   ],
   async run(context, { args, options }) {

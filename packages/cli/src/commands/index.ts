@@ -1,6 +1,6 @@
 /**
- * Every command of the CLI, in the order of the help. A file of this folder must be cheap to import (no package of the
- * workspace, no YAML) because it is read at every start. Everything else is imported inside `run`.
+ * Every command of the CLI, in the order of the help. The files in this folder must be cheap to import (no package of
+ * the workspace, no YAML), because they are read at every start. Everything else is imported inside `run`.
  */
 import type { CommandDefinition } from "../command.ts";
 import { applyCommand } from "./apply.ts";

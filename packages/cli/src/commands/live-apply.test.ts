@@ -1,4 +1,4 @@
-/** Planned and actual results of `apply` on a real control plane. */
+/** Compares planned and actual results of `apply` on a real control plane. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startLive, type LiveControlPlane } from "../testing/live-control-plane.ts";
@@ -6,7 +6,7 @@ import type { Said, Surroundings } from "../testing/recorded-terminal.ts";
 
 let live: LiveControlPlane;
 
-/** Two workloads that other workloads depend on: one succeeded, one failed. */
+/** Submits two workloads that other workloads depend on: one succeeds, one fails. */
 beforeAll(async () => {
   live = await startLive();
   for (const [name, command] of [
@@ -215,7 +215,7 @@ describe("apply", () => {
 });
 
 describe("the workload files in the documentation", () => {
-  /** The accelerator types that are named in the examples. */
+  /** The accelerator types that the examples name. */
   const ofTheExamples = `kind: fleet
 sites:
   - name: examples
@@ -233,7 +233,7 @@ sites:
         // The fleet of these tests has another accelerator type than the quotas of this test.
         const otherTypes = /^warning: A quota of team \S+ names \S+, and no pool has accelerators of that type\.\n/gm;
         expect(said.stderr.replaceAll(otherTypes, "")).toBe("");
-        // Exit code 3: an example that this small fleet could never start.
+        // Exit code 3 means that this small fleet could never start the example.
         expect([0, 3]).toContain(said.code);
         expect(said.stdout).toMatch(/^\+ /m);
       }

@@ -1,4 +1,4 @@
-/** The CLI against a control plane that runs: logs, `replay`, and control planes that cannot be used. */
+/** Tests the CLI against a running control plane: logs, `replay`, and control planes that cannot be used. */
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,7 +14,7 @@ afterAll(() => live.close());
 
 const headroom = (args: readonly string[], extra?: Partial<Surroundings>): Promise<Said> => live.headroom(args, extra);
 
-/** Workloads without reserved cores or memory: the machine of the test may be small. */
+/** The workloads reserve no cores or memory, because the machine of the test can be small. */
 function follow(name: string, command: string, ...options: readonly string[]): Promise<Said> {
   return headroom(["run", "--name", name, "--cores", "0", ...options, "--follow", "--", command]);
 }

@@ -1,4 +1,4 @@
-/** Work that can never start answers exit code 3 at once; work that only waits does not. */
+/** Tests that work which can never start gives exit code 3 at once, and that work which only waits does not. */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -19,7 +19,10 @@ beforeAll(async () => {
 });
 afterAll(() => live.close());
 
-/** Ends a watch that would go on for ever, far beyond any slow machine; its exit code is that of Ctrl-C. */
+/**
+ * Time in ms after which a watch is ended that would continue forever. It is far beyond the needs of any slow machine;
+ * the exit code is then that of Ctrl-C.
+ */
 const WATCH_MS_MAX = 60_000;
 
 const run = (options: readonly string[], command = "true"): Promise<Said> =>

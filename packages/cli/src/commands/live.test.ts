@@ -13,7 +13,7 @@ afterAll(() => live.close());
 
 const headroom = (args: readonly string[], extra?: Partial<Surroundings>): Promise<Said> => live.headroom(args, extra);
 
-/** Workloads without reserved cores or memory: the machine of the test may be small. */
+/** The workloads reserve no cores or memory, because the machine of the test can be small. */
 function follow(name: string, command: string, ...options: readonly string[]): Promise<Said> {
   return headroom(["run", "--name", name, "--cores", "0", ...options, "--follow", "--", command]);
 }

@@ -28,7 +28,10 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
     { flags: "--attempt <id>", description: "only this attempt (default: the newest)" },
     { flags: "--stream <stream>", description: "only stdout or stderr", complete: ["stdout", "stderr"] },
     { flags: "-n, --tail <lines>", description: "only the newest lines of each worker's stdout and of its stderr" },
-    { flags: "--since <time>", description: "only lines written since: a duration like 10m, or 2026-07-01T12:00Z" },
+    {
+      flags: "--since <time>",
+      description: "only lines written since: a duration like 10m, or 2026-07-01T12:00Z",
+    },
     {
       flags: "--grep <pattern>",
       description: "only lines that match this regular expression, of those that --tail and --since select",
@@ -94,7 +97,7 @@ function wholeNumber(flag: string, text: string | undefined, min: number): numbe
   return Number(text);
 }
 
-/** The instant that an option states; a duration counts back from now. */
+/** The instant that an option states. A duration counts back from now. */
 async function instantBefore(text: string | undefined): Promise<number | undefined> {
   if (text === undefined) return undefined;
   const { DURATION_MS_MAX, readDuration } = await import("@headroom/protocol");

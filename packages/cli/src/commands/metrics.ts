@@ -11,7 +11,7 @@ interface MetricsCommandOptions {
   readonly json?: boolean;
 }
 
-/** Number of points that a terminal shows at once. */
+/** Number of points of a series that a terminal shows. */
 const POINTS_SHOWN = 20;
 const POINTS_MAX = 600;
 

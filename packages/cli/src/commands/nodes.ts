@@ -32,7 +32,7 @@ interface ShowOptions extends NodesCommandOptions {
   readonly points?: string;
 }
 
-/** Number of points that a terminal shows at once. */
+/** Number of points of a series that a terminal shows. */
 const POINTS_SHOWN = 20;
 const POINTS_MAX = 600;
 
@@ -45,7 +45,10 @@ const showCommand = defineCommand<ShowOptions>({
     "  headroom nodes show n1 --points 60",
   arguments: [nodeArgument],
   options: [
-    { flags: "--points <n>", description: `also print its course with at most so many points (1 to ${POINTS_MAX})` },
+    {
+      flags: "--points <n>",
+      description: `also print its course with at most so many points (1 to ${POINTS_MAX})`,
+    },
     jsonOption,
   ],
   run: (context, { args, options }) => showNode(context, args[0] ?? "", options),
@@ -243,7 +246,7 @@ export const nodesCommand = defineCommand<NodesCommandOptions>({
       { title: "MEMORY FREE", align: "right" as const },
       { title: "HELD BY", minWidth: 10 },
     ];
-    // Few fleets have labels, and few nodes have a notice: each column is shown only if it has values.
+    // Few fleets have labels, and few nodes have a notice, so each of these columns is shown only if it has values.
     const hasLabels = items.some(({ labels }) => Object.keys(labels).length > 0);
     const areLeaving = items.some(({ notice }) => notice !== undefined);
     const shown = [
@@ -297,7 +300,7 @@ function stateCell({ health, draining, hotSpare, acceleratorsChanged }: Node): C
   return draining ? { text: "draining", tone: "yellow" } : { text: "up", tone: "green" };
 }
 
-/** Number of indices in `"0-3,6"`. */
+/** Number of indices in a text such as `"0-3,6"`. */
 function countOf(ranges: string): number {
   if (ranges === "") return 0;
   return ranges.split(",").reduce((sum, range) => {

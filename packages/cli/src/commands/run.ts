@@ -11,9 +11,17 @@ interface RunCommandOptions extends RunOptions {
 }
 
 const options: readonly OptionDefinition[] = [
-  { flags: "--gpus <count>", field: "gang.accelerators", description: "accelerators for each worker (default 0)" },
+  {
+    flags: "--gpus <count>",
+    field: "gang.accelerators",
+    description: "accelerators for each worker (default 0)",
+  },
   { flags: "--accelerators <count>", description: "the same as --gpus", hidden: true },
-  { flags: "--workers <count>", field: "gang.workers", description: "workers that start together (default 1)" },
+  {
+    flags: "--workers <count>",
+    field: "gang.workers",
+    description: "workers that start together (default 1)",
+  },
   { flags: "--cores <count>", field: "gang.cores", description: "cores for each worker (default 1)" },
   { flags: "--memory <amount>", field: "gang.memory", description: "memory for each worker, like 900GiB" },
   {
@@ -35,7 +43,11 @@ const options: readonly OptionDefinition[] = [
     description: "low, normal, high or a whole number",
     complete: ["low", "normal", "high"],
   },
-  { flags: "--walltime <duration>", field: "walltime", description: "how long it may run, like 12h" },
+  {
+    flags: "--walltime <duration>",
+    field: "walltime",
+    description: "how long it may run, like 12h",
+  },
   { flags: "--retries <count>", field: "retries.max", description: "how often it may fail and start again" },
   { flags: "--preemptible", field: "preemptible", description: "other work may preempt it" },
   {
@@ -49,7 +61,11 @@ const options: readonly OptionDefinition[] = [
     complete: "workload",
   },
   { flags: "--grace <duration>", field: "grace", description: "time between SIGTERM and SIGKILL" },
-  { flags: "-e, --env <pair>", description: "NAME=VALUE for its environment; repeatable", repeatable: true },
+  {
+    flags: "-e, --env <pair>",
+    description: "NAME=VALUE for its environment; repeatable",
+    repeatable: true,
+  },
   {
     flags: "--model <name>",
     description: "the trained model, a preset or a config.json: checked before submission",
@@ -59,7 +75,10 @@ const options: readonly OptionDefinition[] = [
   { flags: "--force", description: "with --model: submit it even if the model does not fit" },
   { flags: "--dry-run", description: "forecast it without submitting it" },
   { flags: "-f, --follow", description: "print its output until it ends" },
-  { flags: "--timeout <duration>", description: "with --follow: stop watching after this time (it continues)" },
+  {
+    flags: "--timeout <duration>",
+    description: "with --follow: stop watching after this time (it continues)",
+  },
 ];
 
 export const runCommand = defineCommand<RunCommandOptions>({

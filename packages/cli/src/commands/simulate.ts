@@ -44,7 +44,10 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
       description:
         "draw pods of an openb trace up to this multiple of the fleet; none ends, and pods that do not fit are dropped",
     },
-    { flags: "--seeds <count>", description: "with --demand: number of runs, from --seed on (default: 1)" },
+    {
+      flags: "--seeds <count>",
+      description: "with --demand: number of runs, from --seed on (default: 1)",
+    },
     { flags: "--faults <rates>", description: "lose nodes and fail attempts at these rates" },
     { flags: "--startup <duration>", description: "delay from placement to running (default: 0s)" },
     {
@@ -67,8 +70,14 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
     },
     { flags: "--model <name>", description: "with --serving: a model of the catalogue (default: llama-3-8b)" },
     { flags: "--accelerator <name>", description: "with --serving: accelerator of the replicas (default: H100)" },
-    { flags: "--replicas <mix>", description: "with --serving: 8, or 4*H100+4*L40S (default: 1)" },
-    { flags: "--weights <format>", description: "with --serving: bf16, fp8, … (default: bf16)" },
+    {
+      flags: "--replicas <mix>",
+      description: "with --serving: 8, or 4*H100+4*L40S (default: 1)",
+    },
+    {
+      flags: "--weights <format>",
+      description: "with --serving: bf16, fp8, … (default: bf16)",
+    },
     {
       flags: "--router <policy>",
       description: "with --serving: round-robin, least-requests, prefix, predicted-latency, … (default: prefix)",
@@ -78,7 +87,10 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
       description: "with --serving: a further variant with KEY=VALUE,… changed; repeatable (keys below)",
       repeatable: true,
     },
-    { flags: "--slo <promise>", description: "with --serving: ttft=1s,tpot=50ms (the default)" },
+    {
+      flags: "--slo <promise>",
+      description: "with --serving: ttft=1s,tpot=50ms (the default)",
+    },
     { flags: "--speed <times>", description: "with --serving: multiple of the arrival rate (default: 1)" },
     jsonOption,
   ],

@@ -23,7 +23,11 @@ const modelOptions: readonly OptionDefinition[] = [
     flags: "--accelerator <name>",
     description: "name or alias: H100, B200-SXM, MI300X … (default: all, side by side)",
   },
-  { flags: "--profile <file>", description: "profile written by `headroom calibrate`", complete: "file" },
+  {
+    flags: "--profile <file>",
+    description: "profile written by `headroom calibrate`",
+    complete: "file",
+  },
   {
     flags: "--catalogue <file>",
     description: "YAML with further accelerators and fabrics",
@@ -35,7 +39,10 @@ const modelOptions: readonly OptionDefinition[] = [
 const trainingOptions: readonly OptionDefinition[] = [
   ...modelOptions,
   { flags: "--gpus <count>", description: "accelerators (default: the fewest that hold it)" },
-  { flags: "--gpus-per-node <count>", description: "accelerators per node (default: of the usual server)" },
+  {
+    flags: "--gpus-per-node <count>",
+    description: "accelerators per node (default: of the usual server)",
+  },
   {
     flags: "--node-network <GB/s>",
     description: "all network ports of a node together, per direction, or a server's network by name (size catalogue)",
@@ -64,17 +71,26 @@ const trainingOptions: readonly OptionDefinition[] = [
     description: "fused (default; Megatron), eager (PyTorch FSDP), compiled (JAX)",
     complete: ["fused", "eager", "compiled"],
   },
-  { flags: "--plan <widths>", description: "tp=,pp=,cp=,dp=,ep=,vpp=,mb=,zero=,recompute= (default: the best)" },
+  {
+    flags: "--plan <widths>",
+    description: "tp=,pp=,cp=,dp=,ep=,vpp=,mb=,zero=,recompute= (default: the best)",
+  },
   {
     flags: "--scaling <kind>",
     description: "other sizes with the same batch (strong, default) or the same per accelerator (weak)",
     complete: ["strong", "weak"],
   },
   { flags: "--alternatives", description: "also the Pareto-optimal plans by time, memory and cost" },
-  { flags: "--rate <number>", description: "failures per 1,000 node-days (default: 3.79, Llama 3's)" },
+  {
+    flags: "--rate <number>",
+    description: "failures per 1,000 node-days (default: 3.79, Llama 3's)",
+  },
   { flags: "--restart <duration>", description: "from a failure to the first new step (default: 5m)" },
   { flags: "--overlapped", description: "checkpoints are written while the job computes" },
-  { flags: "--checkpoint-rate <GB/s>", description: "storage takes a checkpoint at this rate (default: 100)" },
+  {
+    flags: "--checkpoint-rate <GB/s>",
+    description: "storage takes a checkpoint at this rate (default: 100)",
+  },
   { flags: "--submit", description: "submit the plan as a workload: needs --accelerator and --name" },
   { flags: "--name <name>", description: "with --submit: name of the workload" },
   { flags: "--team <team>", description: "with --submit: the team whose quota it uses", complete: "team" },
@@ -146,10 +162,19 @@ const serveCommand = defineCommand<ServingOptions>({
     { flags: "--ttft <duration>", description: "promised time to the first token (default: 1s)" },
     { flags: "--tpot <duration>", description: "promised time per further token (default: 50ms)" },
     { flags: "--share <share>", description: "share of requests that meet both (default: 95%)" },
-    { flags: "--layout <widths>", description: "tp=,pp=,dp=,ep= (default: the usual ones are compared)" },
-    { flags: "--weight-rate <GB/s>", description: "a starting node reads weights at this rate (default: 5)" },
+    {
+      flags: "--layout <widths>",
+      description: "tp=,pp=,dp=,ep= (default: the usual ones are compared)",
+    },
+    {
+      flags: "--weight-rate <GB/s>",
+      description: "a starting node reads weights at this rate (default: 5)",
+    },
     { flags: "--provisioning <duration>", description: "time until a starting replica has a node (default: 0s)" },
-    { flags: "--image <bytes>", description: "container image that a starting node lacks (default: none)" },
+    {
+      flags: "--image <bytes>",
+      description: "container image that a starting node lacks (default: none)",
+    },
     jsonOption,
   ],
   async run(context, { options }) {
@@ -176,12 +201,18 @@ const networkCommand = defineCommand<NetworkOptions>({
     { flags: "--ports <count>", description: "ports per node and plane (default: 8)" },
     { flags: "--switch-ports <count>", description: "ports of a switch (default: 64)" },
     { flags: "--port-gbps <speed>", description: "Gbit/s of a port (default: 400)" },
-    { flags: "--oversubscription <ratio>", description: "downlink to uplink bandwidth of leaf switches (default: 1)" },
+    {
+      flags: "--oversubscription <ratio>",
+      description: "downlink to uplink bandwidth of leaf switches (default: 1)",
+    },
     {
       flags: "--spine-oversubscription <ratio>",
       description: "the same for spine switches, with three tiers (default: 1)",
     },
-    { flags: "--planes <count>", description: "separate fabrics side by side (default: 1)" },
+    {
+      flags: "--planes <count>",
+      description: "separate fabrics side by side (default: 1)",
+    },
     {
       flags: "--job <mix>",
       description:
@@ -189,7 +220,10 @@ const networkCommand = defineCommand<NetworkOptions>({
       repeatable: true,
     },
     { flags: "--accelerator <name>", description: "with --job: accelerator of the nodes" },
-    { flags: "--loss <share>", description: "with --job: share of the time that the network may cost (default: 10%)" },
+    {
+      flags: "--loss <share>",
+      description: "with --job: share of the time that the network may cost (default: 10%)",
+    },
     jsonOption,
   ],
   async run(context, { options }) {
@@ -220,7 +254,10 @@ Examples:
     { flags: "--samples-per-file <count>", description: "training data: samples in a file (default: 1)" },
     { flags: "--threads <count>", description: "training data: reader threads per accelerator (default: 4)" },
     { flags: "--dataset <bytes>", description: "training data: size of the whole dataset" },
-    { flags: "--parameters <count>", description: "checkpoints: parameters of the model (14 bytes each are written)" },
+    {
+      flags: "--parameters <count>",
+      description: "checkpoints: parameters of the model (14 bytes each are written)",
+    },
     { flags: "--checkpoint <bytes>", description: "checkpoints: size of one checkpoint, instead of --parameters" },
     { flags: "--every <duration>", description: "checkpoints: interval (default: 30m)" },
     {
@@ -229,7 +266,10 @@ Examples:
     },
     { flags: "--overlapped", description: "checkpoints: written while the job computes" },
     { flags: "--kept <count>", description: "checkpoints: complete ones that are kept (default: 2)" },
-    { flags: "--image <bytes>", description: "starts: container image per node (default: 20GB)" },
+    {
+      flags: "--image <bytes>",
+      description: "starts: container image per node (default: 20GB)",
+    },
     { flags: "--files <count>", description: "starts: files that a process opens (default: 5000)" },
     {
       flags: "--start <duration>",
@@ -264,10 +304,17 @@ Examples:
     { flags: "--stragglers <share>", description: "time lost to slow ranks (default: 0%)" },
     { flags: "--repair <duration>", description: "repair time of a node (default: 1d)" },
     { flags: "--coverage <share>", description: "share of time in which the spares suffice (default: 99%)" },
-    { flags: "--burstiness <ratio>", description: "variance over mean of nodes away (default: 1, independent)" },
+    {
+      flags: "--burstiness <ratio>",
+      description: "variance over mean of nodes away (default: 1, independent)",
+    },
     { flags: "--fleet <count>", description: "nodes of the fleet (default: the job's)" },
     { flags: "--scattered", description: "jobs are scattered over the fleet, not on adjacent nodes" },
-    { flags: "--domain <name=nodes>", description: "failure domains: node=1, rack=8 …", repeatable: true },
+    {
+      flags: "--domain <name=nodes>",
+      description: "failure domains: node=1, rack=8 …",
+      repeatable: true,
+    },
     jsonOption,
   ],
   async run(context, { options }) {
@@ -279,7 +326,14 @@ Examples:
 const catalogueCommand = defineCommand<CatalogueOptions>({
   name: "catalogue",
   summary: "List known accelerators, links and models, with figures and sources",
-  options: [{ flags: "--catalogue <file>", description: "YAML with more of them", complete: "file" }, jsonOption],
+  options: [
+    {
+      flags: "--catalogue <file>",
+      description: "YAML with more of them",
+      complete: "file",
+    },
+    jsonOption,
+  ],
   async run(context, { options }) {
     const { runSizeCatalogue } = await import("../size/size-catalogue.ts");
     return runSizeCatalogue(context, options);

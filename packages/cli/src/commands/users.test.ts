@@ -29,7 +29,7 @@ const placed = async (team: string): Promise<string[]> =>
     .map(({ name }) => name)
     .toReversed();
 
-/** Submits workloads of one accelerator each that run until they are stopped. */
+/** Submits workloads with one accelerator each. They run until they are stopped. */
 async function submit(user: string, team: string, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const work = ["run", "--name", name, "--team", team, "--cores", "0", "--gpus", "1", "--", "exec sleep 600"];
@@ -112,8 +112,8 @@ describe("users of one team", () => {
     await submit("alice", "shared", ["a1", "a2", "a3", "a4", "a5", "a6"]);
     await submit("bob", "shared", ["b1", "b2", "b3"]);
     await expect.poll(() => placed("shared")).toEqual(["a1", "a2", "a3", "a4"]);
-    // The user with the smaller usage goes first: bob until both users hold two accelerators, then alice, whose work
-    // was submitted earlier.
+    // The user with the smaller usage goes first. So bob goes first until both users hold two accelerators. Then alice
+    // does, whose work was submitted earlier.
     for (const [ends, begins] of [
       ["a1", "b1"],
       ["a2", "b2"],

@@ -100,7 +100,7 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
   },
 });
 
-/** `leaf-2`, or `rack=r7` for a name at one level. */
+/** Name of a part of the fleet: `leaf-2`, or `rack=r7` for a name at one level. */
 function lostDomain(text: string): { readonly level?: string; readonly name: string } {
   const at = text.indexOf("=");
   const [level, name] = [text.slice(0, at), text.slice(at + 1)];

@@ -66,8 +66,8 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
 });
 
 /**
- * The forecast that `eta`, `what-if` and the queue show; `null`: the workload has started meanwhile, or no forecast is
- * available now.
+ * The same forecast that `eta`, `what-if` and the queue show; `null`: the workload has started meanwhile, or no
+ * forecast is available now.
  */
 async function forecastOf(client: HeadroomClient, id: string): Promise<StartEstimate | null> {
   try {

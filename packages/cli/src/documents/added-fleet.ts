@@ -1,4 +1,4 @@
-/** Hypothetical pools and sites from options, read with the notations of the workload and fleet files. */
+/** Hypothetical pools and sites from command-line options. The options use the notation of workload and fleet files. */
 import {
   readDocument,
   type DocumentReading,
@@ -10,7 +10,7 @@ import { CliError, exitCode } from "../cli-error.ts";
 type AddedPool = NonNullable<WhatIfQuestionInput["addPools"]>[number];
 type AddedSite = NonNullable<WhatIfQuestionInput["addSites"]>[number];
 
-/** Keys of `--add-pool` and the fields of a pool in a fleet file. */
+/** The field of a pool in a fleet file for each key of `--add-pool`. */
 const poolKeys: Readonly<Record<string, string>> = {
   type: "accelerator",
   nodes: "nodes",
@@ -19,10 +19,7 @@ const poolKeys: Readonly<Record<string, string>> = {
   memory: "memory",
   price: "price",
 };
-/**
- * Accepted keys that are not fields of a pool in a fleet file: the file states a site elsewhere, and it has no
- * `per-leaf`.
- */
+/** Other accepted keys. A fleet file states the site in another place and has no `per-leaf`. */
 const otherKeys: ReadonlySet<string> = new Set(["site", "per-leaf"]);
 const numbers: ReadonlySet<string> = new Set(["nodes", "gpus", "cores"]);
 
@@ -69,7 +66,7 @@ export function addedSite(text: string): AddedSite {
   const refuse = (message: string): CliError => new CliError(`--add-site ${text}: ${message}`, exitCode.usage);
   const name = at < 0 ? text : text.slice(0, at);
   const fabric = at < 0 ? [] : text.slice(at + 1).split(",");
-  // A fleet document has at least one pool; it is not part of the answer.
+  // A fleet document needs at least one pool. This one is not part of the answer.
   const pools = [{ name: "unused", executor: "simulated", nodes: 1 }];
   const [site] = fleetOf(readDocument({ kind: "fleet", sites: [{ name, fabric, pools }] }), refuse).sites;
   if (site === undefined) throw refuse("write NAME or NAME:spine,leaf");

@@ -1,4 +1,4 @@
-/** Turns documents into one request, and problems of the request back into places in the documents. */
+/** Converts documents to one request, and problems in the answer back to places in the documents. */
 import type { ApplyRequest, CalendarEntry, Problem, WorkloadSpec } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import { describeError, isProblemError } from "../describe-error.ts";
@@ -40,7 +40,7 @@ export function requestOf(loaded: readonly LoadedDocument[]): ApplyRequest {
   return request;
 }
 
-/** The same problem with file, line and column if it is about one of the documents. */
+/** The same problem, with file, line and column if it is about one of the documents. */
 export function withPlaces(error: unknown, loaded: readonly LoadedDocument[]): unknown {
   if (!isProblemError(error)) return error;
   const { problem } = error;
@@ -97,7 +97,7 @@ function placesOf({ code, facts = {}, errors = [] }: Problem, loaded: readonly L
   }
 }
 
-/** Places where the documents name the unknown team, in the server's order of checks. */
+/** Places at which the documents name an unknown team, in the order in which the server checks them. */
 function placeOfTeam({ team }: Facts, loaded: readonly LoadedDocument[]): string[] {
   const naming: readonly ((document: LoadedDocument["document"]) => readonly string[] | null)[] = [
     (each) => (each.kind === "team" && each.team.parent === team ? ["parent"] : null),
@@ -115,20 +115,20 @@ function placeOfTeam({ team }: Facts, loaded: readonly LoadedDocument[]): string
   return places.slice(0, 1);
 }
 
-/** Calendar windows and schedules. */
+/** Calendar windows and schedules in the documents. */
 function nameOfTimes(document: LoadedDocument["document"]): string | null {
   if (document.kind === "schedule") return document.schedule.name;
   return document.kind === "calendar" && document.entry.kind === "tariff" ? document.entry.name : null;
 }
 
-/** The entry of that name, else one that names the pool or node. */
+/** The entry with that name, or else an entry that names the pool or node. */
 function isAbout(entry: CalendarEntry, { name, pool, nodeId }: Facts): boolean {
   if (name !== undefined) return entry.name === name;
   if (entry.kind === "tariff") return false;
   return entry.nodes?.some((node) => node === nodeId) === true || (entry.kind === "maintenance" && entry.pool === pool);
 }
 
-/** The first `after` that names work which neither exists nor is among the documents; for a cycle, its first entry. */
+/** The first `after` that names work which neither exists nor is in the documents. For a cycle, its first entry. */
 function placeOfAfter({ name, artifact, on, cycle }: Facts, loaded: readonly LoadedDocument[]): string[] {
   const works = loaded.flatMap(({ document, placeText }) =>
     document.kind === "workload" ? [{ spec: document.spec, placeText }] : [],
@@ -149,13 +149,13 @@ function placeOfAfter({ name, artifact, on, cycle }: Facts, loaded: readonly Loa
   return [];
 }
 
-/** Whether an `after` of the same team waits for this workload. */
+/** Whether an `after` in the same team waits for this workload. */
 function isAwaited({ team, name, produces = [] }: WorkloadSpec, among: string, each: AfterSpec): boolean {
   const isNamed = each.workload === undefined || each.workload === name;
   return team === among && isNamed && (!("artifact" in each) || produces.includes(each.artifact));
 }
 
-/** `/workloads/3/…`: the fourth workload document. */
+/** The document of a path: `/workloads/3/…` is in the fourth workload document. */
 function placeOfPointer(pointer: string, loaded: readonly LoadedDocument[]): string[] {
   const found = /^\/(workloads|teams)\/(\d+)/.exec(printable(pointer));
   if (found === null) return [];

@@ -19,7 +19,9 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Output of `headroom apply -f train.yaml` without the first line. No control plane runs: reading fails first. */
+/**
+ * Output of `headroom apply -f train.yaml` without the first line. No control plane runs, because reading fails first.
+ */
 async function saidOf(text: string | Uint8Array): Promise<string[]> {
   writeFileSync(path.join(folder, "train.yaml"), text);
   const { code, stderr, stdout } = await headroom(["apply", "-f", "train.yaml", "--yes"], { workingDirectory: folder });

@@ -22,13 +22,13 @@ const PROBLEMS_SHOWN_MAX = 50;
 
 export interface LoadedDocument {
   readonly document: HeadroomDocument;
-  /** File name as in messages: `train.yaml`, or `stdin`. */
+  /** Name of the file in messages: `train.yaml`, or `stdin`. */
   readonly file: string;
-  /** `train.yaml:7:3` for a path into the document. */
+  /** The place of a path in the document, as `train.yaml:7:3`. */
   placeText(path: readonly (string | number)[], isAboutKey?: boolean): string;
 }
 
-/** `targets`: files, directories (YAML files directly in them) and `-` for stdin. */
+/** `targets`: files, directories (their YAML files, without subdirectories) and `-` for stdin. */
 export async function loadDocuments(
   targets: readonly string[],
   terminal: Terminal,
@@ -52,7 +52,7 @@ export async function loadDocuments(
   return loaded;
 }
 
-/** Rejects fabric levels that no site has. The fleet is read only if a document names a level. */
+/** Rejects names of fabric levels that no site has. The fleet is read only if a document names a level. */
 export async function checkLevels(
   loaded: readonly LoadedDocument[],
   fleet: () => Promise<{ readonly sites: readonly { readonly fabricLevels: readonly string[] }[] }>,
@@ -110,7 +110,7 @@ export function fieldText(steps: readonly (string | number)[]): string {
   return steps.length === 0 ? "" : `${pathText(steps)}: `;
 }
 
-/** Relative paths are resolved against the file; without a working directory, work runs in the folder of its file. */
+/** Relative paths are resolved against the file. Work without a working directory runs in the folder of its file. */
 function located(document: HeadroomDocument, directory: string): HeadroomDocument {
   if (document.kind === "schedule") {
     const { schedule } = document;

@@ -1,4 +1,7 @@
-/** The plan of `apply` as a diff: `+` created, `~` changed with its fields; unchanged documents are only counted. */
+/**
+ * The plan of `apply` as a diff: `+` for new documents, `~` for changed ones with their fields. Unchanged documents are
+ * only counted.
+ */
 import {
   fleetDocument,
   teamDocument,
@@ -14,7 +17,7 @@ import { gangText } from "../output/workload-text.ts";
 import { allPages } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 
-/** With more teams than this, a changed team is listed without its fields. */
+/** Number of changed teams above which their fields are not listed. */
 const TEAMS_COMPARED_MAX = 10_000;
 
 export async function planLines(
@@ -91,7 +94,7 @@ function poolFields(pool: PoolLike): Fields {
   return flat({ site, ...sites[0]?.pools[0] });
 }
 
-/** Nested fields by path, values as text. */
+/** Nested fields by path, with their values as text. */
 function flat(value: Readonly<Record<string, unknown>>, prefix = ""): Map<string, string> {
   const fields = new Map<string, string>();
   for (const [name, each] of Object.entries(value)) {

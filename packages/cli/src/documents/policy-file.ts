@@ -1,4 +1,4 @@
-/** The policy that a user names: a preset, or a policy file. */
+/** The policy that a user names, which is a preset or a policy file. */
 import { nearestName, readPolicy, type Policy } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
@@ -6,7 +6,7 @@ import { fieldText, problemList } from "./load-documents.ts";
 import { sourcesOf } from "./sources.ts";
 import { parseYaml } from "./yaml-source.ts";
 
-/** An argument that looks like a path is a file, everything else a preset's name. */
+/** An argument that looks like a path is a file; any other is the name of a preset. */
 export async function namedPolicy(text: string, presets: readonly Policy[], terminal: Terminal): Promise<Policy> {
   const preset = presets.find(({ name }) => name === text);
   if (preset !== undefined) return preset;

@@ -1,6 +1,6 @@
 /**
- * Declared workloads that are unchanged and ended without success: `apply` changes nothing and offers to run them
- * again.
+ * Finds declared workloads that are unchanged and ended without success. `apply` changes nothing about them and offers
+ * to run them again.
  */
 import type { ApplyPlan, HeadroomClient, WorkloadSummary } from "@headroom/protocol";
 import type { CommandContext } from "../command.ts";
@@ -8,8 +8,7 @@ import { describeError, isProblemError } from "../describe-error.ts";
 import { printable } from "../terminal.ts";
 
 /**
- * Maximum number of workloads that are looked up: each takes a request, so only the first ones of a large set are
- * looked up.
+ * Maximum number of workloads that are looked up. Each look-up takes a request, so a large set is covered only in part.
  */
 const LOOKED_UP_MAX = 200;
 
@@ -22,7 +21,7 @@ export async function rerunnable(client: HeadroomClient, { changes }: ApplyPlan)
       const workload = await client.getWorkload(workloadId);
       if (workload.rerunnable) found.push(workload);
     } catch (error) {
-      // The control plane dropped the workload after the plan was made.
+      // The control plane has removed the workload since the plan was made.
       if (!isProblemError(error) || error.code !== "unknownWorkload") throw error;
     }
   }
@@ -36,7 +35,7 @@ export function offerLines(workloads: readonly WorkloadSummary[]): readonly stri
   );
 }
 
-/** Reruns all workloads. A refused rerun does not stop the others. Returns whether all were accepted. */
+/** Runs all these workloads again. A refused rerun does not stop the others. Returns whether all were accepted. */
 export async function rerunAll(
   context: CommandContext,
   client: HeadroomClient,

@@ -1,11 +1,14 @@
-/** The document that the options of `headroom run` stand for, so that both share one reader and one set of messages. */
+/**
+ * The document that is equivalent to the options of `headroom run`, so that both share one reader and one set of
+ * messages.
+ */
 import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { pathText, readDocument, type ModelRequest, type WorkloadSpec } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { OptionDefinition } from "../command.ts";
 
-/** Values of options by name; options with a field of the workload file set that field directly. */
+/** Values of options by name. Options that stand for a field of the workload file set that field directly. */
 export interface RunOptions extends Readonly<Record<string, unknown>> {
   readonly name?: string;
   readonly accelerators?: string;
@@ -17,7 +20,7 @@ export interface RunOptions extends Readonly<Record<string, unknown>> {
   readonly preemptible?: boolean;
 }
 
-/** Options for fields whose value is not simply the option's value. */
+/** Options that need a conversion before they become fields of the document. */
 const otherFlags: Readonly<Record<string, string>> = {
   run: "the command",
   model: "--model",
@@ -73,7 +76,7 @@ export function runDocument(
 /** Values of the field `preemptible` in workload files. */
 const preemptibleValues: ReadonlySet<string> = new Set(["true", "false", "aboveGuarantee"]);
 
-/** `run --preemptible false sleep 60` would run `false`: the option takes no value. */
+/** `run --preemptible false sleep 60` would run a program named `false`, because the option takes no value. */
 function refuseValueOfFlag([first = "", ...rest]: readonly string[], { preemptible }: RunOptions): void {
   if (preemptible === undefined || rest.length === 0 || !preemptibleValues.has(first)) return;
   throw new CliError(
@@ -82,20 +85,20 @@ function refuseValueOfFlag([first = "", ...rest]: readonly string[], { preemptib
   );
 }
 
-/** The repeatable option that sets a field; `null`: none does. */
+/** The repeatable option that sets a field; `null`: no option does. */
 function flagOf(steps: readonly (string | number)[]): string | null {
   if (steps[0] === "env") return `--env ${String(steps[1])}`;
   return steps[0] === "after" ? "--after" : null;
 }
 
-/** An argument that ends in `.json` is a config.json, everything else a preset. The other model options need it. */
+/** An argument that ends in `.json` is a config.json; any other is a preset. The other model options need this one. */
 function modelOf({ model, sequence, batch }: RunOptions, directory: string): Record<string, unknown> | undefined {
   if (model === undefined && sequence === undefined && batch === undefined) return undefined;
   const named = model?.endsWith(".json") === true ? { config: path.resolve(directory, model) } : { preset: model };
   return { ...named, sequence: numeric(sequence), globalBatch: numeric(batch) };
 }
 
-/** `NAME` or `NAME:on`; names hold no colon. */
+/** A dependency, as `NAME` or `NAME:on`; names contain no colon. */
 function dependency(text: string): Record<string, unknown> {
   const [workload = "", on] = text.split(":", 2);
   return on === undefined ? { workload } : { workload, on };
@@ -113,7 +116,7 @@ function setField(document: Record<string, unknown>, [step = "", ...rest]: reado
   else setField((document[step] ??= {}) as Record<string, unknown>, rest, value);
 }
 
-/** Only text that looks like a number becomes one; the reader reports other values. */
+/** Only text that looks like a number becomes a number. The reader reports other values. */
 function numeric(value: unknown): unknown {
   return typeof value === "string" && /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : value;
 }
@@ -128,7 +131,7 @@ function withoutUndefined(value: Readonly<Record<string, unknown>>): Record<stri
   );
 }
 
-/** One word is a shell command line; several words are a program with its arguments, quoted for the shell. */
+/** One word is a shell command line. Several words are a program with its arguments, which are quoted for the shell. */
 function commandLine(command: readonly string[]): string {
   const [first = "", ...rest] = command;
   return rest.length === 0 ? first : command.map(quoted).join(" ");
@@ -148,7 +151,10 @@ function environment(pairs: readonly string[]): Record<string, string> {
   );
 }
 
-/** `train-1f3a` for `python3 train.py`: recognisable and unique, because a name cannot be used twice at a time. */
+/**
+ * A name such as `train-1f3a` for `python3 train.py`. The suffix makes it unique, because two unfinished workloads
+ * cannot have one name.
+ */
 function generatedName(command: readonly string[]): string {
   const words = command.length === 1 ? (command[0] ?? "").split(/\s+/) : command;
   const script = words.find((word) => /\.(?:py|sh|m?js|ts)$/.test(word)) ?? words[0] ?? "";

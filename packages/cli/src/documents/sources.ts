@@ -1,4 +1,7 @@
-/** The text of files from users: files, directories of YAML and stdin, bounded and checked to be text. */
+/**
+ * The text of files that users name: files, directories of YAML and stdin. The size is limited, and the content must be
+ * text.
+ */
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
@@ -6,19 +9,19 @@ import { addAbortSignal } from "node:stream";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Maximum size of a file in bytes: enough for thousands of workloads; larger generated sets can use the API. */
+/** Maximum size of a file in bytes, enough for thousands of workloads. The API accepts larger generated sets. */
 const FILE_BYTES_MAX = 1_048_576;
 const FILES_MAX = 1_000;
 
 export interface Source {
-  /** File name as in messages: `train.yaml`, or `stdin`. */
+  /** Name of the file in messages: `train.yaml`, or `stdin`. */
   readonly file: string;
-  /** Base of relative paths in the file. */
+  /** Directory against which relative paths in the file are resolved. */
   readonly directory: string;
   readonly text: string;
 }
 
-/** `target`: a file, a directory (YAML files directly in it) or `-` for stdin. */
+/** `target`: a file, a directory (its YAML files, without subdirectories) or `-` for stdin. */
 export async function sourcesOf(target: string, terminal: Terminal): Promise<Source[]> {
   if (target === "-") return [await stdinSource(terminal)];
   const place = path.resolve(terminal.workingDirectory, target);
@@ -35,7 +38,7 @@ export async function sourcesOf(target: string, terminal: Terminal): Promise<Sou
 
 async function fileSource(file: string, place: string): Promise<Source> {
   try {
-    // Reads one byte more than allowed, which detects too large input for files, pipes and devices alike.
+    // Reads one byte more than allowed. This detects input that is too large, for files, pipes and devices alike.
     const bytes = await bounded(createReadStream(place, { end: FILE_BYTES_MAX }), file);
     return { file, directory: path.dirname(place), text: textOf(file, bytes) };
   } catch (error) {

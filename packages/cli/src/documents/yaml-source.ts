@@ -1,4 +1,4 @@
-/** YAML text to plain data, and a path in that data back to line and column. */
+/** Converts YAML text to plain data, and a path in that data back to line and column. */
 import {
   isAlias,
   isMap,
@@ -23,11 +23,14 @@ export interface PlacedMessage extends Place {
 
 export interface YamlDocument {
   readonly value: unknown;
-  /** Position of the value at `path`, or of its key; if neither exists, of the closest enclosing node. */
+  /** Position of the value at `path`, or else of its key, or else of the closest enclosing node. */
   placeOf(path: readonly (string | number)[], isAboutKey: boolean): Place;
 }
 
-/** Maximum number of alias expansions: a "billion laughs" file multiplies by ten at each of a dozen levels. */
+/**
+ * Maximum number of times that anchors are expanded. A "billion laughs" file multiplies by ten at each of a dozen
+ * levels.
+ */
 const ALIAS_COUNT_MAX = 100;
 
 export function parseYaml(text: string): {
@@ -86,7 +89,7 @@ function plainData(document: Document.Parsed): { readonly value: unknown } | Ref
   }
 }
 
-/** The first alias without an earlier anchor. */
+/** The first alias that no earlier anchor defines. */
 function danglingAlias(document: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(document, {
@@ -99,9 +102,7 @@ function danglingAlias(document: Document.Parsed): number | undefined {
   return offset;
 }
 
-/**
- * Keeps values in `env` as text: `VERSION: 1.10` means the text `1.10`; as a number it would lose the trailing zero.
- */
+/** Values in `env` stay text: `VERSION: 1.10` means the text `1.10`; a number would lose the trailing zero. */
 function keepEnvironmentText(document: Document.Parsed): void {
   const root = document.contents;
   if (!isMap(root)) return;
@@ -129,7 +130,7 @@ function offsetOf(document: Document.Parsed, path: readonly (string | number)[],
     if (key === undefined && value === undefined) return offset;
     const isLast = index === path.length - 1;
     const keyOffset = key?.range?.[0];
-    // An empty value is positioned after the colon; its key is the better place for a message.
+    // The parser puts an empty value after the colon. Its key is a better place for a message.
     const isEmpty = value == null || (isScalar(value) && value.source === "");
     offset = (isLast && isAboutKey) || isEmpty ? (keyOffset ?? offset) : (value.range?.[0] ?? offset);
     node = value ?? null;

@@ -1,4 +1,4 @@
-/** `headroom gateway` as processes of their own. */
+/** Tests `headroom gateway` as separate processes. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
@@ -21,7 +21,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Port 9 refuses connections: replicas that answer are not needed here. */
+/** Port 9 refuses connections: these tests need no replicas that answer. */
 const shared =
   "access: open\npools: [{ name: p, replicas: ['http://127.0.0.1:9'] }]\nmodels: [{ name: m, pools: [p] }]\n";
 

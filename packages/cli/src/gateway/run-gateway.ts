@@ -20,7 +20,7 @@ export interface GatewayOptions {
   readonly json?: boolean;
 }
 
-/** Polling interval of the configuration file. */
+/** Interval in ms at which the configuration file is polled. */
 const WATCH_MS = 500;
 
 export async function runGateway(context: CommandContext, options: GatewayOptions): Promise<ExitCode> {
@@ -129,7 +129,10 @@ async function reload(
   }
 }
 
-/** SIGUSR1 as for nginx: SIGHUP ends the process, which a closed terminal sends. Returns a function that ends it. */
+/**
+ * SIGUSR1 opens the access log again, as in nginx. SIGHUP cannot be used: a closed terminal sends it, and it ends the
+ * process. Returns a function that ends this.
+ */
 function onRotation(rotated: () => void): () => void {
   process.on("SIGUSR1", rotated);
   return () => void process.off("SIGUSR1", rotated);
@@ -146,7 +149,7 @@ function reopenLog(context: CommandContext, gateway: RunningGateway): void {
   }
 }
 
-/** Resolves at the end; reloads the file after each change. */
+/** Resolves when the gateway ends. Reloads the file after each change. */
 async function untilInterrupted(context: CommandContext, file: string, changed: () => Promise<void>): Promise<void> {
   let last = Promise.resolve();
   const again = (): void => {

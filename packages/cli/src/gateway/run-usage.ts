@@ -1,4 +1,4 @@
-/** `headroom gateway usage`: settles the usage files of gateways, each record once. */
+/** `headroom gateway usage`: settles the usage files of gateways. Each record counts once. */
 import path from "node:path";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";

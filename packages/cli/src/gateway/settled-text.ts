@@ -1,9 +1,12 @@
-/** An editor may write a file in parts, and the first part of a configuration can be valid. */
+/**
+ * Interval in ms between two reads of a changing file. An editor can write a file in parts, and the first part of a
+ * configuration can be valid.
+ */
 const SETTLE_MS = 200;
-/** A file that changes for longer is read as it is then. */
+/** Number of reads after which a file that still changes is used as it is. */
 const READS_MAX = 50;
 
-/** The text once two reads in a row agree. */
+/** The text of the file, once two reads in a row agree. */
 export async function settledText(read: () => Promise<string>, waitMs: number = SETTLE_MS): Promise<string> {
   let text = await read();
   for (let count = 1; count < READS_MAX; count++) {

@@ -21,7 +21,7 @@ export interface UsageSum extends Omit<UsageTotal, "day"> {
   readonly usd: string;
 }
 
-/** Sums over days, in the order of team, key and model. */
+/** Sums over all days, in the order of team, key and model. */
 export function sumsOf(totals: readonly UsageTotal[]): readonly UsageSum[] {
   const sums = new Map<string, Omit<UsageTotal, "day">>();
   for (const { day: _, ...total } of totals) {

@@ -1,6 +1,6 @@
 /** Formats amounts and instants for people. */
 
-/** `2h13m`: the two largest units. */
+/** A duration such as `2h13m`, in its two largest units. */
 export function shortDuration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   const units = [
@@ -37,7 +37,7 @@ export function memoryText(mib: number): string {
   return gib < 1_024 ? `${trimmed(gib)} GiB` : `${trimmed(gib / 1_024)} TiB`;
 }
 
-/** `0.5`, `4`: exact, because amounts have a resolution of one thousandth. */
+/** An amount such as `0.5` or `4`. It is exact, because amounts have a resolution of one thousandth. */
 export function coresText(coresMilli: number): string {
   return String(coresMilli / 1_000);
 }

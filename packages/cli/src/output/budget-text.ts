@@ -1,6 +1,6 @@
 /**
- * A team's budget, printed below the table of teams: usage, the time at which it will be used up, and a warning if it
- * is used up.
+ * The line about a team's budget below the table of teams: usage, the time at which the budget will be used up, and a
+ * warning when it is.
  */
 import type { Team } from "@headroom/protocol";
 import { budgetSentence, forecastSentences, isUsedUp } from "@headroom/views";

@@ -5,7 +5,7 @@ import type { Sink, Terminal } from "../terminal.ts";
 import { writeLogs } from "./log-lines.ts";
 import type { LogStyle } from "./log-lines.ts";
 
-/** Output for these chunks, and the number of bytes written before the reader caught up. */
+/** Output for these chunks, and the number of bytes that were written before the reader caught up. */
 async function written(chunks: readonly LogChunk[], isTagged: boolean, style: Partial<LogStyle> = {}) {
   const said = { stdout: "", stderr: "" };
   let waits = 0;

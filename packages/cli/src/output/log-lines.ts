@@ -1,16 +1,16 @@
 /**
- * Worker output on the terminal. With a rank or a time in front of each line, only complete lines are printed, so that
- * lines of several workers are not mixed.
+ * Output of workers on the terminal. If each line starts with a rank or a time, only complete lines are printed, so
+ * that lines of several workers are not mixed.
  */
 import type { LogChunk } from "@headroom/protocol";
 import type { Terminal } from "../terminal.ts";
 import { TerminalText } from "./terminal-text.ts";
 
 export interface LogStyle {
-  /** Whether the rank is printed in front of every line. */
+  /** Whether every line starts with the rank of its worker. */
   readonly isTagged: boolean;
   readonly json: boolean;
-  /** Whether the time at which the line began is printed in front of it (RFC 3339, UTC). */
+  /** Whether every line starts with the time at which it began (RFC 3339, UTC). */
   readonly timestamps?: boolean;
   /** Pattern of the lines to print; `null` or absent: all lines. */
   readonly grep?: RegExp | null;
@@ -44,7 +44,7 @@ export async function writeLogs(terminal: Terminal, chunks: AsyncIterable<LogChu
   return count;
 }
 
-/** The lines of one stream of one worker. */
+/** The lines that one worker wrote to one stream. */
 class WorkerLines {
   readonly stream: LogChunk["stream"];
   readonly #style: LogStyle;
@@ -61,7 +61,7 @@ class WorkerLines {
     this.#cleaner = style.raw === true ? null : new TerminalText(isTerminal);
   }
 
-  /** The lines that the chunk completes; if nothing is printed in front of lines, the text as it arrives. */
+  /** The lines that the chunk completes. If lines get no prefix, the text as it arrives. */
   take({ atMs, text }: LogChunk): string {
     const cleaned = this.#cleaner === null ? text : this.#cleaner.clean(text);
     const { isTagged, timestamps, grep } = this.#style;

@@ -1,10 +1,10 @@
-/** The step of a workload's newest attempt, predicted and measured. */
+/** The step time of a workload's newest attempt, predicted and measured. */
 import type { WorkloadPredictions } from "@headroom/protocol";
 import { slowRunText, stepComparisonText } from "@headroom/views";
 import { printable } from "../terminal.ts";
 import type { Paint } from "./style.ts";
 
-/** Predicted and measured step; empty for workloads that do not name a model. */
+/** Predicted and measured step time; empty for workloads that name no model. */
 export function predictionLines({ items }: WorkloadPredictions, paint: Paint): string[] {
   const newest = items[0];
   if (newest === undefined) return [];

@@ -6,7 +6,8 @@ const FRAME_MS = 100;
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /**
- * Waits for `work`. After a second it prints what it waits for: a moving line on a terminal, one plain line elsewhere.
+ * Waits for `work`. After a second it prints the name of the operation: a moving line on a terminal, one plain line
+ * elsewhere.
  */
 export async function withProgress<Result>(sink: Sink, what: string, work: Promise<Result>): Promise<Result> {
   let frame = 0;

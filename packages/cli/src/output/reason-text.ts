@@ -4,7 +4,7 @@ import type { BlockedReason } from "@headroom/protocol";
 import { amountText, durationText, predictionText, resourceForm, spentText } from "@headroom/views";
 import { coresText, instant } from "./amounts.ts";
 
-/** Name and value of every field in the sentence of the reason. */
+/** Name and value of every field that the sentence of the reason uses. */
 type FleetLack = NonNullable<(BlockedReason & { readonly kind: "exceedsFleet" })["lack"]>;
 
 export function reasonPairs(reason: BlockedReason): [string, string][] {
@@ -12,7 +12,7 @@ export function reasonPairs(reason: BlockedReason): [string, string][] {
   for (const [field, value] of Object.entries(reason)) {
     if (field === "kind" || field === "sentence") continue;
     if (field === "acceleratorTypes" && Array.isArray(value) && value.length === 0) continue;
-    // The field is omitted for work without accelerators.
+    // Work without accelerators has no such field.
     if (reason.kind === "exceedsFleet" && reason.neededCount === 0 && field.endsWith("Count")) continue;
     if (field === "lack" && reason.kind === "exceedsFleet" && reason.lack !== undefined) {
       shown.push(...lackPairs(reason.lack));
@@ -23,7 +23,7 @@ export function reasonPairs(reason: BlockedReason): [string, string][] {
   return shown;
 }
 
-/** The capacity that the fleet lacks: the need of one worker, and the amount of the largest node. */
+/** The capacity that the fleet lacks: the amount that one worker needs, and the amount of the largest node. */
 function lackPairs(lack: FleetLack): [string, string][] {
   if (lack.of === "part") return [["lacks", `a ${lack.profile} part`]];
   const lacks: [string, string] = ["lacks", words(lack.of)];
@@ -47,7 +47,7 @@ function valueText(reason: BlockedReason, value: unknown): string {
     : JSON.stringify(value);
 }
 
-/** Fields in ms that are durations, not instants. */
+/** Fields in ms that are durations. Other fields in ms are instants. */
 const spans: ReadonlySet<string> = new Set(["cheapestMs", "cleanestMs"]);
 
 function numberText(reason: BlockedReason, field: string, value: number): string {

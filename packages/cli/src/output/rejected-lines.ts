@@ -1,4 +1,4 @@
-/** Lines of progress files that are not reports, as a warning to the workload's author. */
+/** Warnings for the author of a workload about lines of progress files that are not valid reports. */
 import type { AttemptMetrics, HeadroomClient } from "@headroom/protocol";
 import { printable } from "../terminal.ts";
 import type { Paint } from "./style.ts";
@@ -19,7 +19,9 @@ export async function rejectedLinesOf(
   ];
 }
 
-/** Warnings for the workload's first attempts with reports, and for the newest one; empty if reports cannot be read. */
+/**
+ * Warnings for the workload's first attempts with reports, and for its newest one; empty if the reports cannot be read.
+ */
 export async function rejectedLinesOfWorkload(
   client: Pick<HeadroomClient, "metrics">,
   { id, attempts }: { readonly id: string; readonly attempts: readonly { readonly id: string }[] },
@@ -31,7 +33,7 @@ export async function rejectedLinesOfWorkload(
     const { items } = await client.metrics(id, { attempt: newest.id, points: 1 });
     return (await Promise.all(items.map((each) => rejectedLinesOf(each, paint)))).flat();
   } catch {
-    // Telemetry is optional: while its store restarts, the rest of the output must still be shown.
+    // The rest of the output must not depend on telemetry, whose store may be restarting.
     return [];
   }
 }

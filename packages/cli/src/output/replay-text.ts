@@ -5,7 +5,7 @@ import { instant, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { tableLines } from "./table.ts";
 
-/** Maximum number of rows: large sites have many users, and `--json` lists all. */
+/** Maximum number of rows. Large sites have many users; `--json` lists all. */
 const ROWS_MAX = 20;
 
 const timelineNames = ["recorded", "control", "changed"] as const;
@@ -54,7 +54,7 @@ function wholeRows(report: ReplayReport): string[][] {
 
 const tones: Readonly<Record<ReplayGroup["outcome"], Tone>> = { wins: "green", loses: "red", same: "dim" };
 
-/** Compares the control (recorded work replayed without change) with the replay under the change. */
+/** Compares the control (recorded work replayed without change) with the replay that has the change. */
 function groupLines(
   title: string,
   groups: readonly ReplayGroup[],

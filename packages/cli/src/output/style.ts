@@ -1,4 +1,4 @@
-/** Colours only on a terminal, without NO_COLOR (https://no-color.org) and not with TERM=dumb. */
+/** Colours are used only on a terminal, without NO_COLOR (https://no-color.org) and not with TERM=dumb. */
 import type { Sink, Terminal } from "../terminal.ts";
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, cyan: 36 } as const;

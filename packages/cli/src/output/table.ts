@@ -1,4 +1,4 @@
-/** Aligned tables, cut to the width of the terminal by narrowing the shrinkable columns. */
+/** Aligned tables. In a narrow terminal, the columns that can shrink are cut. */
 import { printable, type Sink } from "../terminal.ts";
 import type { Paint, Tone } from "./style.ts";
 import { displayWidth, truncated } from "./width.ts";
@@ -11,7 +11,7 @@ export interface Cell {
 export interface Column {
   readonly title: string;
   readonly align?: "left" | "right";
-  /** Minimum width in a narrow terminal; absent: the column is never narrowed. */
+  /** Minimum width of the column in a narrow terminal; absent: the column never shrinks. */
   readonly minWidth?: number;
 }
 
@@ -42,7 +42,7 @@ function naturalWidths(columns: readonly Column[], rows: readonly (readonly Cell
   return widths;
 }
 
-/** Reduces the widest shrinkable columns until the row fits. */
+/** Narrows the widest of the columns that can shrink until the row fits. */
 function fitted(columns: readonly Column[], natural: readonly number[], available: number | undefined): number[] {
   const widths = [...natural];
   if (available === undefined) return widths;
@@ -73,7 +73,7 @@ function line(columns: readonly Column[], row: readonly Cell[], widths: readonly
   return parts.join(GAP).trimEnd();
 }
 
-/** Names and values, one pair a line, values aligned. */
+/** Names and values, one pair on each line, with aligned values. */
 export function pairLines(pairs: readonly (readonly [string, string])[], paint: Paint): string[] {
   const width = Math.max(0, ...pairs.map(([name]) => displayWidth(name)));
   return pairs.map(([name, value]) => `${paint("dim", name.padEnd(width))}  ${printable(value)}`);

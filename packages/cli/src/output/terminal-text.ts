@@ -3,13 +3,13 @@
  * earlier lines. Colours (SGR, ECMA-48 8.3.117) can be kept.
  */
 
-/** Maximum length of an escape sequence without an end; a longer one is dropped. */
+/** Maximum length of an escape sequence that has no end. A longer one is dropped. */
 const SEQUENCE_CHARS_MAX = 256;
 
 // oxlint-disable no-control-regex -- control characters are what this file is about.
 /**
- * Escape sequences: CSI, then OSC and other strings up to BEL or ST, then two-character sequences (ECMA-48, 5.4 to
- * 5.6).
+ * Forms of escape sequences: CSI, then OSC and other strings up to BEL or ST, then two-character sequences (ECMA-48,
+ * 5.4 to 5.6).
  */
 const sequences = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[ -/]*[0-~]/g;
 const colour = /^\u001b\[[0-9;:]*m$/;
@@ -20,7 +20,7 @@ const openSequence = /\u001b(?:\[[0-?]*[ -/]*|[\]PX^_][^\u0007\u001b]*\u001b?|[ 
 const otherEscapes = /\u001b(?!\[[0-9;:]*m)/g;
 // oxlint-enable no-control-regex
 
-/** Cleans a stream that arrives in pieces; a sequence may be split between two of them. */
+/** Cleans a stream that arrives in pieces. A sequence can be split between two pieces. */
 export class TerminalText {
   readonly #keepsColours: boolean;
   #open = "";

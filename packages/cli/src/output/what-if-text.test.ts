@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 
 type Timeline = WhatIfAnswer["present"];
 
-/** Values of every hour: in use, waiting, started so far. */
+/** Values of every hour: accelerators in use, waiting workloads, workloads started so far. */
 const timeline = (
   usable: number,
   hours: readonly (readonly [number, number, number])[],

@@ -14,7 +14,7 @@ import { instant, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { tableLines, type Cell } from "./table.ts";
 
-/** Maximum number of rows, which fit a screen; `--json` has every sample, team and start. */
+/** Maximum number of rows, so that tables fit a screen. `--json` has every sample, team and start. */
 const TIMES_SHOWN = 12;
 const ROWS_MAX = 20;
 const HOUR_MS = 3_600_000;
@@ -39,7 +39,7 @@ export function whatIfTables(answer: WhatIfAnswer, sink: Pick<Sink, "columns">, 
   ];
 }
 
-/** `12`, `1,204.5`: work may hold fractions of an accelerator. */
+/** Amounts such as `12` and `1,204.5`: work can hold fractions of an accelerator. */
 const amount = (value: number): string => grouped(tenths(value));
 
 const figures: readonly (readonly [string, (timeline: Timeline, answer: WhatIfAnswer) => number])[] = [
@@ -66,7 +66,7 @@ function wholeLines(answer: WhatIfAnswer, { sink, paint }: Look): string[] {
   return ["", ...tableLines([{ title: "" }, right("AS THINGS ARE"), right("WITH THE CHANGE")], rows, sink, paint)];
 }
 
-/** Both timelines at the same times, with the starts since the previous row. */
+/** Both timelines at the same times. Each row has the number of starts since the row before. */
 function timeLines({ present, changed, stepMs }: WhatIfAnswer, { sink, paint }: Look): string[] {
   const count = Math.min(present.samples.length, changed.samples.length);
   const stride = Math.max(1, Math.ceil((count - 1) / TIMES_SHOWN));
@@ -91,7 +91,7 @@ function timeLines({ present, changed, stepMs }: WhatIfAnswer, { sink, paint }: 
   return ["", ...tableLines(columns, rows, sink, paint)];
 }
 
-/** Teams with the largest difference first. */
+/** Sorted by the difference, the largest first. */
 function teamLines(answer: WhatIfAnswer, { sink, paint }: Look): string[] {
   const difference = ({ presentMean, changedMean }: TeamShare): number =>
     tenths(tenths(changedMean) - tenths(presentMean));

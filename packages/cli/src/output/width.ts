@@ -12,7 +12,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** Truncated to `columns` with an ellipsis. */
+/** The text, cut to `columns` with an ellipsis. */
 export function truncated(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   let kept = "";

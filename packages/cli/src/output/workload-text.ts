@@ -19,7 +19,10 @@ export function phaseCell({ phase }: Pick<WorkloadSummary, "phase">): Cell {
   return { text: phase, tone: phaseTones[phase] };
 }
 
-/** `4 × 8 H100`, `2–8 × 1`, `1 × 0.5`: workers (minimum and maximum if elastic), accelerators of each, types. */
+/**
+ * Request such as `4 × 8 H100`, `2–8 × 1` or `1 × 0.5`: workers (minimum and maximum if elastic), accelerators of each
+ * worker, types.
+ */
 export function gangText({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang" | "acceleratorTypes">): string {
   if (gang.taskGroups !== undefined) {
     const texts = gang.taskGroups.map(
@@ -44,7 +47,7 @@ function progressText(workload: WorkloadSummary): string {
   return loss === undefined ? steps : `${steps}, loss ${loss.toFixed(3)}`;
 }
 
-/** State of the workload in one line: the reason of its end, or since when it runs or waits. */
+/** State of the workload in one line: why it ended, or since when it runs or waits. */
 function stateText(workload: WorkloadSummary, nowMs: number): string {
   if (workload.endSentence !== null) return workload.endSentence;
   const since = workload.firstStartedAtMs;
@@ -119,7 +122,7 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
   return pairLines(pairs, paint);
 }
 
-/** Prediction for a waiting task, else for the task placed last. */
+/** Prediction for a waiting task, or else for the task that was placed last. */
 function predictionOf({ prediction, attempts }: Workload): NonNullable<Workload["prediction"]> | null {
   const last = attempts.at(-1);
   return prediction ?? (last === undefined || last.phase === "ended" ? null : (last.prediction ?? null));
@@ -178,7 +181,7 @@ export function attemptTable(
   return tableLines(attemptColumns, rows, sink, paint);
 }
 
-/** `n1[0-3] n2[0-3]`; for a gang with task groups `prefill: n1[0] n1[1], decode: n2[0-7]`. */
+/** Placement such as `n1[0-3] n2[0-3]`; for a gang with task groups `prefill: n1[0] n1[1], decode: n2[0-7]`. */
 function placesText({ workers }: Attempt, { taskGroups: groups }: Workload["gang"]): string {
   const placeText = ({ node, accelerators }: WorkerAllocation): string =>
     accelerators === "" ? node : `${node}[${accelerators}]`;

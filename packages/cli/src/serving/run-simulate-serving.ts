@@ -1,4 +1,4 @@
-/** `headroom simulate --serving`: recorded traffic on another serving configuration. */
+/** `headroom simulate --serving`: simulates recorded requests on another serving configuration. */
 import { setImmediate } from "node:timers/promises";
 import type { Distribution, ServingResult, ServingVariant } from "@headroom/sim";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
@@ -35,7 +35,7 @@ export interface ServingSimulationReport extends ServingResult {
   readonly requests_per_s: number;
 }
 
-/** Number of requests between checks of the clock and of Ctrl-C. */
+/** Number of requests that are simulated between two checks of the clock and of Ctrl-C. */
 const requestsPerTurn = 2000;
 
 function sloOf(text: string | undefined): ServingVariant["slo"] {

@@ -7,7 +7,7 @@ import { positiveDuration } from "../size/quantities.ts";
 
 type Perf = typeof import("@headroom/perf");
 
-/** The options of a variant as text; `--variant` replaces single entries. */
+/** The options of a variant as text. `--variant` replaces some of them. */
 export interface ServingChoices {
   readonly model: string;
   readonly accelerator: string;
@@ -23,7 +23,7 @@ export interface ServingChoices {
   readonly loadTime: string;
 }
 
-/** Option names in `--variant`. */
+/** Names of the options that `--variant` can change. */
 const keys: Readonly<Record<string, keyof ServingChoices>> = {
   model: "model",
   accelerator: "accelerator",
@@ -43,8 +43,7 @@ const variantsMax = 16;
 const replicasMax = 4096;
 
 /**
- * The options without overrides, and one set of options for each `--variant`; the text of `--variant` is the name of
- * its set.
+ * The options as given, and one set of options for each `--variant`. The text of `--variant` is the name of its set.
  */
 export function variantChoices(
   base: ServingChoices,
@@ -92,7 +91,7 @@ function modelOf(perf: Perf, name: string): ModelArchitecture {
   throw new CliError(`model ${JSON.stringify(name)} is not in the catalogue: headroom size catalogue`, exitCode.usage);
 }
 
-/** `8`, or `4*H100+4*L40S`: number of replicas by accelerator type. */
+/** Number of replicas by accelerator type, from `8` or `4*H100+4*L40S`. */
 function mixOf(choices: ServingChoices): { readonly count: number; readonly accelerator: string }[] {
   return choices.replicas.split("+").map((part) => {
     const [countText = "", ...rest] = part.split("*");
@@ -145,7 +144,7 @@ function languageGroup(
   };
 }
 
-/** Replicas of an image model: one request at a time, whose duration the trace states. */
+/** Replicas of an image model. They serve one request at a time; the trace states its duration. */
 function imageGroup({ perf }: VariantSetting, stepMs: number, count: number): ReplicaGroup {
   return {
     name: "image",

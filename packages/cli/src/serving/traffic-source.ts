@@ -1,4 +1,4 @@
-/** Reads requests from a traffic source (`azure:FILE`, …). */
+/** Reads requests from a traffic source such as `azure:FILE`. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -11,7 +11,7 @@ type Sim = typeof import("@headroom/sim");
 
 const formats = ["azure", "mooncake", "vllm", "gateway", "genai"] as const;
 
-/** Limit of the unpacked size of a compressed file. */
+/** Maximum unpacked size of a compressed file in bytes. */
 const unpackedBytesMax = 1 << 30;
 
 export interface LoadedTraffic {

@@ -1,4 +1,4 @@
-/** Parses numbers, durations and rates in options of `simulate`; each error names the expected form. */
+/** Parses numbers, durations and rates in options of `simulate`. Each error names the expected form. */
 import { CliError, exitCode } from "../cli-error.ts";
 
 function usage(message: string): CliError {
@@ -18,7 +18,7 @@ export function wholeNumber(text: string, what: string, { min, max }: Bounds): n
   return value;
 }
 
-/** `1.2`, in plain decimals. */
+/** Parses a number in plain decimals, such as `1.2`. */
 export function decimal(text: string, what: string, { min, max }: Bounds): number {
   const value = /^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= min && value <= max)) {
@@ -41,7 +41,7 @@ export function duration(text: string, what: string): number {
   return value;
 }
 
-/** `1%`, `0.25%`, in basis points. */
+/** Parses a share such as `1%` or `0.25%` to basis points. */
 export function rate(text: string, what: string): number {
   const match = /^([0-9]{1,3}(?:\.[0-9]{1,2})?)%$/.exec(text);
   const value = match === null ? Number.NaN : Math.round(Number(match[1]) * 100);
@@ -51,7 +51,7 @@ export function rate(text: string, what: string): number {
   return value;
 }
 
-/** `key=value,key=value`, each of the known keys at most once. */
+/** Parses `key=value,key=value`. Each of the known keys may occur once. */
 export function settings(text: string, what: string, known: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const part of text.split(",")) {

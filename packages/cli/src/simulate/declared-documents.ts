@@ -1,4 +1,4 @@
-/** `--fleet FILE`: fleet and teams for a simulated trace, declared in the format of `headroom apply`. */
+/** `--fleet FILE`: fleet and teams for a simulated trace, in the format of `headroom apply`. */
 import type { Team } from "@headroom/engine";
 import type { FleetSpec } from "@headroom/sim";
 import { CliError, exitCode } from "../cli-error.ts";
@@ -37,7 +37,7 @@ export async function declaredDocuments(files: readonly string[], terminal: Term
   return { fleet, teams: documents.teams };
 }
 
-/** Document kinds that the simulation ignores are rejected instead of dropped silently. */
+/** Documents of kinds that the simulation does not use are rejected, so that none is dropped silently. */
 function refuseOthers({ document, placeText }: LoadedDocument): void {
   if (document.kind === "team") return;
   if (document.kind !== "fleet")

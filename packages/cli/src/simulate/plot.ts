@@ -1,6 +1,6 @@
 /**
- * Plots as SVG without scripts: grouped bars and step lines over time. Series differ by colour and pattern, every mark
- * has its value as a tooltip, and the page repeats all values in tables.
+ * Plots as SVG without scripts: grouped bars, and step lines over time. Series differ by colour and pattern, every mark
+ * has a tooltip with its value, and the page repeats all values in tables.
  */
 export interface PlotSeries {
   readonly name: string;
@@ -17,7 +17,7 @@ export interface BarPlot {
 
 export interface LineSeries {
   readonly name: string;
-  /** Values in hours. */
+  /** Values of the bars in hours. */
   readonly stepHours: number;
   readonly values: readonly number[];
 }
@@ -35,7 +35,7 @@ const margin = { left: 70, right: 10, top: 10, bottom: 42 };
 const innerWidth = width - margin.left - margin.right;
 const innerHeight = height - margin.top - margin.bottom;
 
-/** The number of distinguishable series; the stylesheet has a colour and a dash for each. */
+/** Maximum number of series that readers can tell apart. The stylesheet has a colour and a dash for each. */
 export const seriesMax = 6;
 
 export function escapeHtml(text: string): string {
@@ -102,7 +102,10 @@ function axisLabel(text: string): string {
   return `<text x="${margin.left + innerWidth / 2}" y="${height - 6}" text-anchor="middle" class="label">${escapeHtml(text)}</text>`;
 }
 
-/** The smallest of 1, 2, 4, 5, 8 times a power of ten that is not below the value, so that quarters are round too. */
+/**
+ * The smallest number of the form 1, 2, 4, 5 or 8 times a power of ten that is not below the value. Quarters of it are
+ * also round.
+ */
 function niceMax(value: number): number {
   if (!(value > 0)) return 1;
   let unit = 1;

@@ -4,7 +4,7 @@ import type { Sink } from "../terminal.ts";
 const patienceMs = 1000;
 const frameMs = 200;
 
-/** Silent for the first second; then a moving line on a terminal, a single plain line elsewhere. */
+/** Prints nothing in the first second; then a moving line on a terminal, or a single plain line elsewhere. */
 export class ProgressLine {
   readonly #sink: Sink;
   #nextAtMs = performance.now() + patienceMs;
@@ -22,7 +22,7 @@ export class ProgressLine {
     this.#sink.write(this.#sink.isTerminal ? `\r\u001b[K${text}` : `${text} …\n`);
   }
 
-  /** Clears the moving line. */
+  /** Removes the moving line from the terminal. */
   clear(): void {
     if (this.#isShown && this.#sink.isTerminal) this.#sink.write("\r\u001b[K");
     this.#isShown = false;

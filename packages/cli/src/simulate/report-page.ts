@@ -1,6 +1,6 @@
 /**
- * The HTML report of simulated runs: one self-contained page without scripts, fonts or network access. It follows the
- * reader's choice of dark or light, and repeats the plots as tables.
+ * The HTML report of simulated runs: one page without scripts, fonts or network access. It follows the reader's choice
+ * of dark or light, and repeats the plots as tables.
  */
 import { shortDuration } from "../output/amounts.ts";
 import { barPlot, escapeHtml, linePlot, seriesMax } from "./plot.ts";
@@ -149,7 +149,9 @@ function hours(valueS: number | undefined): number | undefined {
   return valueS === undefined ? undefined : valueS / 3600;
 }
 
-/** Colours of Okabe and Ito, distinguishable with colour blindness; a lighter set on dark. */
+/**
+ * Colours of Okabe and Ito, which people with colour blindness can distinguish. On a dark background they are lighter.
+ */
 const style = `
 :root{color-scheme:light dark;--fg:#1b1f24;--bg:#fff;--soft:#d7dce2;--c0:#0072b2;--c1:#b34700;--c2:#00785a;--c3:#a0467f;--c4:#6b5b00;--c5:#444c56}
 @media (prefers-color-scheme:dark){:root{--fg:#e6e9ed;--bg:#14171b;--soft:#3a414a;--c0:#56b4e9;--c1:#e69f00;--c2:#2cc69b;--c3:#e39ac4;--c4:#f0e442;--c5:#b5bec9}}

@@ -24,7 +24,7 @@ export function resultLines(reports: readonly SimulationReport[], sink: Sink, pa
   ];
 }
 
-/** Rows left out of the trace, and other limits of the result. */
+/** Notes about rows left out of the trace, and about other limits of the result. */
 function notes(report: SimulationReport): string[] {
   const left = Object.entries(report.left_out).map(([reason, count]) => `${count} ${reason}`);
   if (report.broken_rows > 0) left.unshift(`${report.broken_rows} broken`);

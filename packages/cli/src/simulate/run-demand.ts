@@ -1,6 +1,6 @@
 /**
- * `headroom simulate --demand`: allocation of a fleet under a policy when randomly drawn work arrives and never ends,
- * over several seeds.
+ * `headroom simulate --demand`: the share of a fleet that a policy allocates when randomly drawn work arrives and never
+ * ends, over several seeds.
  */
 import { setImmediate } from "node:timers/promises";
 import type { Policy } from "@headroom/engine";
@@ -11,14 +11,17 @@ import { tableLines, type Column } from "../output/table.ts";
 import type { LoadedTrace } from "./trace-source.ts";
 import { ProgressLine } from "./progress-line.ts";
 
-/** JSON output for one policy (a list of these for several). Shares are parts of the fleet's accelerators, 0 to 1. */
+/**
+ * JSON output for one policy (for several policies, a list of these). Shares are parts of the fleet's accelerators,
+ * from 0 to 1.
+ */
 export interface DemandReport {
   readonly trace: string;
   readonly policy: string;
   readonly gpus: number;
   readonly demand: number;
   readonly seeds: readonly number[];
-  /** Mean over the seeds of the allocated share at this demand. `sd`: sample standard deviation, 0 for one seed. */
+  /** Mean allocated share at this demand, over the seeds. `sd`: sample standard deviation; 0 for one seed. */
   readonly allocated: readonly { readonly asked: number; readonly mean: number; readonly sd: number }[];
   readonly runs: readonly DemandRun[];
   readonly broken_rows: number;
@@ -31,7 +34,7 @@ export interface DemandRun {
   readonly seed: number;
   readonly submitted: number;
   readonly dropped: number;
-  /** Allocated shares, in the order of `DemandReport.allocated`. */
+  /** Allocated shares in the same order as `DemandReport.allocated`. */
   readonly allocated: readonly number[];
 }
 
@@ -43,7 +46,7 @@ export interface DemandRequest {
   readonly seeds: readonly number[];
 }
 
-/** Number of jobs between checks of the clock and of Ctrl-C. */
+/** Number of jobs that arrive between two checks of the clock and of Ctrl-C. */
 const jobsPerTurn = 200;
 
 export async function runDemand(context: CommandContext, request: DemandRequest): Promise<DemandReport[]> {
@@ -123,7 +126,7 @@ function spreadOf(values: readonly number[]): { readonly mean: number; readonly 
   return { mean: rounded(mean), sd: values.length === 1 ? 0 : rounded(Math.sqrt(squares / (values.length - 1))) };
 }
 
-/** Rounded to 0.00001: published shares have three decimals of a percent. */
+/** Shares are rounded to 0.00001, because published shares have three decimals of a percent. */
 const rounded = (share: number): number => Math.round(share * 100_000) / 100_000;
 
 export function demandLines(context: CommandContext, reports: readonly DemandReport[]): string[] {

@@ -1,4 +1,4 @@
-/** `headroom simulate`: loads a trace, runs it under one or several policies, reports. */
+/** `headroom simulate`: loads a trace, runs it under one or several policies, and prints a report. */
 import { constants } from "node:fs";
 import { access, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -33,7 +33,7 @@ export interface SimulateOptions {
   readonly json?: true;
 }
 
-/** JSON output for one policy (a list of these for several); see `SimulationResult` for its fields. */
+/** JSON output for one policy (for several policies, a list of these). `SimulationResult` explains its fields. */
 export interface SimulationReport extends SimulationResult {
   readonly trace: string;
   readonly seed: number;
@@ -43,9 +43,9 @@ export interface SimulationReport extends SimulationResult {
   readonly events_per_s: number;
 }
 
-/** Maximum pool size: results of larger pools without topology are not realistic. */
+/** Maximum size of a pool: results of larger pools without topology are not realistic. */
 const gpusMax = 100_000;
-/** Number of rounds between checks of the clock and of Ctrl-C: a few hundredths of a second of work. */
+/** Number of rounds between two checks of the clock and of Ctrl-C: a few hundredths of a second of work. */
 const roundsPerTurn = 10_000;
 
 export async function runSimulate(context: CommandContext, options: SimulateOptions): Promise<ExitCode> {
@@ -116,7 +116,7 @@ function whereToRun(
   return { fleet, trace: loaded.trace };
 }
 
-/** Options that have no effect if the work has no times. */
+/** Options without an effect if the work has no times. */
 const timedOptions = ["gpus", "fleet", "faults", "startup", "walltimes", "html"] as const;
 const demandBounds = { min: 0.001, max: 100 };
 const seedsMax = 1000;
@@ -196,7 +196,7 @@ function countsOf(loaded: LoadedTrace, simulated: Trace): Pick<SimulationReport,
   };
 }
 
-/** The presets and policy files of the option, separated by commas. */
+/** The presets and policy files that the option lists, separated by commas. */
 async function chosenPolicies(
   text: string,
   presets: ReadonlyMap<string, Policy>,
@@ -224,7 +224,7 @@ function faultsOf(text: string, seed: number): FaultOptions {
   };
 }
 
-/** Runs before the simulation, so that a wrong path does not cost an hour of simulation. */
+/** This check runs before the simulation, so that a wrong path does not cost an hour of simulation. */
 async function checkWritable(file: string, shown: string): Promise<void> {
   try {
     await access(path.dirname(file), constants.W_OK);

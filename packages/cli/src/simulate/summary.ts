@@ -1,4 +1,4 @@
-/** One row for a simulated run, for the terminal and the report page. */
+/** One row with the figures of a simulated run, for the terminal and the report page. */
 import { shortDuration } from "../output/amounts.ts";
 import type { SimulationReport } from "./run-simulate.ts";
 
@@ -14,7 +14,7 @@ export const summaryTitles: readonly string[] = [
   "Utilisation",
 ];
 
-/** Short times to the tenth of a second, others in two units. */
+/** Short times are shown to the tenth of a second, others in two units. */
 export function durationText(seconds: number): string {
   return seconds < 10 ? `${Math.round(seconds * 10) / 10} s` : shortDuration(seconds * 1000);
 }

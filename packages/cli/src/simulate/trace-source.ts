@@ -1,4 +1,4 @@
-/** Reads jobs from a trace source (`itp:FILE`, …). */
+/** Reads jobs from a trace source such as `itp:FILE`. */
 import { closeSync, openSync, readSync } from "node:fs";
 import path from "node:path";
 import { StringDecoder } from "node:string_decoder";
@@ -23,7 +23,7 @@ export interface TraceRequest {
 
 export interface LoadedTrace {
   readonly trace: Trace;
-  /** `null`: no time window was read. */
+  /** The time window that was read; `null`: none was given. */
   readonly report: ImportReport | null;
 }
 
@@ -84,7 +84,8 @@ function refusal(name: string, { reason, report }: TraceImport & { readonly kind
 
 const chunkBytes = 1 << 20;
 /**
- * Maximum length of a line, far above that of any format: a file without line ends is not read into memory as one line.
+ * Maximum length of a line, far above that of any format, so that a file without line ends is not read into memory as
+ * one line.
  */
 const lineLengthMax = 1 << 20;
 
@@ -117,7 +118,7 @@ export function* linesOf(file: string, shown: string): Generator<string> {
 function opened(file: string, shown: string): number {
   try {
     const descriptor = openSync(file, "r");
-    // Reads one byte, which fails for a directory, before the importer runs.
+    // Reads one byte before the importer runs. This fails for a directory.
     readSync(descriptor, Buffer.alloc(1), 0, 1, 0);
     return descriptor;
   } catch (cause) {
@@ -162,7 +163,7 @@ function durations(text: string | undefined, sim: TraceModule): [number, number]
   return [min, wholeNumber(high, "--trace generated: duration", { min, max: bounds.max })];
 }
 
-/** Sizes of gangs. Default sizes are cut to the pool; stated sizes larger than the pool are rejected. */
+/** Sizes of gangs. Default sizes are limited by the pool; a stated size above the pool is rejected. */
 function gangs(
   text: string | undefined,
   { sim, gpus }: { readonly sim: TraceModule; readonly gpus: number },

@@ -1,5 +1,5 @@
 /**
- * Declares to the control plane the models that submitted workloads train, so that it compares measured steps with
+ * Tells the control plane which models the submitted workloads train, so that it compares measured steps with
  * predictions.
  */
 import type { HeadroomClient, WorkloadModelInput } from "@headroom/protocol";
@@ -11,7 +11,7 @@ export interface SubmittedWorkload extends ModelledWorkload {
   readonly workloadId: string;
 }
 
-/** A failure is printed as a note, not as an error, because the workloads are already submitted. */
+/** A failure is printed as a note and not as an error, because the workloads are already submitted. */
 export async function declareModels(
   context: CommandContext,
   client: HeadroomClient,

@@ -1,4 +1,4 @@
-/** The correction of predictions by a fleet's own runs: from a file, or from the control plane if one runs. */
+/** The correction of predictions by a fleet's own runs. It comes from a file, or from the control plane if one runs. */
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { FleetCorrection } from "@headroom/perf";
@@ -7,7 +7,7 @@ import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { jsonFile } from "./model-options.ts";
 
-/** The correction of a sizing; `kinds` hold its effect on the error. */
+/** The correction of a sizing. `kinds` contains its effect on the error. */
 export interface UsedCorrection {
   readonly correction: FleetCorrection;
   readonly kinds: FleetPredictions["kinds"];
@@ -34,7 +34,7 @@ export async function usedCorrection(
   return { correction, kinds: kinds.data ?? [] };
 }
 
-/** Sizing works without a control plane, and with one that does not answer. */
+/** Sizing also works without a control plane, and with one that does not answer. */
 async function liveCorrection(context: CommandContext): Promise<UsedCorrection | null> {
   try {
     const client = await context.connect();
@@ -44,7 +44,9 @@ async function liveCorrection(context: CommandContext): Promise<UsedCorrection |
   }
 }
 
-/** The control plane's correction; `null`: nothing was measured. Throws the control plane's refusal. */
+/**
+ * The correction of the control plane; `null`: nothing was measured. Throws if the control plane refuses the request.
+ */
 export async function correctionOf(client: HeadroomClient): Promise<UsedCorrection | null> {
   const { correction, kinds } = await client.fleetPredictions({ signal: AbortSignal.timeout(PATIENCE_MS) });
   return correction.types.length === 0 ? null : { correction, kinds };

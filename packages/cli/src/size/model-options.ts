@@ -1,11 +1,11 @@
-/** Options for model and accelerator, shared by training and serving. */
+/** Options for model and accelerator that training and serving share. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { ModelChoice, NumberFormat } from "@headroom/perf";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 
-/** A preset's name, or the path of a config.json (ends in `.json`). */
+/** Name of a preset, or path of a config.json (it ends in `.json`). */
 export async function modelChoice(context: CommandContext, given: string | undefined): Promise<ModelChoice> {
   const model = needed(given, "--model", "llama-3-8b");
   if (!model.endsWith(".json")) return model;
@@ -14,7 +14,7 @@ export async function modelChoice(context: CommandContext, given: string | undef
   return { name: file === "config" ? folder : file, config: await jsonFile(context, model) };
 }
 
-/** A YAML or JSON file with further accelerators. */
+/** A YAML or JSON file with more accelerators. */
 export async function catalogueFile(context: CommandContext, file: string | undefined): Promise<unknown> {
   if (file === undefined) return undefined;
   const { parse } = await import("yaml");
@@ -51,7 +51,7 @@ async function fileText(context: CommandContext, file: string): Promise<string> 
   }
 }
 
-/** The named accelerator, else the one on which the profile was measured. */
+/** The named accelerator, or else the one that the profile was measured on. */
 export async function acceleratorName(given: string | undefined, profile: unknown): Promise<string> {
   if (given !== undefined) return given;
   const perf = await import("@headroom/perf");

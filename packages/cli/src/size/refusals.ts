@@ -1,22 +1,24 @@
-/** The reasons why accelerator types give no answer, where all types of the catalogue are compared. */
+/** Groups the reasons for which accelerator types give no answer, if all types of the catalogue are compared. */
 
 export interface TypeRefusal {
   readonly accelerator: string;
   /** A sentence without its full stop. */
   readonly reason: string;
-  /** The nearest question that this type answers. */
+  /** The nearest question that this accelerator type can answer. */
   readonly nearest?: string;
 }
 
 export interface RefusalGroup {
   readonly accelerators: readonly string[];
-  /** Without the name of a type, where several types have this reason. */
+  /** The reason without the name of a type, if several types have it. */
   readonly reason: string;
-  /** Nearest possible request; undefined if it differs between types of the group. */
+  /** The nearest possible request; undefined if it differs between the types of the group. */
   readonly nearest: string | undefined;
 }
 
-/** Groups refusals that differ only in the name of the accelerator. Groups are in the order of their first types. */
+/**
+ * Groups refusals that differ only in the name of the accelerator. The order is that of the first type in each group.
+ */
 export function groupedRefusals(refusals: readonly TypeRefusal[]): readonly RefusalGroup[] {
   const groups = Map.groupBy(refusals, ({ accelerator, reason }) => withoutType(reason, accelerator));
   return [...groups].map(([general, members]) => {
@@ -36,7 +38,7 @@ const withoutType = (reason: string, accelerator: string): string =>
     .replaceAll(` ${accelerator},`, " accelerators,")
     .replaceAll(` ${accelerator} `, " this type ");
 
-/** The types of a group and their reason; `typeCount`: number of types that were compared. */
+/** The types of a group, and their reason. `typeCount`: number of types that were compared. */
 export function refusalLine(group: RefusalGroup, typeCount: number): string {
   const { accelerators } = group;
   const types = accelerators.length === typeCount ? "all types" : accelerators.join(", ");

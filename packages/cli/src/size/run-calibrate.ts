@@ -120,7 +120,7 @@ async function measuredProfile(context: CommandContext, options: CalibrateOption
   return profile;
 }
 
-/** Runs the script; its stderr is passed on, its result is read from stdout. */
+/** Runs the script. Its stderr is passed on; its result is read from stdout. */
 async function measured(context: CommandContext, options: CalibrateOptions): Promise<string> {
   const script = fileURLToPath(import.meta.resolve("@headroom/perf/calibrate.py"));
   const args = [

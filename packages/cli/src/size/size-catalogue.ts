@@ -1,4 +1,4 @@
-/** `headroom size catalogue`: names known to `--accelerator`, `--node-network` and `--model`. */
+/** `headroom size catalogue`: lists the names that `--accelerator`, `--node-network` and `--model` accept. */
 import type { Accelerator } from "@headroom/perf";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";

@@ -80,7 +80,7 @@ function right(title: string): { title: string; align: "right" } {
   return { title, align: "right" };
 }
 
-/** `model=llama-3-70b,gpus=64,batch=128,sequence=8192,share=2,scaling=strong`: one kind of job in the mix. */
+/** One kind of job in the mix, as `model=llama-3-70b,gpus=64,batch=128,sequence=8192,share=2,scaling=strong`. */
 function mixOf({ job = [], accelerator, loss }: NetworkOptions): JobMix | undefined {
   if (job.length === 0) return undefined;
   return {

@@ -53,7 +53,7 @@ export async function runSizeServing(context: CommandContext, options: ServingOp
   return exitCode.unsatisfied;
 }
 
-/** All accelerators of the catalogue, side by side. */
+/** Answers for all accelerators of the catalogue, side by side. */
 async function showComparison(
   context: CommandContext,
   compared: readonly ServingOnAccelerator[] | Impossible,
@@ -135,7 +135,7 @@ async function questionOf(context: CommandContext, options: ServingOptions): Pro
   };
 }
 
-/** Share of requests that must meet the objective. All of them is not possible: waiting times have an infinite tail. */
+/** Share of requests that must meet the objective. 100% is not possible: waiting times have an infinite tail. */
 function promisedShare(text: string): number {
   const share = rate(text, "--share") / 10_000;
   if (share >= 0.5 && share <= 0.9999) return share;
@@ -236,7 +236,7 @@ function coldStartText(start: ServingReport["best"]["coldStart"]): string {
   return `${significant(start.totalS)} s (${named.join(", ")})`;
 }
 
-/** Disaggregated serving: prefill and decode on separate workers, under the same latency objective. */
+/** Disaggregated serving: prefill and decode run on separate workers, under the same latency objective. */
 function disaggregatedText(disaggregated: ServingReport["disaggregated"]): string {
   if (disaggregated.kind === "impossible")
     return `prompts and answers on workers of their own: no, ${disaggregated.reason}`;

@@ -118,7 +118,7 @@ function startsOf(options: StorageOptions, gpus: number, stateBytes: number): St
   ];
 }
 
-/** Storage tiers to compare with a demand: published ones by name, and offers by their figures. */
+/** Storage tiers that are compared with a demand: published tiers by name, and offers by their figures. */
 export async function storageTiers(options: Pick<StorageOptions, "tier" | "offer">): Promise<StorageTier[]> {
   const perf = await import("@headroom/perf");
   const named = (options.tier ?? []).map((name) => {

@@ -81,7 +81,7 @@ export async function runSizeTraining(
   return code;
 }
 
-/** States the batch and its source, if the question left the batch open. */
+/** States the batch and where it comes from, if the question did not state one. */
 function batchLines({ question, recipe }: CompletedTraining): string[] {
   if (recipe === null) return [];
   const { acceleratorCount, globalBatch, sequenceLength } = question;
@@ -91,7 +91,7 @@ function batchLines({ question, recipe }: CompletedTraining): string[] {
   ];
 }
 
-/** Answers for all accelerators, with the progress on stderr. */
+/** Answers for all accelerators, with progress on stderr. */
 async function compared(
   context: CommandContext,
   open: OpenTrainingSizing,
@@ -106,7 +106,7 @@ async function compared(
   return all;
 }
 
-/** All accelerators of the catalogue, side by side. */
+/** Answers for all accelerators of the catalogue, side by side. */
 async function showComparison(
   context: CommandContext,
   compared: readonly CompletedTraining[] | Impossible,
@@ -207,7 +207,10 @@ function scalingKind(text = "strong"): TrainingSizing["scaling"] {
 const planKeys = ["tp", "pp", "cp", "dp", "ep", "vpp", "mb", "zero", "recompute"];
 const recomputations = ["none", "selective", "partial", "full"] as const;
 
-/** `tp=8,pp=16,vpp=2,mb=1,zero=1,recompute=selective`: an omitted entry follows from others or takes its default. */
+/**
+ * A plan such as `tp=8,pp=16,vpp=2,mb=1,zero=1,recompute=selective`. An entry left out follows from others or takes its
+ * default.
+ */
 function planOf(text: string): Partial<ParallelPlan> {
   const found = settings(text, "--plan", planKeys);
   const width = (key: string): number | undefined =>

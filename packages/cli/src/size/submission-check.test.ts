@@ -6,7 +6,7 @@ import { startControlPlane, type RunningControlPlane } from "@headroom/server";
 import { headroom as run, type Said } from "../testing/recorded-terminal.ts";
 import type { WorkloadSizing } from "./submission-check.ts";
 
-/** A real control plane; the work waits for an accelerator type that this machine does not have. */
+/** A real control plane. The work waits for an accelerator type that this machine does not have. */
 let folder = "";
 let plane: RunningControlPlane;
 

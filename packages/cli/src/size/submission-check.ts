@@ -1,4 +1,4 @@
-/** Checks workloads that name their model with the performance model before they are submitted. */
+/** Checks workloads that name their model before they are submitted, with the performance model. */
 import type {
   FleetCorrection,
   Impossible,
@@ -22,17 +22,17 @@ export interface ModelledWorkload {
   readonly model?: ModelRequest | undefined;
 }
 
-/** In the format of `--json`. */
+/** The result of a check, in the format of `--json`. */
 export interface WorkloadSizing {
   readonly workload: string;
   readonly team: string;
   readonly acceleratorsPerWorker: number;
   readonly isElastic: boolean;
-  /** One check for each accepted accelerator type. */
+  /** The checks of a workload, one for each accelerator type that it accepts. */
   readonly checks: readonly SubmissionCheck[];
 }
 
-/** Empty for workloads that do not name a model. */
+/** The checks; empty for workloads that name no model. */
 export async function checkModels(
   context: CommandContext,
   client: HeadroomClient,
@@ -49,15 +49,15 @@ export async function checkModels(
   return answers;
 }
 
-/** The types of the fleet, if any type is accepted. */
+/** The types of the fleet, if the workload accepts any type. */
 async function typesOfFleet(client: HeadroomClient): Promise<readonly string[]> {
   const { pools } = await client.fleet();
   return [...new Set(pools.flatMap(({ acceleratorType }) => acceleratorType ?? []))];
 }
 
 /**
- * The workload with `elastic.throughput` for each of its sizes, on the first accepted type with a prediction; unchanged
- * if it states it.
+ * The workload with `elastic.throughput` for each of its sizes, computed for the first accepted type that has a
+ * prediction. Unchanged if the workload states it.
  */
 export async function withThroughput(spec: WorkloadSpec, sizing: readonly WorkloadSizing[]): Promise<WorkloadSpec> {
   const { gang } = spec;

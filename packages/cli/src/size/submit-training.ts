@@ -1,4 +1,7 @@
-/** `headroom size train --submit`: the plan as a workload, with the launch command and slices from tensor parallelism. */
+/**
+ * `headroom size train --submit`: submits the plan as a workload, with the launch command, and keeps each
+ * tensor-parallel group within one domain of the fabric.
+ */
 import type { CompletedTraining, TrainingReport } from "@headroom/perf";
 import type { Fleet, HeadroomClient, ModelRequest, WorkloadSpec } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
@@ -16,11 +19,11 @@ export interface TrainingSubmissionOptions {
 }
 
 interface SubmittedTraining {
-  /** As a document of a workload file. */
+  /** The workload as a document of a workload file. */
   readonly document: Readonly<Record<string, unknown>>;
   readonly spec: WorkloadSpec;
   readonly model?: ModelRequest | undefined;
-  /** Notes about parts of the plan that the fleet does not allow. */
+  /** Notes about parts of the plan that the fleet does not support. */
   readonly notes: readonly string[];
 }
 
@@ -34,7 +37,7 @@ const submissionFlags = [
   ["dryRun", "--dry-run"],
 ] as const;
 
-/** Checks options that are valid only together, before anything is computed. */
+/** Checks options that are valid only together, before any computation. */
 export function checkSubmission(options: TrainingSubmissionOptions, accelerator: string | undefined): void {
   const { submit, name } = options;
   if (submit !== true) {
@@ -145,7 +148,8 @@ export async function trainingWorkload(
 }
 
 /**
- * The workload's `model` section, for a model of the catalogue: measured steps are then compared with the prediction.
+ * The workload's `model` section, if the model is in the catalogue. Measured steps are then compared with the
+ * prediction.
  */
 function modelBlock(
   { model, sequenceLength, globalBatch, tokens, stack }: CompletedTraining["question"],
@@ -161,7 +165,7 @@ async function absolute(dir: string | undefined, directory: string): Promise<str
   return path.resolve(directory, dir ?? ".");
 }
 
-/** The launch command with its length and checkpoints, which the plan alone does not state. */
+/** The launch command, with the length of the run and its checkpoints. The plan alone does not state these. */
 function commandOf({ launch, stack, run, step, failures }: TrainingReport, more: string | undefined): string {
   if (launch === null)
     throw new CliError(
@@ -186,14 +190,14 @@ function commandOf({ launch, stack, run, step, failures }: TrainingReport, more:
   return [launch, ...saved, ...(more === undefined ? [] : [more])].join(" ");
 }
 
-/** The fleet's own names of the accelerator; if the fleet has none, the catalogue's names. */
+/** The fleet's own names for the accelerator; if the fleet has none, those of the catalogue. */
 async function typesOf({ acceleratorTypes }: Fleet, accelerator: string): Promise<string[]> {
   const { findAccelerator } = await import("@headroom/perf");
   const own = acceleratorTypes.map(({ type }) => type).filter((type) => findAccelerator(type)?.name === accelerator);
   return own.length === 0 ? [accelerator] : own;
 }
 
-/** The lowest fabric level of the first site that has the type; `null`: no such site declares levels. */
+/** The lowest fabric level of the first site that has the type; `null`: no site with the type declares levels. */
 function narrowestLevel({ sites, pools }: Fleet, types: readonly string[]): string | null {
   const own = new Set(
     pools.filter(({ acceleratorType }) => types.includes(acceleratorType ?? "")).map(({ site }) => site),

@@ -1,4 +1,4 @@
-/** A training report for people: time and memory with their breakdown, and scaling. */
+/** The report of a training run for people: time and memory with their breakdown, and scaling. */
 import type { CompletedTraining, TrainingReport } from "@headroom/perf";
 import type { FleetPredictions } from "@headroom/protocol";
 import type { CommandContext } from "../command.ts";
@@ -63,7 +63,7 @@ export async function trainingLines(
   ];
 }
 
-/** The correction by the fleet's own runs and its effect on their error; empty without such runs. */
+/** The correction by the fleet's own runs and its effect on their error; empty if there are no such runs. */
 function correctionPairs(
   { correction, accelerator, family }: TrainingReport,
   kinds: FleetPredictions["kinds"],
@@ -80,7 +80,7 @@ function correctionPairs(
   return [["corrected", `times ${factor.toFixed(3)}, by ${ground} in the fleet${effect}`]];
 }
 
-/** One line for each accelerator on which the model fits, and the reasons of the other accelerators. */
+/** One line for each accelerator that the model fits on, and the reasons of the other accelerators. */
 export async function comparisonLines(
   all: readonly CompletedTraining[],
   refusals: readonly RefusalGroup[],
@@ -123,7 +123,7 @@ const choiceNames: Readonly<Record<string, string>> = {
   zeroStage: "ZeRO stage",
 };
 
-/** Choices that the question left open, in the words of the plan. */
+/** Choices that the question left open, in the words that a plan uses. */
 function chosenText({ chosen, precision, format }: TrainingReport): string {
   const { gradientBytes, optimizerBytes } = precision;
   const words = chosen.map((name) =>
@@ -135,7 +135,7 @@ function chosenText({ chosen, precision, format }: TrainingReport): string {
   return words.length === 0 ? "nothing: you stated the plan" : words.join(", ");
 }
 
-/** Lower probabilities are shown as "under 0.1%": the tails of the model are not that accurate. */
+/** Lower probabilities are shown as "under 0.1%", because the model is not accurate for such rare cases. */
 const leastRisk = 0.001;
 
 function riskText(probability: number): string {
@@ -203,7 +203,9 @@ function sorted<Name extends string>(parts: Readonly<Record<Name, number>>): [Na
   return entries.filter(([, amount]) => amount > 0).toSorted((a, b) => b[1] - a[1]);
 }
 
-/** Efficiencies above this are explained: the plan in the first row is the best that fits, not the best overall. */
+/**
+ * Efficiencies above this value are explained: the plan in the first row is the best that fits, not the best of all.
+ */
 const SUPERLINEAR = 1.02;
 
 function scalingLines({ scaling }: TrainingReport, { terminal, paint }: CommandContext): string[] {
@@ -230,7 +232,7 @@ function wallLine(wall: TrainingReport["scaling"]["wall"]): string {
   return `From ${acceleratorCount} on a doubling gives ${significant(gainPerDoubling)} times as much: ${scarce}.`;
 }
 
-/** Alternatives that need less memory or cost less, but take longer. */
+/** Other plans that need less memory or cost less, but take longer. */
 function alternativeLines(
   { alternatives }: TrainingReport,
   describePlan: (plan: TrainingReport["plan"]) => string,

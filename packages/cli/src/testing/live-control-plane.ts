@@ -1,4 +1,4 @@
-/** A real control plane with real processes in its own folder, and the CLI run against it in the test's process. */
+/** A real control plane with real processes in its own folder. The CLI runs against it in the process of the test. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -6,7 +6,7 @@ import { startControlPlane, type ControlPlaneOptions, type RunningControlPlane }
 import { headroom as run, type Said, type Surroundings } from "./recorded-terminal.ts";
 
 export interface LiveControlPlane {
-  /** Working directory of commands. */
+  /** Working directory in which commands run. */
   readonly folder: string;
   readonly plane: RunningControlPlane;
   headroom(args: readonly string[], extra?: Partial<Surroundings>): Promise<Said>;
@@ -14,7 +14,7 @@ export interface LiveControlPlane {
   close(): Promise<void>;
 }
 
-/** The machine counts as four accelerators of type `slot` unless told otherwise. */
+/** The machine counts as four accelerators of type `slot`, unless options say otherwise. */
 export async function startLive(options: Partial<ControlPlaneOptions> = {}): Promise<LiveControlPlane> {
   const folder = mkdtempSync(path.join(tmpdir(), "headroom-cli-"));
   const home = path.join(folder, "home");

@@ -15,7 +15,7 @@ export interface Surroundings {
   readonly userName?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
-  /** Terminal width; set: stdout and stderr act as a terminal. */
+  /** Width of the terminal. If it is set, stdout and stderr act as a terminal. */
   readonly columns?: number;
   readonly interrupted?: AbortSignal;
 }

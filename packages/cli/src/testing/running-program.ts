@@ -1,4 +1,4 @@
-/** The program as a separate process: started, watched until it prints a line, signalled. */
+/** Runs the program as a separate process: starts it, waits until it prints a line, and sends signals. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";

@@ -1,4 +1,4 @@
-/** The banner of `up`: addresses, and commands to try next. */
+/** The text that `up` prints: addresses, and commands to try next. */
 import path from "node:path";
 import type { HeadroomClient } from "@headroom/protocol";
 import type { RunningControlPlane } from "@headroom/server";
@@ -16,7 +16,7 @@ export interface BannerParts {
   readonly submittedCount: number;
   /** Result of applying the quickstart; `null`: not requested. */
   readonly quickstart: string | null;
-  /** Command line of this program. */
+  /** Command line that starts this program. */
   readonly program: string;
   /** Path of examples/serving/chat.mjs, relative to the working directory. */
   readonly chatProgram: string;

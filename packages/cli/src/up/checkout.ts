@@ -1,4 +1,4 @@
-/** The checkout that this program runs from: it holds the console's build and the examples. */
+/** The checkout that this program runs from. It contains the console's build and the examples. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -8,14 +8,14 @@ export const quickstartFile = path.join(root, "examples", "quickstart", "train.y
 
 const chatFile = path.join(root, "examples", "serving", "chat.mjs");
 
-/** Path of the chat program of the serving example, as typed in a folder. */
+/** Path of the chat program of the serving example, as a user types it in a folder. */
 export function chatProgramFrom(workingDirectory: string): string {
   const relative = path.relative(workingDirectory, chatFile);
   return relative.startsWith("..") ? chatFile : relative;
 }
 
 export interface ConsoleBuild {
-  /** `null`: the console is not available. */
+  /** Folder of the console; `null`: the console is not available. */
   readonly directory: string | null;
   /** Output of the failed build. */
   readonly problem: string | null;
@@ -42,7 +42,7 @@ function outputOfFailure(script: string): Promise<string | null> {
   });
 }
 
-/** Bundlers print much; the first lines name the error. */
+/** Bundlers print long output; the first lines name the error. */
 const PROBLEM_LINES_MAX = 12;
 
 function shortened(output: string): string {
@@ -51,7 +51,7 @@ function shortened(output: string): string {
   return [...lines.slice(0, PROBLEM_LINES_MAX), "… `npm run build` shows the rest"].join("\n");
 }
 
-/** `npx headroom` in the checkout, `headroom` if it is on the PATH: the command to show in hints. */
+/** The program's name in hints: `headroom` if it is on the PATH, `npx headroom` in the checkout. */
 export function programName(workingDirectory: string, searchPath: string | undefined): string {
   const isOnPath = (searchPath ?? "")
     .split(path.delimiter)

@@ -1,4 +1,4 @@
-/** `notify.yaml`: the events that the control plane sends, and their receivers. Read at start. */
+/** `notify.yaml`: the events that the control plane sends, and their receivers. The file is read at the start. */
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { NotificationRule } from "@headroom/server";
@@ -8,7 +8,7 @@ import { sourcesOf } from "../documents/sources.ts";
 import { parseYaml } from "../documents/yaml-source.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** `given`: path from `--notify`; default: `notify.yaml` in the state directory, if it exists. */
+/** `given`: the path from `--notify`; absent: `notify.yaml` in the state directory, if it exists. */
 export async function loadNotifications(
   terminal: Terminal,
   home: string,

@@ -15,7 +15,7 @@ import { buildConsole, chatProgramFrom, programName, quickstartFile } from "./ch
 
 export interface UpOptions {
   readonly quickstart?: boolean;
-  /** Commander's reading of `--no-console`. */
+  /** Commander reads `--no-console` as this option. */
   readonly console: boolean;
   readonly port?: string;
   readonly host?: string;
@@ -28,9 +28,9 @@ export interface UpOptions {
 
 /** The highest TCP port. */
 const PORT_MAX = 65_535;
-/** The highest number of accelerator indices of a node. */
+/** The highest number of accelerators that a node can have. */
 const SLOTS_MAX = 1_024;
-/** One machine runs the work of all nodes: more nodes only slow it down. */
+/** Maximum number of nodes. One machine runs the work of all nodes, so more nodes only slow it down. */
 const NODES_MAX = 1_024;
 
 export async function runUp(context: CommandContext, options: UpOptions): Promise<ExitCode> {
@@ -90,7 +90,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
   }
 }
 
-/** `created` or `unchanged`: result of applying the quickstart; `null` if it failed, which stops nothing else. */
+/** Result of applying the quickstart, `created` or `unchanged`; `null`: it failed, which stops nothing else. */
 async function applyQuickstart(
   context: CommandContext,
   client: HeadroomClient,

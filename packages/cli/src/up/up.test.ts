@@ -53,7 +53,7 @@ it("stops cleanly while the work goes on, and finds everything as it was", async
   following.abort();
   expect((await began).code).toBe(130);
 
-  // Sent twice, as under npm, where terminal and parent both deliver it.
+  // The signal is sent twice, as under npm, where both terminal and parent deliver it.
   first.process.kill("SIGINT");
   first.process.kill("SIGINT");
   expect(await first.ended).toBe(0);

@@ -1,6 +1,7 @@
 /**
- * The control plane's clock in the console. Live, it is this machine's clock; in the demo it is the simulation's, which
- * runs at its own rate. Durations such as "waiting for" use this clock and never `Date.now()`.
+ * The control plane's clock in the console. On a live control plane it is this machine's clock; in the demo it is the
+ * simulation's clock, which runs at its own rate. Durations such as "waiting for" use this clock and never
+ * `Date.now()`.
  */
 export interface ClockReading {
   readonly nowMs: number;
@@ -11,7 +12,7 @@ export interface ClockReading {
 export class Clock {
   #reading: ClockReading;
   #readAtMs: number;
-  /** Local time at which the clock was stopped; `null`: it runs. */
+  /** Local time at which the clock was stopped; `null`: the clock runs. */
   #stoppedAtMs: number | null = null;
   readonly #localMs: () => number;
   readonly #listeners = new Set<() => void>();
@@ -30,7 +31,7 @@ export class Clock {
     return this.#reading.nowMs + ((this.#stoppedAtMs ?? this.#localMs()) - this.#readAtMs) * this.#reading.rate;
   }
 
-  /** Called with each reading of the control plane's clock; between two readings time runs at the last known rate. */
+  /** Called with each reading of the control plane's clock. Between two readings, time runs at the last known rate. */
   set(reading: ClockReading): void {
     this.#reading = reading;
     this.#readAtMs = this.#localMs();

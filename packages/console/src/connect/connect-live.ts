@@ -18,7 +18,8 @@ function newIdempotencyKey(): string {
 }
 
 /**
- * The time of the newest batch is a lower bound of the control plane's clock; beyond it, this machine's clock is used.
+ * The time of the newest batch is a lower bound of the control plane's clock. If this machine's clock is later, it is
+ * used.
  */
 export function liveClock(status: Status): Clock {
   return new Clock({ nowMs: Math.max(Date.now(), status.nowMs), rate: 1 }, () => performance.now());

@@ -1,11 +1,13 @@
-/** Connects the page to its control plane: the one that served it, or with `?demo` a simulated one in a worker. */
+/**
+ * Connects the page to its control plane: the one that served the page, or with `?demo` a simulated one in a worker.
+ */
 import { refuse, type HeadroomClient, type Status } from "@headroom/protocol";
 import { EventFeed, type FeedHooks } from "../live/event-feed.ts";
 import type { Clock } from "./clock.ts";
 import type { DemoControls } from "./demo-controls.ts";
 import type { Session } from "./session.ts";
 
-/** Reachable from every page of the console. */
+/** The connection, for use by every page of the console. */
 export const demoAddress = `${import.meta.env.BASE_URL}?demo`;
 
 export const isDemoAddress = (location: Location): boolean => new URLSearchParams(location.search).has("demo");
@@ -24,8 +26,8 @@ async function connectToDemo(): Promise<Connection> {
 }
 
 /**
- * Loads the client with its schemas only if a control plane answers. Without one, such as for the demo on a file
- * server, the first visit needs this single request.
+ * Loads the client with its schemas only if a control plane answers. If none answers, as for the demo on a file server,
+ * the first visit needs only this request.
  */
 async function connectToServer(): Promise<Connection> {
   const answer = await fetch("/v1/status", { method: "HEAD", credentials: "same-origin" }).catch(() => null);
@@ -38,7 +40,7 @@ async function connectToServer(): Promise<Connection> {
   return { client, clock: liveClock(status), demo: null, status };
 }
 
-/** The event stream starts right after the status, so that it covers every later answer. */
+/** The event stream starts right after the status, so that it contains every change since then. */
 export async function connect(isDemo: boolean, hooks: FeedHooks): Promise<Session> {
   const { client, clock, demo, status } = await (isDemo ? connectToDemo() : connectToServer());
   const feed = new EventFeed(client, status.sequence, hooks);

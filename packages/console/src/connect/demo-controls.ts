@@ -7,7 +7,7 @@ import { Clock } from "./clock.ts";
 export interface DemoState {
   readonly speed: number;
   readonly isPaused: boolean;
-  /** The rate that the simulation reaches when it cannot keep up with the chosen speed. */
+  /** The rate that the simulation reaches if it cannot keep up with the chosen speed. */
   readonly reachedSpeed: number;
   /** The worker failed; the demo has stopped. */
   readonly failure: string | null;
@@ -82,7 +82,7 @@ const stateOf = ({ speed, isPaused, reachedSpeed }: DemoReport): DemoState => ({
   failure: null,
 });
 
-/** Starts the demo's worker; resolves when its first day has been simulated. */
+/** Starts the demo's worker. Resolves when the worker has simulated the first day. */
 export function connectDemo(): Promise<DemoConnection> {
   const worker = new Worker(new URL("../demo/worker.ts", import.meta.url), { type: "module", name: "headroom-demo" });
   const calls = new MessageChannel();

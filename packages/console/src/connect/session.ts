@@ -1,4 +1,4 @@
-/** Dependencies of every page: one client, one clock, one event stream, for a real or simulated fleet. */
+/** Objects that every page uses: one client, one clock, one event stream, for a real or simulated fleet. */
 import type { HeadroomClient } from "@headroom/protocol";
 import { createContext, useContext } from "react";
 import type { EventFeed } from "../live/event-feed.ts";
@@ -9,7 +9,7 @@ export interface Session {
   readonly client: HeadroomClient;
   readonly clock: Clock;
   readonly feed: EventFeed;
-  /** `null`: this is a live control plane. */
+  /** Controls of the demo; `null`: this is a live control plane. */
   readonly demo: DemoControls | null;
 }
 

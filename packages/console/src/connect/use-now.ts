@@ -5,15 +5,18 @@ import { useSession } from "./session.ts";
 
 const SECOND_MS = 1_000;
 const TICK_MS = 1_000;
-/** Tick of a clock with simulated time, in ms: half the usual tick, because simulated time runs fast and would jump. */
+/**
+ * Interval in ms at which simulated time is shown: half the usual interval, because simulated time runs fast and would
+ * jump.
+ */
 const FAST_TICK_MS = 500;
 
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | null = null;
 
 /**
- * The displayed time, the same for every component until the next tick; otherwise components would show different
- * times.
+ * The displayed time. Until the next tick it is the same for every component, because components would otherwise show
+ * different times.
  */
 const shownMs = new WeakMap<Clock, number>();
 
@@ -44,7 +47,7 @@ function shown(clock: Clock): number {
   return nowMs;
 }
 
-/** Now, rounded down to the second; renders again when it changes. */
+/** The present time, rounded down to the second. The component renders again when it changes. */
 export function useNow(): number {
   const { clock, demo } = useSession();
   const tickMs = demo === null ? TICK_MS : FAST_TICK_MS;

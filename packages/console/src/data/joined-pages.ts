@@ -6,8 +6,8 @@ export interface Joined<Item> {
 }
 
 /**
- * Pages are fetched at different times, and items move between them meanwhile: an item on two pages is taken from the
- * first.
+ * Pages are fetched at different times, and items can move between them meanwhile. An item on two pages is taken from
+ * the first.
  */
 export function joinPages<Item>(pages: readonly (readonly Item[])[], idOf: (item: Item) => string): Joined<Item> {
   const items: Item[] = [];

@@ -1,4 +1,4 @@
-/** Queries of the pages. Answers stay valid until an event invalidates them (`live/`), so nothing here polls. */
+/** Queries of the pages. An answer stays valid until an event invalidates it (`live/`), so nothing here polls. */
 import type { HeadroomClient, Node, NodeReadings, Team } from "@headroom/protocol";
 import { queryOptions } from "@tanstack/react-query";
 
@@ -10,7 +10,7 @@ interface Paging {
   readonly limit: number;
 }
 
-/** Lists that are needed completely, such as all nodes for the map. */
+/** Lists of which pages need every item, such as all nodes for the map. */
 async function allPages<Item>(
   fetchPage: (page: Paging) => Promise<{ readonly items: readonly Item[]; readonly nextCursor: string | null }>,
 ): Promise<readonly Item[]> {
@@ -45,7 +45,7 @@ export const nodesQuery = (client: HeadroomClient) =>
 /** Interval at which the control plane reads the accelerators, in ms. */
 const READINGS_EVERY_MS = 15_000;
 
-/** Readings cause no event, so they are polled while a page shows them. */
+/** No event announces new readings, so they are polled while a page shows them. */
 export const readingsQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["readings"],
@@ -63,7 +63,7 @@ export const nodeTelemetryQuery = (client: HeadroomClient, node: string) =>
     refetchInterval: READINGS_EVERY_MS,
   });
 
-/** Number of rows that fit beside the map. */
+/** Number of rows for which there is space beside the map. */
 const GLANCE = 6;
 
 export const newestRunningQuery = (client: HeadroomClient) =>
@@ -72,7 +72,7 @@ export const newestRunningQuery = (client: HeadroomClient) =>
     queryFn: ({ signal }) => client.listWorkloads({ phase: "running", limit: GLANCE }, { signal }),
   });
 
-/** Only one page is read: it has enough names for the newest events. */
+/** Only one page of the list is read. It has enough names for the newest events. */
 export const newestWorkloadsQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["workloads", "newest"],
@@ -109,7 +109,9 @@ export const workloadQuery = (client: HeadroomClient, id: string) =>
 export const verdictQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["verdict", id], queryFn: ({ signal }) => client.explainWorkload(id, { signal }) });
 
-/** Start estimate of a workload. It simulates many timelines, so it is fetched only on request and not cached. */
+/**
+ * Start estimate of a workload. An estimate simulates many timelines, so it is fetched only on request and not cached.
+ */
 export const startEstimateQuery = (client: HeadroomClient, id: string) =>
   queryOptions({
     queryKey: ["start estimate", id],
@@ -128,7 +130,7 @@ export const startingChangesQuery = (client: HeadroomClient, id: string) =>
     gcTime: 0,
   });
 
-/** Idle resources of all workloads, or of one if its id is given. */
+/** Idle resources of all workloads, or of one workload if its id is given. */
 export const wasteQuery = (client: HeadroomClient, workload?: string) =>
   queryOptions({
     queryKey: ["waste", workload ?? null],

@@ -1,6 +1,6 @@
 /**
- * Lists of any length through cursors. Pages load in order as the user scrolls, and only visible pages are fetched
- * again after changes: a queue of 50,000 costs what is visible.
+ * Lists of any length, read page by page with cursors. Pages load in order as the user scrolls, and only visible pages
+ * are fetched again after changes. So the cost of a queue of 50,000 depends only on the visible part.
  */
 import type { Page } from "@headroom/protocol";
 import { useQueries, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
@@ -17,18 +17,18 @@ export interface PagedListOptions<Item, Answer extends Page<Item>> {
     signal: AbortSignal,
   ) => Promise<Answer>;
   readonly idOf: (item: Item) => string;
-  /** Loads all pages, for filters that only the console can apply. */
+  /** Loads all pages. Filters that only the console can apply need this. */
   readonly isAllWanted?: boolean;
 }
 
 export interface PagedList<Item, Answer> {
   readonly items: readonly Item[];
-  /** The newest answer to the first page, for its totals. */
+  /** The newest answer for the first page, which has the totals. */
   readonly head: Answer | undefined;
   readonly isComplete: boolean;
   readonly error: unknown;
   readonly retry: () => void;
-  /** Reports the visible items by their index in `items`. */
+  /** Called with the indexes in `items` of the visible items. */
   readonly show: (first: number, last: number) => void;
 }
 
@@ -110,13 +110,13 @@ function usePages<Item, Answer extends Page<Item>>(
         const cursor = page === 0 ? null : (answerOf(page - 1)?.nextCursor ?? null);
         return fetchPage({ cursor, limit: PAGE_LIMIT }, signal);
       },
-      // A page that is not visible is fetched once, because its cursor is needed for the next page.
+      // A page that is not visible is fetched only once, because the next page needs its cursor.
       enabled: (page >= firstPage && page <= lastPage) || answerOf(page) === undefined,
     })),
   });
 }
 
-/** Answers before the first missing page. */
+/** Answers of the pages before the first missing page. */
 function leadingPages<Answer>(results: readonly UseQueryResult<Answer>[]): readonly Answer[] {
   const missing = results.findIndex(({ data }) => data === undefined);
   return (missing < 0 ? results : results.slice(0, missing)).map(({ data }) => data as Answer);

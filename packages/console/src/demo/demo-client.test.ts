@@ -1,4 +1,4 @@
-/** The demo answers in the API's formats, from a deterministic run. */
+/** Tests that the demo answers in the API's formats, from a deterministic run. */
 import { workloadId } from "@headroom/engine";
 import { operations } from "@headroom/protocol";
 import type { HeadroomClient, OperationName } from "@headroom/protocol";

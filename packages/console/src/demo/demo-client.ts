@@ -63,7 +63,7 @@ function stoppedBy(signal: Abort | undefined): Promise<void> {
 const nothingKept = (): ProblemError =>
   refuse("notSupported", "The demo keeps no journal, so there is nothing that could be replayed.");
 
-/** Operations that need a live fleet. */
+/** Operations that only a live fleet supports. */
 const unsupported: Pick<
   HeadroomClient,
   | "logs"
@@ -124,8 +124,8 @@ type Reading = Pick<
 >;
 
 /**
- * `engine`: the engine of the world or of a fork of it. Ended work comes from the world, because a fork does not know
- * it.
+ * `engine`: the engine of the simulated world, or a fork of it. Ended work comes from the world, because a fork does
+ * not contain it.
  */
 function estimates(world: DemoWorld, engine: Engine = world.engine): readonly views.EstimatedStart[] {
   const { nowMs } = world;
@@ -134,7 +134,7 @@ function estimates(world: DemoWorld, engine: Engine = world.engine): readonly vi
   return found.map((each) => ({ ...each, atMs: nowMs }));
 }
 
-/** Estimates may be seconds old: workloads that have started or ended since then have no estimate. */
+/** Estimates can be seconds old: workloads that have started or ended since then have no estimate. */
 async function waitingStarts(
   { engine }: DemoWorld,
   estimated: DemoEstimates,
@@ -272,7 +272,7 @@ function applying(world: DemoWorld, run: DemoWorld["command"]): HeadroomClient["
   };
 }
 
-/** Events of a command are sent at once, so that the page sees them before the next tick. */
+/** Events of a command are sent at once, so that the page gets them before the next tick. */
 function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyof typeof unsupported> {
   const run: DemoWorld["command"] = (command) => {
     const result = world.command(command);
@@ -326,7 +326,10 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
   };
 }
 
-/** `estimated` computes start estimates. By default it runs in the page's main thread and blocks it for seconds. */
+/**
+ * `estimated` computes start estimates. By default they are computed in the page's main thread, which blocks it for
+ * seconds.
+ */
 export function createDemoClient(
   world: DemoWorld,
   startedAtMs: number,

@@ -1,10 +1,13 @@
-/** Start estimates of the demo, in a worker of their own beside the simulation's: the whole queue takes seconds. */
+/**
+ * Start estimates of the demo, in a separate worker beside that of the simulation, because estimates for the whole
+ * queue take seconds.
+ */
 import type { StartEstimate } from "@headroom/sim";
 import type { EstimatedStart } from "@headroom/views";
 import type { DemoWorld } from "./demo-world.ts";
 import type { EstimateAnswer, EstimateRequest } from "./estimate-worker.ts";
 
-/** Estimates of all waiting work, as of the world's present or shortly before. */
+/** Estimates of all waiting work, for the present of the simulated world or shortly before. */
 export type DemoEstimates = () => Promise<readonly EstimatedStart[]>;
 
 interface Underway {
@@ -13,7 +16,7 @@ interface Underway {
 }
 
 /**
- * Runs one estimate at a time: callers that ask meanwhile share its result. The worker is loaded for the first
+ * Runs one estimate at a time. Callers that ask while one runs get its result. The worker is loaded for the first
  * estimate.
  */
 export function estimatesInWorker(world: DemoWorld): DemoEstimates {

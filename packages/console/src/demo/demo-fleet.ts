@@ -74,6 +74,6 @@ export const demoTeams: readonly Team[] = [
   team("product", { "H100-SXM": 192, "H200-SXM": 96 }, { microUsd: 500_000 * DOLLAR, period: "month", over: "stop" }),
   team("product/search"),
   team("product/speech", { "H100-SXM": 96 }),
-  // A small budget, so that the demo shows an exhausted one.
+  // A small budget, so that the demo shows a budget that is used up.
   team("platform", { "H100-SXM": 32, "H200-SXM": 16 }, { microUsd: 250 * DOLLAR, period: "month", over: "warn" }),
 ];

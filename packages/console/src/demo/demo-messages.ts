@@ -16,6 +16,6 @@ export interface DemoReport {
   readonly isPaused: boolean;
 }
 
-/** Simulated seconds per real one. */
+/** Number of simulated seconds in each real second. */
 export const demoSpeeds = [1, 10, 60, 300, 1000] as const;
 export const DEMO_SPEED_DEFAULT = 60;

@@ -6,7 +6,7 @@ import type { AttemptId, Event, LaunchGang, ReadonlyState, Signal, WorkloadId } 
 import { EventQueue, drawBelow, ranks } from "@headroom/sim";
 import { simulatedDurationMs } from "./demo-stream.ts";
 
-/** Number of reports per run: enough for a smooth chart, few enough for a small journal. */
+/** Number of reports of a run: enough for a smooth chart, and few enough for a small journal. */
 const REPORTS = 80;
 const REPORTS_PER_CHECKPOINT = 10;
 const REPORTS_PER_UTILIZATION = 4;
@@ -27,7 +27,7 @@ export class DemoProgress {
   readonly #seed: number;
   readonly #queue = new EventQueue(256);
   readonly #reporters = new Map<number, Reporter>();
-  /** Number of steps at the newest checkpoint of each active workload. */
+  /** Number of steps that the newest checkpoint of each active workload contains. */
   readonly #checkpoints = new Map<WorkloadId, number>();
   #nextReporter = 1;
 
@@ -39,7 +39,7 @@ export class DemoProgress {
     return this.#queue.nextAtMs;
   }
 
-  /** Remaining steps of this attempt. Tasks of an array differ slightly and start from zero. */
+  /** Steps that this attempt still has to do. Tasks of an array differ slightly and start from zero. */
   remainingMs(launch: LaunchGang): number {
     const durationMs = simulatedDurationMs(launch.spec);
     if (launch.spec.kind === "batch") {
@@ -56,7 +56,7 @@ export class DemoProgress {
     }
   }
 
-  /** The reports that are due at `nowMs`, of attempts that still run. */
+  /** The reports that are due at `nowMs`, from attempts that still run. */
   takeDue(nowMs: number, state: ReadonlyState): Signal[] {
     const signals: Signal[] = [];
     while (this.#queue.nextAtMs <= nowMs) {
@@ -91,7 +91,7 @@ export class DemoProgress {
     this.#pushNext(id, atMs - REPORT_AHEAD_MS);
   }
 
-  /** Reports come shortly before the end of their step, so that the last one is not lost at the end of the run. */
+  /** A report comes shortly before the end of its step, so that the last report is not lost at the end of the run. */
   #pushNext(id: number, fromMs: number): void {
     const reporter = this.#reporters.get(id);
     if (reporter === undefined) return;
@@ -117,8 +117,8 @@ export class DemoProgress {
   }
 
   /**
-   * Most work uses the accelerators that it holds; some work uses half of them, some stops halfway unnoticed, some
-   * needs little memory.
+   * Most work uses all accelerators that it holds. Some work uses half of them, some hangs halfway without an error,
+   * and some needs little memory.
    */
   #utilization(reporter: Reporter): Signal {
     const { attemptId, acceleratorCount } = reporter;
@@ -147,7 +147,7 @@ export class DemoProgress {
     return this.#habit(reporter) < 4 && reporter.step > reporter.totalSteps / 2;
   }
 
-  /** A loss that falls like 1/(1 + t) to a floor, with a few percent noise. */
+  /** A loss that falls like 1/(1 + t) to a lower limit, with a few percent of noise. */
   #metrics({ workloadId, step, totalSteps, acceleratorCount }: Reporter): Record<string, number> {
     const noise = (purpose: string): number =>
       drawBelow({ seed: this.#seed, sequence: step, purpose: `${purpose} ${workloadId}` }, 1000) / 1000 - 0.5;

@@ -1,4 +1,7 @@
-/** Readings of simulated accelerators: derived from the reports of their work, as a vendor's tool would measure it. */
+/**
+ * Readings of simulated accelerators. They are derived from the reports of the work on them, as a vendor's tool would
+ * measure it.
+ */
 import { nodeUse, forEachRange } from "@headroom/engine";
 import type { AttemptId, Engine, NodeId } from "@headroom/engine";
 import { findAccelerator } from "@headroom/perf";
@@ -14,7 +17,7 @@ const BUSY_WATTS = 560;
 const IDLE_C = 31;
 const BUSY_C = 34;
 const IDLE_MEMORY_MIB = 4;
-/** Assumed utilization of work that has not reported yet, and of tasks of arrays, which report nothing. */
+/** Utilization that is assumed for work that has not reported yet, and for tasks of arrays, which never report. */
 const UNREPORTED_BUSY_MILLI = 900;
 const UNREPORTED_MEMORY_MIB = 48 * 1024;
 
@@ -46,7 +49,7 @@ export class DemoReadings {
   }
 }
 
-/** Assumed memory of a type that the catalogue does not know: that of an H100. */
+/** Memory that is assumed for a type missing in the catalogue: that of an H100. */
 const MEMORY_GIB_UNKNOWN = 80;
 
 const memoryMibOf = (acceleratorType: string): number =>

@@ -1,6 +1,6 @@
 /**
- * The demo's workload: an endless seeded stream, dense in working hours and sparse at night, so that the queue builds
- * up and drains as in a real cluster. The same seed gives the same stream in every browser.
+ * The demo's workload: an endless seeded stream of jobs, many in working hours and few at night, so that the queue
+ * grows and shrinks as in a real cluster. The same seed gives the same stream in every browser.
  */
 import { commandId, teamName, type Command, type WorkloadSpec } from "@headroom/engine";
 import { drawBelow, drawExponential, type Script } from "@headroom/sim";
@@ -10,12 +10,12 @@ interface Template {
   readonly name: string;
   readonly team: string;
   readonly kind: "train" | "batch";
-  /** Relative weight among the job kinds. */
+  /** Weight of this job kind, relative to the others. */
   readonly weight: number;
   readonly workers: readonly number[];
   readonly accelerators: number;
   readonly types: readonly string[];
-  /** Run time in minutes, doubled at random up to `octaves` times. */
+  /** Run time in minutes, which is doubled at random up to `octaves` times. */
   readonly minutes: number;
   readonly octaves: number;
   readonly priority: number;
@@ -197,7 +197,7 @@ export interface StreamOptions {
   readonly seed: number;
   readonly startAtMs: number;
   readonly accelerators: number;
-  /** Requested accelerator time in percent of the fleet's, averaged over a day. */
+  /** Accelerator time that jobs request, in percent of the fleet's, averaged over a day. */
   readonly loadPercent: number;
 }
 
@@ -206,10 +206,10 @@ interface Arrival {
   readonly spec: WorkloadSpec;
 }
 
-/** Number of jobs sampled for the mean accelerator time of a job: enough for an error of one percent. */
+/** Number of jobs from which the mean accelerator time of a job is computed: enough for an error of one percent. */
 const SAMPLE = 3_000;
 
-/** Number of jobs: more than any visit needs; the stream is generated lazily. */
+/** Number of jobs, more than any visit needs. The stream is generated when it is read. */
 const ENDLESS = 1_000_000_000;
 
 export function demoStream(options: StreamOptions): Script {
@@ -244,7 +244,7 @@ function acceleratorMs(spec: WorkloadSpec): number {
   return tasks * spec.gang.workers * spec.gang.accelerators * simulatedDurationMs(spec);
 }
 
-/** Run time of work that states none, such as a document written for a real fleet. */
+/** Run time of work that does not state one, such as a document written for a real fleet. */
 const DURATION_DEFAULT_S = 600;
 
 export function simulatedDurationMs(spec: WorkloadSpec): number {

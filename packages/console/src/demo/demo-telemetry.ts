@@ -1,10 +1,10 @@
-/** Telemetry of simulated attempts: the rolled-up series that the server keeps in its store, here in memory. */
+/** Telemetry of simulated attempts: the same rolled-up series that the server keeps in its store, but in memory. */
 import type { AttemptId, ReadonlyState, Signal } from "@headroom/engine";
 import { METRICS_POINTS_DEFAULT } from "@headroom/protocol";
 import type { AttemptMetrics, MetricsQuery, Page } from "@headroom/protocol";
 import { AttemptSeries, NewestReports, isTelemetrySignal, refusedCursor, sampleOf } from "@headroom/views";
 
-/** Maximum number of attempts with series; the oldest are dropped. This bounds memory to some tens of MiB. */
+/** Maximum number of attempts with series. The oldest are dropped, so that memory stays within some tens of MiB. */
 const ATTEMPTS_KEPT = 4_000;
 const PAGE_ATTEMPTS = 20;
 

@@ -1,2 +1,5 @@
-/** Name of the environment variable with the simulated run time of a workload, visible in its specification. */
+/**
+ * Name of the environment variable that contains the simulated run time of a workload. Users see it in the
+ * specification.
+ */
 export const DURATION_VARIABLE = "SIMULATED_DURATION_S";

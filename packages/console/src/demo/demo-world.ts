@@ -1,6 +1,6 @@
 /**
  * The demo's control plane: the product's engine and simulator with an invented fleet. It has no clock of its own: the
- * worker states how far to advance.
+ * worker tells it how far to advance.
  */
 import {
   commandId,
@@ -34,7 +34,7 @@ const DAY_MS = 1440 * MINUTE_MS;
 /** Load just below the fleet's capacity, so that the day's queue drains at night. */
 const LOAD_PERCENT = 95;
 
-/** A node is lost once a month and repaired within hours; 2% of attempts fail by themselves. */
+/** Each node is lost once a month and repaired within hours; 2% of attempts fail without a loss. */
 const faultsOf = (seed: number): FaultOptions => ({
   seed,
   nodeMeanUpMs: 30 * DAY_MS,
@@ -114,7 +114,7 @@ export class DemoWorld {
   advance(untilMs: number, isOutOfTime: () => boolean): void {
     while (this.nowMs < untilMs && !isOutOfTime()) {
       const stopAtMs = Math.min(untilMs, this.#progress.nextAtMs);
-      // Advances round by round, because work that starts in one round may report before the next.
+      // Time advances round by round, because work that starts in one round can report before the next.
       const isThere = this.#simulation.advance({ untilMs: stopAtMs, maxRounds: 1 });
       this.capacity.sampleIfDue(this.engine, this.nowMs);
       this.#readings.sampleIfDue(this.engine, this.telemetry.newest);
@@ -125,7 +125,7 @@ export class DemoWorld {
     }
   }
 
-  /** The newest readings. */
+  /** The newest readings of all accelerators. */
   readings(): AcceleratorReadings {
     return this.#readings.now(this.engine, this.telemetry.newest);
   }
@@ -134,7 +134,7 @@ export class DemoWorld {
     return { readings: this.readings().of(node), history: this.#readings.history(node, query) };
   }
 
-  /** Declares maintenance windows at short notice. */
+  /** Declares maintenance windows that begin soon. */
   planRepair(): void {
     this.#plan({ calendar: [demoRepair(this.nowMs)] });
   }
@@ -157,7 +157,7 @@ export class DemoWorld {
     return reply.result;
   }
 
-  /** Whether the simulation exists: during set-up it does not, and no running work reports progress. */
+  /** Whether the simulation exists. During set-up it does not exist, and no running work reports progress. */
   #isBuilt(): boolean {
     return this.#simulation !== undefined;
   }

@@ -1,9 +1,9 @@
 /** The newest events of the demo, for its event stream. Older events are dropped: there is no journal. */
 import type { EventEnvelope } from "@headroom/protocol";
 
-/** Maximum number of events kept: several simulated days, a few tens of MiB. */
+/** Maximum number of events kept: those of several simulated days, a few tens of MiB. */
 const EVENTS_KEPT = 60_000;
-/** Number of events dropped at a time: dropping from the front moves the whole array. */
+/** Number of events dropped at a time. Dropping moves the whole array, so many are dropped at once. */
 const SLACK = 10_000;
 
 export class EventLog {
@@ -20,7 +20,7 @@ export class EventLog {
     if (this.#kept.length > EVENTS_KEPT + SLACK) this.#kept = this.#kept.slice(-EVENTS_KEPT);
   }
 
-  /** Wakes waiting readers; called once for many events. */
+  /** Wakes waiting readers. One call covers many events. */
   announce(): void {
     const wake = this.#wake;
     this.#grown = new Promise((resolve) => (this.#wake = resolve));
@@ -31,7 +31,9 @@ export class EventLog {
     return this.#kept.at(-1)?.sequence ?? 0;
   }
 
-  /** Events from `from` on (or from the oldest kept), then new ones. Ends when `stopped` resolves. */
+  /**
+   * Events from `from` on (or from the oldest one kept), then new events. The sequence ends when `stopped` resolves.
+   */
   async *read(from: number, stopped: Promise<void>): AsyncGenerator<EventEnvelope> {
     let next = from;
     let isStopped = false;

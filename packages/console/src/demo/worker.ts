@@ -11,7 +11,7 @@ const START_AT_MS = Date.UTC(2026, 0, 5);
 const FIRST_SHOWN_MS = 39 * 3_600_000;
 
 const TICK_MS = 50;
-/** Time budget of a tick, so that calls are answered in between. */
+/** Time in ms for which a tick may simulate, so that calls are answered in between. */
 const BUDGET_MS = 30;
 const REPORT_EVERY_MS = 250;
 

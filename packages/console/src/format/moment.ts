@@ -11,7 +11,7 @@ const clockFormat = new Intl.DateTimeFormat("en-GB", {
   minute: "2-digit",
 });
 
-/** `14:05:09`, or `3 Jan 14:05:09` where that is not today. */
+/** A time such as `14:05:09`, or `3 Jan 14:05:09` if it is not today. */
 export function momentText(atMs: number, nowMs: number): string {
   const time = timeFormat.format(atMs);
   const day = dayFormat.format(atMs);

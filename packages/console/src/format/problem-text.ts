@@ -1,4 +1,4 @@
-/** Messages for refused commands and failures. */
+/** Messages for refused commands and for failures. */
 import { ProblemError } from "@headroom/protocol";
 
 export interface ProblemText {

@@ -1,7 +1,7 @@
 /**
- * The one event stream of the page. It starts at the sequence of the first status, so that no event is missed. It
- * delivers batches, because a busy control plane records thousands of events a second and a screen shows a few. It
- * reconnects without limit.
+ * The event stream of the page. The stream starts at the sequence of the first status, so that no event is missed.
+ * Events are delivered in batches, because a busy control plane records thousands of events a second and a screen shows
+ * only a few. The stream reconnects without limit.
  */
 import { ProblemError } from "@headroom/protocol";
 import type { EventEnvelope, HeadroomClient } from "@headroom/protocol";
@@ -11,24 +11,26 @@ export type FeedPhase = "connecting" | "live" | "interrupted";
 export interface FeedState {
   readonly phase: FeedPhase;
   readonly lastSequence: number;
-  /** Reason why the stream broke off; `null` while it is connected. */
+  /** Reason why the stream ended; `null` while it is connected. */
   readonly detail: string | null;
 }
 
-/** Changes of the connection. */
+/** Called when the connection changes. */
 export interface FeedHooks {
-  /** Events may have been missed: everything on screen must be fetched again. */
+  /** Called when events may have been missed. Everything on screen must then be fetched again. */
   onGap(): void;
   onUnauthorized(): void;
 }
 
-/** Time in ms in which events form one batch: imperceptible to users, cheap enough to render. */
+/**
+ * Time in ms for which events are gathered into one batch. Users do not notice it, and few batches need to be rendered.
+ */
 const BATCH_MS = 200;
-/** Maximum number of recent events: enough for the events page; older events are read from the control plane. */
+/** Maximum number of recent events, enough for the events page. Older events are read from the control plane. */
 const RECENT_MAX = 2_000;
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 10_000;
-/** Time in ms without events after which the stream counts as connected: an idle fleet records nothing. */
+/** Time in ms without events after which a new stream counts as connected, because an idle fleet records no events. */
 const QUIET_IS_LIVE_MS = 300;
 
 export class EventFeed {
@@ -53,7 +55,7 @@ export class EventFeed {
     return this.#state;
   }
 
-  /** The newest events seen, oldest first. A new array with every batch. */
+  /** The newest events received, oldest first. Every batch makes a new array. */
   get recent(): readonly EventEnvelope[] {
     return this.#recent;
   }
@@ -127,8 +129,8 @@ export class EventFeed {
   }
 
   /**
-   * After an interruption: returns true when the control plane answers again. If its journal is another one, or far
-   * ahead, everything is fetched again instead of followed.
+   * Waits after an interruption, and returns true when the control plane answers again. If its journal is another one,
+   * or far ahead, everything is fetched again.
    */
   async #catchUp(): Promise<boolean> {
     try {

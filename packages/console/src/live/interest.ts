@@ -1,4 +1,4 @@
-/** Decides which events can change a screen's data. False positives are allowed, false negatives are not. */
+/** Decides which events can change the data on a screen. An unnecessary fetch is allowed; a missed change is not. */
 import type { Event } from "@headroom/protocol";
 
 type EventKind = Event["kind"];
@@ -54,7 +54,7 @@ export const changesSchedules = oneOf([
 export const changesWaste = oneOf(["idleChanged", "attemptEnded", "workloadEnded"]);
 export const changesPolicy = oneOf(["policySet"]);
 
-/** Events of one workload and its known attempts; a new attempt carries the workload's id. */
+/** Events of one workload and its known attempts. The event of a new attempt contains the workload's id. */
 export function changesWorkload(workloadId: string, attemptIds: ReadonlySet<string>): Interest {
   return (event) => {
     if (event.kind === "placementNominated") return event.nomination.workloadId === workloadId;

@@ -1,7 +1,7 @@
 /**
- * Limits how often a screen fetches again. The first event causes a fetch almost at once, further events at most one
- * every `everyMs`. Fetching takes at most a tenth of the time, so that a fleet of 10,000 nodes is fetched less often
- * than one of 64.
+ * Limits how often a screen fetches its data again. The first event causes a fetch almost at once; further events cause
+ * at most one every `everyMs`. Fetching takes at most a tenth of the time, so that a fleet of 10,000 nodes is fetched
+ * less often than one of 64.
  */
 const SETTLE_MS = 80;
 const SHARE_OF_TIME = 10;
@@ -56,7 +56,7 @@ export class Throttle {
     try {
       await this.#run();
     } catch {
-      // The component that shows the data also shows the failure; fetching continues with the next change.
+      // The component that shows the data also shows the failure. The next change causes another fetch.
     } finally {
       this.#isRunning = false;
       this.#tookMs = this.#timers.nowMs() - this.#lastStartMs;

@@ -1,4 +1,4 @@
-/** A query that is fetched again when an event may have changed its answer, and not otherwise. */
+/** A query that is fetched again only when an event may have changed its answer. */
 import type { Event } from "@headroom/protocol";
 import { useQueryClient, type QueryKey } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
@@ -15,11 +15,11 @@ const browserTimers: ThrottleTimers = {
 
 export interface LiveOptions {
   readonly queryKey: QueryKey;
-  /** Whether an event can change the answer. The function may differ between renders. */
+  /** Whether an event can change the answer. Each render can pass another function. */
   readonly matters: (event: Event) => boolean;
-  /** Minimum interval between fetches. */
+  /** Minimum interval in ms between two fetches. */
   readonly everyMs?: number;
-  /** Interval of fetches without an event, in ms: progress reports cause no events. */
+  /** Interval in ms of fetches without an event. Progress reports cause no events. */
   readonly pollMs?: number;
 }
 
@@ -29,8 +29,8 @@ export const REPORTS_POLL_MS = 2_000;
 const EVERY_DEFAULT_MS = 1_000;
 
 /**
- * Invalidates all queries under `queryKey` on matching events, while the calling component is mounted and the page is
- * visible.
+ * Invalidates all queries under `queryKey` when a matching event comes, while the calling component is mounted and the
+ * page is visible.
  */
 export function useLiveQuery({ queryKey, matters, everyMs = EVERY_DEFAULT_MS, pollMs = 0 }: LiveOptions): void {
   const { feed } = useSession();

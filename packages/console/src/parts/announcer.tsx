@@ -1,6 +1,6 @@
 /**
- * Notifications: shown for a while at the bottom and announced politely. Errors stay until they are closed, because the
- * user must act.
+ * Notifications. They are shown for a while at the bottom, and screen readers announce them without interrupting.
+ * Errors stay until the user closes them, because the user must act.
  */
 import { createContext, useCallback, useContext, useMemo, useRef, useState } from "react";
 import type { ReactElement, ReactNode } from "react";

@@ -32,7 +32,7 @@ export function Button({ look = "plain", icon, children, className = "", ...rest
 
 interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "children"> {
   readonly icon: IconName;
-  /** Accessible name, shown on hover. */
+  /** Accessible name of the button, shown on hover. */
   readonly label: string;
   readonly look?: Look;
 }

@@ -40,7 +40,7 @@ export interface SelectOption {
 interface SelectProps extends Omit<ComponentPropsWithRef<"select">, "onChange"> {
   readonly label: string;
   readonly options: readonly SelectOption[];
-  /** Further options under headings. */
+  /** More options, in groups under headings. */
   readonly groups?: readonly { readonly label: string; readonly options: readonly SelectOption[] }[];
   readonly onValue: (value: string) => void;
 }
@@ -79,7 +79,10 @@ interface SegmentsProps<Value extends string> {
   readonly onValue: (value: Value) => void;
 }
 
-/** A choice of few options, all visible. Built from radio buttons, so that arrow keys and screen readers work. */
+/**
+ * A choice between a few options that are all visible. It consists of radio buttons, so that arrow keys and screen
+ * readers work.
+ */
 export function Segments<Value extends string>(props: SegmentsProps<Value>): ReactElement {
   const { label, name, value, options, onValue } = props;
   return (

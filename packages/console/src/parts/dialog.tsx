@@ -1,4 +1,4 @@
-/** Overlays: drawers and confirmation dialogs. On closing, the focus returns by itself. */
+/** Drawers and confirmation dialogs. When one closes, the focus returns to where it was. */
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog } from "@base-ui/react/dialog";
 import type { ReactElement, ReactNode } from "react";
@@ -36,10 +36,12 @@ interface ConfirmProps {
   readonly onConfirm: () => void;
   readonly title: string;
   readonly children: ReactNode;
-  /** The verb of the confirm button, the same as on the button that opened the dialog. */
+  /** The verb on the confirm button. It is the same as on the button that opened the dialog. */
   readonly action: string;
   readonly isDangerous?: boolean;
-  /** The text may be longer than the window: it scrolls by itself and takes the focus, so that arrow keys scroll it. */
+  /**
+   * The text can be longer than the window. It scrolls separately and takes the focus, so that arrow keys scroll it.
+   */
   readonly isLong?: boolean;
 }
 

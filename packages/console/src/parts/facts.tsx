@@ -5,7 +5,7 @@ export interface Fact {
   readonly value: ReactNode;
 }
 
-/** A list of names and values, one line each. */
+/** A list of names and values, one pair on each line. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }): ReactElement {
   return (
     <dl className="grid grid-cols-[minmax(6.5rem,auto)_1fr] gap-x-4 gap-y-1.5 px-4 py-3">

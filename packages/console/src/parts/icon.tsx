@@ -1,4 +1,4 @@
-/** The console's icons on a 16-pixel grid with one line width. They never carry meaning alone. */
+/** The console's icons on a 16-pixel grid with one line width. A text always states the same as the icon. */
 import type { ReactElement } from "react";
 
 const paths = {

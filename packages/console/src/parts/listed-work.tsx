@@ -5,12 +5,12 @@ import { Panel } from "./page.tsx";
 
 interface ListedWorkProps<Work> {
   readonly title: string;
-  /** Accessible name of the region, which scrolls sideways on narrow screens. */
+  /** Accessible name of the region. On narrow screens the region scrolls sideways. */
   readonly label: string;
   /** Columns in addition to the workload and its team. */
   readonly columns: readonly string[];
   readonly work: readonly Work[];
-  /** Total number of workloads; `work` may hold only the first of them. */
+  /** Total number of workloads. `work` can contain only the first of them. */
   readonly count: number;
   /** One cell for each column. */
   readonly cells: (work: Work) => ReactNode;
@@ -18,7 +18,7 @@ interface ListedWorkProps<Work> {
 
 const SHOWN_MAX = 50;
 
-/** A list of workloads with further columns. */
+/** A list of workloads with additional columns. */
 export function ListedWork<Work extends { readonly workloadId: string; readonly name: string; readonly team: string }>({
   title,
   label,

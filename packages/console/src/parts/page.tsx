@@ -5,9 +5,9 @@ interface PageProps {
   readonly title: ReactNode;
   readonly summary?: ReactNode;
   readonly actions?: ReactNode;
-  /** Area between heading and content: filters. */
+  /** Filters between heading and content. */
   readonly toolbar?: ReactNode;
-  /** `fill`: the content scrolls within the window, as for long tables. `flow`: the page scrolls. */
+  /** `fill`: the content scrolls within the window, which suits long tables. `flow`: the whole page scrolls. */
   readonly layout: "fill" | "flow";
   readonly children: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** The phase of an object: always a word, with a colour and a shape. */
+/** Shows the phase of an object, always as a word with a colour and a shape. */
 import type { WorkloadPhase } from "@headroom/protocol";
 import type { ReactElement } from "react";
 
@@ -51,7 +51,7 @@ export function Badge({ tone, children }: { readonly tone: Tone; readonly childr
   );
 }
 
-/** A pending workload is called "waiting", as in the queue. */
+/** The badge calls a pending workload "waiting", as the queue does. */
 const phaseWord: Readonly<Record<WorkloadPhase, string>> = {
   pending: "Waiting",
   running: "Running",

@@ -9,7 +9,7 @@ import { Icon, type IconName } from "./icon.tsx";
 interface EmptyProps {
   readonly icon: IconName;
   readonly title: string;
-  /** A hint about the next action. */
+  /** A hint about what the user can do next. */
   readonly children?: ReactNode;
 }
 
@@ -54,7 +54,8 @@ export function Loading({ label, rows = 8 }: { readonly label: string; readonly 
 }
 
 /**
- * Shown beside data that may be outdated. Without a connection, the banner above the page states it for the whole page.
+ * Shown beside data that may be outdated. If there is no connection, the banner above the page says so for the whole
+ * page.
  */
 export function StaleNotice({ error }: { readonly error: unknown }): ReactElement | null {
   const { feed } = useSession();

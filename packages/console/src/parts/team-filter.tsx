@@ -10,7 +10,7 @@ interface TeamFilterProps {
   readonly onTeam: (team: string | undefined) => void;
 }
 
-/** A team selector for lists. */
+/** A selector that filters lists by team. */
 export function TeamFilter({ team, onTeam }: TeamFilterProps): ReactElement {
   const { data: teams } = useQuery(teamsQuery(useClient()));
   const named = (teams ?? []).map(({ name }) => ({ value: name, label: name }));

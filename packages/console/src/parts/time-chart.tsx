@@ -1,4 +1,7 @@
-/** Series over time with titled axes and the values at the pointer, or at the time chosen with the arrow keys. */
+/**
+ * Series over time with titles on the axes. The chart shows the values at the pointer, or at the time chosen with the
+ * arrow keys.
+ */
 import { useState } from "react";
 import type { PointerEvent, ReactElement } from "react";
 import { clockText } from "../format/moment.ts";
@@ -9,22 +12,22 @@ export interface TimeSeries {
   readonly name: string;
   readonly values: readonly number[];
   readonly tone: ChartTone;
-  /** Areas are stacked in their order; lines are not. */
+  /** True: the series are areas, stacked in their order. False: lines. */
   readonly kind: "area" | "line";
-  /** Whether the line is dashed, so that lines differ by more than their colour. */
+  /** Whether the line is dashed, so that colour is not the only difference between lines. */
   readonly isDashed?: boolean;
 }
 
 interface TimeChartProps {
   readonly label: string;
-  /** Title of the vertical axis, with the unit. */
+  /** Title of the vertical axis with the unit. */
   readonly unit: string;
   readonly atMs: readonly number[];
   readonly series: readonly TimeSeries[];
-  /** Minimum upper end of the vertical axis. */
+  /** Smallest value at which the vertical axis can end. */
   readonly max?: number;
   readonly text: (value: number) => string;
-  /** Label of the newest time, in place of the time itself. */
+  /** Label of the newest time, shown instead of the time. */
   readonly endLabel?: string;
 }
 
@@ -248,7 +251,7 @@ function stacked(series: readonly TimeSeries[]): readonly Stacked[] {
   });
 }
 
-/** Upper end of the axis: 1, 2 or 5 times a power of ten, so that half of it is a round number too. */
+/** Upper end of the axis: 1, 2 or 5 times a power of ten, so that half of it is also a round number. */
 function niceMax(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 4, 5, 6, 8, 10].map((factor) => factor * power).find((candidate) => candidate >= value) ?? value;

@@ -1,10 +1,10 @@
-/** Instants and durations that update themselves. */
+/** Instants and durations on screen that update themselves. */
 import type { ReactElement } from "react";
 import { useNow } from "../connect/use-now.ts";
 import { spanText } from "../format/amounts.ts";
 import { fullMomentText, momentText } from "../format/moment.ts";
 
-/** `2 h 5 min`: from an instant until now, or until `toMs` if it is set. */
+/** A duration such as `2 h 5 min`: from an instant until now, or until `toMs` if it is set. */
 export function Span({
   fromMs,
   toMs = null,

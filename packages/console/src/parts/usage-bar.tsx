@@ -1,4 +1,4 @@
-/** Shares of a whole as one bar. Hidden from screen readers, because the numbers beside it say the same. */
+/** Shares of a whole as one bar. Screen readers skip it, because the numbers beside it say the same. */
 import type { ReactElement } from "react";
 
 export interface BarPart {

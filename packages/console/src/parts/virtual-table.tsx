@@ -1,6 +1,6 @@
 /**
- * A virtual table that renders only visible rows. Arrow keys (and j and k) move between rows, and each row has one
- * link, so that Tab, a click and a screen reader work without a second version of the table.
+ * A table that renders only visible rows. Arrow keys (and j and k) move between rows, and each row has one link, so
+ * that Tab, a click and a screen reader work without a second version of the table.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
@@ -9,25 +9,25 @@ import type { KeyboardEvent, MouseEvent, ReactElement, ReactNode } from "react";
 export interface Column<Row> {
   readonly id: string;
   readonly header: string;
-  /** Control shown in place of the header's text. */
+  /** Control that replaces the text of the header. */
   readonly headerControl?: ReactNode;
   readonly cell: (row: Row, index: number) => ReactNode;
-  /** Alignment, and the widths at which the column is shown; the same for header and cells. */
+  /** Alignment of the column, and the screen widths at which it is shown; the same for header and cells. */
   readonly className?: string;
-  /** Whether the header is for screen readers only, because the cells explain themselves. */
+  /** Whether only screen readers read the header, because the cells are clear without it. */
   readonly isHeaderHidden?: boolean;
-  /** Whether the text may take two lines. */
+  /** Whether the text can take two lines. */
   readonly isWrapping?: boolean;
 }
 
 interface VirtualTableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
-  /** `grid-template-columns` by screen width, as CSS classes. */
+  /** Value of `grid-template-columns` by screen width, as CSS classes. */
   readonly template: string;
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** Number of rows of the whole table, including rows that are not loaded. */
+  /** Number of rows of the whole table, including those that are not loaded. */
   readonly rowCount: number;
   readonly onShow?: (first: number, last: number) => void;
   /** Content below the last row. */
@@ -124,7 +124,7 @@ function Cells<Row>({ row, index, columns }: CellsProps<Row>): ReactNode {
   ));
 }
 
-/** A click in a row follows its link, unless it hit another control or selected text. */
+/** A click in a row follows the row's link, unless it was on another control or selected text. */
 function followRow(event: MouseEvent<HTMLDivElement>): void {
   const target = event.target as HTMLElement;
   if (target.closest("a,button,input,select,label") !== null || window.getSelection()?.isCollapsed === false) return;
@@ -137,7 +137,9 @@ function useRowKeys(
   rowCount: number,
   scrollTo: (index: number) => void,
 ): (event: KeyboardEvent<HTMLDivElement>) => void {
-  /** Index of the row that is about to get the focus: fast key presses count from it. */
+  /**
+   * Index of the row that is about to get the focus. If keys are pressed fast, the next move starts from this index.
+   */
   const pending = useRef<number | null>(null);
   return (event) => {
     const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]");

@@ -1,4 +1,4 @@
-/** Routes. Pages are loaded on the first visit; the shell is loaded at once. */
+/** Routes of the console. Pages are loaded on the first visit; the frame around them is loaded at once. */
 import {
   createBrowserHistory,
   createRootRoute,
@@ -92,8 +92,8 @@ const events = createRoute({
 });
 
 /**
- * The demo is served from any folder of static files, so its addresses follow the `#`. The router's own hash history
- * would append the page's `?demo` to each of them.
+ * The demo can be served from any folder of static files, so its addresses follow the `#`. The router's own hash
+ * history would append the page's `?demo` to each address.
  */
 const hashHistory = (): RouterHistory =>
   createBrowserHistory({

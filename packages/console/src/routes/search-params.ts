@@ -1,4 +1,4 @@
-/** The part of a page's state that is in its address, so that it can be shared. Unknown parameters are dropped. */
+/** The part of a page's state that is in its address, so that users can share it. Unknown parameters are dropped. */
 import { workloadPhases } from "@headroom/protocol";
 import type { WorkloadPhase } from "@headroom/protocol";
 
@@ -16,13 +16,13 @@ function choice<Value extends string>(value: unknown, values: readonly Value[]):
   return values.find((each) => each === value);
 }
 
-/** Keys without a value are omitted, because `?team=` would mean something else. */
+/** Keys without a value are left out, because `?team=` would mean something else. */
 function present<T extends object>(search: T): T {
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined)) as T;
 }
 
 export const colourings = ["team", "state", "workload", "use"] as const;
-/** Default colouring of the map. Teams tell more than phases, because nearly all work runs. */
+/** Default colouring of the map. Teams are more informative than phases, because nearly all work runs. */
 export const colouringDefault = "team";
 export type Colouring = (typeof colourings)[number];
 
@@ -47,7 +47,7 @@ export interface QueueSearch {
 export const queueSearch = (search: Search): QueueSearch =>
   present({ team: text(search["team"]), search: text(search["search"]) });
 
-/** Hours back from now. */
+/** Number of hours before now. */
 export const timeRanges = ["1", "24", "168"] as const;
 export type TimeRange = (typeof timeRanges)[number];
 
@@ -59,7 +59,7 @@ export interface WorkloadsSearch extends QueueSearch {
 }
 
 export interface NewWorkloadSearch {
-  /** The id of the workload to start from. */
+  /** The id of the workload whose values a new workload starts from. */
   readonly from?: string | undefined;
 }
 
@@ -77,7 +77,7 @@ export const workloadsSearch = (search: Search): WorkloadsSearch =>
 export interface EventsSearch extends QueueSearch {
   /** A kind of event, or a subject of events. */
   readonly kind?: string | undefined;
-  /** The id of a workload. */
+  /** The id of a workload, to show only its events. */
   readonly workload?: string | undefined;
   readonly internal?: true | undefined;
 }

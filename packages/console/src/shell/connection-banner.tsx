@@ -1,4 +1,7 @@
-/** Banner without a connection: states that the page is outdated, since when, and when the console reconnects. */
+/**
+ * The banner that appears when the connection is lost: it says that the page is outdated, since when, and when the
+ * console reconnects.
+ */
 import { useSyncExternalStore } from "react";
 import type { ReactElement } from "react";
 import { useSession } from "../connect/session.ts";
@@ -10,7 +13,8 @@ export function ConnectionBanner(): ReactElement {
   const { feed, clock } = useSession();
   const { phase } = useSyncExternalStore(feed.subscribeState, () => feed.state);
   const isLost = phase === "interrupted";
-  // The live region is always there: a region that appears with its text is not announced everywhere.
+  // The live region is always in the page: some screen readers do not announce a region that appears together with its
+  // text.
   return (
     <div role="alert" aria-label="Connection">
       {isLost ? (

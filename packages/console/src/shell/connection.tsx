@@ -1,4 +1,4 @@
-/** Shows whether the page is live, and the journal's sequence. */
+/** Shows whether the page is connected, and the journal's sequence. */
 import { grouped } from "@headroom/views";
 import { useSyncExternalStore } from "react";
 import type { ReactElement } from "react";
@@ -19,7 +19,7 @@ export function Connection({ isCompact = false }: { readonly isCompact?: boolean
   return (
     <div className="flex items-center gap-2 px-2 text-xs text-ink-2" title={detail ?? undefined}>
       <span aria-hidden="true" className={`size-2 rounded-full ${dot}`} />
-      {/* Only the state is announced; the number beside it changes constantly. */}
+      {/* Screen readers announce only the state; the number beside it changes constantly. */}
       <span role="status">{word}</span>
       {isCompact ? null : <span className="ml-auto text-ink-3">#{grouped(lastSequence)}</span>}
     </div>

@@ -1,4 +1,4 @@
-/** The demo's bar: a notice that all data is simulated, and the speed. */
+/** The demo's bar: a notice that all data is simulated, and a control for the speed. */
 import { useSyncExternalStore } from "react";
 import type { ReactElement } from "react";
 import type { DemoControls } from "../connect/demo-controls.ts";

@@ -1,7 +1,7 @@
 import type { ReactElement, ReactNode } from "react";
 import { Wordmark } from "./wordmark.tsx";
 
-/** The one card on an otherwise empty page. */
+/** A card on an otherwise empty page. */
 export function EntryCard({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactElement {
   return (
     <main className="grid min-h-dvh place-items-center p-4">

@@ -1,4 +1,4 @@
-/** Shown before the first page: connecting, signing in, or the reason why neither works. */
+/** Shown before the first page: that the console connects, the sign-in, or the reason why neither works. */
 import { ProblemError } from "@headroom/protocol";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";

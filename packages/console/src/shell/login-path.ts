@@ -1,6 +1,6 @@
 /**
- * The local address of a pasted sign-in link, or `null` if the text is not such a link. Only the code is taken from it,
- * so that a link to another host cannot lead there.
+ * The local address of a pasted sign-in link, or `null` if the text is not such a link. Only the code is taken from the
+ * link, so that a link to another host cannot send the user there.
  */
 export function loginPathIn(pasted: string): string | null {
   const text = pasted.trim();

@@ -14,7 +14,7 @@ export interface Place {
     | "/events";
   readonly label: string;
   readonly icon: IconName;
-  /** Key that is pressed after `g`. */
+  /** Key that the user presses after `g` to open the page. */
   readonly key: string;
 }
 

@@ -1,4 +1,4 @@
-/** The command palette: Ctrl-K or ⌘K, a few letters, Enter. */
+/** The command palette, which opens with Ctrl-K or ⌘K. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useDeferredValue, useEffect, useId, useMemo, useRef, useState } from "react";
@@ -26,7 +26,7 @@ export function Palette({ isOpen, onClose, onHelp }: PaletteProps): ReactElement
   );
 }
 
-/** Maximum age of the nodes' names in ms: nodes change rarely. */
+/** Maximum age in ms of the nodes' names. Nodes change rarely. */
 const NODES_FRESH_MS = 30_000;
 
 type BodyProps = Omit<PaletteProps, "isOpen">;
@@ -114,7 +114,7 @@ function PaletteRow({ id, item, isChosen, startsGroup, onRun }: PaletteRowProps)
           {item.group}
         </li>
       ) : null}
-      {/* The keyboard acts on the input above, which has the focus. */}
+      {/* Keys act on the input above, which has the focus. */}
       {/* oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- see the line above. */}
       <li
         id={id}

@@ -1,4 +1,4 @@
-/** Counts in the navigation: waiting and running work. */
+/** Numbers of waiting and running workloads, shown in the navigation. */
 import { useQuery } from "@tanstack/react-query";
 import { grouped, plural } from "@headroom/views";
 import { statusQuery } from "../data/queries.ts";

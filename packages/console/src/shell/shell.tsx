@@ -56,7 +56,7 @@ export function Shell(): ReactElement {
   );
 }
 
-/** After a navigation the focus is at the start of the page, and the window has its title. */
+/** After a navigation, the focus moves to the start of the page and the window gets the page's title. */
 function usePageFocus(): { readonly current: HTMLElement | null } {
   const main = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });

@@ -11,7 +11,7 @@ export interface ShortcutActions {
 }
 
 const KEY = "headroom.shortcuts";
-/** Time for the second key of a chord after `g`. */
+/** Time in ms within which the second key after `g` must follow. */
 const CHORD_MS = 1_500;
 
 export function areShortcutsOn(): boolean {
@@ -27,7 +27,7 @@ export function setShortcutsOn(isOn: boolean): void {
     if (isOn) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, "off");
   } catch {
-    // Storage is not available: the shortcuts keep their default.
+    // The browser's storage is not available, so the shortcuts keep their default.
   }
 }
 

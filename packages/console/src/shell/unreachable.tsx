@@ -4,7 +4,10 @@ import { problemText } from "../format/problem-text.ts";
 import { Button, buttonClass } from "../parts/button.tsx";
 import { EntryCard } from "./entry-card.tsx";
 
-/** No control plane answers, for example when a plain file server serves these files. The demo works even then. */
+/**
+ * Shown when no control plane answers, for example when a plain file server serves these files. The demo still works
+ * then.
+ */
 export function Unreachable({
   error,
   onRetry,

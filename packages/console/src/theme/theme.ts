@@ -21,12 +21,12 @@ export function setTheme(theme: Theme): void {
     if (theme === "system") localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, theme);
   } catch {
-    // Storage is not available: the choice holds until the page is closed.
+    // The browser's storage is not available, so the choice holds until the page is closed.
   }
   for (const listener of listeners) listener();
 }
 
-/** Reports changes of the colours, by the user or the system; canvases must be redrawn then. */
+/** Reports changes of the colours, by the user or the system. Canvases must then be redrawn. */
 export function subscribeTheme(listener: () => void): () => void {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   listeners.add(listener);

@@ -1,8 +1,8 @@
-/** The stylesheet's colours for canvases, resolved for the active theme. */
+/** The colours of the stylesheet for canvases, as the active theme defines them. */
 import { useSyncExternalStore } from "react";
 import { currentTheme, subscribeTheme } from "./theme.ts";
 
-/** The value of `useThemeName`: changes whenever the colours do. */
+/** The value of `useThemeName`. It changes whenever the colours do. */
 export function useThemeName(): string {
   return useSyncExternalStore(subscribeTheme, () => {
     const isDark = window.matchMedia("(prefers-color-scheme: dark)").matches;
@@ -11,7 +11,7 @@ export function useThemeName(): string {
   });
 }
 
-/** `light-dark()` is resolved only where a colour is used, so a probe uses it. */
+/** The browser resolves `light-dark()` only where a colour is used, so an element of the page uses the colour here. */
 export function tokenColours<Name extends string>(
   host: Element,
   names: readonly Name[],

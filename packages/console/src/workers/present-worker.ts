@@ -1,5 +1,5 @@
 /**
- * Forecasts the next hours of a control plane in a worker, on the bytes of its state; the engine is restored for each
+ * Forecasts the next hours of a control plane in a worker, from the bytes of its state. The engine is restored for each
  * question.
  */
 import { serveWorkerClient } from "@headroom/protocol";
@@ -9,13 +9,13 @@ import { answerWhatIf } from "./answer-what-if.ts";
 
 export interface PresentMessage {
   readonly snapshot: Snapshot;
-  /** Port on which questions arrive. */
+  /** Message port on which questions arrive. */
   readonly calls: MessagePort;
 }
 
 function serve({ snapshot: { bytes, nowMs }, calls }: PresentMessage): void {
   const takenMs = performance.now();
-  // Time of the forecast: the state's time plus the time since it was fetched.
+  // Start of the forecast: the time of the state plus the time since the state was fetched.
   const atMs = (): number => nowMs + Math.floor(performance.now() - takenMs);
   serveWorkerClient(calls, { whatIf: async (question) => answerWhatIf(forecastPresentOf(bytes, atMs()), question) });
 }

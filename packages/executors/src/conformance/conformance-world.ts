@@ -1,5 +1,5 @@
 /**
- * The world of a conformance case: an executor on an empty home directory, builders for effects, and a scratch
+ * The surroundings of a conformance case: an executor on an empty home directory, builders for effects, and a scratch
  * directory.
  */
 import { spawnSync } from "node:child_process";
@@ -24,7 +24,8 @@ import { Observer } from "./observer.ts";
 export interface ConformanceSubject {
   readonly id: ExecutorId;
   /**
-   * Opens an instance on a home directory that earlier instances may have used. Logs rotate at 64 KiB and keep 3 files.
+   * Opens another instance of the executor on a home directory that earlier instances may have used. Logs rotate at 64
+   * KiB and keep 3 files.
    */
   open(homeDir: string): Executor;
 }
@@ -71,7 +72,7 @@ export class ConformanceWorld {
     return { executor, observer: new Observer(executor) };
   }
 
-  /** A launch of `run` under a new attempt id. */
+  /** An effect that launches `run` under a new attempt id. */
   launch(run: string, options: LaunchOptions = {}): LaunchGang {
     this.#count += 1;
     const id = attemptId(`w${this.#count}.1`);
@@ -128,7 +129,7 @@ export class ConformanceWorld {
     return { kind: "checkpointGang", executor, attemptId: id, untilMs: Number.MAX_SAFE_INTEGER };
   }
 
-  /** The lines of a file in the scratch directory that workloads append to. */
+  /** The lines of a file in the scratch directory. Workloads append to this file. */
   async marks(name: string): Promise<string[]> {
     const text = await readFile(path.join(this.scratchDir, name), "utf8").catch(() => "");
     return text.split("\n").filter((line) => line !== "");
@@ -175,7 +176,7 @@ export async function readText(executor: Executor, id: AttemptId, request: Parti
   return (await readAll(executor, id, request)).map(({ text }) => text).join("");
 }
 
-/** Follows a worker's output until it contains `text`, so that a test knows how far the workload has come. */
+/** Follows a worker's output until it contains `text`. This shows how far the workload has come. */
 export async function outputHas(executor: Executor, id: AttemptId, text: string, worker = 0): Promise<void> {
   const abort = new AbortController();
   let seen = "";
@@ -189,7 +190,7 @@ export async function outputHas(executor: Executor, id: AttemptId, text: string,
   );
 }
 
-/** A zombie still accepts signals, so the process state is read instead. */
+/** A zombie still accepts signals, so the state of the process is read instead. */
 export function isRunning(pid: number): boolean {
   const state = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).stdout.trim();
   return state !== "" && !state.startsWith("Z");

@@ -1,6 +1,6 @@
 /**
  * Cases that every executor must pass. They run real processes and need no test framework: a case passes when its `run`
- * resolves. Each case has a world of its own.
+ * resolves. Each case has its own executor and directories.
  */
 import { gangCases } from "./gang-cases.ts";
 import { lifeCases } from "./life-cases.ts";
@@ -16,7 +16,7 @@ export interface ConformanceCase {
 
 export const conformanceCases: readonly ConformanceCase[] = [...lifeCases, ...gangCases, ...sizeCases, ...outputCases];
 
-/** The limit is here and not in the test framework, so that a case that hangs still cleans up. */
+/** The time limit is here and not in the test framework, so that a case that hangs still cleans up. */
 const CASE_TIMEOUT_MS = 45_000;
 
 export async function runConformanceCase(subject: ConformanceSubject, conformanceCase: ConformanceCase): Promise<void> {

@@ -1,4 +1,4 @@
-/** Several workers: their environment, and gangs that start and end together. */
+/** Cases about several workers: their environment, and gangs that start and end together. */
 import assert from "node:assert/strict";
 import path from "node:path";
 import type { ConformanceCase } from "./conformance.ts";
@@ -156,7 +156,7 @@ const unityCases: ConformanceCase[] = [
     name: "a worker that is done lets the others finish",
     async run(world) {
       const { executor, observer } = world.watched();
-      // The first worker remains a zombie until its parent reads its exit status, and a zombie accepts signals.
+      // The first worker remains a zombie until its parent reads its exit status. A zombie accepts signals.
       const first = "$HEADROOM_CHECKPOINT_DIR/first";
       const after = `until [ -s ${first} ]; do sleep 0.02; done; while kill -0 $(cat ${first}); do sleep 0.02; done`;
       const launch = world.launch(byRank([`echo $$ > ${first}; exit 0`, `${after}; echo last; exit 0`]), {
@@ -193,7 +193,8 @@ const unityCases: ConformanceCase[] = [
     name: "a stop reaches every worker of a gang and all they started",
     async run(world) {
       const { executor, observer } = world.watched();
-      // The child prints its own pid: between its fork and its exec a SIGTERM would reach the shell's trap instead.
+      // The child prints its own pid, because between its fork and its exec a SIGTERM would reach the shell's trap
+      // instead.
       const child = "/bin/sh -c 'echo pid $$; exec sleep 600'";
       const launch = world.launch(`trap 'exit 0' TERM; ${child} & wait; wait`, { workers: 3 });
       executor.perform(launch);

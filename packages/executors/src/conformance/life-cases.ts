@@ -1,4 +1,4 @@
-/** Start and end of one attempt; each happens once. */
+/** Cases about the start and the end of one attempt, which each happen once. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -136,7 +136,7 @@ const stopCases: ConformanceCase[] = [
   },
 ];
 
-/** Works until a checkpoint is requested, writes it once, continues, and exits with 9 on SIGTERM. */
+/** The workload runs until a checkpoint is requested, writes it once, continues, and exits with 9 on SIGTERM. */
 const SAVES_ON_REQUEST = `
   trap 'exit 9' TERM; echo ready
   until [ -e "$HEADROOM_CHECKPOINT_REQUEST_FILE" ]; do sleep 0.02; done

@@ -39,7 +39,7 @@ export class Observer {
     return find() ?? fail(attemptId);
   }
 
-  /** Exit status of each worker of an attempt that must end by itself or by a stop, and not be lost. */
+  /** Exit status of each worker of an attempt. The attempt must end by itself or by a stop, and must not be lost. */
   async exits(attemptId: AttemptId): Promise<readonly WorkerExit[]> {
     const end = await this.end(attemptId);
     if (end.kind === "attemptLost") throw new Error(`attempt ${attemptId} was lost: ${end.detail}`);

@@ -1,4 +1,4 @@
-/** Output of an attempt: logs, progress reports and resource usage. */
+/** Cases about the output of an attempt: logs, progress reports and resource usage. */
 import assert from "node:assert/strict";
 import path from "node:path";
 import type { LogChunk } from "../executor.ts";

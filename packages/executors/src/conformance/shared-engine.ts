@@ -1,6 +1,6 @@
 /**
- * Two executors of one kind under one engine: each runs the work of its own pools, and no gang spans both. The cases
- * run real processes. A small loop passes reports to the engine and effects to the executors.
+ * Cases with two executors of one kind under one engine: each runs the work of its own pools, and no gang uses both.
+ * The cases run real processes. A small loop passes reports to the engine and effects to the executors.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,8 +11,8 @@ import type { Effect, Engine, ExecutorId, Input, WorkloadSpec } from "@headroom/
 import type { Executor } from "../executor.ts";
 
 /**
- * Opens an executor with this id on a directory of its own. Its pool, node and site are named after the id; it has two
- * slots.
+ * Opens an executor with this id on a separate directory. Its pool, node and site are named after the id, and it has
+ * two slots.
  */
 export type OpenExecutor = (id: ExecutorId, homeDir: string) => Executor;
 
@@ -150,7 +150,7 @@ export const sharedEngineCases: readonly SharedEngineCase[] = [
       shared.submit("half", 1, "exec sleep 600");
       shared.submit("other half", 2, "exec sleep 600");
       shared.submit("wide", 2, "true");
-      // One slot is free beside `half`, none beside `other half`.
+      // One slot is free beside the workload `half`, none beside `other half`.
       assert.equal(shared.phaseOf("wide"), "pending");
       shared.submit("too wide", 4, "true");
       assert.equal(shared.phaseOf("too wide"), "pending");

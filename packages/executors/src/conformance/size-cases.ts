@@ -1,4 +1,4 @@
-/** Gangs that grow and shrink while they run. */
+/** Cases about gangs that grow and shrink while they run. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -10,8 +10,8 @@ import { isRunning, outputHas, readText } from "./conformance-world.ts";
 import type { Observer } from "./observer.ts";
 
 /**
- * Each worker writes a line when it starts and runs until the file `done` exists. Only the first worker exits by itself
- * then.
+ * Each worker writes a line when it starts and runs until the file `done` exists. Then only the first worker exits
+ * without a stop.
  */
 const working = (world: ConformanceWorld, onTerm = "exit 143"): string =>
   `trap '${onTerm}' TERM; echo "$RANK of $WORLD_SIZE" >> ${world.scratchDir}/starts; echo ready $HEADROOM_WORKER_ID; until [ -e ${world.scratchDir}/done ]; do sleep 0.02; done`;
@@ -89,7 +89,7 @@ const growingCases: ConformanceCase[] = [
       const news = await isThere(observer, launch, "joinFailed");
       assert.ok(news.kind === "joinFailed" && news.workers === 2 && /worker 2 exited with code 3/.test(news.detail));
       await executor.close();
-      // A restarted control plane learns of the size; no worker is started again.
+      // A restarted control plane learns the size of the gang. No worker is started again.
       const again = world.watched();
       again.executor.perform(world.grow(launch, 4));
       assert.deepEqual(await isThere(again.observer, launch, "joinFailed"), news);

@@ -19,7 +19,10 @@ export interface FoundAccelerator {
   readonly label: string;
 }
 
-/** Loading a driver takes seconds; a driver that hangs must not block the start forever. */
+/**
+ * Time limit in ms for a tool. Loading a driver takes seconds, but a driver that hangs must not block the start
+ * forever.
+ */
 const TOOL_TIMEOUT_MS = 20_000;
 
 export async function findAccelerators(): Promise<readonly FoundAccelerator[]> {
@@ -32,7 +35,10 @@ export async function findAccelerators(): Promise<readonly FoundAccelerator[]> {
   return rocm === null ? [] : parseRocmSmi(rocm);
 }
 
-/** `null` if the tool is not installed or finds no driver: the machine has no accelerators of that vendor. */
+/**
+ * Output of the tool; `null` if the tool is not installed or finds no driver: the machine then has no accelerators of
+ * that vendor.
+ */
 function runTool(command: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
     execFile(command, args, { timeout: TOOL_TIMEOUT_MS }, (error, stdout) => resolve(error === null ? stdout : null));
@@ -51,7 +57,7 @@ export function parseNvidiaSmi(text: string): FoundAccelerator[] {
 }
 
 const rocmAnswer = z.record(z.string(), z.record(z.string(), z.unknown()));
-/** Releases of rocm-smi differ in capitalisation. */
+/** Releases of rocm-smi use different capitals in names. */
 const ROCM_NAME_FIELDS = ["card series", "card model", "device name"];
 
 /** `{"card0": {"Card Series": "AMD Instinct MI300X", …}, …}`. */

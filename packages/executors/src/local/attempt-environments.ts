@@ -13,7 +13,7 @@ export interface EnvironmentSetup {
   readonly devicesOf: (worker: WorkerAllocation) => Promise<VisibleDevices>;
 }
 
-/** The checkpoint directory is created if it is on this machine. */
+/** Creates the checkpoint directory if it is on this machine. */
 export function checkpointDirOf({ homeDir }: EnvironmentSetup, launch: LaunchGang): string {
   const checkpointDir = launch.spec.checkpointDir ?? path.join(homeDir, "checkpoints", taskDirName(launch));
   if (launch.spec.checkpointDir === null) makeCheckpointDir(checkpointDir, 0o700);
@@ -38,16 +38,16 @@ export async function attemptEnvironments(
   return workerEnvironments(launch, place, joinerNumber);
 }
 
-/** Ignores failures: the workload may not need the directory; if it does, it fails with its own error. */
+/** Failures are ignored: a workload that needs the directory fails with its own error. */
 function makeCheckpointDir(directory: string, mode?: number): void {
   try {
     makeDirectory(directory, mode);
   } catch {
-    // Ignored, as stated above.
+    // The failure is ignored, as stated above.
   }
 }
 
-/** Variables that a login would set, if the control plane was started without a login (as a service). */
+/** Variables that a login sets. They are added if the control plane was started without a login, as a service. */
 function sessionOf(environment: NodeJS.ProcessEnv): Readonly<Record<string, string | undefined>> {
   const { username, shell } = userInfo();
   return { HOME: homedir(), USER: username, LOGNAME: username, SHELL: shell ?? "/bin/sh", ...environment };

@@ -71,13 +71,13 @@ export interface LogLimits {
 
 export type ClaimRecord =
   | { readonly kind: "supervised"; readonly bootId: string; readonly supervisor: ProcessIdentity }
-  /** The control plane claimed the attempt first, so that it never starts. */
+  /** The control plane has claimed the attempt first, so that the attempt never starts. */
   | { readonly kind: "void"; readonly detail: string };
 
 export interface RunningRecord {
   readonly startedAtMs: number;
   readonly masterPort: number;
-  /** True: the supervisor reads `resize.json`. Absent: it belongs to an older release that does not. */
+  /** True: the supervisor reads `resize.json`. Absent: the supervisor belongs to an older release, which does not. */
   readonly resizes?: true;
 }
 
@@ -99,7 +99,7 @@ export type ExitRecord =
       readonly kind: "lost";
       readonly endedAtMs: number;
       readonly detail: string;
-      /** Absent: the machine was the cause of the loss. */
+      /** Cause of the loss. Absent: the machine was the cause. */
       readonly cause?: LossCause;
     };
 
@@ -124,7 +124,7 @@ const MAC_HEX_LENGTH = 64;
 const MAC_START = `{"version":${FORMAT_VERSION},"mac":"`.length;
 const BODY_START = MAC_START + MAC_HEX_LENGTH + `","record":`.length;
 
-/** A record that exists and cannot be trusted, or a required record that is missing. */
+/** The error for a record that exists and cannot be trusted, or for a required record that is missing. */
 export class UnreadableRecord extends Error {
   override readonly name = "UnreadableRecord";
 }
@@ -140,11 +140,11 @@ export interface AttemptKey {
 export class AttemptFiles {
   readonly key: AttemptKey;
   readonly recordsDir: string;
-  /** Directory in which the workers start, unless the workload sets another. */
+  /** Directory in which the workers start, unless the workload sets another one. */
   readonly jobDir: string;
   readonly progressFile: string;
   readonly checkpointRequestFile: string;
-  /** Marks that a supervisor held the attempt. If all records are removed, the mark prevents a second start. */
+  /** Mark that a supervisor held the attempt. If all records are removed, this mark prevents a second start. */
   readonly claimMark: string;
 
   constructor(key: AttemptKey) {
@@ -161,7 +161,7 @@ export class AttemptFiles {
     return path.join(this.recordsDir, "supervisor.log");
   }
 
-  /** Assignment in the environment of every process of the attempt, and of no other process. */
+  /** Assignment that is in the environment of every process of the attempt, and of no other process. */
   get environmentMark(): string {
     return progressMark(this.progressFile);
   }
@@ -175,8 +175,8 @@ export class AttemptFiles {
   }
 
   /**
-   * `null` if the file does not exist. Throws `UnreadableRecord` for a record that cannot be trusted; other errors may
-   * be temporary.
+   * The record; `null` if the file does not exist. Throws `UnreadableRecord` for a record that cannot be trusted; other
+   * errors can be temporary.
    */
   read<Name extends RecordName>(name: Name): Records[Name] | null {
     const file = path.join(this.recordsDir, name);
@@ -184,7 +184,7 @@ export class AttemptFiles {
     return text === null ? null : (JSON.parse(this.#authentic(file, name, text)) as Records[Name]);
   }
 
-  /** Like `read`, for a record that the attempt does not depend on. */
+  /** Reads a record as `read` does, but the attempt does not depend on this record. */
   readIfSound<Name extends RecordName>(name: Name): Records[Name] | null {
     try {
       return this.read(name);
@@ -194,14 +194,14 @@ export class AttemptFiles {
     }
   }
 
-  /** Replaces a record atomically. It survives the end of this process, but not a power cut. */
+  /** Replaces a record atomically. The new record survives the end of this process, but not a power cut. */
   write<Name extends RecordName>(name: Name, record: Records[Name]): void {
     const temporary = temporaryPath(this.recordsDir, name);
     writeFileSync(temporary, this.#seal(name, record), { mode: 0o600 });
     renameSync(temporary, path.join(this.recordsDir, name));
   }
 
-  /** Like `write`; the record is on disk when this resolves. */
+  /** Replaces a record as `write` does. The record is on disk when the promise resolves. */
   async writeDurably<Name extends RecordName>(name: Name, record: Records[Name]): Promise<void> {
     const temporary = temporaryPath(this.recordsDir, name);
     const file = await open(temporary, "w", 0o600);
@@ -215,17 +215,20 @@ export class AttemptFiles {
     await syncDirectory(this.recordsDir);
   }
 
-  /** Creates a complete record that must not exist yet. False if an authentic one exists, which is kept. */
+  /** Creates a complete record. Returns false if an authentic record already exists; that record is kept. */
   create<Name extends RecordName>(name: Name, record: Records[Name]): boolean {
     return this.#link(name, { text: this.#seal(name, record), sync: () => {} });
   }
 
-  /** Like `create`; the record is on disk when this returns. */
+  /** Creates a record as `create` does. The record is on disk when the function returns. */
   createDurably<Name extends RecordName>(name: Name, record: Records[Name]): boolean {
     return this.#link(name, { text: this.#seal(name, record), sync: fsyncSync });
   }
 
-  /** A hard link to a finished file is both exclusive and whole (link(2)); O_EXCL alone would show it while it is written. */
+  /**
+   * A hard link to a finished file is both exclusive and complete (link(2)). With O_EXCL alone, readers could see the
+   * file while it is written.
+   */
   #link(name: RecordName, { text, sync }: RecordText): boolean {
     const target = path.join(this.recordsDir, name);
     const temporary = temporaryPath(this.recordsDir, name);
@@ -236,7 +239,7 @@ export class AttemptFiles {
     try {
       while (!tryLink(temporary, target)) {
         if (this.readIfSound(name) !== null) return false;
-        // Neither supervisor nor control plane wrote this file, so it must not block the record.
+        // Neither supervisor nor control plane wrote this file, so it must not prevent the record.
         rmSync(target, { recursive: true, force: true });
       }
     } finally {
@@ -251,7 +254,7 @@ export class AttemptFiles {
     return `{"version":${FORMAT_VERSION},"mac":"${this.#macOf(name, body)}","record":${body}}`;
   }
 
-  /** Returns the body of the record; throws `UnreadableRecord` if the code does not match. */
+  /** Returns the body of the record. Throws `UnreadableRecord` if the authentication code does not match. */
   #authentic(file: string, name: RecordName, text: string): string {
     const mac = text.slice(MAC_START, MAC_START + MAC_HEX_LENGTH);
     const body = text.slice(BODY_START, -1);
@@ -268,7 +271,7 @@ export class AttemptFiles {
   }
 }
 
-/** Describes the error in a record that is not authentic, for people. */
+/** Describes for people why a record is not authentic. */
 function complaint(text: string): string {
   let parsed: unknown;
   try {
@@ -287,7 +290,7 @@ function isSame(given: string, wanted: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** This process ran out of a resource (open files, memory), so the file's content is unknown. */
+/** This process lacks a resource (open files, memory), so the content of the file is unknown. */
 const TRANSIENT_CODES: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EINTR"]);
 /** A launch record holds up to 20,000 environments, one for each worker. A larger file was not written by Headroom. */
 const RECORD_MAX_BYTES = 512 * 1024 * 1024;
@@ -297,7 +300,7 @@ function readText(file: string): string | null {
     const stat = statSync(file);
     if (!stat.isFile()) throw new UnreadableRecord(`${file} is not a file`);
     if (stat.size > RECORD_MAX_BYTES) throw new UnreadableRecord(`${file} has ${stat.size} bytes`);
-    // If a FIFO has replaced the file meanwhile, opening it does not wait for a writer.
+    // A FIFO may have replaced the file since the check. Opening with this flag does not wait for a writer.
     return withFile(openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), (descriptor) =>
       readFileSync(descriptor, "utf8"),
     );
@@ -315,11 +318,11 @@ function messageOf(error: unknown): string {
 
 interface RecordText {
   readonly text: string;
-  /** Called once for the file and once for its directory. */
+  /** Syncs a file or directory; called once for the file and once for its directory. */
   readonly sync: (file: number) => void;
 }
 
-/** False if the target exists already. */
+/** Links the file; false if the target already exists. */
 function tryLink(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -338,7 +341,7 @@ function withFile<Result>(file: number, use: (file: number) => Result): Result {
   }
 }
 
-/** Makes the names in a directory durable over a power cut: syncing a file does not sync its name (fsync(2)). */
+/** Makes the names in a directory survive a power cut: syncing a file does not sync its name (fsync(2)). */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, "r");
   try {
@@ -349,16 +352,16 @@ export async function syncDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Notifies the control plane of a change in an attempt. The control plane watches the parent directory of all attempts,
- * where it sees a changed timestamp of an entry (inotify(7), IN_ATTRIB) but not the traffic inside attempts: one watch,
- * whatever their number.
+ * Notifies the control plane of a change in an attempt. The control plane watches the parent directory of all attempts.
+ * There it sees a changed timestamp of an entry (inotify(7), IN_ATTRIB), but not every write inside an attempt. So one
+ * watch is enough for any number of attempts.
  */
 export function ringBell({ recordsDir }: AttemptFiles): void {
   const now = new Date();
   utimesSync(recordsDir, now, now);
 }
 
-/** Also true if a file is in the place of a directory. */
+/** True also if a file has taken the place of a directory. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }
@@ -366,8 +369,8 @@ export function isMissing(error: unknown): boolean {
 let temporaryCount = 0;
 
 /**
- * Each writer has its own file name, so that two concurrent writers never share a file; leftovers of a dead writer are
- * overwritten.
+ * Each writer has its own file name, so that two writers at the same time never share a file. A file that a dead writer
+ * left is overwritten.
  */
 function temporaryPath(directory: string, name: string): string {
   temporaryCount += 1;
@@ -378,13 +381,13 @@ export const attemptsDirOf = (homeDir: string): string => path.join(homeDir, "at
 export const workRootOf = (homeDir: string): string => path.join(homeDir, "work");
 export const workerDirOf = (recordsDir: string, worker: number): string => path.join(recordsDir, `worker-${worker}`);
 export const progressMark = (progressFile: string): string => `HEADROOM_PROGRESS_FILE=${progressFile}`;
-/** Assignment in the environment of every process of one worker. */
+/** Assignment that is in the environment of every process of one worker. */
 export const workerMarkOf = (workerId: string): string => `HEADROOM_WORKER_ID=${workerId}`;
 
-/** Maximum length of a supervisor's output in a message. */
+/** Maximum length of the part of a supervisor's output that a message quotes. */
 const LAST_WORDS_MAX = 300;
 
-/** A supervisor prints only errors. Returns its output as the end of a sentence, or an empty text. */
+/** A supervisor prints only errors. Returns its output as the end of a sentence, or an empty text if there is none. */
 export function supervisorLastWords({ supervisorLog }: AttemptFiles): string {
   let text = "";
   try {

@@ -12,23 +12,26 @@ import { isAlive } from "./process-table.ts";
 import { killProcess, killSurvivors } from "./worker-processes.ts";
 
 export type Inspection =
-  /** No launch was ever recorded, or all records were removed. */
+  /** No launch was ever recorded, or all records of the attempt were removed. */
   | { readonly kind: "absent" }
   /** No supervisor has claimed the attempt: one may be starting, or none was started. */
   | { readonly kind: "unclaimed"; readonly launch: LaunchRecord }
   | { readonly kind: "starting" | "running"; readonly launch: LaunchRecord; readonly supervisor: ProcessIdentity }
-  /** `launch`: `null` if that record is unreadable. */
+  /** `launch` is `null` if the launch record is unreadable. */
   | { readonly kind: "ended"; readonly launch: LaunchRecord | null; readonly exit: ExitRecord }
-  /** The supervisor is gone without a record of the end, or a record is unreadable. Processes may still run. */
+  /**
+   * The supervisor is gone without a record of the end, or a record is unreadable. Processes of the attempt can still
+   * run.
+   */
   | {
       readonly kind: "orphaned";
       readonly launch: LaunchRecord | null;
       readonly detail: string;
-      /** Absent: the machine was the cause of the loss. */
+      /** Cause of the loss. Absent: the machine was the cause. */
       readonly cause?: LossCause;
     };
 
-/** Throws only temporary errors, such as too many open files; a later call may succeed. */
+/** Throws only temporary errors, such as too many open files. A later call can succeed. */
 export function inspectAttempt(files: AttemptFiles, bootId: string): Inspection {
   try {
     return inspectRecords(files, bootId);
@@ -72,19 +75,20 @@ function inspectRecords(files: AttemptFiles, bootId: string): Inspection {
   return { kind: "orphaned", launch, detail, cause: "supervisor" };
 }
 
-/** Notifies the supervisor, if there is one, of a request. */
+/** Notifies the supervisor of a request, if there is a supervisor. */
 export function ringSupervisor(files: AttemptFiles, bootId: string): void {
   const claimed = inspectAttempt(files, bootId);
-  // SIGURG is ignored by default, so it is harmless if another process has just got the pid.
+  // Processes ignore SIGURG by default, so the signal is harmless if another process has just got the pid.
   if ("supervisor" in claimed && isAlive(claimed.supervisor)) process.kill(claimed.supervisor.pid, "SIGURG");
 }
 
-/** Time limit for ending one attempt; after it the caller continues and tries again later. */
+/** Time limit in ms for ending one attempt. After this time the caller continues and tries again later. */
 const BURIAL_TIMEOUT_MS = 5_000;
 
 /**
- * Kills the processes of an orphaned attempt, and records its end once none of them runs. Only then may it be reported
- * as lost, because the engine starts its successor. False if a process did not end in time.
+ * Kills the processes of an attempt without a supervisor, and records its end once none of them runs. Only then may the
+ * attempt be reported as lost, because the engine then starts its successor. Returns false if a process did not end in
+ * time.
  */
 export async function buryAttempt(
   files: AttemptFiles,
@@ -101,16 +105,17 @@ export async function buryAttempt(
   return gone;
 }
 
-/** Kills the supervisor first, so that it starts no further process. False if a process did not end in time. */
+/** Kills the supervisor first, so that it starts no further process. Returns false if a process did not end in time. */
 export async function killAttempt(files: AttemptFiles, launch: LaunchRecord | null, bootId: string): Promise<boolean> {
   const claim = files.readIfSound("claim.json");
   const supervisor = claim?.kind === "supervised" && claim.bootId === bootId ? claim.supervisor : null;
-  // Pids recorded before a reboot belong to other processes now.
+  // Pids recorded before a reboot belong to other processes now, so no process is killed.
   const isThisBoot = supervisor !== null || launch?.bootId === bootId;
   const known = isThisBoot ? files.readIfSound("workers.json") : null;
   if (supervisor !== null && isAlive(supervisor)) {
     killProcess(supervisor.pid);
-    // Its workers wait at gates that close with the supervisor. The signal may not have arrived when `kill` returns.
+    // Its workers wait at gates that close when the supervisor ends. The signal may not have taken effect when `kill`
+    // returns.
     for (const untilMs = performance.now() + BURIAL_TIMEOUT_MS; isAlive(supervisor);) {
       if (performance.now() > untilMs) return false;
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -118,11 +123,11 @@ export async function killAttempt(files: AttemptFiles, launch: LaunchRecord | nu
   }
   const workers = [...(known?.workers ?? []), ...(known?.leaving ?? [])];
   if (!(await killSurvivors(workers, [files.environmentMark], BURIAL_TIMEOUT_MS))) return false;
-  // Attempts of releases without authenticated records wrote their progress file below their records.
+  // In releases without authenticated records, the progress file of an attempt was below its records.
   return launch !== null || killSurvivors([], [progressMark(`${files.recordsDir}/progress.jsonl`)], BURIAL_TIMEOUT_MS);
 }
 
-/** Claims an unclaimed attempt, so that it never starts. False if a supervisor has claimed it already. */
+/** Claims an unclaimed attempt, so that it never starts. Returns false if a supervisor has already claimed it. */
 export function voidAttempt(files: AttemptFiles, detail: string): boolean {
   if (!files.create("claim.json", { kind: "void", detail })) return false;
   recordLost(files, { detail });
@@ -138,7 +143,7 @@ function recordLost(
     files.createDurably("exit.json", record);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    // All records were removed: the next start of the control plane must find the end on disk.
+    // All records were removed. The end is recorded, so that the next start of the control plane finds it on disk.
     makeDirectory(files.recordsDir, 0o700);
     files.createDurably("exit.json", record);
   }

@@ -1,6 +1,6 @@
 /**
- * Turns changes in the attempts' directories into observations and signals. One watch on the parent directory tells
- * which attempts changed (`ringBell`). A sweep makes a few system calls for each running attempt: it follows the
+ * Converts changes in the attempts' directories to observations and signals. One watch on the parent directory shows
+ * which attempts have changed (`ringBell`). A sweep makes a few system calls for each running attempt: it follows the
  * progress files, finds dead supervisors, and replaces the watch if the system has none left.
  */
 import type { FSWatcher } from "node:fs";
@@ -17,33 +17,43 @@ import { isAlive } from "./process-table.ts";
 import { ProgressFile } from "./progress-file.ts";
 import { SizeNews } from "./size-news.ts";
 
-/** Period in which every attempt is checked once, in slices, so that a thousand attempts never block the event loop. */
+/**
+ * Period in ms in which every attempt is checked once. The checks are spread over the period, so that a thousand
+ * attempts never block the event loop.
+ */
 const SWEEP_MS = 1_000;
 const SWEEP_SLICES = 5;
 /**
- * Checking the supervisor costs ten times as much as checking the progress file; unless it is killed, a supervisor
- * reports its own end.
+ * Number of sweeps between two checks of a supervisor. This check costs ten times as much as a check of the progress
+ * file, and a supervisor that is not killed reports its own end.
  */
 const SWEEPS_PER_LIFE_CHECK = 4;
-/** Minimum time between progress reports of an attempt; the newest report wins. */
+/** Minimum time in ms between progress reports of an attempt. Only the newest report is sent. */
 const PROGRESS_INTERVAL_MS = 2_000;
-/** Minimum time between utilisation reports: the engine accepts no more from one attempt. */
+/** Minimum time in ms between utilization reports. The engine accepts no more from one attempt. */
 const UTILIZATION_INTERVAL_MS = 30_000;
-/** Malformed lines are reported with the first one, then at most this often, and at the end. */
+/**
+ * Minimum time in ms between reports of malformed lines. They are reported with the first one, then at most this often,
+ * and at the end.
+ */
 const REJECTED_INTERVAL_MS = 30_000;
-/** At the start every attempt on disk is read; this many are read before the event loop runs again. */
+/**
+ * Number of attempts that the start reads before other work gets the event loop. The start reads every attempt on disk.
+ */
 const SCAN_BATCH = 25;
 
 interface Watched {
   readonly name: string;
   readonly attemptId: AttemptId;
   readonly files: AttemptFiles;
-  /** Found at the start, not launched by this process: its old progress is not reported again. */
+  /**
+   * True: the attempt was found at the start and not launched by this process. Its old progress is not reported again.
+   */
   readonly adopted: boolean;
-  /** Whether the attempt had records when it was last examined. */
+  /** Whether the attempt had records when it was examined last. */
   hasRecords: boolean;
   progress: ProgressFile | null;
-  /** `null`: no change of size was requested. */
+  /** Reports about the size of the gang; `null`: no change of size was requested. */
   size: SizeNews | null;
   /** Called at the next checkpoint report. */
   onCheckpoint: (() => void) | null;
@@ -63,7 +73,7 @@ export interface MonitorSetup {
   readonly store: AttemptStore;
   readonly bootId: string;
   readonly emit: ExecutorListener;
-  /** The attempt runs or has ended; may be called more than once. */
+  /** Called when the attempt runs or has ended; may be called more than once. */
   readonly onStarted: (name: string) => void;
   readonly onProblem: (message: string) => void;
 }
@@ -71,21 +81,24 @@ export interface MonitorSetup {
 export class AttemptMonitor {
   readonly #setup: MonitorSetup;
   readonly #watched = new Map<string, Watched>();
-  /** Names of attempts whose end was reported, so that it is reported once; at most one for each directory. */
+  /**
+   * Names of attempts whose end was reported, so that the end is reported only once. There is at most one name for each
+   * directory.
+   */
   readonly #ended = new Set<string>();
   readonly #examinations = new Set<Promise<void>>();
   #watcher: FSWatcher | null = null;
   #timer: NodeJS.Timeout | null = null;
   #slice = 0;
   #closed = false;
-  /** While the control plane cannot take reports, nothing is read: the facts remain in the records. */
+  /** While the control plane accepts no reports, nothing is read: the facts remain in the records. */
   #room: Promise<void> | null = null;
 
   constructor(setup: MonitorSetup) {
     this.#setup = setup;
   }
 
-  /** Reports the existing attempts; resolves when all of them are reported. */
+  /** Reports the existing attempts. Resolves when all of them are reported. */
   async start(): Promise<void> {
     try {
       this.#watcher = watch(this.#setup.store.attemptsDir, { persistent: false }, (_, name) => {
@@ -115,7 +128,7 @@ export class AttemptMonitor {
     if (!this.#closed && this.#watched.has(name)) void this.#examine(name);
   }
 
-  /** Whether the attempt was launched or found here. */
+  /** Whether this process launched the attempt or found it at the start. */
   knows(name: string): boolean {
     return this.#watched.has(name) || this.#ended.has(name);
   }
@@ -134,7 +147,7 @@ export class AttemptMonitor {
     this.#ended.delete(name);
   }
 
-  /** Reports the results of a size request from now on. */
+  /** From now on, reports the results of requests to change the size. */
   followSize(name: string): void {
     const watched = this.#watched.get(name);
     if (watched === undefined) return;
@@ -142,7 +155,7 @@ export class AttemptMonitor {
     this.notice(name);
   }
 
-  /** Reports once, when the gang has reached the size of this request or of a later one. */
+  /** Calls back once, when the gang has reached the size of this request or of a later one. */
   awaitLeaving(name: string, request: number): void {
     const watched = this.#watched.get(name);
     if (watched === undefined) return;
@@ -204,7 +217,7 @@ export class AttemptMonitor {
     }
   }
 
-  /** Examines one attempt, one call at a time; changes during the call lead to another one. */
+  /** Examines one attempt. Only one call runs at a time; changes during a call lead to another call. */
   #examine(name: string): Promise<void> {
     const watched = this.#watched.get(name);
     if (watched === undefined) return Promise.resolve();
@@ -226,7 +239,7 @@ export class AttemptMonitor {
       try {
         await this.#tell(watched, inspectAttempt(watched.files, this.#setup.bootId));
       } catch (error) {
-        // The next sweep tries again: a read error of the disk must not count as an ended attempt.
+        // The next sweep tries again: a read error of the disk must not count as the end of the attempt.
         this.#setup.onProblem(`Attempt ${watched.attemptId}: ${messageOf(error)}`);
       }
     }
@@ -237,7 +250,7 @@ export class AttemptMonitor {
     switch (seen.kind) {
       case "absent":
         if (watched.hasRecords) await this.#endWithoutRecords(watched);
-        // Left by a launch that was interrupted before its record, or no attempt at all.
+        // The directory was left by a launch that was interrupted before its record, or belongs to no attempt.
         else this.#watched.delete(watched.name);
         return;
       case "unclaimed":
@@ -296,7 +309,7 @@ export class AttemptMonitor {
       const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
       for (const checkpoint of checkpoints) this.#emit(checkpoint);
       if (checkpoints.length > 0 && !catchingUp) watched.onCheckpoint?.();
-      // After a restart, artifacts are reported again; the engine ignores those that it has recorded.
+      // After a restart, artifacts are reported again. The engine ignores those that it has already recorded.
       for (const artifact of news.artifacts) this.#emit(artifact);
     }
     const nowMs = performance.now();
@@ -309,7 +322,7 @@ export class AttemptMonitor {
     watched.progressToldAtMs = nowMs;
   }
 
-  /** At the end of an attempt no utilisation is reported: the last report is recent enough. */
+  /** At the end of an attempt no utilization is reported: the last report is recent enough. */
   #tellUtilization(watched: Watched, nowMs: number): void {
     const { pendingUtilization } = watched;
     if (pendingUtilization === null || nowMs - watched.utilizationToldAtMs < UTILIZATION_INTERVAL_MS) return;
@@ -355,7 +368,7 @@ function hasProgressed(watched: Watched): boolean {
   return tellsUtilization || tellsRejected || pendingProgress !== null || (progress !== null && progress.hasGrown());
 }
 
-/** Also true for an attempt that does not run yet, which is then examined in full. */
+/** True also for an attempt that does not run yet. Such an attempt is then examined in full. */
 function mayHaveEnded({ supervisor, files }: Watched): boolean {
   return supervisor === null || files.has("exit.json") || !files.has("launch.json") || !isAlive(supervisor);
 }

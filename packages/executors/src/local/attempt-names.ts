@@ -1,4 +1,4 @@
-/** Directory names for attempt ids. An id may contain any character; a directory name may not. */
+/** Directory names for attempt ids. An id can contain any character; a directory name cannot. */
 import { attemptId } from "@headroom/engine";
 import type { AttemptId, LaunchGang } from "@headroom/engine";
 
@@ -8,7 +8,7 @@ export function attemptDirName(id: AttemptId): string {
   return safeName(id);
 }
 
-/** The attempt id of a directory name; `null`: the name belongs to no attempt. */
+/** The attempt id that a directory name stands for; `null`: the name belongs to no attempt. */
 export function attemptIdOfName(name: string): AttemptId | null {
   try {
     const id = decodeURIComponent(name);
@@ -18,7 +18,7 @@ export function attemptIdOfName(name: string): AttemptId | null {
   }
 }
 
-/** Tasks of an array have separate directories, because each resumes from its own checkpoint. */
+/** Tasks of an array have separate directories, because each task resumes from its own checkpoint. */
 export function taskDirName({ workloadId, spec, task }: LaunchGang): string {
   return spec.kind === "batch" ? `${safeName(workloadId)}/${task}` : safeName(workloadId);
 }

@@ -11,7 +11,7 @@ import { syncPath } from "@headroom/platform";
 import { AttemptFiles, attemptsDirOf, workRootOf } from "./attempt-files.ts";
 import { attemptDirName } from "./attempt-names.ts";
 
-/** Directories of attempts never begin with a dot. */
+/** Prefix of other names: directories of attempts never begin with a dot. */
 const KEY_FILE = ".key";
 export const FORGOTTEN_PREFIX = ".forgotten-";
 const KEY_BYTES = 32;
@@ -36,7 +36,7 @@ export class AttemptStore {
     });
   }
 
-  /** Names of the attempts, without those that are being removed. */
+  /** Names of the attempts, except those that are being removed. */
   names(): string[] {
     return readdirSync(this.attemptsDir).filter((name) => !name.startsWith("."));
   }
@@ -45,7 +45,7 @@ export class AttemptStore {
     return readdirSync(this.attemptsDir).filter((name) => name.startsWith(FORGOTTEN_PREFIX));
   }
 
-  /** Each attempt has a secret of its own: a supervisor knows only the secrets of its attempts. */
+  /** Each attempt has its own secret, so a supervisor knows only the secrets of its attempts. */
   files(name: string): AttemptFiles {
     const secret = createHmac("sha256", this.#key).update(`attempt\0${name}`).digest("hex");
     return new AttemptFiles({ homeDir: this.homeDir, name, secret });
@@ -75,7 +75,7 @@ function loadKey(file: string, onNew: () => void): string {
   return made;
 }
 
-/** `null`: missing or damaged. */
+/** The key; `null`: it is missing or damaged. */
 function readKey(file: string): string | null {
   try {
     const text = readFileSync(file, "utf8").trim();

@@ -1,6 +1,6 @@
 /**
- * `checkpoint-request.json` asks the workers of an attempt for a checkpoint. Workers can write to it, so it is no
- * trusted record: the caller bounds what it reads, and an unreadable file counts as no request.
+ * `checkpoint-request.json` asks the workers of an attempt for a checkpoint. Workers can write to this file, so it is
+ * not a trusted record: the caller limits the values that it reads, and an unreadable file counts as no request.
  */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { z } from "zod";
@@ -8,14 +8,14 @@ import type { AttemptFiles } from "./attempt-files.ts";
 
 const checkpointRequest = z.object({
   requestedAtMs: z.number(),
-  /** Time until which the stop waits for the checkpoint, in ms. */
+  /** Time in ms until which the stop waits for the checkpoint. */
   untilMs: z.number(),
 });
 
-/** A request has some hundred bytes; a larger file was not written by Headroom. */
+/** Maximum size of the file. A request has about a hundred bytes; a larger file was not written by Headroom. */
 const REQUEST_MAX_BYTES = 4096;
 
-/** Time until which a checkpoint is awaited; `null`: none was requested. */
+/** Time in ms until which a checkpoint is awaited; `null`: none was requested. */
 export function requestedUntilMs({ checkpointRequestFile }: AttemptFiles): number | null {
   try {
     const stat = statSync(checkpointRequestFile);

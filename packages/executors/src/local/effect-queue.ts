@@ -2,7 +2,7 @@
 type Task = () => Promise<void>;
 
 export class EffectQueue {
-  /** Tasks that wait behind the running task of each key. */
+  /** For each key: tasks that wait until the running task is done. */
   readonly #byKey = new Map<string, Task[]>();
   readonly #settledWaiters = new Map<string, (() => void)[]>();
   readonly #idle: (() => void)[] = [];
@@ -20,7 +20,7 @@ export class EffectQueue {
     void this.#drain(key, tasks);
   }
 
-  /** Resolves when the effects of one attempt are carried out or dropped. */
+  /** Resolves when all effects of the attempt are carried out or dropped. */
   settled(key: string): Promise<void> {
     if (!this.#byKey.has(key)) return Promise.resolve();
     return new Promise((resolve) => {
@@ -30,7 +30,7 @@ export class EffectQueue {
     });
   }
 
-  /** Drops tasks that have not begun: the engine repeats them after a restart. */
+  /** Drops tasks that have not begun. The engine repeats their effects after a restart. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#byKey.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));

@@ -1,6 +1,7 @@
 /**
  * Pipes for the workers' output. Node creates sockets instead of pipes, and a program that opens `/dev/stdout` or
- * `/dev/stderr` on a socket fails with ENXIO (open(2)). Shell scripts often do that, so these are real pipes.
+ * `/dev/stderr` on a socket fails with ENXIO (open(2)). Shell scripts often open these, so this file creates real
+ * pipes.
  */
 import { spawn } from "node:child_process";
 import { closeSync, constants, openSync, unlinkSync } from "node:fs";
@@ -12,7 +13,7 @@ export interface WorkerPipe {
   readonly reader: Socket;
   /**
    * The worker's end of the pipe. It is blocking, as programs expect of their output. The supervisor closes its copy
-   * after starting the worker.
+   * after the worker has started.
    */
   readonly writerFd: number;
 }
@@ -20,28 +21,28 @@ export interface WorkerPipe {
 export type WorkerPipes = Readonly<Record<LogStream, WorkerPipe>>;
 
 /**
- * open(2), Linux on every architecture that Node runs on: refers to a file without opening it. Node does not name the
- * flag.
+ * Flag of open(2) on Linux, the same on every architecture that Node runs on. It refers to a file without opening it.
+ * Node has no name for it.
  */
 const O_PATH = 0o10_000_000;
 
 /**
- * Creates pipes, and reuses their FIFOs once no process has them open: Node has no mkfifo(3), and a process for it
- * costs as much as starting a worker. A FIFO whose ends are all closed is empty (pipe(7)).
+ * Creates pipes, and reuses their FIFOs once no process has them open: Node has no mkfifo(3), and a process that calls
+ * it costs as much as the start of a worker. A FIFO whose ends are all closed is empty (pipe(7)).
  */
 export class PipeSource {
-  /** Unlinked FIFOs that no process has open. Opening one through /proc/self/fd gives a new pipe. */
+  /** FIFOs without a name that no process has open. Opening one through /proc/self/fd gives a new pipe. */
   readonly #hotSpare: number[] = [];
   readonly #used: number[] = [];
 
-  /** A pair of FIFOs for each directory. They have names in it only while they are created. */
+  /** A pair of FIFOs for each directory. Their names in the directory exist only during the creation. */
   async pipesFor(workerDirs: readonly string[]): Promise<WorkerPipes[]> {
     const missingCount = workerDirs.length * 2 - this.#hotSpare.length;
     if (missingCount > 0) await this.#make(path.join(workerDirs[0] ?? "", ".pipe"), missingCount);
     return workerDirs.map(() => ({ stdout: this.#open(), stderr: this.#open() }));
   }
 
-  /** Must be called after the ends of all pipes are closed in every process. */
+  /** Makes the FIFOs available again. Call this after every process has closed the ends of all pipes. */
   recycle(): void {
     this.#hotSpare.push(...this.#used.splice(0));
   }
@@ -68,7 +69,7 @@ export function closeWriters(pipes: WorkerPipes): void {
   closeSync(pipes.stderr.writerFd);
 }
 
-/** Closes pipes that will not be used. */
+/** Closes pipes that no worker will use. */
 export function dropPipes(pipes: WorkerPipes): void {
   closeWriters(pipes);
   for (const { reader } of Object.values(pipes)) reader.destroy();

@@ -2,14 +2,16 @@
 import { createServer } from "node:net";
 
 /**
- * Above the registered services, and below the range that Linux uses for outgoing connections (32768 up, ip(7)), so
- * that no connection takes the port before rank 0 binds it.
+ * First port of the range. It is above the registered services and below the ports that Linux uses for outgoing
+ * connections (32768 and up, ip(7)), so that no connection takes the port before rank 0 binds it.
  */
 const FIRST_PORT = 20_000;
 const PORT_COUNT = 12_000;
 const TRIES_MAX = 200;
 
-/** Attempts begin the search at different ports, so that two attempts that start together do not choose the same. */
+/**
+ * Attempts begin the search at different ports, so that two attempts that start together do not choose the same port.
+ */
 export async function chooseFreePort(attemptId: string): Promise<number> {
   const start = spread(attemptId) % PORT_COUNT;
   for (let step = 0; step < TRIES_MAX; step++) {
@@ -19,7 +21,10 @@ export async function chooseFreePort(attemptId: string): Promise<number> {
   throw new Error(`no free port in ${TRIES_MAX} tries from ${FIRST_PORT + start}`);
 }
 
-/** FNV-1a over id and pid: ids are consecutive, and several home directories on one machine have the same ids. */
+/**
+ * The FNV-1a hash of id and pid. The pid is included because ids are consecutive, and several home directories on one
+ * machine have the same ids.
+ */
 function spread(attemptId: string): number {
   let hash = 0x811c9dc5;
   for (const character of `${attemptId}\0${process.pid}`) {

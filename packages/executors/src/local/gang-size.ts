@@ -1,6 +1,7 @@
 /**
  * Changes the size of a running gang inside its supervisor: reads `resize.json` and writes the result to `size.json`.
- * Workers that must leave go first. Then joining workers are started, each once and never again under the same number.
+ * First, surplus workers are stopped. Then new workers are started, each only once and never again under the same
+ * number.
  */
 import type { WorkerExit } from "@headroom/engine";
 import { ringBell, UnreadableRecord } from "./attempt-files.ts";
@@ -10,20 +11,20 @@ import { TIMER_MAX_MS } from "./worker-process.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 /**
- * A worker that fails sooner than this after its start has not joined the gang: loading a framework and connecting
+ * Time in ms after the start within which a worker that fails counts as not joined: loading a framework and connecting
  * takes tens of seconds.
  */
 const JOIN_TIMEOUT_MS = 60_000;
 
 export class GangSize {
   readonly #gang: Gang;
-  /** Grace period of workers that must stop because one with a lower rank failed to join. */
+  /** Grace period in ms of workers that must stop because a worker with a lower rank failed to join. */
   readonly #graceTimeoutMs: number;
   /** Workers that must end but still run (stopped, or failed to join), each with the timer of its grace period. */
   readonly #leaving = new Map<WorkerProcess, NodeJS.Timeout>();
   /** Time at which each joining worker was started. */
   readonly #joinedAtMs = new Map<WorkerProcess, number>();
-  /** Joining workers up to this number are not started again. */
+  /** Number of the newest joining worker that is not started again, and so are all before it. */
   #triedNumber = 0;
   #failure: FailedJoin | null = null;
   #told = "";
@@ -38,7 +39,7 @@ export class GangSize {
     return [...this.#leaving.keys()];
   }
 
-  /** Takes the next step of the resize. Called after each completed step, and whenever a new request may exist. */
+  /** Takes the next step of the resize. Called after each completed step, and whenever there can be a new request. */
   pursue(): void {
     if (this.#isJoining || this.#gang.isStopping) return;
     const wanted = this.#wanted();
@@ -54,7 +55,7 @@ export class GangSize {
     });
   }
 
-  /** A damaged request ends the attempt, because the wanted size is unknown. */
+  /** A damaged request ends the attempt, because the requested size is unknown. */
   #wanted(): ResizeRecord | null {
     try {
       return this.#gang.files.read("resize.json");
@@ -65,7 +66,7 @@ export class GangSize {
     }
   }
 
-  /** Whether the worker that exited was being stopped or failed to join; the gang continues in both cases. */
+  /** Whether the worker that exited was being stopped or failed to join. In both cases the gang continues. */
   tookLeave(worker: WorkerProcess, exit: WorkerExit): boolean {
     if (this.#leaving.has(worker)) return true;
     const joinedAtMs = this.#joinedAtMs.get(worker);
@@ -76,12 +77,14 @@ export class GangSize {
     if (afterMs >= JOIN_TIMEOUT_MS) return false;
     const how = exit.kind === "exited" ? `exited with code ${exit.code}` : `was killed by ${exit.signal}`;
     this.#giveUp(worker.index, `worker ${worker.index} ${how} ${Math.round(afterMs / 1000)} s after it was started`);
-    // The worker exited by itself, so its remaining processes get no grace period.
+    // The worker exited without a stop, so its remaining processes get no grace period.
     worker.kill();
     return true;
   }
 
-  /** Called when no process of the worker's group runs any more. Returns false if the worker belongs to the gang. */
+  /**
+   * Called when no process of the worker's group runs any more. Returns false if the worker still belongs to the gang.
+   */
   settled(worker: WorkerProcess): boolean {
     const timer = this.#leaving.get(worker);
     if (timer === undefined) return false;
@@ -111,7 +114,7 @@ export class GangSize {
     }
   }
 
-  /** The gang continues without the workers from this rank on. */
+  /** The gang continues without the worker with this rank and all workers after it. */
   #giveUp(rank: number, detail: string): void {
     this.#failure = { number: this.#triedNumber, workers: rank, detail };
     this.#sendAwayFrom(rank, this.#graceTimeoutMs);

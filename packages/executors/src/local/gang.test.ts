@@ -1,4 +1,4 @@
-/** Stops that come while a gang starts: they must reach workers that do not exist yet. */
+/** Tests stops that come while a gang starts. They must reach workers that do not exist yet. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

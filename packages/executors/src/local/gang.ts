@@ -1,7 +1,7 @@
 /**
  * One gang from its start to its end, inside the supervisor. Either all workers start or none does. When a worker
- * fails, the others are stopped, so that the gang can restart as a whole; a worker that succeeds lets the others
- * finish. Workers can be added and removed meanwhile (`gang-size.ts`).
+ * fails, the others are stopped, so that the gang can restart as a whole. When a worker succeeds, the others continue.
+ * Workers can be added and removed while the gang runs (`gang-size.ts`).
  */
 import type { WorkerExit } from "@headroom/engine";
 import type { AttemptFiles, ExitRecord, LaunchRecord } from "./attempt-files.ts";
@@ -17,7 +17,7 @@ import { UsageSampler } from "./usage.ts";
 import { killSurvivors } from "./worker-processes.ts";
 import { TIMER_MAX_MS, WorkerProcess } from "./worker-process.ts";
 
-/** Time limit, at the end, for killing processes that left their worker's group, and for closing their pipes. */
+/** Time limit in ms, at the end, for killing processes that left their worker's group, and for closing their pipes. */
 const SURVIVOR_TIMEOUT_MS = 5_000;
 
 export class Gang {
@@ -52,7 +52,7 @@ export class Gang {
     this.#resolveEnded = resolve;
   }
 
-  /** Valid after the end. True: no process of the gang runs, and no other process has its output open. */
+  /** Valid after the end. True: no process of the gang runs, and no other process has the gang's output open. */
   get leftNothing(): boolean {
     return this.#leftNothing;
   }
@@ -67,7 +67,7 @@ export class Gang {
     return this.#killAtMs !== null || this.#isEnding;
   }
 
-  /** Reason why no worker may join any more; `null`: workers may join. */
+  /** Reason why no worker can join any more; `null`: workers can join. */
   get closedFor(): string | null {
     const [first] = this.#exits;
     return first === undefined ? null : `worker ${first.worker} has ended already`;
@@ -83,7 +83,7 @@ export class Gang {
     await this.#spawn(this.#launch.environments.map((environment, rank) => ({ rank, environment })));
     this.#cpuMsCounted = readChildrenCpuMs();
     this.#startedAtMs = Date.now();
-    // The control plane may have claimed the attempt as lost meanwhile: a lost attempt must not run.
+    // The control plane may have claimed the attempt as lost in the meantime. A lost attempt must not run.
     if (this.files.has("exit.json")) throw new Error("its end is recorded already");
     for (const worker of this.workers) worker.letGo();
     this.files.write("running.json", {
@@ -100,7 +100,7 @@ export class Gang {
     if (this.#startedAtMs > 0) this.#size.pursue();
   }
 
-  /** Adds workers with the ranks after the existing ones. If this fails, none of their commands has run. */
+  /** Adds workers with the ranks after the existing ones. If this fails, none of them has run its command. */
   async join(joiners: readonly Joiner[]): Promise<void> {
     const joining = await this.#spawn(joiners);
     for (const worker of joining) worker.letGo();
@@ -112,7 +112,7 @@ export class Gang {
     this.files.write("workers.json", record);
   }
 
-  /** After several stop requests, the earliest end of a grace period counts. */
+  /** If a stop is requested several times, the earliest end of a grace period counts. */
   stop(graceTimeoutMs: number): void {
     const graceMs = Math.min(graceTimeoutMs, TIMER_MAX_MS);
     const killAtMs = performance.now() + graceMs;
@@ -135,7 +135,7 @@ export class Gang {
     return this.#settled.has(worker);
   }
 
-  /** Ends the gang when all its workers, and all leaving workers, are gone. */
+  /** Ends the gang when all its workers are gone, including those that are being removed. */
   endIfSettled(): void {
     if (this.#isEnding || this.#size.leaving.length > 0) return;
     if (!this.workers.every((worker) => this.#settled.has(worker))) return;
@@ -185,7 +185,7 @@ export class Gang {
     this.#exits.push(exit);
     const failed = exit.kind === "signalled" || exit.code !== 0;
     if (this.#killAtMs === null) {
-      // The worker exited by itself, so its remaining processes get no grace period.
+      // The worker exited without a stop, so its remaining processes get no grace period.
       worker.kill();
       if (failed) this.stop(this.#launch.graceTimeoutMs);
     }
@@ -199,7 +199,7 @@ export class Gang {
   async #finish(): Promise<void> {
     if (this.#killTimer !== null) clearTimeout(this.#killTimer);
     const peakRssMib = this.#sampler.stop();
-    // The engine is about to assign the accelerators to other work: no process of this gang may still use them.
+    // The engine is about to assign the accelerators to other work, so no process of this gang may use them any more.
     const marks = [this.files.environmentMark];
     const gone = await killSurvivors(this.identities, marks, SURVIVOR_TIMEOUT_MS);
     const closed = await Promise.all(this.workers.map((worker) => worker.closeLogs(SURVIVOR_TIMEOUT_MS)));

@@ -8,7 +8,7 @@ import type { FoundAccelerator } from "./accelerators.ts";
 import { LOCAL_EXECUTOR_ID } from "./local-executor-options.ts";
 import type { LocalExecutorOptions } from "./local-executor-options.ts";
 
-/** The vendor's index of each accelerator, by the accelerator's index on the node. */
+/** The vendor's index of each accelerator, listed by the accelerator's index on the node. */
 export interface NodeDevices {
   readonly vendor: FoundAccelerator["vendor"];
   readonly deviceIndices: readonly number[];
@@ -25,14 +25,11 @@ export interface Machine {
 }
 
 const MIB = 1024 * 1024;
-/** Maximum number of declared slots by default; more would only slow down a laptop. */
+/** Default for the largest number of declared slots. More slots would only slow down a laptop. */
 const SLOT_COUNT_DEFAULT_MAX = 8;
 const SLOT_TYPE = "slot";
 
-/**
- * Resources that this process may use: fewer cores and less memory than the machine has if a container or a CPU
- * affinity limits them.
- */
+/** Resources that this process can use. A container or a CPU affinity can limit them to less than the machine has. */
 export function readMachine(): Machine {
   const limit = process.constrainedMemory();
   const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
@@ -40,10 +37,10 @@ export function readMachine(): Machine {
 }
 
 /**
- * A node has one accelerator type, and so has a pool. A machine with two types (a workstation with a second card for
- * its display) becomes two nodes, which share its cores and memory in proportion to their accelerators. A machine that
- * is declared as several nodes is divided evenly. Each declared slot has at least one core, the default request of a
- * worker.
+ * Divides the machine into nodes. A node has only one accelerator type, and so has a pool. A machine with two types (a
+ * workstation with a second card for its display) becomes two nodes, which share its cores and memory in proportion to
+ * their accelerators. A machine that is declared as several nodes is divided evenly. Each declared slot has at least
+ * one core, the default request of a worker.
  */
 export function describeMachine(
   machine: Machine,
@@ -111,7 +108,10 @@ interface AcceleratorGroup {
   readonly devices: NodeDevices | null;
 }
 
-/** The type with most accelerators first, so that its node gets the machine's own name; ties by type. */
+/**
+ * Types sorted by number of accelerators, the largest first, so that the first node gets the machine's own name. Types
+ * with equal numbers are sorted by name.
+ */
 function groupByType(found: readonly FoundAccelerator[]): AcceleratorGroup[] {
   const byType = Map.groupBy(found, ({ type }) => type);
   const groups = [...byType].map(([type, members]) => ({

@@ -44,13 +44,16 @@ export class Launcher {
     }
   }
 
-  /** Claims an unclaimed attempt, so that it never starts; otherwise asks the supervisor to stop it. */
+  /**
+   * Claims an attempt that no supervisor has claimed, so that it never starts. Otherwise asks the supervisor to stop
+   * it.
+   */
   async stop(effect: StopGang): Promise<void> {
     const files = this.#setup.store.filesOf(effect.attemptId);
     const { name } = files.key;
     const seen = inspectAttempt(files, this.#setup.bootId);
     if (seen.kind === "absent") {
-      // The records may have been removed while the attempt ran.
+      // The records can have been removed while the attempt ran.
       if (!(await killAttempt(files, null, this.#setup.bootId)))
         throw new Error("its processes do not end; the engine asks again after a restart");
       this.#setup.monitor.tellLost(name, effect.attemptId, "It was never launched here.");
@@ -66,7 +69,7 @@ export class Launcher {
     ringSupervisor(files, this.#setup.bootId);
   }
 
-  /** The workers read the request from a file and answer in another; the supervisor is not involved. */
+  /** The workers read the request from one file and answer in another; the supervisor takes no part. */
   requestCheckpoint({ attemptId, untilMs }: CheckpointGang): void {
     const files = this.#setup.store.filesOf(attemptId);
     if (inspectAttempt(files, this.#setup.bootId).kind !== "running") return;
@@ -75,7 +78,7 @@ export class Launcher {
     if (requestedUntilMs(files) === null) requestCheckpoint(files, untilMs);
   }
 
-  /** Supervisors that have recorded the end of their attempt exit by themselves; the others continue. */
+  /** Supervisors that have recorded the end of their attempt exit. The others continue. */
   close(): Promise<void> {
     return this.#supervisors.close(
       (name) => inspectAttempt(this.#setup.store.files(name), this.#setup.bootId).kind === "ended",
@@ -91,7 +94,7 @@ export class Launcher {
     if (mayStart && !this.#supervisors.holds(name)) {
       if (!(await slots.acquire(name))) return;
       if (seen.kind === "absent") await this.#recordLaunch(files, effect);
-      // A control plane that was killed here may have left the name unsynced.
+      // A control plane that was killed at this point may not have synced the name.
       else await syncDirectory(files.recordsDir);
       await syncDirectory(store.attemptsDir);
       this.#supervisors.assign(files, (how) => this.#supervisorLeft(files, effect, how));
@@ -100,8 +103,7 @@ export class Launcher {
   }
 
   /**
-   * Records the launch with the boot id. If a power cut ends the attempt, its boot id differs, and it is not started
-   * again.
+   * Records the launch with the boot id. After a power cut the boot id differs, and the attempt is not started again.
    */
   async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
     const { spec, attemptId, workloadId, sequence } = effect;
@@ -124,7 +126,7 @@ export class Launcher {
     await files.writeDurably("launch.json", record);
   }
 
-  /** A supervisor records the end of its attempt, unless it died before it claimed the attempt. */
+  /** A supervisor records the end of its attempt, unless it dies before it has claimed the attempt. */
   #supervisorLeft(files: AttemptFiles, effect: LaunchGang, how: string): void {
     const { name } = files.key;
     this.#setup.slots.release(name);
@@ -150,16 +152,16 @@ export class Launcher {
         return;
       }
     } catch {
-      // The claim cannot be written either. No supervisor is starting, and the engine does not launch a lost attempt
-      // again.
+      // The claim cannot be written either. This is harmless: no supervisor is starting, and the engine does not launch
+      // a lost attempt again.
     }
     this.#setup.monitor.tellLost(name, effect.attemptId, detail);
   }
 }
 
 /**
- * The supervisor may see only the last of several requests, so the one with the earliest end of the grace period is
- * kept.
+ * The supervisor may see only the last of several requests, so the file keeps the request whose grace period ends
+ * first.
  */
 function requestStop(files: AttemptFiles, { graceTimeoutMs, reason }: StopGang): void {
   const requestedAtMs = Date.now();

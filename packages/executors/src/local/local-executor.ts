@@ -1,4 +1,4 @@
-/** The executor for this machine: one supervisor for each attempt, and the records in the attempt's directory. */
+/** The executor for this machine. Each attempt has a supervisor, and its records are in the attempt's directory. */
 import { readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
@@ -40,7 +40,7 @@ import { processesBelow } from "./worker-processes.ts";
 
 const LOG_FILE_MAX_BYTES = 16 * 1024 * 1024;
 const LOG_FILES_KEPT = 4;
-/** Number of attempts after which reading all attempts at the start yields to the event loop. */
+/** Number of attempts that the start reads before other work gets the event loop. */
 const READ_BATCH = 25;
 
 export function createLocalExecutor(options: LocalExecutorOptions): Executor {
@@ -53,7 +53,7 @@ class LocalExecutor implements Executor {
   readonly capabilities: ExecutorCapabilities = {
     checkpointOnRequest: true,
     resize: true,
-    // A local fleet is one machine: no worker is lost alone.
+    // A local fleet is one machine, so a single worker is never lost.
     replaceWorkers: false,
     logs: true,
   };
@@ -66,7 +66,7 @@ class LocalExecutor implements Executor {
   readonly #queue = new EffectQueue();
   readonly #slots = new StartSlots();
   readonly #tools = new ToolRunner();
-  /** Observations made before the first `watch`, kept until then. */
+  /** Observations made before the call of `watch`, kept until then. */
   #untold: ExecutorInput[] | null = [];
   #listener: ExecutorListener | null = null;
   #started: Promise<void> = Promise.resolve();
@@ -155,12 +155,14 @@ class LocalExecutor implements Executor {
   }
 
   async *logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncGenerator<LogChunk> {
-    // Logs requested during the launch are read when the launch is done.
+    // Logs that are requested during the launch are read once the launch is done.
     await this.#queue.settled(attemptId);
     const files = this.#store.filesOf(attemptId);
     const workerCount = countWorkers(files);
     if (workerCount === 0) {
-      throw new OperationalError("unknownAttempt", `Attempt ${attemptId} has no logs here.`, { retryable: false });
+      throw new OperationalError("unknownAttempt", `Attempt ${attemptId} has no logs here.`, {
+        retryable: false,
+      });
     }
     const hasEnded = (): boolean => files.readIfSound("exit.json") !== null || !files.has("launch.json");
     yield* readLogs({ recordsDir: files.recordsDir, workerCount, hasEnded }, request, signal);
@@ -194,7 +196,7 @@ class LocalExecutor implements Executor {
     if (seen.kind !== "ended") {
       throw new OperationalError("attemptActive", `Attempt ${attemptId} has not ended.`, { retryable: true });
     }
-    // Renamed in one step, so that a crash in between does not leave an attempt without its end.
+    // The directory is renamed in one step, so that a crash in between does not leave an attempt without its end.
     const forgotten = FORGOTTEN_PREFIX + name;
     this.#monitor.forget(name);
     // The mark is removed first: a mark without records would count as tampering.
@@ -213,14 +215,14 @@ class LocalExecutor implements Executor {
   }
 
   /**
-   * Also removes directories that a previous control plane was removing when it ended. If a file cannot be removed, the
+   * Also removes directories that an earlier control plane was removing when it ended. If a file cannot be removed, the
    * next start tries again.
    */
   async #removeForgotten(names: readonly string[]): Promise<void> {
     const { attemptsDir, workRoot } = this.#store;
     for (const name of names) {
       try {
-        // The records are removed last, because they name the other directories.
+        // The records are removed last, because they contain the paths of the other directories.
         const work = path.join(workRoot, name.slice(FORGOTTEN_PREFIX.length));
         await rm(work, { recursive: true, force: true });
         await rm(path.join(attemptsDir, name), { recursive: true, force: true });
@@ -231,7 +233,8 @@ class LocalExecutor implements Executor {
   }
 
   /**
-   * An unreadable record never prevents the start: the attempt is lost, or read again later if the error is temporary.
+   * An unreadable record never prevents the start. The attempt is then lost, or its record is read again later if the
+   * error is temporary.
    */
   async #readAttempt(name: string): Promise<KnownAttempt | null> {
     const attemptId = attemptIdOfName(name);
@@ -248,7 +251,7 @@ class LocalExecutor implements Executor {
       return { attemptId, workloadId, sequence, phase: phaseOf(seen) };
     } catch (error) {
       this.#problem(`Reading attempt ${attemptId}`, error);
-      // The attempt may still run, so its accelerators must not be assigned to other work.
+      // The attempt can still run, so its accelerators must not be assigned to other work.
       return { attemptId, workloadId: null, sequence: 0, phase: { kind: "running" } };
     }
   }
@@ -275,7 +278,7 @@ class LocalExecutor implements Executor {
   }
 
   /**
-   * Keeps the last detected accelerators if a later detection finds none: a vendor's tool that fails once must not turn
+   * Keeps the last detected accelerators if a later detection finds none. A vendor's tool that fails once must not turn
    * accelerators into declared slots.
    */
   #lastFound(now: readonly FoundAccelerator[]): readonly FoundAccelerator[] {
@@ -311,7 +314,7 @@ function phaseOf(seen: Exclude<Inspection, { kind: "absent" }>): KnownAttempt["p
     case "running":
       return { kind: "running" };
     case "orphaned":
-      // A process did not end: its accelerators must not be assigned to other work while it exists.
+      // A process of the attempt did not end. While it exists, its accelerators must not be assigned to other work.
       return { kind: "running" };
     case "ended": {
       const { exit } = seen;
@@ -323,7 +326,7 @@ function phaseOf(seen: Exclude<Inspection, { kind: "absent" }>): KnownAttempt["p
   }
 }
 
-/** Number of log directories: one for every worker that the gang ever had or was resized to. */
+/** Number of log directories: one for every worker that the gang has ever had or was ever resized to. */
 function countWorkers({ recordsDir }: AttemptFiles): number {
   try {
     return readdirSync(recordsDir).filter((name) => /^worker-\d+$/.test(name)).length;

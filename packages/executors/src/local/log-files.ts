@@ -1,5 +1,5 @@
 /**
- * Files of a worker's stream: `stdout.log` begins at byte 0, `stdout.log.<n>` at byte n, and files are only appended
+ * Files of a worker's stream. `stdout.log` begins at byte 0, `stdout.log.<n>` at byte n, and files are only appended
  * to. Nothing is renamed, so a reader keeps its place while the writer continues and removes old files.
  */
 import { readdirSync } from "node:fs";
@@ -11,7 +11,7 @@ export interface LogFile {
   readonly startByte: number;
 }
 
-/** File with the times of the log file that begins at the same byte: lines of `byte milliseconds`. */
+/** File with the times of the log file that begins at the same byte. Its lines are `byte milliseconds`. */
 export function logTimesName(stream: LogStream, startByte: number): string {
   return `${stream}.times.${startByte}`;
 }
@@ -20,7 +20,7 @@ export function logFileName(stream: LogStream, startByte: number): string {
   return startByte === 0 ? `${stream}.log` : `${stream}.log.${startByte}`;
 }
 
-/** The files of one stream that rotation has kept, oldest first; the last one is being written. */
+/** The files of one stream that rotation has kept, oldest first. The last one is still being written. */
 export function listLogFiles(workerDir: string, stream: LogStream): LogFile[] {
   let names: string[];
   try {

@@ -1,4 +1,7 @@
-/** Reads and follows the logs of an attempt, one block of one stream at a time, merged by the times of the lines. */
+/**
+ * Reads and follows the logs of an attempt, one block of one stream at a time. Streams are merged by the times of the
+ * lines.
+ */
 import type { FSWatcher } from "node:fs";
 import { watch } from "node:fs";
 import { open } from "node:fs/promises";
@@ -11,13 +14,16 @@ import { LogTimes } from "./log-times.ts";
 
 const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 10;
-/** Fallback without file watches; also the time for which an unfinished line waits for its end before it is shown. */
+/**
+ * Polling interval in ms if there are no file watches; also the time for which an unfinished line waits for its end
+ * before it is shown.
+ */
 const FOLLOW_POLL_MS = 500;
 
 export interface LogSource {
   readonly recordsDir: string;
   readonly workerCount: number;
-  /** True once no output will be appended any more. */
+  /** Becomes true when no more output will be appended. */
   readonly hasEnded: () => boolean;
 }
 
@@ -41,7 +47,7 @@ export async function* readLogs(source: LogSource, request: LogRequest, signal: 
     : null;
   try {
     for (let quietPasses = 0; !signal.aborted;) {
-      // Evaluated before the pass, so that the pass reads all output written before the end.
+      // The end is checked before the pass, so that the pass reads all output that was written before the end.
       const last = !request.follow || source.hasEnded();
       let foundAny = false;
       for await (const chunk of oldestFirst(cursors, last || quietPasses > 0)) {
@@ -60,7 +66,7 @@ export async function* readLogs(source: LogSource, request: LogRequest, signal: 
 }
 
 /**
- * Everything that the streams hold now, merged by time. A stream that was read to its end is skipped for the rest of
+ * All output that the streams contain now, merged by time. A stream that was read to its end is skipped for the rest of
  * this pass.
  */
 async function* oldestFirst(cursors: readonly StreamCursor[], includeUnfinished: boolean): AsyncGenerator<LogChunk> {
@@ -81,7 +87,7 @@ async function* oldestFirst(cursors: readonly StreamCursor[], includeUnfinished:
   }
 }
 
-/** Output of unknown time keeps its position in its stream and comes before output of other streams. */
+/** Output of unknown time keeps its position in its stream and comes before the output of other streams. */
 const timeOf = ({ atMs }: LogChunk): number => atMs ?? 0;
 
 class StreamCursor {
@@ -101,7 +107,7 @@ class StreamCursor {
     this.#stream = stream;
   }
 
-  /** `sinceMs`: skips files that were complete before it. */
+  /** `sinceMs`: files that were complete before this instant are skipped. */
   async seek(start: LogStart, sinceMs: number | undefined): Promise<void> {
     if (start.kind === "byte") this.#offset = start.offset;
     if (start.kind === "tail") this.#offset = await this.#startOfTail(start.lines);
@@ -118,7 +124,7 @@ class StreamCursor {
     return 0;
   }
 
-  /** `null`: nothing new. An unfinished line counts as new only if requested. */
+  /** The next chunk; `null`: nothing new. An unfinished line counts as new only if requested. */
   async next(includeUnfinished: boolean): Promise<LogChunk | null> {
     if (this.#ready.length === 0) await this.#readBlock(includeUnfinished);
     return this.#ready.shift() ?? null;
@@ -130,7 +136,7 @@ class StreamCursor {
     const block = (this.#block ??= Buffer.alloc(BLOCK_BYTES));
     const length = await this.#read(file, this.#offset - file.startByte);
     const cut = cutAt(block.subarray(0, length), includeUnfinished);
-    // Frees the buffer of a worker that writes no more: there may be thousands of streams.
+    // Frees the buffer of a worker that writes no more, because there can be thousands of streams.
     if (length === 0) this.#block = null;
     if (cut === 0) return;
     const fromByte = this.#offset;
@@ -143,7 +149,7 @@ class StreamCursor {
     }
   }
 
-  /** The newest file that begins at or before the offset; skips removed files. */
+  /** The newest file that begins at or before the offset. Removed files are skipped. */
   #currentFile(files: readonly LogFile[]): LogFile | null {
     const oldest = files[0];
     if (oldest === undefined) return null;
@@ -151,7 +157,10 @@ class StreamCursor {
     return files.findLast(({ startByte }) => startByte <= this.#offset) ?? oldest;
   }
 
-  /** Number of bytes read into the block; 0 also if rotation has just removed the file, which the next call notices. */
+  /**
+   * Number of bytes read into the block. It is also 0 if rotation has just removed the file; the next call notices
+   * this.
+   */
   async #read({ name }: LogFile, position: number): Promise<number> {
     try {
       const handle = await open(path.join(this.#workerDir, name), "r");
@@ -169,8 +178,8 @@ class StreamCursor {
   }
 
   /**
-   * Byte offset at which the last lines begin, found by counting newlines backwards. A newline at the end belongs to
-   * the last line.
+   * Byte offset at which the last lines begin. It is found by counting newlines backwards. A newline at the end belongs
+   * to the last line.
    */
   async #startOfTail(lines: number): Promise<number> {
     const files = listLogFiles(this.#workerDir, this.#stream);
@@ -207,7 +216,7 @@ class StreamCursor {
   }
 }
 
-/** Number of bytes to return: up to the last line end; for a full block or the last one, whole characters. */
+/** Number of bytes to return: up to the last line end. For a full block or the last one: all whole characters. */
 function cutAt(block: Buffer, includeUnfinished: boolean): number {
   if (includeUnfinished && block.length < BLOCK_BYTES) return block.length;
   const lineEnd = block.lastIndexOf(NEWLINE) + 1;
@@ -215,7 +224,7 @@ function cutAt(block: Buffer, includeUnfinished: boolean): number {
   return wholeCharacters(block);
 }
 
-/** UTF-8 characters have at most four bytes, and only their first is not of the form 10xxxxxx. */
+/** UTF-8 characters have at most four bytes, and every byte except the first has the form 10xxxxxx. */
 function wholeCharacters(block: Buffer): number {
   for (let back = 1; back <= 4 && back <= block.length; back++) {
     const byte = block[block.length - back] ?? 0;
@@ -226,7 +235,7 @@ function wholeCharacters(block: Buffer): number {
   return block.length;
 }
 
-/** Wakes a follower when a file in the workers' directories has changed, at the latest after a poll interval. */
+/** Wakes a follower when a file in the workers' directories has changed, or after a poll interval at the latest. */
 class Changes {
   readonly #watchers: FSWatcher[] = [];
   readonly #signal: AbortSignal;
@@ -243,7 +252,7 @@ class Changes {
         watcher.on("error", () => watcher.close());
         this.#watchers.push(watcher);
       } catch {
-        // No file watches are left, or the directory does not exist yet: polling remains.
+        // There are no file watches left, or the directory does not exist yet, so only polling remains.
       }
     }
   }

@@ -1,4 +1,4 @@
-/** Times at which the bytes of a stream were written, read together with the stream from its files of times. */
+/** Times at which the bytes of a stream were written. They are read together with the stream, from files of times. */
 import { open } from "node:fs/promises";
 import path from "node:path";
 import type { LogStream } from "../executor.ts";
@@ -26,7 +26,7 @@ export class LogTimes {
   readonly #stream: LogStream;
   #startByte = -1;
   #position = 0;
-  /** Marks that were read: the newest one at or before the last requested byte, and all later ones. */
+  /** Marks read so far: the newest one at or before the last requested byte, and all later ones. */
   #marks: Mark[] = [];
   #rest = "";
 
@@ -36,8 +36,8 @@ export class LogTimes {
   }
 
   /**
-   * Splits a block into parts of one time each. The block belongs to the log file that begins at `startByte`; its first
-   * byte has the offset `firstByte`. Blocks must be passed in ascending order.
+   * Splits a block into parts that each have one time. The block belongs to the log file that begins at `startByte`;
+   * its first byte has the offset `firstByte`. Blocks must be passed in ascending order.
    */
   async split(startByte: number, firstByte: number, block: Buffer): Promise<TimedPart[]> {
     const endByte = firstByte + block.length;
@@ -70,7 +70,7 @@ export class LogTimes {
     return this.#marks.findLast(({ fromByte }) => fromByte <= byte)?.atMs ?? null;
   }
 
-  /** Reads marks until one is at or after `byte`, or no more exist yet. */
+  /** Reads marks until one is at or after `byte`, or there are no more marks. */
   async #readTo(startByte: number, byte: number): Promise<void> {
     if (startByte !== this.#startByte) {
       this.#startByte = startByte;

@@ -1,6 +1,6 @@
 /**
- * Writes one stream of one worker; closes a file at its size limit and removes the oldest files. A full disk costs log
- * lines but never the work: lost output is counted, and the count is written as soon as possible.
+ * Writes one stream of one worker. A file is closed at its size limit, and the oldest files are removed. A full disk
+ * costs log lines but never disturbs the work: lost output is counted, and the count is written as soon as possible.
  */
 import { closeSync, openSync, rmSync, statSync, unlinkSync, writeSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +8,9 @@ import type { LogStream } from "../executor.ts";
 import type { LogLimits } from "./attempt-files.ts";
 import { listLogFiles, logFileName, logTimesName } from "./log-files.ts";
 
-/** Output within this time of earlier output shares its time. This bounds the size of the file of times. */
+/**
+ * Time in ms after an output within which later output gets the same time. This limits the size of the file of times.
+ */
 const TIME_STEP_MS = 5;
 
 export class LogWriter {
@@ -27,7 +29,7 @@ export class LogWriter {
     this.#workerDir = workerDir;
     this.#stream = stream;
     this.#limits = limits;
-    // A rank that is used again continues the stream of its previous worker.
+    // If a rank is used again, the stream of its previous worker continues.
     const before = listLogFiles(workerDir, stream);
     const last = before.at(-1);
     if (last === undefined) return;
@@ -56,7 +58,7 @@ export class LogWriter {
 
   #append(chunk: Uint8Array): void {
     this.#file ??= this.#open();
-    // The time is written before the bytes, so that a reader of the bytes finds it.
+    // The time is written before the bytes, so that a reader of the bytes finds their time.
     this.#noteTime();
     for (let offset = 0; offset < chunk.length;) {
       const written = writeSync(this.#file, chunk, offset);
@@ -67,8 +69,8 @@ export class LogWriter {
   }
 
   /**
-   * The name holds the first byte's offset. The new file is opened before the old one is closed, so that a reader at
-   * its end finds the next.
+   * The name contains the offset of the first byte. The new file is opened before the old one is closed, so that a
+   * reader at the end of the old one finds the new one.
    */
   #rotate(): void {
     const previous = this.#file;
@@ -94,7 +96,7 @@ export class LogWriter {
       writeSync(this.#times, `${this.#nextByte} ${nowMs}\n`);
       this.#timedAtMs = nowMs;
     } catch {
-      // Ignored, as stated above.
+      // The failure is ignored, as stated above.
     }
   }
 

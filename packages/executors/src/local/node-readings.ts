@@ -6,7 +6,7 @@ import type { DeviceReading, ReadingTool } from "../readings/reading.ts";
 import type { ToolRunner } from "../readings/run-tool.ts";
 import type { LocalInventory } from "./inventory.ts";
 
-/** Each vendor's tool runs once, whatever the number of nodes. */
+/** Each vendor's tool runs only once, whatever the number of nodes. */
 export async function readNodes(
   { nodes, devices }: Pick<LocalInventory, "nodes" | "devices">,
   runner: ToolRunner,
@@ -30,7 +30,7 @@ export async function readNodes(
   });
 }
 
-/** The driver does not list a card that has failed on the PCI bus. */
+/** The driver does not list a card that has failed on the PCI bus, so the card gets a fault here. */
 const notListed = (source: ReadingTool, deviceIndex: number): DeviceReading => ({
   deviceIndex,
   ...nothingRead,

@@ -14,7 +14,7 @@ describe("the process table", () => {
   });
 
   it("takes a zombie for gone, and knows a process by its environment", async () => {
-    // The shell becomes a process that never reaps its former child, which stays a zombie.
+    // The shell replaces itself with a process that never waits for the child, so the child stays a zombie.
     const script = "cat <&3 3<&- & echo $!; exec tail -f /dev/null 3<&-";
     const child = spawn("/bin/sh", ["-c", `exec 3<&0; ${script}`], {
       stdio: ["pipe", "pipe", "ignore"],

@@ -6,7 +6,7 @@ import { readFileSync, readdirSync } from "node:fs";
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks from boot to the start of the process. */
+  /** Time of the process's start, in clock ticks since boot. */
   readonly startTicks: number;
 }
 
@@ -14,25 +14,28 @@ export interface ProcessStat extends ProcessIdentity {
   readonly state: string;
   readonly group: number;
   readonly session: number;
-  /** User and system time, including children that it has waited for. */
+  /** User and system time, including that of children that the process has waited for. */
   readonly cpuTicks: number;
 }
 
-/** `sysconf(_SC_CLK_TCK)`: 100 on every Linux that Node runs on, whatever the kernel's own rate. */
+/**
+ * Clock ticks per second. `sysconf(_SC_CLK_TCK)` is 100 on every Linux that Node runs on, whatever the kernel's own
+ * rate.
+ */
 const CLOCK_TICKS_PER_SECOND = 100;
 
-/** The kernel creates a new id at every boot: processes recorded under another id are gone (random(4)). */
+/** The kernel creates a new id at every boot. Processes recorded under another id no longer exist (random(4)). */
 export function readBootId(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }
 
-/** `null` when there is no such process. */
+/** The process; `null` if it does not exist. */
 export function readStat(pid: number | "self"): ProcessStat | null {
   let text: string;
   try {
-    // Read as UTF-8, which is fast in Node: every end of an attempt reads hundreds of these files. Only the process
-    // name can be invalid UTF-8, and it is not used. The name is in brackets and may contain brackets and spaces, so
-    // fields are counted from the last closing bracket.
+    // The file is read as UTF-8, which is fast in Node: every end of an attempt reads hundreds of these files. Only the
+    // process name can be invalid UTF-8, and it is not used. The name is in brackets and can contain brackets and
+    // spaces, so fields are counted from the last closing bracket.
     text = readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch {
     return null;
@@ -49,7 +52,7 @@ export function readStat(pid: number | "self"): ProcessStat | null {
   };
 }
 
-/** CPU time of the children that this process has waited for, including their waited-for children. */
+/** CPU time of the children that this process has waited for, including the children that they have waited for. */
 export function readChildrenCpuMs(): number {
   const text = readFileSync("/proc/self/stat", "latin1");
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
@@ -65,9 +68,7 @@ export function identityOf(pid: number): ProcessIdentity | null {
   return stat === null ? null : { pid: stat.pid, startTicks: stat.startTicks };
 }
 
-/**
- * A zombie has released everything but its pid, so it counts as gone: without a parent that reaps it, it stays forever.
- */
+/** A zombie holds nothing but its pid, so it counts as gone. Without a parent that waits for it, it stays forever. */
 function isGone(stat: ProcessStat): boolean {
   return stat.state === "Z" || stat.state === "X" || stat.state === "x";
 }
@@ -90,8 +91,8 @@ export function runningProcesses(): ProcessStat[] {
 }
 
 /**
- * Whether the initial environment of a process contains exactly these `NAME=value` assignments. False if it may not be
- * read.
+ * Whether the initial environment of a process contains exactly these `NAME=value` assignments. False if the
+ * environment cannot be read.
  */
 export function wasStartedWith(pid: number, assignments: readonly string[]): boolean {
   try {
@@ -102,7 +103,7 @@ export function wasStartedWith(pid: number, assignments: readonly string[]): boo
   }
 }
 
-/** A variable of a process's initial environment; `null`: it is not set, or may not be read. */
+/** A variable of a process's initial environment; `null`: it is not set, or cannot be read. */
 export function environmentValue(pid: number, name: string): string | null {
   try {
     const environment = `\0${readFileSync(`/proc/${pid}/environ`, "utf8")}`;
@@ -124,7 +125,7 @@ export function readResidentMemory(pid: number): ResidentMemory {
   try {
     text = readFileSync(`/proc/${pid}/status`, "latin1");
   } catch {
-    // The process ended between the listing and this read.
+    // The process ended after it was listed and before this read.
   }
   const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(text)?.[1] ?? 0);
   return { nowKib: field("VmRSS"), peakKib: field("VmHWM") };

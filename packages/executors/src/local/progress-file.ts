@@ -1,6 +1,6 @@
 /**
- * Reads the progress file that workers append to: one JSON object per line, in pieces of bounded size; malformed lines
- * are skipped and counted.
+ * Reads the progress file that workers append to, in pieces of limited size. The file has one JSON object on each line;
+ * malformed lines are skipped and counted.
  */
 import type { Stats } from "node:fs";
 import { constants, statSync } from "node:fs";
@@ -10,14 +10,16 @@ import { z } from "zod";
 import { RejectedLines, problemOf } from "./rejected-lines.ts";
 import { WorkerUtilization } from "./worker-utilization.ts";
 
-/** A line with a few metrics has some hundred bytes. */
+/** Maximum length of a line. A line with a few metrics has some hundred bytes. */
 const LINE_MAX_BYTES = 16 * 1024;
 const BLOCK_BYTES = 64 * 1024;
-/** Maximum size of one read, so that a workload that writes without end does not keep the control plane busy. */
+/**
+ * Maximum number of bytes of one read, so that a workload that writes without end does not keep the control plane busy.
+ */
 const READ_MAX_BYTES = 1024 * 1024;
 const METRICS_MAX = 32;
 const TEXT_MAX = 1024;
-/** Bounds of ranks and accelerators: the largest gang, and the largest node. */
+/** Limits of ranks and accelerators: the largest gang, and the largest node. */
 const WORKER_MAX = 20_000;
 const ACCELERATORS_MAX = 1024;
 const NEWLINE = 10;
@@ -57,13 +59,13 @@ const progressLine = z.discriminatedUnion("kind", [
 ]);
 
 export interface ProgressNews {
-  /** The newest progress report of the piece; earlier ones are out of date. */
+  /** The newest progress report in the piece. Earlier ones are out of date. */
   readonly progress: Extract<Signal, { kind: "progressReported" }> | null;
   readonly checkpoints: readonly Extract<Signal, { kind: "checkpointReported" }>[];
-  /** Utilisation of all workers, each by its newest report; `null`: no new report. */
+  /** Utilization of all workers, with the newest report of each; `null`: there is no new report. */
   readonly utilization: Extract<Signal, { kind: "utilizationReported" }> | null;
   readonly artifacts: readonly Extract<Signal, { kind: "artifactReported" }>[];
-  /** All malformed lines so far; `null`: none since the last call. */
+  /** All malformed lines so far; `null`: there were none since the last call. */
   readonly rejected: Extract<Signal, { kind: "linesRejected" }> | null;
 }
 
@@ -77,9 +79,9 @@ interface Gathered {
 
 interface Identity {
   readonly attemptId: AttemptId;
-  /** Base of relative checkpoint paths. */
+  /** Directory that relative checkpoint paths start from. */
   readonly checkpointDir: string;
-  /** Base of other relative paths. */
+  /** Directory that other relative paths start from. */
   readonly workingDir: string;
   /** Number of workers that share the file. */
   readonly workerCount: number;
@@ -91,9 +93,9 @@ export class ProgressFile {
   readonly #checkpointDir: string;
   readonly #workingDir: string;
   #offset = 0;
-  /** The bytes before `#offset` and after the last newline. */
+  /** Bytes that were read after the last newline. */
   #unfinished: Buffer = Buffer.alloc(0);
-  /** True inside a line that is too long: it is ignored up to its end. */
+  /** True while reading a line that is too long. It is ignored up to its end. */
   #skipping = false;
   readonly #rejected: RejectedLines;
   readonly #utilization = new WorkerUtilization();
@@ -110,15 +112,15 @@ export class ProgressFile {
     return this.#rejected.count;
   }
 
-  /** Costs one system call, so that a thousand quiet attempts can be polled every second. */
+  /** Costs one system call, so that a thousand attempts without new reports can be polled every second. */
   hasGrown(): boolean {
     const stat = this.#stat();
     return stat !== null && stat.size !== this.#offset;
   }
 
   /**
-   * For a file that was read before a restart: the current state is at its end, so the rest is skipped. The first line
-   * after the jump is usually incomplete and does not count as malformed.
+   * Used for a file that was read before a restart: the current state is at its end, so the rest is skipped. The first
+   * line after the skipped part is usually incomplete and does not count as malformed.
    */
   skipToRecent(): void {
     const size = this.#stat()?.size ?? 0;
@@ -131,7 +133,7 @@ export class ProgressFile {
   async read(): Promise<ProgressNews> {
     const gathered: Gathered = { progress: null, hasUtilization: false, checkpoints: [], artifacts: [] };
     try {
-      // Opening a FIFO that the workload made would block until a writer opens it; this does not.
+      // Opening with this flag does not block on a FIFO that the workload made in the place of the file.
       const handle = await open(this.#file, constants.O_RDONLY | constants.O_NONBLOCK);
       try {
         const stat = await handle.stat();
@@ -150,18 +152,18 @@ export class ProgressFile {
         await handle.close();
       }
     } catch {
-      // The workers removed the file or made it unreadable: there is nothing to report.
+      // The workers have removed the file or made it unreadable, so there is nothing to report.
     }
     return this.#news(gathered);
   }
 
-  /** `null`: the file does not exist or is no regular file. */
+  /** The file; `null`: it does not exist or is not a regular file. */
   #stat(): Stats | null {
     try {
       const stat = statSync(this.#file, { throwIfNoEntry: false });
       return stat?.isFile() === true ? stat : null;
     } catch {
-      // A parent directory was replaced.
+      // A parent directory was replaced in the meantime.
       return null;
     }
   }
@@ -242,7 +244,7 @@ export class ProgressFile {
   }
 }
 
-/** `undefined`: the text is not JSON. */
+/** The value of a JSON text; `undefined`: the text is not JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -251,7 +253,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The checkpoint directory may be a URL (`s3://…`), so path functions do not apply. */
+/** The checkpoint directory can be a URL (`s3://…`), so functions for paths cannot be used. */
 function resolveIn(checkpointDir: string, checkpoint: string): string {
   if (checkpoint.startsWith("/") || /^[a-z][a-z0-9+.-]*:\/\//i.test(checkpoint)) return checkpoint;
   return `${checkpointDir.replace(/\/+$/, "")}/${checkpoint.replace(/^(\.\/)+/, "")}`;

@@ -1,20 +1,20 @@
 /**
- * Lines of a progress file that are not reports, for the author of the workload. Faults are merged by problem; everything kept is
- * bounded, whatever a worker writes.
+ * Lines of a progress file that are not reports, for the author of the workload. Faults with the same problem are
+ * merged. The number and size of what is kept are limited, whatever a worker writes.
  */
 import type { RejectedLine } from "@headroom/engine";
 import type { z } from "zod";
 
-/** Distinct problems that are kept, with the first line of each. Later problems count in the total alone. */
+/** Number of different problems that are kept, with the first line of each. Later problems only increase the total. */
 const FAULTS_MAX = 8;
 const LINE_SHOWN_MAX = 160;
 const PROBLEM_MAX = 200;
 /**
- * After this number of faults, lines that cannot be reports by their shape are counted and not parsed: a failing parse
- * costs microseconds.
+ * Number of faults after which lines that cannot be reports are counted without being parsed: a parse that fails costs
+ * microseconds.
  */
 const PARSED_MAX = 1_000;
-/** The shortest report is `{"kind":"progress","step":1}`. */
+/** Minimum length of a report, that of `{"kind":"progress","step":1}`. */
 const REPORT_MIN_BYTES = 28;
 const BRACE_OPEN = 0x7b;
 const BRACE_CLOSE = 0x7d;
@@ -43,7 +43,7 @@ export class RejectedLines {
     return this.#count;
   }
 
-  /** Whether the line need not be parsed: its shape is not that of a report, and enough such lines were described. */
+  /** Whether the line need not be parsed: it does not look like a report, and enough such lines were described. */
   passesOver(line: Buffer): boolean {
     return this.#count >= PARSED_MAX && !hasReportShape(line);
   }
@@ -67,7 +67,7 @@ export class RejectedLines {
     this.#count += 1;
   }
 
-  /** All rejected lines so far; `null`: none since the last call. */
+  /** All rejected lines so far; `null`: there were none since the last call. */
   news(): { readonly count: number; readonly faults: readonly RejectedLine[] } | null {
     if (this.#count === this.#toldCount) return null;
     this.#toldCount = this.#count;

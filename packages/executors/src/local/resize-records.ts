@@ -1,20 +1,20 @@
 /**
- * Records that change the size of a running gang. The control plane writes the wanted size and the environments of
- * further workers (`resize.json`); the supervisor writes the result (`size.json`). Both are states and not commands, so
- * reading them twice or late has no further effect, and a crash in between leaves no change half done.
+ * Records that change the size of a running gang. The control plane writes the requested size and the environments of
+ * new workers (`resize.json`); the supervisor writes the result (`size.json`). Both describe a state and not a command.
+ * So reading them twice or late has no further effect, and a crash in between leaves no change half done.
  */
 import type { ProcessIdentity } from "./process-table.ts";
 
 export interface ResizeRecord {
-  /** Incremented with each change; the supervisor states which request it has processed. */
+  /** Number of the request, which grows with each change. The supervisor states which request it has processed. */
   readonly request: number;
-  /** Wanted number of workers: the workers with lower ranks stay. */
+  /** Requested number of workers. The workers with lower ranks stay. */
   readonly size: number;
-  /** Grace period of workers that are stopped by the resize. */
+  /** Grace period of workers that this change stops. */
   readonly graceTimeoutMs: number;
-  /** Workers below `size` that were not launched with the gang, in rank order. */
+  /** Workers below `size` that were not launched with the gang, in the order of their ranks. */
   readonly joiners: readonly Joiner[];
-  /** Number of joining workers so far. */
+  /** Number of workers that have joined or been told to join so far. */
   readonly joinerCount: number;
   /** The largest size that was ever requested: each rank below it may have logs. */
   readonly sizeMax: number;
@@ -23,7 +23,7 @@ export interface ResizeRecord {
 /** A worker that joins a running gang. */
 export interface Joiner {
   readonly rank: number;
-  /** Number within the attempt, counted from 1: a joining worker is started at most once. */
+  /** Number of the joining worker within the attempt, from 1 on. A joining worker is started at most once. */
   readonly number: number;
   /** Environment without `MASTER_PORT`. */
   readonly environment: Readonly<Record<string, string>>;
@@ -31,8 +31,8 @@ export interface Joiner {
 
 export interface SizeRecord {
   /**
-   * Number of the newest request that is complete: stopped workers and their children have ended; added workers run or
-   * failed to start.
+   * Number of the newest request that is complete: stopped workers and their children have ended, and added workers run
+   * or have failed to start.
    */
   readonly request: number;
   readonly size: number;
@@ -41,14 +41,14 @@ export interface SizeRecord {
 }
 
 export interface FailedJoin {
-  /** Joining workers up to this number are not tried again. */
+  /** Joining workers up to this number are not started again. */
   readonly number: number;
   /** Number of workers with which the gang continues, counted from rank 0. */
   readonly workers: number;
   readonly detail: string;
 }
 
-/** Processes of a running gang by rank, and of workers that are leaving it. */
+/** Processes of a running gang by rank, and those of workers that are being removed. */
 export interface WorkersRecord {
   readonly workers: readonly ProcessIdentity[];
   /** Absent: none. */

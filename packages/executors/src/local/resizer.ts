@@ -1,6 +1,6 @@
 /**
- * Grows and shrinks gangs: records the wanted size and the environments of further workers. Repeated effects change
- * nothing. If the gang must write a checkpoint first, it is requested and awaited here.
+ * Grows and shrinks gangs: records the requested size and the environments of new workers. Repeated effects change
+ * nothing. If the gang must write a checkpoint first, this code requests the checkpoint and waits for it.
  */
 import { mkdir } from "node:fs/promises";
 import type { AttemptId, GrowGang, ShrinkGang } from "@headroom/engine";
@@ -20,7 +20,7 @@ export interface ResizerSetup extends EnvironmentSetup {
   readonly monitor: AttemptMonitor;
 }
 
-/** An attempt whose size can change, and its wanted size so far. */
+/** An attempt whose size can change, and its newest requested size. */
 interface Resizable {
   readonly name: string;
   readonly files: AttemptFiles;
@@ -30,7 +30,7 @@ interface Resizable {
 
 export class Resizer {
   readonly #setup: ResizerSetup;
-  /** Attempts that wait for a checkpoint before they shrink, with their newest effect. */
+  /** Attempts that wait for a checkpoint before they shrink, each with its newest effect. */
   readonly #waiting = new Map<string, { readonly timer: NodeJS.Timeout; readonly effect: ShrinkGang }>();
 
   constructor(setup: ResizerSetup) {
@@ -64,7 +64,7 @@ export class Resizer {
     else this.#sendAway(found, effect);
   }
 
-  /** Cancels the timers; pending checkpoint requests are repeated after a restart. */
+  /** Cancels the timers. Checkpoint requests without an answer are repeated after a restart. */
   close(): void {
     for (const { timer } of this.#waiting.values()) clearTimeout(timer);
     this.#waiting.clear();
@@ -74,11 +74,11 @@ export class Resizer {
     const files = this.#setup.store.filesOf(attemptId);
     const { name } = files.key;
     const seen = inspectAttempt(files, this.#setup.bootId);
-    // An attempt that has ended or failed to launch is reported by the monitor.
+    // The monitor reports an attempt that has ended or failed to launch.
     if (seen.kind === "absent" || seen.kind === "ended" || seen.kind === "orphaned") return null;
     this.#setup.monitor.track(name);
     const wanted = files.read("resize.json");
-    // The result of a request from before a restart is reported too.
+    // The result of a request that was made before a restart is also reported.
     if (wanted !== null) this.#setup.monitor.followSize(name);
     const isRunning = seen.kind === "running";
     return { name, files, isRunning, wanted: wanted ?? sizeOfLaunch(seen.launch) };
@@ -94,7 +94,7 @@ export class Resizer {
   #sendAway(found: Resizable, { workers: size, graceTimeoutMs }: ShrinkGang): void {
     const { wanted, name } = found;
     const isAsked = size >= wanted.size;
-    // Must be registered before the supervisor can answer.
+    // The callback must be registered before the supervisor can answer.
     this.#setup.monitor.awaitLeaving(name, isAsked ? wanted.request : wanted.request + 1);
     if (isAsked) return;
     const joiners = wanted.joiners.filter(({ rank }) => rank < size);
@@ -102,8 +102,8 @@ export class Resizer {
   }
 
   /**
-   * The checkpoint request is withdrawn when it is answered or timed out: the gang continues and may get another
-   * request.
+   * The checkpoint request is withdrawn when it is answered or has timed out, because the gang continues and can get
+   * another request.
    */
   #askForCheckpoint({ name, files }: Resizable, effect: ShrinkGang, timeoutMs: number): void {
     const beforeMs = requestedUntilMs(files);
@@ -137,6 +137,6 @@ const sizeOfLaunch = ({ environments, graceTimeoutMs }: LaunchRecord): ResizeRec
 });
 
 function takeBack(files: AttemptFiles): void {
-  // If a stop was requested meanwhile, the checkpoint request is part of the stop and is kept.
+  // If a stop was requested in the meantime, the checkpoint request belongs to the stop and is kept.
   if (!files.has("stop.json")) withdrawCheckpointRequest(files);
 }

@@ -1,11 +1,11 @@
-/** Reports about the size of one attempt's gang: workers that have left, and workers that failed to join. */
+/** Reports about the size of one attempt's gang: workers that were removed, and workers that failed to join. */
 import type { AttemptId } from "@headroom/engine";
 import type { ExecutorInput } from "../executor.ts";
 import type { AttemptFiles } from "./attempt-files.ts";
 
 export class SizeNews {
   readonly #files: AttemptFiles;
-  /** Number of the request whose result is awaited; `null`: none. Registered again after a restart. */
+  /** Number of the request whose result is awaited; `null`: none. After a restart it is registered again. */
   #awaited: number | null = null;
   #failureTold = 0;
 
@@ -33,13 +33,17 @@ export class SizeNews {
     return news;
   }
 
-  /** A supervisor of an older release never answers: its gang keeps the size with which it was launched. */
+  /** A supervisor of an older release never answers. Its gang keeps the size with which it was launched. */
   #refusal(): { readonly number: number; readonly workers: number; readonly detail: string } | null {
     const wanted = this.#files.read("resize.json");
     if (wanted === null || this.#files.read("running.json")?.resizes === true) return null;
     const workers = this.#files.read("launch.json")?.environments.length ?? wanted.size;
     if (this.#awaited !== null && wanted.size >= workers) this.#awaited = 0;
     if (wanted.size <= workers && wanted.sizeMax <= workers) return null;
-    return { number: wanted.joinerCount, workers, detail: "its supervisor is of a release that does not resize gangs" };
+    return {
+      number: wanted.joinerCount,
+      workers,
+      detail: "its supervisor is of a release that does not resize gangs",
+    };
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Limits how many supervisors start at the same time: each start costs tens of milliseconds of CPU, so fifty concurrent
- * starts would delay all of them.
+ * Limits how many supervisors start at the same time. Each start costs tens of milliseconds of CPU, so fifty starts at
+ * once would delay each other.
  */
 import { availableParallelism } from "node:os";
 
-/** Time limit after which a start that hangs releases its slot. */
+/** Time in ms after which a start that hangs releases its slot. */
 const START_TIMEOUT_MS = 10_000;
 
 export class StartSlots {
@@ -13,7 +13,7 @@ export class StartSlots {
   readonly #count = availableParallelism() * 2;
   #closed = false;
 
-  /** Resolves when the attempt may start; to false if nothing starts any more. */
+  /** Resolves to true when the attempt can start, and to false if no attempt starts any more. */
   async acquire(name: string): Promise<boolean> {
     while (!this.#closed && this.#held.size >= this.#count) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -23,7 +23,7 @@ export class StartSlots {
     return true;
   }
 
-  /** The attempt has started or failed to start. May be called more than once. */
+  /** Called when the attempt has started or failed to start; may be called more than once. */
   release(name: string): void {
     clearTimeout(this.#held.get(name));
     if (this.#held.delete(name)) this.#waiting.shift()?.();

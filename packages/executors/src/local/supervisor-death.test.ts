@@ -1,4 +1,4 @@
-/** Killed supervisors, reboots and interrupted launches: no attempt starts twice. */
+/** Tests killed supervisors, reboots and interrupted launches: no attempt may start twice. */
 import { spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -31,7 +31,7 @@ function supervisorOf(launch: LaunchGang): number {
   return claim.supervisor.pid;
 }
 
-/** The signal may not have arrived when `kill` returns, so this waits until the process is gone. */
+/** The signal may not have taken effect when `kill` returns, so the test waits until the process is gone. */
 async function killSupervisor(launch: LaunchGang): Promise<void> {
   const identity = identityOf(supervisorOf(launch));
   process.kill(supervisorOf(launch), "SIGKILL");
@@ -194,7 +194,10 @@ describe("a launch that was interrupted", () => {
     });
   });
 
-  /** The state after a control plane was killed between the launch record and the supervisor's start. */
+  /**
+   * The state in which a control plane leaves an attempt if it is killed between the launch record and the supervisor's
+   * start.
+   */
   async function interruptedBeforeClaim(launch: LaunchGang): Promise<void> {
     const maker = await ConformanceWorld.create({
       id: "local",

@@ -1,4 +1,6 @@
-/** One supervisor for several attempts: nothing carries over between them, and an unusual end prevents reuse. */
+/**
+ * Tests one supervisor for several attempts: nothing may carry over between them, and an unusual end prevents reuse.
+ */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -125,8 +127,8 @@ it("one that dies is told with the attempt that it held, and what it said is fou
 });
 
 it("after an attempt that left somebody with its output, the next has a supervisor of its own", async () => {
-  // The job waits until its child has a session and an environment of its own: from then on, the sweep at the end of
-  // the attempt cannot recognise it.
+  // The job waits until its child has a separate session and environment. From then on, the sweep at the end of the
+  // attempt cannot recognise the child.
   const first = await ran(
     'setsid env -i sleep 600 & echo $! > pid; until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done',
   );

@@ -1,8 +1,8 @@
 /**
  * The supervisors that this process has started. A supervisor holds one attempt at a time. When the attempt has ended
- * and left no process behind, the supervisor can take another one, which saves starting a process: a hundred
- * milliseconds of CPU on a busy machine, many times the cost of a short task. A supervisor is never shared, and never
- * reused after an unusual end.
+ * and left no process behind, the supervisor can take another one. This saves the start of a process: a hundred
+ * milliseconds of CPU on a busy machine, many times the cost of a short task. Two attempts never share a supervisor at
+ * the same time, and it is never reused after an unusual end.
  */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
@@ -15,7 +15,7 @@ import type { AttemptFiles } from "./attempt-files.ts";
 /** Called once when the supervisor has finished the attempt or is gone; `how` describes it for people. */
 export type OnLeft = (how: string) => void;
 
-/** An attempt, and the callback for the time when its supervisor has finished with it. */
+/** An attempt, and the function that is called when its supervisor has finished with it. */
 interface Order {
   readonly files: AttemptFiles;
   readonly onLeft: OnLeft;
@@ -23,7 +23,7 @@ interface Order {
 
 interface Supervisor {
   readonly child: ChildProcess;
-  /** The current attempt, or the last one if idle. The supervisor's standard error goes to that attempt's log. */
+  /** The current attempt. For an idle supervisor: its last attempt, to whose log it still writes its standard error. */
   order: Order;
   busy: boolean;
   idleTimer: NodeJS.Timeout | null;
@@ -31,18 +31,21 @@ interface Supervisor {
 
 const supervisorPath = fileURLToPath(new URL("./supervisor.ts", import.meta.url));
 /**
- * Idle supervisors end after this time. The next task of an array comes within milliseconds; after that an idle process
- * only uses memory (about 45 MiB). There are never more idle supervisors than attempts that ran at once shortly before.
+ * Time in ms after which an idle supervisor ends. The next task of an array comes within milliseconds; later an idle
+ * process only uses memory (about 45 MiB). There are never more idle supervisors than attempts that ran at the same
+ * time shortly before.
  */
 const IDLE_MS = 3_000;
-/** Time limit for a process to end; if it is exceeded, the machine is too busy to wait. */
+/** Time limit in ms for a process to end. If it takes longer, the machine is too busy to wait. */
 const LEAVE_TIMEOUT_MS = 2_000;
 
 export class SupervisorPool {
-  /** Directory of Node's compile cache for the supervisor's files, which halves start time and memory. */
+  /** Directory of Node's compile cache for the supervisor's files. The cache halves start time and memory. */
   readonly #compileCacheDir: string;
   readonly #all = new Set<Supervisor>();
-  /** Last in, first out, so that surplus supervisors stay idle until their timeout ends them. */
+  /**
+   * Idle supervisors. The last one to become idle is used first, so that surplus ones stay idle until they time out.
+   */
   readonly #idle: Supervisor[] = [];
   readonly #heldNames = new Set<string>();
   #closed = false;
@@ -56,7 +59,7 @@ export class SupervisorPool {
     return this.#heldNames.has(name);
   }
 
-  /** Throws if no supervisor is idle and none can be started. */
+  /** Throws an error if no supervisor is idle and none can be started. */
   assign(files: AttemptFiles, onLeft: OnLeft): void {
     const order = { files, onLeft };
     const supervisor = this.#takeIdle(files) ?? this.#start(order);
@@ -66,7 +69,7 @@ export class SupervisorPool {
     this.#heldNames.add(files.key.name);
   }
 
-  /** Ends idle supervisors, and those whose attempt `hasEnded`; the others continue, and end with their attempt. */
+  /** Ends idle supervisors, and those whose attempt `hasEnded`. The others continue, and end with their attempt. */
   async close(hasEnded: (name: string) => boolean): Promise<void> {
     this.#closed = true;
     this.#idle.length = 0;
@@ -85,9 +88,9 @@ export class SupervisorPool {
   }
 
   /**
-   * Takes an idle supervisor. Its log file moves to the new attempt, because a process cannot exchange its standard
-   * error. Not reused: a supervisor that has written to its log, one whose last attempt was forgotten together with the
-   * log, and any for an attempt that has a log already.
+   * Takes an idle supervisor. Its log file moves to the new attempt, because a process cannot change its standard
+   * error. Three kinds are not reused: a supervisor that has written to its log, one whose last attempt was forgotten
+   * with the log, and any supervisor if the attempt already has a log.
    */
   #takeIdle(files: AttemptFiles): Supervisor | null {
     for (let supervisor = this.#idle.pop(); supervisor !== undefined; supervisor = this.#idle.pop()) {
@@ -100,7 +103,7 @@ export class SupervisorPool {
           return supervisor;
         }
       } catch {
-        // Ignored, as stated above.
+        // The failure is ignored, as stated above.
       }
       this.#dismiss(supervisor);
     }
@@ -108,7 +111,7 @@ export class SupervisorPool {
   }
 
   #start(order: Order): Supervisor {
-    // Supervisors run this code: no other user may write to the directory, whatever the umask.
+    // Supervisors run the code in this directory, so no other user may write to it, whatever the umask.
     makeDirectory(this.#compileCacheDir, 0o700);
     const log = openSync(order.files.supervisorLog, "a", 0o600);
     try {
@@ -141,7 +144,7 @@ export class SupervisorPool {
     child.unref();
     // If the process did not start, it has no pipes.
     for (const pipe of [child.stdin, child.stdout] as (Socket | null | undefined)[]) {
-      // Errors of this pipe are ignored: a supervisor that dies before it reads its order is noticed by its exit.
+      // Errors of this pipe are ignored. If a supervisor dies before it reads its order, its exit shows it.
       pipe?.on("error", () => {});
       pipe?.unref();
     }
@@ -169,7 +172,7 @@ export class SupervisorPool {
     supervisor.order.onLeft(how);
   }
 
-  /** Ends a supervisor without an attempt; it gets no more orders. */
+  /** Ends a supervisor that has no attempt. It gets no more orders. */
   #dismiss({ child, idleTimer }: Supervisor): void {
     if (idleTimer !== null) clearTimeout(idleTimer);
     child.stdin?.end();

@@ -1,14 +1,11 @@
 /**
- * The supervisor of one attempt: claims the attempt, starts the workers and holds their pipes, enforces the grace
+ * The supervisor of one attempt. It claims the attempt, starts the workers and holds their pipes, enforces the grace
  * period, and writes the exit record. It runs detached and keeps its state in the records (`attempt-files.ts`), so it
- * survives a restart of the control plane.
- *
- * The control plane sends one line for each attempt to its standard input. The line names the attempt and contains the
- * secret of its records (`AttemptKey`): other processes could read the secret in an argument or an environment.
- *
- * When an attempt has ended and left no process behind, the supervisor writes one byte to its standard output and waits
- * for the next line. It exits when the control plane has closed the pipe. A supervisor starts often, so it imports only
- * Node and a few small files.
+ * survives a restart of the control plane. The control plane sends one line for each attempt to its standard input. The
+ * line names the attempt and contains the secret of its records (`AttemptKey`): other processes could read the secret
+ * in an argument or an environment. When an attempt has ended and left no process behind, the supervisor writes one
+ * byte to its standard output and waits for the next line. It exits when the control plane has closed the pipe.
+ * Supervisors start often, so this file imports only Node and a few small files.
  */
 import { readSync, writeFileSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
@@ -21,15 +18,19 @@ import { identityOf, readBootId } from "./process-table.ts";
 import { killSurvivors } from "./worker-processes.ts";
 
 /**
- * Interval for reading requests in case the notification is missed. The notification is SIGURG, which other processes
- * ignore.
+ * Interval in ms for reading requests, in case the notification is missed. The notification is SIGURG, which other
+ * processes ignore.
  */
 const ORDER_POLL_MS = 5_000;
 /**
- * After a failed start no process of the gang may continue; a process that survives this long is blocked in the kernel.
+ * Time in ms after a failed start. No process of the gang may then continue; a process that is still there is blocked
+ * in the kernel.
  */
 const CLEAN_UP_TIMEOUT_MS = 5_000;
-/** The end must be recorded, so the write is retried at this interval while the disk is full. */
+/**
+ * Interval in ms at which the write of the exit record is retried while the disk is full, because the end must be
+ * recorded.
+ */
 const RECORD_RETRY_MS = 1_000;
 const STOPPED_EARLY = "It was stopped before it started.";
 
@@ -51,13 +52,14 @@ let stopAtOnce: () => void = () => process.exit(0);
 
 interface End {
   readonly exit: ExitRecord;
-  /** No process and no open pipe remains, so this attempt cannot affect the next one. */
+  /** No process of the attempt and no open pipe remains, so this attempt cannot affect the next one. */
   readonly leftNothing: boolean;
 }
 
 async function supervise(files: AttemptFiles, launch: LaunchRecord): Promise<End> {
   const gang = new Gang(files, launch, pipes);
-  // Handlers are installed first: a stop request that is written from here on is either read below or notified.
+  // Handlers are installed first. A stop request that is written from now on is read below, or its notification
+  // arrives.
   obey = () => {
     const graceMs = requestedGraceMs(files, launch);
     if (graceMs !== null) gang.stop(graceMs);
@@ -74,8 +76,8 @@ async function supervise(files: AttemptFiles, launch: LaunchRecord): Promise<End
     return lost(`Its workers could not be started: ${messageOf(error)}.`);
   }
   obey();
-  // Node writes its compile cache at exit. That is too late for other supervisors that start before, and the home
-  // directory may have been removed by then.
+  // Node writes its compile cache at exit. This is too late for other supervisors that start before, and the home
+  // directory can be gone by then.
   flushCompileCache();
   const poll = setInterval(() => obey(), ORDER_POLL_MS);
   const exit = await gang.ended;
@@ -84,8 +86,8 @@ async function supervise(files: AttemptFiles, launch: LaunchRecord): Promise<End
 }
 
 /**
- * Grace period of the requested stop; `null`: no stop was requested. A damaged request counts as a stop with the
- * launch's grace period.
+ * Grace period of the requested stop; `null`: no stop was requested. A damaged request counts as a stop with the grace
+ * period of the launch.
  */
 function requestedGraceMs(files: AttemptFiles, launch: LaunchRecord): number | null {
   try {
@@ -105,7 +107,7 @@ function isRefusedCommand(error: unknown): error is Error {
 
 /**
  * Ends the attempt with the exit code that a shell returns for a command that it cannot execute. This counts as a
- * failure of the workload, which bounds its retries.
+ * failure of the workload, so its retries are limited.
  */
 function refused(files: AttemptFiles, launch: LaunchRecord, error: Error): End {
   const log = new LogWriter(files.workerDir(0), "stderr", launch.log);
@@ -154,7 +156,7 @@ async function serve(order: string): Promise<boolean> {
   return leftNothing;
 }
 
-/** Tells the control plane that this supervisor is idle. False if the control plane has closed the pipe. */
+/** Tells the control plane that this supervisor is idle. Returns false if the control plane has closed the pipe. */
 function reportFree(): boolean {
   try {
     return writeSync(1, ".") === 1;
@@ -164,12 +166,12 @@ function reportFree(): boolean {
 }
 
 const NEWLINE = 10;
-/** Every order is shorter: it contains two paths and a secret. */
+/** Maximum length of an order, which contains two paths and a secret. */
 const ORDER_MAX_BYTES = 64 * 1024;
 
 /**
- * The first line of standard input; `null`: end of input. Read synchronously, because most supervisors never read a
- * second line.
+ * The first line of standard input; `null`: end of input. It is read synchronously, because most supervisors never read
+ * a second line.
  */
 function firstOrder(): string | null {
   const block = Buffer.alloc(ORDER_MAX_BYTES);
@@ -177,7 +179,7 @@ function firstOrder(): string | null {
     const read = readSync(0, block, length, ORDER_MAX_BYTES - length, null);
     if (read === 0) return null;
     length += read;
-    // Only one order is in the pipe: the control plane sends the next one after this one is done.
+    // Only one order is in the pipe. The control plane sends the next one after this one is done.
     if (block[length - 1] === NEWLINE) return block.toString("utf8", 0, length - 1);
   }
   return null;
@@ -198,7 +200,7 @@ async function* orders(): AsyncGenerator<string> {
 process.on("SIGURG", () => obey());
 process.on("SIGHUP", () => {});
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopAtOnce());
-// Workers inherit this directory until they enter their own: it must not lead to the records.
+// Workers inherit this directory until they enter their own, so it must not lead to the records.
 process.chdir("/");
 const first = firstOrder();
 if (first !== null && (await serve(first)) && reportFree()) {

@@ -1,6 +1,6 @@
 /**
- * Jobs that overwrite, remove or forge every file they can reach. At most their own attempt is lost, its devices are
- * freed, and the start of the control plane never fails.
+ * Tests jobs that overwrite, remove or forge every file that they can reach. At most their own attempt may be lost, its
+ * devices must be freed, and the control plane must always start.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ const filesOf = ({ attemptId }: LaunchGang): AttemptFiles =>
   new AttemptStore(world.homeDir, () => {}).filesOf(attemptId);
 
 const succeeded = [{ kind: "exited", worker: 0, code: 0 }];
-/** Prints that it is ready, then runs until it is stopped. */
+/** A command that prints that it is ready, then runs until it is stopped. */
 const hold = "echo ready; exec sleep 600";
 
 /** Number of running processes with this attempt's progress file in their environment. */
@@ -106,7 +106,7 @@ describe("a job that writes into its directory", () => {
 });
 
 describe("a record that somebody tampered with", () => {
-  /** Attacks by a process of the same user that finds the records by their absolute path. */
+  /** Tests attacks by a process of the same user that finds the records by their absolute path. */
   const deeds: readonly (readonly [string, (files: AttemptFiles, other: AttemptFiles) => void])[] = [
     ["a damaged end", ({ recordsDir }) => writeFileSync(path.join(recordsDir, "exit.json"), "{")],
     [
@@ -143,14 +143,14 @@ describe("a record that somebody tampered with", () => {
     mkdirSync(decoy.recordsDir);
     tamper(filesOf(launch), decoy);
     rmSync(decoy.recordsDir, { recursive: true });
-    // The monitor's sweep does not notice all damage; the next request for the attempt does.
+    // The monitor's sweep does not notice all damage. The next request for the attempt does.
     if (filesOf(launch).has("launch.json") && !filesOf(launch).has("exit.json"))
       executor.perform(world.stop(launch, 0));
     expect(await observer.end(launch.attemptId)).toMatchObject({ kind: "attemptLost", cause: "records" });
     expect(runningOf(launch)).toBe(0);
     expect(runningOf(other)).toBeGreaterThan(0);
     expect(problems.join("\n")).toContain(`Attempt ${launch.attemptId} is lost`);
-    // A repeated launch does not start it again.
+    // A repeated launch must not start the attempt again.
     executor.perform(launch);
     executor.perform(world.stop(other, 0));
     await observer.end(other.attemptId);
@@ -186,7 +186,7 @@ describe("a record that somebody tampered with", () => {
     await first.executor.close();
     writeFileSync(path.join(filesOf(launch).recordsDir, "claim.json"), "[]");
     const [known] = await world.open().attempts();
-    // The supervisor may still record that its workers were killed.
+    // The supervisor may have recorded that its workers were killed.
     expect(known?.phase).toSatisfy(
       ({ kind, exits }: { kind: string; exits?: object[] }) =>
         kind === "lost" || (kind === "ended" && exits?.[0] !== undefined && "signal" in exits[0]),

@@ -1,19 +1,20 @@
 /**
- * CPU time and memory of workers: all processes in the session that a worker leads. The supervisor samples them for the
- * record of the end, the control plane on request.
+ * CPU time and memory of workers. They are summed over all processes in the session that a worker leads. The supervisor
+ * samples them for the record of the end, the control plane on request.
  */
 import type { WorkerUsage } from "../executor.ts";
 import { readResidentMemory, runningProcesses, ticksToMs } from "./process-table.ts";
 
 const KIB_PER_MIB = 1024;
 /**
- * First interval between samples; later intervals double, because long runs change slowly and each sample costs CPU.
+ * First interval in ms between samples. Later intervals double, because long runs change slowly and each sample costs
+ * CPU.
  */
 const SAMPLE_FIRST_MS = 1_000;
 const SAMPLE_MAX_MS = 30_000;
 
 /**
- * CPU time and memory by rank. `peakRssMib` is the sum of the processes' own peaks, which may have occurred at
+ * CPU time and memory by rank. `peakRssMib` is the sum of the peaks of the single processes, which may have occurred at
  * different times.
  */
 export function sampleUsage(workerPids: readonly number[]): WorkerUsage[] {
@@ -45,7 +46,7 @@ export class UsageSampler {
     this.#schedule(workerPids, SAMPLE_FIRST_MS);
   }
 
-  /** The peaks by rank; none for a worker that ended before the first sample. */
+  /** Peak memory by rank. A worker that ended before the first sample has none. */
   stop(): readonly number[] {
     if (this.#timer !== null) clearTimeout(this.#timer);
     return this.#peakRssMib;

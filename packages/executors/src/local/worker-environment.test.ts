@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ConformanceWorld } from "../conformance/conformance-world.ts";
 import { visibleDevices, workerEnvironments } from "./worker-environment.ts";
 
-/** Used only to build environments: it is not opened, so nothing is written. */
+/** The tests use this only to build environments. It is not opened, so nothing is written. */
 const world = new ConformanceWorld(
   {
     id: "local",

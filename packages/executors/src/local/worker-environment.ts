@@ -1,13 +1,13 @@
 /**
  * The environment of each worker. It contains variables of the user's session that programs need, then the workload's
- * variables, then Headroom's, which cannot be overridden. Variables of npm, Node and the control plane are not
- * inherited.
+ * variables, then Headroom's variables, which cannot be overridden. Variables of npm, Node and the control plane are
+ * not inherited.
  */
 import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
 import { acceleratorIndices, groupAt, minWorkersOf, shapeOf } from "@headroom/engine";
 import path from "node:path";
 
-/** A worker's accelerators, numbered as the vendor's runtime numbers them. */
+/** Numbers of a worker's accelerators, as the vendor's runtime counts them. */
 export interface VisibleDevices {
   readonly vendor: "nvidia" | "amd" | "none";
   readonly indices: readonly number[];
@@ -18,7 +18,7 @@ export interface AttemptPlace {
   /** Path of the checkpoint request; the file exists only after a request. */
   readonly checkpointRequestFile: string;
   readonly checkpointDir: string;
-  /** Environment of the control plane, from which a few variables are taken. */
+  /** Environment of the control plane. A few of its variables are used. */
   readonly session: Readonly<Record<string, string | undefined>>;
   /** Devices by rank. */
   readonly devices: readonly VisibleDevices[];
@@ -30,8 +30,8 @@ const SESSION_NAMES = ["HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * Environments by rank. `MASTER_PORT` is added by the supervisor, which chooses it at the last moment. `joinerNumber`
- * distinguishes workers that had the same rank one after another; 0: launched with the gang.
+ * Environments by rank. The supervisor adds `MASTER_PORT`, which it chooses at the last moment. `joinerNumber`
+ * distinguishes workers that had the same rank one after another; 0: the worker was launched with the gang.
  */
 export function workerEnvironments(
   launch: LaunchGang,
@@ -61,13 +61,16 @@ export function workerEnvironments(
 const checkpointVariables = ({ checkpointEveryMs }: LaunchGang): WorkerEnvironment =>
   checkpointEveryMs === undefined ? {} : { HEADROOM_CHECKPOINT_EVERY_SECONDS: String(checkpointEveryMs / 1_000) };
 
-/** `HEADROOM_ARTIFACT_MODEL` is the location of the awaited artifact `model`. */
+/**
+ * Variables with the locations of artifacts that the workload waited for: `HEADROOM_ARTIFACT_MODEL` for the artifact
+ * `model`.
+ */
 function artifactVariables({ artifacts = [] }: LaunchGang): WorkerEnvironment {
   const nameOf = (name: string): string => `HEADROOM_ARTIFACT_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
   return Object.fromEntries(artifacts.map(({ name, path: at }) => [nameOf(name), at]));
 }
 
-/** npm prepends a package's tools to the PATH of its scripts; workloads must not inherit that. */
+/** npm puts the tools of a package in front of the PATH of its scripts. Workloads must not inherit them. */
 function sessionEnvironment(from: AttemptPlace["session"]): WorkerEnvironment {
   const environment: WorkerEnvironment = {};
   for (const name of SESSION_NAMES) {
@@ -81,8 +84,8 @@ function sessionEnvironment(from: AttemptPlace["session"]): WorkerEnvironment {
 }
 
 /**
- * The names that torchrun reads and sets (pytorch.org/docs/stable/elastic/run.html). A worker is a process, or the agent of
- * one `torchrun --nnodes $NNODES --nproc-per-node $NPROC_PER_NODE --node-rank $NODE_RANK`.
+ * The variables that torchrun reads and sets (pytorch.org/docs/stable/elastic/run.html). A worker is a process, or the
+ * agent of one `torchrun --nnodes $NNODES --nproc-per-node $NPROC_PER_NODE --node-rank $NODE_RANK`.
  */
 function gangVariables({ workers, spec }: LaunchGang, rank: number): WorkerEnvironment {
   const node = workers[rank]?.node;
@@ -104,7 +107,10 @@ function gangVariables({ workers, spec }: LaunchGang, rank: number): WorkerEnvir
   };
 }
 
-/** For a gang with task groups: the worker's group, and its index within the group. Ranks count over all groups. */
+/**
+ * Variables for a gang with task groups: the worker's group, and its index within the group. Ranks are counted over all
+ * groups.
+ */
 function groupVariables(workers: LaunchGang["workers"], { gang }: LaunchGang["spec"], rank: number): WorkerEnvironment {
   const group = workers[rank]?.taskGroup;
   if (group === undefined) return {};
@@ -117,9 +123,9 @@ function groupVariables(workers: LaunchGang["workers"], { gang }: LaunchGang["sp
 }
 
 /**
- * Without accelerators, an empty list hides all devices. CUDA numbers devices by speed unless told to number them like
- * nvidia-smi. On AMD, HIP also reads `CUDA_VISIBLE_DEVICES` and counts within the devices that ROCr has left visible,
- * so there it holds positions instead of indices (rocm.docs.amd.com, "GPU isolation techniques").
+ * Without accelerators, an empty list hides all devices. CUDA numbers devices by speed, unless a variable tells it to
+ * number them like nvidia-smi. On AMD, HIP also reads `CUDA_VISIBLE_DEVICES` and counts within the devices that ROCr has left
+ * visible, so there the variable has positions instead of indices (rocm.docs.amd.com, "GPU isolation techniques").
  */
 function deviceVariables(devices: VisibleDevices | undefined): WorkerEnvironment {
   const { vendor, indices } = devices ?? { vendor: "none", indices: [] };
@@ -129,7 +135,7 @@ function deviceVariables(devices: VisibleDevices | undefined): WorkerEnvironment
 }
 
 /**
- * The MIG slice of a worker. The start script of the worker may create the MIG instance at this position, so
+ * The MIG slice of a worker. The start script of the worker can create the MIG instance at this position, so
  * `CUDA_VISIBLE_DEVICES` names the whole device.
  */
 function partVariables({ workers, spec }: LaunchGang, rank: number): WorkerEnvironment {

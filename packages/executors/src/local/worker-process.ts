@@ -1,4 +1,6 @@
-/** One worker: a process group whose command waits for the supervisor's permission (the gate), and its two logs. */
+/**
+ * One worker, with its two logs. It is a process group whose command waits for the supervisor's permission (the gate).
+ */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import type { Writable } from "node:stream";
@@ -25,15 +27,18 @@ export interface WorkerSetup {
 }
 
 /**
- * The gate: the shell waits for a line on file descriptor 3, and exits if the supervisor closes it instead. A worker
- * whose supervisor died before recording it therefore never runs. A working directory that cannot be entered ends the
- * worker with exit code 127, and the shell's message is in the worker's log.
+ * The gate: the shell waits for a line on file descriptor 3, and exits if the supervisor closes the descriptor instead.
+ * So a worker whose supervisor died before recording it never runs. If the working directory cannot be entered, the
+ * worker ends with exit code 127, and its log contains the shell's message.
  */
 const GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127; exec /bin/sh -c "$2"';
-/** Longer timers fire at once (setTimeout(…) takes a signed 32-bit number of milliseconds); 24 days is long enough. */
+/**
+ * Longest timer in ms. Longer timers would fire at once (setTimeout(…) takes a signed 32-bit number of milliseconds);
+ * 24 days is long enough.
+ */
 export const TIMER_MAX_MS = 2_147_483_647;
 /**
- * Interval for checking, during the grace period, whether the rest of a group has ended: the kernel does not report the
+ * Interval in ms at which the grace period checks whether the rest of a group has ended: the kernel does not report the
  * end of orphans.
  */
 const GROUP_POLL_MS = 50;
@@ -41,9 +46,9 @@ const GROUP_POLL_MS = 50;
 export class WorkerProcess {
   readonly index: number;
   readonly identity: ProcessIdentity;
-  /** Assignment in the environment of every process of this worker, and of no other worker of its attempt. */
+  /** Assignment that is in the environment of every process of this worker, and of no other worker of its attempt. */
   readonly mark: string;
-  /** Rejects if the operating system does not start the process. */
+  /** Rejects if the operating system cannot start the process. */
   readonly spawned: Promise<void>;
   readonly #child: ChildProcess;
   readonly #setup: WorkerSetup;
@@ -60,9 +65,9 @@ export class WorkerProcess {
     try {
       this.#child = spawn("/bin/sh", ["-c", GATE, "headroom-gate", setup.launch.workingDir, setup.launch.run], {
         env: setup.environment,
-        // The shell passes its previous directory on as OLDPWD: `cd -` must not lead to the records.
+        // The shell passes its previous directory on as OLDPWD. `cd -` must not lead to the records.
         cwd: "/",
-        // A session and process group of its own, led by the worker.
+        // The worker leads a separate session and process group.
         detached: true,
         stdio: ["ignore", pipes.stdout.writerFd, pipes.stderr.writerFd, "pipe"],
       });
@@ -73,14 +78,14 @@ export class WorkerProcess {
       this.#child.once("spawn", resolve);
       this.#child.once("error", reject);
     });
-    // Writing to the gate fails if the worker was killed while it waited; its exit is reported anyway.
+    // Writing to the gate fails if the worker was killed while it waited. Its exit is reported in any case.
     this.#gate()?.on("error", () => {});
     this.#child.once("exit", (code, signal) => this.#exited(code, signal));
     const pid = this.#child.pid ?? 0;
     this.identity = identityOf(pid) ?? { pid, startTicks: -1 };
   }
 
-  /** Whether the operating system has started the process; its command may not run yet. */
+  /** Whether the operating system has started the process. Its command need not run yet. */
   get isThere(): boolean {
     return this.#child.pid !== undefined;
   }
@@ -101,8 +106,8 @@ export class WorkerProcess {
   }
 
   /**
-   * Waits for the end of both streams, at most for the timeout if an escaped process has one open. Returns whether they
-   * ended by themselves.
+   * Waits for the end of both streams, but only up to the timeout if an escaped process has one open. Returns whether
+   * both ended within it.
    */
   async closeLogs(timeoutMs: number): Promise<boolean> {
     let ended = true;

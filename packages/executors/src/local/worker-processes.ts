@@ -1,7 +1,7 @@
 /**
- * The processes of a gang's workers in the operating system. A worker leads a session and process group of its own,
- * named by its pid. Its processes are found by session, by group, or, if a process has left both, by an inherited
- * environment variable: the path of the attempt's progress file, which no other attempt on the machine shares.
+ * The processes of a gang's workers in the operating system. A worker leads a session and a process group, both named
+ * by its pid. Its processes are found by session, by group, or, if a process has left both, by an inherited environment
+ * variable: the path of the attempt's progress file, which no other attempt on the machine has.
  */
 import type { ProcessIdentity, ProcessStat } from "./process-table.ts";
 import { environmentValue, readStat, runningProcesses, wasStartedWith } from "./process-table.ts";
@@ -11,13 +11,14 @@ export function signalGroup(leaderPid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-leaderPid, signal);
   } catch {
-    // ESRCH: the group is empty. EPERM: its only members have changed their user, so they cannot be signalled.
+    // ESRCH: the group is empty. EPERM: the only processes of the group have changed their user, so they cannot be
+    // signalled.
   }
 }
 
 /**
- * Whether any process of the group runs. Zombies do not count: without a parent that reaps them, they stay in the group
- * forever.
+ * Whether any process of the group runs. Zombies do not count: without a parent that waits for them, they stay in the
+ * group forever.
  */
 export function groupRuns(leaderPid: number): boolean {
   try {
@@ -29,16 +30,16 @@ export function groupRuns(leaderPid: number): boolean {
 }
 
 /**
- * Running processes of an attempt or of one worker: by session and group, and by all these assignments in their
- * environment.
+ * Running processes of an attempt or of one worker. They are found by session and group, and by having all these
+ * assignments in their environment.
  */
 export function findSurvivors(workers: readonly ProcessIdentity[], environmentMarks: readonly string[]): ProcessStat[] {
   const own = new Set<number>();
-  // Without a started worker, the age of the attempt's processes is unknown.
+  // If no worker has started, the age of the attempt's processes is unknown.
   let oldestTicks = workers.length === 0 ? 0 : Infinity;
   for (const worker of workers) {
     oldestTicks = Math.min(oldestTicks, worker.startTicks);
-    // The kernel does not reuse the number of an existing group or session: another process with this pid means that
+    // The kernel does not reuse the number of an existing group or session. So another process with this pid means that
     // both are gone.
     const holder = readStat(worker.pid);
     if (holder === null || holder.startTicks === worker.startTicks) own.add(worker.pid);
@@ -66,12 +67,12 @@ export function processesBelow(directory: string): Map<string, number[]> {
   return found;
 }
 
-/** Interval for checking whether killed processes are gone: the kernel notifies only the parent. */
+/** Interval in ms for checking whether killed processes are gone: the kernel notifies only their parent. */
 const SURVIVOR_POLL_MS = 20;
 
 /**
- * Kills the running processes of an attempt until none is left. False if a process outlived the deadline
- * (uninterruptible I/O).
+ * Kills the running processes of an attempt until none is left. Returns false if a process outlived the deadline, for
+ * example in uninterruptible I/O.
  */
 export async function killSurvivors(
   workers: readonly ProcessIdentity[],
@@ -92,6 +93,6 @@ export function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // The process ended by itself, or belongs to another user.
+    // The process has ended, or belongs to another user.
   }
 }

@@ -1,14 +1,14 @@
-/** Sums the newest utilisation reports of an attempt's workers. */
+/** Sums the newest utilization reports of an attempt's workers. */
 import type { UtilizationReport } from "@headroom/engine";
 
 export interface AcceleratorReport {
-  /** Share of busy time since the previous report, 0 to 1. */
+  /** Share of the time since the previous report in which the accelerator was busy, from 0 to 1. */
   readonly busy: number;
   readonly memoryMib?: number | undefined;
   readonly capacityMib?: number | undefined;
 }
 
-/** An accelerator with a smaller share of busy time counts as idle. */
+/** Share of busy time below which an accelerator counts as idle. */
 const BUSY_SHARE_MIN = 0.05;
 
 export class WorkerUtilization {

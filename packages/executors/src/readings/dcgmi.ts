@@ -1,6 +1,7 @@
 /**
- * `dcgmi dmon` prints columns in the order of the fields that it was asked for; their numbers are those of DCGM's API reference,
- * "Field Identifiers". The share of time in which the graphics engine is active (1001) is also known for a card that MIG divides.
+ * `dcgmi dmon` prints columns in the order of the requested fields. The numbers of the fields are those of DCGM's API
+ * reference, "Field Identifiers". The share of time in which the graphics engine is active (1001) is also known for a
+ * card that MIG divides.
  */
 import { DEVICES_MAX, deviceReading } from "./reading.ts";
 import type { Column, DeviceReading } from "./reading.ts";
@@ -20,7 +21,7 @@ const FIELDS: readonly { readonly id: number; readonly title: string; readonly c
 
 export const dcgmiArguments: readonly string[] = ["dmon", "-e", FIELDS.map(({ id }) => id).join(","), "-c", "1"];
 
-/** Rows such as `GPU 0      37   1024   81559   41   120.5   0   0.372`; `N/A` where there is no value. */
+/** Rows such as `GPU 0 37 1024 81559 41 120.5 0 0.372`, with `N/A` for a missing value. */
 export function parseDcgmiReadings(text: string): readonly DeviceReading[] {
   const found = new Map<number, DeviceReading>();
   for (const line of text.split("\n")) {

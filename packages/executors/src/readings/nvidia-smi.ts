@@ -1,6 +1,6 @@
 /**
- * Fields as `nvidia-smi --help-query-gpu` lists them. The header is kept: columns are found by their titles, so that a release that
- * leaves one out, or adds one, is still read.
+ * Fields as `nvidia-smi --help-query-gpu` lists them. Columns are found by the titles in the header, so that output of
+ * a release with fewer or more columns can still be read.
  */
 import { DEVICES_MAX, deviceReading } from "./reading.ts";
 import type { Column, DeviceReading } from "./reading.ts";
@@ -22,7 +22,9 @@ export const nvidiaSmiArguments: readonly string[] = [
   "--format=csv,nounits",
 ];
 
-/** A header such as `index, utilization.gpu [%], …`, then one line for each card. Lines that are none are passed over. */
+/**
+ * The output is a header such as `index, utilization.gpu [%], …`, then one line for each card. Other lines are skipped.
+ */
 export function parseNvidiaReadings(text: string): readonly DeviceReading[] {
   let titles: readonly string[] | null = null;
   const found = new Map<number, DeviceReading>();

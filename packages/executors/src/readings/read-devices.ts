@@ -1,4 +1,4 @@
-/** Utilization, memory, temperature, power and errors of this machine's accelerators, from the tools of their vendor. */
+/** Utilization, memory, temperature, power and errors of this machine's accelerators, read with the vendor's tools. */
 import { dcgmiArguments, parseDcgmiReadings } from "./dcgmi.ts";
 import { nvidiaSmiArguments, parseNvidiaReadings } from "./nvidia-smi.ts";
 import { visible } from "./reading.ts";
@@ -7,10 +7,10 @@ import { parseRocmReadings, rocmSmiArguments } from "./rocm-smi.ts";
 import type { ToolRunner } from "./run-tool.ts";
 
 export interface DeviceReadings {
-  /** The tool that gave them, the first of several. */
+  /** The tool that gave the readings. If there are several, the first one. */
   readonly source: ReadingTool;
   readonly devices: readonly DeviceReading[];
-  /** Why there are none; `null`: there are. */
+  /** Reason why there are no readings; `null`: there are some. */
   readonly problem: string | null;
 }
 
@@ -29,7 +29,7 @@ export async function readDevices(vendor: "nvidia" | "amd", runner: ToolRunner):
   const read = await readWith(nvidiaSmi, runner);
   const lacksUse = read.devices.some(({ busyMilli }) => busyMilli === null);
   if (read.problem === null && !lacksUse) return read;
-  // DCGM knows the use of cards that MIG divides, and answers where nvidia-smi is not installed.
+  // DCGM knows the utilization of cards that MIG divides, and also answers if nvidia-smi is not installed.
   const more = await readWith(dcgmi, runner);
   if (more.problem !== null) return read;
   return read.problem === null ? { ...read, devices: completed(read.devices, more.devices) } : more;
@@ -47,7 +47,7 @@ async function readWith(tool: Tool, runner: ToolRunner): Promise<DeviceReadings>
   return { source, devices, problem: `${source} lists no accelerator; it printed ${what}` };
 }
 
-/** The readings of `read`; values that it lacks come from `more`. */
+/** The readings in `read`. Values that are missing there come from `more`. */
 function completed(read: readonly DeviceReading[], more: readonly DeviceReading[]): readonly DeviceReading[] {
   const byIndex = new Map(more.map((device) => [device.deviceIndex, device]));
   return read.map((device) => {

@@ -1,9 +1,12 @@
 /**
- * Readings of an accelerator at one time, from the vendor's tool. This folder runs `nvidia-smi`, `dcgmi` and `rocm-smi` with fixed arguments
- * and reads what they print; it must not know nodes or attempts. Start with `read-devices.ts`.
+ * Readings of an accelerator at one time, from the vendor's tool. This folder runs `nvidia-smi`, `dcgmi` and `rocm-smi`
+ * with fixed arguments and parses their output. It must not know nodes or attempts. Start with `read-devices.ts`.
  */
 
-/** `null`: the tool does not say it, for example utilization of a card that is divided by MIG. */
+/**
+ * Values of an accelerator. `null`: the tool does not report the value, for example the utilization of a card that MIG
+ * divides.
+ */
 export interface DeviceValues {
   /** Share of the last sampling period in which the card was busy, in thousandths. */
   readonly busyMilli: number | null;
@@ -11,14 +14,14 @@ export interface DeviceValues {
   readonly memoryTotalMib: number | null;
   readonly temperatureC: number | null;
   readonly powerMilliwatts: number | null;
-  /** Uncorrected memory errors since the driver was loaded. */
+  /** Number of uncorrected memory errors since the driver was loaded. */
   readonly errorCount: number | null;
 }
 
 export interface DeviceReading extends DeviceValues {
-  /** The vendor's own number on this machine. */
+  /** The vendor's own index of the accelerator on this machine. */
   readonly deviceIndex: number;
-  /** The tool reports an error instead of a value: which one. */
+  /** The error that the tool reports instead of a value. */
   readonly fault: string | null;
 }
 
@@ -33,12 +36,12 @@ export const nothingRead: DeviceValues = {
   errorCount: null,
 };
 
-/** As many as a node may have. */
+/** Maximum number of accelerators, that of a node. */
 export const DEVICES_MAX = 1024;
 const FAULT_CHARS_MAX = 80;
 const VALUE_MAX = 1e15;
 
-/** How the tools say that a value does not exist on this card or for this user. */
+/** Texts with which the tools say that a value does not exist on this card or for this user. */
 const ABSENT = /^(?:|-|\[?(?:n\/?a|not supported|not available|insufficient permissions|unknown|not active)\]?)$/i;
 
 type ToolValue =
@@ -46,7 +49,10 @@ type ToolValue =
   | { readonly kind: "absent" }
   | { readonly kind: "fault"; readonly text: string };
 
-/** `[N/A]` is absent, `ERR!` and `[GPU requires reset]` are faults, `-5`, `1e9` and `12 W` are faults too: none is a plain number. */
+/**
+ * `[N/A]` means that the value is absent. `ERR!` and `[GPU requires reset]` are faults. `-5`, `1e9` and `12 W` are also
+ * faults, because they are not plain numbers.
+ */
 function toolValue(text: string): ToolValue {
   const trimmed = text.trim();
   if (ABSENT.test(trimmed)) return { kind: "absent" };
@@ -55,22 +61,22 @@ function toolValue(text: string): ToolValue {
   return { kind: "fault", text: visible(trimmed) };
 }
 
-/** Without control characters, and short: the text comes from a program. */
+/** The text without control characters, and shortened, because it comes from another program. */
 export function visible(text: string): string {
   const plain = text.replaceAll(/[^\x20-\x7e]+/g, " ").trim();
   return plain.length > FAULT_CHARS_MAX ? `${plain.slice(0, FAULT_CHARS_MAX)}…` : plain;
 }
 
-/** How a column of a tool becomes a value. */
+/** How a column in the output of a tool becomes a value. */
 export interface Column {
   readonly name: keyof DeviceValues;
-  /** Units of the value in one of the tool's. */
+  /** Number of units of the value in one unit of the tool. */
   readonly factor: number;
 }
 
 const PERCENT_MAX_MILLI = 1000;
 
-/** The values of one card; a column without a value stays `null`, the first fault is kept. */
+/** The values of one card. A column without a value stays `null`; the first fault is kept. */
 export function deviceReading(
   deviceIndex: number,
   cells: readonly { readonly column: Column; readonly title: string; readonly text: string }[],

@@ -1,4 +1,7 @@
-/** Stub executables print what the real tools print; the runner finds them on the PATH as it finds the real ones. */
+/**
+ * Stub executables print the same output as the real tools. The code under test finds them on the PATH as it finds the
+ * real ones.
+ */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -279,7 +282,7 @@ describe("rocm-smi", () => {
   });
 });
 
-/** `gone`, or the state of /proc: a killed process stays a zombie until its new parent has asked. */
+/** `gone`, or the process state in /proc: a killed process stays a zombie until its new parent has waited for it. */
 function stateOf(pid: string): string {
   try {
     return /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1] ?? "?";

@@ -1,4 +1,7 @@
-/** `rocm-smi --json`: one object for each card, whose fields have other names from release to release. Memory errors are not in it. */
+/**
+ * Reads `rocm-smi --json`, which prints one object for each card. The names of its fields differ from release to
+ * release. It contains no memory errors.
+ */
 import { z } from "zod";
 import { DEVICES_MAX, deviceReading } from "./reading.ts";
 import type { Column, DeviceReading } from "./reading.ts";
@@ -7,7 +10,10 @@ const MILLI = 1000;
 const PERCENT = 10;
 const MIB_OF_BYTE = 1 / (1024 * 1024);
 
-/** The first of its names that has a value counts: the junction is the hottest place of a card, the edge what older cards have. */
+/**
+ * Possible names of the temperature field. The first one that has a value is used: the junction is the hottest place of
+ * a card; older cards have only the edge.
+ */
 const FIELDS: readonly { readonly title: RegExp; readonly column: Column }[] = [
   { title: /^gpu use \(%\)$/i, column: { name: "busyMilli", factor: PERCENT } },
   { title: /^vram total used memory \(b\)$/i, column: { name: "memoryUsedMib", factor: MIB_OF_BYTE } },
@@ -31,7 +37,7 @@ export const rocmSmiArguments: readonly string[] = [
 
 const answer = z.record(z.string(), z.record(z.string(), z.unknown()));
 
-/** Warnings may stand before and after the JSON. */
+/** Warnings can stand before and after the JSON. */
 export function parseRocmReadings(text: string): readonly DeviceReading[] {
   const parsed = answer.safeParse(jsonOf(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1)));
   if (!parsed.success) return [];

@@ -1,10 +1,13 @@
-/** Runs a vendor's tool with a time limit and bounded output. A tool that hangs in the driver is not started a second time. */
+/**
+ * Runs a vendor's tool with a time limit and limited output. While a tool hangs in the driver, it is not started a
+ * second time.
+ */
 import { spawn } from "node:child_process";
 import { visible } from "./reading.ts";
 
 export type ToolOutput =
   | { readonly kind: "printed"; readonly text: string }
-  /** There is no such program. */
+  /** The tool does not exist on this machine. */
   | { readonly kind: "missing" }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -13,25 +16,28 @@ interface ToolLimits {
   readonly outputBytesMax: number;
 }
 
-/** A query takes a second at most, the first one after the driver was unloaded some seconds. 1,024 cards print 100 KiB. */
+/**
+ * Limits of a tool's run. A query takes a second at most, or some seconds if the driver was unloaded. 1,024 cards print
+ * 100 KiB.
+ */
 const toolLimits: ToolLimits = { timeoutMs: 10_000, outputBytesMax: 1024 * 1024 };
 
 export class ToolRunner {
   readonly #limits: ToolLimits;
-  /** A killed process in the driver may never end; until it does, another one would hang beside it. */
+  /** A process that was killed in the driver may never end. While it exists, another one would also hang. */
   readonly #running = new Set<string>();
 
   constructor(limits: ToolLimits = toolLimits) {
     this.#limits = limits;
   }
 
-  /** Resolves within the time limit, also if the process cannot be killed. Never throws. */
+  /** Resolves within the time limit, even if the process cannot be killed. Never throws. */
   run(command: string, args: readonly string[]): Promise<ToolOutput> {
     if (this.#running.has(command))
       return Promise.resolve({ kind: "failed", reason: `an earlier ${command} still hangs` });
     const { timeoutMs, outputBytesMax } = this.#limits;
     return new Promise((resolve) => {
-      // A process group of its own, so that what the tool started ends with it.
+      // The tool gets a separate process group, so that processes that it has started end with it.
       const child = spawn(command, args, {
         detached: true,
         stdio: ["ignore", "pipe", "pipe"],
@@ -81,6 +87,6 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }

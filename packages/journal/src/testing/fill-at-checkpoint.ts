@@ -1,13 +1,16 @@
 /**
  * `node fill-at-checkpoint.ts DIRECTORY`: appends until folding the write-ahead log into the database fails, and prints
- * the result of each append. The directory must lie on a disk with space for the log of one append, but not for log and
+ * the result of each append. The directory must be on a disk with space for the log of one append, but not for log and
  * database.
  */
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { sqliteJournal } from "../sqlite-journal.ts";
 
-/** Pause in ms between appends: long enough for the checkpoint to fail first, because only then is no request open. */
+/**
+ * Pause in ms between appends. It is long enough for the checkpoint to fail first, because only then is no request
+ * open.
+ */
 const PAUSE_MS = 300;
 const TEXT_BYTES = 3 * 1024 * 1024;
 const [directory = ""] = process.argv.slice(2);

@@ -2,10 +2,13 @@ import { getCompileCacheDir } from "node:module";
 import path from "node:path";
 import { Worker } from "node:worker_threads";
 
-/** Starts a thread with the module at `url`, with the process's compile cache, which threads do not use by default. */
+/**
+ * Starts a thread with the module at `url`. The thread gets the compile cache of the process, which threads do not use
+ * by default.
+ */
 export function startThread(url: URL, data: unknown): Worker {
   const cache = getCompileCacheDir();
-  // Node reports the cache directory of its version; the variable names the directory above.
+  // Node reports the cache directory of its version, but the variable names the directory above.
   const env = cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: path.dirname(cache) };
   return new Worker(url, { workerData: data, env });
 }

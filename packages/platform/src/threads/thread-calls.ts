@@ -1,6 +1,6 @@
 /**
- * A worker thread that answers requests in the order of sending. When the thread ends unexpectedly, all unanswered
- * requests are rejected.
+ * A worker thread that answers requests in the order in which they were sent. When the thread ends unexpectedly, all
+ * unanswered requests are rejected.
  */
 import type { Worker } from "node:worker_threads";
 import { startThread } from "./start-thread.ts";
@@ -30,7 +30,7 @@ export class ThreadCalls<Request, Answer> {
     });
   }
 
-  /** The thread's first message, before any request. */
+  /** The first message of the thread, before any request. */
   first(): Promise<Answer> {
     return this.#expect();
   }
@@ -53,7 +53,7 @@ export class ThreadCalls<Request, Answer> {
     for (const owed of this.#owed.splice(0)) owed.reject(this.#failure);
   }
 
-  /** Resolves when the thread has ended by itself. */
+  /** Resolves when the thread has ended. */
   ended(): Promise<void> {
     return this.#ended;
   }

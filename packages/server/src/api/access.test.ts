@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const status = (headers: Record<string, string>): Promise<number> =>
   fetch(`${live.url}/v1/status`, { headers }).then((response) => response.status);
-/** `fetch` sets `Host` itself, so these requests are written to a socket. */
+/** `fetch` sets the header `Host` itself, so these requests are written to a socket. */
 const statusLine = async (head: string): Promise<string> =>
   (await exchange(live.url, `GET /v1/status HTTP/1.1\r\n${head}connection: close\r\n\r\n`)).split("\r\n", 1)[0] ?? "";
 

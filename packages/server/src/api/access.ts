@@ -14,12 +14,12 @@ import type { Gate } from "../auth/gate.ts";
 /** Routes that answer without authentication. They disclose nothing that is not public in the sources. */
 export const openRoutes: ReadonlySet<string> = new Set(["/*", "/healthz", "/login", "/v1/openapi.json"]);
 
-/** `authenticated`: every principal; used for addresses without an operation. */
+/** `authenticated`: every principal has access. Used for addresses that belong to no operation. */
 export type Access = Permission | "authenticated";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set before any handler runs. */
+    /** The principal of the request; set before any handler runs. */
     principal: Principal;
   }
   interface FastifyContextConfig {
@@ -74,8 +74,8 @@ function resourceOf({ routeOptions, params }: FastifyRequest): Resource {
 }
 
 /**
- * Checks further permissions of an operation whose body contains several kinds of resources: one permission for each
- * kind present.
+ * Checks additional permissions of an operation whose body contains several kinds of resources: one permission for each
+ * kind in the body.
  */
 export function requirePartPermissions(principal: Principal, { partPermissions }: Operation, body: unknown): void {
   for (const [part, permission] of Object.entries(partPermissions)) {

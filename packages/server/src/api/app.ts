@@ -1,6 +1,6 @@
 /**
- * The HTTP server: routes from the protocol's table of operations, requests validated by its schemas, every failure a
- * problem document. Its only own state are open streams and counters.
+ * The HTTP server. Routes come from the protocol's table of operations, requests are validated by its schemas, and
+ * every failure becomes a problem document. The only state of the server is its open streams and counters.
  */
 import type { IncomingMessage } from "node:http";
 import type { Event } from "@headroom/engine";
@@ -25,19 +25,22 @@ import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
 
 export interface ApiOptions {
   readonly plane: ControlPlane;
-  /** Folder of the built console; `null`: the console is not built. */
+  /** Folder of the built console; `null`: there is no build. */
   readonly consoleDir: string | null;
 }
 
-/** Timeout for receiving a complete request, in ms, so that slow clients do not occupy connections. */
+/** Timeout in ms for receiving a complete request, so that slow clients do not occupy connections. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** In ms; longer than the usual proxy's 60 s, so that the proxy closes first and no request is lost in between. */
+/**
+ * Time in ms for which an idle connection stays open. It is longer than the usual proxy's 60 s, so that the proxy
+ * closes first and no request is lost in between.
+ */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-/** Maximum wait for requests in flight at a shutdown, in ms; clients retry afterwards. */
+/** Longest time in ms for which a shutdown waits for requests in flight. Clients retry afterwards. */
 const CLOSE_PATIENCE_MS = 3_000;
-/** Maximum number of sockets; file descriptors are bounded, and a console needs a handful. */
+/** Maximum number of open sockets. File descriptors are limited, and a console needs only a few. */
 const CONNECTIONS_MAX = 4_096;
-/** Longest parameter of a path: a team's path with every character percent-encoded. */
+/** Length of the longest parameter in a path: a team's path with every character percent-encoded. */
 const PARAM_CHARS_MAX = 1_200;
 
 type AnyCall = Parameters<(typeof handlers)[keyof typeof handlers]>[1] & Parameters<(typeof streamHandlers)["logs"]>[1];
@@ -60,7 +63,7 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
     forceCloseConnections: "idle",
     return503OnClosing: false,
     requestIdHeader: false,
-    // The gate refuses requests without a Host header, in the same form as other refusals.
+    // The gate refuses requests without a `Host` header, so that this refusal has the same form as the others.
     http: { requireHostHeader: false },
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     clientErrorHandler: answerRawProblem,
@@ -88,9 +91,9 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
   };
 }
 
-/** Interval between counts of new events in ms; each count reads the state once. */
+/** Interval in ms at which new events are counted. Each count reads the state once. */
 const COUNT_EVERY_MS = 1_000;
-/** Maximum number of events that wait for the next count; further events are not counted. */
+/** Maximum number of events that wait to be counted. Further events are not counted. */
 const COUNTED_EVENTS_MAX = 50_000;
 
 async function countEvents({ driver, log }: ControlPlane, metrics: Metrics, signal: AbortSignal): Promise<void> {
@@ -104,7 +107,7 @@ async function countEvents({ driver, log }: ControlPlane, metrics: Metrics, sign
       .read((engine) => {
         for (const event of events) metrics.fleet.observe(event, engine);
       })
-      // The control plane is closing.
+      // The control plane is closing, so the failure is expected.
       .catch(() => undefined);
   };
   try {
@@ -132,7 +135,7 @@ declare module "fastify" {
     arrivedAtMs: number;
   }
   interface FastifyContextConfig {
-    /** Operation name under which the request is counted. */
+    /** Name of the operation under which the request is counted. */
     operation?: string;
   }
 }
@@ -171,7 +174,7 @@ function addOperation(app: FastifyInstance, bound: Bound): void {
   });
 }
 
-/** Returns a function that validates a request by the operation's schemas, which are compiled once. */
+/** Returns a function that validates requests by the operation's schemas. The schemas are compiled once. */
 function reader(operation: Operation): (request: FastifyRequest) => AnyCall {
   const params = compileIfAny(operation.params);
   const query = compileIfAny(operation.query);
@@ -221,7 +224,7 @@ function answerRoute({ plane, name }: Bound, operation: Operation) {
   }
 }
 
-/** Aborts if the connection closes before the answer is complete. */
+/** A signal that aborts if the connection closes before the answer is complete. */
 function goneSignal({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   raw.once("close", () => controller.abort());
@@ -288,7 +291,7 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, metrics }: Plain
       .headers(jsonHeaders)
       .send(JSON.stringify({ status: health }));
   });
-  // Scrapers request /metrics by default; /v1/metrics is the address of the operation.
+  // Scrapers request /metrics by default; /v1/metrics is the address that the API documents.
   for (const url of ["/metrics", "/v1/metrics"])
     app.get(url, { config: { operation: "metrics", access: "status.read" } }, async (request, reply) => {
       try {

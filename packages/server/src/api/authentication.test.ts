@@ -37,7 +37,7 @@ const sameRoute: Readonly<Record<string, (path: string) => string>> = {
   "in absolute form, encoded": (path) => live.url + percentEncoded(path),
 };
 
-/** Targets that some URL parsers treat like `path`; these must not run an operation either. */
+/** Targets that some URL parsers treat like `path`. They must not run an operation either. */
 const otherRoute: Readonly<Record<string, (path: string) => string>> = {
   "in capitals": (path) => path.toUpperCase(),
   "with a capital": (path) => path.replace("/v1", "/V1"),

@@ -1,9 +1,9 @@
-/** Large binary answers, limited in number. */
+/** Sends large binary answers and limits how many are sent at once. */
 import { refuse, snapshotHeaders } from "@headroom/protocol";
 import type { Snapshot } from "@headroom/protocol";
 import type { FastifyReply } from "fastify";
 
-/** Maximum number of answers sent at once: an answer stays in memory until its client has received it. */
+/** Maximum number of answers sent at the same time. An answer stays in memory until its client has received it. */
 const HELD_MAX = 4;
 
 const headers = {

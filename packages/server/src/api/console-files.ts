@@ -24,12 +24,12 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-/** Maximum size of the build in bytes; a larger build contains something unexpected. */
+/** Maximum size of the console's build in bytes. A larger build contains something unexpected. */
 const CONSOLE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Scripts, styles and requests only from and to this server, and no embedding in frames. Canvas and charts set styles
- * by script only.
+ * Content security policy: scripts, styles and requests only from and to this server, and no embedding in frames. The
+ * editor and the charts set styles by script only.
  */
 export const consoleSecurityPolicy = [
   "default-src 'none'",
@@ -45,7 +45,7 @@ export const consoleSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The built files by URL path; empty without a build. */
+/** The built files by URL path; empty if there is no build. */
 export function loadConsole(directory: string | null): ReadonlyMap<string, ConsoleFile> {
   const files = new Map<string, ConsoleFile>();
   if (directory === null || !existsSync(path.join(directory, "index.html"))) return files;
@@ -68,7 +68,7 @@ export function loadConsole(directory: string | null): ReadonlyMap<string, Conso
   return files;
 }
 
-/** The file for a path. Every other path without an extension gets the console's page. */
+/** The file for a path. For every other path without a file extension, the console's page. */
 export function consoleFile(files: ReadonlyMap<string, ConsoleFile>, urlPath: string): ConsoleFile | null {
   const exact = files.get(urlPath);
   if (exact !== undefined) return exact;

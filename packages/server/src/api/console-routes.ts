@@ -13,7 +13,7 @@ const pageHeaders = {
 
 export function addConsoleRoutes(app: FastifyInstance, gate: Gate, directory: string | null): void {
   const files = loadConsole(directory);
-  // Link previews send HEAD. Such a request must not use up the code, which works only once.
+  // Programs that preview links send HEAD. Such a request must not use up the code, which works only once.
   app.head("/login", (_request, reply) => {
     void reply
       .headers({ ...pageHeaders, "cache-control": "no-store", allow: "GET" })
@@ -31,8 +31,8 @@ export function addConsoleRoutes(app: FastifyInstance, gate: Gate, directory: st
     }
     void reply.headers({ ...pageHeaders, "set-cookie": cookie, "cache-control": "no-store" }).redirect("/", 303);
   });
-  // More specific than the pages' route below, so that an address under /v1 is open only if it is listed as an open
-  // route.
+  // This route is more specific than the route for pages below, so that an address under /v1 is open only if it is
+  // listed as an open route.
   for (const url of ["/v1", "/v1/*"])
     app.all(url, { config: { access: "authenticated" } }, (_request, reply) => reply.callNotFound());
   app.get("/*", { config: { operation: "console" } }, (request, reply) => {

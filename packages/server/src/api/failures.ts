@@ -1,4 +1,4 @@
-/** Converts every failure of a request (before, in and after its handler) to a problem document (RFC 9457). */
+/** Converts every failure of a request, whether before, in or after its handler, to a problem document (RFC 9457). */
 import { STATUS_CODES } from "node:http";
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
@@ -10,16 +10,16 @@ import type { DriverLog } from "../driver/batch-driver.ts";
 import { mapProblem } from "./problem-mapping.ts";
 
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
-/** `Retry-After` of temporary problems, in seconds. */
+/** Value of `Retry-After` for temporary problems, in seconds. */
 const RETRY_AFTER_S = 1;
-/** Time in ms that a client may continue to send after "too large" before its connection is closed. */
+/** Time in ms for which a client may continue to send after the answer "too large". Then its connection is closed. */
 const LINGER_MS = 3_000;
 
 export function addFailureHandlers(app: FastifyInstance, log: DriverLog): void {
   app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, log));
   app.setNotFoundHandler((request, reply) => {
     const allowed = allowedMethods(request.url);
-    // This error also stands for a parameter that is longer than any valid one.
+    // The router also reports this error for a parameter that is longer than any valid one.
     if (allowed.length === 0 || allowed.includes(request.method)) {
       return sendProblem(
         request,
@@ -65,13 +65,13 @@ interface RoutePattern {
   readonly methods: readonly string[];
 }
 
-/** Paths and their methods; the framework itself answers 404 to a wrong method. */
+/** Allowed methods by path. The framework itself would answer a wrong method with 404. */
 const routePatterns: readonly RoutePattern[] = Object.values<Operation>(operations).map(({ path, method, stream }) => ({
   pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`),
   methods: method === "GET" && !stream ? ["GET", "HEAD"] : [method],
 }));
 
-/** Methods of the decoded path, as the router matches it. */
+/** Allowed methods of the decoded path, as the router matches it. */
 function allowedMethods(url: string): string[] {
   const path = decodedPath(url);
   const methods = routePatterns.filter(({ pattern }) => pattern.test(path)).flatMap((route) => route.methods);
@@ -94,8 +94,8 @@ const rawProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
 };
 
 /**
- * Refuses, in the problem format, what Node's server would answer by itself with an empty body or a closed connection: `CONNECT`
- * and an `Expect` header other than `100-continue` (RFC 9110, 9.3.6 and 10.1.1).
+ * Refuses requests that Node's server would answer by itself with an empty body or a closed connection: `CONNECT`, and
+ * an `Expect` header other than `100-continue` (RFC 9110, 9.3.6 and 10.1.1). The refusals have the problem format.
  */
 export function refuseUnroutable(server: Server): void {
   server.on("connect", (_request, socket) => {
@@ -109,7 +109,7 @@ export function refuseUnroutable(server: Server): void {
   });
 }
 
-/** Answers input that is not an HTTP request, and so never reaches a route, in the form of other problems. */
+/** Answers input that is not an HTTP request, and so never reaches a route, in the same format as other problems. */
 export function answerRawProblem(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

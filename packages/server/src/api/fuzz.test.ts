@@ -47,7 +47,7 @@ const text = fc.oneof(
 );
 const anything = fc.oneof(fc.jsonValue(), number, text);
 
-/** A valid body with a few values replaced, removed or added: most of them pass the first check. */
+/** A valid body in which a few values are replaced, removed or added. Most of these bodies pass the first check. */
 function nearly(right: object): fc.Arbitrary<unknown> {
   const change = fc.record({
     place: fc.nat(40),
@@ -154,7 +154,7 @@ describe("requests made at random from the schemas", () => {
       { numRuns: 1_500 },
     );
     expect(live.complaints).toEqual([]);
-    // Without accepted requests the test would cover the first check only.
+    // If no request were accepted, the test would cover only the first check.
     expect(statuses.get(200)).toBeGreaterThan(50);
     expect(statuses.get(422)).toBeGreaterThan(50);
     const created = statuses.get(201) ?? 0;

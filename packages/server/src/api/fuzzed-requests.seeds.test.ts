@@ -3,7 +3,7 @@ import { removeHome, startLive, temporaryHome } from "./testing/live-control-pla
 import type { LiveControlPlane } from "./testing/live-control-plane.ts";
 import { sendFuzzedRequests } from "./testing/send-fuzzed-requests.ts";
 
-/** Seed of the requests; `HEADROOM_FUZZ_SEED=7` selects another one. */
+/** Seed of the fuzzed requests; `HEADROOM_FUZZ_SEED=7` selects another one. */
 const seed = Number(process.env["HEADROOM_FUZZ_SEED"] ?? 2);
 const REQUESTS = 20_000;
 
@@ -29,7 +29,7 @@ it(`answers none of ${REQUESTS} fuzzed requests with 500, runs nothing without t
     if (at >= sequence) break;
   }
   expect(actors).toContain("token");
-  // Every event's actor is a user that the requests could prove to be, or the actor of the start.
+  // The actor of every event must be a user that the requests could authenticate as, or the actor of the start.
   expect([...actors].filter((actor) => !["alice", "start", "token"].includes(actor))).toEqual([]);
   await live.close();
   live = await startLive(live.home);

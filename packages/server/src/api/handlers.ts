@@ -59,7 +59,7 @@ type BodyOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type StreamName = { [Name in OperationName]: Name extends "events" | "logs" ? Name : never }[OperationName];
 export type AnswerName = Exclude<OperationName, StreamName>;
 
-/** A request after validation. */
+/** A request that has passed validation. */
 export interface Call<Name extends OperationName> {
   readonly params: z.output<Operations[Name]["params"]>;
   readonly query: z.output<Operations[Name]["query"]>;
@@ -69,7 +69,8 @@ export interface Call<Name extends OperationName> {
 }
 
 /**
- * Type of the answer by its schema, with read-only lists of pages: a handler need not copy the list that it returns.
+ * Type of the answer by its schema, with read-only lists in pages, so that a handler need not copy the list that it
+ * returns.
  */
 type Answer<Name extends OperationName> = WithReadonlyItems<z.output<Operations[Name]["response"]>>;
 type WithReadonlyItems<T> = T extends { items: (infer Item)[] }
@@ -87,7 +88,7 @@ export type Handlers = {
   ) => Promise<Answer<Name>> | Answer<Name>;
 };
 
-/** Handlers of streams. Refusals are thrown before the stream begins, so that they get their own status. */
+/** Handlers of streams. They throw refusals before the stream begins, so that a refusal gets its own status. */
 export type StreamHandlers = {
   readonly [Name in StreamName]: (
     plane: ControlPlane,
@@ -103,7 +104,7 @@ type Wanted = CommandRequest extends infer Request
     : never
   : never;
 
-/** Sends a command and returns its result; throws the engine's refusal. */
+/** Sends a command and returns its result. Throws if the engine refuses the command. */
 async function command<Kind extends CommandResult["kind"]>(
   { driver }: ControlPlane,
   { actor, idempotencyKey }: Caller,
@@ -126,7 +127,7 @@ const noWorkload = (id: string): ProblemError =>
   refuse("unknownWorkload", `There is no workload ${id}; it may have ended long ago.`);
 const noNode = (id: string): ProblemError => refuse("unknownNode", `There is no node ${id}.`);
 
-/** Turns "no such team" into 404 if the team is the resource of the request. */
+/** Turns the refusal "no such team" into 404 if the team is the resource of the request. */
 function aboutTeam(error: unknown): unknown {
   if (!(error instanceof ProblemError) || error.code !== "unknownTeam") return error;
   return refuse("unknownTeamName", error.problem.detail);
@@ -141,7 +142,7 @@ async function checkLevels(
   if (refusal !== null) throw refusal;
 }
 
-/** Checks a submission and returns its spec with the fleet's names of accelerator types. */
+/** Checks a submission. Returns its spec with accelerator types named as in the fleet. */
 async function accepted(plane: ControlPlane, spec: WorkloadSpec): Promise<WorkloadSpec> {
   await checkLevels(plane, [{ pointer: "", spec }]);
   return plane.driver.read(({ state }) => withTypesOfFleet(state, spec, catalogue));
@@ -152,7 +153,8 @@ export const handlers: Handlers = {
     driver.read((engine) => workloadList(engine, query, telemetry.newest)),
   submitWorkload: async (plane, call) => {
     const spec = engineSpec(await accepted(plane, call.body));
-    // Read before the submission is recorded: afterwards the team's usage may include it.
+    // The usage is read before the submission is recorded, because the team's usage can include the new work
+    // afterwards.
     const notices = await plane.driver.read((engine) => submissionNotices(engine, { spec, actor: call.actor }));
     const { workloadId } = await command(plane, call, { kind: "submitWorkload", spec }, "workloadSubmitted");
     return { workloadId, ...withNotices(notices) };
@@ -181,7 +183,7 @@ export const handlers: Handlers = {
   },
   explainWorkload: (plane, { params: { id } }) => found(plane, (engine) => verdictView(engine, id), noWorkload(id)),
   startingChanges: async (plane, { params: { id }, actor }, gone) => {
-    // For ended work the answer is immediate; only waiting work needs the thread pool.
+    // For ended work the answer is immediate. Only waiting work needs the thread pool.
     const { endedAtMs } = await found(
       plane,
       ({ state }) => state.workloads.get(id as WorkloadId) ?? null,
@@ -260,7 +262,7 @@ export const handlers: Handlers = {
     const { signal } = new AbortController();
     const events = ({ from }: { readonly from?: number | "next" } = {}): AsyncIterable<Answer<"events">> =>
       envelopes(plane.driver.events(Number(from), signal));
-    // Attempt ids contain the workload's id, so all events of the workload contain this text.
+    // Attempt ids contain the workload's id, so the text of the workload's id occurs in all its events.
     const mentions = ({ from = 1 }: { readonly from?: number } = {}): AsyncIterable<Answer<"events">> =>
       envelopes(plane.driver.mentions(from, `"${id}`));
     return readHistory({ events, mentions }, past);
@@ -385,8 +387,8 @@ export const streamHandlers: StreamHandlers = {
 };
 
 /**
- * Refuses a sequence beyond the journal's head: a client with a later sequence has seen another journal and would wait
- * for ever.
+ * Refuses a sequence beyond the end of the journal: a client with a later sequence has seen another journal and would
+ * wait forever.
  */
 function notRecordedYet(from: number, next: number): ProblemError {
   const message = `must be at most ${next}, the sequence of the next event`;

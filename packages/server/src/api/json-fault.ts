@@ -1,6 +1,7 @@
 /**
- * Finds the place where a text stops being JSON. V8 reports the position of some errors only, but users need line and
- * column for all. It runs only after `JSON.parse` has failed and uses no recursion, so that deep nesting is harmless.
+ * Finds the place at which a text stops being JSON. V8 reports the position of only some errors, but users need line
+ * and column for all. The search runs only after `JSON.parse` has failed, and uses no recursion, so that deep nesting
+ * is harmless.
  */
 
 type Expected = "value" | "valueOrEnd" | "keyOrEnd" | "key" | "colon" | "commaOrEnd" | "nothing";
@@ -11,11 +12,11 @@ const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 export interface JsonFault {
   readonly line: number;
   readonly column: number;
-  /** Expected text at the place, in words. */
+  /** Text that was expected at this place, in words. */
   readonly expected: string;
 }
 
-/** Finds the first fault; `null`: the text is valid JSON. */
+/** Finds the first place that is not JSON; `null`: the text is valid JSON. */
 export function jsonFault(text: string): JsonFault | null {
   const open: ("{" | "[")[] = [];
   let expected: Expected = "value";
@@ -41,8 +42,8 @@ const wording: Readonly<Record<Expected, string>> = {
 };
 
 /**
- * The tokens allowed after a token that begins with `first`; `null`: that token is not allowed here. Keeps track of
- * brackets.
+ * The tokens allowed after a token that begins with `first`; `null`: that token is not allowed here. The function keeps
+ * track of brackets.
  */
 function after(first: string, expected: Expected, open: ("{" | "[")[]): Expected | null {
   const isValuePlace = expected === "value" || expected === "valueOrEnd";
@@ -74,7 +75,7 @@ function after(first: string, expected: Expected, open: ("{" | "[")[]): Expected
 
 const afterValue = (open: readonly string[]): Expected => (open.length === 0 ? "nothing" : "commaOrEnd");
 
-/** End of the token at `at`; `null`: no token begins there. */
+/** End of the token that begins at `at`; `null`: no token begins there. */
 function tokenEnd(text: string, at: number): number | null {
   const first = text.charAt(at);
   if (first === "") return null;

@@ -12,7 +12,7 @@ export async function nodeTelemetry(
   const node = await driver.read(({ state }) => state.nodes.get(id as NodeId));
   if (node === undefined) throw refuse("unknownNode", `There is no node ${id}.`);
   const history = await telemetry.readings({ node: id, points, fromMs, toMs });
-  // The store may still contain accelerators that the node no longer has.
+  // The store can still contain accelerators that the node no longer has.
   const present = history.filter(({ index }) => index < node.acceleratorCount);
   return { readings: accelerators.readings.of(id), history: present };
 }

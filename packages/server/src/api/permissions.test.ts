@@ -14,7 +14,7 @@ import type { LiveControlPlane } from "./testing/live-control-plane.ts";
 
 const may = (...allowed: readonly Permission[]): Principal => ({ actor: "alice", permissions: new Set(allowed) });
 
-/** A gate that gives every request one principal, as roles would. */
+/** A gate that gives every request the same principal, as a role would. */
 class OneRole extends Gate {
   role: Principal = may();
 
@@ -79,7 +79,7 @@ describe("every operation", () => {
   it("that changes something needs a permission to write or to run", () => {
     const reading = operationNames.filter((name) => operations[name].permission.endsWith(".read"));
     const changing = reading.filter((name) => operations[name].method !== "GET");
-    // These operations change nothing; they use POST because the question does not fit into a URL.
+    // These operations change nothing. They use POST because their question does not fit into a URL.
     expect(changing).toEqual(["forecastWorkload", "size"]);
   });
 });

@@ -1,5 +1,6 @@
 /**
- * Converts any error to a problem: rejections as they are, operational errors by their code, everything else as a bug.
+ * Converts any error to a problem: rejections keep their problem, operational errors get one by their code, everything
+ * else is a bug.
  */
 import { issueText } from "@headroom/platform";
 import { problemOf, ProblemError, refuse } from "@headroom/protocol";
@@ -7,10 +8,12 @@ import type { Problem, ProblemCode, ProblemPlace } from "@headroom/protocol";
 import type { FastifyError } from "fastify";
 import type { z } from "zod";
 
-/** Maximum number of places reported for one request. */
+/** Maximum number of faulty places that the answer to one request lists. */
 const PLACES_MAX = 50;
 
-/** Problem codes of the `OperationalError` codes that clients can tell apart (from the driver and the executors). */
+/**
+ * Problem codes for `OperationalError` codes that clients can tell apart. The driver and the executors use these codes.
+ */
 const operationalCodes: Readonly<Record<string, ProblemCode>> = {
   overloaded: "overloaded",
   closing: "closing",
@@ -45,7 +48,10 @@ export function mapProblem(error: unknown): MappedProblem {
   return { problem: problemOf("internal", detail), isBug: true };
 }
 
-/** Problem of an error of the framework. Any other client error that it reports is not a bug of this program. */
+/**
+ * The problem of an error of the framework. Any other client error that the framework reports is not a bug of this
+ * program.
+ */
 function frameworkProblem(error: unknown): Problem | null {
   const { code = "", statusCode = 500, message = "" } = error as Partial<FastifyError>;
   const known = frameworkProblems[code];
@@ -57,7 +63,10 @@ function frameworkProblem(error: unknown): Problem | null {
   return problemOf("invalidRequest", `The request cannot be read: ${message}`);
 }
 
-/** Parses a value with a schema. A failure names every place by a JSON pointer that starts with `root`. */
+/**
+ * Parses a value with a schema. If it is invalid, the error names every faulty place by a JSON pointer that starts with
+ * `root`.
+ */
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, root: "" | "?"): z.output<Schema> {
   if (root === "?") refuseRepeated(value);
   const result = schema.safeParse(value, { error: issueText });
@@ -65,7 +74,7 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown,
   throw invalid(result.error, root);
 }
 
-/** Refuses repeated query parameters, which the parser turns into lists: no parameter is a list. */
+/** Refuses repeated query parameters, which the parser turns into lists: no parameter takes a list. */
 function refuseRepeated(parameters: unknown): void {
   const [repeated] = Object.entries(parameters ?? {}).filter(([, value]) => Array.isArray(value));
   if (repeated === undefined) return;
@@ -111,7 +120,7 @@ function placesOf(issue: Issue, above: readonly PropertyKey[]): ProblemPlace[] {
   }
 }
 
-/** For a union, the alternative with the fewest errors gives the best message. */
+/** For a union, the message comes from the alternative with the fewest errors. */
 function unionPlaces(issue: Issue & { readonly code: "invalid_union" }, path: readonly PropertyKey[]): ProblemPlace[] {
   const nearest = issue.errors.reduce<readonly Issue[]>(
     (best, errors) => (best.length === 0 || (errors.length > 0 && errors.length < best.length) ? errors : best),

@@ -1,11 +1,14 @@
-/** Reads bodies and headers. Bodies are JSON and bounded; the answer states the place of a syntax error. */
+/**
+ * Reads bodies and headers of requests. Bodies are JSON and limited in size; the answer states the place of a syntax
+ * error.
+ */
 import type { IncomingHttpHeaders } from "node:http";
 import { idempotencyKey, refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
 import type { FastifyInstance } from "fastify";
 import { jsonFault } from "./json-fault.ts";
 
-/** Replaces Fastify's parsers, which accept plain text and do not report the position of a JSON error. */
+/** Replaces Fastify's parsers, which accept plain text and do not report where JSON is invalid. */
 export function readJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) => {

@@ -21,7 +21,7 @@ const post = (body: unknown, headers: Readonly<Record<string, string>> = json): 
     headers,
   });
 
-/** Checks that an answer is a problem document, and returns the problem. */
+/** Checks that an answer is a problem document, and returns this document. */
 async function problemIn(
   response: Response,
 ): Promise<{ status: number; code: string; detail: string; pointers: string[] }> {

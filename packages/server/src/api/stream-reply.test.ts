@@ -12,7 +12,7 @@ let streams: Streams;
 let responses: ServerResponse[];
 let readers: IncomingMessage[];
 
-/** Generates pieces without end, as fast as they are read. */
+/** Generates text without end, as fast as it is read. */
 async function* endless(signal: AbortSignal): AsyncGenerator<string> {
   while (!signal.aborted) yield PIECE;
 }
@@ -42,7 +42,7 @@ async function openReader(): Promise<IncomingMessage> {
   outgoing.end();
   const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
   readers.push(incoming);
-  // A reader that is disconnected in favour of another sees a broken connection.
+  // A reader that is disconnected to admit another one sees a broken connection.
   incoming.on("error", () => undefined);
   return incoming;
 }
@@ -55,7 +55,7 @@ describe("clients that do not read", () => {
   it("have one piece waiting for them at most", async () => {
     await openReader();
     await expect.poll(() => responses[0]?.writableNeedDrain).toBe(true);
-    // The kernel buffers some megabytes; above that, data must not accumulate in this process.
+    // The kernel buffers some megabytes. Beyond that, data must not accumulate in this process.
     expect(responses[0]?.writableLength).toBeLessThan(4 * PIECE.length);
   });
 

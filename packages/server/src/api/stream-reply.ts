@@ -1,8 +1,8 @@
 /**
- * Streams to clients: NDJSON, or server-sent events for clients that accept nothing else. A slow client pauses only its
- * own source, with one piece in its buffer. A client that reads nothing for a minute is disconnected, earlier if
- * another client needs its place; it can resume after the last event that it received. Closing the server ends every
- * stream.
+ * Streams to clients, as NDJSON, or as server-sent events for clients that accept nothing else. A slow client pauses
+ * only its own source and has one piece in its buffer. A client that reads nothing for a minute is disconnected, or
+ * earlier if another client needs its place. It can resume after the last event that it received. Closing the server
+ * ends every stream.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ProblemError, refuse } from "@headroom/protocol";
@@ -10,16 +10,16 @@ import { LoopTurns } from "../driver/loop-turns.ts";
 import type { EventFormat } from "@headroom/journal";
 import { mapProblem } from "./problem-mapping.ts";
 
-/** Maximum number of open streams over all clients: each costs a position and a few timers. */
+/** Maximum number of open streams of all clients. Each stream uses memory for its position, and a few timers. */
 export const STREAMS_MAX = 256;
 /**
  * Interval of heartbeats in ms. A heartbeat detects clients that are gone, and keeps proxies from closing an idle
  * stream.
  */
 const HEARTBEAT_MS = 15_000;
-/** Time in ms after which a client that reads nothing is disconnected as gone or stuck. */
+/** Time in ms without reading after which a client is disconnected, because it is gone or stuck. */
 const STALLED_MS = 60_000;
-/** If all places are taken, a new client replaces one that has read nothing for this time in ms. */
+/** Time in ms without reading after which a client can lose its place to a new client, if all places are taken. */
 const GIVES_WAY_MS = 5_000;
 
 /** Request and response of the stream. */
@@ -37,7 +37,7 @@ export interface StreamWanted {
 /** Whole frames, as text or bytes. */
 export type StreamPiece = string | Uint8Array;
 
-/** Bounds of streams; tests reduce them. */
+/** Limits of streams. Tests use smaller ones. */
 export interface StreamLimits {
   readonly openMax: number;
   readonly givesWayMs: number;
@@ -46,7 +46,7 @@ export interface StreamLimits {
 interface OpenStream {
   readonly controller: AbortController;
   readonly response: ServerResponse;
-  /** Time since which the client has not read the written data; `null`: it has read all of it. */
+  /** Time since when the client has not read the written data; `null`: it has read all of it. */
   stalledSinceMs: number | null;
 }
 
@@ -64,8 +64,8 @@ export class Streams {
   }
 
   /**
-   * Sends a stream. `source` may refuse by throwing: then nothing has been written yet, and the caller answers with the
-   * problem.
+   * Sends a stream. `source` can refuse by throwing an error: at that point nothing has been written, and the caller
+   * answers with the problem.
    */
   async send(
     target: StreamTarget,
@@ -93,13 +93,16 @@ export class Streams {
     }
   }
 
-  /** Ends every stream with a reason, because a stream that ends without one looks complete. */
+  /** Ends every stream with a reason, because a stream that ends without a reason looks complete. */
   closeAll(): void {
     const detail = "The control plane is shutting down; go on from here when it runs again.";
     for (const { controller } of this.#open) controller.abort(refuse("closing", detail));
   }
 
-  /** Disconnects the client that has been stalled for longest, if that is long enough; false: no client has. */
+  /**
+   * Disconnects the client that has read nothing for the longest time, if that time is long enough. Returns false if
+   * there is no such client.
+   */
   #disconnectStalled(): boolean {
     const since = (stream: OpenStream): number => stream.stalledSinceMs ?? Infinity;
     const [longest] = [...this.#open].toSorted((left, right) => since(left) - since(right));
@@ -143,7 +146,7 @@ function beginStream(response: ServerResponse, format: EventFormat): NodeJS.Time
     "content-type": format === "ndjson" ? "application/x-ndjson; charset=utf-8" : "text/event-stream; charset=utf-8",
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    // Keeps proxies from buffering, which would delay a live stream.
+    // This header stops proxies from buffering, which would delay a live stream.
     "x-accel-buffering": "no",
   });
   response.flushHeaders();
@@ -152,7 +155,7 @@ function beginStream(response: ServerResponse, format: EventFormat): NodeJS.Time
   }, HEARTBEAT_MS);
 }
 
-/** Frames items without a sequence one by one. */
+/** Writes items without a sequence, each in a frame of its own. */
 export async function* framed(items: AsyncIterable<object>, format: EventFormat): AsyncGenerator<string> {
   for await (const item of items) {
     const json = JSON.stringify(item);

@@ -16,7 +16,7 @@ afterAll(async () => {
   removeHome(live.home);
 });
 
-/** Reads events up to the first one that matches. */
+/** Reads events until one matches, and includes it. */
 async function eventsUntil(
   from: number | "next",
   isLast: (event: EventEnvelope["event"]) => boolean,
@@ -37,7 +37,7 @@ async function logsOf(id: string, query: Parameters<LiveControlPlane["client"]["
 
 const textOf = (chunks: readonly LogChunk[]): string => chunks.map(({ text }) => text).join("");
 
-/** A raw request, so that reading can be paused. */
+/** Sends a raw request, so that reading can be paused. */
 async function openRaw(target: string, headers: object = {}): Promise<IncomingMessage> {
   const outgoing = request(live.url + target, {
     headers: { authorization: `Bearer ${live.token}`, ...headers },
@@ -210,7 +210,7 @@ describe("closing", () => {
       }
       throw new Error("it ended as if there were nothing more to tell");
     })();
-    // The rejection is handled from the start, because the stream fails while `close` is awaited.
+    // The rejection gets its handler here, because the stream fails while `close` is awaited.
     reading.catch(() => {});
     const spec = { kind: "train", name: "kept", run: "true", gang: { accelerators: 99 } } as const;
     const accepted = await first.client.submitWorkload(spec, { idempotencyKey: "kept" });

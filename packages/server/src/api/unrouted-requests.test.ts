@@ -1,4 +1,7 @@
-/** Requests that end before a handler: no route, not HTTP, broken off, or a preview. */
+/**
+ * Tests requests that end before a handler: those without a route, those that are not HTTP, broken requests, and
+ * previews of links.
+ */
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exchange, removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";

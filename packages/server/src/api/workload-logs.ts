@@ -1,6 +1,6 @@
 /**
  * A workload's output as one stream. An executor has the logs of single attempts; the stream of a workload continues
- * with the next attempt until the workload has ended.
+ * with its next attempt until the workload has ended.
  */
 import type { AttemptId, ReadonlyState, WorkerAllocation, Workload, WorkloadId } from "@headroom/engine";
 import type { LogRequest } from "@headroom/executors";
@@ -83,7 +83,8 @@ async function* attemptChunks(
       yield { attemptId, worker, stream, atMs, text };
     }
   } catch (error) {
-    // The attempt was just placed and not launched yet, or has been removed since: it has no output.
+    // The attempt was placed just now and is not launched yet, or it has been removed since. In both cases it has no
+    // output.
     if ((error as { code?: unknown }).code !== "unknownAttempt") throw error;
   }
 }

@@ -5,7 +5,7 @@ import type { AttemptMetrics, MetricsQuery, Page } from "@headroom/protocol";
 import { refusedCursor } from "@headroom/views";
 import type { ControlPlane } from "./control-plane.ts";
 
-/** Attempts on a page by default: with series of 300 points a page has a megabyte at most. */
+/** Default number of attempts on a page. With series of 300 points a page then has at most a megabyte. */
 const ATTEMPTS_DEFAULT = 20;
 const ATTEMPTS_MAX = 100;
 
@@ -27,7 +27,7 @@ export async function workloadMetrics(
   });
 }
 
-/** A page's position in the store. Positions increase and are never reused while later ones exist. */
+/** Position of the page in the store. Positions increase, and no position is used again while later ones exist. */
 function positionOf(cursor: string): number {
   if (!/^[1-9][0-9]{0,14}$/.test(cursor)) throw refusedCursor(cursor);
   return Number(cursor);

@@ -1,4 +1,4 @@
-/** Processor time and memory of a workload's running workers, as reported by their executor. */
+/** Processor time and memory of a workload's running workers. Their executor reports both. */
 import { ACTIVE_ATTEMPTS_SHOWN_MAX, refuse } from "@headroom/protocol";
 import type { AttemptUsage, WorkloadUsage } from "@headroom/protocol";
 import type { Attempt, WorkerAllocation, WorkloadId } from "@headroom/engine";
@@ -26,7 +26,7 @@ function placeOf(
   return { node: worker.node, ...(held === null || held.length === 0 ? {} : { accelerators: [...held] }) };
 }
 
-/** Usage of an attempt; `null`: its executor does not report usage, or has not yet. */
+/** Usage of an attempt; `null`: its executor does not report usage, or has not reported any yet. */
 async function attemptUsage(plane: ControlPlane, attempt: Attempt): Promise<AttemptUsage | null> {
   const executor = await executorOf(plane, attempt.workers);
   const usage = (await executor?.usage(attempt.id)) ?? null;

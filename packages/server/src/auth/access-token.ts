@@ -1,6 +1,6 @@
 /**
- * The bearer token: created at the first start and stored only in the state directory, readable by the directory's
- * owner.
+ * The bearer token. It is created at the first start and stored only in the state directory, where only the directory's
+ * owner can read it.
  */
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
@@ -8,7 +8,7 @@ import path from "node:path";
 import { OperationalError } from "@headroom/platform";
 
 const TOKEN_FILE = "token";
-/** 256 bits, so that guessing is infeasible at any rate of requests. */
+/** The token has 256 bits, so that guessing is infeasible at any rate of requests. */
 const TOKEN_BYTES = 32;
 const TOKEN_FORM = /^[A-Za-z0-9_-]{32,200}$/;
 
@@ -41,7 +41,7 @@ export function loadToken(home: string): string {
   return token;
 }
 
-/** Creates the file exclusively, so that two concurrent starts agree on one token. */
+/** Creates the file exclusively, so that two starts at the same time use one token. */
 function create(file: string): string {
   const descriptor = openSync(file, "wx", 0o600);
   try {

@@ -1,13 +1,13 @@
 /**
- * Decides whether a principal may perform an operation on a resource. Pure: roles, teams and their resources are
- * arguments. Authentication (`gate.ts`) creates the principal.
+ * Decides whether a principal may perform an operation on a resource. The decision is pure: roles, teams and their
+ * resources are arguments. Authentication (`gate.ts`) creates the principal.
  */
 import { permissions } from "@headroom/protocol";
 import type { Operation, Permission } from "@headroom/protocol";
 
 /** The authenticated party of a request. */
 export interface Principal {
-  /** Actor of every event that the principal's commands cause. */
+  /** Actor recorded in every event that the principal's commands cause. */
   readonly actor: string;
   readonly permissions: ReadonlySet<Permission>;
 }
@@ -23,7 +23,8 @@ export type Decision =
   | { readonly kind: "denied"; readonly permission: Permission; readonly resource: Resource };
 
 /**
- * Permissions of the only role so far: the holder of the token, and the users that the holder acts for (decision 18).
+ * Permissions of the only role that exists so far: the holder of the token, and the users that the holder acts for
+ * (decision 18).
  */
 export const allPermissions: ReadonlySet<Permission> = new Set(permissions);
 

@@ -1,6 +1,7 @@
 /**
- * Authentication: a bearer token for programs, a signed cookie for browsers. Requests must be addressed to this server
- * (one of its names in `Host`, one of its pages in `Origin`), so that other web pages cannot use a browser's cookie.
+ * Authentication: a bearer token for programs, a signed cookie for browsers. A request must be addressed to this
+ * server: `Host` must be one of its names, and `Origin` one of its pages. So other web pages cannot use a browser's
+ * cookie.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
@@ -18,11 +19,11 @@ export interface GateOptions {
   readonly nowMs: () => number;
 }
 
-/** Lifetime of a login link in ms; a link is used right after it was printed. */
+/** Time in ms for which a login link works. A link is used right after it was printed. */
 const LOGIN_CODE_LIFETIME_MS = 10 * 60_000;
-/** Two weeks in ms: a browser stays signed in over a holiday weekend, but not for ever. */
+/** Time in ms for which a browser stays signed in: two weeks, so that a holiday weekend does not end the session. */
 const SESSION_LIFETIME_MS = 14 * 24 * 3_600_000;
-/** Maximum number of unused login links; the oldest is dropped. */
+/** Maximum number of unused login links. Beyond it, the oldest is dropped. */
 const LOGIN_CODES_MAX = 100;
 
 export interface LoginCode {
@@ -56,7 +57,8 @@ export class Gate {
     const { origin } = headers;
     const host = target.startsWith("/") ? headers.host : authorityOf(target);
     const name = hostName(host);
-    // DNS rebinding needs a name of the attacker in `Host`; an IP address cannot be rebound.
+    // DNS rebinding needs a name of the attacker in `Host`. A request that names an IP address cannot come from
+    // rebinding.
     if (name === null || (isIP(name) === 0 && !this.#hostNames.has(name))) {
       return refuse(
         "forbiddenHost",
@@ -69,7 +71,7 @@ export class Gate {
     return null;
   }
 
-  /** The authenticated party of a request; `null`: not authenticated. Throws as `actor` does. */
+  /** The authenticated party of a request; `null`: not authenticated. Throws in the same cases as `actor`. */
   principal(headers: IncomingHttpHeaders): Principal | null {
     const actor = this.actor(headers);
     return actor === null ? null : { actor, permissions: allPermissions };
@@ -95,7 +97,7 @@ export class Gate {
     );
   }
 
-  /** `asker`: the user who requested the link. The browser acts for this user, or as `console`. */
+  /** `asker`: the user who requested the link. The browser acts for this user; without one, for `console`. */
   newLoginCode(asker: string): LoginCode {
     for (const oldest of this.#codes.keys()) {
       if (this.#codes.size < LOGIN_CODES_MAX) break;
@@ -127,8 +129,8 @@ export class Gate {
   }
 
   /**
-   * The actor of a cookie; `null`: the cookie has no valid signature. Cookies are signed and not stored, so that a
-   * restart keeps sessions; a new token ends all sessions.
+   * The actor of a session cookie; `null`: the cookie has no valid signature. Cookies are signed and not stored, so
+   * that sessions survive a restart; a new token ends all sessions.
    */
   #signedIn(cookie: string): string | null {
     for (const pair of cookie.split(";")) {
@@ -149,14 +151,14 @@ export class Gate {
   }
 }
 
-/** The user that the request names; `null`: none. */
+/** The user that the request names; `null`: it names none. */
 function declaredUser(headers: IncomingHttpHeaders): string | null {
   const given = headers[USER_HEADER.toLowerCase()];
   // Node joins repeated headers with a comma, which no user name contains.
   return given === undefined ? null : checkedUser(String(given));
 }
 
-/** Codes are looked up by digest, so that the time of a comparison reveals nothing about the code. */
+/** Codes are stored by their digest, so that the time of a comparison reveals nothing about the code. */
 function digestOf(code: string): string {
   return createHash("sha256").update(code).digest("hex");
 }

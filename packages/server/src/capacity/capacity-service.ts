@@ -1,6 +1,6 @@
 /**
- * Samples the fleet's capacity on a timer and keeps the samples in a file of the state directory, so that a restart
- * does not lose the day.
+ * Samples the fleet's capacity on a timer and saves the samples in a file of the state directory, so that a restart
+ * does not lose the samples of the day.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -11,7 +11,7 @@ import type { DriverLog } from "../driver/batch-driver.ts";
 import type { Driver } from "../driver/driver.ts";
 
 const FILE = "capacity-history.json";
-/** Interval of the timer in ms; the recorder decides whether a sample is due. */
+/** Interval of the timer in ms. The recorder decides whether a sample is due. */
 const LOOK_EVERY_MS = 60_000;
 
 interface CapacityServiceOptions {
@@ -54,7 +54,9 @@ export class CapacityService {
   }
 }
 
-/** Samples of an earlier process; empty if the file is missing or unreadable: the history then begins now. */
+/**
+ * Samples of an earlier process. If the file is missing or unreadable, the list is empty and the history begins now.
+ */
 function savedSamples(home: string): readonly CapacitySample[] {
   try {
     return capacityHistory.parse(JSON.parse(readFileSync(path.join(home, FILE), "utf8"))).samples;

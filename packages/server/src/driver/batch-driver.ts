@@ -1,6 +1,6 @@
 /**
- * The driver's loop: inbox, batch, decide and apply, append and sync, advance, reply, effects, and again. One batch at
- * a time; the next one gathers while a batch is synced.
+ * The driver's loop: take a batch from the inbox, decide and apply, append and sync, advance, reply, perform effects,
+ * and start again. The driver handles one batch at a time; the next one gathers while a batch is synced.
  */
 import type { Effect, Engine, JournalGroup, Observation, Ready, Reply, Signal } from "@headroom/engine";
 import type { Executor } from "@headroom/executors";
@@ -34,22 +34,22 @@ export interface BatchDriverParts {
   readonly engine: Engine;
   readonly journal: Journal;
   readonly executors: readonly Executor[];
-  /** Store of progress and utilization reports. */
+  /** Store of the attempts' reports about progress and utilization. */
   readonly telemetry: TelemetrySink;
   readonly clock: SteadyClock;
   readonly log: DriverLog;
   /**
-   * Called once, when the journal failed or an invariant was violated: the process must end, and the next start
+   * Called once, when the journal has failed or an invariant is violated. The process must then end, and the next start
    * recovers by replay.
    */
   readonly onFatal: (error: Error) => void;
   readonly onPoint: FaultHook;
   readonly snapshots: SnapshotRules;
-  /** A digest of the state is recorded after this number of events; `null`: only when idle and when closing. */
+  /** Number of events after which a digest of the state is recorded; `null`: only when idle and when closing. */
   readonly digestEveryEvents: number | null;
   /**
-   * A digest is recorded after this time in ms without an event, because then its cost (a hash of all changes) delays
-   * no command.
+   * Time in ms without an event after which a digest is recorded. Its cost (a hash of all changes) then delays no
+   * command.
    */
   readonly digestQuietMs: number;
   readonly restoredSnapshotSequence: number;
@@ -57,12 +57,12 @@ export interface BatchDriverParts {
 }
 
 /**
- * Maximum age in ms of the newest round when a read is answered: budgets, spans and idle times change with time even if
- * nothing has happened for hours.
+ * Maximum age in ms of the newest round when the driver answers a read. Budgets, spans and idle times change with time
+ * even if nothing has happened for hours.
  */
 const READ_LAG_MS_MAX = 1_000;
 
-/** Sampling interval of the event-loop monitor in ms; every sample includes it. */
+/** Sampling interval of the event-loop monitor in ms. Every sample includes this interval. */
 const LOOP_SAMPLE_MS = 10;
 
 /** Interval in ms at which a paused driver checks the clock. */
@@ -80,7 +80,10 @@ function clockJumped(jumpMs: number): OperationalError {
 export class BatchDriver implements Driver {
   readonly #parts: BatchDriverParts;
   readonly #engine: Engine;
-  /** Journal epoch of this driver's appends; after another process takes over the journal, its appends are refused. */
+  /**
+   * Epoch with which this driver appends to the journal. After another process takes over the journal, appends with
+   * this epoch are refused.
+   */
   readonly #epoch: number;
   readonly #inbox = new Inbox();
   readonly #gate: SignalGate;
@@ -99,9 +102,9 @@ export class BatchDriver implements Driver {
   #turn: "idle" | "gathering" | "deciding" = "idle";
   #gatheringSinceMs = 0;
   #isTickDue = false;
-  /** Jump of the clock in ms for which decisions are paused; `null`: not paused. */
+  /** Jump of the clock in ms because of which decisions are paused; `null`: not paused. */
   #pausedForMs: number | null = null;
-  /** Time of the newest round; 0: no round in this process yet. */
+  /** Time in ms of the newest round; 0: this process has had no round yet. */
   #decidedAtMs = 0;
   #isDigestDue = false;
   #durable: { readonly sequence: number; readonly chain: string };
@@ -144,7 +147,7 @@ export class BatchDriver implements Driver {
     this.#loopDelay.enable();
   }
 
-  /** Called after recovery: sets the timer and performs effects that a crash may have lost. */
+  /** Called after recovery. Sets the timer, and performs effects that a crash may have lost. */
   start(effects: readonly Effect[]): void {
     this.#perform(effects);
     this.#timer.set(this.#engine.nextWakeAtMs(), this.#parts.clock.nowMs());
@@ -152,7 +155,7 @@ export class BatchDriver implements Driver {
 
   command(command: CommandRequest): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      // Every event has an authenticated actor; a command without one has bypassed authentication.
+      // Every event must have an authenticated actor. A command without an actor has bypassed authentication.
       if (command.actor === "") reject(new InvariantError(`a command ${command.kind} without an actor`));
       else if (this.#phase !== "running") reject(this.#refusal());
       else if (this.#clockJump() !== null) reject(clockJumped(this.#clockJump() ?? 0));
@@ -181,7 +184,7 @@ export class BatchDriver implements Driver {
     });
   }
 
-  /** Whether the newest round is too old for a read. Then the read waits for another round, which records nothing. */
+  /** Whether the newest round is too old for a read. If so, the read waits for another round, which records nothing. */
   #looksAgain(): boolean {
     if (this.#phase !== "running" || this.#clockJump() !== null) return false;
     if (this.#parts.clock.nowMs() - this.#decidedAtMs <= READ_LAG_MS_MAX) return false;
@@ -250,7 +253,7 @@ export class BatchDriver implements Driver {
     setImmediate(this.#gather);
   }
 
-  /** Runs after the poll phase, so that all input that the sockets had ready is in the inbox. */
+  /** Runs after the poll phase of the event loop, so that all input that the sockets had ready is in the inbox. */
   readonly #gather = (): void => {
     const waitedMs = performance.now() - this.#gatheringSinceMs;
     const mustWait = this.#phase === "running" && !this.#gathering.isEnough(this.#inbox.commandCount, waitedMs);
@@ -264,7 +267,9 @@ export class BatchDriver implements Driver {
     (hasWork ? this.#decide() : this.#recordQuietDigest()).then(this.#next, this.#fail);
   };
 
-  /** Jump of the wall clock in ms for which decisions are paused until it is corrected; `null`: no jump. */
+  /**
+   * Jump of the wall clock in ms because of which decisions are paused until the clock is corrected; `null`: no jump.
+   */
   #clockJump(): number | null {
     const { clock } = this.#parts;
     clock.nowMs();
@@ -348,7 +353,7 @@ export class BatchDriver implements Driver {
     return { ...batch, inputs: [...batch.inputs, { kind: "tick" }] };
   }
 
-  /** Calls the fault hook; takes no turn of the event loop unless the hook returns a promise. */
+  /** Calls the fault hook. The event loop takes no turn unless the hook returns a promise. */
   async #at(point: FaultPoint, applies: boolean): Promise<void> {
     const pause = applies ? this.#parts.onPoint(point) : undefined;
     if (pause !== undefined) await pause;
@@ -387,7 +392,7 @@ export class BatchDriver implements Driver {
     return { sequence, digest: this.#engine.digest() };
   }
 
-  /** Records a digest if one is due and only the idle timer woke the loop. */
+  /** Records a digest if one is due and the loop ran only because of the idle timer. */
   async #recordQuietDigest(): Promise<void> {
     const { sequence } = this.#engine.state;
     const isDue = this.#isDigestDue && sequence > this.#digestSequence;
@@ -427,7 +432,7 @@ export class BatchDriver implements Driver {
         this.#snapshots.failed();
         if (this.#phase === "closed" || this.#phase === "closing") return;
         const isDamage = error instanceof OperationalError && UNTRUSTWORTHY.has(error.code);
-        // Commands acknowledged into a journal that cannot be restored would be lost at the next start.
+        // After a damage that prevents a restore, acknowledged commands would be lost at the next start.
         if (isDamage) this.#fail(error);
         else log.warn(`no snapshot: ${error instanceof Error ? error.message : String(error)}`);
       },
@@ -442,9 +447,10 @@ export class BatchDriver implements Driver {
         this.#whenIdle = resolve;
       });
     }
-    // The batch in flight has set the timers again; none may fire after the journal is closed.
+    // The last batch has set the timers again. No timer may fire after the journal is closed.
     this.#stopTimers();
-    // Inputs accepted before a pause and never decided are rejected: a retry with the same idempotency key is safe.
+    // Inputs that were accepted before a pause but never decided are rejected. A retry with the same idempotency key is
+    // safe.
     if (this.#inbox.length > 0 && !this.#hasFailed()) this.#inbox.rejectAll(this.#refusal());
     this.#feed.close();
     this.#loopDelay.disable();
@@ -479,14 +485,14 @@ export class BatchDriver implements Driver {
         await journal.writeSnapshot(state.sequence, state.chain, digest, this.#engine.snapshot());
       }
     } catch (error) {
-      // All acknowledged events are already synced; the next start only folds more events.
+      // All acknowledged events are already synced. The next start only has to fold more events.
       log.warn(`closing without a digest and a snapshot: ${error instanceof Error ? error.message : String(error)}`);
     }
     await journal.close();
   }
 }
 
-/** Copies the fields one by one, because the engine formats a group's chain when it is read. */
+/** The fields are copied one by one, because the engine formats a group's chain only when it is read. */
 function recorded({ firstSequence, count, text, chain }: JournalGroup, atMs: number): RecordedGroup {
   return { firstSequence, count, text, chain, atMs };
 }

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => removeDirectory(home));
 
-/** A SQLite shell that changes the database from another process. */
+/** A SQLite shell in another process, which changes the database. */
 function meddle(sql: string): void {
   const connection = new DatabaseSync(path.join(journalDirectory(home), "journal.db"));
   connection.exec(sql);

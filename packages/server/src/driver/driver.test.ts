@@ -192,7 +192,7 @@ describe("the driver", () => {
     const first = await opened();
     await first.driver.command(submit(testSpec("one")));
     await first.close();
-    // After a restart the feed's memory is empty, so every reader first reads the journal.
+    // After a restart the event feed has no events in memory, so every reader first reads the journal.
     const { driver } = await opened();
     const steps = Array.from({ length: 8 }, () =>
       driver.events(1, new AbortController().signal)[Symbol.asyncIterator]().next(),
@@ -274,7 +274,7 @@ describe("the driver", () => {
         Array.from({ length: 50 }, (_, index) => first.driver.command(submit(testSpec(`w${batch}-${index}`)))),
       );
     }
-    // A snapshot thread starts in tens of milliseconds: repeat until one has finished.
+    // A snapshot thread starts in tens of milliseconds, so the test repeats the commands until one has finished.
     while (first.driver.status().snapshot === null) await first.driver.command(submit(testSpec("more")));
     const snapshot = first.driver.status().snapshot?.sequence ?? 0;
     expect(snapshot).toBeGreaterThanOrEqual(100);

@@ -7,7 +7,7 @@ import type { EventFormat } from "@headroom/journal";
 
 type WithoutCommandId<T> = T extends unknown ? Omit<T, "commandId"> : never;
 
-/** A command without its correlation number, which the driver adds. */
+/** A command without its correlation number. The driver adds the number. */
 export type CommandRequest = WithoutCommandId<Command>;
 
 export interface SequencedEvent {
@@ -24,9 +24,9 @@ export interface LatencySummary {
 }
 
 export interface DriverStatus {
-  /** `failed`: an append failed; the process is about to end, and every call is refused. */
+  /** `failed`: an append failed. The process is about to end, and every call is refused. */
   readonly phase: "running" | "closing" | "closed" | "failed";
-  /** The reason why decisions are paused, and the remedy; `null`: not paused. */
+  /** The reason why decisions are paused, with the remedy; `null`: not paused. */
   readonly paused: string | null;
   readonly startedAtMs: number;
   /** Wall time in ms from opening the journal to being ready for the first decision. */
@@ -43,7 +43,7 @@ export interface DriverStatus {
   readonly commandCount: number;
   readonly rejectedOverloadCount: number;
   readonly signalDroppedCount: number;
-  /** Commands answered per sync. */
+  /** Number of commands answered for each sync. */
   readonly commandsPerSync: number;
   readonly inboxLength: number;
   readonly inboxLimit: number;
@@ -57,32 +57,33 @@ export interface DriverStatus {
 
 export interface Driver {
   /**
-   * Resolves with the engine's answer after the command's events are durable. Rejects with `OperationalError`:
-   * `overloaded` (retryable; the inbox is full), `closing` (retryable), `journal…` (the outcome is unknown; after the
-   * restart, a retry with the same idempotency key returns it).
+   * Resolves with the engine's answer after the command's events are durable. Rejects with an `OperationalError`:
+   * `overloaded` (retryable; the inbox is full), `closing` (retryable), or `journal…` (the outcome is unknown; after
+   * the restart, a retry with the same idempotency key returns it).
    */
   command(command: CommandRequest): Promise<Reply>;
   /**
    * Accepts an input and never throws. Facts are never dropped: when the inbox is full, the call returns a promise, and
-   * the source sends nothing more until it resolves. Progress and utilization go to the telemetry store. The journal
-   * gets estimates and idle times derived from them; like checkpoints, these are dropped when the inbox is full.
+   * the source sends nothing more until the promise resolves. Progress and utilization go to the telemetry store. The
+   * journal gets estimates and idle times derived from them. When the inbox is full, such estimates and checkpoints are
+   * dropped.
    */
   observe(input: Observation | Signal): Promise<void> | undefined;
-  /** Runs `query` on a durable state at most a second old. The engine must not be used after the call. */
+  /** Runs `query` on a durable state that is at most a second old. `query` must not keep the engine for later use. */
   read<T>(query: (engine: Engine) => T): Promise<T>;
   /**
    * Durable events in order: recorded events from `fromSequence` on, then live ones, until `signal` aborts or the
-   * driver closes. Nothing is buffered for a reader: a slow reader falls back to reading the journal.
+   * driver closes. No buffer is kept for a reader: a slow reader goes back to reading the journal.
    */
   events(fromSequence: number, signal: AbortSignal): AsyncIterable<SequencedEvent>;
   /**
-   * Recorded events from `fromSequence` to the present head, in groups whose JSON contains `text`: all events that name
-   * an id, with other events of the same groups.
+   * Recorded events from `fromSequence` to the present end of the journal, in groups whose JSON contains `text`. These
+   * are all events that name an id, with other events of the same groups.
    */
   mentions(fromSequence: number, text: string): AsyncIterable<SequencedEvent>;
   /**
-   * The events of `events` as bytes of an event stream, in pieces of whole events. They are framed once for all readers
-   * of a format.
+   * The events of `events` as bytes of an event stream, in pieces of whole events. The bytes are made once for all
+   * readers of a format.
    */
   eventFrames(fromSequence: number, format: EventFormat, signal: AbortSignal): AsyncIterable<Uint8Array>;
   status(): DriverStatus;

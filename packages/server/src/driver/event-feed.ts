@@ -1,7 +1,7 @@
 /**
  * The durable events for any number of readers. The newest events are kept once for all readers; a reader further
- * behind reads the journal page by page. A reader costs its position and at most one piece of a page, however slow it
- * is.
+ * behind reads the journal page by page. A reader uses memory for its position and for at most one piece of a page,
+ * however slow it is.
  */
 import type { Event } from "@headroom/engine";
 import { eventsOf, framePage } from "@headroom/journal";
@@ -12,13 +12,16 @@ import type { SequencedEvent } from "./driver.ts";
 import { EventPages, holds, piecesFrom } from "./event-pages.ts";
 import { LoopTurns } from "./loop-turns.ts";
 
-/** Events kept in memory for readers that keep up: a few seconds of heavy use, a few MiB. */
+/** Number of events kept in memory for readers that are up to date: a few seconds of heavy use, a few MiB. */
 const RECENT_EVENTS_MAX = 8_192;
-/** Maximum number of recent events framed at once; framing blocks the loop for less than a millisecond. */
+/**
+ * Maximum number of recent events converted to bytes at once. The conversion blocks the loop for less than a
+ * millisecond.
+ */
 const RECENT_PAGE_EVENTS_MAX = 128;
-/** Maximum bytes passed to a reader at a time. They bound the unread data of a reader that does not read. */
+/** Maximum number of bytes passed to a reader at a time. It limits the unread data of a reader that does not read. */
 const PIECE_BYTES_MAX = 32 * 1024;
-/** Time in ms after which a reader of parsed events yields the event loop. */
+/** Time in ms after which a reader of parsed events lets other jobs use the event loop. */
 const SLICE_MS = 1;
 
 interface EventGroup {
@@ -86,7 +89,7 @@ export class EventFeed {
     }
   }
 
-  /** Recorded events from `fromSequence` to the present head, of groups whose text contains `text`. */
+  /** Recorded events from `fromSequence` to the present end of the journal, in groups whose text contains `text`. */
   async *mentions(fromSequence: number, text: string): AsyncGenerator<SequencedEvent> {
     const head = this.#headSequence;
     for (let from: number | null = fromSequence; from !== null && from <= head;) {
@@ -102,7 +105,7 @@ export class EventFeed {
     }
   }
 
-  /** The events as bytes, in pieces of whole events that all readers of a format share. */
+  /** The events as bytes, in pieces of whole events. All readers of a format share the pieces. */
   async *frames(fromSequence: number, format: EventFormat, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     let next = Math.max(1, fromSequence);
     while (!signal.aborted && !this.#isClosed) {
@@ -133,7 +136,7 @@ export class EventFeed {
     }
   }
 
-  /** Groups from the journal, at least the one that contains `sequence`, which is durable. */
+  /** Groups from the journal, among them the group that contains `sequence`, which is durable. */
   async #groupsFrom(sequence: number): Promise<readonly EventGroup[]> {
     const index = this.#recentIndex(sequence);
     if (index >= 0) return this.#recent.slice(index);

@@ -1,10 +1,10 @@
 /**
- * Journal pages shared by the readers of the event stream: a page is read once, cached for a while and given to every
+ * Journal pages shared by the readers of the event stream. A page is read once, cached for a while and given to every
  * reader that needs it.
  */
 import type { EventFormat, EventPage } from "@headroom/journal";
 
-/** Maximum number of cached pages: readers that catch up at the same time are within a few pages of each other. */
+/** Maximum number of cached pages. Readers that catch up at the same time are within a few pages of each other. */
 const PAGES_KEPT_MAX = 64;
 /** Maximum bytes of cached pages. A page has about 300 KiB; single events of up to 1 MiB make larger ones. */
 const BYTES_KEPT_MAX = 32 * 1024 * 1024;
@@ -21,12 +21,12 @@ export class EventPages {
   readonly #kept: Kept[] = [];
   #bytesKept = 0;
 
-  /** `load` reads a page that contains the event with this sequence. */
+  /** `load` reads the page that contains the event with this sequence. */
   constructor(load: (sequence: number, format: EventFormat) => Promise<EventPage>) {
     this.#load = load;
   }
 
-  /** The cached page that contains the event; `null`: none. */
+  /** The cached page that contains the event; `null`: it is not cached. */
   kept(sequence: number, format: EventFormat): EventPage | null {
     const found = this.#kept.findLast((kept) => kept.format === format && holds(kept.page, sequence));
     return found?.page ?? null;
@@ -41,7 +41,7 @@ export class EventPages {
     return page;
   }
 
-  /** The page that contains the event. Readers that need the same page while it is read share one read. */
+  /** The page that contains the event. If several readers need the same page at the same time, it is read once. */
   async load(sequence: number, format: EventFormat): Promise<EventPage> {
     const key = `${format} ${sequence}`;
     const loading = this.#loading.get(key);
@@ -65,7 +65,10 @@ export interface PagePiece {
   readonly nextSequence: number;
 }
 
-/** Events of a page from `sequence` on, in pieces of whole events: at most `bytesMax` bytes, or one larger event. */
+/**
+ * Events of a page from `sequence` on, in pieces of whole events. A piece has at most `bytesMax` bytes, or is one
+ * larger event.
+ */
 export function* piecesFrom(page: EventPage, sequence: number, bytesMax: number): Generator<PagePiece> {
   const { firstSequence, bytes, ends } = page;
   let index = sequence - firstSequence;

@@ -81,7 +81,7 @@ describe("readers that catch up together", () => {
     const live = await Promise.all(starts.map((from) => sequencesOf(first, format, from, EVENTS)));
     expect(live).toEqual(starts.map((from) => all.slice(from - 1)));
     await first.close();
-    // After a restart the feed's memory is empty.
+    // After a restart the event feed has no events in memory.
     const second = await opened();
     const recorded = await Promise.all(starts.map((from) => sequencesOf(second, format, from, EVENTS)));
     expect(recorded).toEqual(live);

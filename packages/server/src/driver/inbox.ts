@@ -1,22 +1,25 @@
 /**
- * Inputs that have arrived and are not decided yet, in order of arrival. The inbox is bounded: inputs beyond the bound
- * are refused.
+ * Inputs that have arrived and are not decided yet, in the order of arrival. The inbox refuses inputs beyond its
+ * limits.
  */
 import { commandId } from "@headroom/engine";
 import type { Input, Observation, Reply, Signal } from "@headroom/engine";
 import { OperationalError } from "@headroom/platform";
 import type { CommandRequest } from "./driver.ts";
 
-/** Maximum number of waiting commands: half a second at the promised 8,000 a second. */
+/** Maximum number of waiting commands: half a second of commands at the promised rate of 8,000 a second. */
 export const INBOX_COMMANDS_MAX = 4_096;
-/** Maximum number of waiting estimates and checkpoints; the next signal of a kind replaces a dropped one. */
+/** Maximum number of waiting estimates and checkpoints. The next signal of the same kind replaces a dropped one. */
 const INBOX_SIGNALS_MAX = 4_096;
-/** Maximum number of waiting facts. Facts are never dropped: their sources pause, and resume at half of this number. */
+/**
+ * Maximum number of waiting facts. Facts are never dropped: at this number their sources pause, and at half of it they
+ * resume.
+ */
 export const INBOX_FACTS_MAX = 16_384;
 const FACTS_RESUME_AT = INBOX_FACTS_MAX / 2;
 /**
- * Maximum number of inputs decided together: it keeps one `receive` within milliseconds, so that the loop is never
- * blocked for long.
+ * Maximum number of inputs decided together. One call of `receive` then takes milliseconds, so that the event loop is
+ * never blocked for long.
  */
 export const BATCH_INPUTS_MAX = 512;
 
@@ -40,7 +43,7 @@ export class Inbox {
   #commandCount = 0;
   #signalCount = 0;
   #factCount = 0;
-  /** Resolves when there is space for facts again; `null`: there is space. */
+  /** Resolves when there is space for facts again; `null`: there is space now. */
   #room: PromiseWithResolvers<void> | null = null;
   #lastCommandId = 0;
   /** Callers that wait for an answer, by correlation number. */
@@ -82,7 +85,7 @@ export class Inbox {
     return true;
   }
 
-  /** Resolves when a source of facts may send the next one; `undefined`: it may send at once. */
+  /** Resolves when a source of facts may send the next fact; `undefined`: it may send at once. */
   factsHaveRoom(): Promise<void> | undefined {
     return this.#room?.promise;
   }
@@ -126,7 +129,7 @@ export class Inbox {
   }
 }
 
-/** Whether the next report of the same kind repeats the reported state. */
+/** Whether the next report of the same kind contains the state of this report again. */
 function isReplaceable({ kind }: Input): boolean {
   return kind === "estimatesReported" || kind === "checkpointReported" || kind === "idleChangesReported";
 }

@@ -9,7 +9,7 @@ export class LatencyRecorder {
   readonly #histogram: RecordableHistogram = createHistogram();
 
   record(elapsedMs: number): void {
-    // The histogram takes integers from 1 on, so 0 ns counts as 1.
+    // The histogram takes integers from 1 on, so 0 ns is counted as 1 ns.
     this.#histogram.record(Math.max(1, Math.round(elapsedMs * NS_PER_MS)));
   }
 
@@ -18,7 +18,7 @@ export class LatencyRecorder {
   }
 }
 
-/** `offsetMs` is subtracted from every sample, such as the sampling interval of an event-loop monitor. */
+/** `offsetMs` is subtracted from every sample, for example the sampling interval of an event-loop monitor. */
 export function summarise(histogram: Histogram, offsetMs: number): LatencySummary {
   const { count } = histogram;
   if (count === 0) return { count, meanMs: 0, p50Ms: 0, p99Ms: 0, maxMs: 0 };

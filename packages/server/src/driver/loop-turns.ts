@@ -1,11 +1,11 @@
 /**
- * Shares the event loop among long jobs. Jobs continue in turn, and together they take at most `TURN_MS` before
- * sockets, timers and the driver get the loop.
+ * Shares the event loop among long jobs. Jobs run in turn, and together they take at most `TURN_MS` before sockets,
+ * timers and the driver get the loop.
  */
 
 /**
- * In ms; far below the promised loop delay (25 ms, p99), because a round of the engine and a garbage collection must
- * fit beside it.
+ * Maximum time in ms for long jobs in one turn of the event loop. It is far below the promised loop delay (25 ms, p99),
+ * because a round of the engine and a garbage collection must fit beside it.
  */
 const TURN_MS = 2;
 
@@ -14,7 +14,7 @@ export class LoopTurns {
   #isScheduled = false;
   #turnEndsAtMs = 0;
 
-  /** Resolves when the caller may continue. The caller works for about a millisecond and calls again. */
+  /** Resolves when the caller may continue. The caller works for about a millisecond and then calls `next` again. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -36,7 +36,7 @@ export class LoopTurns {
       return;
     }
     resume();
-    // A tick queued by a microtask runs after all microtasks: by then the job has called `next` again or ended.
+    // A tick queued by a microtask runs after all microtasks. By then the job has called `next` again or has ended.
     queueMicrotask(() => process.nextTick(this.#continue));
   };
 

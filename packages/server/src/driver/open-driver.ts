@@ -1,7 +1,7 @@
 /**
  * The start of a control plane: lock the directory, fold the journal, ask every executor which attempts really run,
  * pass the differences to the engine, and only then accept commands. A refusal is an `OperationalError` that states the
- * remedy; nothing has been started by then.
+ * remedy. No work has been started by then.
  */
 import { executorOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
@@ -26,12 +26,12 @@ export interface OpenDriverOptions {
   readonly openJournal: OpenJournal;
   /** Executors with different ids; the caller closes them after the driver. */
   readonly executors: readonly Executor[];
-  /** Default: newest reports only, kept until the process ends and not stored. */
+  /** Store of telemetry. Absent: only the newest reports are kept, in memory, until the process ends. */
   readonly telemetry?: TelemetrySink;
   readonly log: DriverLog;
   /**
-   * Called once, when continuing would put acknowledged work at risk: end the process; the next start recovers by
-   * replay.
+   * Called once, when continuing would put acknowledged work at risk. The caller must end the process; the next start
+   * recovers by replay.
    */
   readonly onFatal: (error: Error) => void;
   readonly snapshots?: Partial<SnapshotRules>;
@@ -44,7 +44,8 @@ export interface OpenDriverOptions {
 }
 
 /**
- * In ms; longer than the pauses of a busy system, shorter than the time until an operator switches an idle machine off.
+ * Time in ms without a round after which reads wait for one. It is longer than the pauses of a busy system, and shorter
+ * than the time until an operator switches an idle machine off.
  */
 const DIGEST_QUIET_MS = 5_000;
 
@@ -85,7 +86,8 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       restoredSnapshotSequence: snapshotSequence,
       recoveryMs,
     });
-    // At most one observation for each attempt and node. Their promises are not awaited, because no round runs yet.
+    // Each attempt and node has at most one observation here. Their promises are not awaited, because no round runs
+    // yet.
     for (const observation of observations) void driver.observe(observation);
     for (const executor of executors)
       executor.watch((input) => {
@@ -104,8 +106,8 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
 }
 
 /**
- * False for the report of an executor about an attempt of another executor, for example after a repair by hand: the
- * report must not end the attempt there.
+ * False for an executor's report about an attempt of another executor, for example after a repair by hand: the report
+ * must not end that attempt.
  */
 function speaksFor(state: ReadonlyState, { id }: Executor, input: ExecutorInput): boolean {
   const attempt = "attemptId" in input ? state.attempts.get(input.attemptId) : undefined;

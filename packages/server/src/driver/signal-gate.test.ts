@@ -9,7 +9,7 @@ const id = attemptId("w1.1");
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A gate over an engine with one attempt that started at 0, and the signals that the gate passed on. */
+/** A gate for an engine with one attempt that started at 0, and the signals that the gate has passed on. */
 function opened(attempt: Partial<Attempt> = {}) {
   const running = { id, workloadId: workloadId("w1"), number: 1, startedAtMs: 0, placedAtMs: 0, progress: null };
   const workload = { spec: { walltimeMs: null }, checkpoint: null };
@@ -64,7 +64,7 @@ it("tells the engine once that an end comes near, and not while the run keeps it
   const known = opened({ progress: { atMs: 50 * MINUTE_MS, step: 50, totalSteps: 100, metrics: {} } });
   known.at(70 * MINUTE_MS, progress(70));
   expect(known.told).toEqual([]);
-  // By the recorded estimate 20 minutes remain; at the present pace it takes 41.
+  // By the recorded estimate 20 minutes remain; at the present speed 41 minutes remain.
   known.at(80 * MINUTE_MS, progress(66));
   expect(known.told).toHaveLength(1);
 });

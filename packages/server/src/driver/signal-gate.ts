@@ -1,6 +1,6 @@
 /**
  * Keeps telemetry out of the journal. Every report of progress and utilization goes to the telemetry store. The engine
- * gets only the changes that decisions read, gathered over all attempts: expected ends that moved, and accelerators
+ * gets only the changes that decisions need, gathered over all attempts: expected ends that moved, and accelerators
  * that became idle or busy.
  */
 import { isEstimateNews } from "@headroom/engine";
@@ -17,7 +17,7 @@ import { NewestReports, isTelemetrySignal, sampleOf } from "@headroom/views";
 import type { NewestReport, TelemetrySample } from "@headroom/views";
 
 export interface TelemetrySink {
-  /** Whether the attempt's utilization is measured on its accelerators; absent: for no attempt. */
+  /** Whether the attempt's utilization is measured on its accelerators; absent: no attempt is measured in this way. */
   isMeasured?(id: AttemptId): boolean;
   /** Records a sample and returns the attempt's newest reports. */
   record(attempt: Attempt, sample: TelemetrySample, state: ReadonlyState): NewestReport;
@@ -33,25 +33,25 @@ export interface SignalGateSetup {
   readonly sink: TelemetrySink;
   state(): ReadonlyState;
   nowMs(): number;
-  /** Passes a signal to the engine, which records it. */
+  /** Passes a signal to the engine, which records the signal. */
   tell(signal: Signal): void;
 }
 
 /**
- * Changes are gathered for this time in ms: each append costs pages of the journal, and no decision needs an expected
+ * Time in ms for which changes are gathered. Each append costs pages of the journal, and no decision needs an expected
  * end to the minute.
  */
 const GATHER_MS = 60_000;
-/** Maximum number of attempts in one input; it keeps a round within milliseconds. */
+/** Maximum number of attempts in one input, so that a round takes only milliseconds. */
 const ATTEMPTS_PER_INPUT = 2_000;
 /**
- * Minimum interval between estimates of an attempt in ms. It also skips the first reports of a run, which measure its
+ * Minimum interval in ms between estimates of an attempt. It also skips the first reports of a run, which measure its
  * start-up.
  */
 const ESTIMATE_EVERY_MS = 60_000;
 /**
- * Accelerators count as idle when none was busy for this time in ms, so that pauses between steps are not recorded
- * again and again.
+ * Time in ms without a busy accelerator after which accelerators count as idle, so that pauses between steps are not
+ * recorded again and again.
  */
 const IDLE_AFTER_MS = 300_000;
 
@@ -65,7 +65,7 @@ export class SignalGate {
     this.#setup = setup;
   }
 
-  /** Whether the input is telemetry, which is handled here and does not go on to the engine. */
+  /** Whether the input is telemetry, which is stored here and does not go on to the engine. */
   takes(input: Observation | Signal): boolean {
     if (!isTelemetrySignal(input)) return false;
     const state = this.#setup.state();

@@ -1,10 +1,10 @@
-/** Decides when to make a snapshot: often enough for a quick restart, rarely enough that its cost stays small. */
+/** Decides when to make a snapshot: often enough for a quick restart, and rarely enough that snapshots cost little. */
 export interface SnapshotRules {
-  /** Maximum number of events that a restart folds; it folds hundreds of thousands a second. */
+  /** Maximum number of events that a restart has to fold. A restart folds hundreds of thousands a second. */
   readonly everyEvents: number;
-  /** Minimum interval in ms: on a busy system each snapshot costs a second of a core. */
+  /** Minimum interval in ms between snapshots. On a busy system each snapshot costs a second of one core. */
   readonly pauseMinMs: number;
-  /** After this time in ms, any new event triggers a snapshot. */
+  /** Time in ms after which any new event triggers a snapshot. */
   readonly everyMs: number;
 }
 

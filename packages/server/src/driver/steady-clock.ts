@@ -1,23 +1,23 @@
 import { uptime } from "node:os";
 
 /**
- * Wall time in milliseconds that never goes back. If the wall clock is set back, or a restart finds it behind the
- * journal, time continues from the last value at the pace of the monotonic clock until the wall clock has caught up. A
- * wall clock that jumps forward by more than `JUMP_MS_MAX` is not followed: every walltime would expire at once, and
- * time cannot be taken back once it is in the journal.
+ * Wall time in milliseconds that never goes back. If the wall clock is set back, or is behind the journal at a restart,
+ * time continues from the last value at the speed of the monotonic clock until the wall clock has caught up. If the
+ * wall clock jumps ahead by more than `JUMP_MS_MAX`, time does not follow: every walltime would expire at once, and a
+ * time in the journal cannot be taken back.
  */
 export interface Clock {
   /** Milliseconds since the epoch. */
   wallMs(): number;
-  /** Milliseconds from any origin; only differences count. It may stand still while the machine sleeps. */
+  /** Milliseconds from any origin; only differences count. This clock can stand still while the machine sleeps. */
   monotonicMs(): number;
   /** Milliseconds since the machine booted, sleep included. */
   bootMs(): number;
 }
 
 /**
- * In ms; larger than the steps of time servers (chrony and ntpd step by minutes at most), smaller than a usual
- * walltime.
+ * Largest jump in ms that time follows: larger than the steps of time servers (chrony and ntpd step by minutes at
+ * most), smaller than a usual walltime.
  */
 export const JUMP_MS_MAX = 3_600_000;
 
@@ -31,7 +31,10 @@ export class SteadyClock {
   readonly #clock: Clock;
   #lastMs: number;
   #lastMonotonicMs: number;
-  /** Time in ms that the machine had slept since boot when the wall clock was last followed over a sleep. */
+  /**
+   * Time in ms that the machine had slept since it booted, as of the last time that the wall clock was followed after a
+   * sleep.
+   */
   #sleptMs: number;
   #jumpMs: number | null = null;
   /**
@@ -40,7 +43,7 @@ export class SteadyClock {
    */
   #isFirst = true;
 
-  /** `floorMs`: the newest recorded time. */
+  /** `floorMs`: the newest time in the journal. */
   constructor(clock: Clock, floorMs: number) {
     this.#clock = clock;
     this.#lastMs = floorMs;
@@ -49,7 +52,7 @@ export class SteadyClock {
   }
 
   /**
-   * Time in ms by which the wall clock is ahead of the elapsed time, as of the newest `nowMs()`; `null`: it has not
+   * Time in ms by which the wall clock is ahead of the elapsed time, at the last call of `nowMs()`; `null`: it has not
    * jumped.
    */
   get jumpMs(): number | null {
@@ -66,7 +69,7 @@ export class SteadyClock {
       this.#lastMs = wallMs;
       this.#lastMonotonicMs = monotonicMs;
     } else if (elapsedMs > 0) {
-      // The fraction cut off here is part of the next difference.
+      // The fraction of a millisecond that is cut off here is part of the next difference.
       this.#lastMs += elapsedMs;
       this.#lastMonotonicMs += elapsedMs;
     }
@@ -76,7 +79,7 @@ export class SteadyClock {
   #jumpTo(wallMs: number, elapsedMs: number): number | null {
     const aheadMs = wallMs - this.#lastMs - elapsedMs;
     if (this.#isFirst || aheadMs <= JUMP_MS_MAX) return null;
-    // Read only here: on some systems the uptime costs a read of a file.
+    // The uptime is read only here, because on some systems this reads a file.
     const sleptMs = this.#slept();
     if (aheadMs - (sleptMs - this.#sleptMs) > JUMP_MS_MAX) return aheadMs;
     this.#sleptMs = sleptMs;

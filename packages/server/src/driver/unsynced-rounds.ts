@@ -1,10 +1,10 @@
 /**
- * Inputs of rounds without events: worth recording, but not worth a sync. They are appended with the next group; only a
- * large number of them is written separately.
+ * Inputs of rounds without events. They are worth recording, but not worth a sync, so they are appended with the next
+ * group. Only a large number of them is written separately.
  */
 import type { Append } from "@headroom/journal";
 
-/** Maximum number of rounds kept in memory: an idle control plane has a round without events every few seconds. */
+/** Maximum number of rounds held in memory. An idle control plane has a round without events every few seconds. */
 const ROUNDS_MAX = 1_024;
 const ROUNDS_TEXT_MAX = 1024 * 1024;
 

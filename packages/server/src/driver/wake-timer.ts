@@ -1,6 +1,6 @@
 /** One timer for the engine's next wakeup. */
 
-/** `setTimeout` takes 31 bits of ms; a longer wait is divided into parts. */
+/** `setTimeout` takes 31 bits of ms, so a longer wait is divided into parts. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 /** Minimum delay in ms, so that an engine with a past wakeup cannot occupy the loop. */
 const TIMER_MIN_MS = 1;
@@ -14,7 +14,7 @@ export class WakeTimer {
     this.#wake = wake;
   }
 
-  /** Sets the next wakeup and drops the previous one; `null`: none. */
+  /** Sets the next wakeup and drops the previous one; `null`: no wakeup. */
   set(atMs: number | null, nowMs: number): void {
     if (atMs === this.#atMs && this.#timer !== null) return;
     this.clear();

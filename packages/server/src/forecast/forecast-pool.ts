@@ -1,8 +1,8 @@
 /**
- * Forecast questions, answered one after another on a separate thread that starts with the first question. Principals
+ * Answers forecast questions one after another on a separate thread that starts with the first question. Principals
  * take turns: a principal with many questions delays another by one answer at most, and by `SHARED_ANSWER_MS` at most.
- * A question whose client has disconnected, or that takes too long, is abandoned together with its thread: a computing
- * thread receives no messages, so it would block the questions behind it.
+ * If a client has disconnected, or its question takes too long, the thread is ended with the question: a computing
+ * thread receives no messages, so it would block later questions.
  */
 import { refuse } from "@headroom/protocol";
 import type { Driver } from "../driver/driver.ts";
@@ -13,13 +13,13 @@ import type { ForecastOutcome, ForecastQuestion, ForecastRequest, QuestionOfStat
 const WAITING_MAX = 16;
 /** Maximum number of waiting questions of one principal. */
 const WAITING_OF_PRINCIPAL_MAX = 4;
-/** Time in ms after which an answer is abandoned if another principal waits. */
+/** Time in ms after which an answer is abandoned if another principal is waiting. */
 const SHARED_ANSWER_MS = 3_000;
 
 export interface ForecastPoolOptions {
   readonly driver: Pick<Driver, "read">;
   readonly nowMs: () => number;
-  /** Maximum time in ms for an answer. A question that has waited longer is not started. */
+  /** Maximum time in ms for an answer. A question that has waited longer than this is not started. */
   readonly answerMsMax: number;
 }
 
@@ -38,7 +38,7 @@ export class ForecastPool {
   readonly #options: ForecastPoolOptions;
   #thread: Thread | null = null;
   #answering: Turn | null = null;
-  /** Waiting questions by principal, the principal that was served least recently first. */
+  /** Waiting questions by principal. The principal whose last answer is longest ago comes first. */
   readonly #waiting = new Map<string, Turn[]>();
   #waitingCount = 0;
   #isClosed = false;
@@ -47,7 +47,7 @@ export class ForecastPool {
     this.#options = options;
   }
 
-  /** `actor`: the asking principal; `gone`: aborts when its connection closes. */
+  /** `actor`: the principal that asks. `gone`: aborts when its connection closes. */
   async ask(question: ForecastQuestion | QuestionOfState, actor: string, gone: AbortSignal): Promise<ForecastOutcome> {
     if (this.#isClosed) throw closing();
     const askedAtMs = performance.now();
@@ -57,7 +57,7 @@ export class ForecastPool {
       if (gone.aborted || performance.now() - askedAtMs > this.#options.answerMsMax) throw this.#tooLong();
       return await this.#answer(question, gone, turn);
     } catch (error) {
-      // Checked again: the pool may have been closed while the answer was awaited.
+      // The pool is checked again, because it can have been closed during the wait.
       throw this.#wasClosed() ? closing() : error;
     } finally {
       this.#answering = null;
@@ -84,7 +84,7 @@ export class ForecastPool {
     return turn;
   }
 
-  /** Starts the first question of the principal that was served least recently. */
+  /** Starts the first question of the principal whose last answer is longest ago. */
   #next(): void {
     const [first] = this.#waiting;
     if (first === undefined || this.#answering !== null) return;
@@ -142,7 +142,7 @@ export class ForecastPool {
     );
   }
 
-  /** The thread; one that ended is replaced for the next question. */
+  /** The thread. A thread that has ended is replaced for the next question. */
   #running(): Thread {
     if (this.#thread !== null) return this.#thread;
     const thread: Thread = new ThreadCalls(new URL("./forecast-thread.ts", import.meta.url), null);

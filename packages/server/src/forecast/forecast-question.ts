@@ -34,10 +34,10 @@ export interface ForecastAnswers {
   readonly whatIf: WhatIfAnswer;
 }
 
-/** A question that depends on the simulated state, so that both come from one read. Throws refusals. */
+/** A question that depends on the state to simulate, so that both come from one read. The function throws refusals. */
 export type QuestionOfState<Question extends ForecastQuestion = ForecastQuestion> = (engine: Engine) => Question;
 
-/** A question with the state that it is about. */
+/** A question, with the state that it is about. */
 export interface ForecastRequest {
   readonly question: ForecastQuestion;
   readonly snapshot: Uint8Array;

@@ -1,12 +1,12 @@
 /**
- * Accepts forecast questions. Simulations of the future take longer, so they have another pool than counterfactual runs
- * on the present state.
+ * Accepts forecast questions. Simulations of the future take longer than counterfactual runs on the present state, so
+ * each kind has a pool of its own.
  */
 import type { Driver } from "../driver/driver.ts";
 import { ForecastPool } from "./forecast-pool.ts";
 import type { ForecastAnswers, ForecastOutcome, ForecastQuestion, QuestionOfState } from "./forecast-question.ts";
 
-/** In ms; ten times the expected time of the slowest question. */
+/** Time in ms after which a question is cancelled: ten times the expected time of the slowest question. */
 const ANSWER_MS_MAX = 30_000;
 
 export interface ForecastServiceOptions {
@@ -26,7 +26,7 @@ export class ForecastService {
     this.#future = new ForecastPool({ driver, nowMs, answerMsMax });
   }
 
-  /** `gone`: aborts when the client disconnects; the question is then abandoned. */
+  /** `gone`: aborts when the client disconnects. The question is then abandoned. */
   async ask<Kind extends ForecastQuestion["kind"]>(
     question: ForecastQuestion & { readonly kind: Kind },
     actor: string,

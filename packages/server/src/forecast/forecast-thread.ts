@@ -22,25 +22,31 @@ import {
 import type { StartEstimator } from "@headroom/views";
 import type { ForecastAnswers, ForecastOutcome, ForecastQuestion, ForecastRequest } from "./forecast-question.ts";
 
-/** Calibration of forecasts; it starts from nothing with each thread. */
+/** Calibration of forecasts. A new thread starts with an empty one. */
 const calibration = new LiveCalibration();
 
 const rangesAt = (engine: Engine, nowMs: number, past = engine.state): readonly EstimatedStart[] =>
   estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: calibration.ranges, past });
 
-/** Adds the time of the question, from which relative times in sentences count. Instants stay those of the forecast. */
+/**
+ * Adds the time of the question to the answer. Relative times in sentences count from it; instants stay those of the
+ * forecast.
+ */
 function told(starts: readonly EstimatedStart[], askedMs: number): ReturnType<StartEstimator> {
   const { accuracy } = calibration;
   return starts.map((each) => ({ ...each, atMs: askedMs, ...(accuracy !== null && { accuracy }) }));
 }
 
-/** Estimates for a fork of the present with work that is not submitted; calibration learns nothing from them. */
+/**
+ * Estimates for a fork of the present that contains work which is not submitted. The calibration learns nothing from
+ * these estimates.
+ */
 const imagined =
   ({ engine, nowMs }: Present): StartEstimator =>
   (fork) =>
     told(rangesAt(fork, nowMs, engine.state), nowMs);
 
-/** The forecast of the newest state; every question at the same sequence gets the same one. */
+/** The forecast of the newest state. All questions at the same sequence get the same forecast. */
 let forecast: { readonly sequence: number; readonly nowMs: number; readonly starts: readonly EstimatedStart[] } | null =
   null;
 

@@ -163,7 +163,7 @@ describe("what is expected to start", () => {
 
 describe("one forecast", () => {
   it("is told to the second by every face at one sequence, with its history", async () => {
-    // A plane of its own, where nothing else holds what is asked for.
+    // A control plane of its own, in which nothing else holds the requested accelerators.
     const alone = await startLive(temporaryHome());
     const { items } = await alone.client.listNodes();
     const [node] = items;
@@ -186,7 +186,7 @@ describe("one forecast", () => {
     const [elsewhere] = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null }).filter(
       (each) => each.workloadId === workloadId,
     );
-    // The sequence has not changed, so all questions were about one state.
+    // The sequence has not changed, so all questions were about the same state.
     expect((await alone.client.status()).sequence).toBe(sequence);
     expect(own.p50AtMs).toEqual(expect.any(Number));
     const { p10AtMs, p50AtMs, p90AtMs } = own;

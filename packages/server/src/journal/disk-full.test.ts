@@ -4,8 +4,8 @@ import { removeDirectory, temporaryDirectory } from "../driver/testing/bench-hom
 
 const script = new URL("testing/fill-disk.ts", import.meta.url).pathname;
 /**
- * A separate file system in a separate mount namespace: other processes do not see it, and it is removed with its last
- * process.
+ * The disk is a separate file system in a separate mount namespace: other processes do not see it, and it is removed
+ * with the last process that uses it.
  */
 const canMount = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0;
 if (!canMount) console.warn("skipped: this user may not mount a file system in a namespace, so no disk can be filled");

@@ -70,7 +70,7 @@ function edit(sql: string, ...values: (string | number)[]): void {
   connection.close();
 }
 
-/** Copies the home directory in its present state, as if the process had been killed now. */
+/** Copies the home directory in its present state, as a kill of the process at this moment would leave it. */
 function copyOfLive(): string {
   const copy = path.join(home, "copy");
   rmSync(copy, { recursive: true, force: true });

@@ -32,8 +32,8 @@ it("cuts old inputs, keeps the newest, and keeps every event", async () => {
   const { count, first, bytes } = roundsKept();
   expect(first).toBeGreaterThan(1);
   expect(first + count - 1).toBe(1_500);
-  // Inputs are removed when the log is folded, so they may exceed the limit by the inputs that arrive between two
-  // folds.
+  // Recorded inputs are removed when the log is folded. Between two folds they can exceed the limit by the inputs that
+  // arrive.
   expect(bytes).toBeLessThan(limits.roundsBytesMax + limits.checkpointBytes);
   expect(bytes).toBeGreaterThan(limits.roundsBytesMax / 2);
   expect(verifyJournal(journalDirectory(home)).sequence).toBe(1_500);

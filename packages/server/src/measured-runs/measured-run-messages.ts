@@ -3,7 +3,7 @@ import type { FleetPredictions, MeasuredRun, WorkloadPredictions } from "@headro
 
 export interface MeasuredRunThreadData {
   readonly file: string;
-  /** See `measuredWindowMinMs` of the performance model. */
+  /** Shortest period in ms over which steps are measured; see `measuredWindowMinMs` of the performance model. */
   readonly windowMinMs: number;
 }
 
@@ -36,7 +36,7 @@ export interface ObservedAttempt {
 export type OwnedRun = MeasuredRun & { readonly owner: string };
 
 export type MeasuredRunRequest =
-  /** Asks for the workloads with a model and their attempts whose end has not been seen. */
+  /** Asks for the workloads with a model, and for those of their attempts that have not been seen to end. */
   | { readonly kind: "begin" }
   | { readonly kind: "declare"; readonly model: DeclaredModel; readonly nowMs: number }
   | { readonly kind: "observe"; readonly attempts: readonly ObservedAttempt[]; readonly nowMs: number }

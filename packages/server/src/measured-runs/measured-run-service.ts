@@ -1,7 +1,7 @@
 /**
- * Compares measured steps with predictions. Every minute, attempts of workloads that name their model are measured by
- * their telemetry, on a separate thread. The resulting correction applies to every later sizing, and owners of slow
- * runs are notified once. Failures never stop the control plane: a failed measurement is logged and tried again.
+ * Compares measured steps with predictions. Every minute a separate thread measures attempts of workloads that name
+ * their model, by their telemetry. The resulting correction applies to every later sizing, and owners of slow runs are
+ * notified once. Failures never stop the control plane: a failed measurement is logged and tried again.
  */
 import { existsSync } from "node:fs";
 import { acceleratorCount } from "@headroom/engine";
@@ -25,15 +25,15 @@ import type {
 export interface MeasuredRunRules {
   /** Interval between measurements in ms. */
   readonly lookEveryMs: number;
-  /** Minimum time in ms over which steps are counted. */
+  /** Minimum period in ms over which steps are counted. */
   readonly windowMinMs: number;
 }
 
 export const measuredRunDefaults: MeasuredRunRules = { lookEveryMs: 60_000, windowMinMs: measuredWindowMinMs };
 
 /**
- * Maximum number of attempts read in one measurement, at a few milliseconds each. Attempts that were measured longest
- * ago come first.
+ * Maximum number of attempts read in one measurement, at a few milliseconds each. Attempts whose last measurement is
+ * longest ago come first.
  */
 const ATTEMPTS_PER_LOOK = 256;
 const POINTS_READ = 600;
@@ -51,7 +51,7 @@ interface Options {
   readonly telemetry: Pick<Telemetry, "read">;
   readonly log: Pick<DriverLog, "warn">;
   nowMs(): number;
-  /** Resolves when the owner was notified, or no notification rule matches. */
+  /** Resolves when the owner has been notified, or when no notification rule matches. */
   tellOwner(run: OwnedRun): Promise<void>;
 }
 
@@ -73,11 +73,11 @@ export class MeasuredRunService {
     this.#options = options;
     this.#timer = setInterval(() => this.#lookAgain(), options.rules.lookEveryMs);
     this.#timer.unref();
-    // The thread starts with the first model: most control planes have none.
+    // The thread starts with the first model, because most control planes have none.
     if (existsSync(options.file)) void this.#begin();
   }
 
-  /** Correction of predictions from the fleet's runs so far. */
+  /** Correction of predictions that the fleet's runs have given so far. */
   get correction(): FleetCorrection {
     return this.#correction;
   }
@@ -159,9 +159,7 @@ export class MeasuredRunService {
     for (const run of slow ?? []) void this.#tell(run);
   }
 
-  /**
-   * An attempt's placement and telemetry; `null`: its workload no longer exists, or its workers differ from each other.
-   */
+  /** An attempt's placement and telemetry; `null`: its workload no longer exists, or its workers are not alike. */
   async #observe(id: AttemptId, workloadId: string): Promise<ObservedAttempt | null> {
     const { driver, telemetry } = this.#options;
     const placed = await driver.read((engine) => placementOf(engine, id, workloadId as WorkloadId));
@@ -177,7 +175,10 @@ export class MeasuredRunService {
     };
   }
 
-  /** Notifies the owner at most once for each attempt, even if it is found slow again while a message is under way. */
+  /**
+   * Notifies the owner at most once for each attempt, even if the attempt is found slow again while the message is
+   * being sent.
+   */
   async #tell(run: OwnedRun): Promise<void> {
     const { attemptId } = run;
     if (this.#telling.has(attemptId)) return;
@@ -192,7 +193,7 @@ export class MeasuredRunService {
     }
   }
 
-  /** Sends an API request to the thread; the number of waiting requests is bounded. */
+  /** Sends a request of the API to the thread. The number of waiting requests is limited. */
   async #ask(request: MeasuredRunRequest): Promise<MeasuredRunAnswer> {
     if (this.#isClosed) throw refuse("closing", "The control plane is closing.");
     if (this.#waitingCount >= WAITING_MAX)
@@ -215,7 +216,7 @@ export class MeasuredRunService {
     return answer;
   }
 
-  /** The thread; one that ended (for example out of memory) is replaced for the next request. */
+  /** The thread. A thread that has ended (for example out of memory) is replaced for the next request. */
   #running(): MeasuringThread {
     if (this.#thread !== null) return this.#thread;
     const data: MeasuredRunThreadData = { file: this.#options.file, windowMinMs: this.#options.rules.windowMinMs };

@@ -27,10 +27,12 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS attempts_by_age ON attempts (updated_ms);
   PRAGMA user_version = ${FORMAT};
 `;
-/** Maximum number of kept models, and their bytes: a config.json has some kilobytes. */
+/** Maximum number of models kept, and of their bytes: a config.json has some kilobytes. */
 const MODELS_MAX = 20_000;
 const MODELS_BYTES_MAX = 64 * 1024 * 1024;
-/** Maximum number of kept attempts: about 1 KiB each, and sixteen times the number used for one kind. */
+/**
+ * Maximum number of attempts kept. Each takes about 1 KiB, and the number is sixteen times what one kind of run uses.
+ */
 const ATTEMPTS_MAX = 4_096;
 const OWNER_ALONE = 0o600;
 
@@ -42,12 +44,12 @@ export interface StoredAttempt extends Omit<DeclaredModel, "training"> {
     readonly acceleratorsPerWorker: number;
     readonly workers: number;
   };
-  /** Reports before this time belong to another size of the gang. */
+  /** Time of the gang's last change of size. Reports before this time belong to another size. */
   readonly sinceMs: number;
   readonly prediction: RunPrediction | { readonly kind: "unpredicted"; readonly reason: string };
   readonly measured: (MeasuredStep & { readonly idleShare: number | null; readonly atMs: number }) | null;
   readonly slow: (SlowRun & { readonly otherRuns: number }) | null;
-  /** Number of successive measurements that found the attempt slow. */
+  /** Number of measurements in a row that found the attempt slow. */
   readonly slowLooks: number;
   readonly isTold: boolean;
   readonly hasEnded: boolean;
@@ -69,7 +71,7 @@ export class MeasuredRunStore {
     return problems;
   }
 
-  /** Replaces the workload's model and drops measurements of the earlier one. */
+  /** Replaces the workload's model and drops measurements with the earlier model. */
   declare(model: DeclaredModel, nowMs: number): void {
     const text = JSON.stringify(model);
     const known = this.model(model.workloadId);
@@ -111,7 +113,7 @@ export class MeasuredRunStore {
       .run(ATTEMPTS_MAX);
   }
 
-  /** Replaces an attempt without changing its place in the order of age. */
+  /** Replaces the record of an attempt without changing its place in the order of age. */
   replace(attempt: StoredAttempt): void {
     this.#database
       .prepare("UPDATE attempts SET attempt = ? WHERE attempt_id = ?")

@@ -46,7 +46,7 @@ const start = async (): Promise<LiveControlPlane> =>
     ],
   }));
 
-/** Five steps a second, most of the time spent on the network. */
+/** An attempt that makes five steps a second and spends most of the time on the network. */
 const stepping = `for step in $(seq 400); do
   echo '{"kind":"progress","step":'$step',"metrics":{"networkSeconds":0.18}}' >> "$HEADROOM_PROGRESS_FILE"; sleep 0.2
 done`;
@@ -78,7 +78,7 @@ it("puts measured steps beside predictions, corrects later ones, and tells the o
   expect(run?.measured?.seconds).toBeLessThan(0.4);
   expect(run?.predicted.uncorrectedSeconds).toBeLessThan(0.15);
 
-  // A single run moves a prediction by 3% at most, and a question may leave the fleet's runs out.
+  // A single run changes a prediction by 3% at most, and a question can leave the fleet's runs out.
   const question = { ...training, accelerator: "H100", acceleratorCount: 1 };
   const corrected = await client.size({ kind: "training", training: question });
   const plain = await client.size({ kind: "training", training: { ...question, correction: null } });
@@ -169,7 +169,7 @@ it("halves the error of a biased type after twenty runs, and finds the run that 
   runs.answer({ kind: "told", attemptIds: ["w21.1"] });
   expect(observe(21, 1.6, stepSeconds * 0.6)).toEqual([]);
 
-  // A hundred starts of one workload with nonsensical reports count as one run.
+  // A hundred starts of one workload with meaningless reports count as one run.
   const before = correctionFactor(runs.correction, "H100-SXM-80GB", "dense").factor;
   for (let index = 0; index < 20; index++) observe(22, 1e6);
   const { factor } = correctionFactor(runs.correction, "H100-SXM-80GB", "dense");

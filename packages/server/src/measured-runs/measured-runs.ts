@@ -29,11 +29,11 @@ import type {
 } from "./measured-run-messages.ts";
 import { MeasuredRunStore, type StoredAttempt } from "./measured-run-store.ts";
 
-/** Maximum number of attempts shown for a workload and for the fleet. */
+/** Maximum number of attempts shown, for a workload and for the fleet. */
 const SHOWN_OF_WORKLOAD_MAX = 100;
 const SHOWN_OF_FLEET_MAX = 200;
 /**
- * Number of successive slow measurements before the owner is notified: a single one may fall into an evaluation or a
+ * Number of slow measurements in a row before the owner is notified: a single one can fall into an evaluation or a
  * checkpoint.
  */
 const SLOW_LOOKS_MIN = 2;
@@ -190,7 +190,7 @@ export class MeasuredRuns {
               excessShare: slow.excessShare,
               responsible: slow.responsible ?? null,
               ground: slow.ground ?? null,
-              // Runs that were judged by an older version have no such list.
+              // Runs that an older version judged have no such list.
               missing: slow.responsible === undefined ? (slow.missing ?? []).map((part) => partMetrics[part]) : [],
               otherRuns: slow.otherRuns,
             },
@@ -215,7 +215,7 @@ function fleetRunOf({ workloadId, owner, prediction, measured }: MeasuredAttempt
   };
 }
 
-/** The attempt, and whether it is slow compared with runs of other workloads. */
+/** The attempt, and whether it is slow in comparison with runs of other workloads. */
 function judgedBy(attempt: PredictedAttempt, counted: readonly FleetRun[]): PredictedAttempt {
   const { prediction, measured, slow: before } = attempt;
   const isIdle = measured === null;

@@ -1,6 +1,6 @@
 /**
- * Series by team, pool, accelerator type and kind of workload. Their number is bounded: teams beyond `TEAMS_MAX` share
- * one label.
+ * Metrics by team, pool, accelerator type and kind of workload. The number of series is limited: teams beyond
+ * `TEAMS_MAX` share one label.
  */
 import type { Engine, Event, NodeId } from "@headroom/engine";
 import type { AcceleratorReading } from "@headroom/protocol";
@@ -10,13 +10,13 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
 const TEAMS_MAX = 500;
-/** Maximum number of accelerators with series of their own, seven for each. */
+/** Maximum number of accelerators with series of their own. Each has seven. */
 const READINGS_MAX = 4_096;
 const BYTES_PER_MIB = 1024 * 1024;
 const OTHER_TEAMS = "(other)";
 /**
- * Bucket bounds of waiting times in seconds, from a second to a week: they distinguish the waits of interactive work
- * and those of long queues.
+ * Bucket bounds of waiting times in seconds, from a second to a week. They distinguish waits of interactive work from
+ * those of long queues.
  */
 const waitBoundsS = [1, 5, 15, 60, 300, 900, 3_600, 4 * 3_600, 12 * 3_600, 86_400, 3 * 86_400, 7 * 86_400];
 
@@ -48,7 +48,7 @@ interface ReadingSeries {
   readonly reading: AcceleratorReading;
 }
 
-/** Figures read from one state, so that the series agree with each other. */
+/** Figures read from one state, so that the series are consistent. */
 export interface FleetFigures {
   readonly accelerators: readonly AcceleratorSeries[];
   readonly teams: readonly TeamSeries[];
@@ -108,7 +108,7 @@ function workloadSeries({ state }: Engine, teams: ReadonlySet<string>): Workload
 }
 
 /**
- * Metrics of readings: each value gives one series for each accelerator. Fields: metric name, value units in one metric
+ * Metrics of readings. Each value gives one series for each accelerator. Fields: metric name, value units in one metric
  * unit, help text.
  */
 const readingMetrics = {

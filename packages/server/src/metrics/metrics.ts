@@ -1,4 +1,4 @@
-/** The series of `/metrics`: a bounded set, whatever the fleet and its users do. */
+/** The series of `/metrics`. Their number is limited, whatever the fleet and its users do. */
 import type { Status } from "@headroom/protocol";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { FleetMetrics } from "./fleet-metrics.ts";
@@ -17,7 +17,7 @@ const latencyBoundsS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 
 interface Answers {
   readonly duration: Histogram.Internal<"operation">;
-  /** Counters by the first digit of the status, 1 to 5. */
+  /** Counters by the first digit of the status code, from 1 to 5. */
   readonly byStatusClass: readonly Counter.Internal[];
 }
 
@@ -133,7 +133,7 @@ export class Metrics {
     return gauge;
   }
 
-  /** Exposes a total that other code counts. */
+  /** Adds a total that other code counts to the metrics. */
   #counter(name: string, help: string, total: number): void {
     let counter = this.#counters.get(name);
     if (counter === undefined) {

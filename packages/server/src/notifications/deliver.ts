@@ -1,4 +1,6 @@
-/** One attempt to deliver one message: a POST, or a process that reads it from its standard input. */
+/**
+ * Makes one attempt to deliver one message: by a POST, or to a process that reads the message from its standard input.
+ */
 import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import type { NotificationMessage } from "./message.ts";
@@ -7,7 +9,7 @@ import type { NotificationRule } from "./rules.ts";
 const WEBHOOK_TIMEOUT_MS = 10_000;
 const COMMAND_TIMEOUT_MS = 60_000;
 
-/** Throws if the message was not delivered. */
+/** Throws an error if the message was not delivered. */
 export async function deliver(
   rule: NotificationRule,
   message: NotificationMessage,
@@ -43,7 +45,7 @@ function runCommand(command: string, body: string, signal: AbortSignal): Promise
   };
   const limit = setTimeout(kill, COMMAND_TIMEOUT_MS);
   signal.addEventListener("abort", kill, { once: true });
-  // A command that does not read its input may close it early.
+  // A command that does not read its input can close it early.
   child.stdin.on("error", () => undefined);
   child.stdin.end(body);
   child.once("error", reject);

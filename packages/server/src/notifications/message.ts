@@ -38,7 +38,7 @@ export function messageOf({ state }: Engine, sequence: number, event: Event): No
   return workload === undefined ? null : { ...common, kinds: ["preempted"], ...about(workload) };
 }
 
-/** Message about a slow run. It belongs to no event, because telemetry is not in the journal. */
+/** Message about a slow run. No event stands for it, because telemetry is not in the journal. */
 export function slowRunMessage(run: OwnedRun, sequence: number, atMs: number): NotificationMessage {
   const { workloadId: id, workload: name, team, owner: user } = run;
   const sentence = `${name}: ${slowRunText(run) ?? ""}`;
@@ -46,8 +46,8 @@ export function slowRunMessage(run: OwnedRun, sequence: number, atMs: number): N
 }
 
 /**
- * The workload of an attempt. If the attempt has ended since, its id gives the workload's id: the part before the first
- * separator.
+ * The workload of an attempt. If the attempt has ended meanwhile, its id gives the workload's id: the part before the
+ * first separator.
  */
 function workloadIdOf(
   state: Engine["state"],
@@ -61,7 +61,7 @@ function about({ id, spec, phase, actor }: Workload): Pick<NotificationMessage, 
   return { team: spec.team, workload: { id, name: spec.name, user: actor, phase } };
 }
 
-/** Whether the rule selects the message. */
+/** Whether the notification rule selects the message. */
 export function isWanted(
   { on, team, user }: NotificationRule,
   message: NotificationMessage,

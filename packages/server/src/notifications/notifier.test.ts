@@ -17,7 +17,7 @@ let home: string;
 let live: LiveControlPlane | null = null;
 let receiver: Server;
 let url: string;
-/** Bodies received with success, and statuses to answer to the first requests. */
+/** Bodies that the receiver accepted, and the statuses with which it answers the first requests. */
 let received: { readonly message: NotificationMessage; readonly signature: string | undefined }[];
 let answers: number[];
 

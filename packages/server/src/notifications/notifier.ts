@@ -1,6 +1,6 @@
 /**
  * Sends messages about durable events, at least once each. The position in the journal is saved only after messages
- * were delivered or given up, so that a restart sends the rest again, with the same sequences. Each rule has its own
+ * were delivered or given up, so that a restart sends the others again, with the same sequences. Each rule has its own
  * queue, so that an unreachable webhook delays no other rule.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -13,9 +13,9 @@ import { isWanted, messageOf } from "./message.ts";
 import type { NotificationMessage } from "./message.ts";
 import type { NotificationRule } from "./rules.ts";
 
-/** Maximum number of waiting messages of one rule; beyond it the oldest is dropped and logged. */
+/** Maximum number of waiting messages of one rule. Beyond it, the oldest is dropped and logged. */
 const WAITING_MAX = 1_000;
-/** Pauses between delivery attempts in ms: a receiver that restarts is back within minutes. */
+/** Pauses in ms between attempts to deliver a message: a receiver that restarts is back within minutes. */
 const RETRY_PAUSES_MS = [1_000, 5_000, 30_000, 120_000, 600_000] as const;
 const SAVE_EVERY_MS = 1_000;
 const PLACE_FILE = "notified.json";
@@ -26,7 +26,7 @@ export interface NotifierOptions {
   /** The state directory. */
   readonly home: string;
   readonly log: Pick<DriverLog, "warn">;
-  /** For tests: see `RETRY_PAUSES_MS`. */
+  /** Pauses for tests; see `RETRY_PAUSES_MS`. */
   readonly retryPausesMs?: readonly number[];
 }
 
@@ -35,7 +35,7 @@ export class Notifier {
   readonly #closing = new AbortController();
   readonly #queues: RuleQueue[];
   readonly #placeFile: string;
-  /** Sequence of the newest event that was read. */
+  /** Sequence of the newest event that the notifier has read. */
   #seen: number;
   #saved: number;
   #saver: NodeJS.Timeout | null = null;
@@ -44,7 +44,7 @@ export class Notifier {
   constructor(options: NotifierOptions) {
     this.#options = options;
     this.#placeFile = path.join(options.home, PLACE_FILE);
-    // At the first start, no messages are sent about earlier events.
+    // At the first start, messages about earlier events are not sent.
     this.#seen = placeIn(this.#placeFile) ?? options.driver.status().sequence;
     this.#saved = -1;
     this.#queues = options.rules.map((rule) => new RuleQueue(rule, options, this.#closing.signal));
@@ -58,8 +58,8 @@ export class Notifier {
   }
 
   /**
-   * Sends a message that belongs to no event to the rules that select it. Resolves when it is delivered or given up;
-   * rejects if the control plane closes before.
+   * Sends a message that belongs to no event to the rules that select it. Resolves when the message is delivered or
+   * given up; rejects if the control plane closes before.
    */
   async send(message: NotificationMessage): Promise<void> {
     const wanted = await this.#options.driver.read((engine) =>
@@ -115,7 +115,7 @@ class RuleQueue {
   readonly rule: NotificationRule;
   readonly #options: NotifierOptions;
   readonly #signal: AbortSignal;
-  /** Waiting messages; the first is being delivered. */
+  /** Waiting messages. The first one is being delivered. */
   readonly #waiting: NotificationMessage[] = [];
   #delivering: Promise<void> | null = null;
 
@@ -137,7 +137,7 @@ class RuleQueue {
     this.#delivering ??= this.#deliverAll();
   }
 
-  /** Queues a message and resolves when it no longer waits, or the control plane closes. */
+  /** Queues a message. Resolves when the message no longer waits, or the control plane closes. */
   async settled(message: NotificationMessage): Promise<void> {
     this.add(message);
     await this.#delivering;
@@ -177,7 +177,7 @@ class RuleQueue {
     }
   }
 
-  /** Name of the rule for the log, without the address, which may contain a secret. */
+  /** Name of the rule in the log. It leaves out the address, which can contain a secret. */
   #name(): string {
     const { webhook, on } = this.rule;
     return `notification ${on.join(", ")} by ${webhook === undefined ? "command" : new URL(webhook).host}`;

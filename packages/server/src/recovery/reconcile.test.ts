@@ -8,7 +8,9 @@ import { submit, testSpec } from "../driver/testing/requests.ts";
 import { newestKnown, reconcile } from "./reconcile.ts";
 import type { ExecutorReport } from "./reconcile.ts";
 
-/** Three workloads on a node of four slots: w1 runs, w2 was launched and has not reported yet, w3 is being stopped. */
+/**
+ * A node of four slots with three workloads: w1 runs, w2 was launched and has not reported yet, w3 is being stopped.
+ */
 async function scene(): Promise<{ engine: Engine; node: NodeSpec }> {
   const home = temporaryDirectory();
   const executor = new FileExecutor({ directory: home, slots: 4, runMs: 1 });
@@ -119,7 +121,7 @@ describe("after a restart", () => {
       { id: "local", attempts: [known("w1.1", running), known("w2.1", running)], nodes: [node] },
       { id: "other", attempts: [known("w3.1", running)], nodes: [] },
     ]);
-    // The attempt of `local` that `other` runs is stopped at `other`, and lost at `local`.
+    // The executor `other` runs an attempt of `local`. The attempt is stopped at `other`, and lost at `local`.
     expect(effects).toMatchObject([{ kind: "stopGang", executor: "other", attemptId: "w3.1" }]);
     expect(observations.filter(({ kind }) => kind === "attemptLost")).toMatchObject([{ attemptId: "w3.1" }]);
     expect(observations.some(({ kind }) => kind === "nodeUnreachable")).toBe(false);

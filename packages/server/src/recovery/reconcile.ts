@@ -1,8 +1,8 @@
 /**
- * After a restart, compares the running attempts of the journal with those that the executors report. Pure: differences
- * become observations for the engine, and stops for attempts that the engine no longer knows. Running attempts are
- * adopted without any action. Only launches without any report are requested again; executors launch an attempt at most
- * once.
+ * After a restart, compares the running attempts of the journal with those that the executors report. The code is pure:
+ * differences become observations for the engine, and stops for attempts that the engine no longer knows. Running
+ * attempts are adopted without any action. Only launches without any report are requested again; executors launch an
+ * attempt at most once.
  */
 import { executorOf } from "@headroom/engine";
 import type {
@@ -22,7 +22,7 @@ import { labelled } from "../node-labels.ts";
 export interface ExecutorReport {
   readonly id: ExecutorId;
   readonly attempts: readonly KnownAttempt[];
-  /** Nodes of the executor; `null`: it could not list them, and the known nodes stay as they are. */
+  /** Nodes of the executor; `null`: it could not list its nodes, and the known nodes stay as they are. */
   readonly nodes: readonly NodeSpec[] | null;
 }
 
@@ -53,13 +53,13 @@ export function reconcile(state: ReadonlyState, reports: readonly ExecutorReport
   return { observations, effects };
 }
 
-/** Whether the attempt is active under this executor, and not an attempt of another executor. */
+/** Whether the attempt is active and belongs to this executor, not to another one. */
 function isOwn(state: ReadonlyState, id: ExecutorId, attemptId: AttemptId): boolean {
   const attempt = state.attempts.get(attemptId);
   return attempt !== undefined && (executorOf(state, attempt) ?? id) === id;
 }
 
-/** The newest attempt known to any executor: it shows how far the journal had once reached. */
+/** The newest attempt that any executor knows. It shows which point the journal had once reached. */
 export function newestKnown(reports: readonly ExecutorReport[]): KnownAttempt | null {
   let newest: KnownAttempt | null = null;
   for (const { attempts } of reports) {
@@ -101,7 +101,7 @@ function observeNodes(state: ReadonlyState, id: ExecutorId, nodes: readonly Node
   const seen = new Set<NodeId>();
   for (const node of nodes) {
     seen.add(node.id);
-    // A node of an undeclared pool is reported after the pool is declared.
+    // A node of an undeclared pool is reported once the pool is declared.
     if (state.pools.get(node.pool)?.executor === id) {
       observations.push({ kind: "nodeSeen", node: labelled(state, node) });
     }

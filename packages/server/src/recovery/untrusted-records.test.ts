@@ -1,5 +1,6 @@
 /**
- * A complete control plane with real processes, next to jobs that modify, remove and forge the records they can reach.
+ * Tests a complete control plane with real processes, next to jobs that modify, remove and forge all records that they
+ * can reach.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";

@@ -1,16 +1,16 @@
-/** Reads a recorded period for the simulator: the initial state, the outside inputs, the events. */
+/** Reads a recorded period for the simulator: the initial state, the inputs from outside, and the events. */
 import { readInputs } from "@headroom/engine";
 import { openRecorded } from "@headroom/journal";
 import type { JournalAddress } from "@headroom/journal";
 import { outsideInputs } from "@headroom/sim";
 import type { OutsideInput, RecordedWindow } from "@headroom/sim";
 
-/** Number of samples of a replay: the points of a chart across a page. */
+/** Number of samples of a replay: enough for a chart as wide as a page. */
 const SAMPLES = 96;
 
 /**
- * Reads a recorded period; `null`: nothing of it is recorded. The period begins with the first kept round, if that is
- * later.
+ * Reads a recorded period; `null`: nothing of it is recorded. If rounds were dropped, the period begins with the first
+ * round kept.
  */
 export function readWindow(
   address: JournalAddress,
@@ -32,7 +32,7 @@ export function readWindow(
     const head = recorded.head();
     const engine = recorded.engineAt(firstSequence - 1);
     const groups = [...recorded.groups(firstSequence - 1, head.sequence)].filter(({ atMs }) => atMs <= toMs);
-    // If no older rounds were dropped, nothing happened between the requested start and the first round.
+    // If no older rounds were dropped, the state did not change between the requested start and the first round.
     const startsAtMs = Math.max(engine.state.nowMs, recorded.isFirstKept(beginsAtMs) ? beginsAtMs : fromMs);
     return {
       snapshot: engine.snapshot(),

@@ -44,7 +44,7 @@ describe("replays", () => {
     const { recorded, control, changed, teams, users, sizes, sentence, notes } = replay.report;
     expect(recorded).toMatchObject({ workloads: 3, started: 3, endedCount: 3 });
     expect(recorded.waitP95Ms).toBeGreaterThanOrEqual(250);
-    // In a simulated timeline the last workload may end slightly later than recorded, after the period.
+    // In a simulated timeline the last workload can end slightly later than recorded, and so after the period.
     for (const timeline of [control, changed]) {
       expect(timeline.workloads).toBe(3);
       expect(timeline.endedCount).toBeGreaterThanOrEqual(2);

@@ -1,4 +1,4 @@
-/** Running and finished replays, each on its own thread. They are not recorded: a restart drops them. */
+/** Running and finished replays, each on its own thread. Replays are not recorded: a restart drops them. */
 import type { Worker } from "node:worker_threads";
 import type { JournalAddress } from "@headroom/journal";
 import { refuse } from "@headroom/protocol";
@@ -6,9 +6,9 @@ import type { Replay } from "@headroom/protocol";
 import { startThread } from "@headroom/platform";
 import type { ReplayData, ReplayMessage, ReplayRequest } from "./replay-messages.ts";
 
-/** Maximum number of running replays: each takes a core, and memory for a week of inputs. */
+/** Maximum number of running replays. Each takes a core, and memory for the inputs of a week. */
 const RUNNING_MAX = 2;
-/** Maximum number of kept reports. */
+/** Maximum number of reports kept. */
 const KEPT_MAX = 16;
 
 type Without<T> = T extends unknown ? Omit<T, "id"> : never;

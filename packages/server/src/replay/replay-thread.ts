@@ -1,6 +1,6 @@
 /**
- * One replay, outside the driver's event loop. The thread ends after its answer; cancelling a replay terminates its
- * thread.
+ * The thread of one replay, outside the driver's event loop. The thread ends after its answer; cancelling a replay
+ * terminates its thread.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { Replay } from "@headroom/sim";
@@ -8,7 +8,7 @@ import { replayView } from "@headroom/views";
 import { readWindow } from "./read-window.ts";
 import type { ReplayData, ReplayMessage } from "./replay-messages.ts";
 
-/** Rounds simulated between two messages: some milliseconds of work. */
+/** Number of rounds simulated between two messages: some milliseconds of work. */
 const ROUNDS_AT_ONCE = 1000;
 const PROGRESS_EVERY_MS = 200;
 

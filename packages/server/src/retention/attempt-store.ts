@@ -1,4 +1,6 @@
-/** Decides which ended attempts are kept. Pure: it returns expired attempts, and the caller removes them. */
+/**
+ * Decides which ended attempts are kept. The code is pure: it returns expired attempts, and the caller removes them.
+ */
 import type { AttemptId } from "@headroom/engine";
 
 export interface RetentionRules {
@@ -9,14 +11,14 @@ export interface RetentionRules {
 }
 
 /**
- * Every start reads the directory of each kept attempt (about 0.2 ms), and a directory has up to 128 MiB of logs for
- * each worker. Users rarely look further back than a month.
+ * Limits of the attempts kept. Every start reads the directory of each kept attempt (about 0.2 ms), and a directory has
+ * up to 128 MiB of logs for each worker. Users rarely look further back than a month.
  */
 export const retentionDefaults: RetentionRules = { keptMax: 2_000, keptMs: 30 * 24 * 3_600_000 };
 
 export class AttemptStore {
   readonly #rules: RetentionRules;
-  /** Times of ends by attempt, the oldest end first. */
+  /** Time of the end of each attempt, oldest end first. */
   readonly #endedAtMs = new Map<AttemptId, number>();
   #newest: { readonly attemptId: AttemptId; readonly sequence: number } | null = null;
 
@@ -25,14 +27,14 @@ export class AttemptStore {
   }
 
   /**
-   * Notes a launch. The attempt of the newest launch is never removed: a start uses it to detect a journal that is
-   * older than its launches.
+   * Notes a launch. The attempt of the newest launch is never removed: by it, a start notices a journal that is older
+   * than its launches.
    */
   launched(attemptId: AttemptId, sequence: number): void {
     if (this.#newest === null || sequence > this.#newest.sequence) this.#newest = { attemptId, sequence };
   }
 
-  /** Notes an end; ends arrive in order. A repeated report of an end changes nothing. */
+  /** Notes an end. Ends arrive in order; a repeated report of an end changes nothing. */
   ended(attemptId: AttemptId, atMs: number): void {
     if (!this.#endedAtMs.has(attemptId)) this.#endedAtMs.set(attemptId, atMs);
   }

@@ -1,4 +1,4 @@
-/** A complete control plane with real processes: ended attempts are removed, active ones are not. */
+/** Tests with a complete control plane and real processes that ended attempts are removed and active ones are not. */
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -50,7 +50,7 @@ describe("what ended attempts leave", () => {
     await untilKept([attemptId, ...ended.slice(-2)]);
     await first.close();
 
-    // Leaves a directory half removed, as if the process had died during the removal.
+    // Leaves a directory half removed, as a process that dies during the removal would.
     const half = path.join(home, "attempts", ".forgotten-old");
     mkdirSync(half);
     const second = await startLive(home, { retention: { keptMax: 1 } });

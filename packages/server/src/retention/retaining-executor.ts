@@ -1,7 +1,7 @@
 /**
- * An executor wrapper that removes expired attempts. It observes the calls between driver and executor, and has the
- * executor forget expired attempts one at a time. An attempt that the engine counts as active is never forgotten,
- * because only its records prevent a second launch.
+ * A wrapper around an executor that removes expired attempts. It observes the calls between driver and executor, and
+ * lets the executor forget expired attempts one at a time. An attempt that the engine counts as active is never
+ * forgotten, because only its records prevent a second launch.
  */
 import type { AttemptId, Effect } from "@headroom/engine";
 import type {
@@ -49,7 +49,7 @@ export class RetainingExecutor implements Executor {
     this.#store = new AttemptStore(options.rules);
   }
 
-  /** Begins to forget attempts: from now on the driver can answer which attempts are active. */
+  /** Begins to forget attempts. From now on the driver knows which attempts are active. */
   begin(driver: Pick<Driver, "read">): void {
     this.#driver = driver;
     this.#tidy();
@@ -114,7 +114,9 @@ export class RetainingExecutor implements Executor {
       });
   }
 
-  /** Forgets attempts until none is left, or the engine still counts the rest as active; the next end checks again. */
+  /**
+   * Forgets attempts until none is left, or the engine still counts the others as active. The next end checks again.
+   */
   async #forgetSurplus(driver: Pick<Driver, "read">): Promise<void> {
     for (;;) {
       const surplus = this.#store.surplus(this.#options.nowMs(), BATCH_MAX);

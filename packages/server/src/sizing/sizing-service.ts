@@ -8,7 +8,7 @@ export type SizingOutcome =
   | { readonly kind: "failed"; readonly message: string };
 
 /**
- * Maximum number of waiting questions: at up to a second each, clients would give up before later ones are answered.
+ * Maximum number of waiting questions. At up to a second each, clients would give up before later ones are answered.
  */
 const WAITING_MAX = 16;
 
@@ -29,14 +29,14 @@ export class SizingService {
       if (outcome.kind === "failed") throw new Error(`the performance model failed: ${outcome.message}`);
       return outcome.answer;
     } catch (error) {
-      // Checked again: the service may have been closed while the answer was awaited.
+      // The service is checked again, because it can have been closed during the wait.
       throw this.#wasClosed() ? refuse("closing", "The control plane is closing.") : error;
     } finally {
       this.#waitingCount -= 1;
     }
   }
 
-  /** The thread; one that ended (for example out of memory) is replaced for the next question. */
+  /** The thread. A thread that has ended (for example out of memory) is replaced for the next question. */
   #running(): ThreadCalls<SizingQuestion, SizingOutcome> {
     if (this.#thread !== null) return this.#thread;
     const thread = new ThreadCalls<SizingQuestion, SizingOutcome>(new URL("./sizing-thread.ts", import.meta.url), null);

@@ -88,7 +88,7 @@ describe("the desk", () => {
     const outcomes = await Promise.allSettled(asked);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(16);
     expect(outcomes.at(-1)).toMatchObject({ reason: { code: "overloaded" } });
-    // A question asked just before closing is answered, or refused because the service has closed.
+    // A question asked just before closing is answered, or is refused because the service has closed.
     const cut = service.answer(network).catch((error: unknown) => error);
     await service.close();
     await expect(service.answer(network)).rejects.toMatchObject({ code: "closing" });

@@ -16,9 +16,9 @@ export const ACCELERATOR_SCHEMA = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS accelerators_by_age ON accelerators (newest_ms);
 `;
-/** Time in ms that readings are gathered before they are written: 20 readings in one row. */
+/** Time in ms for which readings are gathered before they are written, so that 20 readings go into a row at once. */
 const WRITTEN_AFTER_MS = 300_000;
-/** Maximum number of gathered readings of one accelerator if the disk is slow; older readings are dropped. */
+/** Maximum number of readings of one accelerator that wait for a slow disk. Older readings are dropped. */
 const GATHERED_MAX = 80;
 const NODE_ACCELERATORS_MAX = 1_024;
 
@@ -30,7 +30,9 @@ interface GatheredReadings {
 }
 
 export class AcceleratorRows {
-  /** Gathered readings by node and index, the longest gathered first. */
+  /**
+   * Readings that are not written yet, by node and index; the accelerator whose first reading is oldest comes first.
+   */
   readonly #gathered = new Map<string, GatheredReadings>();
 
   add(samples: readonly AcceleratorSample[]): void {
@@ -42,7 +44,7 @@ export class AcceleratorRows {
     }
   }
 
-  /** Writes readings that were gathered long enough, at most `max` rows; `all`: all readings. */
+  /** Writes readings that were gathered long enough, at most `max` rows; `all`: writes all readings. */
   flush(
     database: DatabaseSync,
     { nowMs, all, max }: { readonly nowMs: number; readonly all: boolean; readonly max: number },

@@ -1,6 +1,7 @@
 /**
  * Reads the accelerators of all executors on a timer. The newest readings stay in memory, and their history goes to the
- * telemetry store. The utilization of running attempts is passed on like the attempts' own reports.
+ * telemetry store. The readings also give the utilization of running attempts, which is passed on like the attempts'
+ * own reports.
  */
 import type { AttemptId } from "@headroom/engine";
 import type { Executor, NodeReadings as ReadNode } from "@headroom/executors";
@@ -18,7 +19,7 @@ export interface AcceleratorSamplerOptions {
   readonly telemetry: Pick<Telemetry, "recordReadings" | "measured">;
   readonly executors: readonly Executor[];
   readonly log: DriverLog;
-  /** For tests: interval in ms; default 15 s. */
+  /** Interval in ms between readings, for tests; default 15 s. */
   readonly everyMs?: number;
   nowMs(): number;
 }
@@ -46,7 +47,7 @@ export class AcceleratorSampler {
     await this.#turn;
   }
 
-  /** Starts a reading unless one is in progress: a slow tool delays the next reading and nothing else. */
+  /** Starts a reading unless one is in progress: a slow tool delays only the next reading. */
   #begin(): void {
     if (this.#turn !== null || this.#isClosed) return;
     this.#turn = this.#sample()
@@ -85,7 +86,10 @@ export class AcceleratorSampler {
   }
 }
 
-/** Attempts whose utilization is measured on their accelerators, and the time until which the measurement is valid. */
+/**
+ * Attempts whose utilization is measured on their accelerators, each with the time until which the measurement is
+ * valid.
+ */
 export type MeasuredUntil = Map<AttemptId, number>;
 
 const nodeAt = ({ node, source, accelerators, problem }: ReadNode, atMs: number): NodeReadings => ({

@@ -1,6 +1,6 @@
 /**
- * A control plane on a machine with a stub of `nvidia-smi`: from the tool to the API, the metrics and the report of
- * idle resources.
+ * Tests readings from a stub of `nvidia-smi` to the API, the metrics and the report of idle resources, on a complete
+ * control plane.
  */
 import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -81,8 +81,8 @@ describe("telemetry of accelerators", () => {
     await first.close();
     const second = await start();
     const after = await second.client.nodeTelemetry("n1");
-    // The first control plane may have read once more before it closed: the period is the same, with at least as many
-    // readings.
+    // The first control plane can have read once more before it closed. So the period is the same, with at least the
+    // same number of readings.
     expect(after.history[0]?.points[0]).toMatchObject(values);
     expect(after.history[0]?.points[0]?.readings).toBeGreaterThanOrEqual(before.history[0]?.points[0]?.readings ?? 0);
   });

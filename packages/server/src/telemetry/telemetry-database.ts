@@ -32,18 +32,15 @@ const SCHEMA = `
   ${ACCELERATOR_SCHEMA}
   PRAGMA user_version = ${FORMAT};
 `;
-/**
- * Maximum number of attempts written by one flush: some milliseconds of this thread, and all of 10,000 attempts in 80
- * s.
- */
+/** Maximum number of attempts written at once: some milliseconds of this thread, and all of 10,000 attempts in 80 s. */
 const FLUSHED_PER_TURN = 128;
-/** Time in ms that reports of an attempt are gathered before its row is written. */
+/** Time in ms for which reports of an attempt are gathered before its row is written. */
 const WRITTEN_AFTER_MS = 5_000;
-/** Number of rows removed at a time. */
+/** Maximum number of rows removed at a time. */
 const REMOVED_AT_ONCE = 256;
-/** Removal by size stops at this share of the limit. */
+/** Share of the size limit at which the removal by size stops. */
 const TRIMMED_TO = 0.9;
-/** Maximum bytes of a database in memory, which is used if no file can be. */
+/** Maximum size in bytes of a database in memory, which is used if no file can be created. */
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024;
 const OWNER_ALONE = 0o600;
 const TRIM_TURNS_MAX = 100;
@@ -60,7 +57,7 @@ export class TelemetryDatabase {
   #database: DatabaseSync;
   #isInMemory = false;
   #problems: string[] = [];
-  /** Reports that are not written to a row yet, by attempt, the longest gathered first. */
+  /** Reports that are not written to a row yet, by attempt; the attempt whose first report is oldest comes first. */
   readonly #gathered = new Map<AttemptId, Gathered>();
   readonly #accelerators = new AcceleratorRows();
 
@@ -114,7 +111,7 @@ export class TelemetryDatabase {
 
   read({ workloadId, attemptId, after, limit, ...range }: MetricsRequest): Page<AttemptMetrics> {
     return this.#orNew(() => {
-      // Gathered reports are few, so they are written first and a page is one query.
+      // Few reports are waiting, so they are written first, and a page then needs one query.
       const own = [...this.#gathered].filter(([, gathered]) => gathered.workloadId === workloadId);
       if (own.length > 0) this.#write(own);
       const rows = this.#database
@@ -183,7 +180,7 @@ export class TelemetryDatabase {
     for (const [attemptId] of due) this.#gathered.delete(attemptId);
   }
 
-  /** Removes rows by age, then by size. One turn removes a part of the surplus, and the next turn continues. */
+  /** Removes rows by age, then by size. One call removes a part of the surplus, and the next call continues. */
   #trim(nowMs: number): void {
     this.#database
       .prepare(
@@ -199,7 +196,7 @@ export class TelemetryDatabase {
       if (remove.run(Number.MAX_SAFE_INTEGER, REMOVED_AT_ONCE).changes === 0) return;
   }
 
-  /** Runs `act`, and once more on a new database if the present one fails. */
+  /** Runs `act`. If the database fails, runs `act` once more on a new database. */
   #orNew<T>(act: () => T): T {
     try {
       return act();
@@ -234,7 +231,7 @@ export class TelemetryDatabase {
 }
 
 function openFile(file: string): DatabaseSync {
-  // SQLite creates its further files with the mode of this one.
+  // SQLite creates its additional files with the mode of this file.
   closeSync(openSync(file, "a", OWNER_ALONE));
   const database = new DatabaseSync(file);
   try {
@@ -252,7 +249,7 @@ function openFile(file: string): DatabaseSync {
 
 const asideName = (file: string): string => `${file}.unusable`;
 
-/** Keeps one unusable file, the newest: it can be inspected, and more would fill the disk. */
+/** Keeps one unusable file, the newest, for inspection. Keeping more would fill the disk. */
 function putAside(file: string): void {
   for (const end of ["-wal", "-shm"]) rmSync(file + end, { force: true });
   if (existsSync(file)) renameSync(file, asideName(file));
@@ -262,6 +259,6 @@ function closeQuietly(database: DatabaseSync | undefined): void {
   try {
     database?.close();
   } catch {
-    // The database is replaced anyway.
+    // The failure does not matter: the database is replaced.
   }
 }

@@ -6,7 +6,7 @@ export interface TelemetryRules {
   /** Maximum age in ms of a series' newest report; older series are removed. */
   readonly keptMs: number;
   /**
-   * Maximum size of the database's content in bytes; beyond it, the series with the oldest newest reports are removed.
+   * Maximum size of the database's content in bytes. Beyond it, the series whose newest reports are oldest are removed.
    */
   readonly bytesMax: number;
 }
@@ -30,7 +30,7 @@ export interface MetricsRequest extends MetricsRange {
   readonly workloadId: string;
   /** Only this attempt; `null`: all attempts. */
   readonly attemptId: string | null;
-  /** Position in the store after which the page begins; 0: at the first. */
+  /** Position in the store after which the page begins; 0: at the beginning. */
   readonly after: number;
   readonly limit: number;
 }
@@ -46,7 +46,7 @@ export type TelemetryRequest =
   | { readonly kind: "close" };
 
 export interface TelemetryAnswer {
-  /** Problems of the store since the last answer, for the log. */
+  /** Problems that the store has had since the last answer, for the log. */
   readonly problems: readonly string[];
   readonly page?: Page<AttemptMetrics>;
   readonly history?: readonly AcceleratorHistory[];

@@ -24,13 +24,16 @@ import type {
   TelemetryThreadData,
 } from "./telemetry-messages.ts";
 
-/** The age limit is that of ended attempts' files. 1 GiB holds the series of about 60,000 attempts. */
+/** The age limit is the same as for ended attempts' files. 1 GiB holds the series of about 60,000 attempts. */
 export const telemetryDefaults: TelemetryRules = { keptMs: 30 * 86_400_000, bytesMax: 1024 ** 3 };
 
 /** Interval in ms at which gathered reports are sent to the thread, in one message for a thousand of them. */
 const SEND_EVERY_MS = 200;
 const FLUSH_EVERY_MS = 1_000;
-/** Maximum number of reports that wait for the thread: 20 s of 10,000 attempts that report every two seconds. */
+/**
+ * Maximum number of reports that wait for the thread: 20 s of reports from 10,000 attempts that report every two
+ * seconds.
+ */
 const WAITING_MAX = 100_000;
 /** Maximum number of reports in one message: copying them takes a few milliseconds of the event loop. */
 const SENT_AT_ONCE = 2_000;
@@ -50,7 +53,7 @@ type StoreThread = ThreadCalls<TelemetryRequest, TelemetryAnswer>;
 
 export class Telemetry implements TelemetrySink {
   readonly newest = new NewestReports();
-  /** Attempts whose own utilization reports are ignored, because readings of their accelerators count. */
+  /** Attempts whose own utilization reports are ignored, because the readings of their accelerators count instead. */
   readonly measured: MeasuredUntil = new Map();
   readonly #options: TelemetryOptions;
   #thread: StoreThread | null;
@@ -92,7 +95,7 @@ export class Telemetry implements TelemetrySink {
     return (this.measured.get(id) ?? 0) >= this.#options.nowMs();
   }
 
-  /** Sends readings to the store at once: they arrive together, a few times a minute. */
+  /** Sends readings to the store at once. They arrive together, a few times a minute. */
   recordReadings(samples: readonly AcceleratorSample[]): void {
     for (let from = 0; from < samples.length; from += SENT_AT_ONCE)
       void this.#call({ kind: "addReadings", samples: samples.slice(from, from + SENT_AT_ONCE) });
@@ -133,7 +136,7 @@ export class Telemetry implements TelemetrySink {
     await this.#thread?.ended();
   }
 
-  /** Sends one message at a time: reports for a slow disk wait here, where their number is bounded. */
+  /** Sends one message at a time. Reports for a slow disk wait here, where their number is limited. */
   async #send(): Promise<void> {
     if (this.#isSending || this.#waiting.length === 0) return;
     this.#isSending = true;

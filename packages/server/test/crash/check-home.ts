@@ -8,13 +8,13 @@ import { openForReading } from "@headroom/journal/internals";
 import { JournalReader } from "@headroom/journal/internals";
 import { redecideJournal, verifyJournal } from "@headroom/journal/internals";
 
-/** Acknowledged commands: names of workloads by id, and ids with an accepted stop. */
+/** Acknowledged commands: names of submitted workloads by id, and ids of workloads whose stop was accepted. */
 export interface Acknowledged {
   readonly names: ReadonlyMap<string, string>;
   readonly stopped: Iterable<string>;
 }
 
-/** One sentence for each acknowledged command that the state does not have. */
+/** One sentence for each acknowledged command that the state does not contain. */
 export function lostOf(state: ReadonlyState, { names, stopped }: Acknowledged): string[] {
   const lost: string[] = [];
   for (const [id, name] of names) {
@@ -31,15 +31,15 @@ export function lostOf(state: ReadonlyState, { names, stopped }: Acknowledged): 
 }
 
 /**
- * Starts that happened twice. Each start of a worker leaves a line `<attempt>/<rank>.<number> <pid>`; no such id may
- * occur twice, and an attempt may not start more workers than it was given.
+ * Finds starts that happened twice. Each start of a worker leaves a line `<attempt>/<rank>.<number> <pid>`. No such id
+ * may occur twice, and an attempt may not start more workers than it was given.
  */
 export function startedTwice(startsPath: string, given: ReadonlyMap<string, number>): string[] {
   if (!existsSync(startsPath)) return [];
   const seen = new Set<string>();
   const counts = new Map<string, number>();
   const violations: string[] = [];
-  // The file may exist before its first line.
+  // The file can exist before its first line is written.
   const lines = readFileSync(startsPath, "utf8")
     .split("\n")
     .filter((line) => line !== "");
@@ -58,7 +58,7 @@ export function startedTwice(startsPath: string, given: ReadonlyMap<string, numb
 }
 
 interface Sizes {
-  /** Number of workers that each attempt was ever given. */
+  /** Number of workers that each attempt was given in total. */
   readonly given: ReadonlyMap<string, number>;
   readonly growthCount: number;
   readonly shrinkCount: number;
@@ -91,11 +91,11 @@ export interface HomeCheck {
   readonly roundCount: number;
   readonly growthCount: number;
   readonly shrinkCount: number;
-  /** Number of attempts recorded as lost; 0 is expected if attempts outlive the control plane. */
+  /** Number of attempts recorded as lost; 0 is expected if attempts survive the control plane's end. */
   readonly lostAttemptCount: number;
 }
 
-/** Folds everything from the first event, compares all digests, and repeats all decisions from the recorded inputs. */
+/** Folds the journal from the first event, compares all digests, and repeats all decisions from the recorded inputs. */
 export function checkHome(home: string, acknowledged: Acknowledged): HomeCheck {
   const directory = journalDirectory(home);
   try {

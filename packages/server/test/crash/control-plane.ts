@@ -1,7 +1,7 @@
 /**
  * The control plane under test: the real driver on a real journal with an executor, and a pipe instead of the API. It
- * can kill itself at a named point of the driver's loop. Replies are written with one write call each, so that a trace
- * of system calls shows which commands were acknowledged at any instant.
+ * can kill itself at a named point of the driver's loop. Each reply is written with one write call, so that a trace of
+ * system calls shows which commands were acknowledged at any instant.
  */
 import { openSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
@@ -41,7 +41,7 @@ function hook({ kill, marksPoints }: ControlPlaneOptions): FaultHook {
     if (marks !== null) writeSync(marks, point);
     if (kill !== null && point === kill.point && ++seen === kill.count) die();
   };
-  // Answers are written in a separate turn of the event loop, so that later actions follow them.
+  // Answers are written in a separate turn of the event loop, so that the actions that follow come later.
   return (point) => (point === "after-reply-before-launch" ? nextTurn().then(() => arrive(point)) : arrive(point));
 }
 
@@ -98,7 +98,7 @@ async function run(): Promise<void> {
     snapshots: { everyEvents: 150, pauseMinMs: 0 },
     digestEveryEvents: 40,
   });
-  // Node writes the compile cache only at the end of longer runs; flushing it here makes the next run start sooner.
+  // The values are small, so that runs of seconds include many checkpoints, snapshots and digests.
   flushCompileCache();
   say({ kind: "ready", sequence: driver.status().sequence });
   await register(driver, executor);

@@ -1,6 +1,6 @@
 /**
- * The client of the crash tests: keeps a control plane loaded, remembers acknowledgements, and after each crash retries
- * unanswered commands under the same idempotency keys.
+ * The client of the crash tests. It keeps a control plane loaded, remembers acknowledgements, and after each crash
+ * retries unanswered commands under the same idempotency keys.
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -16,12 +16,12 @@ const script = new URL("control-plane.ts", import.meta.url).pathname;
 
 /** Acknowledgements over all runs of one control plane. */
 export class Ledger {
-  /** Idempotency key to workload id, as first acknowledged. */
+  /** Workload id by idempotency key, as first acknowledged. */
   readonly submitted = new Map<string, string>();
   /** Workloads whose stop was acknowledged. */
   readonly stopped = new Set<string>();
   readonly ended = new Set<string>();
-  /** Sequence of the newest event up to which ends are known. */
+  /** Sequence of the newest event up to which ended workloads are known. */
   endedSequence = 0;
   readonly violations: string[] = [];
   #nextKey = 1;
@@ -61,18 +61,18 @@ const marksStart = (seconds: number): string =>
   `echo "$HEADROOM_WORKER_ID $$" >> "\${HEADROOM_CHECKPOINT_DIR%/checkpoints/*}/starts"; sleep ${seconds}`;
 export const markStart = marksStart(0.05);
 
-/** Options of a run; `eventsFrom` follows from the ledger. */
+/** Options of one run. `eventsFrom` is missing here, because the ledger gives it. */
 export type CrashOptions = Omit<ControlPlaneOptions, "eventsFrom">;
 
 export interface Load {
   readonly seed: number;
   /** Number of commands kept in flight. */
   readonly inFlight: number;
-  /** Maximum number of active workloads, so that a run of seconds can finish. */
+  /** Maximum number of workloads that have not ended, so that a run of seconds can finish. */
   readonly openMax: number;
   readonly run: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Every n-th workload is elastic, preemptible by the others, and long enough to grow and shrink; 0: none. */
+  /** Every n-th workload is elastic, can be preempted by the others, and is long enough to grow and shrink; 0: none. */
   readonly elasticOneIn: number;
   /** Every n-th workload holds its slot until it is stopped; 0: none. */
   readonly holdOneIn: number;
@@ -96,7 +96,7 @@ export class ControlPlaneProcess {
   #replyCount = 0;
   #whenReplies: { count: number; act: () => void } | null = null;
   #whenEnded: (() => void) | null = null;
-  /** Resolves when the process has ended, with the way it ended. */
+  /** Resolves when the process has ended, with the reason for the end. */
   readonly end: Promise<ProcessEnd>;
   readonly ready: Promise<number>;
   fatal: string | null = null;
@@ -207,7 +207,7 @@ export class ControlPlaneProcess {
       const key = this.#ledger.newKey();
       this.#send(key, this.#next(key));
     }
-    // The queue is full, possibly of work that holds every slot and never ends by itself.
+    // The queue is full. Its work may hold every slot and never end by itself.
     const held = this.#inFlight.size > 0 ? undefined : this.#open().find((id) => this.#ledger.holds(id));
     if (this.#isLoading && held !== undefined) this.#send(this.#ledger.newKey(), stop(held));
   }
@@ -232,7 +232,7 @@ export class ControlPlaneProcess {
   }
 }
 
-/** Ordinary work has a higher priority and so may preempt the growth workers of elastic gangs. */
+/** Ordinary work has a higher priority, and so can preempt the workers by which elastic gangs have grown. */
 const elastic: Parameters<typeof testSpec>[1] = {
   gang: { workers: 4, minWorkers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 },
   priority: -100,

@@ -1,4 +1,4 @@
-/** Figures of the crash tests: one line for people, one file for CI. */
+/** Figures of the crash tests: one line for people, and one file for CI. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
@@ -14,5 +14,7 @@ export function addCounts(into: Record<string, number>, more: Readonly<Record<st
   for (const [label, count] of Object.entries(more)) into[label] = (into[label] ?? 0) + count;
 }
 
-/** Seed of commands, points and cuts; `HEADROOM_SEED` selects another one. Timings differ from run to run. */
+/**
+ * Seed of commands, kill points and power cuts; `HEADROOM_SEED` selects another one. Timings differ from run to run.
+ */
 export const baseSeed = Number(process.env["HEADROOM_SEED"] ?? 1);

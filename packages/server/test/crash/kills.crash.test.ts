@@ -7,7 +7,7 @@ import type { KillPlan, KillReport } from "./kills.ts";
 const KILLS_PER_HOME = 25;
 const HOMES = 12;
 
-/** Half with real processes under supervisors, half with a fast executor for many rounds per run. */
+/** Half of the homes use real processes under supervisors, half a fast executor with many rounds in each run. */
 const plans: readonly KillPlan[] = Array.from({ length: HOMES }, (_, index) => ({
   seed: baseSeed * 1000 + index,
   executor: index % 2 === 0 ? "local" : "file",

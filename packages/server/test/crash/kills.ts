@@ -1,4 +1,6 @@
-/** SIGKILLs of a loaded control plane: at each named point of its loop and at random, many times for one journal. */
+/**
+ * Kills a loaded control plane with SIGKILL, at each named point of its loop and at random, many times on one journal.
+ */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { draw } from "@headroom/engine";
@@ -14,7 +16,10 @@ export interface KillPlan {
   /** True: half of the workloads are elastic, and the local executor resizes them. */
   readonly resizes: boolean;
   readonly killCount: number;
-  /** Maximum number of passes of a point before the kill; the number is drawn from 1 on. */
+  /**
+   * Maximum number of times that the process passes a point before the kill. The number is drawn from 1 to this
+   * maximum.
+   */
   readonly countMax: number;
 }
 
@@ -24,7 +29,7 @@ export interface KillReport {
   readonly kills: Readonly<Record<string, number>>;
   readonly acknowledgedCount: number;
   readonly startCount: number;
-  /** Number of times that gangs grew; the next field: shrank. */
+  /** Number of times that gangs grew; the next field: that they shrank. */
   readonly growthCount: number;
   readonly shrinkCount: number;
   readonly eventCount: number;
@@ -39,7 +44,7 @@ const targets = [...faultPoints, RANDOM, RANDOM] as const;
 function loadOf({ seed, executor, resizes }: KillPlan): Load {
   const common = { seed, inFlight: 12, env: {} };
   if (executor === "file") return { ...common, openMax: 40, run: "true", holdOneIn: 12, elasticOneIn: 0 };
-  // With a short queue, gangs grow into idle capacity between two tasks, and the next task reclaims it.
+  // The queue is short, so that gangs grow into idle capacity between two tasks and the next task reclaims it.
   if (resizes) return { ...common, inFlight: 2, openMax: 4, run: markStart, holdOneIn: 0, elasticOneIn: 2 };
   return { ...common, openMax: 16, run: markStart, holdOneIn: 0, elasticOneIn: 0 };
 }
@@ -85,7 +90,7 @@ interface Scene {
   readonly load: Load;
 }
 
-/** One run until its kill; returns the fault point of the kill. */
+/** One run up to its kill. Returns the fault point of the kill. */
 async function oneLife(
   plan: KillPlan,
   { home, ledger, load, life }: Scene & { readonly life: number },
@@ -98,7 +103,7 @@ async function oneLife(
   const options: CrashOptions = { home, executor, synchronous: "full", marksPoints: false, kill };
   const process = new ControlPlaneProcess(options, ledger, load);
   if (target === RANDOM) {
-    // Sometimes the kill comes before the control plane is ready, so that recovery is interrupted too.
+    // Sometimes the kill comes before the control plane is ready, so that recovery is also interrupted.
     if (draw(seed, life, "early") % 4 === 0) setTimeout(() => process.kill(), draw(seed, life, "early-ms") % 150);
     else process.afterReplies(1 + (draw(seed, life, "replies") % (countMax * 2)), () => process.kill());
   }

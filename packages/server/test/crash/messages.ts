@@ -7,7 +7,7 @@ export interface ControlPlaneOptions {
   readonly home: string;
   readonly executor: "file" | "local";
   readonly synchronous: "full" | "off";
-  /** Sequence from which ends of workloads are reported. */
+  /** Sequence of the first event from which ends of workloads are reported. */
   readonly eventsFrom: number;
   /**
    * True: the process writes to /dev/null at each fault point, so that the point appears in a trace of system calls.

@@ -5,7 +5,7 @@ import { chooseCuts, cutAndRecover, firstActsOfLastLife, record, twoKills, unrec
 import type { CutPoint, Recording, RecordingPlan } from "./power-cuts.ts";
 
 /**
- * Real supervisors and workers are slow, so their recording gets fewer cuts, and more of its runs leave incomplete
+ * Recordings with real supervisors and workers are slow, so they get fewer cuts. More of their runs leave incomplete
  * launches.
  */
 const recordings = [

@@ -1,7 +1,7 @@
 /**
- * Power cuts: a loaded control plane is recorded at the level of system calls through several runs on one journal.
- * Then, for many instants of the recording, the files are rebuilt as a power cut could have left them, and a new
- * control plane must start from them.
+ * Simulates power cuts. A loaded control plane is recorded at the level of system calls through several runs on one
+ * journal. Then, for many instants of the recording, the files are rebuilt as a power cut could have left them, and a
+ * new control plane must start from them.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ export interface Recording {
   readonly home: string;
   readonly calls: readonly SystemCall[];
   readonly disk: RecordedDisk;
-  /** Idempotency keys by workload id; they are also the workloads' names. */
+  /** Idempotency key by workload id. The key is also the workload's name. */
   readonly names: ReadonlyMap<string, string>;
   /** Line of the trace at which the last run begins. */
   readonly lastLifeAt: number;
@@ -39,18 +39,18 @@ export interface Recording {
 export interface RecordingPlan {
   readonly seed: number;
   readonly executor: "file" | "local";
-  /** Number of runs without syncs; the others sync everything. */
+  /** Number of runs whose syncs are dropped; the other runs sync everything. */
   readonly unsyncedLives: number;
-  /** Kill points of the runs before the last one. */
+  /** Points at which the runs before the last one are killed. */
   readonly killPoints: readonly FaultPoint[];
 }
 
-/** Two runs that end in a kill, so that recovery overwrites their remains, before one that ends cleanly. */
+/** Two runs end in a kill, so that recovery overwrites what they left; the third ends cleanly. */
 export const twoKills: readonly FaultPoint[] = ["in-append", "after-append-before-reply"];
 
 interface Scale {
   readonly load: Omit<Load, "seed">;
-  /** Minimum number of passes of the kill point before the kill; the next field: maximum. */
+  /** Minimum number of times that the process passes the kill point before the kill; the next field: maximum. */
   readonly countMin: number;
   readonly countMax: number;
   /** Number of replies before the last run is closed. */
@@ -73,7 +73,7 @@ const scales: Readonly<Record<"file" | "local", Scale>> = {
   },
 };
 
-/** Attempts to record a run; a recording that does not reproduce the files of its run is of no use. */
+/** Maximum number of attempts to record a run. A recording that does not reproduce the files of its run is useless. */
 const RECORDINGS_MAX = 3;
 
 /** Runs the control plane under strace and reads its changes to the home. */
@@ -88,10 +88,13 @@ export async function record(plan: RecordingPlan): Promise<Recording> {
   }
 }
 
-/** The recorded calls do not lead to the files that the run left: the recording missed a call or misplaced one. */
+/**
+ * The error that the recorded calls do not lead to the files that the run left: the recording missed a call or
+ * misplaced one.
+ */
 class UnfaithfulRecording extends Error {}
 
-/** Compares the journal that the recorded calls lead to with the one that the killed or closed run left. */
+/** Compares the journal that results from the recorded calls with the journal that the killed or closed run left. */
 function checkRecording(home: string, calls: readonly SystemCall[]): void {
   const rebuilt = mkdtempSync(path.join(memoryDirectory, "headroom-recorded-"));
   try {
@@ -172,7 +175,7 @@ export function strace(trace: string): readonly string[] {
 }
 
 export interface CutPoint {
-  /** Name of a fault point, `reply`, or `random`. */
+  /** Name of a fault point, or `reply`, or `random`. */
   readonly label: string;
   /** Line of the trace directly after which the cut comes. */
   readonly at: number;
@@ -200,7 +203,7 @@ export function chooseCuts({ seed, calls, disk }: Recording, count: number): Cut
   });
 }
 
-/** The first instants at which the last run acts on its recovered state: a launch or a reply. */
+/** The first instants at which the last run acts on its recovered state, by a launch or a reply. */
 export function firstActsOfLastLife({ calls, disk, lastLifeAt }: Recording, count: number): CutPoint[] {
   const acts = calls.find((call) => call.enter >= lastLifeAt && (isStart(call) || isReply(call)));
   return disk.instants
@@ -209,7 +212,7 @@ export function firstActsOfLastLife({ calls, disk, lastLifeAt }: Recording, coun
     .map((at) => ({ label: "random", at }));
 }
 
-/** Starts whose attempt is not on disk when they are made: a cut at that moment would leave no trace of them. */
+/** Starts whose attempt is not on disk at the time of the start. A cut at that moment would leave no trace of them. */
 export function unrecordedStarts({ calls, disk, home }: Recording): string[] {
   return calls.filter(isStart).flatMap((call) => {
     const worker = call.data.toString().split(" ")[0]?.trim() ?? "";
@@ -219,9 +222,7 @@ export function unrecordedStarts({ calls, disk, home }: Recording): string[] {
   });
 }
 
-/**
- * Draws the fate of unsynced data: in a quarter of the cuts all of it is lost, in a quarter none, otherwise any part.
- */
+/** Draws which unsynced data survives: in a quarter of the cuts none, in a quarter all of it, otherwise any part. */
 function fateOf(seed: number, index: number): Fate {
   const mode = draw(seed, index, "mode") % 4;
   let drawn = 0;
@@ -245,8 +246,8 @@ export interface CutResult {
 }
 
 /**
- * Directory in memory for the rebuilt home: whether recovery's own syncs reach a disk does not matter here, and in
- * memory they take no time.
+ * Directory in memory for the rebuilt home. Recovery's own syncs need not reach a disk here, and in memory they take no
+ * time.
  */
 const memoryDirectory = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
@@ -258,7 +259,7 @@ export async function cutAndRecover(recording: Recording, { at }: CutPoint, inde
     disk.rebuild(at, fateOf(seed, index), home);
     const acknowledged = acknowledgedUntil(calls, names, at);
     const starts = startsUntil(calls, at);
-    // Started attempts are taken from the recording, whatever the disk shows.
+    // The started attempts come from the recording, whatever the disk shows.
     rmSync(path.join(home, "starts"), { force: true });
     writeFileSync(path.join(home, "starts"), starts);
     const { sequence, lost } = await recoverAndWork(home, executor, acknowledged);
@@ -302,7 +303,7 @@ async function recoverAndWork(
   const { sequence } = driver.status();
   const lost = await driver.read(({ state }) => lostOf(state, acknowledged));
   await registerFleet(opened);
-  // This gang needs no slot, so it starts at once; by then every repeated launch has been performed.
+  // This gang needs no slot, so it starts at once. When it starts, every repeated launch has been performed.
   const gang = { workers: 1, accelerators: 0, coresMilli: 0, memoryMib: 0 };
   const reply = await driver.command(submit(testSpec("after-the-cut", { gang }), "after-the-cut"));
   const id = reply.kind === "accepted" && reply.result.kind === "workloadSubmitted" ? reply.result.workloadId : null;
@@ -316,7 +317,7 @@ async function recoverAndWork(
   for await (const { event } of driver.events(1, abort.signal)) {
     if (event.kind !== "workloadEnded") continue;
     open.delete(event.workloadId);
-    // Real processes must end before the test; timers of the file executor end with this process.
+    // Real processes must end before the test does; timers of the file executor end with this process.
     if (kind === "file" ? event.workloadId === id : open.size === 0) abort.abort();
   }
   await close();

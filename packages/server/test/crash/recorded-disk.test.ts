@@ -30,7 +30,9 @@ const nextLife = [
   `8 fdatasync(3<${hex(wal)}>) = 0`,
 ];
 
-/** The disk after a power cut right after line `at` of two runs, if the first run's kill left `left` in the file. */
+/**
+ * The disk after a power cut right after line `at` of two runs, if the kill of the first run left `left` in the file.
+ */
 function afterCut(killed: readonly string[], left: string, at: number, fate = losesAll): string {
   writeFileSync(wal, left);
   const first = [...made, ...killed, "7 +++ killed by SIGKILL +++"];
@@ -127,7 +129,7 @@ it("a call that was entered before another made its directory, and took effect a
   ];
   const disk = new RecordedDisk(home, parseTrace(trace.join("\n"), [home]));
   expect(disk.mayLose(record, trace.length)).toBe(false);
-  // Without an overlap the recording contradicts itself.
+  // Without an overlap of the two calls, the recording would contradict itself.
   const late = [`7 mkdir("${hex(attempt)}", 0700) = 0`, `8 mkdir("${hex(work)}", 0700) = 0`];
   expect(() => new RecordedDisk(home, parseTrace(late.join("\n"), [home]))).toThrow(/returned before/);
   const never = [`7 mkdir("${hex(attempt)}", 0700) = 0`];

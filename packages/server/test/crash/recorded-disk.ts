@@ -1,8 +1,9 @@
 /**
  * A disk derived from recorded system calls, and its possible states after a power cut at any instant of the recording.
- * Synced data is always there. An unsynced write may be there, missing or torn at 512-byte sectors, in any combination.
- * In an unsynced directory the newest names, removals and renames may be missing (in order, as journaling file systems
- * keep them). Syncing a file does not make its name durable, because POSIX does not guarantee it.
+ * Synced data is always there. An unsynced write can be there, missing or torn at 512-byte sectors, in any combination.
+ * In an unsynced directory the newest changes (new names, removals, renames) can be missing, but only from the end,
+ * because journaling file systems keep their order. Syncing a file does not make its name durable, because POSIX does
+ * not guarantee it.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -35,7 +36,7 @@ type NameChange = Span & (
   | { readonly kind: "rename"; readonly name: string; readonly to: string }
 ); // prettier-ignore
 
-/** A FIFO: it has a name but no content, and is useless after a power cut. */
+/** A FIFO. It has a name but no content, and is useless after a power cut. */
 interface RecordedSpecial {
   readonly kind: "special";
   readonly syncs: Span[];
@@ -53,7 +54,7 @@ type RecordedNode = RecordedFile | RecordedDirectory | RecordedSpecial;
 
 /** Decides which unsynced data survives a power cut. */
 export interface Fate {
-  /** Number of a directory's `pendingCount` unsynced changes that survive, oldest first. */
+  /** Number of a directory's `pendingCount` unsynced changes that survive, the oldest ones. */
   names(pendingCount: number): number;
   write(): "kept" | "dropped" | "torn";
   /** Whether a sector of a torn write survives. */
@@ -75,7 +76,7 @@ export class RecordedDisk {
    * before the read returned.
    */
   readonly #readEarly = new Set<{ readonly name: string; readonly exit: number }>();
-  /** Calls that need what a call entered later makes. */
+  /** Calls whose effect depends on a call that was entered later. */
   readonly #early: SystemCall[] = [];
   readonly #positions = new Map<string, number | "append">();
   /** Lines of the trace at which the disk changed. */
@@ -97,8 +98,8 @@ export class RecordedDisk {
   }
 
   /**
-   * Calls run at the same time as one that was entered later and made what they need: `mkdir a/b` was entered, `mkdir
-   * a` was entered and took effect, then `mkdir a/b` did.
+   * Calls that ran at the same time as a call which was entered later and on which they depend. Example: `mkdir a/b`
+   * was entered, `mkdir a` was entered and took effect, then `mkdir a/b` took effect.
    */
   #isEarly(call: SystemCall): boolean {
     const lacksParent = (name: string): boolean => this.#find(path.dirname(name))?.kind !== "directory";
@@ -180,7 +181,7 @@ export class RecordedDisk {
     const { path: name, flags, descriptor, enter, exit } = call;
     let node = this.#find(name);
     if (node === undefined) {
-      // Reading changes nothing. A read may see the effect of another process's call that was entered later.
+      // A read changes nothing on the disk. It can see the effect of another process's call that was entered later.
       if (flags.has("O_RDONLY") && !flags.has("O_CREAT")) {
         this.#readEarly.add({ name, exit });
         return;
@@ -252,14 +253,15 @@ export class RecordedDisk {
   }
 
   /**
-   * Writes a possible state after a power cut directly after line `at` of the trace to `target`, an empty directory.
+   * Writes a possible state after a power cut to `target`, an empty directory. The cut comes directly after line `at`
+   * of the trace.
    */
   rebuild(at: number, fate: Fate, target: string): void {
     rebuildDirectory(this.#tree, { at, fate }, target);
   }
 }
 
-/** The common beginning of `data` and `other`. */
+/** The common beginning of the bytes `data` and `other`. */
 function commonStart(data: Buffer, other: Buffer): Buffer {
   const end = data.findIndex((byte, index) => other[index] !== byte);
   return end === -1 ? data : data.subarray(0, end);
@@ -291,7 +293,7 @@ function namesAfter(directory: RecordedDirectory, cut: Cut): ReadonlyMap<string,
 
 function rebuildDirectory(directory: RecordedDirectory, cut: Cut, target: string): void {
   for (const [name, node] of namesAfter(directory, cut)) {
-    // Shared memory is rebuilt by the first process that opens the database; after a power cut it is empty at best.
+    // The first process that opens the database rebuilds the shared memory. After a power cut it can only be empty.
     if (name.endsWith("-shm") || node.kind === "special") continue;
     const place = path.join(target, name);
     if (node.kind === "file") writeFileSync(place, contentOf(node, cut));
@@ -326,7 +328,7 @@ function contentOf(file: RecordedFile, { at, fate }: Cut): Buffer {
   return image.content();
 }
 
-/** The content of a file while it is assembled; holes are zeros. */
+/** The content of a file while it is put together; holes are zeros. */
 class FileImage {
   #buffer = Buffer.alloc(64 * 1024);
   #length = 0;
@@ -348,8 +350,8 @@ class FileImage {
   }
 
   /**
-   * Sector borders are those of the disk: the write's first and last sector may be partial; each sector is kept or lost
-   * as a whole.
+   * The borders of sectors are those of the disk, so the first and last sector of a write can be partial. Each sector
+   * is kept or lost as a whole.
    */
   writeTorn(offset: number, data: Buffer, fate: Fate): void {
     for (let from = 0; from < data.length;) {

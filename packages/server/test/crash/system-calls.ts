@@ -3,8 +3,8 @@ import path from "node:path";
 
 interface CallCommon {
   /**
-   * Line of the trace at which the call was entered. A call entered after another one returned cannot have been visible
-   * to that one.
+   * Line of the trace at which the call was entered. A call cannot have seen the effect of a call that was entered
+   * after it had returned.
    */
   readonly enter: number;
   /** Line of the trace at which the call returned; infinite: its thread was killed inside it (`settleUnreturned`). */
@@ -24,17 +24,20 @@ export type SystemCall =
       readonly descriptor: number;
       readonly offset: number | null;
       readonly data: Buffer;
-      /** The final contents of its file, if the call never returned: it may have happened, in part or not at all. */
+      /**
+       * For a call that never returned: the final contents of its file. The call may have happened fully, partly or not
+       * at all.
+       */
       readonly found: Buffer | null;
     })
   | (CallCommon & { readonly kind: "sync"; readonly path: string })
   | (CallCommon & { readonly kind: "truncate"; readonly path: string; readonly length: number })
   | (CallCommon & { readonly kind: "rename"; readonly path: string; readonly to: string })
   | (CallCommon & { readonly kind: "link"; readonly path: string; readonly to: string })
-  /** `special`: a FIFO; data written to it is on no disk. */
+  /** `special`: a FIFO. Data written to it is on no disk. */
   | (CallCommon & { readonly kind: "unlink" | "mkdir" | "special"; readonly path: string });
 
-/** Calls that must be recorded: a call of this list without a reader below is an error. */
+/** Calls that must be recorded. A call of this list for which there is no reader below is an error. */
 export const tracedCalls = [
   "openat", "open", "creat", "write", "writev", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync", "sync_file_range", "ftruncate",
   "truncate", "fallocate", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "link", "linkat", "mknod", "mknodat",
@@ -65,7 +68,7 @@ function pathOf(text: string): string {
   return text.startsWith("\\x") ? bytesOf(text).toString() : text;
 }
 
-/** Calls on paths under one of `roots`, and writes to standard output, in the order of their entry. */
+/** Calls on paths under one of `roots`, and writes to standard output, in the order in which they were entered. */
 export function parseTrace(text: string, roots: readonly string[]): SystemCall[] {
   const calls: SystemCall[] = [];
   const unfinished = new Map<string, { readonly enter: number; readonly text: string }>();

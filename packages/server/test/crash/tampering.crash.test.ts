@@ -1,7 +1,7 @@
 /**
  * A process of the same user damages, removes, swaps and forges records of attempts, at random, while a control plane
- * runs and between two runs. No start fails, no attempt starts twice or runs beside its successor, and every workload
- * ends.
+ * runs and between two runs. No start may fail, no attempt may start twice or run beside its successor, and every
+ * workload must end.
  */
 import {
   copyFileSync,
@@ -94,10 +94,10 @@ it(`${DEEDS} times tampered with, the records cost attempts and nothing else`, a
   }
 });
 
-/** Performs one random action; returns its description. */
+/** Performs one random action and returns its description. */
 function tamper(attempts: string, next: (below: number) => number): string {
   const names = readdirSync(attempts).filter((name) => !name.startsWith("."));
-  // Prefers the newest attempts, which are still active.
+  // Prefers the newest attempts, because they are still active.
   const name = names.toSorted((a, b) => Number(/\d+/.exec(b)) - Number(/\d+/.exec(a)))[next(Math.min(names.length, 6))];
   if (name === undefined) return "nothing";
   const records = path.join(attempts, name);
@@ -138,7 +138,7 @@ function tamper(attempts: string, next: (below: number) => number): string {
   return what;
 }
 
-/** None if the attempt was forgotten a moment ago. */
+/** No record exists if the attempt was forgotten a moment ago. */
 function recordsIn(directory: string): string[] {
   try {
     return readdirSync(directory).filter((each) => each.endsWith(".json") && !each.startsWith("."));

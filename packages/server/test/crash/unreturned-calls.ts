@@ -1,13 +1,13 @@
 /**
  * A kill ends threads inside system calls, and the trace does not show whether those calls took effect. The resulting
- * files do, and the next run builds on them, so the files are read once all processes have ended.
+ * files show it, and the next run builds on them, so the files are read once all processes have ended.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import type { SystemCall } from "./system-calls.ts";
 
 /**
- * Resolves calls that never returned by the files under `root`: they are omitted, or end at line `end`. The position of
- * such a write in its file is unknown, so the call gets the file's whole content.
+ * Resolves calls that never returned, by the files under `root`: a call is omitted, or ends at line `end`. The position
+ * of such a write in its file is unknown, so the call gets the file's whole content.
  */
 export function settleUnreturned(calls: readonly SystemCall[], root: string, end: number): SystemCall[] {
   return calls.flatMap((call) => {

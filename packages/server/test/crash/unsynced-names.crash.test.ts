@@ -10,7 +10,7 @@ import type { SystemCall } from "./system-calls.ts";
 
 const load: Load = { seed: 1, inFlight: 1, openMax: 1, run: markStart, env: {}, holdOneIn: 0, elasticOneIn: 0 };
 
-/** Kills the process that is about to sync this directory: its new names exist, but not on disk. */
+/** Kills the process that is about to sync this directory. The new names in the directory exist, but not on disk. */
 const killsBeforeSyncOf = (directory: string): readonly string[] =>
   `strace -f -qq -o /dev/null -P ${directory} -e trace=fsync -e inject=fsync:signal=KILL:when=1`.split(" ");
 

@@ -1,7 +1,7 @@
 /**
- * The lifecycle of every attempt, followed from the events: placed, started at most once, stopped at most once, ended
- * once, then never mentioned again. Also checks: no attempt exceeds its walltime, no retry comes before its back-off is
- * over or after the last allowed one.
+ * Checks the lifecycle of every attempt from the events: it is placed, started at most once, stopped at most once,
+ * ended once, and then never mentioned again. Also checks that no attempt exceeds its walltime, and that no retry
+ * starts before its back-off is over or after the last allowed attempt.
  */
 import type { AttemptId, Event, Nomination, WorkloadId, WorkloadSpec } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
@@ -14,7 +14,7 @@ interface Life {
   startedAtMs: number | null;
   stopping: boolean;
   /**
-   * Instant until which the attempt may write a checkpoint before its executor gets the stop request; `null`: no
+   * Instant until which the attempt can write a checkpoint before its executor gets the stop request; `null`: no
    * checkpoint was requested.
    */
   savesUntilMs: number | null;
@@ -31,7 +31,7 @@ interface TaskLedger {
 export class AttemptLives {
   readonly #active = new Map<AttemptId, Life>();
   readonly #ended = new Set<AttemptId>();
-  /** Nominated tasks; their attempt numbers are used. */
+  /** Tasks with a nomination. A nomination has already used up the attempt number. */
   readonly #nominated = new Map<AttemptId, Nomination>();
   readonly #tasks = new Map<string, TaskLedger>();
   readonly #endedWorkloads = new Set<WorkloadId>();
@@ -124,14 +124,17 @@ export class AttemptLives {
     this.#active.set(attemptId, { workloadId, task, number, startedAtMs: null, stopping: false, savesUntilMs: null });
   }
 
-  /** Failures of the tasks count from zero again; attempt numbers continue. */
+  /** The failures of the tasks are counted from zero again after a rerun; attempt numbers continue. */
   #rerun(workloadId: WorkloadId): void {
     mustHold(this.#endedWorkloads.delete(workloadId), () => `${workloadId} runs again and had not ended`);
     for (const [key, ledger] of this.#tasks)
       if (key.startsWith(`${workloadId} `)) Object.assign(ledger, { ownFailures: 0, notBeforeMs: 0, isOver: false });
   }
 
-  /** A withdrawn nomination gives its attempt number back only if the task migrates and has not left its old place. */
+  /**
+   * A withdrawn nomination gives its attempt number back only if the task migrates and its attempt in the old place has
+   * not ended.
+   */
   #withdraw(attemptId: AttemptId): void {
     const nomination = this.#nominated.get(attemptId);
     this.#nominated.delete(attemptId);

@@ -10,9 +10,9 @@ const MILLI = 1000;
 type Submitted = Event & { readonly kind: "workloadSubmitted" };
 
 export class Bounds {
-  /** Unmet dependencies of every workload. */
+  /** Dependencies of every workload that are not met yet. */
   readonly #awaited = new Map<WorkloadId, NonNullable<Submitted["waitsFor"]>>();
-  /** Migrations by defragmentation with time and workload, oldest first. */
+  /** Migrations caused by defragmentation, with time and workload, oldest first. */
   #moves: { readonly atMs: number; readonly workloadId: WorkloadId }[] = [];
   /** Usage of each team with a budget, in thousandths of accelerators times ms, accumulated from round to round. */
   readonly #used = new Map<TeamName, number>();
@@ -53,7 +53,7 @@ export class Bounds {
     }
   }
 
-  /** Artifacts are checked elsewhere. */
+  /** Another checker covers dependencies on artifacts. */
   #mayStart({ attemptId, workloadId }: Pick<Nomination, "attemptId" | "workloadId">): void {
     const wait = this.#awaited.get(workloadId)?.find(({ on }) => on !== "artifact");
     mustHold(
@@ -82,7 +82,7 @@ export class Bounds {
   }
 }
 
-/** Rate of use of each team with a budget, subteams included, from placement to end. */
+/** Accelerators in use by each team with a budget, subteams included, counted from placement to end. */
 function ratesOf(state: ReadonlyState): ReadonlyMap<TeamName, number> {
   const rates = new Map<TeamName, number>();
   if (state.accounts.size === 0) return rates;
@@ -100,8 +100,8 @@ function ratesOf(state: ReadonlyState): ReadonlyMap<TeamName, number> {
 }
 
 /**
- * A team that exceeds its GPU-hours must be recorded as having used up its budget. Rounding of fractions is left to the
- * engine.
+ * If a team exceeds its GPU-hours, the events must record that its budget is used up. The check tolerates the engine's
+ * rounding of fractions.
  */
 function mustKeepBudgets({ teams, accounts }: ReadonlyState, used: ReadonlyMap<TeamName, number>): void {
   for (const [team, milliMs] of used) {

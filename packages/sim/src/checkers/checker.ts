@@ -1,7 +1,7 @@
 /**
- * Checkers of a run. Each observes every round and throws when its rule is broken. Rules on a state or a batch are the
- * engine's invariants, recomputed without its indexes and scheduling code. Rules that need history (the lifecycle of
- * attempts) are tracked here.
+ * Checkers of a simulated run. Each checker observes every round and throws an error when its rule is broken. Rules on
+ * a state or a batch are the engine's invariants, recomputed without its indexes and scheduling code. Rules that need
+ * history, such as the lifecycle of attempts, keep their history here.
  */
 import { type AttemptId } from "@headroom/engine";
 import { checkBatch, checkState, waivedInvariants } from "@headroom/engine-oracle";
@@ -13,14 +13,14 @@ import { Evictions } from "./evictions.ts";
 import type { Waived } from "./evictions.ts";
 import { Violation } from "./violation.ts";
 
-/** All checkers of a run as one observer. */
+/** One observer that passes every round to all checkers of a run. */
 export class Checkers implements SimulationObserver {
   readonly #lives: AttemptLives;
   #evictions: Evictions;
   #bounds = new Bounds();
   /** Tasks that were nominated after the previous round. */
   #nominated: ReadonlySet<AttemptId> = new Set();
-  /** The journal of the run in the form that a restart reads. */
+  /** The journal of the run, as a control plane reads it at a restart. */
   readonly groups: NonNullable<SimulatedRound["ready"]["group"]>[] = [];
 
   constructor(lives: AttemptLives = new AttemptLives(), waivedUnder: Waived = waivedInvariants) {
@@ -48,7 +48,7 @@ export class Checkers implements SimulationObserver {
     return copy;
   }
 
-  /** A new checker of the same kind, for a fork. */
+  /** A new checker of the same kind, for a fork of the run. */
   protected make(lives: AttemptLives): this {
     return new Checkers(lives) as this;
   }

@@ -1,13 +1,14 @@
 /**
- * Rules across batches: under the same conditions no work is evicted twice, and no two workloads evict each other
- * (DESIGN §7.6 and 7.8). Conditions change with outside inputs and with time, not with the end of evicted work.
+ * Rules across batches: while conditions stay the same, no work is evicted twice, and no two workloads evict each other
+ * (DESIGN §7.6 and 7.8). Inputs from outside and the passing of time change the conditions; the end of evicted work
+ * does not.
  */
 import { isPlannedEviction } from "@headroom/engine";
 import type { AttemptId, Event, Input, ReadonlyState } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 
-/** Inputs that are executors' answers to effects. */
+/** Kinds of input that are executors' answers to effects. */
 const answers: ReadonlySet<Input["kind"]> = new Set(["attemptRunning", "attemptExited", "workersLeft"]);
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
@@ -17,14 +18,14 @@ interface Judged {
   readonly waived: ReadonlySet<number>;
 }
 
-/** Invariants that are not checked under a policy. */
+/** Invariants that the checkers skip under the policy. */
 export type Waived = (policy: ReadonlyState["policy"]) => ReadonlySet<number>;
 
 export class Evictions {
   readonly #waivedUnder: Waived;
   /** Evicted attempts that have not ended. */
   readonly #terminating = new Set<AttemptId>();
-  /** Evicted tasks with their preemptors, since conditions last changed. */
+  /** Tasks evicted since conditions last changed, with their preemptors. */
   readonly #evicted = new Set<string>();
   readonly #taken = new Set<string>();
 

@@ -1,4 +1,4 @@
-/** A broken invariant of the system under test. */
+/** The error for a broken invariant of the system under test. */
 export class Violation extends Error {
   override readonly name = "Violation";
 }

@@ -1,16 +1,18 @@
 /**
- * The simulator's queue, ordered by (atMs, rank, sequence). A binary heap over typed arrays: it is the hot path of
- * every simulated run, with one or two entries for each running attempt. Entries are never removed early; their owner
- * compares the sequence when they are due and ignores stale ones.
+ * The simulator's queue, ordered by (atMs, rank, sequence). Every simulated run spends much of its time here, with one
+ * or two entries for each running attempt, so the queue is a binary heap over typed arrays. Entries are never removed
+ * early; their owner compares the sequence when they are due and ignores stale ones.
  */
 
 /**
- * Order within one instant. A completion comes before an expiry of the same millisecond, so the attempt counts as
- * completed; both free capacity for arrivals of that millisecond.
+ * Order of entries of the same millisecond. Completions come before expiries, so that the attempt counts as completed;
+ * both come before arrivals, so that arrivals can use the freed capacity.
  */
 export const ranks = { observation: 0, expiry: 1, arrival: 2, tick: 3 } as const;
 
-/** Rank and sequence are combined in one number. 2^44 entries suffice for any run, and the sum stays a safe integer. */
+/**
+ * Rank and sequence are combined in one number. 2^44 entries are enough for any run, and the sum stays a safe integer.
+ */
 const sequencesPerRank = 2 ** 44;
 
 export class EventQueue {
@@ -53,13 +55,13 @@ export class EventQueue {
     return sequence;
   }
 
-  /** Removes the first entry. Read its fields before. */
+  /** Removes the first entry. The caller reads the entry's fields before. */
   drop(): void {
     const last = --this.#size;
     if (last > 0) this.#siftDown(this.#at[last]!, this.#order[last]!, this.#payload[last]!);
   }
 
-  /** An independent copy that continues with the same sequences. */
+  /** An independent copy of the queue that continues with the same sequences. */
   fork(): EventQueue {
     const copy = new EventQueue(this.#at.length);
     copy.#at.set(this.#at);

@@ -31,7 +31,8 @@ const waiting = ({ workloads }: WorkHistory): Set<WorkloadId> =>
   new Set(workloads.filter(({ phase }) => phase === "pending").map(({ id }) => id));
 
 describe("whether later work may pass what waits", () => {
-  // One workload runs and a large one waits; a small one was submitted later and has passed the large one or not.
+  // A state in which one workload runs and a large one waits. A small workload was submitted later and, depending on
+  // the case, has started before the large one.
   const rows = [
     [0, 2],
     [1000, 4],

@@ -1,6 +1,7 @@
 /**
- * Future submissions, as far as they can affect waiting work. Under policies that let later work pass, the future
- * repeats a random stretch of the past (a block bootstrap, Künsch 1989), so that bursts of submissions stay bursts.
+ * Future submissions, as far as they can delay waiting work. Under policies that let later work overtake, the simulated
+ * future repeats random stretches of past submissions (a block bootstrap, Künsch 1989), so that bursts of submissions
+ * stay bursts.
  */
 import { draw, type Workload, type WorkloadId } from "@headroom/engine";
 import { acceleratorsOf, type WorkHistory } from "./history.ts";
@@ -12,8 +13,8 @@ export interface Arrival {
 }
 
 /**
- * Minimum length of the repeated past in ms. A shorter past is extended by silence before it: the rate of one hour must
- * not become the rate of a week.
+ * Minimum length in ms of the past that is repeated. A shorter past is extended by a time without submissions before
+ * it: the rate of one hour must not become the rate of a week.
  */
 const pastMinMs = 24 * 3_600_000;
 
@@ -24,9 +25,9 @@ const startOf = ({ firstStartedAtMs, activeAttempts, submittedAtMs, endedAtMs }:
 };
 
 /**
- * Whether later work may pass any of `targets`: true if later work has passed work of that size or smaller before.
- * Derived from the history and not from the policy, so that every policy is covered, and queues without overtaking cost
- * nothing extra.
+ * Whether later work can overtake any of `targets`: true if later work has overtaken work of that size or smaller
+ * before. The answer comes from the history and not from the policy, so that every policy is covered, and queues
+ * without overtaking cost nothing extra.
  */
 export function mayBePassed({ workloads }: WorkHistory, targets: ReadonlySet<WorkloadId>): boolean {
   let laterStartMs = Number.POSITIVE_INFINITY;
@@ -45,8 +46,8 @@ export function mayBePassed({ workloads }: WorkHistory, targets: ReadonlySet<Wor
 }
 
 /**
- * Maximum number of arrivals in one forward run: several days of a busy cluster. A target that is passed again and
- * again must not make the run endless.
+ * Maximum number of arrivals in one forward run: several days of a busy cluster. A target that later work overtakes
+ * again and again must not make the run endless.
  */
 const arrivalsMax = 2000;
 
@@ -56,8 +57,8 @@ export interface ArrivalReplay {
 }
 
 /**
- * Repeats past submissions, starting at a random instant of the past, from `nowMs` on. At the end of the past it
- * continues from its beginning.
+ * Repeats past submissions from `nowMs` on, starting at a random instant of the past. After the last past submission it
+ * continues with the first.
  */
 export function* replayedArrivals(history: WorkHistory, { nowMs, seed }: ArrivalReplay): Generator<Arrival> {
   const { records } = history;

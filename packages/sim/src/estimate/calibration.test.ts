@@ -6,8 +6,8 @@ const minute = 60_000;
 const named = (index: number): WorkloadId => workloadId(`w${index}`);
 
 /**
- * Shares of misses for waits that are uniform over a span. Forecast ranges cover a span `belief` times as wide; `bias`
- * moves the waits.
+ * Shares of outcomes outside the calibrated ranges. Real waits are uniform over a span. Forecast ranges cover a span
+ * `belief` times as wide; `bias` moves the waits.
  */
 function misses(belief: number, bias: number): { below: number; above: number } {
   const calibration = new RangeCalibration();

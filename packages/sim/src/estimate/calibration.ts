@@ -1,9 +1,9 @@
 /**
- * Calibrates ranges of start estimates. Each given range is compared with the real start. After a miss, later ranges
- * are a little wider on the missed side; after a hit, a little narrower. Over many outcomes the share of misses
- * approaches the promised one, whatever the model's errors and however the work changes (adaptive conformal inference:
- * Gibbs and Candès, NeurIPS 2021; the tracker of Angelopoulos et al., NeurIPS 2023). Work that waits beyond its upper
- * bound counts as a miss at once, because waiting for its start would delay the correction.
+ * Calibrates ranges of start estimates by comparing each given range with the real start. If the start lies outside,
+ * later ranges become a little wider on that side; if it lies inside, a little narrower. Over many outcomes the share
+ * of starts outside approaches the promised share, whatever the model's errors and however the work changes (adaptive
+ * conformal inference: Gibbs and Candès, NeurIPS 2021; the tracker of Angelopoulos et al., NeurIPS 2023). Work that
+ * waits beyond its upper bound counts as a miss at once, because waiting for its start would delay the correction.
  */
 import type { WorkloadId } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
@@ -18,14 +18,14 @@ export interface WaitRange {
 export interface CalibrationRules {
   /** Promised share of outcomes beyond each end of the range. */
   readonly missShare: number;
-  /** Change of an end for one outcome, relative to its distance from the median. */
+  /** Change of an end of the range after one outcome, relative to the end's distance from the median. */
   readonly step: number;
-  /** Initial widening factor: with little data a model is overconfident. */
+  /** Initial factor that widens the range, because a model with little data is overconfident. */
   readonly firstStretch: number;
   readonly stretchMax: number;
   /**
-   * Minimum distance of each end from the median before scaling: this share of the median, or `distanceMinMs` if that
-   * is larger.
+   * Minimum distance of each end of the range from the median, before scaling, as a share of the median.
+   * `distanceMinMs` applies if it is larger.
    */
   readonly distanceMinShare: number;
   readonly distanceMinMs: number;
@@ -48,7 +48,7 @@ interface Nominated extends WaitRange {
 export class RangeCalibration {
   readonly #rules: CalibrationRules;
   readonly #nominated = new Map<WorkloadId, Nominated>();
-  /** Times at which upper ends pass; the payload is an index of `#bySlot`. */
+  /** Queue of the times at which ranges end; the payload is an index of `#bySlot`. */
   readonly #passing = new EventQueue();
   readonly #bySlot: (Nominated | null)[] = [];
   readonly #freeSlots: number[] = [];
@@ -61,12 +61,12 @@ export class RangeCalibration {
     this.#above = rules.firstStretch;
   }
 
-  /** Present scaling of the range's ends relative to the median. */
+  /** Current factors that move the range's ends away from the median. */
   get stretch(): { readonly below: number; readonly above: number } {
     return { below: this.#below, above: this.#above };
   }
 
-  /** The calibrated range for a forecast. */
+  /** The calibrated range for a forecast of the wait. */
   range({ p10Ms, p50Ms, p90Ms }: WaitRange): WaitRange {
     const { distanceMinShare, distanceMinMs } = this.#rules;
     if (p50Ms === Number.POSITIVE_INFINITY) return { p10Ms, p50Ms, p90Ms };
@@ -76,7 +76,7 @@ export class RangeCalibration {
     return { p10Ms: Math.max(0, Math.round(p50Ms - below)), p50Ms, p90Ms: Math.round(p50Ms + above) };
   }
 
-  /** Records a given range. Only the first range of a workload counts. */
+  /** Records a range that was shown. Only the first range of a workload counts. */
   recordRange(workloadId: WorkloadId, madeAtMs: number, range: WaitRange): void {
     if (this.#nominated.has(workloadId)) return;
     const nominated = { workloadId, madeAtMs, ...range };
@@ -95,14 +95,14 @@ export class RangeCalibration {
     this.#learn(waitMs < nominated.p10Ms, waitMs > nominated.p90Ms);
   }
 
-  /** Drops a workload that ended without a start: calibration learns nothing from it. */
+  /** Drops a workload that ended without a start: its range teaches the calibration nothing. */
   withdrawn(workloadId: WorkloadId): void {
     this.#nominated.delete(workloadId);
   }
 
   /**
-   * Advances time: work that has not started by its upper end counts as a miss. Call it before `range` and after
-   * `started`.
+   * Advances the time: work that has not started by its upper end counts as a miss. Call `advance` before `range` and
+   * after `started`.
    */
   passed(nowMs: number): void {
     while (this.#passing.nextAtMs < nowMs) {

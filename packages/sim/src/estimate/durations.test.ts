@@ -10,7 +10,8 @@ function work(change: Partial<WorkRecord> = {}): WorkRecord {
 }
 
 /**
- * A sweep of jobs submitted a second apart from `atS` on; `endedAfterS`: run times in s of the jobs that have ended.
+ * A sweep of jobs submitted one second apart, the first at `atS`. `endedAfterS`: run times in s of those jobs that have
+ * ended.
  */
 function sweep(atS: number, members: number, endedAfterS: readonly number[], change: Partial<WorkRecord> = {}) {
   return Array.from({ length: members }, (_, member) => {
@@ -88,7 +89,7 @@ describe("the duration of work that has not ended", () => {
       ).length;
       return Math.max(long, 30 - long) >= 24;
     });
-    // With independent draws, about one scenario in a thousand would agree this closely.
+    // Two scenarios with independent draws would agree this closely in about one case in a thousand.
     expect(alike.filter(Boolean).length).toBeGreaterThan(120);
   });
 

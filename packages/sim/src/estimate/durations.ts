@@ -1,17 +1,17 @@
 /**
  * Run times of work, learned from ended work. Users submit sweeps: jobs of one kind, seconds apart, with similar run
- * times. Neighbouring sweeps resemble each other, but little is constant over weeks. So a run time is drawn from the
- * sweep's own ended members, or else from a nearby sweep: of the same kind of work first, then of the same size, then
- * of any work. This is a distance-dependent Chinese restaurant process (Blei and Frazier, JMLR 12, 2011) over sweeps
- * with a Pólya urn inside each. Unlike independent draws from a histogram, it lets members of an unfinished sweep vary
- * together. It also moves weight to longer kinds for work that outlasts similar work, because a draw must exceed the
- * elapsed time.
+ * times. Neighbouring sweeps resemble each other, but run times change over weeks. So a run time is drawn from the
+ * ended members of the same sweep, or else from a nearby sweep: first of the same kind of work, then of the same size,
+ * then of any work. The model is a distance-dependent Chinese restaurant process (Blei and Frazier, JMLR 12, 2011) over
+ * sweeps with a Pólya urn inside each sweep. Unlike independent draws from a histogram, it lets the members of an
+ * unfinished sweep vary together. A draw must exceed the elapsed time, so work that has run longer than similar work
+ * gets run times of longer kinds.
  */
 import { draw } from "@headroom/engine";
 
 /** One workload, or one array, with the fields that predict its run time. */
 export interface WorkRecord {
-  /** Key of work that is submitted repeatedly under one name and team, as narrow as possible. */
+  /** Key of work that is submitted repeatedly under one name and team. The key is as narrow as possible. */
   readonly family: string;
   /** Accelerators of the whole gang. */
   readonly accelerators: number;
@@ -22,20 +22,21 @@ export interface WorkRecord {
   readonly walltimeMs: number | null;
 }
 
-/** Work without a record, because it is submitted in the simulated future. */
+/** Work that is submitted in the simulated future and so has no record. */
 export type UnseenWork = Pick<WorkRecord, "family" | "accelerators" | "walltimeMs">;
 
 export interface DurationRules {
   /**
-   * Minimum gap in ms between two sweeps: submissions of one family and size that are further apart belong to different
-   * sweeps.
+   * Minimum gap in ms between two sweeps: two submissions of one family and size that are further apart belong to
+   * different sweeps.
    */
   readonly sweepGapMs: number;
-  /** Weight of an ended member of another sweep relative to one of the own sweep. */
+  /** Weight of an ended member of another sweep, relative to a member of the same sweep. */
   readonly foreignWeight: number;
   /**
-   * Probability of stopping at each sweep on the way from the nearest to more distant ones. Persistence differs between
-   * clusters and cannot be estimated from few sweeps, so the scenarios alternate between these values.
+   * Probability with which the search stops at each sweep on its way from the nearest to more distant sweeps. Clusters
+   * differ in how long run times stay similar, and few sweeps cannot show it, so the scenarios alternate between these
+   * values.
    */
   readonly nearness: readonly number[];
   /** Random spread within a sweep, as a share of the run time. */
@@ -49,28 +50,31 @@ export const usualDurationRules: DurationRules = {
   spread: 0.06,
 };
 
-/** Shortest octave if no work has ended: run times are then uniform over the octaves from a minute to 17 hours. */
+/**
+ * Shortest octave of run times when no work has ended: run times are then uniform over the octaves from a minute to 17
+ * hours.
+ */
 export const FIRST_OCTAVE_MS = 60_000;
 export const OCTAVES = 10;
 
-/** Maximum distance of a neighbour, in sweeps on either side. */
+/** Maximum distance of a neighbour, in sweeps before or after. */
 const neighboursMax = 48;
-/** Maximum number of steps of a neighbour search, above the number of neighbours of all kinds. */
+/** Maximum number of steps of a search for neighbours. It is larger than the number of neighbours of all kinds. */
 const stepsMax = 512;
-/** Maximum number of run times that are kept of a sweep; more would not change the results. */
+/** Maximum number of run times that the model keeps of a sweep; more would not change the results. */
 const poolMax = 256;
 /**
- * Maximum number of draws. A draw must exceed the elapsed time; after this number of failures, no known run time
- * explains the run.
+ * Maximum number of draws. A draw must exceed the elapsed time; after this number of draws that do not, no known run
+ * time explains the run.
  */
 export const DRAWS_MAX = 24;
-/** Cut-off of the Pareto tail for a run that outlasts all similar work, as a multiple of the elapsed time. */
+/** Largest run time in the Pareto tail, as a multiple of the elapsed time, for a run that outlasts all similar work. */
 const outlastingMax = 20;
 
 export interface Sweep {
-  /** Run times of the newest ended members. */
+  /** Run times of the newest ended members of the sweep. */
   readonly ended: number[];
-  /** Indexes of the sweep in the lists of its family, its size and all work. */
+  /** Indexes of the sweep in three lists: sweeps of its family, sweeps of its size, and all sweeps. */
   readonly places: readonly number[];
   readonly lists: readonly (readonly number[])[];
 }
@@ -80,10 +84,10 @@ export class DurationModel {
   readonly #records: readonly WorkRecord[];
   readonly #sweepOf: Int32Array;
   readonly #sweeps: Sweep[] = [];
-  /** Sweeps of a family, of a size and of all work, in the order in which they began. */
+  /** Sweeps of a family, sweeps of a size and all sweeps, each in the order in which they began. */
   readonly #lists = new Map<string, number[]>();
 
-  /** `records`: in the order of submission; later questions refer to records by index. */
+  /** `records`: in the order of submission; later calls refer to a record by its index. */
   constructor(records: readonly WorkRecord[], rules: DurationRules = usualDurationRules) {
     this.#rules = rules;
     this.#records = records;
@@ -116,12 +120,12 @@ export class DurationModel {
     return sweep;
   }
 
-  /** One scenario. With the same seed, the same questions in the same order get the same answers. */
+  /** One scenario of the model. With the same seed, the same questions in the same order get the same answers. */
   scenario(seed: number): DurationScenario {
     return new DurationScenario(this, seed);
   }
 
-  /** Number of ended runs of the family and size of any of these records, each counted once. */
+  /** Number of ended runs of the families and sizes of these records, each run counted once. */
   similarRunCount(records: Iterable<number>): number {
     const lists = new Set<readonly number[]>();
     for (const record of records) {
@@ -149,7 +153,7 @@ export class DurationModel {
     return this.#sweeps[index]!;
   }
 
-  /** A future sweep after all existing ones, without any record. */
+  /** Adds a future sweep, without any record, after all existing sweeps. */
   sweepAfterAll(work: UnseenWork): Sweep {
     const lists = listKeys(work).map((key) => this.#lists.get(key) ?? []);
     return { ended: [], places: lists.map((list) => list.length), lists };
@@ -166,13 +170,13 @@ function listKeys({ family, accelerators }: UnseenWork): readonly [string, strin
 }
 
 /**
- * Visits nearby sweeps, those of the narrowest kind first, until `takes` accepts one. Returns its index; -1: none. A
- * sweep may be visited more than once.
+ * Visits nearby sweeps, those of the narrowest kind first, until `takes` accepts a sweep. Returns the index of that
+ * sweep; -1: none. A sweep can be visited more than once.
  */
 export function visitNeighbours({ places, lists }: Sweep, takes: (sweep: number) => boolean): number {
   for (let level = 0; level < lists.length; level++) {
     const list = lists[level]!;
-    // A list of the same length holds the same sweeps, so visiting it again adds nothing.
+    // Two lists of the same length hold the same sweeps, so visiting the second list adds nothing.
     if (level > 0 && list.length === lists[level - 1]!.length) continue;
     const place = places[level]!;
     for (let distance = 1; distance <= neighboursMax; distance++) {
@@ -185,7 +189,7 @@ export function visitNeighbours({ places, lists }: Sweep, takes: (sweep: number)
   return -1;
 }
 
-/** Total run times of attempts, given their elapsed times, for work with and without a record. */
+/** Total run times of attempts that have already run for a given time, for work with and without a record. */
 export interface DurationSource {
   durationMs(record: number, elapsedMs: number): number;
   durationOfUnseenMs(work: UnseenWork, elapsedMs: number): number;
@@ -196,12 +200,12 @@ export class DurationScenario implements DurationSource {
   readonly #seed: number;
   readonly #nearness: number;
   #drawn = 0;
-  /** Ended runs and this scenario's draws by sweep, for sweeps with draws. */
+  /** By sweep: its ended runs and this scenario's draws. Only sweeps with draws are contained. */
   readonly #pools: (number[] | undefined)[];
-  /** Sweeps of work without a record, in addition to the model's: one for each family and size. */
+  /** Sweeps of work without a record, one for each family and size. The model does not contain them. */
   readonly #unseen: Sweep[] = [];
   readonly #unseenOf = new Map<string, number>();
-  /** Buffer for the sweeps that a search passes. */
+  /** Buffer for the sweeps that a search visits. */
   readonly #passed: number[] = [];
 
   constructor(model: DurationModel, seed: number) {
@@ -219,7 +223,7 @@ export class DurationScenario implements DurationSource {
 
   /**
    * Total run time for work that is submitted in this scenario. Its sweep follows all recorded ones, and work of one
-   * kind varies together.
+   * kind shares a sweep.
    */
   durationOfUnseenMs(work: UnseenWork, elapsedMs: number): number {
     const [key] = listKeys(work);
@@ -262,8 +266,8 @@ export class DurationScenario implements DurationSource {
   }
 
   /**
-   * Members below the elapsed time are excluded. The others keep their relative probabilities, as if draws were
-   * repeated until one exceeds it.
+   * Members with a run time below the elapsed time are excluded. The others keep their relative probabilities, as if
+   * draws were repeated until one exceeds the elapsed time.
    */
   #candidate(sweep: number, elapsedMs: number): number {
     const { foreignWeight, spread } = this.#model.rules;
@@ -279,7 +283,7 @@ export class DurationScenario implements DurationSource {
     return source < 0 ? this.#unknown() : this.#oneOf(this.#pool(source));
   }
 
-  /** Known and drawn run times of a sweep. */
+  /** Known run times and drawn run times of a sweep. */
   #pool(sweep: number): readonly number[] {
     return this.#pools[sweep] ?? this.#sweep(sweep).ended;
   }
@@ -289,8 +293,8 @@ export class DurationScenario implements DurationSource {
   }
 
   /**
-   * A nearby sweep with data, of the narrowest kind that has any; -1: none. One random number determines the number of
-   * sweeps passed, which is equivalent to stopping at each with the scenario's probability.
+   * A nearby sweep with run times, of the narrowest kind that has any; -1: none. One random number determines how many
+   * sweeps are skipped, which is equivalent to stopping at each sweep with the scenario's probability.
    */
   #neighbour(sweep: number): number {
     let left = this.#steps();
@@ -320,8 +324,8 @@ export class DurationScenario implements DurationSource {
   }
 
   /**
-   * Run time of a run that outlasts all similar work: it lasts twice its elapsed time or longer with probability one
-   * half (Lindy's law).
+   * Run time of a run that outlasts all similar work. With probability one half it lasts at least twice its elapsed
+   * time (Lindy's law).
    */
   #outlasting(elapsedMs: number): number {
     const share = Math.max(1 / outlastingMax, 1 - this.#uniform());

@@ -69,7 +69,7 @@ class TwoNodes {
     this.receive({ ...this.#asking(), kind: "stopWorkload", workloadId });
   }
 
-  /** Records an event every minute, without end. */
+  /** A script that records an event every minute, without end. */
   everyMinute(): void {
     const upTo = (first: number, last: number): number[] =>
       Array.from({ length: last - first + 1 }, (_, index) => first + index);
@@ -86,7 +86,7 @@ class TwoNodes {
   }
 }
 
-/** Each with a used-up budget, and then with a budget that is not used up. */
+/** Each engine has first a used-up budget, and then a budget that is not used up. */
 function withSpentBudget(period: "total" | "month"): TwoNodes {
   const fleet = new TwoNodes();
   const budget = { gpuHours: 4, period, over: "hold" } as const;

@@ -60,7 +60,7 @@ function estimates(engine: Engine, nowMs: number): readonly StartEstimate[] {
 const waitingIn = ({ engine }: Simulation<StartLedger>): WorkloadId[] =>
   [...engine.state.workloads.values()].filter(({ phase }) => phase === "pending").map(({ id }) => id);
 
-/** Future jobs of the trace, as input of a forward run. */
+/** Future jobs of the trace, as the input of a forward run. */
 function* rest(simulation: Simulation<StartLedger>, jobs: readonly TraceJob[]): Generator<ForwardArrival> {
   for (let index = simulation.scriptedCount; index < jobs.length; index++) {
     yield {
@@ -144,7 +144,8 @@ describe("start estimates", () => {
   });
 
   it("follow from a queue of known work by counting", () => {
-    // One sweep of sixteen jobs that took 1,000 s each, then forty similar jobs: two and a half times the pool.
+    // One sweep of sixteen jobs that took 1,000 s each, then forty similar jobs. Together they need two and a half
+    // times the pool.
     const known = Array.from({ length: 16 }, (): [number, number, number] => [0, 1000, 1]);
     const queued = Array.from({ length: 40 }, (_, index): [number, number, number] => [5000 + index, 1000, 1]);
     const simulation = traceStarts({ jobs: jobsOf([...known, ...queued]), fleet, policy: presets.get("fifo")! });
@@ -181,7 +182,8 @@ describe("start estimates", () => {
   });
 
   it("count on more of the work that keeps passing what waits", () => {
-    // Small jobs arrive as fast as they end, for two days; sometimes one that needs the whole pool waits behind them.
+    // For two days small jobs arrive as fast as others end. From time to time a job that needs the whole pool waits
+    // behind them.
     const small = Array.from({ length: 1200 }, (_, index): [number, number, number] => [index * 150, 1800, 1]);
     const jobs = jobsOf([...small, [100_000, 500, 16] as const, [170_000, 500, 16] as const]).toSorted(
       (left, right) => left.submittedAtMs - right.submittedAtMs,

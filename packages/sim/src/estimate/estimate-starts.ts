@@ -18,21 +18,21 @@ export interface EstimateOptions {
   /** Horizon in ms; a later start is reported as beyond the horizon. */
   readonly horizonMs: number;
   /**
-   * Number of workloads and tasks to simulate in all scenarios together: a long queue gets fewer scenarios with coarser
-   * steps.
+   * Number of workloads and tasks to simulate, counted over all scenarios. A long queue therefore gets fewer scenarios
+   * with coarser steps.
    */
   readonly effort: number;
   /**
-   * Maximum number of steps in all scenarios together (see `ForwardOptions.stepsMax`), which bounds the response time.
-   * If even the minimum number of scenarios exceeds it, each is cut at its share, and the answer states how far the
-   * scenarios went.
+   * Maximum number of steps (see `ForwardOptions.stepsMax`), counted over all scenarios; it bounds the response time.
+   * If even the minimum number of scenarios exceeds it, each scenario is cut at its share, and the answer states how
+   * far the scenarios went.
    */
   readonly stepsMax: number;
   /** Calibration of the ranges; `null`: ranges are not calibrated. */
   readonly calibration: RangeCalibration | null;
   readonly durationRules: DurationRules;
   /**
-   * For a fork, the state of its original engine, because a fork does not contain ended work; absent: the engine is not
+   * For a fork: the state of its original engine, because a fork does not contain ended work. Absent: the engine is not
    * a fork.
    */
   readonly past?: ReadonlyState;
@@ -46,64 +46,62 @@ export const usualEstimateOptions: Omit<EstimateOptions, "nowMs" | "calibration"
   durationRules: usualDurationRules,
 };
 
-/** Number of scenarios: fewer cannot estimate tenths, and more change little. */
+/** Bounds of the number of scenarios. Fewer cannot estimate a tenth of the distribution, and more change little. */
 const scenarioBounds = { min: 8, max: 64 } as const;
 
 /**
- * Width of a batch as a share of the time ahead, far below the width of any range: a start a day away has a resolution
- * of twenty minutes, or an hour with a very long queue.
+ * Width of a batch, as a share of the time since the present. It is far below the width of any range: a start a day
+ * away has a resolution of twenty minutes, or of an hour with a very long queue.
  */
 const grain = 1 / 64;
 const coarseGrain = 1 / 24;
 
-/**
- * Instants are in ms. `null`: beyond the horizon, or never under present conditions, or after `playedUntilMs` if set.
- */
+/** Instants in ms. `null`: beyond the horizon (or after `playedUntilMs` if set), or never under present conditions. */
 export interface StartEstimate {
   readonly workloadId: WorkloadId;
   readonly p10AtMs: number | null;
   readonly p50AtMs: number | null;
   readonly p90AtMs: number | null;
-  /** End of the simulated period in scenarios that were cut before this start; absent: the horizon. */
+  /** End of the simulated period of the scenarios, if they were cut before this start; absent: the horizon. */
   readonly playedUntilMs?: number;
   readonly because: EstimateGrounds;
 }
 
-/** Events that precede the start, in the median of the scenarios with a start. */
+/** Number of events before the start, in the median of the scenarios with a start. */
 export interface EstimateGrounds {
-  /** Number of attempts that end before the start, whether they run now or start meanwhile. */
+  /** Number of attempts that end before the start: attempts that run now and attempts that start in the meantime. */
   readonly endsBefore: number;
   readonly startsBefore: number;
   /**
-   * Number of scenarios with a start within the horizon (or before `playedUntilMs`), out of all. For work that never
-   * starts no scenario is simulated.
+   * Number of scenarios with a start within the horizon (or before `playedUntilMs`), and of all scenarios. For work
+   * that never starts no scenario is simulated.
    */
   readonly startedCount: number;
   readonly scenarioCount: number;
   /** Whether the scenarios contain further submissions, because later work has passed such work before. */
   readonly arrivalsReplayed: boolean;
-  /** Data behind the run times of running work; absent: nothing was simulated. */
+  /** Data from which the run times of running work were learned; absent: nothing was simulated. */
   readonly history?: RunHistory;
 }
 
-/** Data behind the run times of a forecast. */
+/** Counts of the data from which a forecast takes its run times. */
 export interface RunHistory {
   /** Number of running attempts at the beginning. */
   readonly runningCount: number;
   /** Number of running attempts that report steps done and in total. */
   readonly byProgressCount: number;
-  /** Number of the other running attempts without any ended run of their family and size. */
+  /** Number of the other running attempts whose family and size have no ended run. */
   readonly unknownCount: number;
   /** Number of attempts in `unknownCount` that have a walltime. */
   readonly byWalltimeCount: number;
-  /** Number of ended runs of the families and sizes of running work, each counted once. */
+  /** Number of ended runs of the families and sizes of running work, each run counted once. */
   readonly similarRunCount: number;
 }
 
 /**
- * Estimates for all workloads that wait in whole or in part, in the order of submission. For an array with started
- * tasks, the estimate is for its next task. Work that can never start gets no instant, and no scenario is simulated to
- * its end for it.
+ * Estimates for all workloads that wait with all or some of their tasks, in the order of submission. For an array with
+ * started tasks, the estimate is for its next task. Work that can never start gets no instant, and no scenario is
+ * simulated to its end for this work.
  */
 export function estimateStarts(engine: Engine, options: EstimateOptions): readonly StartEstimate[] {
   const { state } = engine;
@@ -156,7 +154,7 @@ function runHistory(
 
 interface WaitingEstimate {
   readonly workloadId: WorkloadId;
-  /** Earliest start by `EarliestStarts`. */
+  /** Earliest start, computed by `EarliestStarts`. */
   readonly earliestMs: number;
 }
 
@@ -192,14 +190,14 @@ function neverStarting(workloadId: WorkloadId): StartEstimate {
   return { workloadId, p10AtMs: null, p50AtMs: null, p90AtMs: null, because };
 }
 
-/** Number of starts that the workload still needs: its own, or those of its tasks. */
+/** Number of starts that the workload still needs: one for itself, or one for each of its tasks. */
 function waitingTasks({ phase, spec, nextTask, retries }: Workload): number {
   return phase === "pending" || phase === "running" ? taskCountOf(spec) - nextTask + retries.length : 0;
 }
 
 /**
- * The instant up to which starts are known in every scenario: it is limited by the scenario that was cut first without
- * a start of this workload. Later starts of other scenarios are ignored, because they would bias the sample.
+ * The instant up to which starts are known in every scenario. The first scenario that was cut without a start of this
+ * workload sets this limit. Later starts in other scenarios are ignored, because they would bias the sample.
  */
 function playedUntilMs(futures: readonly ForwardStarts[], workloadId: WorkloadId): number {
   return futures.reduce(
@@ -214,7 +212,7 @@ interface Play {
   readonly history: WorkHistory;
   readonly model: DurationModel;
   readonly targets: ReadonlySet<WorkloadId>;
-  /** The maximum number; less if the steps are used up, but at least the minimum. */
+  /** The maximum number of scenarios. If the steps are used up, fewer scenarios run, but at least the minimum. */
   readonly scenarioCount: number;
   readonly isCoarse: boolean;
   readonly arrivalsReplayed: boolean;
@@ -275,8 +273,9 @@ function rangeOf(
   { nowMs, calibration, earliestMs }: EstimateOptions & Pick<WaitingEstimate, "earliestMs">,
 ): WaitRange {
   const waitMs = (index: number): number => (starts[index]?.atMs ?? Number.POSITIVE_INFINITY) - nowMs;
-  // The k-th smallest of n draws lies at k/(n + 1) of the distribution on average (Weibull's plotting position). The
-  // usual interpolation from smallest to largest would cover too little of the distribution when n is small.
+  // The k-th smallest of n draws lies on average at k/(n + 1) of the distribution (Weibull's plotting position). The
+  // usual interpolation from the smallest to the largest draw would cover too little of the distribution when n is
+  // small.
   const quantile = (tenths: number): number => {
     const place = Math.min(scenarioCount - 1, Math.max(0, (tenths * (scenarioCount + 1)) / 10 - 1));
     const low = Math.floor(place);
@@ -285,7 +284,7 @@ function rangeOf(
   };
   const range = { p10Ms: quantile(1), p50Ms: quantile(5), p90Ms: quantile(9) };
   if (calibration === null) return range;
-  // The certain part of the wait: only the time after it is uncertain.
+  // The certain part of the wait. Only the time after this part is uncertain.
   const certainMs = Math.max(0, Math.min(earliestMs, starts[0]?.atMs ?? earliestMs) - nowMs);
   const { p10Ms, p50Ms, p90Ms } = range;
   const rest = { p10Ms: p10Ms - certainMs, p50Ms: p50Ms - certainMs, p90Ms: p90Ms - certainMs };

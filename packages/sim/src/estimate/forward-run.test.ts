@@ -13,7 +13,10 @@ import { forwardStarts, type ForwardArrival } from "./forward-run.ts";
 import { jobOfFour } from "./testing/job-of-four.ts";
 import { specOf, traceStarts } from "./trace-starts.ts";
 
-/** One pool of four, one running workload of four, and further workloads of four that wait behind it. */
+/**
+ * An engine with one pool of four accelerators. One workload of four runs, and further workloads of four wait behind
+ * it.
+ */
 function queueOf(...specs: readonly Partial<WorkloadSpec>[]): Engine {
   const { engine } = traceStarts({ jobs: [], fleet: topologyFreePool(4), policy: presets.get("default")! });
   for (const [index, change] of specs.entries()) {
@@ -114,7 +117,8 @@ describe("a forward run", () => {
       });
       return { started: starts.size, playedUntilMs };
     };
-    // Steps: the running workload, each start, the round of a start, and the round in which it reports running.
+    // The steps are the running workload, each start, the round of a start, and the round in which a workload reports
+    // that it runs.
     expect(play(4)).toEqual({ started: 1, playedUntilMs: 5000 });
     expect(play(7)).toEqual({ started: 2, playedUntilMs: 10_000 });
     expect(play(1000)).toEqual({ started: 4, playedUntilMs: 20_000 });

@@ -11,8 +11,8 @@ import { Playout, type PlayoutArrivals } from "../playout/playout.ts";
 
 export interface ForwardScenario {
   /**
-   * Total run time in ms of an attempt of this workload, given its elapsed time. `running`: the attempt that ran at the
-   * fork; `null`: it starts now.
+   * Total run time in ms of an attempt of this workload that has already run for the elapsed time. `running`: the
+   * attempt that ran at the fork; `null`: the attempt starts now.
    */
   durationMs(workloadId: WorkloadId, elapsedMs: number, running: Attempt | null): number;
   /** Future submissions, in order of time. */
@@ -21,16 +21,16 @@ export interface ForwardScenario {
 
 export interface ForwardArrival {
   readonly atMs: number;
-  /** The submitting user: limits, turns and predictions depend on users. */
+  /** The user who submits the work: limits, fair order and predictions depend on users. */
   readonly actor: string;
   readonly spec: WorkloadSpec;
-  /** The past workload whose run times apply to the arrival. */
+  /** The past workload whose run times also apply to the arrival. */
   readonly like: WorkloadId;
 }
 
 export interface ForwardStart {
   readonly atMs: number;
-  /** Number of attempts that ended, and of workloads or tasks that started, since the present. */
+  /** Number of attempts that have ended since the present, and of workloads or tasks that have started since. */
   readonly endsBefore: number;
   readonly startsBefore: number;
 }
@@ -43,22 +43,25 @@ export interface ForwardOptions {
   readonly targets: ReadonlySet<WorkloadId>;
   readonly scenario: ForwardScenario;
   /**
-   * Events within this share of the time since the present form one batch: for a start hours away, seconds do not
-   * matter. The number of rounds then grows with the logarithm of the horizon and not with the length of the queue. 0:
-   * exact.
+   * Events within this share of the time since the present form one batch: for a start that is hours away, seconds do
+   * not matter. The number of rounds then grows with the logarithm of the horizon and not with the length of the queue.
+   * 0: every instant has its own batch.
    */
   readonly grain: number;
   /**
-   * Maximum number of rounds and of starts of workloads or tasks. Work running at the fork counts too, because it must
-   * be adopted and end, but for at most half of the steps.
+   * Maximum number of steps: rounds, and starts of workloads or tasks. Work that runs at the fork must be adopted and
+   * end, so it also counts, but for at most half of the steps.
    */
   readonly stepsMax: number;
 }
 
 export interface ForwardStarts {
-  /** Starts of the targets within the horizon and the steps. */
+  /** Starts of the targets, as far as they lie within the horizon and the steps. */
   readonly starts: ReadonlyMap<WorkloadId, ForwardStart>;
-  /** Targets without a start do not start up to this instant; `Infinity`: not within the horizon either. */
+  /**
+   * Instant up to which targets without a start are known not to start; `Infinity`: they do not start within the
+   * horizon.
+   */
   readonly playedUntilMs: number;
   readonly stepCount: number;
 }
@@ -131,7 +134,7 @@ class ForwardRun implements PlayoutArrivals {
     return { kind: "submitWorkload", commandId: id, actor, idempotencyKey: null, spec };
   }
 
-  /** A refused arrival is ignored. */
+  /** The run ignores an arrival that the engine refuses. */
   #note(reply: Reply): void {
     const like = this.#likeOfCommand.get(reply.commandId);
     this.#likeOfCommand.delete(reply.commandId);

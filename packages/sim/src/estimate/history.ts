@@ -1,4 +1,4 @@
-/** Run times recorded in a state, in the order of submission, without any knowledge of the future. */
+/** Run times recorded in a state, in the order of submission. The state knows nothing of the future. */
 import { acceleratorsIn, wholeParts } from "@headroom/engine";
 import type { EndedAttempt, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 import type { DurationSource, WorkRecord } from "./durations.ts";
@@ -20,7 +20,7 @@ export function workHistory(state: ReadonlyState, past: ReadonlyState = state): 
   };
 }
 
-/** Run time of an attempt by this source, in ms; also for work that is submitted later in the scenario. */
+/** Run time in ms of an attempt, drawn from this source; also for work that is submitted later in the scenario. */
 export function drawnDurationMs(
   source: DurationSource,
   { indexOf }: WorkHistory,
@@ -46,13 +46,13 @@ export function acceleratorsOf({ gang }: Workload["spec"]): number {
   return acceleratorsIn(wholeParts(gang));
 }
 
-/** Name without digits: `sweep-lr0.1-17` and `sweep-lr0.3-18` are one family. */
+/** The name without its digits: `sweep-lr0.1-17` and `sweep-lr0.3-18` belong to one family. */
 function nameStem(name: string): string {
   return name.replace(/[0-9]+/g, "#");
 }
 
 /**
- * Whether an end says something about the run time: a loss caused by the fleet does not, a walltime or a stop by the
+ * Whether the end of an attempt shows its run time. A loss caused by the fleet does not; a walltime or a stop by the
  * owner does.
  */
 function tellsDuration({ outcome, stopReason }: EndedAttempt): boolean {

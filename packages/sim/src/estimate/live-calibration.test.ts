@@ -37,7 +37,7 @@ class Queue {
     this.engine.advance();
   }
 
-  /** Ends the running workload; its successor runs at once. */
+  /** Ends the running workload; the next workload starts at once. */
   next(atMs: number): void {
     const [attemptId] = this.engine.state.attempts.keys();
     this.give(atMs, { kind: "attemptExited", attemptId: attemptId!, exits: [{ kind: "exited", worker: 0, code: 0 }] });

@@ -1,24 +1,27 @@
 /**
- * Calibrates the ranges of a live engine from its states, whenever estimates are requested. Recently submitted work is
- * recorded with its range; later states show when it started.
+ * Calibrates the ranges of a live engine from its states, whenever estimates are requested. The range of recently
+ * submitted work is recorded; later states show when the work started.
  */
 import type { ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 import { RangeCalibration } from "./calibration.ts";
 import type { StartEstimate } from "./estimate-starts.ts";
 
 /**
- * Maximum age in ms of work whose ranges are recorded. Older work is less uncertain, and its outcome says little about
- * ranges at submission.
+ * Maximum age in ms of work whose ranges are recorded. The start of older work is less uncertain, and its outcome says
+ * little about ranges at submission.
  */
 const youngMs = 10 * 60_000;
-/** Maximum number of recorded ranges; more add nothing, because an outcome moves an end by a hundredth. */
+/**
+ * Maximum number of recorded ranges. More ranges add nothing, because one outcome moves an end of the range by a
+ * hundredth.
+ */
 const nominatedMax = 10_000;
-/** Number of newest starts whose forecast error is kept. */
+/** Number of newest starts whose forecast errors are kept. */
 const errorsMax = 200;
 
-/** Accuracy of forecasts of work submitted here, measured at their real starts. */
+/** Accuracy of the forecasts of work that was submitted to this control plane, measured at the real starts. */
 export interface ForecastAccuracy {
-  /** Number of newest starts of forecast work, at most 200. */
+  /** Number of the newest starts of work with a forecast, at most 200. */
   readonly startCount: number;
   /** Median distance in ms between the middle of the forecast and the start. */
   readonly medianErrorMs: number;
@@ -31,14 +34,14 @@ export class LiveCalibration {
   readonly #nominated = new Map<WorkloadId, number>();
   readonly #errorsMs: number[] = [];
 
-  /** `null`: no forecast workload has started yet. */
+  /** `null`: no workload with a forecast has started yet. */
   get accuracy(): ForecastAccuracy | null {
     if (this.#errorsMs.length === 0) return null;
     const sorted = this.#errorsMs.toSorted((left, right) => left - right);
     return { startCount: sorted.length, medianErrorMs: sorted[sorted.length >> 1]! };
   }
 
-  /** Learns the starts since the last call, in their order. Call it before estimates of that state are made. */
+  /** Learns from the starts since the last call, in their order. Call it before estimates of that state are made. */
   learn({ workloads }: ReadonlyState, nowMs: number): void {
     const started: { readonly id: WorkloadId; readonly atMs: number; readonly ordinal: number }[] = [];
     for (const id of this.#nominated.keys()) {
@@ -60,8 +63,8 @@ export class LiveCalibration {
   }
 
   /**
-   * Records given ranges. Nothing is learned from work without an instant, with an unfinished simulation, or with an
-   * earlier start: the state has first starts only.
+   * Records ranges that were shown. Nothing is learned from work without an instant, with an unfinished simulation, or
+   * with an earlier start, because the state contains only first starts.
    */
   recordRange({ workloads }: ReadonlyState, estimates: readonly StartEstimate[], nowMs: number): void {
     for (const { workloadId, p10AtMs, p50AtMs, p90AtMs, playedUntilMs } of estimates) {
@@ -82,7 +85,7 @@ export class LiveCalibration {
   }
 }
 
-/** False for work whose start depends on people, which no estimate can predict. */
+/** False for work whose start depends on an action of a person, which no estimate can predict. */
 function isKept({ held, stopRequested, firstStartedAtMs }: Workload): boolean {
   return firstStartedAtMs === null && (held === true || stopRequested);
 }

@@ -5,8 +5,8 @@ export interface WaitQuantiles {
 }
 
 /**
- * Sizes are exact numbers of accelerators. A size that has never started uses the waits of all sizes; before any start,
- * the forecast is no wait.
+ * Past waits by size, the exact number of accelerators. A size that has never started uses the waits of all sizes;
+ * before any start, the forecast is no wait.
  */
 export class PastWaits {
   readonly #bySize = new Map<number, number[]>();
@@ -45,7 +45,9 @@ function quantile(sorted: readonly number[], share: number): number {
   return rest === 0 ? sorted[low]! : sorted[low]! * (1 - rest) + sorted[low + 1]! * rest;
 }
 
-/** The loss that a true quantile minimises, in the unit of its arguments (Koenker and Bassett, Econometrica 46, 1978). */
+/**
+ * The loss that a true quantile minimises, in the unit of the arguments (Koenker and Bassett, Econometrica 46, 1978).
+ */
 export function pinballLoss(share: number, forecast: number, outcome: number): number {
   return outcome >= forecast ? share * (outcome - forecast) : (1 - share) * (forecast - outcome);
 }

@@ -40,7 +40,7 @@ it("takes running work to end at the pace of its reported steps", () => {
   const blind = forecastOf(engine, 10 * MINUTE_MS);
   expect(blind.because.history).toMatchObject({ runningCount: 1, byProgressCount: 0, unknownCount: 1 });
   const [attemptId] = engine.state.attempts.keys();
-  // A fifth of the steps took ten minutes, so forty minutes are left.
+  // One fifth of the steps took ten minutes, so the other four fifths take forty minutes.
   give(10 * MINUTE_MS, { kind: "progressReported", attemptId: attemptId!, step: 200, totalSteps: 1000, metrics: {} });
   const told = forecastOf(engine, 10 * MINUTE_MS);
   expect(told.because.history).toMatchObject({ runningCount: 1, byProgressCount: 1, unknownCount: 0 });

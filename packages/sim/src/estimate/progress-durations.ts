@@ -1,19 +1,19 @@
 /**
- * Total run time of an attempt that reports its steps: elapsed time plus the remaining steps at its pace. It is more
- * accurate than any statistics of similar work.
+ * Total run time of an attempt that reports its steps: elapsed time plus the remaining steps at its present speed. This
+ * is more accurate than any statistics of similar work.
  */
 import { endByProgressMs } from "@headroom/engine";
 import type { Attempt, Workload } from "@headroom/engine";
 
 /**
- * Relative uncertainty of the remaining time: a reported end reaches the journal only when it moves by a tenth of the
- * remaining time.
+ * Relative uncertainty of the remaining time. The journal records a new expected end only when it moves by a tenth of
+ * the remaining time.
  */
 const SPREAD = 0.1;
 
 /**
- * Total run time in ms from the start; `null`: the attempt reports no progress towards a total. `uniform`: position
- * within the spread, 0 to 1.
+ * Total run time in ms from the start; `null`: the attempt reports no progress with a total number of steps. `uniform`:
+ * position within the spread, from 0 to 1.
  */
 export function progressDurationMs(
   workload: Workload,

@@ -1,4 +1,4 @@
-/** Runs a trace on a fleet without giving the engine any run times, and records the starts. */
+/** Runs a trace on a fleet, gives the engine no run times, and records the starts. */
 import { commandId, InvariantError, teamName, type Policy, type WorkloadId, type WorkloadSpec } from "@headroom/engine";
 import type { FleetSpec } from "../run/fleet-spec.ts";
 import {
@@ -21,7 +21,7 @@ export class StartLedger implements SimulationObserver {
   readonly jobs: readonly TraceJob[];
   readonly idOf: (WorkloadId | null)[];
   readonly startedAtMs: Float64Array;
-  /** Jobs submitted and started by the newest rounds; the reader empties the lists. */
+  /** Jobs submitted and started in the newest rounds; the reader empties the lists. */
   submitted: number[] = [];
   started: number[] = [];
 
@@ -89,7 +89,7 @@ function submissions(jobs: readonly TraceJob[]): Script {
   };
 }
 
-/** Without a walltime, because the trace has only the true run time. */
+/** Workloads get no walltime, because the trace has only the true run time. */
 export function specOf({ accelerators }: TraceJob, index: number): WorkloadSpec {
   return {
     kind: "train",

@@ -4,7 +4,10 @@ import { drawBelow } from "../faults/exponential.ts";
 import type { TraceJob } from "../trace/trace.ts";
 import { StartValidation, type StartValidationResult } from "./validate-starts.ts";
 
-/** A trace of weeks with sweeps of similar jobs, more than the pool can run at once; each sweep draws its kind. */
+/**
+ * A trace of several weeks with sweeps of similar jobs, more than the pool can run at once. Each sweep draws its kind
+ * of job.
+ */
 function sweeps(seed: number): TraceJob[] {
   const jobs: TraceJob[] = [];
   let atS = 0;

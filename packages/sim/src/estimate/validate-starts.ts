@@ -1,7 +1,7 @@
 /**
  * Accuracy of start estimates. A trace is run, every waiting job gets an estimate at its submission from the state of
- * that moment alone, and the real start is compared with it. No walltimes are given (a trace's walltime would be the
- * true run time), so run times are known only for ended work.
+ * that moment alone, and the estimate is compared with the real start. No walltimes are given, because the true run
+ * time is the only walltime a trace has; so run times are known only for ended work.
  */
 import type { Engine, Policy } from "@headroom/engine";
 import { topologyFreePool } from "../run/fleet-spec.ts";
@@ -19,12 +19,13 @@ export interface StartValidationOptions {
   readonly policy: Policy;
   readonly seed: number;
   /**
-   * Number of simulated workloads over all scenarios for one estimate of the whole queue; see `EstimateOptions.effort`.
+   * Number of workloads to simulate for one estimate of the whole queue, counted over all scenarios; see
+   * `EstimateOptions.effort`.
    */
   readonly effort: number;
 }
 
-/** Times in seconds; shares of the jobs that waited longer than `waited_longer_than_s`. */
+/** Times are in seconds. Shares refer to the jobs that waited longer than `waited_longer_than_s`. */
 export interface StartValidationResult {
   readonly policy: string;
   readonly accelerators: number;
@@ -32,15 +33,18 @@ export interface StartValidationResult {
   readonly started_at_once: number;
   readonly waited_longer_than_s: number;
   readonly waited: number;
-  /** Share of real starts within the 10 to 90% range; the following fields: before the range and after it. */
+  /**
+   * Share of real starts within the range from the 10% to the 90% quantile; the following fields hold the shares before
+   * and after the range.
+   */
   readonly within_share: number;
   readonly earlier_share: number;
   readonly later_share: number;
   /** Share of real starts within the uncalibrated ranges. */
   readonly uncalibrated_within_share: number;
-  /** Share of starts before the median; ideally one half. */
+  /** Share of starts before the median; one half is ideal. */
   readonly before_median_share: number;
-  /** Mean of the pinball losses at 10 and at 90%, added. */
+  /** Sum of the mean pinball losses at 10% and at 90%. */
   readonly pinball_s: number;
   readonly past_waits_pinball_s: number;
   readonly pinball_ratio: number;
@@ -48,7 +52,7 @@ export interface StartValidationResult {
   readonly mean_range_s: number;
 }
 
-/** A wait shorter than this, in ms, counts as an immediate start. */
+/** Wait in ms below which a start counts as immediate. */
 const longWaitMs = 60_000;
 
 interface EstimatedRange {
@@ -57,7 +61,7 @@ interface EstimatedRange {
   readonly pastWaits: WaitQuantiles;
 }
 
-/** One validation: call `advance` until it returns false, then read the result. */
+/** One validation: call `advance` until it returns false, then read `result`. */
 export class StartValidation {
   readonly #options: StartValidationOptions;
   readonly #ledger: StartLedger;
@@ -65,7 +69,7 @@ export class StartValidation {
   readonly #calibration = new RangeCalibration();
   readonly #pastWaits = new PastWaits();
   readonly #ranges = new Map<number, EstimatedRange>();
-  /** Jobs started at the current instant, which is not past yet for work submitted at the same instant. */
+  /** Jobs started at the current instant. For work submitted at the same instant they do not count as past. */
   #startedNow: number[] = [];
   #nowMs = 0;
 

@@ -1,4 +1,4 @@
-/** Artifacts of simulated work that succeeds: all declared ones, without a location. */
+/** Artifacts that simulated work produces when it succeeds: all declared ones, without a location. */
 import type { Artifact, AttemptId, ReadonlyState, WorkloadSpec } from "@headroom/engine";
 
 interface Made {

@@ -28,7 +28,7 @@ function stop(id: string, graceTimeoutMs: number) {
   } as const;
 }
 
-/** A worker of an attempt is replaced on another node. */
+/** Replaces a worker of an attempt by one on another node. */
 function replaceSecond(id: string, node: string) {
   return {
     kind: "replaceWorkers",
@@ -170,7 +170,7 @@ describe("the simulated executor", () => {
     said(10);
     executor.loseNode(nodeId("n2"), 60);
     executor.perform([replace], 80);
-    // After a crash a repeated request is answered again and starts no worker twice.
+    // After a crash, a repeated launch request is answered again and starts no second worker.
     executor.perform([replace], 85);
     expect(said(100)).toEqual(["90 workersJoined"]);
     executor.perform([replace], 100);

@@ -25,26 +25,33 @@ import { ranks, type EventQueue } from "../clock/event-queue.ts";
 import { artifactsMade } from "./artifacts-made.ts";
 import type { PlannedCheckpoint, RunPlan } from "./run-plan.ts";
 
-/** An attempt from before the simulation: the engine's record, and the plan of its further run. */
+/**
+ * An attempt that was launched before the simulation: the engine's record of it, and the plan of the rest of its run.
+ */
 export interface AdoptedAttempt {
   readonly attempt: Attempt;
-  /** Plan from the moment at which the attempt runs, which may be in the past. */
+  /** Plan from the moment at which the attempt began to run, which may be in the past. */
   readonly plan: RunPlan;
   readonly graceTimeoutMs: number;
 }
 
 export interface SimulatedExecutorOptions {
-  /** Time in ms from the launch to the report that the attempt runs. */
+  /** Time in ms from the launch until the attempt reports that it runs. */
   readonly startupMs: number;
-  /** Time in ms until a worker obeys SIGTERM; a worker with a shorter grace period is killed at its end. */
+  /**
+   * Time in ms until a worker ends after SIGTERM. A worker with a shorter grace period is killed when that period ends.
+   */
   readonly stopMs: number;
-  /** The plan of a launch. It must be a pure function, because forks of a simulation share it. */
+  /** Returns the plan of a launched attempt. It must be a pure function, because forks of a simulation share it. */
   readonly plan: (launch: LaunchGang) => RunPlan;
 }
 
-/** Kinds of queue entries, stored in the low bits of the payload: for attempts here, for nodes in the driver. */
+/**
+ * Kinds of queue entries, stored in the low bits of the payload. The kinds for attempts are here, those for nodes in
+ * the driver.
+ */
 export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoint: 6, joins: 7 } as const;
-/** Number of low bits of a payload for the kind; the rest is shifted by it. */
+/** Number of low bits of a payload that hold the kind; the value is shifted by this number. */
 export const ENTRY_BITS = 4;
 export const ENTRY_MASK = 15;
 
@@ -52,13 +59,13 @@ interface CheckpointTimeline {
   readonly all: readonly PlannedCheckpoint[];
   next: number;
   awaits: number;
-  /** Plan time done at this instant, and plan time that passes in each ms since. */
+  /** Time of the plan that is done at this instant, and time of the plan that is done in each ms from then on. */
   sinceMs: number;
   plannedMs: number;
   pace: number;
 }
 
-/** Only the needed fields of the launch, because running attempts dominate the memory of a long run. */
+/** Only the fields of the launch that are needed, because running attempts use most of the memory of a long run. */
 interface SimulatedAttempt {
   /** Artifacts of the attempt if it succeeds. */
   produces: WorkloadSpec["produces"];
@@ -77,14 +84,14 @@ interface SimulatedAttempt {
   awaitsCheckpoint: number;
   /** Sequence of the queue entry for joining replacement workers; 0: none. */
   awaitsJoining: number;
-  /** Time at which the attempt lost a node; set while the gang is incomplete. */
+  /** Time at which the attempt lost a node; set while the gang lacks a worker. */
   brokenAtMs: number;
   /** Start of the run; valid while the attempt runs. */
   startedAtMs: number;
-  /** Time of the queue entry; valid while the attempt runs. `Infinity`: it does not run yet. */
+  /** Time of the attempt's queue entry; valid while the attempt runs. `Infinity`: the attempt does not run yet. */
   endsAtMs: number;
   exit: "planned" | "terminated" | "killed" | "lost";
-  /** Remaining checkpoint reports and the queue entry of the next; `null`: none. */
+  /** Checkpoint reports that are still to come, and the queue entry of the next one; `null`: none. */
   checkpoints: CheckpointTimeline | null;
 }
 
@@ -112,8 +119,8 @@ export class SimulatedExecutor {
   }
 
   /**
-   * Workers of an attempt that are not terminating; none if the attempt is unknown, or will be reported as lost with
-   * its machine.
+   * Workers of an attempt that are not terminating. The list is empty if the attempt is unknown, or if its loss with
+   * its machine will be reported.
    */
   workersOf(attemptId: AttemptId): LaunchGang["workers"] {
     const slot = this.#slotByAttempt.get(attemptId);
@@ -191,7 +198,7 @@ export class SimulatedExecutor {
     return isWell && attempt.produces !== undefined ? { ...exited, ...artifactsMade(attempt) } : exited;
   }
 
-  /** The machine fails with all work on it. Exits of that work are never reported. */
+  /** Fails the machine with all work on it. Exits of that work are never reported. */
   loseNode(nodeId: NodeId, nowMs: number): void {
     this.#downNodes.add(nodeId);
     for (const slot of this.#slotByAttempt.values()) {
@@ -201,7 +208,7 @@ export class SimulatedExecutor {
       attempt.awaitsCheckpoint = 0;
       attempt.awaitsJoining = 0;
       attempt.brokenAtMs = nowMs;
-      // A stop in progress ends as planned; other runs wait for a stop request or for the node.
+      // A stop in progress ends as planned; other attempts wait until they are stopped or the node returns.
       if (attempt.phase !== "stopping") {
         attempt.phase = "broken";
         attempt.awaits = 0;
@@ -209,7 +216,9 @@ export class SimulatedExecutor {
     }
   }
 
-  /** The machine returns empty, and its former work is reported as lost. No effect on a machine that is up. */
+  /**
+   * Returns the machine without any work, and reports its former work as lost. A machine that is up stays unchanged.
+   */
   returnNode(nodeId: NodeId, nowMs: number): void {
     if (!this.#downNodes.delete(nodeId)) return;
     for (const slot of this.#slotByAttempt.values()) {
@@ -291,14 +300,15 @@ export class SimulatedExecutor {
         ranks.observation,
         (slot << ENTRY_BITS) | attemptEntry.leaves,
       );
-    // An attempt with a requested checkpoint and no stop still runs.
+    // An attempt that was asked for a checkpoint, but not stopped, still runs.
     if (stop !== null && stop.checkpointUntilMs === undefined) {
       attempt.phase = "stopping";
       attempt.exit = "terminated";
       attempt.awaits = this.#pushExit(slot, Math.max(nowMs, stop.atMs + leavesAfterMs));
       return;
     }
-    // The time of the request is unknown, so the gang waits for the full start-up time of its replacements.
+    // The time at which the replacement was requested is unknown, so the gang waits for the full start-up time of its
+    // replacements.
     if (joining !== undefined) attempt.awaitsJoining = this.#pushJoin(slot, nowMs + this.#options.startupMs);
     if (startedAtMs === null) {
       attempt.awaits = this.#pushStart(slot, nowMs);
@@ -346,7 +356,7 @@ export class SimulatedExecutor {
     attempt.phase = "stopping";
     attempt.awaitsCheckpoint = 0;
     attempt.awaitsJoining = 0;
-    // A run that ends before the stop takes effect counts as ended by itself.
+    // An attempt that ends before the stop takes effect ended by itself.
     if (attempt.exit === "planned" && attempt.endsAtMs <= stopsAtMs) return;
     if (attempt.exit === "planned") attempt.exit = obeys ? "terminated" : "killed";
     attempt.awaits = this.#pushExit(slot, stopsAtMs);
@@ -365,8 +375,8 @@ export class SimulatedExecutor {
   }
 
   /**
-   * More workers shorten the remaining time by the gang's throughput curve; without a curve in proportion (perfect
-   * scaling).
+   * Additional workers shorten the remaining time by the gang's throughput curve; without a curve, in proportion to the
+   * workers.
    */
   #grow({ attemptId, firstRank, workers }: GrowGang, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
@@ -377,15 +387,15 @@ export class SimulatedExecutor {
   }
 
   /**
-   * The gang pauses until the replacements have started, then all workers continue with the progress made so far, if
-   * any. A gang with further lost machines stays incomplete until these are reported to it.
+   * The gang pauses until the replacement workers have started. Then all workers continue with the progress so far, if
+   * there is any. A gang that has lost further machines stays incomplete until their loss is reported to it.
    */
   #replace({ attemptId, workers }: ReplaceWorkers, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot === undefined) return;
     const attempt = this.#slots[slot]!;
     if (attempt.phase === "stopping") return;
-    // After a crash the request may be repeated while the replacements start.
+    // After a crash, the request can be repeated while the replacement workers start.
     const isKnown = workers.every(({ rank, worker }) => isSame(attempt.workers[rank], worker));
     if (isKnown && attempt.awaitsJoining !== 0) return;
     const placed = attempt.workers.slice();
@@ -410,7 +420,7 @@ export class SimulatedExecutor {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot === undefined) return;
     const attempt = this.#slots[slot]!;
-    // A repeated request: the workers are already terminating.
+    // A repeated stop request: the workers are already terminating.
     if (attempt.awaitsTerminating !== 0 && attempt.workers.length <= workers) return;
     this.#resize(slot, attempt.workers.slice(0, workers), nowMs);
     const leavesAtMs = nowMs + Math.min(this.#options.stopMs, graceTimeoutMs);
@@ -481,8 +491,8 @@ function holdsNode({ workers }: SimulatedAttempt, nodeId: NodeId): boolean {
 }
 
 /**
- * Exits of one successful worker. Nearly every attempt of a trace ends so; the shared list saves an allocation for
- * each.
+ * Exits of an attempt whose one worker succeeds. Nearly every attempt of a trace ends this way; sharing the list saves
+ * an allocation for each attempt.
  */
 const oneWorkerSucceeded: readonly WorkerExit[] = [{ kind: "exited", worker: 0, code: 0 }];
 

@@ -1,6 +1,6 @@
 /**
- * Random variates with the same bits in every JavaScript engine. `Math.log` differs between engines (Node 26 and
- * Chromium 156 in the last bits), so the logarithm is a series of the four operations that IEEE 754 defines exactly.
+ * Random variates with the same bits in every JavaScript engine. `Math.log` differs in the last bits between engines
+ * (Node 26 and Chromium 156), so the logarithm is a series of the four operations that IEEE 754 defines exactly.
  */
 import { draw } from "@headroom/engine";
 
@@ -29,7 +29,7 @@ export function portableLog(value: number): number {
   return exponent * ln2 + 2 * z * sum;
 }
 
-/** Coordinates of one draw; equal coordinates give the same number. */
+/** Coordinates of one random draw; equal coordinates give the same number. */
 export interface DrawKey {
   readonly seed: number;
   readonly sequence: number;

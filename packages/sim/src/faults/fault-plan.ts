@@ -20,12 +20,12 @@ export interface FaultOptions {
 
 export interface NodeFaults {
   /**
-   * Time in ms from joining or returning to the loss; `null`: never. `occurrence` counts the losses of this node from
-   * 0.
+   * Time in ms from joining or returning to the loss of the node; `null`: never. `occurrence` counts earlier losses of
+   * this node.
    */
   upMs(nodeOrdinal: number, occurrence: number): number | null;
   downMs(nodeOrdinal: number, occurrence: number): number;
-  /** Notice before the loss in ms; `null`: none. */
+  /** Notice in ms before the loss; `null`: no notice. */
   readonly noticeMs: number | null;
 }
 
@@ -44,7 +44,8 @@ export function seededNodeFaults(options: FaultOptions): NodeFaults {
 export function faultyPlan(options: FaultOptions, launch: LaunchGang, undisturbed: RunPlan): RunPlan {
   const { seed, attemptFailuresPer10000 } = options;
   if (attemptFailuresPer10000 === 0) return undisturbed;
-  // Drawn from the attempt's identity, so that launch order and policy do not change the faults of other attempts.
+  // The draw depends on the attempt's identity, so that launch order and policy do not change the faults of other
+  // attempts.
   const sequence = Number.parseInt(hashText(`${launch.spec.name} ${launch.task} ${launch.number}`).slice(0, 8), 16);
   if (drawBelow({ seed, sequence, purpose: "attempt fails" }, 10_000) >= attemptFailuresPer10000) return undisturbed;
   const share = drawBelow({ seed, sequence, purpose: "attempt fails at" }, 10_000);

@@ -23,7 +23,7 @@ describe("exact sums and means", () => {
   it("round half up, where doubles would round the other way", () => {
     expect(meanSeconds(250n, 1)).toBe(0.3);
     expect(meanSeconds(249n, 1)).toBe(0.2);
-    // As a double, 1.005 is slightly smaller than 1.005: rounding the double to two decimals gives 1.
+    // The double nearest to 1.005 is slightly smaller than 1.005, so rounding that double to two decimals gives 1.
     expect(roundedQuotient(1005n, 1000n, 2)).toBe(1.01);
     expect(roundedQuotient(1n, 0n, 2)).toBe(0);
   });

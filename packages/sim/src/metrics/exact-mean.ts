@@ -1,6 +1,6 @@
 /**
- * Means and shares rounded exactly: computed in integers and rounded half up, so that double precision does not decide
- * the last decimal.
+ * Means and shares that are rounded exactly. They are computed in integers and rounded half up, so that double
+ * precision does not decide the last decimal.
  */
 
 /** `numerator / denominator` to `decimals` decimals, half up, as the nearest double. Both are non-negative safe integers or bigints. */

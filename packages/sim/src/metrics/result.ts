@@ -14,7 +14,7 @@ export interface SimulationResult {
   /** Number of jobs that ran to their end; all means are over these jobs. */
   readonly jobs: number;
   readonly rejected_larger_than_pool: number;
-  /** Number of jobs that failed for good; under faults only. */
+  /** Number of jobs that failed in all their attempts; above zero only with simulated faults. */
   readonly failed_jobs: number;
   /** Number of jobs that could not finish on the remaining fleet. */
   readonly unfinished_jobs: number;
@@ -24,8 +24,8 @@ export interface SimulationResult {
   readonly mean_completion_s: number;
   readonly max_wait_s: number;
   /**
-   * Accelerator time of these jobs, divided by the fleet's accelerator time from their first submission to their last
-   * end.
+   * Accelerator time of the succeeded jobs, divided by the fleet's accelerator time from their first submission to
+   * their last end.
    */
   readonly utilisation: number;
   /** Time from the first submission to the last end. */
@@ -38,7 +38,7 @@ export interface SimulationResult {
   /** Head of the journal's hash chain at the end. */
   readonly chain: string;
   readonly wait_by_gang: readonly GangWait[];
-  /** Waits by team name; only if teams were declared. */
+  /** Waits by name of the team; absent if no teams were declared. */
   readonly wait_by_team?: readonly TeamWait[];
   readonly series: ResultSeries;
 }
@@ -49,7 +49,7 @@ export interface GangWait extends Waits {
 
 export interface TeamWait extends Waits {
   readonly team: string;
-  /** Share of this team's jobs in the accelerator time of all. */
+  /** Share of this team's jobs in the accelerator time of all jobs. */
   readonly share: number;
 }
 
@@ -82,8 +82,8 @@ interface Finished {
 }
 
 /**
- * Sums over the jobs that succeeded. Bigints: a year of a large cluster in ms times thousandths of accelerators exceeds
- * 2^53.
+ * Sums over the jobs that succeeded. They are bigints: a year of a large cluster, in ms times thousandths of
+ * accelerators, exceeds 2^53.
  */
 interface Totals {
   readonly jobs: number;
@@ -130,7 +130,7 @@ function acceleratorsOf({ nodes }: FleetSpec): number {
 }
 
 /**
- * Number of jobs larger than any node that were held instead of refused, because nodes come and go. The result counts
+ * Number of jobs larger than any node. They were held instead of refused, because nodes come and go; the result counts
  * them like refused jobs.
  */
 function heldTooLarge({ trace, fleet, metrics }: Finished): number {
@@ -229,7 +229,7 @@ function waits(waitsMs: readonly number[]): Waits {
   };
 }
 
-/** Nearest rank: the smallest value that at least `percent` of all values do not exceed. */
+/** Percentile by nearest rank: the smallest value such that at least `percent` of all values are not larger. */
 function percentile(sorted: Float64Array, percent: number): number {
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? 0;
 }

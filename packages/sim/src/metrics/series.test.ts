@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BoundedSeries } from "./series.ts";
 
-/** Steps of a quantity: after `gapMs` it changes to `value`. */
+/** Steps of a quantity. After `gapMs` the quantity changes to `value`. */
 const steps = fc.array(
   fc.record({ gapMs: fc.integer({ min: 0, max: 50_000 }), value: fc.integer({ min: 0, max: 900 }) }),
   {

@@ -1,6 +1,6 @@
 /**
- * A quantity over time in a bounded number of buckets of equal width. When the run outgrows them, neighbouring buckets
- * are merged and the width doubles, so memory does not depend on the length of the run.
+ * The values of a quantity over time in a bounded number of buckets of equal width. When the run outgrows the buckets,
+ * neighbouring buckets are merged and the width doubles, so memory does not depend on the length of the run.
  */
 export interface SeriesPoint {
   /** Start of the bucket in ms since the start of the series. */
@@ -10,7 +10,7 @@ export interface SeriesPoint {
   readonly max: number;
 }
 
-/** Maximum number of buckets, enough for a plot as wide as a screen: after a merge, 256 to 512 buckets are in use. */
+/** Maximum number of buckets. After a merge, 256 to 512 buckets are in use: enough for a plot as wide as a screen. */
 const bucketCountMax = 512;
 
 export class BoundedSeries {

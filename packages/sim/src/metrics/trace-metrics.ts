@@ -1,20 +1,20 @@
 /**
- * Metrics of a simulated trace: submission, first start and end of each job, and use of the fleet. Read from the
- * engine's events only, never from its state.
+ * Metrics of a simulated trace: submission, first start and end of each job, and use of the fleet. The code reads only
+ * the engine's events, never its state.
  */
 import type { AttemptId, Event, LaunchGang, Reply } from "@headroom/engine";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
 import { acceleratorMilliOf, type TraceJob } from "../trace/trace.ts";
 import { BoundedSeries } from "./series.ts";
 
-/** Result of a job; the values of `TraceMetrics.fate`. */
+/** Outcomes of a job; the values of `TraceMetrics.fate`. */
 export const fates = { pending: 0, rejected: 1, succeeded: 2, failed: 3 } as const;
 
 /** The measured trace. */
 export interface TraceSubject {
   readonly jobs: readonly TraceJob[];
   readonly startAtMs: number;
-  /** Index of the launched job. */
+  /** Index of the launched job in the trace. */
   readonly jobOf: (launch: LaunchGang) => number;
 }
 
@@ -70,7 +70,7 @@ export class TraceMetrics implements SimulationObserver {
     this.roundCount++;
     this.eventCount += ready.events.length;
     if (firstScripted < inputs.length) {
-      // The engine answers commands in order, and a trace's commands are its jobs in order.
+      // The engine answers commands in order, and the jobs of the trace are the commands in order.
       for (let reply = 0; reply < ready.replies.length; reply++)
         this.#onReply(ready.replies[reply]!, scriptIndex + reply);
     }

@@ -2,15 +2,16 @@
 import { draw } from "@headroom/engine";
 import { acceleratorMilliOf, type TraceJob } from "../trace/trace.ts";
 
-/** Target of the total request; the last drawn job may exceed it. */
+/** Total request to reach. The last drawn job may exceed it. */
 export interface DemandTarget {
   readonly askedMilli: number;
   readonly seed: number;
 }
 
 /**
- * Jobs drawn with replacement until their total request reaches the target, then shuffled, so that the large job that
- * ended the drawing need not come last. A population without requests can never reach it and draws nothing.
+ * Draws jobs with replacement until their total request reaches the target. Then the jobs are shuffled, so that the
+ * large job that ended the drawing need not come last. A population without requests can never reach the target; then
+ * no job is drawn.
  */
 export function drawDemand(population: readonly TraceJob[], { askedMilli, seed }: DemandTarget): TraceJob[] {
   const drawn: TraceJob[] = [];
@@ -25,5 +26,5 @@ export function drawDemand(population: readonly TraceJob[], { askedMilli, seed }
   return drawn;
 }
 
-/** A uniform 32-bit draw as one of `count` indices; the bias is below `count` parts in 2^32. */
+/** Turns a uniform 32-bit draw into one of `count` indices; the bias is below `count` parts in 2^32. */
 const below = (count: number, drawn: number): number => Math.floor((drawn * count) / 4_294_967_296);

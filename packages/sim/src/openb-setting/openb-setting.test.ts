@@ -53,7 +53,7 @@ describe("drawn demand", () => {
     const drawn = drawDemand(population, { askedMilli: 8_000_000, seed: 3 });
     for (const { id } of population) {
       const count = drawn.filter((each) => each.id === id).length;
-      // 1,000 are expected, and the standard deviation is 30; the tolerance is five standard deviations.
+      // 1,000 jobs are expected, and the standard deviation is 30; the tolerance is five standard deviations.
       expect(Math.abs(count - 1000)).toBeLessThan(150);
     }
   });

@@ -1,7 +1,7 @@
 /**
- * The experiment of FGD (USENIX ATC '23) and later papers on allocation rates with the openb lists: an empty fleet,
- * work that arrives one by one and never ends, and work that does not fit on arrival is dropped. The engine decides
- * under the given policy; this code only submits the work and counts.
+ * The experiment of FGD (USENIX ATC '23) and later papers on allocation rates with the openb lists. The fleet is empty
+ * at the start. Jobs arrive one by one and never end; a job that does not fit on arrival is dropped. The engine decides
+ * under the given policy; this code only submits the jobs and counts.
  */
 import { commandId, createEngine, teamName, type Engine, type Input, type Policy, type Ready } from "@headroom/engine";
 import type { FleetSpec } from "../run/fleet-spec.ts";
@@ -10,7 +10,7 @@ import { drawDemand } from "./drawn-demand.ts";
 import { withTypicalDemand } from "./typical-demand.ts";
 
 export interface SettingOptions {
-  /** The population to draw from; only its requests count. */
+  /** The jobs to draw from. Only their requests count. */
   readonly population: readonly TraceJob[];
   readonly fleet: FleetSpec;
   readonly policy: Policy;
@@ -19,7 +19,7 @@ export interface SettingOptions {
   readonly seed: number;
 }
 
-/** Allocation at this level of demand; both in thousandths of the fleet's accelerators. */
+/** Demand that has arrived, and accelerators allocated then; both in thousandths of the fleet's accelerators. */
 export interface AllocatedAt {
   readonly askedMilli: number;
   readonly allocatedMilli: number;
@@ -28,7 +28,10 @@ export interface AllocatedAt {
 export interface SettingResult {
   readonly submittedCount: number;
   readonly droppedCount: number;
-  /** Allocation at 50, 90 and 100% of the fleet and at the whole demand, as far as the demand reaches. */
+  /**
+   * Allocation when demand reaches 50, 90 and 100% of the fleet, and at the whole demand. Levels above the whole demand
+   * are absent.
+   */
   readonly marks: readonly AllocatedAt[];
 }
 
@@ -69,7 +72,7 @@ export class SettingRun {
     return this.#demand.length === 0 ? 1 : this.#submittedCount / this.#demand.length;
   }
 
-  /** Submits up to `maxJobs` further jobs. True: all jobs have arrived. */
+  /** Submits up to `maxJobs` further jobs. Returns true when all jobs have arrived. */
   advance(maxJobs: number): boolean {
     const end = Math.min(this.#demand.length, this.#submittedCount + maxJobs);
     while (this.#submittedCount < end) this.#arrive(this.#demand[this.#submittedCount]!);
@@ -96,7 +99,7 @@ export class SettingRun {
   #drop(ready: Ready): void {
     this.#droppedCount++;
     const submitted = ready.events.find((event) => event.kind === "workloadSubmitted");
-    // Jobs that no node could ever hold were refused at once.
+    // The engine has refused at once the jobs that no node could ever hold.
     if (submitted === undefined) return;
     const { workloadId } = submitted;
     this.#round([{ ...operator(`drop ${workloadId}`), kind: "stopWorkload", workloadId }]);

@@ -1,6 +1,6 @@
 /**
- * Compares with the published shares of FGD's experiment on the list `default`, roughly: two seeds, within a percentage
- * point. Ten seeds are run by hand.
+ * Compares with the published shares of FGD's experiment on the list `default`: two seeds, with a tolerance of a
+ * percentage point. The ten seeds of the publication are run by hand.
  */
 import { presets } from "@headroom/engine";
 import { describe, expect, it } from "vitest";

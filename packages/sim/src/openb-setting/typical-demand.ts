@@ -7,7 +7,7 @@ import type { TraceJob } from "../trace/trace.ts";
 
 type Demand = readonly TypicalDemand[];
 
-/** Share of the list in percent; the kind that crosses it is included. */
+/** Share of the list in percent. The kind of job that crosses this share is included. */
 const TYPICAL_PERCENT = 95;
 
 function typicalDemandOf(population: readonly TraceJob[]): Demand {
@@ -33,8 +33,8 @@ function typicalDemandOf(population: readonly TraceJob[]): Demand {
 }
 
 /**
- * Adds the typical demand to a policy that needs it and does not state it. A policy that learns demand from submissions
- * stays unchanged.
+ * Adds the typical demand to a policy that needs typical demand and does not state it. A policy that learns demand from
+ * submissions stays unchanged.
  */
 export function withTypicalDemand(policy: Policy, population: readonly TraceJob[]): Policy {
   const { placement: order } = policy;

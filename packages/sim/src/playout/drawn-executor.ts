@@ -1,6 +1,6 @@
 /**
- * The executor of a fork: attempts start at once and end after a drawn or typical run time. Attempts that run at the
- * fork are adopted; attempts being stopped use up their grace period.
+ * The executor of a fork. Attempts start at once and end after a drawn or typical run time. Attempts that run at the
+ * fork are adopted; attempts that are being stopped use up their grace period.
  */
 import { stoppedByMs } from "@headroom/engine";
 import type { Attempt, AttemptId, Effect, Engine, Input, LaunchGang, WorkerExit } from "@headroom/engine";
@@ -26,7 +26,7 @@ export class DrawnExecutor implements PlayoutWorld {
   readonly #due: Due[] = [];
   readonly #live = new Set<AttemptId>();
   #endCount = 0;
-  /** Always false: the queue and the engine's timers determine the end of the run. */
+  /** Always false: only the queue and the engine's timers determine when the run ends. */
   readonly isAtRest = false;
 
   constructor(options: DrawnExecutorOptions) {
@@ -66,7 +66,7 @@ export class DrawnExecutor implements PlayoutWorld {
     const { engine, queue } = this.#options;
     const { kind, attemptId } = this.#due[queue.nextPayload]!;
     if (kind === "left") return this.#live.has(attemptId) ? { kind: "workersLeft", attemptId } : null;
-    // An attempt that was stopped has two entries; the later one is stale.
+    // An attempt that was stopped has two entries in the queue; the later one is stale.
     if (!this.#live.delete(attemptId)) return null;
     this.#endCount++;
     return { kind: "attemptExited", attemptId, exits: [clean], ...artifactsOf(engine.state, attemptId) };
@@ -90,7 +90,8 @@ export class DrawnExecutor implements PlayoutWorld {
         return [];
       case "replaceWorkers":
         return [{ kind: "workersJoined", attemptId }];
-      // A checkpoint is assumed to use its whole timeout: the engine requests the stop itself when that is over.
+      // An attempt is assumed to use the whole checkpoint timeout. The engine requests the stop itself when the timeout
+      // is over.
       case "growGang":
       case "checkpointGang":
         return [];

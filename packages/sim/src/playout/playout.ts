@@ -1,18 +1,21 @@
 /**
  * The loop that plays an engine forward on a virtual clock. Simulations of traces, forward runs of estimates and
  * what-if timelines all use it. They differ in the world around the engine (executor model and faults), in the
- * arrivals, and in their end. The loop drives an engine as the live driver does, batch by batch, and decides nothing.
+ * arrivals, and in the condition that ends the run. The loop drives an engine as the live driver does, batch by batch,
+ * and decides nothing.
  */
 import type { Effect, Engine, Input, Ready } from "@headroom/engine";
 import type { EventQueue } from "../clock/event-queue.ts";
 
-/** Executors, machines and their faults. Entries of the playout's queue stand for future reports. */
+/** Executors, machines and their faults. Their future reports are entries of the playout's queue. */
 export interface PlayoutWorld {
-  /** The queue's first entry is due: returns its input; `null`: the entry is stale. The caller drops the entry. */
+  /**
+   * Returns the input of the queue's first entry, which is due; `null`: the entry is stale. The caller drops the entry.
+   */
   observeNext(nowMs: number): Input | null;
   /** Performs the engine's effects and returns reports of the same instant. */
   perform(effects: readonly Effect[], nowMs: number): readonly Input[];
-  /** True: entries in the queue have no effect unless further input arrives. */
+  /** True: the entries in the queue have no effect unless further input arrives. */
   readonly isAtRest: boolean;
 }
 
@@ -30,7 +33,7 @@ export const noArrivals: PlayoutArrivals = {
 
 export interface PlayoutRound {
   readonly inputs: readonly Input[];
-  /** Index of the first input that arrived from outside; all inputs after it did, too. */
+  /** Index of the first input that arrived from outside. All inputs after this index also came from outside. */
   readonly firstArrival: number;
   readonly ready: Ready;
 }
@@ -44,7 +47,7 @@ export interface PlayoutOptions {
   onRound(round: PlayoutRound): void;
   /**
    * Entries within this share of the time since the start form one batch, and reports come with the next batch. The
-   * number of rounds then grows with the logarithm of the horizon. 0: exact.
+   * number of rounds then grows with the logarithm of the horizon. 0: every instant has its own batch.
    */
   readonly grain: number;
   /** Whether an instant at which all entries are stale gets a round. */
@@ -62,7 +65,7 @@ export class Playout {
   readonly #options: PlayoutOptions;
   #nowMs: number;
   #roundCount = 0;
-  /** Reports of executors that the last coarse batch caused; inputs of the next one. */
+  /** Reports of executors that the last coarse batch caused. They are inputs of the next batch. */
   #reports: readonly Input[] = NO_INPUTS;
 
   constructor(options: PlayoutOptions) {
@@ -79,7 +82,9 @@ export class Playout {
     return this.#roundCount;
   }
 
-  /** Time of the next round in ms; `Infinity`: nothing runs, no input is left, and time alone changes nothing. */
+  /**
+   * Time of the next round in ms; `Infinity`: nothing runs, no input is left, and the passing of time changes nothing.
+   */
   get nextAtMs(): number {
     const { engine, queue, world, arrivals } = this.#options;
     const arrivesAtMs = arrivals.nextAtMs;
@@ -89,7 +94,7 @@ export class Playout {
     return Math.max(this.#nowMs, Math.min(queue.nextAtMs, arrivesAtMs, wakesAtMs));
   }
 
-  /** Runs the next round. False: there is none. */
+  /** Runs the next round. Returns false if there is none. */
   step(): boolean {
     const atMs = this.nextAtMs;
     if (atMs === Number.POSITIVE_INFINITY) return false;
@@ -99,7 +104,7 @@ export class Playout {
 
   /**
    * Runs up to `maxRounds` rounds that are due at or before `untilMs`, so that the caller can yield or cancel between
-   * calls. True: no more rounds are due.
+   * calls. Returns true when no more rounds are due.
    */
   advance({ untilMs, maxRounds }: PlayoutLimit): boolean {
     for (let round = 0; round < maxRounds; round++) {
@@ -116,8 +121,8 @@ export class Playout {
   }
 
   /**
-   * Passes inputs to the engine now. Reports of the same instant follow as further batches until there are none; with
-   * coarse batches they come with the next step.
+   * Passes inputs to the engine now. Reports of the same instant follow as further batches until there are no more
+   * reports; with coarse batches the reports come with the next step.
    */
   receive(inputs: readonly Input[], firstArrival: number = inputs.length): Ready {
     const { engine, world, grain } = this.#options;
@@ -160,7 +165,7 @@ export class Playout {
 }
 
 /**
- * Most rounds have one input. This list is allocated with space for exactly one; pushing to an empty list would
+ * Most rounds have one input. This list is allocated with space for exactly one input; pushing to an empty list would
  * allocate space for seventeen.
  */
 function appended(inputs: readonly Input[], input: Input): readonly Input[] {

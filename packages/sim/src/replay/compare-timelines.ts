@@ -1,8 +1,11 @@
-/** Compares timelines of one window: in total, by team, by user and by size. */
+/** Compares timelines of one window: in total, by team, by user and by size of the work. */
 import { milliIn, wholeParts } from "@headroom/engine";
 import type { BookedWorkload, LedgerSample, TimelineLedger } from "./timeline-ledger.ts";
 
-/** Times in ms. A wait lasts from the submission to the first start, or to the end of the window without a start. */
+/**
+ * Times are in ms. A wait lasts from the submission to the first start. Without a start it lasts to the end of the
+ * window.
+ */
 export interface TimelineFigures {
   /** Workloads that waited to start when the window began, or were submitted in it. */
   readonly workloads: number;
@@ -12,14 +15,14 @@ export interface TimelineFigures {
   readonly waitP50Ms: number;
   readonly waitP95Ms: number;
   /**
-   * Mean slowdown of workloads that ended in every timeline: time from submission to end, divided by the workload's
-   * shortest run in any timeline, at least 1. `null`: no workload ended in every timeline.
+   * Mean slowdown of workloads that ended in every timeline. The slowdown is the time from submission to end, divided
+   * by the workload's shortest run in any timeline, and at least 1. `null`: no workload ended in every timeline.
    */
   readonly slowdown: number | null;
   readonly acceleratorHours: number;
   /** Accelerator time lost to evictions. */
   readonly lostAcceleratorHours: number;
-  /** Number of attempts that were evicted or shrunk for other work. */
+  /** Number of attempts that were evicted, or lost workers, in favour of other work. */
   readonly evictions: number;
 }
 
@@ -39,13 +42,13 @@ export interface ComparedGroup {
   readonly control: TimelineFigures;
   readonly changed: TimelineFigures;
   /**
-   * Comparison of mean waits, `changed` against `control`, over workloads in both timelines: shorter, longer, or equal
-   * within a second and one percent.
+   * Comparison of mean waits, `changed` against `control`, over workloads in both timelines. Waits that differ by less
+   * than a second or one percent count as equal.
    */
   readonly outcome: "wins" | "loses" | "same";
 }
 
-/** Mean waits of the same workloads in the control and with the change. */
+/** Mean waits of the same workloads, without and with the change. */
 export interface SharedWaits {
   readonly workloads: number;
   readonly controlMeanMs: number;
@@ -70,7 +73,7 @@ export interface ComparedWindow {
   readonly toMs: number;
 }
 
-/** Bounded slowdown (Feitelson): a run shorter than this counts as this long. */
+/** Shortest run time in ms for the bounded slowdown (Feitelson): a shorter run counts as this long. */
 const SLOWDOWN_RUN_MIN_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
@@ -103,7 +106,7 @@ type SharedGroup = ComparedGroup & { readonly shared: SharedWaits };
 
 const withoutShared = ({ shared: _shared, ...group }: SharedGroup): ComparedGroup => group;
 
-/** A change may refuse work or omit runs of a schedule, so the outcome counts only work in both timelines. */
+/** A change can refuse work or omit runs of a schedule, so the outcome counts only work that both timelines contain. */
 function sharedWaits(
   { control, changed }: ByTimeline<TimelineLedger>,
   isIn: (each: BookedWorkload) => boolean,
@@ -124,7 +127,7 @@ function byTimeline<T>(of: (name: (typeof timelineNames)[number]) => T): ByTimel
   return { recorded: of("recorded"), control: of("control"), changed: of("changed") };
 }
 
-/** Shortest time from first start to end by workload key, for workloads that ended in all timelines. */
+/** Shortest time from first start to end by key of the workload, for workloads that ended in all timelines. */
 function shortestRuns(ledgers: ByTimeline<TimelineLedger>): ReadonlyMap<string, number> {
   const shortest = new Map<string, number>();
   for (const [key, { startedAtMs, endedAtMs }] of ledgers.recorded.workloads) {
@@ -165,7 +168,7 @@ function figuresOf(
   };
 }
 
-/** A workload that ended without a start, for example by cancellation, waited until its end. */
+/** A workload that ended without a start, for example because it was cancelled, waited until its end. */
 function waitOf({ submittedAtMs, startedAtMs, endedAtMs }: BookedWorkload, toMs: number): number {
   return Math.max(0, (startedAtMs ?? endedAtMs ?? toMs) - submittedAtMs);
 }
@@ -184,7 +187,10 @@ function wholeTimeline(
   };
 }
 
-/** Size class by accelerators of the whole gang: `1`, `2`, `3-4`, `5-8`, …; below one it is `under 1`. */
+/**
+ * Size class of work by the accelerators of the whole gang: `1`, `2`, `3-4`, `5-8`, and so on; below one accelerator it
+ * is `under 1`.
+ */
 function sizeOf({ gang }: BookedWorkload): string {
   const milli = milliIn(wholeParts(gang));
   if (milli === 0) return "none";
@@ -197,7 +203,7 @@ function sizeOf({ gang }: BookedWorkload): string {
 
 const sizeOrder = (name: string): number => (name === "none" ? -1 : name === "under 1" ? 0 : Number.parseInt(name, 10));
 
-/** Differences of mean waits below this are noise of the replay. */
+/** Differences of mean waits below this value can come from the replay itself. */
 const SAME_WAIT_MS = 1000;
 const SAME_WAIT_SHARE = 100;
 
@@ -208,7 +214,7 @@ function outcomeOf({ controlMeanMs, changedMeanMs }: SharedWaits): ComparedGroup
   return gainMs < -noiseMs ? "loses" : "same";
 }
 
-/** Largest total gain of waiting time first. */
+/** Sorted by total gain of waiting time, the largest first. */
 function byGain(groups: readonly SharedGroup[]): readonly ComparedGroup[] {
   const gain = ({ shared }: SharedGroup): number => (shared.controlMeanMs - shared.changedMeanMs) * shared.workloads;
   return groups

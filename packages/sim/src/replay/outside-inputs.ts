@@ -1,6 +1,6 @@
 /**
  * Recorded inputs that do not depend on the policy: commands and changes of nodes. Reports about attempts are left out,
- * because they depend on which attempts started, and when.
+ * because they depend on the attempts that the policy started.
  */
 import { commandId } from "@headroom/engine";
 import type { Command, CommandId, Input, Policy, Team, WorkloadId, WorkloadSpec } from "@headroom/engine";
@@ -15,11 +15,11 @@ export interface OutsideInput {
   readonly input: Input;
 }
 
-/** Differences between a replay and the record. */
+/** Changes of a replay, compared with the record. */
 export interface ReplayChange {
-  /** Policy for the whole window, in place of all recorded policies; `null`: the recorded ones. */
+  /** Policy for the whole window, which replaces all recorded policies; `null`: the recorded ones. */
   readonly policy: Policy | null;
-  /** Teams for the whole window, in place of recorded definitions. */
+  /** Teams for the whole window, which replace recorded definitions. */
   readonly teams: readonly Team[];
 }
 
@@ -49,7 +49,7 @@ function isFromOutside(input: Input): boolean {
 }
 
 /**
- * The recorded input as this timeline receives it; `null`: it is omitted. `idOf` maps a recorded id to this timeline's
+ * The recorded input in the form for this timeline; `null`: it is omitted. `idOf` maps a recorded id to this timeline's
  * id.
  */
 export function changedInput(
@@ -82,7 +82,7 @@ export function changedInput(
   }
 }
 
-/** Translates dependencies that are stated by workload id. */
+/** Translates the workload ids in dependencies. */
 function withIds(spec: WorkloadSpec, idOf: (recorded: string) => WorkloadId | null): WorkloadSpec {
   if (spec.after === undefined) return spec;
   const after = spec.after.map((each) =>

@@ -1,6 +1,7 @@
 /**
- * Real run times from the record: the undisturbed runs of each task, in workers times ms. Work interrupted by evictions
- * and lost nodes counts once if a checkpoint saved it; an interrupted run without a successor also counts as a run.
+ * Real run times from the record: the run of each task if nothing had interrupted it, in workers times ms. Work before
+ * an eviction or a lost node counts once if a checkpoint saved it. An interrupted run that was not resumed also counts
+ * as a run.
  */
 import type { Attempt, AttemptId, Checkpoint, Engine, Event, WorkerExit, WorkloadId } from "@headroom/engine";
 import type { TimelineLedger } from "./timeline-ledger.ts";
@@ -28,13 +29,13 @@ export interface RecordedCheckpoint {
 interface OpenRun {
   /** Saved work of interrupted attempts, in workers times ms. */
   savedWorkerMs: number;
-  /** Largest progress of an interrupted attempt, earlier checkpoints included, in workers times ms. */
+  /** Largest progress of an interrupted attempt, including progress from earlier checkpoints, in workers times ms. */
   longestWorkerMs: number;
   readonly checkpoints: RecordedCheckpoint[];
 }
 
 interface TaskName {
-  /** Key of the workload in the timeline ledger. */
+  /** Key of the workload in the ledger of the timeline. */
   readonly key: string;
   readonly task: number;
 }
@@ -44,13 +45,15 @@ interface OpenAttempt extends TaskName {
   readonly worked: WorkedTime;
   savedWorkerMs: number;
   stop: { readonly reason: string; readonly atMs: number } | null;
-  /** Time of the checkpoint request without a report yet; `null`: none. */
+  /** Time of a checkpoint request that has no report yet; `null`: none. */
   askedAtMs: number | null;
 }
 
 /** Stop reasons that end a task although its work is not done. */
 const FOR_GOOD: ReadonlySet<string> = new Set(["cancelled", "walltimeExceeded"]);
-/** Exit codes of a process killed by a signal start here, as in shells; such a process counts as failed. */
+/**
+ * Exit codes from this value on mean that a signal killed the process, as in shells; such a process counts as failed.
+ */
 const SIGNAL_EXIT = 128;
 
 export class RecordedWork {
@@ -62,7 +65,7 @@ export class RecordedWork {
   readonly #stopMs: number[] = [];
   readonly #checkpointMs: number[] = [];
   readonly #ledger: TimelineLedger;
-  /** Number of attempts that were lost although their nodes were not; the inputs do not contain the cause. */
+  /** Number of attempts that were lost although their nodes were not. The recorded inputs do not contain the cause. */
   lostAttempts = 0;
 
   constructor({ state }: Engine, ledger: TimelineLedger) {
@@ -96,7 +99,7 @@ export class RecordedWork {
     return this.#checkpointMs.length === 0 ? null : median(this.#checkpointMs);
   }
 
-  /** Called after the ledger has processed the event. */
+  /** Must be called after the ledger has processed the event. */
   take(event: Event): void {
     if (event.kind === "gangPlaced") {
       const { attemptId, workloadId, task, workers, atMs } = event;
@@ -165,7 +168,9 @@ export class RecordedWork {
     run.savedWorkerMs += savedWorkerMs;
   }
 
-  /** Closes the window. Work that had not ended, running or interrupted, has runs of at least this length. */
+  /**
+   * Closes the window. Work that had not ended, running or interrupted, has runs that are at least as long as recorded.
+   */
   close(toMs: number): void {
     for (const attempt of this.#attempts.values()) {
       if (!attempt.worked.hasBegun) continue;
@@ -175,7 +180,7 @@ export class RecordedWork {
     for (const key of this.#open.keys()) this.#closeInterrupted(key, "unknown");
   }
 
-  /** Tasks of a workload that were interrupted and do not run again. */
+  /** Tasks of a workload that were interrupted and have not run again. */
   #closeInterrupted(key: string, end: RecordedRun["end"]): void {
     for (const task of this.#open.get(key)?.keys() ?? []) this.#close({ key, task }, 0, { end, exitCode: 0 });
   }
@@ -204,7 +209,7 @@ export class RecordedWork {
   }
 }
 
-/** End of a run without an exit: stopped for good, or only interrupted. */
+/** End of a run without an exit code: it was stopped for good, or only interrupted. */
 const endWithout = (reason: string | undefined): "stopped" | "unknown" =>
   reason !== undefined && FOR_GOOD.has(reason) ? "stopped" : "unknown";
 

@@ -1,6 +1,6 @@
 /**
- * One timeline of a recorded window. Submissions, nodes and real run times are those of the record; an engine decides
- * them again from the recorded state, under the simulator's driver.
+ * One timeline of a recorded window. Submissions, nodes and real run times are those of the record. An engine under the
+ * simulator's driver decides again from the recorded state.
  */
 import type { Attempt, AttemptId, Engine, Event, LaunchGang, WorkloadId } from "@headroom/engine";
 import { restoreEngine } from "@headroom/engine";
@@ -23,23 +23,23 @@ export interface Recorded {
   readonly inputs: readonly OutsideInput[];
   readonly ledger: TimelineLedger;
   readonly work: RecordedWork;
-  /** Estimated run time of work without a recorded one, given its progress; both in workers times ms. */
+  /** Estimated run time of work without a recorded run time, given its progress; both in workers times ms. */
   imagined(key: string, task: number, doneWorkerMs: number, workers: number): number;
 }
 
-/** Longer than any window: run time of work that only a stop ended. */
+/** Run time of work that only a stop ended: longer than any window. */
 const NEVER_MS = 10 * 365 * 86_400_000;
 
 interface TimelineAttempt {
   readonly task: string;
   readonly worked: WorkedTime;
-  /** Progress of the present run before this attempt, in workers times ms. */
+  /** Progress that the present run had made before this attempt, in workers times ms. */
   readonly savedWorkerMs: number;
 }
 
 interface TaskProgress {
   run: number;
-  /** Progress of the present run that a checkpoint saved, in workers times ms. */
+  /** Progress of the present run that a checkpoint has saved, in workers times ms. */
   savedWorkerMs: number;
 }
 
@@ -79,7 +79,7 @@ export class ReplayTimeline implements SimulationObserver {
     );
   }
 
-  /** Runs up to `maxRounds` rounds of the window. True: no more rounds are due. */
+  /** Runs up to `maxRounds` rounds of the window. Returns true when no more rounds are due. */
   advance(untilMs: number, maxRounds: number): boolean {
     const done = this.#simulation.advance({ untilMs, maxRounds });
     if (done) this.ledger.close();
@@ -106,7 +106,7 @@ export class ReplayTimeline implements SimulationObserver {
     throw new Error("a replay is not forked");
   }
 
-  /** The script: the change first, then the recorded outside inputs, each translated when it is due. */
+  /** The inputs of the timeline: the change first, then the recorded outside inputs, each translated when it is due. */
   #script(fromMs: number): Script {
     const first = changeInputs(this.#change);
     const { inputs } = this.#recorded;
@@ -133,7 +133,7 @@ export class ReplayTimeline implements SimulationObserver {
       const { workloadId, task } = attempt;
       const workload = state.workloads.get(workloadId);
       const plan = this.#planOf(attempt, attempt.startedAtMs);
-      // Progress saved before the window survives an eviction within it.
+      // Progress that was saved before the window survives an eviction within the window.
       this.#progress(taskKey(this.#keyOf(workloadId), task)).savedWorkerMs = savedBefore(attempt, workload?.checkpoint);
       return { attempt, plan, graceTimeoutMs: workload?.spec.graceTimeoutMs ?? 0 };
     });

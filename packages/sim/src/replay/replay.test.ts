@@ -58,7 +58,7 @@ const submit = (given: WorkloadSpec, actor = "ann"): Input => ({
   spec: given,
 });
 
-/** Collects the records of a journal. */
+/** Collects the records of a journal in memory. */
 class Recorder implements SimulationObserver {
   readonly rounds: { readonly atMs: number; readonly inputs: readonly Input[] }[] = [];
   readonly groups: JournalGroup[] = [];
@@ -139,7 +139,7 @@ const team = (name: string, more: Partial<Team> = {}): Team => ({
   ...more,
 });
 
-/** Some hundred workloads of two teams on four nodes, more than fit at once. */
+/** About a hundred workloads of two teams on four nodes, more than fit at once. */
 function busyLife(policy: Policy, seed: number): Life {
   const luck = (index: number, purpose: string, below: number): number => draw(seed, index, purpose) % below;
   const durations = new Map<string, number>();
@@ -223,8 +223,8 @@ describe("policy replay", () => {
       nodes: 1,
       teams: [team("a")],
       policy: preset("fifo"),
-      // The replay's policy refuses the first submission, so later ids differ. The stop must still reach the recorded
-      // workload.
+      // The replay's policy refuses the first submission, so later ids differ from the recorded ones. The stop must
+      // still reach the recorded workload.
       inputs: [
         { atMs: 1000, input: submit(spec("too-large", 80)) },
         { atMs: 2000, input: submit(spec("stopped", 8)) },
@@ -253,7 +253,7 @@ describe("policy replay", () => {
       nodes: 1,
       teams: [team("a"), team("b")],
       policy: preset("fifo"),
-      // Larger than the fleet: the workload waits for ten hours unless it is refused.
+      // The workload is larger than the fleet. It waits for ten hours unless it is refused.
       inputs: [
         { atMs: 1000, input: submit(spec("too-large", 80)) },
         { atMs: 2000, input: submit(spec("first", 8)) },
@@ -295,7 +295,7 @@ describe("policy replay", () => {
     expect(control).toEqual(recorded);
     expect(recorded).toMatchObject({ evictions: 0, endedCount: 2 });
     expect(recorded.acceleratorHours).toBeCloseTo(8 * 4, 1);
-    // Two of three hours are saved; the rest runs after the hour of the urgent workload.
+    // Two of three hours are saved. The remaining hour runs after the hour of the urgent workload.
     expect(changed).toMatchObject({ evictions: 1, endedCount: 2, waitMeanMs: 2000 });
     expect(changed.lostAcceleratorHours).toBeCloseTo(8, 1);
     expect(changed.acceleratorHours - recorded.acceleratorHours).toBeCloseTo(8, 1);
@@ -328,7 +328,7 @@ const sweep = (count: number): Life["inputs"] =>
     input: submit(spec(`s${index}`, 1)),
   }));
 
-/** Five short jobs, then one that occupies the node for long; further recorded inputs follow. */
+/** Five short jobs, then a job that occupies the node for a long time; further recorded inputs follow. */
 const longAfterShort = (more: Life["inputs"], big: Partial<WorkloadSpec> = {}): Life => ({
   nodes: 1,
   teams: [team("a")],
@@ -425,7 +425,7 @@ describe("what was interrupted and did not run again", () => {
         { atMs: 2.5 * HOUR_MS + 1, input: drain("n1") },
         { atMs: 5 * HOUR_MS, input: resume("n1") },
       ],
-      // An hour with one worker and an hour with two are saved; the rest takes one worker two hours.
+      // The gang ran an hour with one worker and an hour with two. One worker needs two hours for the rest.
       plan: (name) => {
         if (name === "hour") return { durationMs: HOUR_MS, exitCode: 0 };
         launches++;
@@ -437,7 +437,7 @@ describe("what was interrupted and did not run again", () => {
     const { recorded, control } = replay(window, unchanged);
     expect(recorded).toMatchObject({ endedCount: 2 });
     expect(recorded.makespanMs).toBeGreaterThan(7 * HOUR_MS);
-    // The time of a resize counts as no progress.
+    // The time during which the gang is resized counts as no progress.
     expect(Math.abs(control.makespanMs - recorded.makespanMs)).toBeLessThan(10_000);
     expect(control.utilisation).toBeCloseTo(recorded.utilisation, 2);
   });

@@ -1,7 +1,7 @@
 /**
- * Policy replay: a recorded window under another policy, or with other teams. It compares three timelines: the record;
- * the control, a replay without a change, which shows the error of the replay itself; and the replay with the change. A
- * pure function of the record.
+ * Policy replay: runs a recorded window again under another policy, or with other teams. It compares three timelines:
+ * the record; the control, which is a replay without a change and shows the error of the replay itself; and the replay
+ * with the change. A pure function of the record.
  */
 import { readEvents, replayEngine, restoreEngine } from "@headroom/engine";
 import type { Engine, JournalGroup } from "@headroom/engine";
@@ -27,17 +27,17 @@ export interface RecordedWindow extends LedgerOptions {
 
 /** Assumptions about unknown facts, each with its number of cases. */
 export interface ReplayAssumptions {
-  /** Tasks that had not ended, or not even run, at the end of the window: their run times were estimated. */
+  /** Tasks that had not ended, or had not even started, at the end of the window. Their run times were estimated. */
   readonly imaginedDurations: number;
-  /** Workloads stopped by a user or by their walltime: their undisturbed run time is unknown. */
+  /** Workloads that a user or the walltime stopped. How long they would have run is unknown. */
   readonly stopped: number;
   /** Attempts that were lost although their nodes were not: their losses are not repeated. */
   readonly lostAttempts: number;
-  /** Workloads that had not started at the end of the window; their waits count until then. */
+  /** Workloads that had not started at the end of the window. Their waits count until then. */
   readonly waitingAtEnd: { readonly recorded: number; readonly control: number; readonly changed: number };
-  /** Commands that were refused. */
+  /** Commands that the engine refused in a replay. */
   readonly refusals: { readonly control: number; readonly changed: number };
-  /** Delays in ms from launch to running and from stop to end: the recorded medians, used for all attempts. */
+  /** Delays in ms from launch to running and from stop to end. All attempts use the recorded medians. */
   readonly startupMs: number;
   readonly stopMs: number;
 }
@@ -68,7 +68,7 @@ export class Replay {
     this.#changed = new ReplayTimeline(this.#recorded, change, window);
   }
 
-  /** Runs up to `maxRounds` further rounds. True: the replay is done, and `report` has the result. */
+  /** Runs up to `maxRounds` further rounds. Returns true when the replay is done; `report` then has the result. */
   advance(maxRounds: number): boolean {
     const { toMs } = this.#window;
     if (!this.#isControlDone) this.#isControlDone = this.#control.advance(toMs, maxRounds);

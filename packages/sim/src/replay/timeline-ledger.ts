@@ -1,7 +1,8 @@
 /**
- * The ledger of one timeline: waits, usage and evictions of every workload. The record and a replay are both read from
- * their events by this code, so that their figures compare. Ids differ between timelines, so workloads are matched by a
- * key: the id if the workload existed when the window began, else team, name and occurrence of that name.
+ * The ledger of one timeline: waits, usage and evictions of every workload. The same code reads the events of the
+ * record and of a replay, so that their figures can be compared. Ids differ between timelines, so workloads are matched
+ * by a key: the id if the workload existed when the window began, else team, name and the number of earlier workloads
+ * with that name.
  */
 import { isEviction, milliIn, partsOf } from "@headroom/engine";
 import type {
@@ -31,7 +32,7 @@ export interface BookedWorkload {
   endReason: EndReason["kind"] | null;
   /** Thousandths of accelerators times ms held within the window. */
   heldMilliMs: number;
-  /** The part lost to evictions: the time since the last checkpoint, or since the placement. */
+  /** The part of this usage that evictions lost: the time since the last checkpoint, or since the placement. */
   lostMilliMs: number;
   evictions: number;
 }
@@ -52,7 +53,7 @@ export interface LedgerOptions {
 
 interface HeldAttempt {
   readonly workload: BookedWorkload;
-  /** Workers in rank order; the last `leaving` workers are terminating. */
+  /** Workers in the order of their ranks. The last `leaving` workers are terminating. */
   workers: readonly WorkerAllocation[];
   terminating: number;
   sinceMs: number;
@@ -75,7 +76,7 @@ export class TimelineLedger {
   #heldMilliMs = 0;
   #usableMs = 0;
 
-  /** `start` is the engine at the start of the window; it is only read. */
+  /** `start` is the engine at the start of the window. The ledger only reads it. */
   constructor({ state }: Engine, options: LedgerOptions) {
     this.#options = options;
     this.#nowMs = options.fromMs;
@@ -99,7 +100,7 @@ export class TimelineLedger {
     return this.#byKey;
   }
 
-  /** The workload with this id in this timeline, active or not. */
+  /** The workload with this id in this timeline, also after its end. */
   byId(id: WorkloadId): BookedWorkload | undefined {
     return this.#byId.get(id);
   }
@@ -181,7 +182,7 @@ export class TimelineLedger {
     }
   }
 
-  /** Closes the ledger at the end of the window; no more events follow. */
+  /** Closes the ledger at the end of the window. No event may follow. */
   close(): void {
     this.#advance(this.#options.toMs);
     for (const attempt of this.#attempts.values()) this.#settle(attempt, this.#options.toMs);

@@ -21,7 +21,7 @@ export class WorkedTime {
     return this.#workerMs + Math.max(0, atMs - sinceMs) * this.#workers;
   }
 
-  /** Applies an event of this attempt. */
+  /** Updates the progress after an event of this attempt. */
   follow(event: Event): void {
     if (event.kind === "attemptStarted") this.#sinceMs = event.atMs;
     else if (event.kind === "gangGrown") this.#resize(this.#workers + event.workers.length, event.atMs);

@@ -1,4 +1,4 @@
-/** A fleet declared by documents, with simulated nodes; and traces adapted to nodes of limited size. */
+/** A fleet declared by documents, with simulated nodes. Traces are adapted to nodes of limited size. */
 import { nodeId } from "@headroom/engine";
 import type { NodeSpec, Pool, Site, Team } from "@headroom/engine";
 import type { Trace, TraceJob } from "../trace/trace.ts";
@@ -20,8 +20,8 @@ interface Declared {
 }
 
 /**
- * Nodes are named after their pool. A label with a level's name states a node's domain; without one, the pool is the
- * domain.
+ * Nodes are named after their pool. A label named after a level of the fabric states a node's domain; without such a
+ * label, the pool is the domain.
  */
 export function declaredFleet({ sites, pools, nodes }: Declared): FleetSpec {
   const levels = new Map(sites.map(({ name, fabricLevels }) => [name, fabricLevels]));
@@ -41,8 +41,8 @@ export function declaredFleet({ sites, pools, nodes }: Declared): FleetSpec {
 }
 
 /**
- * Splits a job with more accelerators than any node into a gang of equal workers, as few as possible; if no such
- * division exists, one worker for each accelerator. Cores and memory are divided among the workers.
+ * Splits a job with more accelerators than any node into a gang of equal workers, as few as possible. If no equal split
+ * fits, each accelerator gets a worker of its own. Cores and memory are divided among the workers.
  */
 export function spreadOverNodes(trace: Trace, { nodes }: FleetSpec): Trace {
   const largest = Math.max(1, ...nodes.map(({ acceleratorCount }) => acceleratorCount));
@@ -55,7 +55,10 @@ export function spreadOverNodes(trace: Trace, { nodes }: FleetSpec): Trace {
   return { jobs, fleet: null };
 }
 
-/** The declared team of a job's account: its path, or the last path component of exactly one team; `null`: none. */
+/**
+ * The declared team of a job's account. The account is the team's path, or its last component if only one team has that
+ * name; `null`: no team matches.
+ */
 export function teamsByAccount(teams: readonly Team[]): (account: string) => Team | null {
   const byPath = new Map<string, Team>(teams.map((team) => [team.name, team]));
   const byLastName = new Map<string, Team | null>();

@@ -1,4 +1,7 @@
-/** The declaration of a simulated fleet: the facts that a live control plane learns from files and executors. */
+/**
+ * The declaration of a simulated fleet. It contains the facts that a live control plane learns from files and
+ * executors.
+ */
 import { nodeId, poolName, siteName, type NodeSpec, type Pool, type Site } from "@headroom/engine";
 
 export interface FleetSpec {
@@ -10,17 +13,18 @@ export interface FleetSpec {
 export const simulatedSite: Site = { name: siteName("simulated"), fabricLevels: [] };
 
 /**
- * Cores and memory of a node that never limits placement: more than any real node, small enough that sums stay exact.
+ * Cores and memory of a node that never limits placement: more than any real node has, and small enough that sums stay
+ * exact.
  */
 const plentyCoresMilli = 1_000_000_000;
 const plentyMemoryMib = 1_000_000_000;
 
-/** One pool of accelerators without topology: a single node holds all of them, so that only their number counts. */
+/** One pool of accelerators without topology. A single node holds all of them, so that only their number counts. */
 export function topologyFreePool(acceleratorCount: number): FleetSpec {
   return uniformFleet({ nodeCount: 1, acceleratorsPerNode: acceleratorCount });
 }
 
-/** Identical nodes in one pool, limited only by accelerators. */
+/** Identical nodes in one pool. Only their accelerators limit placement. */
 export function uniformFleet(shape: { readonly nodeCount: number; readonly acceleratorsPerNode: number }): FleetSpec {
   const pool = poolName("pool");
   const nodes = Array.from({ length: shape.nodeCount }, (_, index): NodeSpec => ({

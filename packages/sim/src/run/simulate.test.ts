@@ -44,8 +44,8 @@ const faults: FaultOptions = {
 
 describe("a simulated trace", () => {
   it("gives waits, completions and utilisation by hand", () => {
-    // 4 GPUs. The first job takes 3 of them until 10, the second (2) waits for it, and the third (1) waits behind the
-    // second.
+    // The pool has 4 GPUs. The first job uses 3 of them until 10, the second (2 GPUs) waits for it, and the third (1
+    // GPU) waits behind the second.
     const result = run(
       trace([
         [0, 10, 3],
@@ -77,7 +77,7 @@ describe("a simulated trace", () => {
 
   it("takes work to say that it runs as long as it does, as the trace states, or so many times as long; nothing is cut short", () => {
     const policy = presets.get("easy")!;
-    // Until the second job starts at 10, the third fits if its stated run time is 6.
+    // The second job starts at 10. The third can run before that if its stated run time is 6.
     const rows = trace([
       [0, 10, 3],
       [1, 10, 4],
@@ -92,17 +92,18 @@ describe("a simulated trace", () => {
     expect(waits(saying(10, 10, 60), { kind: "actual" })).toBe(3);
     expect(waits(saying(10, 10, 60), stated)).toBe(9);
     expect(waits(saying(5, 5, 5), stated)).toBe(3);
-    // All stated walltimes are too long, so the protected start is later by more than the third job's stated run time.
+    // All stated walltimes are too long. They delay the protected start by more than the third job's stated run time,
+    // so the third job fits before it.
     expect(waits(rows, { kind: "times", factor: 5 })).toBe(3);
-    // Without walltimes all jobs are assumed to run for a day, so the third would run past the protected start.
+    // Without walltimes all jobs are assumed to run for a day, so the third job would delay the protected start.
     expect(waits(rows, stated)).toBe(9);
   });
 
   it("predicts by what ran before, where walltimes are too long", () => {
     const easy = presets.get("easy")!;
     const policy = { ...easy, backfill: { ...easy.backfill!, predictFrom: 2 } };
-    // Two jobs of one accelerator have run for 6 before the other jobs arrive: that is the prediction for such jobs,
-    // and the last job fits before the fourth.
+    // Two jobs of one accelerator ran for 6 before the other jobs arrive, so 6 is the prediction for jobs of one
+    // accelerator, and the last job fits before the fourth.
     const rows = trace([
       [0, 6, 1],
       [0, 6, 1],

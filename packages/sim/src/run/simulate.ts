@@ -25,12 +25,12 @@ export interface TraceSimulationOptions {
   readonly policy: Policy;
   /** `null`: no faults. */
   readonly faults: FaultOptions | null;
-  /** Time in ms from a launch to running. */
+  /** Time in ms from the launch of an attempt until it runs. */
   readonly startupMs: number;
   /** Walltimes of the jobs; absent: `actual`. */
   readonly walltimes?: TraceWalltimes;
   /**
-   * Declared teams. A job belongs to the team of its account (`teamsByAccount`), else to a team `trace`; absent: all
+   * Declared teams. A job belongs to the team of its account (`teamsByAccount`), else to a team `trace`. Absent: all
    * jobs belong to one team.
    */
   readonly teams?: readonly Team[];
@@ -38,24 +38,24 @@ export interface TraceSimulationOptions {
 
 /**
  * Walltimes of the jobs. `actual`: the real run time. `stated`: the trace's walltime, or none. `times`: a multiple of
- * the real run time. A walltime is never below the real run time, so no job is cut short.
+ * the real run time. A walltime is never below the real run time, so no job is stopped early.
  */
 export type TraceWalltimes =
   | { readonly kind: "actual" | "stated" }
   | { readonly kind: "times"; readonly factor: number };
 
-/** Traces give the run time of a job and no stop delay, so stops take no time. */
+/** Traces contain the run time of a job but no stop delay, so stops take no time. */
 const stopMs = 0;
 
 const noRetries: RetrySpec = { max: 0, backoffMs: 0, backoffMaxMs: 0 };
-/** The retry settings of a typical user of an unreliable batch system. */
+/** Settings for retries that a typical user of an unreliable batch system chooses. */
 const retriesUnderFaults: RetrySpec = { max: 3, backoffMs: 60_000, backoffMaxMs: 3_600_000 };
 
 const traceTeam = teamName("trace");
 
 /**
  * Time in ms after the last submission at which the simulation stops: ten years. Work that has not ended by then never
- * will, such as a job larger than its budget.
+ * will, for example a job that exceeds its team's budget.
  */
 const GIVEN_UP_AFTER_MS = 10 * 366 * 24 * 3_600_000;
 
@@ -74,13 +74,16 @@ export class TraceSimulation {
     return this.simulation.scriptedCount / this.#options.trace.jobs.length;
   }
 
-  /** Runs up to `maxRounds` rounds. True: the trace is finished. */
+  /** Runs up to `maxRounds` rounds. Returns true when the trace is finished. */
   advance(maxRounds: number): boolean {
     for (let round = 0; round < maxRounds; round++) if (this.#isFinished || !this.simulation.step()) return true;
     return false;
   }
 
-  /** Whether all work has ended or never will. Timers alone do not count, because monthly budgets renew without end. */
+  /**
+   * Whether all work has ended, or is known never to end. Timers alone do not count, because monthly budgets renew
+   * without end.
+   */
   get #isFinished(): boolean {
     const { jobs } = this.#options.trace;
     const { scriptedCount, engine, nowMs } = this.simulation;
@@ -119,8 +122,8 @@ function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
     teams: teams.some(({ name }) => name === traceTeam)
       ? teams
       : [...teams, { name: traceTeam, parent: null, limit: {} }],
-    // A job that no node could hold is rejected at once, as in the published schedulers' simulations. With faults it
-    // waits, because nodes return.
+    // A job that no node could hold is rejected at once, as in the simulations of the published schedulers. With
+    // simulated faults the job waits, because nodes return.
     policy: { ...policy, exceedsFleet: faults === null ? "reject" : "hold" },
     script: submissions(jobs, {
       retries: faults === null ? noRetries : retriesUnderFaults,
@@ -141,7 +144,7 @@ function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
   });
 }
 
-/** Traces may repeat ids; the index in submission order is unique, and short in the journal. */
+/** Traces can repeat ids. The index in submission order is unique, and short in the journal. */
 function workloadName(index: number): string {
   return `j${index}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The machines of a simulated fleet, with the simulated executor on them. Nodes are announced to leave, lost and
- * returned by the fault plan.
+ * The machines of a simulated fleet, with the simulated executor on them. The fault plan announces the losses of nodes,
+ * loses nodes and returns them.
  */
 import type { Effect, Input, NodeSpec, Observation } from "@headroom/engine";
 import { type EventQueue, ranks } from "../clock/event-queue.ts";
@@ -8,7 +8,7 @@ import { ENTRY_BITS, ENTRY_MASK, type SimulatedExecutor } from "../executor/simu
 import type { NodeFaults } from "../faults/fault-plan.ts";
 import type { PlayoutWorld } from "../playout/playout.ts";
 
-/** Payloads of queue entries about nodes; the executor's are `attemptEntry`. */
+/** Payloads of queue entries about nodes. `attemptEntry` makes the payloads of the executor. */
 const nodeEntry = { fails: 3, returns: 4, notice: 8 } as const;
 
 export interface SimulatedFleetOptions {
@@ -33,7 +33,7 @@ export class SimulatedFleet implements PlayoutWorld {
     this.executor = executor;
   }
 
-  /** Losses on an empty fleet are not simulated, so the fleet is at rest without attempts and lost nodes. */
+  /** An idle fleet at the end does not lose nodes. So the fleet is at rest when no attempt runs and no node is lost. */
   get isAtRest(): boolean {
     return this.executor.liveCount === 0 && this.#downCount === 0;
   }
@@ -98,7 +98,7 @@ export class SimulatedFleet implements PlayoutWorld {
     this.#queue.push(atMs, ranks.observation, (index << ENTRY_BITS) | nodeEntry.notice);
   }
 
-  /** Announces a loss: the node stays up for the notice period, or for the rest of its lifetime if that is shorter. */
+  /** Announces a loss. The node stays up for the notice period, or until its loss if that comes earlier. */
   #notice(index: number, nowMs: number): Observation {
     const { upMs, noticeMs } = this.#options.nodeFaults!;
     const leftMs = Math.min(noticeMs ?? 0, upMs(index, this.#lossCounts[index]!) ?? 0);

@@ -1,8 +1,8 @@
 /**
- * The simulator's driver: like the live driver, but with a virtual clock and the simulated executor. Both pass batches
- * of inputs to the engine, perform its effects, and decide nothing themselves. A round covers one instant: all reports
- * of executor and fleet, then the due inputs of the script, in one batch. A tick is added only if time alone is due to
- * change the state.
+ * The simulator's driver. It works like the live driver, but with a virtual clock and the simulated executor. Both
+ * drivers pass batches of inputs to the engine, perform its effects, and decide nothing themselves. A round covers one
+ * instant: all reports of executor and fleet, then the due inputs of the script, in one batch. The batch has a tick
+ * only if the passing of time is due to change the state.
  */
 import { commandId, createEngine, restoreEngine } from "@headroom/engine";
 import type {
@@ -28,17 +28,23 @@ import { Playout, type PlayoutArrivals, type PlayoutLimit } from "../playout/pla
 import type { FleetSpec } from "./fleet-spec.ts";
 import { SimulatedFleet } from "./simulated-fleet.ts";
 
-/** Outside inputs by time: the workloads of a trace, operators' commands. A script is immutable, so forks share it. */
+/**
+ * Inputs from outside, ordered by time: the workloads of a trace, and operators' commands. A script is immutable, so
+ * forks share it.
+ */
 export interface Script {
   readonly length: number;
-  /** Time of an input; it never decreases with the index. */
+  /** Time of the input with this index. Times never decrease with the index. */
   atMs(index: number): number;
   input(index: number): Input;
 }
 
 export interface SimulatedRound {
   readonly inputs: readonly Input[];
-  /** The inputs from `inputs[firstScripted]` on belong to the script, from its index `scriptIndex` on. */
+  /**
+   * The inputs from `inputs[firstScripted]` on belong to the script. The first of them has the index `scriptIndex` in
+   * the script.
+   */
   readonly firstScripted: number;
   readonly scriptIndex: number;
   readonly ready: Ready;
@@ -61,7 +67,7 @@ export interface SimulationOptions<Observer extends SimulationObserver> {
   /** `null`: no node is ever lost. */
   readonly nodeFaults: NodeFaults | null;
   readonly observer: Observer;
-  /** Constructor of engines; default: the real one. Tests of the checkers pass engines with planted bugs. */
+  /** Constructor of engines; absent: the real engine. Tests of the checkers pass engines with planted bugs. */
   readonly engines?: EngineSource;
 }
 
@@ -72,7 +78,7 @@ export interface EngineSource {
 
 const realEngines: EngineSource = { create: createEngine, restore: restoreEngine };
 
-/** The script from a position on. It may contain observations of nodes; the machines then follow them. */
+/** The script from this position on. It can contain observations of nodes; the simulated machines then follow them. */
 class ScriptArrivals implements PlayoutArrivals {
   readonly #script: Script;
   readonly #executor: SimulatedExecutor;
@@ -96,7 +102,7 @@ class ScriptArrivals implements PlayoutArrivals {
   }
 }
 
-/** The parts of a simulation other than its options; a fork gets copies. */
+/** The parts of a simulation other than its options. A fork gets copies of them. */
 interface Parts {
   readonly engine: Engine;
   readonly queue: EventQueue;
@@ -114,7 +120,7 @@ export class Simulation<Observer extends SimulationObserver> {
   readonly engine: Engine;
   readonly observer: Observer;
 
-  /** Use `createSimulation` to create one, `fork` to copy it. */
+  /** Do not call this constructor: `createSimulation` creates a simulation, `fork` copies one. */
   constructor(options: SimulationOptions<Observer>, parts: Parts, observer: Observer) {
     const { engine, queue, fleet, startAtMs, scriptIndex } = parts;
     const arrivals = new ScriptArrivals(options.script, fleet.executor, scriptIndex);
@@ -147,25 +153,25 @@ export class Simulation<Observer extends SimulationObserver> {
     return this.#playout.nowMs;
   }
 
-  /** Number of scripted inputs passed to the engine so far, of `Script.length`. */
+  /** Number of inputs of the script passed to the engine so far, out of `Script.length`. */
   get scriptedCount(): number {
     return this.#arrivals.index;
   }
 
   /**
-   * Time of the next round in ms. `Infinity`: the simulation is at rest: no input is left, no attempt runs, and waiting
-   * work can never start. Losses of idle nodes are ignored when no input is left.
+   * Time of the next round in ms. `Infinity`: the simulation is at rest, that is, no input is left, no attempt runs,
+   * and waiting work can never start. Losses of idle nodes are ignored when no input is left.
    */
   get nextAtMs(): number {
     return this.#playout.nextAtMs;
   }
 
-  /** Runs the next round. False: the simulation is at rest. */
+  /** Runs the next round. Returns false when the simulation is at rest. */
   step(): boolean {
     return this.#playout.step();
   }
 
-  /** Runs up to `maxRounds` rounds that are due at or before `untilMs`. True: no more rounds are due. */
+  /** Runs up to `maxRounds` rounds that are due at or before `untilMs`. Returns true when no more rounds are due. */
   advance(limit: PlayoutLimit): boolean {
     const isOver = this.#playout.advance(limit);
     if (isOver && limit.untilMs < Number.POSITIVE_INFINITY) this.#playout.passTo(limit.untilMs);
@@ -177,29 +183,34 @@ export class Simulation<Observer extends SimulationObserver> {
     return this.receive([command]).replies.find((reply) => reply.commandId === command.commandId);
   }
 
-  /** Submits inputs now, outside the script. Observations about nodes do not change the machines: see `loseMachine`. */
+  /**
+   * Submits inputs now, outside the script. Observations about nodes do not change the machines; `loseMachine` does.
+   */
   receive(inputs: readonly Input[]): Ready {
     return this.#playout.receive(inputs);
   }
 
-  /** The real workers of an attempt, independent of the engine's state; none: it has ended or is lost. */
+  /**
+   * The workers of an attempt that really run, independent of the engine's state. The list is empty if the attempt has
+   * ended or is lost.
+   */
   workersOf(id: AttemptId): readonly WorkerAllocation[] {
     return this.#fleet.executor.workersOf(id);
   }
 
-  /** Fails a machine with all its work, without informing the engine. */
+  /** Fails a machine with all its work, without a report to the engine. */
   loseMachine(nodeId: NodeId): void {
     this.#fleet.executor.loseNode(nodeId, this.nowMs);
   }
 
-  /** Returns a machine, empty, without informing the engine. */
+  /** Returns a machine without its work, and without a report to the engine. */
   returnMachine(nodeId: NodeId): void {
     this.#fleet.executor.returnNode(nodeId, this.nowMs);
   }
 
   /**
-   * Simulates a control plane that died after its journal was synced and before it performed its effects: returns the
-   * simulation with a restored engine, after the recovery of a live driver. The present simulation must not be used any
+   * Simulates a control plane that died after its journal was synced and before it performed its effects. Returns the
+   * simulation with a restored engine, after the recovery of a live driver. The old simulation must not be used any
    * more.
    */
   crashAfter(inputs: readonly Input[]): Simulation<Observer> {

@@ -1,7 +1,7 @@
 /**
  * The serving simulator: a trace of requests, replicas that run the performance model's batching kernel, and the
- * gateway's router. Pure and deterministic; it must not read files or clocks. Start with `simulation.ts`; `import/`
- * reads traces, `variant.ts` defines serving configurations, `result.ts` the metrics.
+ * gateway's router. The code is pure and deterministic; it must not read files or clocks. Start with `simulation.ts`;
+ * `import/` reads traces, `variant.ts` defines serving configurations, `result.ts` the metrics.
  */
 export { routingPolicies } from "@headroom/routing";
 export * from "./import/requests.ts";

@@ -1,7 +1,7 @@
 /**
- * Prefix pages stored outside the engines. A page counts as a hit only if every page before it in the request was a
- * hit. Afterwards all pages of the request are the most recently used ones, from first to last. The store is unlimited
- * if `pageCount` is infinite.
+ * A store of prefix pages outside the engines. A page counts as a hit only if every page before it in the request was a
+ * hit. Afterwards all pages of the request count as used most recently, from first to last. The store is unlimited if
+ * `pageCount` is infinite.
  */
 export class PrefixPages {
   readonly #pageCount: number;

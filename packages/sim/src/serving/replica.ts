@@ -3,10 +3,10 @@ import type { BatchedRequest, BatchingObserver, StepCosts } from "@headroom/perf
 import type { LatencyCoefficients, ReplicaSpec, Ticket } from "@headroom/routing";
 import type { AdapterLoading, ReplicaGroup } from "./variant.ts";
 
-/** Batch size at which the cost of one more sequence in a step is computed. */
+/** Batch size at which the time that one more sequence adds to a step is computed. */
 const usualBatch = 64;
 
-/** The step coefficients in the router's form. */
+/** The coefficients of the step time, in the router's form. */
 function latencyCoefficients(costs: StepCosts, requestMs: number): LatencyCoefficients {
   const { tokensMs } = costs;
   const last = tokensMs.length - 1;
@@ -37,24 +37,24 @@ export function replicaSpec(id: string, group: ReplicaGroup, requestMs: number):
   };
 }
 
-/** A request on a replica, and the number of its tokens that the router knows. */
+/** A request on a replica, and the number of its tokens that the router knows of. */
 export interface Flight {
   readonly id: number;
   readonly ticket: Ticket;
   readonly outputTokens: number;
-  /** Number of the engine step with the first token; -1 before. A sequence decodes one token a step. */
+  /** Number of the engine step that gives the first token; -1 before. A sequence decodes one token in a step. */
   firstTokenStep: number;
   reportedTokens: number;
 }
 
-/** A replica: an engine with a clock, its loaded models, and its requests. */
+/** A replica: an engine with a clock, the models that it has loaded, and its requests. */
 export class SimulatedReplica {
   readonly id: string;
   readonly group: ReplicaGroup;
   readonly engine: TimedEngine;
   readonly flights: Map<number, Flight> = new Map();
   readonly #adapters = new Set<string>();
-  /** Requests that wait for their model to load, by the end of the load. */
+  /** Requests that wait for their model to load, ordered by the end of the load. */
   readonly #loading: { readonly atMs: number; readonly request: BatchedRequest }[] = [];
   adapterLoads: number = 0;
 
@@ -81,7 +81,7 @@ export class SimulatedReplica {
     this.#loading.splice(later === -1 ? this.#loading.length : later, 0, { atMs, request });
   }
 
-  /** Advances the replica through all events before `untilMs`. */
+  /** Simulates all events of the replica before `untilMs`. */
   advanceTo(untilMs: number, observer: BatchingObserver): void {
     for (let next = this.#loading[0]; next !== undefined && next.atMs < untilMs; next = this.#loading[0]) {
       this.#loading.shift();
@@ -91,7 +91,7 @@ export class SimulatedReplica {
     this.engine.advanceTo(untilMs, observer);
   }
 
-  /** Time in ms to load the request's model; 0 if it is loaded. */
+  /** Time in ms to load the model that the request needs; 0 if the model is loaded. */
   load(adapter: string, loading: AdapterLoading): number {
     const isHeld = this.#adapters.delete(adapter);
     this.#adapters.add(adapter);

@@ -1,4 +1,4 @@
-/** Times of requests in ms, by index in the trace; NaN: the event did not happen. */
+/** Times of requests in ms, by index in the trace; NaN: the event has not happened. */
 export class RequestTimes {
   readonly startMs: Float64Array;
   readonly firstTokenMs: Float64Array;

@@ -8,16 +8,16 @@ export interface ServingRequest {
    * Ids of the prompt's prefix pages; an id stands for its page and all pages before it. Empty if the trace has none.
    */
   readonly pages: readonly number[];
-  /** Prompt tokens found in a cache when the request was recorded. */
+  /** Number of prompt tokens found in a cache when the request was recorded. */
   readonly cachedTokens: number;
-  /** Model or adapter that the request needs loaded; empty: none. */
+  /** Model or adapter that must be loaded for the request; empty: none. */
   readonly adapter: string;
 }
 
 /** Requests in order of arrival. */
 export interface RequestTrace {
   readonly requests: readonly ServingRequest[];
-  /** Tokens of one prefix page; 0 if no request has pages. */
+  /** Number of tokens of one prefix page; 0 if no request has pages. */
   readonly pageTokens: number;
 }
 
@@ -30,14 +30,16 @@ export const plainRequest: Omit<ServingRequest, "arrivalMs" | "promptTokens" | "
   adapter: "",
 };
 
-/** Requests by arrival, the first at 0. */
+/** Requests in the order of arrival. The first one arrives at 0. */
 export function traceOf(requests: readonly ServingRequest[], pageTokens: number): RequestTrace {
   const sorted = requests.toSorted((a, b) => a.arrivalMs - b.arrivalMs);
   const begin = sorted[0]?.arrivalMs ?? 0;
   return { requests: sorted.map((one) => ({ ...one, arrivalMs: one.arrivalMs - begin })), pageTokens };
 }
 
-/** The same traffic with a multiple of the arrival rate: gaps between arrivals shrink, request lengths stay. */
+/**
+ * The same traffic with a multiple of the arrival rate: the gaps between arrivals shrink, the lengths of requests stay.
+ */
 export function sped(trace: RequestTrace, factor: number): RequestTrace {
   return { ...trace, requests: trace.requests.map((one) => ({ ...one, arrivalMs: one.arrivalMs / factor })) };
 }

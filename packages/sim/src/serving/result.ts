@@ -4,7 +4,7 @@ import type { RequestTimes } from "./request-times.ts";
 import type { RequestTrace } from "./request-trace.ts";
 import type { ServingVariant } from "./variant.ts";
 
-/** Mean and percentiles (nearest rank). */
+/** Mean and percentiles (nearest rank) of a metric. */
 export interface Distribution {
   readonly mean: number;
   readonly p50: number;
@@ -18,14 +18,16 @@ export interface ServingResult {
   readonly variant: string;
   readonly router: string;
   readonly requests: number;
-  /** Number of requests that fit into no replica's cache; they count as missing the SLO. */
+  /** Number of requests that are too long for the cache of every replica. They count as missing the objectives. */
   readonly refused: number;
   /** Number of requests that arrived before a replica was ready. */
   readonly held: number;
   readonly ttft_ms: Distribution;
   readonly tpot_ms: Distribution;
   readonly latency_ms: Distribution;
-  /** Share of requests that met both objectives; the following fields are the shares of each objective. */
+  /**
+   * Share of requests that met both latency objectives; the following fields are the shares that met each objective.
+   */
   readonly slo_share: number;
   readonly slo_ttft_share: number;
   readonly slo_tpot_share: number;
@@ -33,13 +35,13 @@ export interface ServingResult {
   readonly accelerators: number;
   readonly accelerator_hours: number;
   readonly output_tokens_per_s: number;
-  /** Share of replica time spent in steps. */
+  /** Share of the replicas' time in which they computed steps. */
   readonly busy_share: number;
   /** Share of prompt tokens that were found in a cache instead of computed. */
   readonly prompt_hit_share: number;
   /**
-   * Share of prefix pages found in an engine; the following field: in the external store. Absent if no request has
-   * pages.
+   * Share of prefix pages found in an engine's cache; the following field: in the external store. Absent if no request
+   * has pages.
    */
   readonly page_hit_share?: number;
   readonly store_hit_share?: number;

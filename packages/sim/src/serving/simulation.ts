@@ -42,7 +42,7 @@ function promptTokenMs({ tokensMs }: StepCosts): number {
 /**
  * Runs a trace of requests under one serving configuration. The gateway's router routes each request when it arrives;
  * replicas run the performance model's batching kernel. Requests that arrive while no replica is ready wait in order.
- * Deterministic: the same trace and variant give the same times, bit for bit.
+ * The same trace and variant give the same times, bit for bit.
  */
 export class ServingSimulation {
   readonly #trace: RequestTrace;
@@ -59,7 +59,7 @@ export class ServingSimulation {
   #endMs = 0;
   #refusedCount = 0;
   #heldCount = 0;
-  /** The replica whose engine is currently advanced. */
+  /** The replica that is being simulated at the moment. */
   #advancing: SimulatedReplica | undefined;
   readonly #observer: BatchingObserver;
 
@@ -95,7 +95,8 @@ export class ServingSimulation {
   }
 
   /**
-   * Submits up to `count` further requests; the last call runs all requests to their end. True: the simulation is done.
+   * Submits up to `count` further requests; the last call runs all requests to their end. Returns true when the
+   * simulation is done.
    */
   advance(count: number): boolean {
     const until = Math.min(this.#trace.requests.length, this.#next + count);
@@ -110,7 +111,7 @@ export class ServingSimulation {
     return true;
   }
 
-  /** Valid after `advance` has returned true. */
+  /** The result; valid after `advance` has returned true. */
   result(): ServingResult {
     return servingResult({
       trace: this.#trace,
@@ -133,7 +134,7 @@ export class ServingSimulation {
   }
 
   #arrive(id: number, request: ServingRequest): void {
-    // Requests are held until a replica is ready, then routed in order.
+    // Requests wait until a replica is ready. Then they are routed in the order of arrival.
     const nowMs = Math.max(request.arrivalMs, this.#readyMs);
     if (request.arrivalMs < this.#readyMs) this.#heldCount += 1;
     this.#advanceAll(nowMs);
@@ -164,7 +165,7 @@ export class ServingSimulation {
     replica.add(batched, nowMs + delayMs);
   }
 
-  /** The engine's form of the request, and the delay between routing and submission. */
+  /** The request in the engine's form, and the delay between routing and submission. */
   #batched(
     id: number,
     request: ServingRequest,
@@ -174,7 +175,8 @@ export class ServingSimulation {
     const { pageTokens } = this.#trace;
     const loadMs = adapters === undefined || request.adapter === "" ? 0 : replica.load(request.adapter, adapters);
     const isBlocking = adapters?.isExclusive === true;
-    // A load that blocks the replica is modelled as engine work: the number of prompt tokens computed in that time.
+    // A load that blocks the replica is modelled as engine work: as many prompt tokens as the replica computes in that
+    // time.
     const loadTokens = isBlocking ? Math.round(loadMs / promptTokenMs(replica.group.costs)) : 0;
     const found = this.#store?.look(request.pages) ?? 0;
     const stored = Math.min(found * pageTokens, request.promptTokens);
@@ -218,7 +220,7 @@ export class ServingSimulation {
     }
   }
 
-  /** Reports tokens generated since the last report to the router. */
+  /** Reports to the router the tokens generated since the last report. */
   #report(atMs: number): void {
     for (const replica of this.#replicas) {
       const { steps } = replica.engine.kernel.totals;

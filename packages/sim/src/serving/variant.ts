@@ -1,7 +1,7 @@
 import type { BatchingLimits, StepCosts } from "@headroom/perf";
 import type { RoutingPolicy } from "@headroom/routing";
 
-/** Identical replicas of a variant. */
+/** A group of identical replicas of a variant. */
 export interface ReplicaGroup {
   readonly name: string;
   readonly count: number;
@@ -11,7 +11,10 @@ export interface ReplicaGroup {
   readonly zone: string;
 }
 
-/** A store of prefix pages outside the engines, shared by all replicas (Mooncake, LMCache), with LRU eviction. */
+/**
+ * A store of prefix pages outside the engines that all replicas share (Mooncake, LMCache). The least recently used page
+ * is evicted.
+ */
 export interface PageStore {
   readonly pageCount: number;
   /** Time in ms to load one page from the store into an engine. */
@@ -23,13 +26,16 @@ export interface AdapterLoading {
   /** Number of models or adapters that a replica can hold; the least recently used one is evicted. */
   readonly slots: number;
   readonly loadMs: number;
-  /** True: loading blocks the replica (a base model). False: it does not (a LoRA adapter). */
+  /** True: the replica serves no request during a load (a base model). False: it does (a LoRA adapter). */
   readonly isExclusive: boolean;
 }
 
 /** Start-up of a replica. */
 export interface Start {
-  /** `warm`: every replica is ready at the first request. `cold`: it begins to start with the first request. */
+  /**
+   * `warm`: every replica is ready at the first request. `cold`: every replica begins to start when the first request
+   * arrives.
+   */
   readonly kind: "warm" | "cold";
   readonly coldStartMs: number;
 }
@@ -39,14 +45,14 @@ export interface ServingVariant {
   readonly name: string;
   readonly groups: readonly ReplicaGroup[];
   readonly router: RoutingPolicy;
-  /** Seed of the router's draws. */
+  /** Seed of the router's random choices. */
   readonly seed: number;
   readonly start: Start;
   readonly store: PageStore | undefined;
   readonly adapters: AdapterLoading | undefined;
-  /** True: a step is scheduled while the previous one runs. */
+  /** True: the engine schedules a step while the previous one runs. */
   readonly isScheduledAhead: boolean;
-  /** Delay in ms before the engine: front end, tokenisation, network. */
+  /** Delay in ms of a request before it reaches the engine: front end, tokenisation, network. */
   readonly frontEndMs: number;
   readonly slo: ServingSlo;
 }

@@ -1,6 +1,6 @@
 /**
- * Tables with a header row and a delimiter: RFC 4180 with any line end, an optional byte order mark, and blank lines
- * that are skipped.
+ * Reads tables with a header row and a delimiter: RFC 4180 with any line end and an optional byte order mark. Blank
+ * lines are skipped.
  */
 import { quoted, Row } from "./row.ts";
 import type { ImportLedger } from "./row.ts";
@@ -11,15 +11,15 @@ export type RowLedger = Pick<ImportLedger, "row" | "broken">;
 
 export interface TableFormat {
   readonly delimiter: "," | "|";
-  /** Required columns; others may be present, in any order. */
+  /** Required columns in any order. The table can have others. */
   readonly required: readonly string[];
-  /** Quoting of fields; `sacct --parsable2` uses none. */
+  /** How fields are quoted. `sacct --parsable2` does not quote them. */
   readonly quotes: "rfc4180" | "literal";
 }
 
 /**
- * Calls `visit` with every row that has as many fields as the header. Returns a problem if the file as a whole has
- * another format. Rows with another number of fields, and rows that `visit` rejects, count as broken.
+ * Calls `visit` with every row that has as many fields as the header. Returns a problem if the whole file has another
+ * format. Rows with another number of fields count as broken, and so do rows that `visit` rejects.
  */
 export function readTable(
   source: TraceLines,
@@ -72,7 +72,8 @@ function splitFields(text: string, format: TableFormat): string[] {
 }
 
 /**
- * One field from `position` on. `next`: start of the following field; after the last field, past the end of the text.
+ * One field, from `position` on. `next`: start of the following field; after the last field it lies past the end of the
+ * text.
  */
 function readField(text: string, position: number, delimiter: string): { value: string; next: number } {
   if (text[position] !== '"') {
@@ -84,7 +85,7 @@ function readField(text: string, position: number, delimiter: string): { value: 
   let from = position + 1;
   for (;;) {
     const quote = text.indexOf('"', from);
-    // An unmatched quote swallows the rest of the line, so the number of fields becomes wrong.
+    // An unmatched quote extends the field to the end of the line, so the number of fields becomes wrong.
     if (quote < 0) return { value: value + text.slice(from), next: text.length + 1 };
     value += text.slice(from, quote);
     if (text[quote + 1] !== '"') {

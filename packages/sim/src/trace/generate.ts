@@ -1,7 +1,7 @@
 /**
- * Traces generated from a seed. The same options give the same trace in every JavaScript engine, because only integers
- * and the four basic operations are used. Arrivals are scaled to the drawn work, so that the offered load is exact and
- * not only exact on average.
+ * Generates traces from a seed. The same options give the same trace in every JavaScript engine, because only integers
+ * and the four basic operations are used. Arrivals are scaled to the drawn work, so that the offered load is exact in
+ * every trace, not only on average.
  */
 import { drawBelow, drawExponential } from "../faults/exponential.ts";
 import { inOrderOfSubmission, type Trace, type TraceJob } from "./trace.ts";
@@ -17,7 +17,9 @@ export interface GeneratorOptions {
   readonly jobs: number;
   /** Number of accelerators of the pool. */
   readonly accelerators: number;
-  /** Requested accelerator time during the arrivals, as a share of the pool's. */
+  /**
+   * Offered load: accelerator time that the jobs request, divided by the pool's accelerator time during the arrivals.
+   */
   readonly load: number;
   readonly gangs: readonly GangShare[];
   /**
@@ -28,7 +30,10 @@ export interface GeneratorOptions {
   readonly durationMaxS: number;
 }
 
-/** Mostly single accelerators, with a tail of powers of two: the shape of the ITP clusters, not their numbers. */
+/**
+ * Weights of sizes: mostly single accelerators, and fewer and fewer larger powers of two. The ITP clusters have a
+ * distribution of this shape; the numbers are not theirs.
+ */
 export const usualGangs: readonly GangShare[] = [
   { accelerators: 1, weight: 55 },
   { accelerators: 2, weight: 12 },
@@ -38,7 +43,7 @@ export const usualGangs: readonly GangShare[] = [
   { accelerators: 32, weight: 2 },
 ];
 
-/** Durations in seconds, from a smoke test to a weekend. */
+/** Bounds of durations in seconds, from a smoke test to a weekend. */
 export const usualDurations = { durationMinS: 60, durationMaxS: 200_000 } as const;
 
 export function generateTrace(options: GeneratorOptions): Trace {
@@ -78,7 +83,7 @@ function drawSizes(options: GeneratorOptions): number[] {
   });
 }
 
-/** A uniform octave, then a uniform position in it: log-uniform, approximated linearly between powers of two. */
+/** Draws a uniform octave, then a uniform position in it. The result is nearly log-uniform. */
 function drawDurationS(options: GeneratorOptions, sequence: number): number {
   const { seed, durationMinS, durationMaxS } = options;
   let octaves = 0;

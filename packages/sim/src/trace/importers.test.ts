@@ -13,7 +13,7 @@ function lines(text: string, file = "trace"): TraceLines {
   return { file, lines: text.split("\n") };
 }
 
-/** One line for each job, with further fields, as in a scenario. */
+/** One line for each job, with some fields added, in the form that a scenario uses. */
 function show(result: TraceImport): string {
   const { report } = result;
   const jobs =

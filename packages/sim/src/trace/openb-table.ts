@@ -21,7 +21,7 @@ export type OpenbAsk = Omit<TraceJob, "submittedAtMs" | "durationMs">;
 const nodeColumns = ["sn", "cpu_milli", "memory_mib", "gpu", "model"];
 const askColumns = ["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"];
 
-/** The nodes as a fleet with one pool for each model, or the problem of the file as a whole. */
+/** Returns the nodes as a fleet with one pool for each model, or a problem that concerns the whole file. */
 export function readNodes(source: TraceLines, ledger: ImportLedger): FleetSpec | string {
   const nodes: NodeSpec[] = [];
   const pools = new Map<string, Pool>();
@@ -39,7 +39,7 @@ export function readNodes(source: TraceLines, ledger: ImportLedger): FleetSpec |
   return { sites: [simulatedSite], pools: [...pools.values()], nodes };
 }
 
-/** Visits every pod with a valid request; `columns`: further columns that the visitor reads. */
+/** Visits every pod that has a valid request; `columns`: further columns for the visitor. */
 export function readPods(
   source: TraceLines,
   columns: readonly string[],

@@ -1,4 +1,4 @@
-/** The openb traces as jobs with times, or without times as the population for drawn demand. */
+/** Imports the openb traces: as jobs with times, or as jobs without times to draw demand from. */
 import { ImportLedger, type Row } from "./row.ts";
 import { readNodes, readPods, type OpenbAsk, type OpenbSources } from "./openb-table.ts";
 import { traceBounds, type ImportOptions, type TraceImport } from "./trace.ts";
@@ -14,8 +14,8 @@ export function importOpenb(sources: OpenbSources, options: ImportOptions): Trac
 }
 
 /**
- * Every pod, started or not, as a job at time 0 without an end, on the nodes with accelerators: the population of
- * published evaluations of placement policies (FGD, USENIX ATC '23), which use no times.
+ * Imports every pod, started or not, as a job at time 0 without an end, and the nodes with accelerators. Published
+ * evaluations of placement policies (FGD, USENIX ATC '23) draw from these pods and use no times.
  */
 export function importOpenbDemand(sources: OpenbSources, options: ImportOptions): TraceImport {
   const ledger = new ImportLedger();
@@ -44,7 +44,7 @@ function enterJob(row: Row, ask: OpenbAsk, ledger: ImportLedger): void {
   if (startedAtS < createdAtS) row.fail(`scheduled_time: ${startedAtS} lies before creation_time ${createdAtS}`);
   if (row.problem !== null) return;
   const job = { ...ask, submittedAtMs: createdAtS * 1000, durationMs: (endedAtS - startedAtS) * 1000 };
-  // Work without accelerators is kept, because it competes for cores and memory here.
+  // Work without accelerators stays, because it competes with other pods for cores and memory.
   if (job.accelerators === 0 && job.durationMs > 0) ledger.jobs.push(job);
   else ledger.job(job);
 }

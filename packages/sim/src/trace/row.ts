@@ -1,4 +1,4 @@
-/** Reads rows of text tables: fields by name, numbers within bounds, and a list of problems with their lines. */
+/** Reads rows of text tables: fields by name, numbers within bounds, and a list of problems with their line numbers. */
 import {
   inOrderOfSubmission,
   PROBLEMS_KEPT,
@@ -10,7 +10,7 @@ import {
 } from "./trace.ts";
 import type { FleetSpec } from "../run/fleet-spec.ts";
 
-/** One row under a header. Its first problem marks it as broken; results of later reads are then ignored. */
+/** One row under a header. The first problem marks the row as broken; the results of later reads are then ignored. */
 export class Row {
   readonly #columns: ReadonlyMap<string, number>;
   readonly #fields: readonly string[];
@@ -48,14 +48,14 @@ export class Row {
 }
 
 /**
- * The integer in a text like `-12` or `12`; `null` for any other text, decimals and exponents included. Very large
- * numbers are not cut.
+ * The integer in a text such as `-12` or `12`; `null` for any other text, including decimals and exponents. Very large
+ * numbers keep all their digits.
  */
 export function plainInteger(text: string): number | null {
   return /^-?[0-9]+$/.test(text) ? Number(text) : null;
 }
 
-/** Text of a damaged file, shortened and made printable for a message. */
+/** Text of a damaged file, shortened and with unprintable characters replaced, for a message. */
 export function quoted(text: string): string {
   const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
   return JSON.stringify(shown);
@@ -83,8 +83,7 @@ export class ImportLedger {
   }
 
   /**
-   * Adds a job, or counts the row as left out. The rule is the same in all formats: a row without run time or
-   * accelerators is no job.
+   * Adds a job, or counts the row as left out. In every format, a row without run time or accelerators gives no job.
    */
   job(job: TraceJob): void {
     if (job.durationMs === 0) this.leaveOut("zeroDuration");
@@ -96,7 +95,7 @@ export class ImportLedger {
     return { kind: "refused", reason, report: this.#report() };
   }
 
-  /** The import's outcome after the last row. */
+  /** The result of the import after the last row. */
   finish(options: ImportOptions, fleet: FleetSpec | null): TraceImport {
     const report = this.#report();
     if (report.brokenCount > 0 && !options.skipBroken) {

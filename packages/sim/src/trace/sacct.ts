@@ -1,7 +1,8 @@
 /**
- * Accounting of a Slurm cluster as `sacct --allusers --parsable2 --format=JobID,Submit,Start,End,AllocTRES,State` prints it
- * (slurm.schedmd.com/sacct.html). Steps (`12.batch`, `12.0`) repeat what their job says and are left out; each task of an
- * array (`12_3`) is a job. Times carry no zone; only their differences matter here. Columns `User` and `Account` are read where they are there.
+ * Imports the accounting of a Slurm cluster as `sacct --allusers --parsable2
+ * --format=JobID,Submit,Start,End,AllocTRES,State` prints it (slurm.schedmd.com/sacct.html). Steps (`12.batch`, `12.0`)
+ * repeat the data of their job and are left out; each task of an array (`12_3`) is a job. Times have no time zone; only
+ * their differences matter here. The columns `User` and `Account` are read if present.
  */
 import { readTable } from "./delimited.ts";
 import { ImportLedger, plainInteger, quoted, type Row } from "./row.ts";
@@ -53,8 +54,8 @@ function isAbsent(text: string): boolean {
 const timePattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
 
 /**
- * Seconds since 1970 in the text's own time zone, or the number itself if it is in seconds already
- * (SLURM_TIME_FORMAT=%s).
+ * Seconds since 1970 in the time zone of the text. A text that already is a number of seconds (SLURM_TIME_FORMAT=%s)
+ * stays that number.
  */
 function readTime(row: Row, column: string): number {
   const text = row.text(column);
@@ -75,7 +76,10 @@ function monthDays(year: number): readonly number[] {
   return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 }
 
-/** Days from 1970-01-01 to a date of the Gregorian calendar (Howard Hinnant, "chrono-compatible low-level date algorithms"). */
+/**
+ * Number of days from 1970-01-01 to a date of the Gregorian calendar (Howard Hinnant, "chrono-compatible low-level date
+ * algorithms").
+ */
 function daysFromCivil(year: number, month: number, day: number): number {
   const shiftedYear = month <= 2 ? year - 1 : year;
   const era = Math.floor(shiftedYear / 400);
@@ -85,7 +89,10 @@ function daysFromCivil(year: number, month: number, day: number): number {
   return era * 146_097 + dayOfEra - 719_468;
 }
 
-/** `billing=64,cpu=64,gres/gpu=8,gres/gpu:a100=8,mem=900G,node=1`: the untyped count, or the sum of the typed ones. */
+/**
+ * Number of GPUs in a text such as `billing=64,cpu=64,gres/gpu=8,gres/gpu:a100=8,mem=900G,node=1`: the count without a
+ * type, or else the sum of the counts with a type.
+ */
 function readAccelerators(row: Row): number {
   let typed = 0;
   for (const entry of row.text("AllocTRES").split(",")) {

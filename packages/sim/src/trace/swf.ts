@@ -1,6 +1,7 @@
 /**
- * The Standard Workload Format of the Parallel Workloads Archive (cs.huji.ac.il/labs/parallel/workload/swf.html): 18
- * numbers a line, -1 for unknown values, comments after a semicolon. Processors become accelerators.
+ * Imports the Standard Workload Format of the Parallel Workloads Archive
+ * (cs.huji.ac.il/labs/parallel/workload/swf.html): lines of 18 numbers, -1 for unknown values, comments after a
+ * semicolon. Processors become accelerators.
  */
 import { cleanLine } from "./delimited.ts";
 import { ImportLedger, quoted, Row } from "./row.ts";

@@ -5,7 +5,7 @@
 import type { FleetSpec } from "../run/fleet-spec.ts";
 
 export interface TraceJob {
-  /** The trace's id of the job; not unique in every trace. */
+  /** Id of the job in the trace. Some traces repeat ids. */
   readonly id: string;
   readonly submittedAtMs: number;
   readonly durationMs: number;
@@ -23,12 +23,12 @@ export interface TraceJob {
   readonly user?: string;
   /** The charged account; absent: not in the trace. */
   readonly account?: string;
-  /** Number of identical workers that share its accelerators, cores and memory; absent: one. */
+  /** Number of identical workers; the job's accelerators, cores and memory are divided among them. Absent: one. */
   readonly workers?: number;
 }
 
 export interface Trace {
-  /** Jobs in submission order, then in the order of the file. */
+  /** Jobs in submission order. Jobs of the same instant keep the order of the file. */
   readonly jobs: readonly TraceJob[];
   /** The trace's own fleet; `null`: the trace has none. */
   readonly fleet: FleetSpec | null;
@@ -42,21 +42,21 @@ export interface TraceProblem {
   readonly message: string;
 }
 
-/** Rows that an import did not turn into jobs. */
+/** Counts of rows that an import did not turn into jobs. */
 export interface ImportReport {
-  /** Data rows, without header and comments. */
+  /** Number of data rows, without header and comments. */
   readonly rowCount: number;
   /** Invalid rows. */
   readonly brokenCount: number;
   /** The first problems, at most `PROBLEMS_KEPT`. */
   readonly problems: readonly TraceProblem[];
-  /** Number of valid rows that are no jobs to simulate, by reason. */
+  /** Number of valid rows that give no job to simulate, by reason. */
   readonly leftOut: Readonly<Record<string, number>>;
 }
 
 export type TraceImport =
   | { readonly kind: "imported"; readonly trace: Trace; readonly report: ImportReport }
-  /** The file does not have this format, or some rows are broken and `skipBroken` is off. */
+  /** The file does not have this format, or it has broken rows and `skipBroken` is off. */
   | { readonly kind: "refused"; readonly reason: string; readonly report: ImportReport };
 
 export interface ImportOptions {
@@ -64,16 +64,19 @@ export interface ImportOptions {
   readonly skipBroken: boolean;
 }
 
-/** A file's name, for messages, and its lines without their terminators. */
+/** Name of a file, for messages, and its lines without line ends. */
 export interface TraceLines {
   readonly file: string;
   readonly lines: Iterable<string>;
 }
 
-/** Number of problems kept: enough to diagnose a file, few enough to read. */
+/** Number of problems that an import keeps: enough to diagnose a file, few enough to read. */
 export const PROBLEMS_KEPT = 10;
 
-/** Bounds above every real trace that keep all sums exact: 300 years, 10 years, a million accelerators. */
+/**
+ * Upper bounds, larger than in any real trace, with which all sums stay exact: 300 years, 10 years, a million
+ * accelerators.
+ */
 export const traceBounds = {
   submittedAtS: 10_000_000_000,
   durationS: 315_360_000,
@@ -88,13 +91,13 @@ export const acceleratorMilliOf = ({
   shareMilli,
 }: Pick<TraceJob, "accelerators" | "shareMilli">): number => shareMilli ?? accelerators * 1000;
 
-/** Jobs in the order of submission; the sort is stable, so jobs of one instant stay in the order of the file. */
+/** Sorts jobs by submission. The sort is stable, so jobs of one instant keep the order of the file. */
 export function inOrderOfSubmission(jobs: readonly TraceJob[]): TraceJob[] {
   return jobs.toSorted((a, b) => a.submittedAtMs - b.submittedAtMs);
 }
 
 /**
- * The trace for a pool without topology: only the number of accelerators counts, and jobs without accelerators are left
+ * The trace for a pool without topology. Only the number of accelerators counts, and jobs without accelerators are left
  * out.
  */
 export function withoutPlacementNeeds(trace: Trace): Trace {

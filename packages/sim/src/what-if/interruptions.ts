@@ -9,7 +9,9 @@ export interface Interruption {
   readonly atMs: number;
   /** Time at which all interrupted tasks run again; `null`: not within the horizon. */
   readonly againAtMs: number | null;
-  /** Work that must be repeated, in accelerators times ms: since the last checkpoint, or since the start. */
+  /**
+   * Work that must be repeated, in accelerators times ms: the work since the last checkpoint, or else since the start.
+   */
   readonly lostAcceleratorMs: number;
 }
 
@@ -18,7 +20,7 @@ interface RunningAttempt {
   readonly task: number;
   readonly milli: number;
   readonly safeSinceMs: number;
-  /** The part of the run in ms that a checkpoint saved. */
+  /** The part of the run, in ms, that a checkpoint has saved. */
   readonly savedMs: number;
   stopAtMs: number | null;
 }
@@ -54,7 +56,7 @@ export class Interruptions {
     }
   }
 
-  /** Records the start of a task; returns its progress in ms that was saved before an interruption in this timeline. */
+  /** Records the start of a task. Returns the progress in ms that was saved before an interruption in this timeline. */
   launched(workloadId: WorkloadId, task: number, atMs: number): number {
     const found = this.#found.get(workloadId);
     const savedMs = found?.waiting.get(task);

@@ -1,4 +1,4 @@
-/** The initial state of a forecast: a state at some time, advanced to the time of the question. */
+/** The initial state of a forecast: a recorded state, advanced to the time of the question. */
 import { restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { forecastInstantMs } from "../estimate/forecast-instant.ts";
@@ -11,8 +11,8 @@ export interface Present {
 }
 
 /**
- * The initial state at the instant from which a forecast is computed (`forecastInstantMs`): equal states give equal
- * forecasts for every user.
+ * The state at the instant from which a forecast is computed (`forecastInstantMs`). Equal states give equal forecasts
+ * to every user.
  */
 export function forecastPresentOf(snapshot: Uint8Array, atMs: number): Present {
   const engine = restoreEngine(snapshot);

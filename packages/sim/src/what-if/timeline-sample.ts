@@ -48,8 +48,8 @@ export function heldSample(engine: Engine, atMs: number): HeldSample {
 }
 
 /**
- * Adds the usage on a lost node, for each gang's team and all teams above it. The state still lists it until the gang's
- * other workers have ended.
+ * Adds up the usage on a lost node, for each gang's team and all teams above it. The state still lists this usage until
+ * the gang's other workers have ended.
  */
 function addGone(engine: Engine, { id }: Node, goneMilli: Map<TeamName, number>): void {
   const { attempts, workloads, teams } = engine.state;

@@ -1,6 +1,6 @@
 /**
- * One timeline of the next hours on a fork: attempts end after their typical run time, the engine decides everything
- * else, and usage and queue are sampled at even steps.
+ * One timeline of the next hours, simulated on a fork. Attempts end after their typical run time, the engine decides
+ * everything else, and usage and queue are sampled at equal intervals.
  */
 import { forkEngine, invariant, isEviction } from "@headroom/engine";
 import type { Attempt, Engine, Input, LaunchGang, Ready, Workload, WorkloadId } from "@headroom/engine";
@@ -15,7 +15,9 @@ import { WaitingWork } from "./waiting-starts.ts";
 import type { WaitingStarts } from "./waiting-starts.ts";
 
 export interface TimelineSample extends HeldSample {
-  /** Number of workloads that waited at the beginning and have started by this sample, in whole or in part. */
+  /**
+   * Number of workloads that waited at the beginning and have started by this sample, with all or some of their tasks.
+   */
   readonly startedWorkloads: number;
   readonly startedTasks: number;
 }
@@ -26,21 +28,21 @@ export interface Timeline {
   readonly starts: ReadonlyMap<WorkloadId, WaitingStarts>;
   /** Interruptions of work that ran at the beginning. */
   readonly interruptions: ReadonlyMap<WorkloadId, Interruption>;
-  /** Number of attempts that were evicted or shrunk for other work. */
+  /** Number of attempts that were evicted, or lost workers, in favour of other work. */
   readonly evictions: number;
-  /** The engine's reasons for refused inputs. */
+  /** The engine's reasons for the inputs that it refused. */
   readonly refusals: readonly string[];
 }
 
 export interface TimelineOptions {
-  /** The engine, which is only forked. */
+  /** The engine, which is only forked and not changed. */
   readonly engine: Engine;
   readonly nowMs: number;
   readonly horizonMs: number;
   readonly stepMs: number;
-  /** The change, applied at once. */
+  /** The inputs of the change, which take effect at the start. */
   readonly inputs: readonly Input[];
-  /** Total run time of a task from its start, given its elapsed time; also for work that starts after the fork. */
+  /** Total run time of a task from its start, given its elapsed time. Also used for work that starts after the fork. */
   durationMs(workload: Workload, task: number, elapsedMs: number, running: Attempt | null): number;
 }
 

@@ -25,7 +25,7 @@ function medianDrawnMs(records: readonly WorkRecord[], of: number, elapsedMs: nu
 const typicalMs = (records: readonly WorkRecord[], of: number, elapsedMs: number): number =>
   new TypicalDurations(new DurationModel(records)).durationMs(of, elapsedMs);
 
-/** Sweeps of one family, an hour apart, each with three runs of similar length; the last sweep has no ended run. */
+/** Sweeps of one family, an hour apart, each with three runs of similar length. The last sweep has no ended run. */
 const sweeps = [
   ...[5, 10, 20, 30, 60, 90, 120, 180].map((minutes, index) =>
     record("train", index * HOUR_MS, {

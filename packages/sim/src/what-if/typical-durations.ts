@@ -1,6 +1,6 @@
 /**
- * Typical run time of work: the median of the distribution from which start estimates draw, given its elapsed time. A
- * forecast with these durations lies in the middle of an estimate's scenarios, and is repeatable.
+ * Typical run time of work: the median of the distribution from which start estimates draw, given the elapsed time. A
+ * forecast with typical run times lies in the middle of an estimate's scenarios, and gives the same result each time.
  */
 import {
   DRAWS_MAX,
@@ -13,24 +13,26 @@ import {
   type UnseenWork,
 } from "../estimate/durations.ts";
 
-/** Once the remaining weight of neighbours is below this, further neighbours change no median. */
+/** Remaining weight of neighbours below which further neighbours change no median. */
 const WEIGHT_LEFT_MIN = 0.01;
 /**
- * Number of members that represent a neighbour, evenly from its shortest to its longest run; the median over many
- * neighbours needs no more.
+ * Number of members that represent a neighbouring sweep, evenly spaced from its shortest to its longest run. The median
+ * over many neighbours needs no more.
  */
 const MEMBERS_OF_NEIGHBOUR = 5;
 /**
- * Minimum chance of a draw beyond the elapsed time. Below it most scenarios find none, and the work counts as having
- * outlasted all similar work.
+ * Minimum probability that a draw exceeds the elapsed time. Below it most scenarios find no such draw, and the work
+ * counts as having outlasted all similar work.
  */
 const ACCEPTED_MIN = 0.69 / DRAWS_MAX;
 
-/** Possible durations, shortest first, and for each the total weight of itself and all longer ones. */
+/**
+ * Possible durations, shortest first. `weights`: for each duration, the total weight of this and all longer durations.
+ */
 interface Mixture {
   readonly values: Float64Array;
   readonly weightFrom: Float64Array;
-  /** True: the work's own sweep is the only similar work that has ended. */
+  /** True: no similar work has ended, except in the sweep of the work itself. */
   readonly isAlone: boolean;
 }
 
@@ -68,7 +70,7 @@ export class TypicalDurations implements DurationSource {
   /** The median of the durations longer than the elapsed time; `null`: too few durations are longer. */
   #medianMs({ values, weightFrom, isAlone }: Mixture, elapsedMs: number): number | null {
     const { spread, foreignWeight } = this.#model.rules;
-    // A draw varies by up to the spread, so a duration slightly below the elapsed time may still be valid.
+    // Draws vary by up to the random spread, so a duration slightly below the elapsed time can still be valid.
     const first = firstWhere(values.length, (index) => values[index]! * (1 + spread) > elapsedMs);
     const weight = weightFrom[first] ?? 0;
     if (weight === 0 && isAlone) return unknownMs(elapsedMs);
@@ -94,8 +96,8 @@ export class TypicalDurations implements DurationSource {
   }
 
   /**
-   * Durations of neighbours, each with the probability that a scenario stops at it; the probability of passing all
-   * neighbours is spread evenly.
+   * Durations of neighbouring sweeps, each with the probability that a scenario stops at it. The probability of passing
+   * all neighbours is spread evenly over them.
    */
   #foreign(sweep: Sweep): { value: number; weight: number }[] {
     const nearby: { readonly sweep: Sweep; readonly chance: number }[] = [];
@@ -129,7 +131,10 @@ export class TypicalDurations implements DurationSource {
   }
 }
 
-/** Typical run time without ended work: the middle of the remaining octaves; `null`: the work has exceeded them. */
+/**
+ * Typical run time when no work has ended: the middle of the remaining octaves; `null`: the work has run longer than
+ * all of them.
+ */
 function unknownMs(elapsedMs: number): number | null {
   let passed = 0;
   for (let low = FIRST_OCTAVE_MS; elapsedMs > low && passed < OCTAVES; low *= 2)
@@ -144,7 +149,7 @@ function unknownMs(elapsedMs: number): number | null {
 
 const outlastingMs = (elapsedMs: number): number => 2 * Math.max(elapsedMs, 1000) + 1;
 
-/** The first index for which the monotonic predicate holds; `length`: none. */
+/** The first index for which the monotonic predicate holds; `length`: none does. */
 function firstWhere(length: number, holds: (index: number) => boolean): number {
   let low = 0;
   let high = length;

@@ -1,4 +1,6 @@
-/** Starts of work that waits when a timeline begins: for an array, of every task that does not run yet. */
+/**
+ * Starts of work that waits when a timeline begins. For an array these are the starts of all tasks that do not run yet.
+ */
 import { taskCountOf } from "@headroom/engine";
 import type { ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 
@@ -50,7 +52,7 @@ export class WaitingWork {
   }
 }
 
-/** Number of tasks that have yet to start or restart, nominated ones included. */
+/** Number of tasks that have yet to start or restart, including nominated ones. */
 function notRunningCount({ phase, spec, succeededCount, failedCount, activeAttempts }: Workload): number {
   if (phase !== "pending" && phase !== "running") return 0;
   return taskCountOf(spec) - succeededCount - failedCount - activeAttempts.length;

@@ -176,7 +176,7 @@ describe("what if", () => {
       whatIf(engine, nothing, { ...options, nowMs })
         .present.starts.values()
         .next().value?.firstAtMs;
-    // No similar work has ended, so any work is assumed to take half an hour, but no longer than its walltime.
+    // No similar work has ended, so the model assumes half an hour for any work, but no longer than its walltime.
     for (const nowMs of [1000, 2000, 31_000]) expect(startOf(nowMs)).toBe(1000 + 32 * 60_000);
   });
 
@@ -198,7 +198,7 @@ describe("what if", () => {
     ]);
     expect(interrupted[0]?.changed?.againAtMs).toBeGreaterThan(nowMs + 30 * 60_000);
     expect(moved).toHaveLength(1);
-    // The gang's worker on the other node ends after its grace period; usage on the lost node ends at once.
+    // The gang's worker on the other node ends after its grace period. Usage on the lost node ends at once.
     expect(changed.samples.slice(0, 5).map(({ heldAccelerators }) => heldAccelerators)).toEqual([16, 16, 16, 16, 16]);
     for (const { samples } of [present, changed])
       for (const { heldAccelerators, usableAccelerators, heldByTeam } of samples) {

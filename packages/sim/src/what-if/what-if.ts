@@ -14,7 +14,7 @@ import { TypicalDurations } from "./typical-durations.ts";
 
 export interface WhatIfChange {
   readonly loseNodes: readonly string[];
-  /** Number of copies of an existing node; several entries for one node add up. */
+  /** Number of copies of an existing node. Several entries for one node add up. */
   readonly addNodes: readonly { readonly like: string; readonly count: number }[];
   /** New sites and pools, with the nodes of the pools; absent: none. */
   readonly added?: {
@@ -34,13 +34,13 @@ export interface WhatIfOptions {
   readonly stepMs: number;
   /**
    * Middle of the forecast of this state (`estimateStarts`), by workload; `null`: no time can be given. Starts without
-   * the change are those of the forecast, and the change moves them by the difference between the simulated timelines.
-   * Absent: starts are the simulated instants.
+   * the change are then those of the forecast, and the change moves them by the difference between the simulated
+   * timelines. Absent: starts are the simulated instants.
    */
   readonly forecast?: ReadonlyMap<string, number | null>;
 }
 
-/** A start that differs between the two timelines; a `null` time is beyond the horizon. */
+/** A workload whose start differs between the two timelines; a `null` time is beyond the horizon. */
 export interface MovedStart {
   readonly workloadId: WorkloadId;
   /** Number of the workload's waiting tasks. */
@@ -69,7 +69,7 @@ export interface WhatIf {
   readonly interrupted: readonly InterruptedWork[];
 }
 
-/** Compares the two timelines; the engine is left as it was. */
+/** Compares the two timelines. The engine stays unchanged. */
 export function whatIf(engine: Engine, change: WhatIfChange, options: WhatIfOptions): WhatIf {
   const durationMs = typicalDurations(engine, options.nowMs);
   const timeline = (inputs: readonly Input[]): Timeline => playTimeline({ engine, ...options, inputs, durationMs });
@@ -105,14 +105,14 @@ const isUnmoved = ({ presentAtMs, changedAtMs, presentLastAtMs, changedLastAtMs 
 
 /**
  * Converts simulated starts to the time scale of the forecast. The first start without the change becomes the
- * forecast's start. An earlier start keeps its share of the wait (an immediate start stays immediate), a later start
- * keeps its delay.
+ * forecast's start. A start that the change brings forward keeps its share of the wait (an immediate start stays
+ * immediate); a start that the change delays keeps its delay.
  */
 function shifted(played: MovedStart, forecastMs: number | null, nowMs: number): MovedStart {
   const { presentAtMs, changedAtMs, presentLastAtMs, changedLastAtMs } = played;
   if (forecastMs === null) return { ...played, presentAtMs: null, presentLastAtMs: null };
-  // Without a simulated start in the present timeline no difference can be measured; a start that the change brings
-  // within the horizon is at least not later than the forecast.
+  // Without a simulated start in the present timeline no difference can be measured. If the change brings the start
+  // within the horizon, the start is shown no later than the forecast.
   if (presentAtMs === null)
     return { ...played, presentAtMs: forecastMs, changedAtMs: changedAtMs && Math.min(changedAtMs, forecastMs) };
   const share = presentAtMs > nowMs ? (forecastMs - nowMs) / (presentAtMs - nowMs) : 1;
@@ -144,7 +144,7 @@ function interruptedWork(
 const isAlike = (one: Interruption | null, other: Interruption | null): boolean =>
   one?.atMs === other?.atMs && one?.againAtMs === other?.againAtMs && one?.taskCount === other?.taskCount;
 
-/** Run times by task, equal in both timelines and after a restart of the task. */
+/** Run times by task. Both timelines, and all restarts of the task, use the same time. */
 function typicalDurations({ state }: Engine, nowMs: number): TimelineOptions["durationMs"] {
   const history = workHistory(state);
   const typical = new TypicalDurations(new DurationModel(history.records, usualDurationRules));
@@ -184,7 +184,7 @@ function countsByNode(addNodes: WhatIfChange["addNodes"]): ReadonlyMap<string, n
   return counts;
 }
 
-/** Copies of a node; empty if the node does not exist. Node ids in use are skipped. */
+/** Names for the copies of a node; empty if the node does not exist. Node ids in use are skipped. */
 function nodesLike({ state }: Engine, like: string, count: number): readonly Input[] {
   const known = state.nodes.get(nodeId(like));
   if (known === undefined) return [];

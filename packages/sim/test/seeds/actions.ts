@@ -1,4 +1,4 @@
-/** Actions on a random world: inputs from users, operators, machines and faulty executors. */
+/** Actions on a random world: inputs from users, operators and machines, and from faulty executors. */
 import {
   attemptId,
   commandId,
@@ -30,8 +30,8 @@ import {
 export interface Happening {
   readonly inputs: readonly Input[];
   /**
-   * Machines that really fail or return with the input; inputs about other machines are false reports (as after a cut
-   * cable).
+   * Machines that really fail or return with the input. Inputs about other machines are false reports, as after a cut
+   * cable.
    */
   readonly dies: readonly NodeSpec["id"][];
   readonly returns: readonly NodeSpec["id"][];
@@ -72,7 +72,7 @@ export class Actions {
     return { inputs, dies, returns };
   }
 
-  /** Removes everything that keeps waiting work from running. */
+  /** Removes everything that prevents waiting work from running. */
   heal(state: ReadonlyState): Happening {
     const lost = this.#world.fleet.nodes.filter(({ id }) => state.nodes.get(id)?.health === "lost");
     const seen = this.#world.fleet.nodes.map((node): Input => ({ kind: "nodeSeen", node: currentSpec(state, node) }));
@@ -91,7 +91,7 @@ export class Actions {
       (workload) => workload.held === true && workload.endedAtMs === null,
     );
     const released = held.map(({ id }): Input => ({ ...this.#common(), kind: "releaseWorkload", workloadId: id }));
-    // Work that only reserved topology guarantees waits for ever if its team owns none.
+    // Work that only reserved topology guarantees waits forever if its team owns no reserved topology.
     const { strategy: _hived, ...policy } = state.policy;
     const { reservedTopology } = rulesOf(state.policy).teams;
     const plain: Input[] = reservedTopology === undefined ? [] : [{ ...this.#common(), kind: "setPolicy", policy }];
@@ -173,7 +173,7 @@ export class Actions {
     return { ...this.#common(), kind: "apply", sites: [], pools: [], teams: [team], workloads: [] };
   }
 
-  /** Late, repeated or misdirected reports, and reports of processes. */
+  /** Reports that are late, repeated or about the wrong attempt, and reports of processes. */
   #stranger(state: ReadonlyState): Input {
     const known = [...state.attempts.keys()];
     const id = known.length === 0 || this.#luck.chance(30) ? attemptId("w1.1") : this.#luck.pick(known);

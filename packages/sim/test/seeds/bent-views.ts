@@ -1,9 +1,9 @@
-/** Modified views of a state, for planted bugs. */
+/** Modified views of a state, through which engines with planted bugs see it. */
 import type { Attempt, Input, Ready, ReadonlyState, Team, WorkloadSpec } from "@headroom/engine";
 
 export interface PlantedBug {
   readonly name: string;
-  /** Pattern of the checker's finding. */
+  /** Pattern of the text in which the checker reports the bug. */
   readonly found: RegExp;
   readonly bendState?: (state: ReadonlyState) => ReadonlyState;
   readonly bendReady?: (ready: Ready, state: ReadonlyState) => Ready;

@@ -1,6 +1,6 @@
 /**
- * Engines that repeat every second round on a freshly restored engine: it must record, request and answer the same
- * (DESIGN §7.14, 16), and a further round must decide nothing.
+ * Engines that repeat every second round on a freshly restored engine. The restored engine must record, request and
+ * answer the same (DESIGN §7.14, 16), and a further round must decide nothing.
  */
 import {
   createEngine,
@@ -15,7 +15,8 @@ import { checkInvariants } from "@headroom/engine-oracle";
 import { Violation, type EngineSource } from "@headroom/sim";
 
 /**
- * Only every n-th round is repeated, because restoring takes longer than a round, and checking everything much longer.
+ * Only every n-th round is repeated: restoring an engine takes longer than a round, and checking all its data takes
+ * much longer.
  */
 const ROUNDS_PER_LOOK = 2;
 const ROUNDS_PER_COUNT = 15;
@@ -46,7 +47,7 @@ class DecidedAnew implements Engine {
     return ready;
   }
 
-  /** The further round runs before the repetition every other time. */
+  /** In every other case the further round runs before the repetition. */
   #receiveTwice(inputs: readonly Input[], nowMs: number): Ready {
     const anew = restoreEngine(this.#engine.snapshot());
     if (this.#roundCount % (2 * ROUNDS_PER_LOOK) === 1) this.#mustHaveLeftNothing(anew);

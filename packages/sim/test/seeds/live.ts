@@ -9,7 +9,7 @@ import { enginesDecidedAnew } from "./decided-anew.ts";
 import { runSeed, type Feature, type SeedRun } from "./run-seed.ts";
 import { unlabelled } from "./world.ts";
 
-/** Coverage counts over many worlds. */
+/** Number of cases that the worlds cover, counted over many worlds. */
 export class Tally {
   /** Number of events by kind and outcome. */
   readonly events = new Map<string, number>();
@@ -43,7 +43,7 @@ export function live(seed: number, tally: Tally): void {
   underSeed(seed, "crashed in mid-run", () => runSeed({ seed, restarts: "crashed", engines: enginesDecidedAnew }));
 }
 
-/** Runs `run` and adds the seed to its errors. */
+/** Runs `run` and adds the number of the seed to its errors. */
 function underSeed<T>(seed: number, what: string, run: () => T): T {
   try {
     return run();
@@ -55,7 +55,9 @@ function underSeed<T>(seed: number, what: string, run: () => T): T {
   }
 }
 
-/** Folding the whole journal gives the same state as a snapshot from the middle with the events after it. */
+/**
+ * Checks that folding the whole journal gives the same state as a snapshot from the middle with the events after it.
+ */
 function mustReplay({ engine, groups, digest }: SeedRun): void {
   const whole = createEngine();
   const half = createEngine();
@@ -70,7 +72,10 @@ function mustReplay({ engine, groups, digest }: SeedRun): void {
   }
 }
 
-/** The incremental indexes are correct, and decisions and verdicts equal those from rebuilt indexes (DESIGN §7.16). */
+/**
+ * Checks that the incremental indexes are correct, and that decisions and verdicts equal those from rebuilt indexes
+ * (DESIGN §7.16).
+ */
 function mustDecideAlike({ engine, nowMs }: SeedRun): void {
   expect(checkInvariants(engine)).toEqual([]);
   const restored = restoreEngine(engine.snapshot());
@@ -79,8 +84,8 @@ function mustDecideAlike({ engine, nowMs }: SeedRun): void {
 }
 
 /**
- * Names have no effect: with other names that sort differently, the decisions are the same (DESIGN §7.10), unless a
- * policy setting breaks ties by name.
+ * Checks that names have no effect: with other names that sort differently, the decisions are the same (DESIGN §7.10),
+ * unless a setting of the policy breaks ties by name.
  */
 function mustNotHeedNames(seed: number, { groups, heedsNames }: SeedRun): void {
   if (heedsNames) return;

@@ -1,6 +1,6 @@
 import { draw } from "@headroom/engine";
 
-/** A stream of draws for tests: one seed and one purpose give one stream. */
+/** A stream of random draws for tests. One seed and one purpose always give the same stream. */
 export class Luck {
   readonly #seed: number;
   readonly #purpose: string;
@@ -11,12 +11,12 @@ export class Luck {
     this.#purpose = purpose;
   }
 
-  /** Number of draws so far, which identifies a position in the stream. */
+  /** Number of draws so far, which is the position in the stream. */
   get drawn(): number {
     return this.#sequence;
   }
 
-  /** An independent stream: draws from it do not advance this one. */
+  /** An independent stream: draws from it do not advance this stream. */
   aside(purpose: string): Luck {
     return new Luck(this.#seed, `${this.#purpose}, ${purpose}`);
   }

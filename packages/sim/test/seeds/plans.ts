@@ -1,11 +1,12 @@
 /**
- * Random calendar entries and budgets: windows, advance reservations, tariffs and budgets. Worlds last a minute or two.
+ * Random calendar entries and budgets: windows, advance reservations, tariffs and budgets. They are short, because
+ * worlds last only a minute or two.
  */
 import { commandId, nodeId, type CalendarEntry, type Input, type ReadonlyState, type Team } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
 import type { World } from "./world.ts";
 
-/** Number of entry names, few enough that entries are replaced now and then. */
+/** Number of names for calendar entries. There are so few that entries are replaced now and then. */
 const entriesMax = 4;
 
 /** A change of the calendar, in worlds with a calendar; `null`: no change this time. */
@@ -46,7 +47,7 @@ function randomEntry(luck: Luck, world: World, nowMs: number): CalendarEntry {
   return { kind: "tariff", name, when: { kind: "once", ...times }, microUsdPerKwh: luck.pick([50, 100, 101, 300]) };
 }
 
-/** A team's budget, in worlds with budgets: small enough to be used up. */
+/** A team's budget, in worlds with budgets. It is small enough to be used up. */
 export function randomBudget(luck: Luck, hasBudgets: boolean): Pick<Team, "budget"> {
   if (!hasBudgets || !luck.chance(50)) return {};
   return {
@@ -59,11 +60,11 @@ export function randomBudget(luck: Luck, hasBudgets: boolean): Pick<Team, "budge
 }
 
 /**
- * Sometimes the last submission is repeated under another name: of two identical requests the first one must go first.
+ * Sometimes submits the last workload again under another name: the first of two identical requests must start first.
  */
 export const hasTwin = (luck: Luck): boolean => luck.chance(15);
 
-/** A random notice for some node. */
+/** A random notice that some node goes away. */
 export function noticeOf(luck: Luck, world: World, nowMs: number): Input | null {
   if (!world.hasNotices || !luck.chance(8)) return null;
   return { kind: "nodeNotice", nodeId: nodeId(luck.pick(world.fleet.nodes).id), goneAtMs: nowMs + luck.below(10_000) };

@@ -5,8 +5,8 @@ import { plantedBugs, plantedEngines } from "./planted-bugs.ts";
 import { runSeed } from "./run-seed.ts";
 
 /**
- * Maximum number of seeds to find a planted bug; most bugs are found within the first few seeds, bugs of rare
- * constraints within tens.
+ * Maximum number of seeds to find a planted bug. Most bugs are found within the first few seeds, bugs of rare
+ * constraints within tens of seeds.
  */
 const seedsMax = 1000;
 

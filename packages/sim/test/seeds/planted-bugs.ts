@@ -1,6 +1,6 @@
 /**
- * Engines with one bug each, which test the checkers: the responsible checker must find each bug. A planted engine is
- * the real one in a thin wrapper that modifies its output or drops its effects.
+ * Engines with one bug each, which test the checkers: the responsible checker must find each bug. Such an engine is the
+ * real one in a thin wrapper that modifies its output or drops its effects.
  */
 import {
   createEngine,
@@ -76,7 +76,7 @@ function withoutEffects(ready: Ready, kind: Effect["kind"]): Ready {
   return { ...ready, effects: ready.effects.filter((effect) => effect.kind !== kind) };
 }
 
-/** Whether the newest round evicted work, under a policy that must leave no fitting work waiting. */
+/** Whether the newest round evicted work, under a policy that must not leave work waiting that fits. */
 const takesNow = ({ attempts, nowMs, policy }: ReadonlyState): boolean =>
   policy.whenHeadBlocked === "stop" &&
   (policy.teams?.order.length ?? 0) > 0 &&

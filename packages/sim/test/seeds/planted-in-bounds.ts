@@ -1,5 +1,6 @@
 /**
- * Planted bugs beyond single placements: protected starts, windows, budgets, moves, users, data, anti-affinity, spares.
+ * Planted bugs other than wrong placements: protected starts, windows, budgets, migrations, users, data, anti-affinity,
+ * hot spares.
  */
 import type {
   AttemptId,
@@ -34,7 +35,7 @@ const withEffects = (ready: Ready, bend: (effect: Effect) => Effect): Ready => (
   effects: ready.effects.map(bend),
 });
 
-/** The engine gets other policies than the checkers. */
+/** Gives the engine other policies than the checkers. */
 const withPolicies = (inputs: readonly Input[], bend: (policy: Policy) => Policy): readonly Input[] =>
   inputs.map((input) => (input.kind === "setPolicy" ? { ...input, policy: bend(input.policy) } : input));
 
@@ -54,7 +55,7 @@ const never = { minutes: [], hours: [], daysOfMonth: [], months: [], daysOfWeek:
 const hasHotSpares = ({ nodes }: ReadonlyState): boolean =>
   [...nodes.values()].some(({ hotSpare }) => hotSpare === true);
 
-/** Places replacements of lost workers on a lost or draining node. */
+/** Places replacements for lost workers on a lost or draining node. */
 function onLostNodes(ready: Ready, { nodes }: ReadonlyState): Ready {
   const closed = [...nodes.values()].find(({ health, draining }) => health === "lost" || draining);
   if (closed === undefined) return ready;
@@ -149,7 +150,7 @@ export const plantedInBounds: readonly PlantedBug[] = [
     found: /where it may run into/,
     bendState: (state) =>
       withCalendar(state, (entry) =>
-        // States with hot spares stay unchanged, because the calendar check also covers hot spares.
+        // States with hot spares stay unchanged, because the check of the calendar also covers hot spares.
         entry.kind === "tariff" || entry.startMs <= state.nowMs || hasHotSpares(state)
           ? entry
           : { ...entry, startMs: Math.max(state.nowMs + 1, entry.startMs - 5000) },

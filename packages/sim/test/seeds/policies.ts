@@ -36,7 +36,7 @@ const teamKeys: readonly TeamOrderKey[] = [
   "guarantee-ratio",
 ];
 
-/** `heedsNames`: whether settings that break ties by name are included. */
+/** `heedsNames`: whether to include settings that break ties by name. */
 export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
   const users = luck.aside("users").pick<readonly OrderKey[]>([[], [], ["user"]]);
   const order = [...users, ...orderKeys.filter(() => luck.chance(40))];
@@ -90,8 +90,8 @@ const randomPrediction = (luck: Luck): Pick<BackfillRules, "predictFrom"> =>
   luck.pick([{}, { predictFrom: 1 }, { predictFrom: 2 }]);
 
 /**
- * Rebalancing converges only if running work is ordered before waiting work: otherwise two requests take turns in one
- * place.
+ * Rebalancing converges only if running work is ordered before waiting work. Otherwise two requests take each other's
+ * place again and again.
  */
 const restful = (order: readonly OrderKey[], phases: readonly Phase[]): readonly OrderKey[] =>
   phases.includes("rebalance") ? ["running", ...order.filter((key) => key !== "running")] : order;
@@ -100,8 +100,8 @@ const randomPlacement = (luck: Luck, usual: Policy["placement"]): Policy["placem
   luck.pick([usual, usual, usual, "best-fit", "fragmentation", "balanced", "random"]);
 
 /**
- * Invariants that are not checked for random policies, besides those that imitated systems waive: unless requests that
- * may evict go first, capacity that a plan leaves free may go to work that is evicted at once (8).
+ * Invariants that are not checked for random policies, in addition to those that the imitated systems do not keep.
+ * Unless requests that can evict go first, capacity that a plan leaves free can go to work that is evicted at once (8).
  */
 export function waivedAtRandom(policy: Policy): ReadonlySet<number> {
   const [first = ""] = policy.teams?.order ?? [];
@@ -117,7 +117,7 @@ const everyMinute: ScheduleTimes = {
   daysOfWeek: [0, 1, 2, 3, 4, 5, 6],
 };
 
-/** Worlds last minutes, so an hour of the rules becomes a moment. */
+/** Worlds last minutes, so rules that speak of an hour get a moment instead. */
 function randomDefragmentation(luck: Luck, phases: readonly Phase[]): DefragmentRules | null {
   if (!phases.includes("place") || !luck.chance(50)) return null;
   return {
@@ -134,7 +134,7 @@ interface TeamChoice {
   readonly heedsNames: boolean;
 }
 
-/** Team rules, and the strategy that the fair share belongs to. Kueue breaks ties between victims by name. */
+/** Rules for teams, and the strategy that the fair share belongs to. Kueue breaks ties between victims by name. */
 function randomTeamRules(
   luck: Luck,
   { refills, heedsNames }: TeamChoice,
@@ -150,8 +150,9 @@ function randomTeamRules(
 }
 
 /**
- * Eviction rules, and the strategy that searches victims; `null`: the product's own. KAI's growing victim lists and
- * forgotten nominations waive quiescence (5): such a world may cycle for ever, so the property tests cover them.
+ * Rules for evictions, and the strategy that searches victims; `null`: Headroom's own search. KAI's growing victim
+ * lists and forgotten nominations do not keep quiescence (5): such a world can cycle forever, so the property tests
+ * cover them.
  */
 function randomEviction(luck: Luck, heedsNames: boolean): EvictionRules & { readonly victims: RandomStrategy | null } {
   const found = heedsNames

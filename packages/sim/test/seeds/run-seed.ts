@@ -31,10 +31,13 @@ import { Luck } from "./luck.ts";
 import { waivedAtRandom } from "./policies.ts";
 import { randomWorld, unlabelled, type World } from "./world.ts";
 
-/** `restored`: the engine is sometimes replaced by one restored from its snapshot. `crashed`: also loses effects. */
+/**
+ * `restored`: the engine is sometimes replaced by one restored from its snapshot. `crashed`: effects are also lost
+ * then.
+ */
 export type Restarts = "none" | "restored" | "crashed";
 
-/** Coverage of one world: faults and evictions that the design promises to test often. */
+/** Cases that one world covers: faults and evictions that the design promises to test often. */
 export type Feature =
   | "reclaim"
   | "preemption"
@@ -71,7 +74,7 @@ export interface SeedOptions {
   readonly engines?: EngineSource;
 }
 
-/** Maximum number of rounds, far more than any world needs, so that a world without quiescence is detected. */
+/** Maximum number of rounds, far more than any world needs. A world that never comes to rest exceeds it. */
 const roundsMax = 3_000;
 
 const emptyScript: Script = {
@@ -119,7 +122,7 @@ export function runSeed({ seed, restarts, salt = "", engines }: SeedOptions): Se
   };
 }
 
-/** A fleet without nodes tests nothing; then the next draw of the same seed is used. */
+/** A fleet without nodes tests nothing, so the next draw of the same seed is used. */
 function nonEmptyWorld(seed: number, salt: string): World {
   for (let attempt = 0; ; attempt++) {
     const world = randomWorld(new Luck(seed, `world ${attempt}`), salt);
@@ -127,7 +130,7 @@ function nonEmptyWorld(seed: number, salt: string): World {
   }
 }
 
-/** Drawn by the workload's name without its salt, so that renaming changes no outcome. */
+/** The draw uses the workload's name without its salt, so that renaming changes no outcome. */
 function planOf(world: World, seed: number, launch: LaunchGang): RunPlan {
   const name = unlabelled(launch.spec.name);
   const sequence = Number.parseInt(hashText(`${name} ${launch.task} ${launch.number}`).slice(0, 8), 16);
@@ -141,7 +144,7 @@ function planOf(world: World, seed: number, launch: LaunchGang): RunPlan {
   };
 }
 
-/** Runs the checkers and records the features that the run covers. */
+/** Runs the checkers and records the cases that the run covers. */
 class Watch extends Checkers {
   readonly features: Set<Feature> = new Set();
 
@@ -193,7 +196,7 @@ function isGang(state: ReadonlyState, { attemptId }: { readonly attemptId: Attem
   return (workload?.spec.gang.workers ?? 1) > 1;
 }
 
-/** Whether work starts while an earlier request with a protected start, which could run on the fleet, still waits. */
+/** Whether work starts while an earlier request still waits that has a protected start and could run on the fleet. */
 function passesSomebody(state: ReadonlyState, { workloadId }: { readonly workloadId: WorkloadId }): boolean {
   const started = state.workloads.get(workloadId);
   if (started === undefined || (state.policy.backfill?.protectedStarts ?? 0) === 0) return false;
@@ -236,7 +239,7 @@ function runUntil(simulation: Run, untilMs: number): void {
   }
 }
 
-/** Checks that all work that the repaired fleet can hold has ended, and all work that depended on it. */
+/** Checks that all work that the repaired fleet can hold has ended, and so has all work that depended on it. */
 function mustBeDone({ state }: Engine): void {
   const { couldEver } = feasibility(state);
   for (const workload of state.workloads.values()) {

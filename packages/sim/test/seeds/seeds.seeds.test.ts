@@ -1,7 +1,7 @@
 /**
  * Random worlds under random actions. `HEADROOM_SEED=156 npm run test:seeds` runs one seed, `HEADROOM_SEEDS=1-10000` a
- * range with progress; default: the first two hundred, seeds that once found a defect,
- * and a few that defragment.
+ * range with progress. By default it runs the first two hundred seeds, seeds that once found a defect, and a few whose
+ * worlds defragment.
  */
 import { describe, expect, it } from "vitest";
 import { live, Tally } from "./live.ts";
@@ -40,7 +40,7 @@ const everyKind = `
   .split(",")
   .map((kind) => kind.trim());
 
-/** Features that must each occur in at least one world in twenty. */
+/** Features that must each occur in at least one world of twenty. */
 const everyFeature: readonly Feature[] = [
   "reclaim",
   "preemption",
@@ -53,7 +53,7 @@ const everyFeature: readonly Feature[] = [
   "budget",
 ];
 
-/** Errors by seed. */
+/** Errors that occurred, by seed. */
 function liveAll(seeds: readonly number[], tally: Tally): string[] {
   const wrong: string[] = [];
   for (const [at, seed] of seeds.entries()) {
@@ -70,7 +70,7 @@ function liveAll(seeds: readonly number[], tally: Tally): string[] {
 }
 
 const seeds = chosenSeeds();
-/** Limit on the mean time per seed in ms on a busy machine. */
+/** Largest mean time in ms per seed that a busy machine may need. */
 const SEED_MS_MAX = 5_000;
 
 describe("random worlds under random happenings", () => {

@@ -31,7 +31,7 @@ export interface World {
   readonly heedsNames: boolean;
   readonly startupMs: number;
   readonly stopMs: number;
-  /** Rate of actions: quiet worlds find other bugs than busy worlds. */
+  /** Rate of actions. Worlds with few actions find other bugs than worlds with many. */
   readonly actionCount: number;
   readonly gapMaxMs: number;
   readonly failurePercent: number;
@@ -53,8 +53,8 @@ export interface World {
 }
 
 /**
- * A name under a salt: with another salt, names sort differently, and nothing else may change. `unlabelled` removes the
- * salt from a text; the empty salt leaves names unchanged.
+ * A name with a salt added. With another salt, names sort differently, and nothing else may change. `unlabelled`
+ * removes the salt from a text; the empty salt leaves names unchanged.
  */
 export function label(name: string, salt: string): string {
   return salt === "" ? name : `${hashText(salt + name).slice(0, 6)}.${name}`;
@@ -147,7 +147,7 @@ function randomTeams(luck: Luck, salt: string, hasBudgets: boolean): Team[] {
   return teams;
 }
 
-/** Random further settings of a team besides its limit. */
+/** Random settings of a team, other than its limit. */
 export function randomTeamShare(luck: Luck, hasBudgets: boolean): Partial<Team> {
   const users = luck.aside(`users ${luck.drawn}`);
   return {
@@ -164,7 +164,7 @@ export function randomTeamShare(luck: Luck, hasBudgets: boolean): Partial<Team> 
   };
 }
 
-/** A team's reserved topology; it counts only under policies that support it. */
+/** A team's reserved topology. It counts only under policies that support reserved topology. */
 function randomShapes(luck: Luck): Pick<Team, "reservedTopology"> {
   if (!luck.chance(30)) return {};
   const count = luck.between(1, 2);
@@ -202,7 +202,7 @@ export function randomSpec(luck: Luck, world: World, name: string): WorkloadSpec
   return luck.chance(70) ? { ...common, kind: "train" } : { ...common, kind: "batch", taskCount: luck.between(1, 6) };
 }
 
-/** A gang with whole accelerators, or with a fraction for each worker; some gangs are elastic. */
+/** A gang with whole accelerators, or with a fraction of an accelerator for each worker; some gangs are elastic. */
 function randomGang(luck: Luck): GangSpec {
   const workers = luck.pick([1, 1, 1, 2, 3, 5]);
   const isShare = luck.chance(15);
@@ -216,7 +216,7 @@ function randomGang(luck: Luck): GangSpec {
   };
 }
 
-/** Some elastic gangs have a throughput curve, with plateaus, falls and jumps. */
+/** A throughput curve for some elastic gangs, with plateaus, falls and jumps. */
 function withCurve(gang: GangSpec, luck: Luck): GangSpec {
   if (gang.minWorkers === undefined || luck.chance(40)) return gang;
   let milli = 1000;
@@ -228,7 +228,7 @@ function withCurve(gang: GangSpec, luck: Luck): GangSpec {
   return { ...gang, throughputMilli };
 }
 
-/** The same workload with task groups, in worlds that have them. */
+/** The same workload with task groups, in worlds that have task groups. */
 export function withGroups(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.hasGroups || !luck.chance(30)) return spec;
   const groups = Array.from({ length: luck.between(1, 3) }, (_, index) => randomGroup(luck, world, `g${index}`));
@@ -258,7 +258,7 @@ function divided(fleet: FleetSpec): FleetSpec {
 
 const profiles = ["1g.10gb", "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"] as const;
 
-/** The same workload with a MIG profile, in worlds that have them. */
+/** The same workload with a MIG profile, in worlds that have MIG devices. */
 export function withParts(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.hasParts || !luck.chance(50)) return spec;
   const divide = <Shape extends GangSpec | TaskGroup>({ shareMilli: _share, ...shape }: Shape): Shape =>
@@ -268,7 +268,7 @@ export function withParts(luck: Luck, world: World, spec: WorkloadSpec): Workloa
   return { ...spec, gang: gangOfGroups(taskGroups.map((group) => (luck.chance(50) ? divide(group) : group))) };
 }
 
-/** The same workload with data inputs and rules, in worlds that have them. */
+/** The same workload with data inputs and rules, in worlds that have data rules. */
 export function withData(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.hasData || !luck.chance(40)) return spec;
   const rule = luck.chance(50) ? { rule: luck.pick(["restricted", "export"]) } : {};
@@ -276,7 +276,7 @@ export function withData(luck: Luck, world: World, spec: WorkloadSpec): Workload
   return { ...spec, data: { ...rule, ...inputs } };
 }
 
-/** The same workload with anti-affinity, in worlds that have it. */
+/** The same workload with anti-affinity, in worlds that have anti-affinity. */
 export function withAntiAffinity(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.antiAffinityCheck || !luck.chance(40)) return spec;
   const rule = luck.chance(50)
@@ -299,7 +299,7 @@ function withHotSpares(luck: Luck, fleet: FleetSpec): FleetSpec {
   };
 }
 
-/** Adds data rules and inputs to pools, in worlds that have them. */
+/** Adds data rules and inputs to pools, in worlds that have data rules. */
 function randomPlaces(luck: Luck, fleet: FleetSpec): FleetSpec {
   const pools = fleet.pools.map((pool) => ({
     ...pool,

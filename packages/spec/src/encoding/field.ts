@@ -9,14 +9,14 @@ import { fields as mapping, type UnknownFieldNotes } from "./read-values.ts";
 
 export interface FieldInfo {
   readonly description: string;
-  /** The field's name on the wire; absent: the same as in a manifest; `null`: the wire has no such field. */
+  /** The name of the field in the API; absent: the same as in a manifest; `null`: the API has no such field. */
   readonly wire?: string | null;
   readonly examples?: readonly unknown[];
-  /** The reference's text for an omitted field that has no default value. */
+  /** Text in the reference about the case that the field is left out, for fields without a default value. */
   readonly otherwise?: string;
 }
 
-/** The type of the field's name on the wire, from its declaration. */
+/** The type of the field's name in the API, from its declaration. */
 type NameOf<Info> = Info extends { readonly wire: infer Name extends string | null } ? Name : undefined;
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of fields holds fields of any values.
@@ -32,11 +32,11 @@ export interface Field<Written, Wire extends z.ZodType, Name extends string | nu
   /** Default for the reference, in the manifest's notation; absent: the field is required or has no default. */
   readonly fallback?: unknown;
   readonly isRequired: boolean;
-  /** True: the value's own fields appear on the wire in place of this field. */
+  /** True: the fields of the value appear in the API in place of this field. */
   readonly isFlat: boolean;
-  /** `undefined`: the field is omitted on the wire. */
+  /** Returns `undefined` if the field is left out in the API. */
   toWire(written: Written): unknown;
-  /** `undefined`: the field is omitted in the manifest. */
+  /** Returns `undefined` if the field is left out in the manifest. */
   toManifest(wire: unknown): unknown;
 }
 
@@ -63,7 +63,7 @@ const hintOf = ({ description, examples }: FieldInfo, fallback?: unknown) => ({
   ...(examples === undefined ? {} : { examples: [...examples] }),
 });
 
-/** Adds the description. A schema that is registered by name keeps its name and its own description. */
+/** Adds the description to a schema. A schema that is registered by name keeps its name and its own description. */
 function described<Wire extends z.ZodType>(wire: Wire, { description }: FieldInfo, unit: string | undefined): Wire {
   if (z.globalRegistry.get(wire)?.id !== undefined) return wire;
   return wire.meta({ description: unit === undefined ? description : `${description} ${unit}` });
@@ -82,7 +82,7 @@ export function required<Written, Wire extends z.ZodType, const Info extends Fie
   };
 }
 
-/** An optional field: if it is omitted, the wire has no such field. */
+/** An optional field. If it is left out, the API has no such field. */
 export function optional<Written, Wire extends z.ZodType, const Info extends FieldInfo>(
   notation: AnyNotation<Written, Wire>,
   info: Info,
@@ -95,7 +95,7 @@ export function optional<Written, Wire extends z.ZodType, const Info extends Fie
   };
 }
 
-/** An optional field: if it is omitted, the wire has `null`. */
+/** An optional field. If it is left out, its value in the API is `null`. */
 export function nullable<Written, Wire extends z.ZodType, const Info extends FieldInfo>(
   notation: AnyNotation<Written, Wire>,
   info: Info,
@@ -108,7 +108,7 @@ export function nullable<Written, Wire extends z.ZodType, const Info extends Fie
   };
 }
 
-/** An optional field with a default on the wire. `inManifest`: the default of a manifest, if it differs. */
+/** An optional field with a default in the API. `inManifest`: the default in a manifest, if it differs. */
 export function defaulted<Written, Wire extends z.ZodType, const Info extends FieldInfo>(
   notation: AnyNotation<Written, Wire>,
   value: z.output<Wire>,
@@ -128,7 +128,7 @@ export function defaulted<Written, Wire extends z.ZodType, const Info extends Fi
   };
 }
 
-/** A mapping whose fields have defaults; the defaults also apply if the whole mapping is omitted. */
+/** A mapping whose fields have defaults. The defaults also apply if the whole mapping is left out. */
 export function nested<Written, Wire extends z.ZodType, const Info extends FieldInfo>(
   notation: AnyNotation<Written, Wire>,
   info: Info,
@@ -145,7 +145,7 @@ export function nested<Written, Wire extends z.ZodType, const Info extends Field
   };
 }
 
-/** An empty mapping is omitted. */
+/** An empty mapping is left out. */
 export const unlessEmpty = (text: unknown): unknown =>
   typeof text === "object" && text !== null && Object.keys(text).length === 0 ? undefined : text;
 
@@ -168,7 +168,7 @@ export function literal<const Value extends string>(
   };
 }
 
-/** A mapping whose fields appear on the wire beside it; include them there with `wireShape`. */
+/** A mapping whose fields the API has beside it instead of inside it. `wireShape` adds them there. */
 export function flat<F extends Fields>(
   notation: RecordNotation<F, z.ZodType>,
   info: FieldInfo,
@@ -196,7 +196,7 @@ const basics = <Written, Wire extends z.ZodType, Info extends FieldInfo>(
   toManifest: (wire: unknown): unknown => (wire === null ? undefined : notation.toManifest(wire as z.output<Wire>)),
 });
 
-/** Schemas of the fields on the wire, by their names there. */
+/** Schemas of the fields in the API, by their names there. */
 export function wireShape<F extends Fields>(fields: F): WireShape<F> {
   const shape = Object.entries(fields).flatMap(([name, { wireName, wire }]) =>
     wireName === null ? [] : [[(wireName as string | undefined) ?? name, wire as z.ZodType]],
@@ -218,7 +218,7 @@ function wireFields(fields: Fields, written: Mapping): Record<string, unknown> {
   return wire;
 }
 
-/** The mapping that reads back as `wire`, without fields that have their default. */
+/** The mapping from which reading gives `wire` again, without fields that have their default. */
 function manifestFields(fields: Fields, wire: Mapping): Record<string, unknown> {
   const written: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
@@ -237,18 +237,18 @@ export interface RecordNotation<F extends Fields, Wire extends z.ZodType>
 }
 
 interface RecordRule<F extends Fields, Wire extends z.ZodType> extends UnknownFieldNotes {
-  /** The schema on the wire; absent: exactly the declared fields. */
+  /** The schema in the API; absent: exactly the declared fields. */
   readonly wire?: (shape: WireShape<F>) => Wire;
-  /** Checks a rule between fields that are each valid; returns the problem. */
+  /** Checks a rule between fields that are each valid, and returns the problem. */
   readonly check?: (written: WrittenFields<F>) => string | undefined;
-  /** Converts the fields if the wire's fields do not correspond one to one to the manifest's. */
+  /** Converts the fields if those of API and manifest do not correspond one to one. */
   readonly toWire?: (wire: Record<string, unknown>, written: WrittenFields<F>) => unknown;
   readonly toManifest?: (written: Record<string, unknown>, wire: z.output<Wire>) => unknown;
 }
 
 type PlainWire<F extends Fields> = z.ZodObject<WireShape<F>, z.core.$strict>;
 
-/** Notation of a mapping with declared fields. */
+/** The notation of a mapping with declared fields. */
 export function record<F extends Fields, Wire extends z.ZodType = PlainWire<F>>(
   fields: F,
   rule: RecordRule<F, Wire> = {},
@@ -286,7 +286,7 @@ export function record<F extends Fields, Wire extends z.ZodType = PlainWire<F>>(
   };
 }
 
-/** Notation of a list of mappings. `error`: the message for a value that is not a list. */
+/** The notation of a list of mappings. `error`: the message for a value that is not a list. */
 export function listOf<F extends Fields, Wire extends z.ZodType>(
   item: RecordNotation<F, Wire>,
   rule: { readonly min?: number; readonly max: number; readonly error: (value: unknown) => string },

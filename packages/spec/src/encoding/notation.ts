@@ -1,7 +1,7 @@
 /**
- * Notations: the form of one value in the JSON of the API (the wire) and in a manifest. A notation has the wire's
- * schema, converts a manifest's value to the wire and converts it back. Fields (`field.ts`) combine a notation with a
- * name and a description.
+ * Notations: how one value is written in the JSON of the API (the wire) and in a manifest. A notation has the schema of
+ * the API, converts a manifest's value to the API's form and converts it back. Fields (`field.ts`) combine a notation
+ * with a name and a description.
  */
 import { z } from "zod";
 import * as limits from "../limits.ts";
@@ -23,10 +23,10 @@ import {
 /** JSON Schema keywords of a manifest's value, for editors; only the reader validates. */
 export type EditorHint = Readonly<Record<string, unknown>>;
 
-/** `Written`: the value as a manifest's reader returns it, before the conversion to the wire. */
+/** `Written`: the value as a manifest's reader returns it, before the conversion to the API's form. */
 export interface Notation<Written, Wire extends z.ZodType> {
   readonly wire: Wire;
-  /** Unit on the wire as a sentence, such as "Milliseconds."; absent: the same as in a manifest. */
+  /** Unit in the API as a sentence, such as "Milliseconds."; absent: the same unit as in a manifest. */
   readonly unit?: string | undefined;
   /** The kind of value, for the reference: `duration`, `whole number`. */
   readonly kind: string;
@@ -34,9 +34,9 @@ export interface Notation<Written, Wire extends z.ZodType> {
   readonly editor: EditorHint;
   required(hint: EditorHint & { readonly description: string }): z.ZodType<Written>;
   optional(hint: EditorHint & { readonly description: string }): z.ZodType<Written | null>;
-  /** `undefined`: omitted on the wire. */
+  /** Returns `undefined` if the value is left out in the API. */
   toWire(written: Written): unknown;
-  /** The manifest's text, which reads back as `wire`; `undefined`: omitted in the manifest. */
+  /** The text of the manifest from which reading gives `wire` again; `undefined`: it is left out in the manifest. */
   toManifest(wire: z.output<Wire>): unknown;
 }
 
@@ -72,7 +72,7 @@ export const integer = (min: number, max: number): ScalarNotation<z.ZodInt> =>
     read: (value) => readInteger(value, { min, max }),
   });
 
-/** Any finite number from `min` on; `noun` completes "must be a number …". */
+/** Any finite number from `min` on. `noun` completes the message "must be a number …". */
 export const number = (min: number, max: number, noun = ""): ScalarNotation<z.ZodNumber> =>
   scalar({
     wire: z.number().min(min).max(max),
@@ -127,7 +127,7 @@ export const cores = (max: number): ScalarNotation<z.ZodInt> =>
     write: quantities.writeCores,
   });
 
-/** A fraction of `noun`, above 0 and below 1, in thousandths. */
+/** A fraction of `noun` in thousandths, above 0 and below 1. */
 export const share = (noun: string, whole: string): ScalarNotation<z.ZodInt> =>
   scalar({
     wire: limits.integer(1, 999),
@@ -178,11 +178,11 @@ export const instant: ScalarNotation<z.ZodInt> = scalar({
   write: writeInstant,
 });
 
-/** A name under the same rule as on the wire. */
+/** A name that follows the same rule in the API. */
 export const name = (rule: z.ZodString): ScalarNotation<z.ZodString> =>
   scalar({ wire: rule, kind: "name", editor: { type: "string" }, read: (value) => readName(value, rule) });
 
-/** `form` completes "must be …". */
+/** `form` completes the message "must be …". */
 export const text = (rule: z.ZodString, charsMax: number, form: string): ScalarNotation<z.ZodString> =>
   scalar({
     wire: rule,
@@ -201,14 +201,14 @@ export const choice = <const Choices extends readonly [string, ...string[]]>(
     read: (value) => readChoice(value, choices) as Reading<z.output<z.ZodEnum<z.core.util.ToEnum<Choices[number]>>>>,
   });
 
-/** `true`, or omitted; a manifest may also write `false`. */
+/** The value `true`, or nothing. A manifest can also contain `false`. */
 export const flag: Notation<boolean, z.ZodLiteral<true>> = {
   ...scalar({ wire: z.boolean(), kind: "`true`, `false`", editor: { type: "boolean" }, read: readBoolean }),
   wire: z.literal(true),
   toWire: (written) => (written ? true : undefined),
 };
 
-/** Due times as a cron expression. */
+/** Due times, written as a cron expression. */
 export const cron = <Wire extends z.ZodType<Parameters<typeof writeCron>[0]>>(wire: Wire): ScalarNotation<Wire> =>
   scalar({
     wire,
@@ -221,16 +221,16 @@ export const cron = <Wire extends z.ZodType<Parameters<typeof writeCron>[0]>>(wi
 interface ListRule {
   readonly max: number;
   readonly min?: number;
-  /** Noun such as "types" or "domains"; completes "must name at most 16 …". */
+  /** Noun such as "types" or "domains", which completes the message "must name at most 16 …". */
   readonly noun: string;
-  /** Completes "must be a list like …". */
+  /** Completes the message "must be a list like …". */
   readonly example: string;
-  /** True: a single value may stand for a list of one. */
+  /** True: a single value can stand for a list of one. */
   readonly orSingle?: boolean;
   readonly mayRepeat?: boolean;
 }
 
-/** A list of scalar values. One invalid entry makes the whole list invalid. */
+/** A list of scalar values. A single invalid entry makes the whole list invalid. */
 export function list<Wire extends z.ZodType>(
   item: ScalarNotation<Wire>,
   rule: ListRule,
@@ -263,7 +263,7 @@ export function list<Wire extends z.ZodType>(
   });
 }
 
-/** A mapping with user-defined keys. Every invalid entry is reported at its place. An empty mapping is omitted. */
+/** A mapping whose keys users choose. Every invalid entry is reported at its place. An empty mapping is left out. */
 export function entriesOf<Wire extends z.ZodType<Record<string, unknown>>>(source: {
   readonly wire: Wire;
   readonly kind: string;

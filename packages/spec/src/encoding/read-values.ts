@@ -13,7 +13,7 @@ interface DescribedHint {
   readonly [keyword: string]: unknown;
 }
 
-/** A scalar value. `readValue` gets the value of the file; a missing value is reported as required. */
+/** A scalar value. `readValue` gets the value in the file; a missing value is reported as required. */
 export function leaf<Value>(hint: DescribedHint, readValue: (value: unknown) => Reading<Value>) {
   return z
     .unknown()
@@ -26,7 +26,7 @@ export function leaf<Value>(hint: DescribedHint, readValue: (value: unknown) => 
     });
 }
 
-/** An optional scalar value; `fallback` is the value of an omitted field. */
+/** An optional scalar value. `fallback` is the value if the field is left out. */
 export function optionalLeaf<Value>(
   hint: DescribedHint,
   fallback: Value,
@@ -45,7 +45,7 @@ export function optionalLeaf<Value>(
 }
 
 /**
- * A mapping with user-defined keys. Every invalid entry is reported at its place. If the mapping is omitted, it is
+ * A mapping whose keys users choose. Every invalid entry is reported at its place. If the mapping is left out, it is
  * empty.
  */
 export function entries<Value>(
@@ -87,11 +87,11 @@ export function readInteger(value: unknown, range: Range): Reading<number> {
 
 interface TextRule {
   readonly lengthMax: number;
-  /** Completes "must be …" for a value that is not text, or blank. */
+  /** Completes the message "must be …" for a value that is blank or not text. */
   readonly form: string;
 }
 
-/** Text that can be passed to a process: well-formed, bounded, without NUL, and not blank. */
+/** Text that can be passed to a process: well-formed, limited in length, without NUL, and not blank. */
 export function readText(value: unknown, { lengthMax, form }: TextRule): Reading<string> {
   if (typeof value !== "string" || value.trim() === "")
     return refuse(`must be ${form}, got ${shown(value)}${quoteHint(value)}`);
@@ -104,7 +104,7 @@ function quoteHint(value: unknown): string {
   return typeof value === "number" || typeof value === "boolean" ? " (put it in quotes)" : "";
 }
 
-/** Reads a name under the same rule as on the wire. */
+/** Reads a name that follows the same rule in the API. */
 export function readName(value: unknown, rule: z.ZodType<string>): Reading<string> {
   if (typeof value !== "string") return refuse(`must be a name, got ${shown(value)}${quoteHint(value)}`);
   const outcome = rule.safeParse(value);
@@ -130,14 +130,14 @@ export function notAChoice(value: unknown, choices: readonly string[]): string {
   return `must be ${list}, got ${shown(value)}${nearest === undefined ? "" : `; did you mean ${nearest}?`}`;
 }
 
-/** Messages for fields that the schema does not have. */
+/** Messages about fields that the schema does not have. */
 export interface UnknownFieldNotes {
   /**
-   * Planned fields without any effect today. They are refused, because a file must not promise an effect that it does
+   * Planned fields that have no effect yet. They are refused, because a file must not promise an effect that it does
    * not have.
    */
   readonly later?: readonly string[];
-  /** Field names of other systems, and the field of the same meaning here. */
+  /** Names of fields in other systems, with the field of the same meaning here. */
   readonly meant?: Readonly<Record<string, string>>;
 }
 

@@ -8,7 +8,10 @@ import { read, refuse, shown, type Reading } from "./reading.ts";
 
 interface CronField {
   readonly key: keyof ScheduleTimes;
-  /** The field's name in `CronPattern`, whose array at index `value - min` is not zero for a value that matches. */
+  /**
+   * Name of the field in `CronPattern`. The array has a value other than zero at the index `value - min` if `value`
+   * matches.
+   */
   readonly property: "minute" | "hour" | "day" | "month" | "dayOfWeek";
   readonly noun: string;
   readonly min: number;
@@ -24,8 +27,8 @@ const cronFields: readonly CronField[] = [
 ];
 
 /**
- * Parts of a field between `,`, `-` and `/`. The library reads more, such as `L` (last day), `W` (nearest weekday) and `#` (nth weekday),
- * which lists of values cannot express.
+ * Characters that are allowed in the parts of a field between `,`, `-` and `/`. The library reads more, such as `L`
+ * (last day), `W` (nearest weekday) and `#` (nth weekday), which lists of values cannot express.
  */
 const PART = /^(?:\*|\d{1,2}|[a-z]{3})$/i;
 
@@ -51,7 +54,7 @@ function timesOf(pattern: CronPattern, parts: readonly string[]): Reading<Schedu
   for (const [index, { key, property, noun, min, max }] of cronFields.entries()) {
     const marks = pattern[property].slice(0, max - min + 1);
     const values = marks.flatMap((mark, at) => (mark === 0 ? [] : [min + at]));
-    // The library reads `7/2` as no day at all.
+    // The library would read `7/2` as no day at all.
     if (values.length === 0) return refuse(`must match at least one ${noun}, got ${shown(parts[index])}`);
     times[key] = values;
   }
@@ -59,8 +62,8 @@ function timesOf(pattern: CronPattern, parts: readonly string[]): Reading<Schedu
 }
 
 /**
- * Converts the library's error. The library numbers values from 0 (31 for day 32), so the message contains the user's
- * text and the valid range instead.
+ * Converts an error of the library. The library numbers values from 0 (31 for day 32), so the message contains the
+ * user's text and the valid range instead.
  */
 function complaint({ message }: Error, parts: readonly string[]): string {
   const property = /Invalid value for (\w+)/.exec(message)?.[1];
@@ -72,7 +75,7 @@ function complaint({ message }: Error, parts: readonly string[]): string {
   return `must have a ${noun} from ${min} to ${max}${sunday}, got ${shown(parts[index])}`;
 }
 
-/** The shortest expression that reads back as these times. */
+/** The shortest expression from which reading gives these times again. */
 export function writeCron(times: ScheduleTimes): string {
   return cronFields
     .map(({ key, min, max }) => (times[key].length === max - min + 1 ? "*" : rangesText(times[key])))

@@ -1,6 +1,7 @@
 /**
- * Instants as people write them (RFC 3339, `2027-03-01T08:00:00+01:00`) and as the engine stores them: milliseconds
- * since 1970 in UTC. Read by arithmetic on the proleptic Gregorian calendar, because a pure package has no Date.
+ * Converts instants between the form that people write (RFC 3339, `2027-03-01T08:00:00+01:00`) and milliseconds since
+ * 1970 in UTC, which the engine stores. The code computes with the proleptic Gregorian calendar, because a pure package
+ * has no Date.
  */
 import { read, refuse, shown, type Reading } from "./reading.ts";
 
@@ -12,7 +13,7 @@ const parts =
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Days from 1 March of the year 0 to 1 January 1970. */
+/** Number of days from 1 March of the year 0 to 1 January 1970. */
 const DAYS_BEFORE_EPOCH = 719_468;
 
 /**
@@ -34,10 +35,10 @@ export function readInstant(value: unknown): Reading<number> {
   return instantMs < 0 ? refuse(`must not lie before 1970, got ${shown(value)}`) : read(instantMs);
 }
 
-/** The last instant of the year 9999, the largest with four digits. */
+/** The last instant of the year 9999, which is the largest year with four digits. */
 export const INSTANT_MS_MAX: number = daysSinceEpoch(9999, 12, 31) * DAY_MS + DAY_MS - 1;
 
-/** Writes `2027-03-01T07:00:00Z`, with milliseconds only if they are not 0. */
+/** Writes an instant as `2027-03-01T07:00:00Z`, with milliseconds only if they are not 0. */
 export function writeInstant(instantMs: number): string {
   const [year, month, day] = dateOf(Math.floor(instantMs / DAY_MS));
   const ofDayMs = instantMs % DAY_MS;
@@ -58,7 +59,7 @@ function daysIn(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }
 
-/** Counts years from March, so that the leap day is the last day of a year and no table is needed. */
+/** Years are counted from March, so that the leap day is the last day of a year and no table is needed. */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   const marchYear = month > 2 ? year : year - 1;
   const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
@@ -68,7 +69,7 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
 
 function dateOf(days: number): readonly [year: number, month: number, day: number] {
   const sinceZero = days + DAYS_BEFORE_EPOCH;
-  // The guess is never too late, and each step shrinks the remaining days by more than a hundredfold.
+  // The first guess is never too late, and each step makes the remaining days less than a hundredth.
   let year = Math.floor(sinceZero / 366);
   while (daysSinceEpoch(year + 1, 3, 1) <= days)
     year += Math.max(1, Math.floor((days - daysSinceEpoch(year + 1, 3, 1)) / 366));

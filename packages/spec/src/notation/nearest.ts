@@ -1,6 +1,9 @@
 /** Finds the known name that a misspelt name probably means. */
 
-/** Letters that must be inserted, removed, replaced or swapped with their neighbour (Damerau's restricted distance). */
+/**
+ * Number of letters that must be inserted, removed, replaced or swapped with their neighbour (Damerau's restricted
+ * distance).
+ */
 function distance(left: string, right: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: right.length + 1 }, (_, column) => column);
@@ -23,7 +26,7 @@ function distance(left: string, right: string): number {
 
 const COMPARED_LENGTH_MAX = 64;
 
-/** The known name closest to `name`; `undefined`: none is close enough. Ties go to the first. */
+/** The known name closest to `name`; `undefined`: none is close enough. If several are equally close, the first one. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   if (name.length > COMPARED_LENGTH_MAX) return undefined;
   const allowed = name.length <= 3 ? 1 : Math.ceil(name.length / 3);

@@ -1,7 +1,7 @@
 /**
- * Amounts as people write them (`1h30m`, `900GiB`, `0.5` cores, `2.10 USD/h`) and as the engine stores them: integers
- * of milliseconds, MiB, thousandths of a core and micro-dollars. Reading is exact: an amount that is not a whole number
- * of the base unit is refused, never rounded. Every written text reads back as the same amount.
+ * Converts amounts between the form that people write (`1h30m`, `900GiB`, `0.5` cores, `2.10 USD/h`) and the integers
+ * that the engine stores: milliseconds, MiB, thousandths of a core and micro-dollars. Reading is exact: an amount that
+ * is not a whole number of the base unit is refused, never rounded. Reading a written text gives the same amount.
  */
 import * as limits from "../limits.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
@@ -13,7 +13,9 @@ export interface Range {
 
 const decimalPattern = /^(\d{1,16})(?:\.(\d{1,12}))?$/;
 
-/** `text` times `unit`, exactly; `undefined`: the product is not a whole number, or `text` is not a decimal. */
+/**
+ * The exact product of `text` and `unit`; `undefined`: the product is not a whole number, or `text` is not a decimal.
+ */
 function scaled(text: string, unit: bigint): bigint | undefined {
   const found = decimalPattern.exec(text);
   if (found === null) return undefined;
@@ -39,7 +41,7 @@ const durationUnits = [
 const durationHelp = "write a duration like 500ms, 90s, 12h or 1h30m (units w, d, h, m, s, ms)";
 export const durationPattern = "^(\\d+(\\.\\d+)?(w|d|h|ms|m|s))+$";
 
-/** Reads `1h30m` as milliseconds. Units come largest first, each at most once. */
+/** Reads a duration such as `1h30m` as milliseconds. Units come largest first, and each occurs at most once. */
 export function readDuration(value: unknown, range: Range): Reading<number> {
   if (typeof value === "number") return refuse(`needs a unit: ${durationHelp}, got ${shown(value)}`);
   if (typeof value !== "string") return refuse(`${durationHelp}, got ${shown(value)}`);
@@ -64,7 +66,10 @@ export function readDuration(value: unknown, range: Range): Reading<number> {
   return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
 }
 
-/** Writes milliseconds as `1d2h`, with as few units as state it exactly. Weeks are read but never written. */
+/**
+ * Writes milliseconds as a duration such as `1d2h`, with the fewest units that express it exactly. Weeks are read but
+ * never written.
+ */
 export function writeDuration(ms: number): string {
   let rest = BigInt(ms);
   let text = "";
@@ -82,7 +87,7 @@ const memoryUnits = [
 ] as const;
 const memoryHelp = "write memory like 512MiB, 900GiB or 1.5TiB";
 export const memoryPattern = "^\\d+(\\.\\d+)? ?(MiB|GiB|TiB)$";
-/** Spellings of other systems, and the suggested unit. `GB` is decimal and not a whole number of MiB. */
+/** Spellings of units in other systems, with the suggested unit. `GB` is decimal and not a whole number of MiB. */
 const memoryLookalikes: ReadonlyMap<string, string> = new Map([
   ["k", "MiB"],
   ["m", "MiB"],
@@ -90,7 +95,7 @@ const memoryLookalikes: ReadonlyMap<string, string> = new Map([
   ["t", "TiB"],
 ]);
 
-/** Reads `900GiB` as MiB. */
+/** Reads memory such as `900GiB` as MiB. */
 export function readMemory(value: unknown, range: Range): Reading<number> {
   if (typeof value === "number") return refuse(`needs a unit: ${memoryHelp}, got ${shown(value)}`);
   if (typeof value !== "string") return refuse(`${memoryHelp}, got ${shown(value)}`);
@@ -120,7 +125,7 @@ export function writeMemory(mib: number): string {
 interface Thousandths {
   /** Allowed range, in thousandths. */
   readonly range: Range;
-  /** Completes "thousandths of …". */
+  /** Completes the message "thousandths of …". */
   readonly noun: string;
   /** The message for a value that is not a decimal. */
   readonly help?: string;
@@ -131,7 +136,7 @@ export function readThousandths(
   value: unknown,
   { range, noun, help = "write a number like 0.5" }: Thousandths,
 ): Reading<number> {
-  // The shortest text of a double equals the written text, if that had at most 15 digits.
+  // If the written text has at most 15 digits, it equals the shortest text of the double.
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text !== "string") return refuse(`${help}, got ${shown(value)}`);
   if (text.startsWith("-")) return refuse(`must be between ${range.min / 1000} and ${range.max / 1000}, got ${text}`);
@@ -144,7 +149,7 @@ export function readThousandths(
   return refuse(`${isDecimal ? `must be a whole number of thousandths of ${noun}` : help}, got ${shown(value)}`);
 }
 
-/** Reads `0.5` cores as thousandths of a core. */
+/** Reads a number of cores such as `0.5` as thousandths of a core. */
 export function readCores(value: unknown, range: Range): Reading<number> {
   return readThousandths(value, { range, noun: "a core", help: "write cores as a number like 4 or 0.5" });
 }
@@ -160,7 +165,7 @@ export const energyPricePattern = "^-?\\d+(\\.\\d{1,6})? USD/kWh$";
 const carbonHelp = "write carbon like 120 g/kWh";
 export const carbonPattern = "^\\d+ g/kWh$";
 
-/** Reads `2.10 USD/h` as micro-dollars per hour. */
+/** Reads a price such as `2.10 USD/h` as micro-dollars per hour. */
 export function readPrice(value: unknown, range: Range): Reading<number> {
   const found = typeof value === "string" ? /^(\S+)\s*USD\/h$/.exec(value.trim()) : null;
   return readMicroUsd(value, found, { range, help: priceHelp, write: writePrice });
@@ -168,14 +173,16 @@ export function readPrice(value: unknown, range: Range): Reading<number> {
 
 const energyPriceRange = { min: limits.MICRO_USD_PER_KWH_MIN, max: limits.MICRO_USD_PER_KWH_MAX };
 
-/** Reads `0.08 USD/kWh` as micro-dollars per kilowatt-hour; a negative price pays the consumer. */
+/**
+ * Reads a price such as `0.08 USD/kWh` as micro-dollars per kilowatt-hour. With a negative price, the consumer is paid.
+ */
 export function readEnergyPrice(value: unknown): Reading<number> {
   const found = typeof value === "string" ? /^-?(\S+)\s*USD\/kWh$/.exec(value.trim()) : null;
   const sign = found?.[0].startsWith("-") === true ? -1n : 1n;
   return readMicroUsd(value, found, { range: energyPriceRange, help: energyPriceHelp, write: writeEnergyPrice, sign });
 }
 
-/** Reads `120 g/kWh` as grams of carbon dioxide per kilowatt-hour. */
+/** Reads an intensity such as `120 g/kWh` as grams of carbon dioxide per kilowatt-hour. */
 export function readCarbon(value: unknown, range: Range): Reading<number> {
   const found = typeof value === "string" ? /^(\d{1,9})\s*g\/kWh$/.exec(value.trim()) : null;
   if (found === null) return refuse(`${carbonHelp}, got ${shown(value)}`);

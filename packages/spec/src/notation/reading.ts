@@ -1,4 +1,6 @@
-/** Result of reading one written value: the exact value, or a message that completes a sentence about it. */
+/**
+ * Result of reading one written value: the exact value, or a message. The message completes a sentence about the value.
+ */
 export type Reading<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly message: string };
@@ -13,7 +15,7 @@ export function refuse(message: string): { readonly ok: false; readonly message:
 
 const SHOWN_LENGTH_MAX = 60;
 
-/** A value quoted in a message: on one line, bounded, without control characters. */
+/** A value as messages quote it: on one line, shortened, without control characters. */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "an empty value";

@@ -19,7 +19,7 @@ import { antiAffinity, elastic, fabric, type Elastic, type Fabric } from "./plac
 
 const workers = notation.integer(1, limits.WORKERS_MAX);
 
-/** Accepted accelerator types, in order of preference. */
+/** Accelerator types that the work accepts, in order of preference. */
 export const acceleratorTypes = notation.list(notation.name(names.acceleratorType), {
   max: limits.ACCELERATOR_TYPES_MAX,
   noun: "types",
@@ -27,12 +27,12 @@ export const acceleratorTypes = notation.list(notation.name(names.acceleratorTyp
   orSingle: true,
 });
 
-/** Amounts of a worker on its node. A new amount is declared here, and nowhere else outside the engine. */
+/** Amounts that a worker reserves on its node. Outside the engine, a new amount is declared only here. */
 const amountFields = {
   accelerators: defaulted(notation.integer(0, limits.ACCELERATORS_PER_NODE_MAX), 0, {
     description: "Accelerators for each worker, all on one node.",
   }),
-  // One core by default in a manifest, so that an array without stated cores does not start all tasks at once.
+  // The default in a manifest is one core, so that an array without stated cores does not start all tasks at once.
   cores: defaulted(notation.cores(limits.CORES_MILLI_MAX), 0, {
     wire: "coresMilli",
     inManifest: 1_000,
@@ -51,7 +51,7 @@ const amountFields = {
   }),
 };
 
-/** Fields of a worker that holds a fraction or slice of one accelerator. */
+/** Fields of a worker that holds a fraction or a MIG slice of one accelerator. */
 const partFields = {
   share: optional(notation.share("an accelerator", "whole accelerators"), {
     wire: "shareMilli",
@@ -103,7 +103,7 @@ interface CountedGang {
 const partsStated = ({ shareMilli, acceleratorMemoryMib, profile }: CountedGang): number =>
   [shareMilli, acceleratorMemoryMib, profile].filter((stated) => stated !== undefined).length;
 
-/** Adds the rules between the worker fields to a schema of the wire. */
+/** Adds the rules between the fields of a worker to a schema of the API. */
 const checked = <Wire extends z.ZodType<CountedGang>>(wire: Wire): Wire =>
   wire
     .refine((gang) => partsStated(gang) === 0 || gang.accelerators === 1, {
@@ -142,8 +142,8 @@ const taskGroup = record(
     meant: { ...meant, minWorkers: "min" },
     wire: (shape) => checked(z.strictObject(shape)).meta({ id: "TaskGroup" }),
     toWire: ({ minWorkers, ...wire }, written) => {
-      // A group that states only its minimum has that number of workers; a minimum equal to the size is dropped,
-      // because the group is not elastic.
+      // A group that states only its minimum has that number of workers. A minimum equal to the size is dropped,
+      // because the group is then not elastic.
       const size = written.workers ?? written.min ?? 1;
       const least = minWorkers === undefined || minWorkers === size ? {} : { minWorkers };
       return { ...wire, workers: size, ...least, ...oneAccelerator(written) };
@@ -175,7 +175,7 @@ export interface GangSpec extends WorkerShape {
   antiAffinity?: z.output<typeof antiAffinity.wire> | undefined;
 }
 
-/** The gang of these task groups: the sum of their workers, and the largest amounts of any worker. */
+/** The gang that these task groups form. It has the sum of their workers, and the largest amounts of any worker. */
 export function gangOfGroups(groups: TaskGroup[]): GangSpec {
   const sum = (of: (group: TaskGroup) => number): number => groups.reduce((total, group) => total + of(group), 0);
   const all = sum((group) => group.workers);
@@ -247,7 +247,7 @@ export const gang = record(
 export const gangSpec = gang.wire;
 export type WrittenGang = WrittenFields<typeof gang.parts>;
 
-/** Number of workers and, for an elastic gang, the minimum and the throughput curve. */
+/** The number of workers. For an elastic gang, also the minimum and the throughput curve. */
 export function elasticSize({ workers: most }: WrittenGang, bounds: Elastic | null) {
   const size = bounds?.max ?? most ?? bounds?.min ?? 1;
   const least = bounds?.min ?? (bounds === null ? size : (most ?? 1));
@@ -267,7 +267,8 @@ interface SizedWorkload {
 }
 
 /**
- * Problems between fields of the gang, and between the gang and fields of the workload that apply to all its workers.
+ * Problems between fields of the gang, and between the gang and those fields of the workload that apply to all its
+ * workers.
  */
 export function gangProblems(written: SizedWorkload): FieldProblem[] {
   const { gang: all, elastic: bounds, fabric: levels } = written;
@@ -311,9 +312,15 @@ function partProblems({ accelerators, share, acceleratorMemory, profile }: Writt
   if (acceleratorMemory !== null && !isOne)
     problems.push({ path: [...path, "acceleratorMemory"], message: `is of the memory of ${one}` });
   if (acceleratorMemory !== null && share !== null)
-    problems.push({ path: [...path, "acceleratorMemory"], message: "leaves no room for a share: give one of them" });
+    problems.push({
+      path: [...path, "acceleratorMemory"],
+      message: "leaves no room for a share: give one of them",
+    });
   if (acceleratorMemory !== null && profile !== null)
-    problems.push({ path: [...path, "profile"], message: "leaves no room for accelerator memory: give one of them" });
+    problems.push({
+      path: [...path, "profile"],
+      message: "leaves no room for accelerator memory: give one of them",
+    });
   if (profile !== null && !isOne) problems.push({ path: [...path, "profile"], message: `is a part of ${one}` });
   if (profile !== null && share !== null)
     problems.push({ path: [...path, "profile"], message: "leaves no room for a share: give one of them" });
@@ -327,8 +334,8 @@ const sliceProblems = (levels: Fabric | null, counts: Parameters<typeof sliceFau
   }));
 
 /**
- * Problems of a gang with task groups: fields for all workers that each group must state itself, and problems of single
- * groups.
+ * Problems of a gang with task groups: fields for all workers that each group must state separately, and problems of
+ * single groups.
  */
 function groupProblems(written: SizedWorkload, groups: NonNullable<WrittenGang["taskGroups"]>): FieldProblem[] {
   const problems: FieldProblem[] = [];

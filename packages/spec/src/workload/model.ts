@@ -1,6 +1,6 @@
 /**
- * `model`: the model that a workload trains, so that memory, parallel plan and speed are known before submission. The
- * wire has no such field.
+ * `model`: the model that a workload trains, so that memory, parallel plan and speed are known before the submission.
+ * The API has no such field.
  */
 import { z } from "zod";
 import { defaulted, listOf, nullable, record, required } from "../encoding/field.ts";
@@ -28,15 +28,21 @@ const plan = record(
   {
     tensor: nullable(width, { description: "Tensor-parallel width: accelerators that share every layer." }),
     pipeline: nullable(width, { description: "Pipeline stages." }),
-    context: nullable(width, { description: "Context-parallel width: accelerators that share every sequence." }),
+    context: nullable(width, {
+      description: "Context-parallel width: accelerators that share every sequence.",
+    }),
     data: nullable(width, {
       description: "Data-parallel replicas.",
       otherwise: "the accelerators divided by the other widths",
     }),
-    expert: nullable(width, { description: "Expert-parallel width: accelerators that share the experts of a layer." }),
+    expert: nullable(width, {
+      description: "Expert-parallel width: accelerators that share the experts of a layer.",
+    }),
     virtualStages: nullable(width, { description: "Chunks of layers in each stage." }),
     microBatch: nullable(width, { description: "Sequences at a time in each replica." }),
-    zeroStage: nullable(zeroStage, { description: "ZeRO stage: state that replicas share, from 0 (none) to 3 (all)." }),
+    zeroStage: nullable(zeroStage, {
+      description: "ZeRO stage: state that replicas share, from 0 (none) to 3 (all).",
+    }),
     recomputation: nullable(notation.choice(["none", "selective", "partial", "full"]), {
       description: "Activations that the backward pass recomputes.",
     }),
@@ -74,7 +80,7 @@ const storageTier = record(
   },
 );
 
-/** Number formats as `POST /v1/sizing` takes them. */
+/** Number formats that `POST /v1/sizing` accepts. */
 const formats = ["bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "mxfp4", "nvfp4", "int4"] as const;
 
 export const model = record(
@@ -88,7 +94,10 @@ export const model = record(
     globalBatch: required(notation.integer(1, 10_000_000), {
       description: "Sequences per optimizer step, over all workers.",
     }),
-    tokens: nullable(positive, { description: "Tokens of the whole run: predicts its duration.", examples: [15e12] }),
+    tokens: nullable(positive, {
+      description: "Tokens of the whole run: predicts its duration.",
+      examples: [15e12],
+    }),
     precision: nullable(notation.choice(formats), {
       description: "Operands of the linear layers.",
       otherwise:
@@ -103,7 +112,9 @@ export const model = record(
       otherwise: "every parameter is trained",
     }),
     plan: nullable(plan, { description: "The parallelism plan to check.", otherwise: "the fastest plan is proposed" }),
-    catalogue: nullable(shortText, { description: "The path of a file with accelerators that the catalogue lacks." }),
+    catalogue: nullable(shortText, {
+      description: "The path of a file with accelerators that the catalogue lacks.",
+    }),
     profile: nullable(shortText, {
       description: "The path of a file that `headroom calibrate` wrote for the accelerator.",
     }),
@@ -120,7 +131,10 @@ export const model = record(
         max: 20,
         error: () => "must be a list like [{ name: scratch, readGbPerS: 100, writeGbPerS: 50 }]",
       }),
-      { description: "Storage for its reads and checkpoints.", otherwise: "storage is not checked" },
+      {
+        description: "Storage for its reads and checkpoints.",
+        otherwise: "storage is not checked",
+      },
     ),
   },
   {
@@ -138,8 +152,8 @@ export const model = record(
 );
 
 /**
- * Statements of a workload about its model; `null`: not stated. Paths are not resolved here: the file's reader knows
- * its directory.
+ * The statements of a workload about its model; `null`: not stated. Paths are not resolved here, because only the reader of
+ * the file knows its directory.
  */
 export type ModelRequest = z.output<typeof model.wire>;
 
@@ -152,7 +166,7 @@ interface WithModel {
   readonly model: { readonly preset: string | null; readonly config: string | null } | null;
 }
 
-/** Problems between fields that are each valid. */
+/** Problems between fields that are valid each by itself. */
 export function modelProblems({ gang, model: named }: WithModel): FieldProblem[] {
   if (named === null) return [];
   const problems: FieldProblem[] = [];

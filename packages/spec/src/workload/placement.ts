@@ -22,7 +22,7 @@ const throughput = notation.scalar({
   write: (milli) => milli / 1000,
 });
 
-/** Bounds of an elastic gang. On the wire they are fields of the gang. */
+/** Bounds of an elastic gang. In the API they are fields of the gang. */
 export const elastic = record(
   {
     min: optional(workers, {
@@ -103,7 +103,7 @@ export const spread = record(
   { meant: { label: "topologyKey", over: "topologyKey", max: "maxPerDomain", maxSkew: "maxPerDomain" } },
 );
 
-/** Reads a label's value. YAML reads `rack: 7` as a number, but labels are text. */
+/** Reads the value of a label. YAML reads `rack: 7` as a number, but labels are text. */
 export function readLabel(key: string, value: unknown): Reading<string> {
   const name = readName(key, names.labelName);
   return name.ok ? readName(value, names.labelValue) : name;
@@ -156,7 +156,7 @@ const exclusive = notation.scalar({
   write: () => "node",
 });
 
-/** Anti-affinity of a gang. On the wire it is a field of the gang. */
+/** Anti-affinity of a gang. In the API it is a field of the gang. */
 export const antiAffinity = record(
   {
     sets: optional(notation.list(set, { max: limits.SETS_MAX, noun: "sets", example: "[chat]" }), {
@@ -170,7 +170,10 @@ export const antiAffinity = record(
           "Sets to which the workload has anti-affinity. The rule is symmetric: later work of the set also keeps away from the workload.",
       },
     ),
-    exclusive: optional(exclusive, { description: "No other workload on its nodes.", otherwise: "nodes are shared" }),
+    exclusive: optional(exclusive, {
+      description: "No other workload on its nodes.",
+      otherwise: "nodes are shared",
+    }),
   },
   {
     meant: { set: "sets", labels: "sets", alone: "exclusive", antiAffinity: "from" },

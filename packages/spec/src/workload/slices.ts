@@ -1,4 +1,4 @@
-/** Slices are whole: a gang, its minimum, and each wider slice consist of a whole number of slices. */
+/** Checks that slices are whole: a gang, its minimum, and each wider slice must consist of a whole number of slices. */
 import type { WorkloadSpec } from "./workload.ts";
 
 interface CountedWorkers {
@@ -8,7 +8,7 @@ interface CountedWorkers {
 }
 
 export interface SliceFault {
-  /** Path from the list of slices. */
+  /** Path in the spec, starting at the list of slices. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
@@ -26,7 +26,7 @@ export function sliceFaults(slices: Slices, counts: readonly CountedWorkers[]): 
   });
 }
 
-/** Slice problems of a workload in the form of the API; paths start at the spec. */
+/** Problems of the slices of a workload in the form of the API. Paths start at the spec. */
 export function sliceFaultsIn({ gang, fabric }: Pick<WorkloadSpec, "gang" | "fabric">): SliceFault[] {
   const under = (path: SliceFault["path"], faults: readonly SliceFault[]): SliceFault[] =>
     faults.map((fault) => ({ ...fault, path: [...path, "fabric", "slices", ...fault.path] }));

@@ -13,7 +13,7 @@ import { read, shown, type Reading } from "../notation/reading.ts";
 const span = notation.duration(0, limits.DURATION_MS_MAX);
 const time = notation.duration(1, limits.DURATION_MS_MAX);
 
-/** An instant; in a schedule also a duration after the due time. */
+/** An instant. In a schedule it can also be a duration after the due time. */
 export interface Moment {
   readonly kind: "instant" | "fromDue";
   readonly ms: number;
@@ -30,7 +30,9 @@ const writeMoment = ({ kind, ms }: Moment): string =>
 
 const momentEditor = { type: "string", pattern: `${instantPattern}|${quantities.durationPattern}` };
 
-/** On the wire an instant. A duration after a schedule's due time is a field of the schedule (`fromDueOf`). */
+/**
+ * In the API the value is an instant. A duration after a schedule's due time is a field of the schedule (`fromDueOf`).
+ */
 const moment: notation.Notation<Moment, z.ZodInt> = {
   wire: notation.instant.wire,
   unit: notation.instant.unit,
@@ -103,7 +105,7 @@ const eitherPreemptible = z.union([z.boolean(), aboveGuarantee, preemptibleTerms
     `must be true, false, aboveGuarantee or a mapping like { minRuntime: 30m }, got ${shown(input)}`,
 });
 
-/** Preemptibility on the wire; the terms of a manifest are separate fields there. */
+/** Preemptibility in the form of the API. In a manifest its terms are separate fields. */
 const wirePreemptible = z.union([z.boolean(), aboveGuarantee]);
 
 const preemptible: notation.Notation<Preemptible, typeof wirePreemptible> = {
@@ -269,8 +271,8 @@ const momentsOf = ({ notBefore, deadline, startWindow: window }: Times) =>
   ] as const;
 
 /**
- * Durations in ms after a schedule's due time, by the fields' names on the wire; `undefined`: the field has no such
- * duration.
+ * Durations in ms after a schedule's due time, by the names of the fields in the API; `undefined`: the field has no
+ * such duration.
  */
 export type FromDue = Partial<Record<"notBeforeMs" | "deadlineMs" | "latestStartMs", number | undefined>>;
 

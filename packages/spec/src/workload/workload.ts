@@ -1,5 +1,6 @@
 /**
- * `kind: train` and `kind: batch`: workloads to submit. After parsing, the wire form has every field, as in the engine.
+ * `kind: train` and `kind: batch`: workloads to submit. After parsing, the form of the API has every field, as in the
+ * engine.
  */
 import { z } from "zod";
 import {
@@ -31,19 +32,19 @@ import { minRuntimeOf, timeFields, timeProblems, withFromDue, type FromDue } fro
 
 export const DEFAULT_TEAM = "default";
 /**
- * Default of Kubernetes' `terminationGracePeriodSeconds`:
+ * The default grace period, the same as Kubernetes' `terminationGracePeriodSeconds`:
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/.
  */
 export const DEFAULT_GRACE_TIMEOUT_MS = 30_000;
 /**
- * Default of the longest wait before a retry, in ms. With the other defaults (three tries, a first wait of one second)
+ * Default in ms of the longest wait before a retry. With the other defaults (three tries, a first wait of one second)
  * retries outlast a short fault of a node but do not hide a broken program.
  */
 const BACKOFF_MAX_MS = 300_000;
 
 /**
- * Variables that the executor sets for every worker. Setting them in a manifest would break the rendezvous or the
- * checkpoints.
+ * Variables that the executor sets for every worker. If a manifest could set them, workers would not find each other or
+ * their checkpoints.
  */
 const reservedEnv: readonly string[] = [
   "RANK",
@@ -96,7 +97,7 @@ const environment = notation.entriesOf({
   readEntry: readEnvValue,
 });
 
-/** A path on the nodes: absolute on the wire; a manifest may write it relative. */
+/** A path on the nodes. It is absolute in the API; a manifest can contain a relative one. */
 const nodePath = notation.scalar({
   wire: names.absolutePath,
   kind: "path",
@@ -127,7 +128,7 @@ const retries = record(
   {
     meant: { limit: "max", count: "max", delay: "backoff" },
     wire: (shape) => z.strictObject(shape).meta({ id: "RetrySpec" }),
-    // A first wait above the default maximum raises the maximum, so that a user need not write both.
+    // If the first wait is above the default maximum, the maximum is raised to it, so that a user need not write both.
     toWire: (wire, { backoff, maxBackoff: longest }) =>
       longest === null ? { ...wire, backoffMaxMs: Math.max(backoff ?? 0, BACKOFF_MAX_MS) } : wire,
     toManifest: (written, { backoffMs, backoffMaxMs }) =>
@@ -324,7 +325,7 @@ const notes = {
 
 type WrittenCommon = WrittenFields<typeof common>;
 
-/** On the wire, elastic bounds and anti-affinity are fields of the gang. */
+/** In the API, elastic bounds and anti-affinity are fields of the gang. */
 function toWire(wire: Record<string, unknown>, written: WrittenCommon): unknown {
   const least = minRuntimeOf(written);
   const away = written.antiAffinity === null ? {} : { antiAffinity: antiAffinity.toWire(written.antiAffinity) };
@@ -350,7 +351,7 @@ function toManifest(written: Record<string, unknown>, { gang: spec }: GangOnWire
   };
 }
 
-/** Fields of the wire that manifests do not have. */
+/** Fields of the API that manifests do not have. */
 const wireOnly = {
   ...wireShape(checkpoint.parts),
   hold: z.literal(true).optional().meta({ description: "Held: not started until it is released." }),
@@ -387,7 +388,7 @@ export const batch = record(
   },
 );
 
-/** The spec without the check of its latest start, which a schedule may state as a duration. */
+/** The spec without the check of its latest start, which a schedule can state as a duration. */
 const specWithoutEnd = z
   .discriminatedUnion("kind", [train.wire, batch.wire])
   .refine((spec) => spec.gang.taskGroups === undefined || spec.fabric?.slices === undefined, {
@@ -410,12 +411,12 @@ export const needsEnd = {
   message: "needs a latest start or a deadline: the cheapest or cleanest start is searched before that time",
 };
 
-/** The stored spec: after parsing it has every field and equals the engine's `WorkloadSpec`. */
+/** The stored spec. After parsing it has every field and equals the engine's `WorkloadSpec`. */
 export const workloadSpec = specWithoutEnd.refine(hasEnd, needsEnd).meta({ id: "WorkloadSpec" });
 
 /**
- * The spec of a submission, which must have whole slices. Answers use `workloadSpec`, because workloads accepted before
- * that rule may break it.
+ * The spec of a submission, whose slices must be whole. Answers use `workloadSpec`, because workloads accepted before
+ * that rule can break it.
  */
 export const submittedSpec = specWithoutEnd
   .refine(hasEnd, needsEnd)
@@ -425,18 +426,21 @@ export const submittedSpec = specWithoutEnd
   })
   .meta({ id: "SubmittedSpec" });
 
-/** The spec inside a schedule: its latest start may be a field of the schedule instead. */
+/** The spec inside a schedule. Its latest start can be a field of the schedule instead. */
 export const scheduledSpec = specWithoutEnd.meta({ id: "ScheduledSpec" });
 
 /** A spec with every field, as the control plane stores it. */
 export type WorkloadSpec = z.output<typeof workloadSpec>;
-/** A spec as it may be submitted. */
+/** A spec in the form in which it can be submitted. */
 export type WorkloadSpecInput = z.input<typeof workloadSpec>;
 export type WorkloadKind = WorkloadSpec["kind"];
 
 export type WrittenWorkload = WrittenFields<typeof train.parts> | WrittenFields<typeof batch.parts>;
 
-/** Problems between fields of one workload that are each valid. `isScheduled`: a schedule submits the workload. */
+/**
+ * Problems between fields of one workload that are valid each by itself. `isScheduled`: a schedule submits the
+ * workload.
+ */
 export function workloadProblems(written: WrittenWorkload, isScheduled = false): FieldProblem[] {
   const isElasticBatch = written.kind === "batch" && written.elastic !== null;
   const message = "is for kind: train only; the tasks of a batch are independent of each other already";
@@ -451,7 +455,10 @@ export function workloadProblems(written: WrittenWorkload, isScheduled = false):
   ];
 }
 
-/** The workload in the form of the API. Paths are not resolved here: the file's reader knows its directory. */
+/**
+ * The workload in the form of the API. Paths are not resolved here, because only the reader of the file knows its
+ * directory.
+ */
 export const workloadOf = (written: WrittenWorkload): WorkloadSpec =>
   (written.kind === "batch" ? batch.toWire(written) : train.toWire(written)) as WorkloadSpec;
 
@@ -459,7 +466,7 @@ export const modelOf = ({ model: written }: WrittenWorkload): ModelRequest | und
   written === null ? undefined : (model.toWire(written) as ModelRequest);
 
 /**
- * Converts a workload to the document that reads back as the same workload, without default values. `fromDue`:
+ * Converts a workload to the document from which reading gives the same workload, without default values. `fromDue`:
  * durations of the schedule that contains it.
  */
 export function workloadDocument(workload: WorkloadSpec, fromDue: FromDue = {}): Record<string, unknown> {

@@ -1,25 +1,28 @@
-/** The newest readings of all nodes, their pages, and what they say of the attempts that hold the accelerators. */
+/**
+ * The newest readings of all nodes, their pages, and what the readings show about the attempts that hold the
+ * accelerators.
+ */
 import { acceleratorsIn, forEachRange, nodeUse, partsOf, shapeOf } from "@headroom/engine";
 import type { Attempt, AttemptId, Engine, GangSpec, NodeId, UtilizationReport } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorReading, NodeReadings, Page, PageRequest } from "@headroom/protocol";
 import { cursorOrdinal } from "../page-cursor.ts";
 
-/** Below it an accelerator does no more than wait for work: as for reports of jobs. */
+/** Utilization below which an accelerator counts as idle, the same as for reports of jobs. */
 const BUSY_MILLI_MIN = 50;
-/** Readings count as present for so long: three are missing by then. */
+/** Time in ms for which readings count as present. After it, three readings are missing. */
 export const READINGS_FRESH_MS = 60_000;
 
 export class AcceleratorReadings {
   readonly #byNode = new Map<string, NodeReadings>();
 
-  /** In place of what was read before. Nodes that are not in the fleet are left out. */
+  /** Replaces the previous readings. Nodes that are not in the fleet are left out. */
   record(read: readonly NodeReadings[], { state }: Pick<Engine, "state">): void {
     for (const each of read) if (state.nodes.has(each.node as NodeId)) this.#byNode.set(each.node, each);
     for (const node of this.#byNode.keys()) if (!state.nodes.has(node as NodeId)) this.#byNode.delete(node);
   }
 
-  /** Without readings, a node that was never asked. */
+  /** A node without readings, because its accelerators were never read. */
   of(node: string): NodeReadings {
     return this.#byNode.get(node) ?? { node, source: null, atMs: null, problem: null, accelerators: [] };
   }
@@ -42,7 +45,7 @@ export class AcceleratorReadings {
     return { items, nextCursor: null };
   }
 
-  /** Fresh values of the accelerators that a worker holds; `null`: of one of them nothing is known. */
+  /** Recent values of the accelerators that a worker holds; `null`: nothing is known of at least one of them. */
   heldBy(node: string, accelerators: string, nowMs: number): readonly AcceleratorReading[] | null {
     const read = this.#byNode.get(node);
     if (read === undefined || read.atMs === null || nowMs - read.atMs > READINGS_FRESH_MS) return null;
@@ -65,8 +68,9 @@ export interface MeasuredAttempt {
 }
 
 /**
- * Utilization of running attempts as measured on their accelerators. An attempt is left out where the use of one of its accelerators is
- * not known, or where it holds a part of one: a card's reading does not tell its users apart.
+ * Utilization of running attempts, measured on their accelerators. An attempt is left out if the utilization of one of
+ * its accelerators is unknown, or if it holds a part of an accelerator: the reading of a card does not distinguish its
+ * users.
  */
 export function measuredAttempts(
   engine: Engine,

@@ -1,4 +1,4 @@
-/** The course of one accelerator's readings, rolled up by age as reports of attempts are. */
+/** The readings of one accelerator over time, rolled up by age in the same way as reports of attempts. */
 import type { AcceleratorHistory, AcceleratorReading } from "@headroom/protocol";
 import { Series, pointsBetween } from "./series.ts";
 import type { StoredSeries } from "./series.ts";
@@ -23,7 +23,7 @@ export class AcceleratorSeries {
     this.#series = new Series(stored);
   }
 
-  /** Throws where the text is not what `toText` wrote. */
+  /** Throws an error if `toText` did not write the text. */
   static fromText(text: string): AcceleratorSeries {
     return new AcceleratorSeries(JSON.parse(text) as StoredSeries);
   }

@@ -1,15 +1,15 @@
-/** The two series of an attempt and what its newest reports say, in memory and as text. */
+/** The two series of an attempt, and the values of its newest reports, in memory and as text. */
 import { addUtilization } from "@headroom/engine";
 import type { AttemptProgress, AttemptUtilization, RejectedLine, Signal, UtilizationReport } from "@headroom/engine";
 import type { AttemptMetrics } from "@headroom/protocol";
 import { Series, pointsBetween } from "./series.ts";
 import type { StoredSeries } from "./series.ts";
 
-/** The newest reports of an attempt, which the journal does not have. */
+/** The newest reports of an attempt. The journal does not contain them. */
 export interface NewestReport {
   readonly progress: AttemptProgress | null;
   readonly utilization: AttemptUtilization | null;
-  /** Lines of its progress file that are not reports; absent: none. */
+  /** Lines of the attempt's progress file that are not reports; absent: none. */
   readonly rejectedLines?: LinesRejected;
 }
 
@@ -18,10 +18,10 @@ interface LinesRejected {
   readonly faults: readonly RejectedLine[];
 }
 
-/** Kinds of fault that are kept of an attempt, as many as an executor reports at once. */
+/** Maximum number of kinds of fault that are kept for an attempt, the same number that an executor reports at once. */
 const FAULTS_MAX = 8;
 
-/** One report of an attempt; `startedAtMs`: when its attempt started. */
+/** Adds one report of an attempt. `startedAtMs`: the time at which the attempt started. */
 export type TelemetrySample =
   | ({ readonly kind: "progress" } & AttemptProgress)
   | ({ readonly kind: "rejectedLines"; readonly atMs: number } & LinesRejected)
@@ -61,7 +61,7 @@ interface StoredAttempt {
 
 const nothing: NewestReport = { progress: null, utilization: null };
 
-/** The newest reports with one more. */
+/** The newest reports, with one report added. */
 export function withSample(newest: NewestReport | undefined, sample: TelemetrySample): NewestReport {
   const before = newest ?? nothing;
   if (sample.kind === "progress") {
@@ -72,7 +72,10 @@ export function withSample(newest: NewestReport | undefined, sample: TelemetrySa
   return { ...before, utilization: addUtilization(before.utilization ?? undefined, sample, sample) };
 }
 
-/** An executor counts from where it began to read: after a restart it reads the end of the file a second time. */
+/**
+ * An executor counts from the point at which it began to read. After a restart it reads the end of the file a second
+ * time.
+ */
 function merged(before: LinesRejected | undefined, { count, faults }: LinesRejected): LinesRejected {
   const byProblem = new Map(before?.faults.map((fault) => [fault.problem, fault]));
   for (const fault of faults) {
@@ -94,7 +97,7 @@ export class AttemptSeries {
     this.#newest = stored?.newest ?? nothing;
   }
 
-  /** Throws where the text is not what `toText` wrote. */
+  /** Throws an error if `toText` did not write the text. */
   static fromText(text: string): AttemptSeries {
     return new AttemptSeries(JSON.parse(text) as StoredAttempt);
   }

@@ -1,10 +1,13 @@
-/** The newest reports of running attempts. Bounded by the attempts that the engine counts as active. */
+/**
+ * The newest reports of running attempts. Their number is limited by the number of attempts that the engine counts as
+ * active.
+ */
 import type { AttemptId, ReadonlyState } from "@headroom/engine";
 import type { AttemptTelemetry } from "../idle-resources.ts";
 import { withSample } from "./attempt-series.ts";
 import type { NewestReport, TelemetrySample } from "./attempt-series.ts";
 
-/** Ended attempts are forgotten when so many more than twice the active ones are known. */
+/** Number of ended attempts, beyond twice the active ones, at which ended attempts are dropped. */
 const FORGET_BEYOND = 1_000;
 
 export class NewestReports {
@@ -22,12 +25,12 @@ export class NewestReports {
     return newest;
   }
 
-  /** Restores a report that an earlier process stored; a report of this process counts more. */
+  /** Restores a report that an earlier process stored. A report of this process has precedence. */
   restore(id: AttemptId, newest: NewestReport): void {
     if (!this.#byAttempt.has(id)) this.#byAttempt.set(id, newest);
   }
 
-  /** As the report on idle resources asks for it. */
+  /** The reports in the form that the report on idle resources needs. */
   readonly telemetryOf = (id: AttemptId): AttemptTelemetry | null => {
     const newest = this.#byAttempt.get(id);
     if (newest === undefined) return null;

@@ -1,4 +1,4 @@
-/** Lines of a progress file that are not reports, as sentences for the workload's author. */
+/** Sentences for the workload's author about lines of a progress file that are not reports. */
 import type { AttemptMetrics } from "@headroom/protocol";
 import { grouped, plural } from "../plain-text.ts";
 

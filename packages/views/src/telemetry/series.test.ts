@@ -3,7 +3,7 @@ import { SERIES_POINTS_MAX, Series, pointsBetween } from "./series.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Reports every two seconds for so long. */
+/** Adds a report every two seconds, for the given time. */
 function reported(forMs: number): Series {
   const series = new Series();
   for (let atMs = 0; atMs < forMs; atMs += 2_000) series.add(atMs, atMs / 2_000, { loss: atMs / 1_000 });
@@ -28,7 +28,7 @@ describe("a series", () => {
 
   it("rolls up to means of what it merged", () => {
     const [first] = reported(3_600_000).points();
-    // Reports 0 to `count - 1` have the losses 0, 2, 4, …
+    // Reports 0 to `count - 1`, whose losses are 0, 2, 4, …
     expect(first?.values).toEqual([(first?.count ?? 0) - 1]);
     expect(first?.step).toBe((first?.count ?? 0) - 1);
   });

@@ -1,21 +1,21 @@
 /**
- * A series about one attempt, rolled up by age: the newest points as they were reported, older ones in buckets that are four times
- * as wide for every 64 points further back. Its size is bounded whatever the length of the run, and every span of the run stays
- * covered until it is older than the widest level reaches (96 days).
+ * A series of one attempt, rolled up by age. The newest points stay as they were reported; older ones are merged into
+ * buckets, which are four times as wide for every 64 points further back. So the size is limited, whatever the length
+ * of the run, and every period of the run is covered until it is older than the widest level reaches (96 days).
  */
 
 export interface SeriesPoint {
-  /** Time of the newest report in the bucket, ms. */
+  /** Time in ms of the newest report in the bucket. */
   readonly atMs: number;
-  /** Reports in the bucket. */
+  /** Number of reports in the bucket. */
   readonly count: number;
   /** Step of the newest report; 0 in a series without steps. */
   readonly step: number;
-  /** Means by column of `Series.names`; `null`: no report had it. */
+  /** Means by column of `Series.names`; `null`: no report had a value. */
   readonly values: readonly (number | null)[];
 }
 
-/** How a series is stored: `points` by level, finest first, each `[atMs, count, step, ...values]`. */
+/** The form in which a series is stored. `points` are by level, finest first, each `[atMs, count, step, ...values]`. */
 export interface StoredSeries {
   readonly names: readonly string[];
   readonly points: readonly (readonly (readonly (number | null)[])[])[];
@@ -25,10 +25,10 @@ const FINEST_MS = 2_000;
 const WIDENING = 4;
 const LEVELS = 9;
 const POINTS_PER_LEVEL = 64;
-/** Further names of a program that makes up new ones are not stored. */
+/** Maximum number of names. If a program makes up new names all the time, later ones are not stored. */
 const NAMES_MAX = 16;
 
-/** The most points that a series can have. */
+/** Maximum number of points of a series. */
 export const SERIES_POINTS_MAX: number = LEVELS * POINTS_PER_LEVEL;
 
 export class Series {
@@ -81,7 +81,7 @@ export class Series {
   }
 }
 
-/** `later` was reported after `earlier`. */
+/** Merges two points; `later` was reported after `earlier`. */
 function merged(earlier: SeriesPoint, later: SeriesPoint): SeriesPoint {
   const length = Math.max(earlier.values.length, later.values.length);
   const count = earlier.count + later.count;
@@ -92,7 +92,7 @@ function merged(earlier: SeriesPoint, later: SeriesPoint): SeriesPoint {
   return { atMs: later.atMs, count, step: later.step, values };
 }
 
-/** At most `max` points of the span, neighbours merged where there are more. */
+/** At most `max` points of the period. If there are more, neighbours are merged. */
 export function pointsBetween(
   series: Series,
   {

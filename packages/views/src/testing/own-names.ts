@@ -1,4 +1,4 @@
-/** A catalogue without types: every name means itself. */
+/** A catalogue without types, in which every name stands for itself. */
 import type { TypeCatalogue } from "../accelerator-names.ts";
 
 export const ownNames: TypeCatalogue = {

@@ -1,4 +1,4 @@
-/** A real engine with a small fleet, and short forms of submissions for tests. */
+/** A real engine with a small fleet for tests, and short forms of submissions. */
 import { commandId, createEngine, nodeId, poolName, siteName, teamName } from "@headroom/engine";
 import type {
   Command,
@@ -38,7 +38,7 @@ export class SmallFleet {
     this.engine = engine;
   }
 
-  /** Nodes `n0`, `n1`, … of one type with 16 cores and 64 GiB each. */
+  /** Adds nodes `n0`, `n1`, … of one type with 16 cores and 64 GiB each. */
   static withNodes(count: number, accelerators: number, type = "H100"): SmallFleet {
     return SmallFleet.#of(
       poolOf(type),
@@ -46,7 +46,7 @@ export class SmallFleet {
     );
   }
 
-  /** A node of four accelerators for each of these values of the label `rack`. */
+  /** Adds a node of four accelerators for each of these values of the label `rack`. */
   static withRacks(...racks: readonly string[]): SmallFleet {
     return SmallFleet.#of(
       poolOf("H100"),
@@ -54,12 +54,12 @@ export class SmallFleet {
     );
   }
 
-  /** One MIG-capable accelerator. */
+  /** Adds a node with one accelerator that supports MIG. */
   static divided(mig: MigDevice): SmallFleet {
     return SmallFleet.#of({ ...poolOf("A100"), mig }, [{ acceleratorCount: 1 }]);
   }
 
-  /** One accelerator of this memory. */
+  /** Adds a node with one accelerator that has this memory. */
   static withMemory(acceleratorMemoryMib: number): SmallFleet {
     return SmallFleet.#of({ ...poolOf("H100"), acceleratorMemoryMib }, [{ acceleratorCount: 1 }]);
   }
@@ -81,7 +81,7 @@ export class SmallFleet {
     return ready;
   }
 
-  /** Sends one command and returns its result; a rejection fails the test. */
+  /** Sends one command and returns its result. A rejection fails the test. */
   command(
     wanted: Command extends infer Any
       ? Any extends Command
@@ -121,7 +121,7 @@ export class SmallFleet {
     this.command({ kind: "stopWorkload", workloadId });
   }
 
-  /** The newest attempt of a workload starts and ends with an exit code. */
+  /** Starts the newest attempt of a workload and ends it with an exit code. */
   finish(id: WorkloadId, code: number): void {
     const attemptId = this.engine.state.workloads.get(id)?.activeAttempts.at(-1);
     if (attemptId === undefined) throw new Error(`${id} does not run`);

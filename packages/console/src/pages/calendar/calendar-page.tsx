@@ -12,7 +12,7 @@ import { SchedulesPanel } from "./schedules-panel.tsx";
 import { TimelinePanel } from "./timeline-panel.tsx";
 import { WindowsPanel } from "./windows-panel.tsx";
 
-/** Minimum interval between fetches in ms: usage changes with every start, but windows are hours ahead. */
+/** Minimum interval in ms between fetches. Usage changes with every start, but windows are hours ahead. */
 const EVERY_MS = 2_000;
 
 export function CalendarPage(): ReactElement {
@@ -45,7 +45,7 @@ export function CalendarPage(): ReactElement {
   );
 }
 
-/** Hidden if no tariff is declared. */
+/** The panel is hidden if no tariff is declared. */
 function TariffsPanel({ items }: { readonly items: readonly CalendarItem[] }): ReactElement | null {
   const tariffs = items.filter(({ entry }) => entry.kind === "tariff");
   if (tariffs.length === 0) return null;

@@ -1,4 +1,4 @@
-/** Schedules: what they submit, their next due times, and the results of the last ones. */
+/** Lists schedules: what they submit, their next due times, and the results of the last ones. */
 import type { ScheduleItem } from "@headroom/protocol";
 import { cronText, fromDueSentence } from "@headroom/views";
 import { Link } from "@tanstack/react-router";
@@ -73,7 +73,7 @@ function ScheduleRow({ item }: { readonly item: ScheduleItem }): ReactElement {
 }
 
 interface LastRunsProps extends Pick<ScheduleItem, "runs" | "lastWorkloadId"> {
-  /** The name of every workload that the schedule submits. */
+  /** The name that every workload of the schedule gets. */
   readonly name: string;
 }
 

@@ -1,4 +1,4 @@
-/** The next two weeks as a timeline: one bar per window, one mark per due run of a schedule. */
+/** The next two weeks as a timeline, with one bar for each window and one mark for each due run of a schedule. */
 import type { CalendarItem, ScheduleItem } from "@headroom/protocol";
 import type { ReactElement } from "react";
 import { useNow } from "../../connect/use-now.ts";
@@ -66,7 +66,7 @@ const ROW = "grid grid-cols-[6.5rem_1fr] items-center gap-x-3 sm:grid-cols-[10re
 interface DayScale {
   /** Labelled midnights. */
   readonly days: readonly number[];
-  /** Percent of the width. */
+  /** Position or length in percent of the width. */
   readonly share: (atMs: number) => number;
 }
 

@@ -4,10 +4,10 @@ import type { CalendarItem, ScheduleItem } from "@headroom/protocol";
 export interface TimelineSpan {
   readonly name: string;
   readonly kind: "maintenance" | "reservation" | "schedule";
-  /** Spans in order of time, within the range of the timeline. */
+  /** Spans in the order of time, cut to the range of the timeline. */
   readonly spans: readonly { readonly fromMs: number; readonly toMs: number }[];
   /**
-   * The last known due time, if the schedule has further runs within the range; `null`: it has none, or the row is not
+   * The last known due time, if the schedule has more runs within the range; `null`: there are none, or the row is not
    * a schedule.
    */
   readonly moreAfterMs: number | null;
@@ -40,7 +40,7 @@ export function spansIn({ items, schedules, fromMs, toMs }: Range): readonly Tim
   return [...windows, ...runs];
 }
 
-/** Midnights of the reader's time zone within the range, one in `everyDays`. */
+/** Midnights of the reader's time zone within the range, but only one in every `everyDays`. */
 export function midnightsIn({ fromMs, toMs }: Pick<Range, "fromMs" | "toMs">, everyDays: number): readonly number[] {
   const found: number[] = [];
   const at = new Date(fromMs);

@@ -1,4 +1,4 @@
-/** Maintenance windows and advance reservations, next first: time, nodes, holder, and drained work. */
+/** Maintenance windows and advance reservations, with the next one first: time, nodes, holder, and drained work. */
 import type { CalendarItem, WindowUse } from "@headroom/protocol";
 import { endingSentence, grouped, plural } from "@headroom/views";
 import { Link } from "@tanstack/react-router";

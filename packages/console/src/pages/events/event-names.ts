@@ -1,4 +1,4 @@
-/** Names for the ids in events: from the events themselves, from running work, and from the newest workloads. */
+/** Finds names for the ids in events: from the events themselves, from running work, and from the newest workloads. */
 import type { Event, EventEnvelope, Node, WorkloadSummary } from "@headroom/protocol";
 
 export interface WorkloadName {
@@ -8,7 +8,7 @@ export interface WorkloadName {
 
 export interface EventNames {
   readonly workloads: ReadonlyMap<string, WorkloadName>;
-  /** The workload of each attempt, and the attempt's number. */
+  /** The workload and the attempt's number, by attempt id. */
   readonly attempts: ReadonlyMap<string, { readonly workloadId: string; readonly number: number | null }>;
 }
 
@@ -41,7 +41,7 @@ interface NamedAttempt {
   readonly task: number | null;
 }
 
-/** The engine composes the id of an attempt: workload, task in a batch array, number. */
+/** The id of an attempt consists of the workload, the task if it is a batch array, and a number. */
 function attemptOf(id: string, { workloads, attempts }: EventNames): NamedAttempt | null {
   const known = attempts.get(id);
   const [, prefix = "", task, number] = /^(.+?)(?:\.(\d+))?\.(\d+)$/.exec(id) ?? [];
@@ -54,7 +54,7 @@ function attemptOf(id: string, { workloads, attempts }: EventNames): NamedAttemp
   };
 }
 
-/** The workload that an event is about; `null`: none, or not known any more. */
+/** The workload that an event is about; `null`: it is about none, or the workload is no longer known. */
 export function workloadOfEvent(event: Event, names: EventNames): string | null {
   if (event.kind === "placementNominated") return event.nomination.workloadId;
   if ("workloadId" in event) return event.workloadId;
@@ -68,7 +68,7 @@ export function teamOfEvent(event: Event, names: EventNames): string | null {
   return workloadId === null ? null : (names.workloads.get(workloadId)?.team ?? null);
 }
 
-/** The sentence with names where it has ids. */
+/** The sentence of an event, with names instead of ids. */
 export function withNames(sentence: string, names: EventNames): string {
   const { workloads } = names;
   return sentence.replaceAll(/[\w-]+(?:\.\d+)*/g, (word) => {
@@ -82,7 +82,10 @@ export function withNames(sentence: string, names: EventNames): string {
   });
 }
 
-/** The sentence with instants in the reader's time zone: `6 Jan 17:00:00` where it has `2026-01-06T17:00:00Z`. */
+/**
+ * The sentence of an event, with instants in the reader's time zone: `6 Jan 17:00:00` instead of
+ * `2026-01-06T17:00:00Z`.
+ */
 export function withLocalTimes(sentence: string, textOf: (atMs: number) => string): string {
   return sentence.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g, (instant) =>
     textOf(Date.parse(instant)),

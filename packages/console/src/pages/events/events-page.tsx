@@ -1,4 +1,4 @@
-/** Recorded events as they arrive: newest first, each as a sentence, with the complete record on request. */
+/** Shows recorded events as they arrive: newest first, each as a sentence, with the complete record on request. */
 import type { EventEnvelope } from "@headroom/protocol";
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
@@ -89,8 +89,7 @@ const isFiltered = ({ kind, team, workload, search }: EventsSearch): boolean =>
   (kind ?? team ?? workload ?? search) !== undefined;
 
 /**
- * Options of one selector: each subject is followed by the kinds of events about it, so that no two selectors have to
- * agree.
+ * Options of the selector. Each subject is followed by the kinds of events about it, so that one selector is enough.
  */
 const kindGroups = eventSubjects.map((subject) => ({
   label: subject,
@@ -156,7 +155,7 @@ function Filters({ names }: { readonly names: EventNames }): ReactElement {
   );
 }
 
-/** Maximum number of workloads offered; the search finds further ones. */
+/** Maximum number of workloads in the selector. The search finds others. */
 const WORKLOADS_OFFERED_MAX = 200;
 
 function useEventNames(events: readonly EventEnvelope[]): EventNames {
@@ -169,14 +168,14 @@ function useEventNames(events: readonly EventEnvelope[]): EventNames {
   );
 }
 
-/** Number of events from before the page was opened, so that the page is not empty on a quiet fleet. */
+/** Number of events from before the page was opened. They fill the page on a quiet fleet. */
 const PAST = 300;
 
-/** Number of older events read at a time, on request. */
+/** Number of older events that are read each time that the user asks for more. */
 const OLDER = 1_000;
 
 interface RecentEvents {
-  /** `null`: not read yet. */
+  /** The older events; `null`: they were not read yet. */
   readonly events: readonly EventEnvelope[] | null;
   readonly hasOlder: boolean;
   readonly readOlder: () => void;
@@ -254,7 +253,7 @@ function toRows(
 function matches(row: EventRow, { search, kind, team, workload, internal }: EventsSearch): boolean {
   const { event } = row.envelope;
   const { title, subject } = eventTitle(event.kind);
-  // Internal events are hidden unless the user chose their kind.
+  // Internal events are hidden, unless the user selects their kind.
   if (internal !== true && kind === undefined && isInternalEvent(event)) return false;
   if (kind !== undefined && kind !== event.kind && kind !== subject) return false;
   if (team !== undefined && row.team !== team && row.team?.startsWith(`${team}/`) !== true) return false;

@@ -1,10 +1,10 @@
-/** Colour of every accelerator for each colouring, and its legend. */
+/** Colour of every accelerator for each colouring of the map, and the legend. */
 import { forEachRange } from "@headroom/engine";
 import { DEFAULT_TEAM } from "@headroom/protocol";
 import type { AcceleratorReading, Node, NodeHolder, NodeReadings } from "@headroom/protocol";
 import type { Colouring } from "../../routes/search-params.ts";
 
-/** Meaning of a cell's colour; the painter maps it to colours. Categories are numbers from 0 on. */
+/** Meaning of a cell's colour. Another module maps it to colours. Categories are numbers from 0 on. */
 export type CellKind =
   | "free"
   | "down"
@@ -18,15 +18,15 @@ export type CellKind =
   | { readonly useStep: number };
 
 export const USE_STEPS = 4;
-/** Below it an accelerator counts as idle. */
+/** Utilization below which an accelerator counts as idle. */
 const BUSY_MILLI_MIN = 50;
 
-/** Only twelve hues can be told apart; further teams or workloads share them. */
+/** Number of hues. Only twelve can be told apart, so further teams or workloads share them. */
 export const CATEGORIES = 12;
 
 /**
  * Category of each team for its colour. It follows the team's place among all team names, not current usage, so a team
- * keeps its colour when the fleet changes. Leaf teams come first, because work is submitted to them.
+ * keeps its colour when the fleet changes. Leaf teams come first, because work is submitted to these teams.
  */
 export function categoryOfTeams(teams: readonly string[]): ReadonlyMap<string, number> {
   const names = [...new Set(teams)].toSorted();
@@ -50,7 +50,7 @@ export function categoriser(colouring: Exclude<Colouring, "use">, teams: Readonl
   return ({ workloadId }) => ({ category: categoryOfWorkload(workloadId) });
 }
 
-/** One colour for each accelerator of the node. */
+/** The meaning of the colours of a node's accelerators, one for each. */
 export function cellsOf(node: Node, categorise: Categorise): CellKind[] {
   const cells = new Array<CellKind>(node.acceleratorCount).fill(node.health === "up" ? "free" : "down");
   for (const holder of node.holders) {
@@ -116,7 +116,7 @@ export function nodeStateTone({ health, draining, notice, acceleratorsChanged }:
   return draining || acceleratorsChanged === true || notice !== undefined ? "wait" : "good";
 }
 
-/** Text for screen readers when the arrow keys reach a cell. */
+/** Text that screen readers read when the arrow keys reach a cell. */
 export function nodeSentence(node: Node): string {
   const place = [node.pool, ...node.fabric].join(", ");
   const names = [...new Set(node.holders.map(({ workloadName }) => workloadName))];

@@ -1,4 +1,4 @@
-/** First steps for a control plane without any workload so far; steps that are done are marked. */
+/** Shows first steps on a control plane that has never had a workload. Steps that are done are marked. */
 import type { Fleet, Status, Team } from "@headroom/protocol";
 import { plural } from "@headroom/views";
 import { Link } from "@tanstack/react-router";
@@ -61,7 +61,7 @@ interface StepProps {
   readonly title: string;
   readonly isDone: boolean;
   readonly done: string;
-  /** The instruction, shown until the step is done. */
+  /** The instruction of a step, shown until the step is done. */
   readonly children: ReactNode;
 }
 

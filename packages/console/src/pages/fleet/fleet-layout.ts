@@ -6,7 +6,7 @@ import type { Node } from "@headroom/protocol";
 
 export interface NodeBox {
   readonly node: Node;
-  /** Position in the order of the map, for the arrow keys. */
+  /** Position of the node in the order of the map, for the arrow keys. */
   readonly index: number;
   readonly x: number;
   readonly y: number;
@@ -43,9 +43,9 @@ export interface FleetLayout {
   readonly height: number;
 }
 
-/** Pixels of a cell, largest first. */
+/** Possible sizes of a cell in pixels, largest first. */
 const CELL_SIZES = [28, 24, 20, 18, 16, 14, 12, 10, 8, 6, 5, 4] as const;
-/** Above this height the map uses smaller cells, as long as there are smaller ones. */
+/** Height in pixels above which the map uses smaller cells, as long as there are smaller ones. */
 const HEIGHT_WANTED = 560;
 const POOL_HEADER = 26;
 const POOL_GAP = 18;
@@ -62,7 +62,7 @@ export function layoutFleet(nodes: readonly Node[], width: number): FleetLayout 
   return layout;
 }
 
-/** The box of one node: cells in rows of four, or of eight if nodes have many accelerators. */
+/** The box of one node. Its cells are in rows of four, or of eight if nodes have many accelerators. */
 export function nodeSize(
   { columns, cell, gap }: CellGrid,
   acceleratorCount: number,
@@ -71,7 +71,7 @@ export function nodeSize(
   return { width: columns * (cell + gap) - gap + 4, height: rows * (cell + gap) - gap + 4 };
 }
 
-/** The cell of one accelerator. */
+/** The cell of one accelerator on the map. */
 export function cellAt(grid: CellGrid, box: NodeBox, accelerator: number): { readonly x: number; readonly y: number } {
   const step = grid.cell + grid.gap;
   return {
@@ -85,7 +85,7 @@ interface NodeGroup {
   readonly nodes: Node[];
 }
 
-/** Pools in the order in which their nodes joined, and the domains of each pool in the same order. */
+/** Pools in the order in which their first nodes joined, and the domains of each pool in the same order. */
 function groupNodes(nodes: readonly Node[]): ReadonlyMap<string, ReadonlyMap<string, NodeGroup>> {
   const pools = new Map<string, Map<string, NodeGroup>>();
   for (const node of nodes) {
@@ -161,7 +161,7 @@ function placeGroups({ groups, size, width, top, into }: Placing): { groups: Gro
   return { groups: placed, bottom: y + lineHeight };
 }
 
-/** The node under a point of the map, and the accelerator if the point is on one. */
+/** The node under a point of the map, and the accelerator if there is one at the point. */
 export function nodeAtPoint(
   layout: FleetLayout,
   x: number,
@@ -181,7 +181,7 @@ export function nodeAtPoint(
 }
 
 /**
- * The node that an arrow key selects: the nearest in that direction; nodes straight ahead come before diagonal ones.
+ * The node that an arrow key selects: the nearest in that direction. Nodes straight ahead come before diagonal ones.
  */
 export function neighbour(
   layout: FleetLayout,

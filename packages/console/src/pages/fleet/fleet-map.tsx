@@ -25,12 +25,12 @@ interface FleetMapProps {
   readonly nodes: readonly Node[];
   readonly teams: ReadonlyMap<string, number>;
   readonly colouring: Colouring;
-  /** Readings by node; empty until they are fetched. */
+  /** Readings of accelerators by node; empty until they are fetched. */
   readonly readings: ReadonlyMap<string, NodeReadings>;
   readonly onOpen: (nodeId: string) => void;
 }
 
-/** The selected node and accelerator, by id so that the selection survives the next fetch. */
+/** The selected node and accelerator. They are identified by id, so that the selection survives the next fetch. */
 interface Cursor {
   readonly nodeId: string;
   readonly accelerator: number | null;
@@ -119,7 +119,7 @@ function PoolHeadings({ layout }: { readonly layout: FleetLayout }): ReactElemen
 
 const directions = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" } as const;
 
-/** `undefined`: the map does not handle the key. */
+/** The position that a key moves to; `undefined`: the map does not handle the key. */
 function boxAfterKey(layout: FleetLayout, box: NodeBox | null, key: string): NodeBox | null | undefined {
   if (key === "Home") return layout.boxes[0];
   if (key === "End") return layout.boxes.at(-1);
@@ -153,7 +153,7 @@ function usePainting({ layout, colouring, teams, readings, box, workloadId }: Pa
     if (element === null || context == null) return;
     const scale = window.devicePixelRatio;
     const [pixelWidth, pixelHeight] = [Math.round(layout.width * scale), Math.round(layout.height * scale)];
-    // Setting the size clears a canvas even if the size stays the same.
+    // Setting the size of a canvas clears it, even if the size stays the same.
     if (element.width !== pixelWidth || element.height !== pixelHeight) {
       element.width = pixelWidth;
       element.height = pixelHeight;

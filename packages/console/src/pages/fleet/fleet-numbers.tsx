@@ -69,7 +69,7 @@ export function FleetNumbers({ fleet, status }: { readonly fleet: Fleet; readonl
   );
 }
 
-/** The control plane's own figures. With a journal, the time until a decision is durable. */
+/** Figures about the control plane itself. If it has a journal, they include the time until a decision is durable. */
 function roundText({ journal, sequence }: Status): string {
   const events = plural(sequence, "event");
   return journal === null ? `${events} so far` : `${events}, ${journal.syncLatencyP99Ms.toFixed(1)} ms to disk`;

@@ -40,7 +40,7 @@ const uses: readonly LegendEntry[] = [
   { name: "Lost", colour: token("cell-down"), border: `1.5px solid ${token("bad")}` },
 ];
 
-/** Meaning of the colours; lists only teams that hold accelerators now. */
+/** Meaning of the colours. Only teams that hold accelerators now are listed. */
 export function Legend({ nodes, teams, colouring }: LegendProps): ReactElement {
   const theme = useThemeName();
   const holding = useMemo(() => new Set(nodes.flatMap(({ holders }) => holders.map(({ team }) => team))), [nodes]);

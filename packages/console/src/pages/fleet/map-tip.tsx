@@ -14,10 +14,7 @@ interface MapTipProps {
 
 const WIDTH = 232;
 
-/**
- * A tip beside the node under the cursor, on the side with enough room. It ignores the pointer, so the cursor passes
- * through.
- */
+/** A tip beside the node under the cursor, on the side with enough space. Pointer events go through it to the map. */
 export function MapTip({ box, layout, holder, accelerator, reading }: MapTipProps): ReactElement {
   const { node } = box;
   const size = nodeSize(layout.grid, node.acceleratorCount);

@@ -112,7 +112,7 @@ const charts = {
 } as const;
 type ChartName = keyof typeof charts;
 
-/** Charts of the mean and the maximum over the accelerators: eight lines in a drawer cannot be told apart. */
+/** Charts of the mean and the maximum over all accelerators, because eight lines in a drawer cannot be told apart. */
 function History({ history }: { readonly history: readonly AcceleratorHistory[] }): ReactElement {
   const [name, setName] = useState<ChartName>("busyMilli");
   const { label, unit, factor, text } = charts[name];
@@ -152,7 +152,7 @@ interface Course {
   readonly most: readonly number[];
 }
 
-/** The node's values over time. Its accelerators are read together, so their points have the same times. */
+/** The node's values over time. All its accelerators are read together, so their points have the same times. */
 function courseOf(history: readonly AcceleratorHistory[], name: ChartName): Course {
   const byTime = new Map<number, number[]>();
   for (const { points } of history)

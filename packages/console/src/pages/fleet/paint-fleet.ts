@@ -1,4 +1,4 @@
-/** Draws the map from its arguments; keeps no state. */
+/** Draws the map from its arguments. It keeps no state. */
 import { forEachRange } from "@headroom/engine";
 import { tokenColours } from "../../theme/token-colours.ts";
 import { CATEGORIES, USE_STEPS, type CellKind, type CellsOf } from "./cell-colours.ts";
@@ -25,7 +25,7 @@ export interface Palette {
   readonly font: string;
 }
 
-/** Hues in an order that keeps neighbours far apart, so that few categories differ most. */
+/** Hues in an order in which neighbours differ much, so that a few categories are easy to tell apart. */
 const hues = [250, 45, 150, 320, 95, 195, 15, 285, 70, 170, 345, 225] as const;
 
 export function categoryColour(category: number, theme: string): string {
@@ -45,7 +45,7 @@ export interface FleetPicture {
   readonly layout: FleetLayout;
   readonly cellsOf: CellsOf;
   readonly palette: Palette;
-  /** The node under the pointer, or selected by the arrow keys. */
+  /** The node that is under the pointer, or selected by the arrow keys. */
   readonly cursor: NodeBox | null;
   /** The workload whose accelerators are marked. */
   readonly workloadId: string | null;
@@ -129,7 +129,7 @@ function colourOf(kind: CellKind, { token, categories }: Palette): string {
   }
 }
 
-/** Colour of a utilization step: the busier, the closer to the colour of running work. */
+/** Colour of a utilization step. The busier an accelerator, the closer its colour is to that of running work. */
 function utilizationColour(step: number, token: Palette["token"]): string {
   return `color-mix(in oklab, ${token.run} ${Math.round((100 * step) / USE_STEPS)}%, ${token["cell-free"]})`;
 }
@@ -151,7 +151,7 @@ function hatch(context: CanvasRenderingContext2D, { x, y, cell, colour }: Hatche
   context.strokeRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
 }
 
-/** A gang spans many nodes; a rim marks all its accelerators. */
+/** A gang spans many nodes, so a border marks all its accelerators. */
 function markWorkload(context: CanvasRenderingContext2D, { layout, palette }: FleetPicture, workloadId: string): void {
   const { grid } = layout;
   context.strokeStyle = palette.token.ink;

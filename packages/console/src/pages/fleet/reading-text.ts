@@ -10,7 +10,7 @@ type Values = Pick<
 export const utilizationText = ({ busyMilli }: Pick<Values, "busyMilli">): string =>
   busyMilli === null ? "–" : `${Math.round(busyMilli / 10)}%`;
 
-/** `61 of 80 GiB`: the unit is written once if both amounts have the same. */
+/** An amount of memory such as `61 of 80 GiB`. The unit is written once if both amounts have the same unit. */
 export function memoryUseText({ memoryUsedMib, memoryTotalMib }: Values): string {
   if (memoryUsedMib === null) return "–";
   const used = memoryText(Math.round(memoryUsedMib));
@@ -26,7 +26,7 @@ export const powerText = ({ powerMilliwatts }: Values): string =>
 export const errorsText = ({ errorCount }: Values): string =>
   errorCount === null ? "–" : String(Math.round(errorCount));
 
-/** `97% busy, 61 GiB of 80 GiB, 65 °C, 640 W`: values that are not known are left out. */
+/** Readings such as `97% busy, 61 GiB of 80 GiB, 65 °C, 640 W`. Unknown values are left out. */
 export function readingSentence(reading: AcceleratorReading): string {
   const parts = [
     reading.busyMilli === null ? "" : `${utilizationText(reading)} busy`,
@@ -39,7 +39,7 @@ export function readingSentence(reading: AcceleratorReading): string {
   return parts.length === 0 ? "no telemetry" : parts.join(", ");
 }
 
-/** A node's readings in one cell of a table: `94% busy, 67 °C at most`. */
+/** A node's readings in one cell of a table, such as `94% busy, 67 °C at most`. */
 export function nodeReadingText(read: NodeReadings | undefined): string {
   if (read === undefined || read.atMs === null || read.source === null) return "–";
   if (read.problem !== null) return read.problem;

@@ -1,6 +1,6 @@
 import { useCallback, useState } from "react";
 
-/** Width of an element in whole pixels, and the callback for its `ref`. 0 until it was measured. */
+/** Width of an element in whole pixels, and the callback for its `ref`. The width is 0 until it was measured. */
 export function useWidth(): readonly [(element: HTMLElement | null) => (() => void) | undefined, number] {
   const [width, setWidth] = useState(0);
   const measure = useCallback((element: HTMLElement | null) => {

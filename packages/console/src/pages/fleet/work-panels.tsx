@@ -13,7 +13,7 @@ import { Panel } from "../../parts/page.tsx";
 import { Span } from "../../parts/time-text.tsx";
 import { reasonBrief } from "../queue/queue-reason.ts";
 
-/** Minimum interval between fetches in ms: these lists may lag a little behind the map. */
+/** Minimum interval in ms between fetches. These lists can lag a little behind the map. */
 const EVERY_MS = 2_000;
 
 const linkClass = "text-xs text-ink-2 underline decoration-line-strong underline-offset-2 hover:text-ink";

@@ -1,4 +1,4 @@
-/** The last week replayed under another policy, before that policy is activated. */
+/** Replays the last week under another policy, before that policy is activated. */
 import { ProblemError, type ReplayReport } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";

@@ -70,7 +70,7 @@ export function PolicyPage(): ReactElement {
   );
 }
 
-/** The presets, after the active policy if that is not a preset. */
+/** The presets. If the active policy is not a preset, it comes first. */
 function withOwn(inForce: Policy, presets: readonly Policy[]): readonly Policy[] {
   return presets.some((preset) => isSamePolicy(preset, inForce)) ? presets : [inForce, ...presets];
 }

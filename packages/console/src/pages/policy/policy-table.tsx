@@ -1,4 +1,7 @@
-/** All policies side by side: one column each, one row a setting, differences from the active policy marked. */
+/**
+ * All policies side by side, with a column for each policy and a row for each setting. Differences from the active
+ * policy are marked.
+ */
 import { canonicalJson, presetPurposes, presets as shipped } from "@headroom/engine";
 import type { Policy } from "@headroom/protocol";
 import { policyLines } from "@headroom/views";
@@ -14,7 +17,10 @@ interface PolicyTableProps {
   readonly onChoose: (policy: Policy) => void;
 }
 
-/** Compared by content: a user's policy may have a preset's name, and an older preset differs from today's. */
+/**
+ * Policies are compared by content: a user's policy can have a preset's name, and an older preset can differ from the
+ * present one.
+ */
 export const isSamePolicy = (left: Policy, right: Policy): boolean => canonicalJson(left) === canonicalJson(right);
 
 export function PolicyTable({ policies, active, isBusy, onChoose }: PolicyTableProps): ReactElement {

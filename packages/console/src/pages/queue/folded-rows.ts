@@ -1,15 +1,15 @@
-/** Neighbours in the queue that wait for the same reason, folded to one row. */
+/** Folds neighbours in the queue that wait for the same reason into one row. */
 import type { QueueEntry } from "@headroom/protocol";
 
 export interface QueueRow {
   readonly entry: QueueEntry;
-  /** Position in the unfiltered list. */
+  /** Position of the entry in the unfiltered list. */
   readonly index: number;
-  /** Further entries right behind this one with the same team, size and reason. */
+  /** Number of entries right behind this one with the same team, size and reason. */
   readonly alike: readonly QueueEntry[];
 }
 
-/** Minimum number of entries folded into one row: folding two rows saves nothing. */
+/** Minimum number of entries folded into one row, because folding two rows saves nothing. */
 const FOLDED_MIN = 3;
 
 export function foldedRows(

@@ -1,4 +1,4 @@
-/** The queue in scheduling order, each entry with its reason in numbers. */
+/** The queue in scheduling order. Each entry shows its reason in numbers. */
 import type { QueueEntry, QueuePage as QueueAnswer, StartEstimate } from "@headroom/protocol";
 import { grouped, plural } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
@@ -291,7 +291,7 @@ const queueColumns = ({ starts, open }: ColumnNeeds): readonly Column<QueueRow>[
 interface ExpectedStartCellProps {
   readonly entry: QueueEntry;
   readonly starts: ReadonlyMap<string, StartEstimate> | null;
-  /** Whether the text is on a line of its own below another value. */
+  /** Whether the text is on a separate line below another value. */
   readonly isBrief?: boolean;
 }
 
@@ -315,7 +315,7 @@ function ExpectedStartCell({ entry, starts, isBrief = false }: ExpectedStartCell
 /** Interval between forecasts in ms. A forecast simulates the whole fleet and covers all rows. */
 const FORECAST_EVERY_MS = 60_000;
 const FORECASTS_MAX = 500;
-/** Delay in ms before the first forecast, so that a page that is left at once causes none. */
+/** Delay in ms before the first forecast, so that no forecast is made for a page that the user leaves at once. */
 const GLANCE_MS = 1_000;
 
 function unlessLeft(signal: AbortSignal): Promise<void> {
@@ -328,7 +328,7 @@ function unlessLeft(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Expected starts by workload; `null`: not received yet. */
+/** Expected starts by workload; `null`: no forecast has arrived yet. */
 function useExpectedStarts(): ReadonlyMap<string, StartEstimate> | null {
   const client = useClient();
   const queryKey = ["expected starts"];

@@ -1,13 +1,12 @@
 /**
- * The dominant reason of a waiting workload: its kind in two words, and needed against available if it is about an
- * amount.
+ * The main reason of a waiting workload: its kind in two words, and for amounts the needed and the available number.
  */
 import type { BlockedReason, QueueEntry } from "@headroom/protocol";
 import { amountText, grouped, resourceForm, spentText } from "@headroom/views";
 
 export interface ReasonBrief {
   readonly word: string;
-  /** `64 of 17`: needed, of available. Empty if the reason is not about an amount. */
+  /** Amounts such as `64 of 17`: needed, of available. Empty if the reason is not about an amount. */
   readonly amounts: string;
 }
 
@@ -30,7 +29,7 @@ const bindingWords: Readonly<Partial<Record<Binding, string>>> = {
   fabric: "Fabric",
 };
 
-/** Needed and available amount of the resource that the fleet lacks. */
+/** Amount of the resource that the fleet lacks: needed, and available. */
 function exceedingAmounts(reason: BlockedReason & { readonly kind: "exceedsFleet" }): string {
   const { lack } = reason;
   const workers = `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}`;
@@ -113,7 +112,7 @@ export interface QueueFilter {
   readonly search: string | undefined;
 }
 
-/** Filters: a team includes its subteams; text matches name, team, actor or reason. */
+/** Filters of the queue. A team includes its subteams; text matches name, team, actor or reason. */
 export function matchesQueueFilter({ workload, reason }: QueueEntry, { team, search }: QueueFilter): boolean {
   if (team !== undefined && workload.team !== team && !workload.team.startsWith(`${team}/`)) return false;
   if (search === undefined) return true;

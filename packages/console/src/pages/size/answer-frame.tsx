@@ -1,4 +1,4 @@
-/** Layout of every sizing panel: controls on the left, answer on the right, and a message if there is none. */
+/** Layout of every sizing panel: controls on the left, the answer on the right, or a message if there is no answer. */
 import type { ReactElement, ReactNode } from "react";
 import { Icon } from "../../parts/icon.tsx";
 
@@ -45,7 +45,7 @@ interface AnswerTableProps {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** A small table of text: first column to the left, numbers to the right. */
+/** A small table of text with the first column on the left and numbers on the right. */
 export function NumberTable({ label, columns, rows }: AnswerTableProps): ReactElement {
   return (
     <div className="scroll-thin relative overflow-x-auto px-4 py-3" tabIndex={0} role="group" aria-label={label}>

@@ -1,4 +1,4 @@
-/** Parts of a whole as one bar with a legend; the list repeats it for screen readers. */
+/** Parts of a whole as one bar with a legend. Screen readers read the list below the bar. */
 import type { ReactElement } from "react";
 import { percentText } from "./scales.ts";
 
@@ -9,14 +9,14 @@ export interface BreakdownPart {
 
 interface BreakdownProps {
   readonly parts: readonly BreakdownPart[];
-  /** Amount that the bar's full width stands for; default: the sum of the parts. */
+  /** Amount that the full width of the bar stands for; absent: the sum of the parts. */
   readonly total?: number;
-  /** Text of an amount; absent if the amounts are shares themselves. */
+  /** Returns the text of an amount; absent: the amounts are shares. */
   readonly text?: (amount: number) => string;
 }
 
 const fills = ["bg-run", "bg-good", "bg-wait", "bg-stop", "bg-accent", "bg-bad", "bg-idle", "bg-ink-2"] as const;
-/** Smaller parts are merged, because their slivers could not be told apart. */
+/** Share below which parts are merged, because such thin parts of the bar could not be told apart. */
 const PARTS_SHOWN_MAX = fills.length;
 
 export function Breakdown({ parts, total, text }: BreakdownProps): ReactElement {

@@ -1,4 +1,4 @@
-/** A curve over a logarithmic axis; a table beside it has the numbers. */
+/** A curve over a logarithmic axis. A table beside it shows the numbers. */
 import type { ReactElement } from "react";
 
 export interface CurvePoint {
@@ -8,9 +8,9 @@ export interface CurvePoint {
 
 interface CurveProps {
   readonly points: readonly CurvePoint[];
-  /** The ideal curve, dashed. */
+  /** The ideal curve, drawn as a dashed line. */
   readonly ideal?: readonly CurvePoint[];
-  /** The chosen point. */
+  /** The chosen point of the curve. */
   readonly mark?: number;
   readonly isLogarithmicY?: boolean;
 }
@@ -46,7 +46,7 @@ export function Curve({ points, ideal = [], mark, isLogarithmicY = false }: Curv
   );
 }
 
-/** Relative position of a value between the smallest and the largest: 0 to 1. */
+/** Position of a value between the smallest and the largest, from 0 to 1. */
 function span(values: readonly number[]): (value: number) => number {
   const least = Math.min(...values);
   const most = Math.max(...values);

@@ -75,7 +75,12 @@ const sliders: readonly SliderRow<NetworkAmount>[] = [
   { key: "portsPerNode", label: "Ports per node", steps: doublings(1, 16), text: String },
   { key: "portGbps", label: "Gbit/s of a port", steps: [100, 200, 400, 800, 1600], text: String },
   { key: "leafOversubscription", label: "Oversubscription of the leaves", steps: ratios, text: ratio },
-  { key: "spineOversubscription", label: "Oversubscription of the spines (three tiers)", steps: ratios, text: ratio },
+  {
+    key: "spineOversubscription",
+    label: "Oversubscription of the spines (three tiers)",
+    steps: ratios,
+    text: ratio,
+  },
   { key: "planes", label: "Planes", steps: doublings(1, 8), text: String },
 ];
 

@@ -1,4 +1,4 @@
-/** Slider scales: every position is a round number, and equal distances are equal ratios. */
+/** Scales of sliders. Every position is a round number, and equal distances are equal ratios. */
 
 /** 1, 2, 4 … up to `most`. */
 export function doublings(least: number, most: number): readonly number[] {
@@ -7,7 +7,7 @@ export function doublings(least: number, most: number): readonly number[] {
   return steps;
 }
 
-/** 1, 2, 5, 10, 20 … between two powers of ten. */
+/** The numbers 1, 2, 5, 10, 20 … between two powers of ten. */
 export function rounds(least: number, most: number): readonly number[] {
   const steps: number[] = [];
   for (let decade = 10 ** Math.floor(Math.log10(least)); decade <= most; decade *= 10) {
@@ -19,12 +19,12 @@ export function rounds(least: number, most: number): readonly number[] {
   return steps;
 }
 
-/** Three significant digits with unit prefix: 15T, 8.03B, 512. */
+/** A number with three significant digits and a unit prefix, such as 15T, 8.03B, 512. */
 export function amountText(value: number): string {
   const units = ["", "K", "M", "B", "T"];
   let index = 0;
   let scaled = value;
-  // Figures up to 9,999 are as short without a prefix.
+  // Numbers up to 9,999 get no prefix, because it would not make them shorter.
   while (Math.abs(scaled) >= (index === 0 ? 10_000 : 1000) && index < units.length - 1) {
     scaled /= 1000;
     index += 1;

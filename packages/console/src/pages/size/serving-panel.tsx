@@ -75,7 +75,12 @@ const sliders: readonly SliderRow<ServingAmount>[] = [
     steps: [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
     text: percentText,
   },
-  { key: "ttftMs", label: "First token within", steps: rounds(100, 20_000), text: (ms) => secondsText(ms / 1000) },
+  {
+    key: "ttftMs",
+    label: "First token within",
+    steps: rounds(100, 20_000),
+    text: (ms) => secondsText(ms / 1000),
+  },
   { key: "tpotMs", label: "Each further one within", steps: rounds(5, 200), text: (ms) => `${ms} ms` },
   { key: "pricePerAcceleratorHour", label: "USD per accelerator-hour", steps: rounds(0.5, 20), text: amountText },
 ];

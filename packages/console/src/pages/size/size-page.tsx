@@ -1,4 +1,4 @@
-/** Sizing: time, memory and cost of training and serving. The performance model runs in the page itself. */
+/** The sizing page: time, memory and cost of training and serving. The performance model runs in the browser. */
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { Segments } from "../../parts/controls.tsx";

@@ -1,4 +1,4 @@
-/** Runs the performance model in a worker, so that a search of seconds never blocks a slider. */
+/** Runs the performance model in a worker, so that a search that takes seconds never blocks a slider. */
 import { answerSizing } from "@headroom/perf";
 import type { SizingQuestion } from "@headroom/perf";
 

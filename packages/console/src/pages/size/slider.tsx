@@ -1,4 +1,4 @@
-/** A slider over round numbers. The value is shown beside it and read by screen readers. */
+/** A slider over round numbers. The value is shown beside the slider, and screen readers read it. */
 import { useId } from "react";
 import type { ReactElement } from "react";
 
@@ -50,7 +50,7 @@ interface SlidersProps<Key extends string> {
   readonly onValue: (key: Key, value: number) => void;
 }
 
-/** Several sliders over the fields of one object. */
+/** A group of sliders, each for one field of an object. */
 export function Sliders<Key extends string>({ rows, values, onValue }: SlidersProps<Key>): ReactElement {
   return (
     <>

@@ -260,7 +260,7 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
   );
 }
 
-/** Alternatives that need less memory or cost less, but take longer. */
+/** Other plans that need less memory or cost less, but take longer. */
 function Alternatives({ report }: { readonly report: TrainingReport }): ReactElement {
   return (
     <Panel title="Pareto-optimal plans by time, memory and cost">
@@ -279,7 +279,7 @@ function Alternatives({ report }: { readonly report: TrainingReport }): ReactEle
   );
 }
 
-/** The same batch on fewer and on more accelerators, compared with perfect scaling from the smallest number. */
+/** The same batch on other numbers of accelerators, compared with perfect scaling from the smallest number. */
 function Scaling({ report }: { readonly report: TrainingReport }): ReactElement {
   const { points, wall } = report.scaling;
   const [first] = points;

@@ -1,4 +1,4 @@
-/** The answer to the newest question. Until it arrives, the previous answer stays visible. */
+/** Provides the answer to the newest question. Until it arrives, the previous answer stays visible. */
 import type { SizingAnswer, SizingQuestion } from "@headroom/perf";
 import { useEffect, useRef, useState } from "react";
 
@@ -8,7 +8,7 @@ interface Sizing {
   readonly isBusy: boolean;
 }
 
-/** Answers one question at a time; if several arrive meanwhile, only the newest is answered next. */
+/** Answers one question at a time. If several arrive during an answer, only the newest of them is answered next. */
 class Service {
   readonly #worker = new Worker(new URL("./sizing-worker.ts", import.meta.url), { type: "module" });
   #isBusy = false;

@@ -8,7 +8,7 @@ import { problemText } from "../../format/problem-text.ts";
 import { Panel } from "../../parts/page.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
 
-/** Time in ms without typing before a forecast is requested. */
+/** Time in ms without a change in the form before a forecast is requested. */
 const SETTLED_MS = 700;
 
 function useSettled<T>(value: T): T {
@@ -21,9 +21,9 @@ function useSettled<T>(value: T): T {
 }
 
 interface DryRunProps {
-  /** The specification; `null`: the form is not complete, or a field is invalid. */
+  /** The specification; `null`: the form is incomplete, or a field is invalid. */
   readonly spec: WorkloadSpec | null;
-  /** Invalid values, one sentence each; empty while only required fields are missing. */
+  /** Sentences about invalid values, one each; empty while only required fields are missing. */
   readonly problems: readonly string[];
 }
 
@@ -111,7 +111,7 @@ function Forecast({ forecast }: { readonly forecast: SubmissionForecast }): Reac
   );
 }
 
-/** Notices, without the one about reclaim: the sentence above states it. */
+/** Notices, except the one about reclaim, which the sentence above already states. */
 function Notices({ notices = [] }: Pick<SubmissionForecast, "notices">): ReactElement[] {
   return notices
     .filter(({ kind }) => kind !== "reclaimable")

@@ -1,4 +1,4 @@
-/** The common fields of a workload; rarer ones are keys of the YAML tab. */
+/** The common fields of a workload. The YAML tab has all others. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ReactElement } from "react";
@@ -10,7 +10,7 @@ import { fieldText, withField, withKind, type FieldName, type Manifest } from ".
 interface FormFieldsProps {
   readonly manifest: Manifest;
   readonly errors: Partial<Record<FieldName, string>>;
-  /** Simulated run time in minutes; `null`: not in the demo. */
+  /** Simulated run time in minutes; `null`: this is not the demo. */
   readonly minutes: string | null;
   readonly onMinutes: (minutes: string) => void;
   readonly onManifest: (manifest: Manifest) => void;
@@ -100,7 +100,7 @@ interface PreemptibleProps {
   readonly onManifest: (manifest: Manifest) => void;
 }
 
-/** A value from the YAML tab that is not an option stays selectable. */
+/** A value from the YAML tab that is not among the options can still be selected. */
 function Preemptible({ manifest, error, onManifest }: PreemptibleProps): ReactElement {
   const value = fieldText(manifest, "preemptible");
   const isKnown = preemptibleOptions.some((option) => option.value === value);
@@ -128,7 +128,7 @@ interface ChoicesProps {
   readonly onManifest: (manifest: Manifest) => void;
 }
 
-/** The existing teams. A value that is not an existing team stays selectable. */
+/** Selects an existing team. Another value stays selectable. */
 function Team({ manifest, errors, onManifest }: ChoicesProps): ReactElement {
   const { data: teams } = useQuery(teamsQuery(useClient()));
   const value = fieldText(manifest, "team");
@@ -147,12 +147,12 @@ function Team({ manifest, errors, onManifest }: ChoicesProps): ReactElement {
   );
 }
 
-/** Offers the accelerator types of the fleet. Any other type can be entered: the workload then waits for it. */
+/** Offers the accelerator types of the fleet. Any other type can be entered; the workload then waits for it. */
 function AcceleratorTypes({ manifest, errors, onManifest }: ChoicesProps): ReactElement {
   const { data: fleet } = useQuery(fleetQuery(useClient()));
   const inManifest = fieldText(manifest, "acceleratorType");
   const [typed, setTyped] = useState(inManifest);
-  // A trailing comma is not in the manifest yet.
+  // A trailing comma is removed before the text goes to the manifest.
   const isCurrent = fieldText(withField(manifest, "acceleratorType", typed), "acceleratorType") === inManifest;
   return (
     <div className="flex flex-col gap-1.5 sm:col-span-2">
@@ -188,9 +188,9 @@ interface TextFieldProps {
   readonly hint: string | undefined;
   readonly value: string;
   readonly error: string | undefined;
-  /** `code`: a script of any number of lines. */
+  /** `code`: the field is a script of any number of lines. */
   readonly look: "line" | "code";
-  /** Values offered while typing. */
+  /** Values that the field offers while the user types. */
   readonly options?: readonly string[];
   readonly onValue: (value: string) => void;
 }

@@ -1,4 +1,6 @@
-/** The form of a new workload as a view of its manifest: every field reads and writes one key; other keys are kept. */
+/**
+ * The form of a new workload is a view of its manifest: every field reads and writes one key, and other keys are kept.
+ */
 import { readDocument, type WorkloadSpec } from "@headroom/protocol";
 import { DURATION_VARIABLE } from "../../demo/demo-variable.ts";
 
@@ -34,14 +36,14 @@ export const blankManifest: Manifest = { kind: "train", name: "", run: "", gang:
 const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 
-/** The value of a field as text; empty: the manifest does not have it. */
+/** The value of a field as text; empty: the manifest does not contain it. */
 export function fieldText(manifest: Manifest, field: FieldName): string {
   const value = fieldPaths[field].reduce<unknown>((found, step) => asRecord(found)[step], manifest);
   if (Array.isArray(value)) return value.join(", ");
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 }
 
-/** Whole numbers and booleans are written without quotes, as in hand-written YAML. */
+/** Whole numbers and booleans are written without quotes, as people write them in YAML. */
 function valueOf(text: string): unknown {
   if (/^-?\d{1,9}$/.test(text)) return Number(text);
   return text === "true" ? true : text === "false" ? false : text;
@@ -63,10 +65,10 @@ function writtenValue(field: FieldName, text: string): unknown {
   return field === "acceleratorType" ? typesIn(text) : valueOf(text.trim());
 }
 
-/** Whether every workload has the field. */
+/** Whether the manifest must contain the field. */
 const isRequired = (field: FieldName): boolean => field === "name" || field === "run";
 
-/** The manifest with another value of a field. Empty text removes the key, unless every workload has it. */
+/** The manifest with another value of a field. Empty text removes the key, unless the manifest must contain it. */
 export function withField(manifest: Manifest, field: FieldName, text: string): Manifest {
   const [outer, inner] = fieldPaths[field] as readonly [string, string?];
   const value = writtenValue(field, text);
@@ -80,7 +82,7 @@ export function withField(manifest: Manifest, field: FieldName, text: string): M
 const without = (record: Manifest, key: string): Manifest =>
   Object.fromEntries(Object.entries(record).filter(([name]) => name !== key));
 
-/** A workload of either kind has the keys of that kind. */
+/** Each kind of workload has the keys of that kind only. */
 export function withKind(manifest: Manifest, kind: "train" | "batch"): Manifest {
   const rest = without(without(manifest, "tasks"), "kind");
   return kind === "batch" ? { kind, ...rest, tasks: 10 } : { kind, ...rest };
@@ -90,13 +92,13 @@ export type ManifestReading =
   | { readonly kind: "ready"; readonly spec: WorkloadSpec }
   | {
       readonly kind: "wrong";
-      /** Messages by field of the form. */
+      /** Messages about fields of the form, by field. */
       readonly errors: Partial<Record<FieldName, string>>;
       /** Messages about keys that the form does not show, with their paths. */
       readonly others: readonly string[];
     };
 
-/** `simulatedMinutes`: run time in the demo. */
+/** `simulatedMinutes`: the run time that the demo simulates. */
 export function readManifest(manifest: Manifest, simulatedMinutes: string | null): ManifestReading {
   const reading = readDocument(simulatedMinutes === null ? manifest : simulated(manifest, simulatedMinutes));
   if (reading.ok) {

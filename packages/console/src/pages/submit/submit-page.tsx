@@ -1,4 +1,4 @@
-/** A new workload: a form and a YAML tab over one manifest, with a dry run beside them. */
+/** The page for a new workload: a form and a YAML tab for one manifest, with a dry run beside them. */
 import { workloadDocument, type Workload, type WorkloadSpec } from "@headroom/protocol";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
@@ -39,7 +39,7 @@ function Clone({ id }: { readonly id: string }): ReactElement {
   );
 }
 
-/** The clone starts from the beginning: it does not share the checkpoints of the original. */
+/** A cloned workload starts from the beginning: it does not use the checkpoints of the original. */
 function cloneOf({ spec }: Workload): Manifest {
   const manifest = workloadDocument({ ...spec, checkpointDir: null });
   return { ...manifest, name: `${spec.name}-copy` };
@@ -121,7 +121,7 @@ function NewWorkload({ start }: { readonly start: Manifest }): ReactElement {
   );
 }
 
-/** Problems without those of required fields that are still empty. */
+/** Problems, except those of required fields that are still empty. */
 const wrongValues = (reading: Extract<ReturnType<typeof readManifest>, { kind: "wrong" }>): readonly string[] =>
   allProblems(reading).filter((problem) => !problem.endsWith(": is required"));
 

@@ -1,4 +1,4 @@
-/** One resource of a team as a bar: usage, with marks for guarantee, entitlement and limit. */
+/** One resource of a team as a bar: its usage, with marks for guarantee, entitlement and limit. */
 import type { ResourceUse } from "@headroom/views";
 import { amountText } from "@headroom/views";
 import type { ReactElement } from "react";
@@ -9,7 +9,10 @@ interface QuotaBarProps {
   readonly fleetTotal: number | undefined;
 }
 
-/** The full length of the bar is the fleet's amount of the resource, so a team without a limit has no mark for it. */
+/**
+ * Amount that the full bar stands for. It is the fleet's amount of the resource, so a team without a limit has no mark
+ * for it.
+ */
 export function QuotaBar({ use, fleetTotal }: QuotaBarProps): ReactElement {
   const { resource, held, guarantee, limit, entitlement } = use;
   const scale = Math.max(1, fleetTotal ?? 0, held, guarantee ?? 0);

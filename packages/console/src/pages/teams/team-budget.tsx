@@ -1,4 +1,4 @@
-/** A team's budget: usage, the time at which it will be used up, and the action then. */
+/** A team's budget: usage, the time at which the budget will be used up, and the action then. */
 import type { Team } from "@headroom/protocol";
 import { budgetAsOf, budgetBounds, budgetPaces, budgetAmountText, isUsedUp, leftText, whenOver } from "@headroom/views";
 import type { BudgetBound, BudgetPace } from "@headroom/views";
@@ -86,7 +86,7 @@ function Pace({ pace: { basis, pace, usedUpAtMs, percentAtRenewal } }: { readonl
   );
 }
 
-/** Notice above the tree, because a team that exceeds its budget may be deep in it. */
+/** A notice above the tree of teams, because a team that exceeds its budget can be deep in the tree. */
 export function BudgetNotice({ teams }: { readonly teams: readonly Team[] }): ReactElement | null {
   const over = teams.filter(isUsedUp);
   if (over.length === 0) return null;

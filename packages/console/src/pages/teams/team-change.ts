@@ -23,7 +23,7 @@ export interface TeamFields {
 
 const MICRO = 1_000_000;
 
-/** The declared part of a team, without the counts of the control plane. */
+/** The declared part of a team, without the values that the control plane computes. */
 export function specOf(team: Team): TeamInput {
   const {
     account: _account,
@@ -56,7 +56,7 @@ export function fieldsOf(team: Team | null, types: readonly string[]): TeamField
 
 const numberText = (value: number | undefined): string => (value === undefined ? "" : String(value));
 
-/** The team with the values of the form; settings that the form does not show are kept. */
+/** The team with the values of the form. Settings that the form does not show are kept. */
 export function withFields(team: Team | null, fields: TeamFields): TeamInput {
   const name = fields.name.trim();
   const slash = name.lastIndexOf("/");
@@ -109,7 +109,7 @@ export interface FieldChange {
   readonly after: string;
 }
 
-/** The fields that differ, as text. */
+/** The fields in which two teams differ, as text. */
 export function changesBetween(before: TeamInput | null, after: TeamInput): readonly FieldChange[] {
   const [old, now] = [linesOf(before), linesOf(after)];
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((name): FieldChange[] => {

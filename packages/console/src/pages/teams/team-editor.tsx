@@ -1,4 +1,4 @@
-/** Editing a team: the fields, then the difference and a dry run, then the change. */
+/** The editor of a team. It shows the fields, then the difference and a dry run, and then makes the change. */
 import type { ApplyPlan, Team } from "@headroom/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
@@ -23,7 +23,7 @@ import {
 } from "./team-change.ts";
 
 interface TeamEditorProps {
-  /** `null`: a new team. `undefined`: closed. */
+  /** The team that is edited; `null`: a new team; `undefined`: the editor is closed. */
   readonly team: Team | null | undefined;
   readonly teams: readonly Team[];
   readonly onClose: () => void;

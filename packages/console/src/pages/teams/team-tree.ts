@@ -1,10 +1,10 @@
-/** Teams as a tree, flattened to rows with their depth; a parent comes before its children, siblings by name. */
+/** The tree of teams as rows with their depth. A parent comes before its children, and siblings are sorted by name. */
 import type { Team } from "@headroom/protocol";
 
 export interface TeamRow {
   readonly team: Team;
   readonly depth: number;
-  /** The last part of the path, below its parent. */
+  /** The last part of the team's path. */
   readonly label: string;
 }
 
@@ -12,7 +12,7 @@ export function teamRows(teams: readonly Team[]): readonly TeamRow[] {
   const names = new Set(teams.map(({ name }) => name));
   const children = new Map<string | null, Team[]>();
   for (const team of teams) {
-    // The parent may have been removed meanwhile; its children are still listed.
+    // The parent can have been removed in the meantime. Its children are still listed.
     const parent = team.parent !== null && names.has(team.parent) ? team.parent : null;
     children.set(parent, [...(children.get(parent) ?? []), team]);
   }

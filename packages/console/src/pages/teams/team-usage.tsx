@@ -36,7 +36,7 @@ export function TeamUsage({ teams }: { readonly teams: readonly Team[] }): React
   );
 }
 
-/** The teams with the largest usage, one area each, and one area for all other teams. */
+/** The teams with the largest usage, one area for each, and one area for all other teams. */
 function teamSeries(teams: readonly Team[], samples: readonly CapacitySample[]): readonly TimeSeries[] {
   const heldBy = (name: string): readonly number[] => samples.map((sample) => sample.teams[name] ?? 0);
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -22,7 +22,7 @@ export function TeamsPage(): ReactElement {
   const { data, error, refetch } = useQuery(teamsQuery(client));
   useLiveQuery({ queryKey: ["teams"], matters: changesTeams });
   const totals = useFleetTotals();
-  /** `null`: a new team. `undefined`: the editor is closed. */
+  /** The team that is edited; `null`: a new team; `undefined`: the editor is closed. */
   const [edited, setEdited] = useState<Team | null | undefined>(undefined);
   return (
     <Page
@@ -62,7 +62,7 @@ export function TeamsPage(): ReactElement {
   );
 }
 
-/** The fleet's amount of every resource, which is the length of the bars. */
+/** The fleet's amount of every resource, which the full length of a bar stands for. */
 function useFleetTotals(): ReadonlyMap<string, number> {
   const client = useClient();
   const { data: fleet } = useQuery(fleetQuery(client));
@@ -136,7 +136,7 @@ function TeamTable({ rows, totals, onEdit }: TeamTableProps): ReactElement {
   );
 }
 
-/** Resources to show. The row of all types together is left out if the team has one type and no quota on the total. */
+/** Resources to show. The row for all types together is left out if the team has one type and no quota on the total. */
 function shownUses(team: Team): readonly ResourceUse[] {
   const uses = resourceUses(team);
   const types = uses.filter(({ resource }) => resource !== "accelerators" && resourceForm(resource) === undefined);
@@ -186,7 +186,7 @@ interface AmountProps {
   readonly isStrong?: boolean;
 }
 
-/** Amounts for narrow screens: usage only; the bar and its description show the rest. */
+/** Amounts for narrow screens. Only the usage is shown; the bar and its description show the rest. */
 function Amount({ use, amount, name, isStrong = false }: AmountProps): ReactElement {
   const isFull = isStrong && use.limit !== null && use.held >= use.limit;
   return (

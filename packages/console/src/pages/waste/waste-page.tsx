@@ -12,7 +12,7 @@ import { Page } from "../../parts/page.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 
 const EVERY_MS = 5_000;
-/** Use of accelerators is reported every 30 s. */
+/** Interval in ms: attempts report their use of accelerators every 30 s. */
 const POLL_MS = 30_000;
 
 export function WastePage(): ReactElement {
@@ -43,7 +43,7 @@ export function WastePage(): ReactElement {
   );
 }
 
-/** Empty list. It distinguishes "nothing is idle" from "no work reports its utilization". */
+/** The text of an empty list. It distinguishes "nothing is idle" from "no work reports its utilization". */
 function NothingFound({ list: { toldCount, runningCount } }: { readonly list: WasteList }): ReactElement {
   if (runningCount === 0) {
     return (
@@ -81,7 +81,7 @@ const words: Readonly<Record<WasteList["items"][number]["kind"], string>> = {
   walltimeTooLong: "Walltime",
 };
 
-/** On a phone the finding is below the name. */
+/** On a phone, the finding is shown below the name. */
 const columns = [
   { title: "Workload", className: "" },
   { title: "Team", className: "hidden md:table-cell" },

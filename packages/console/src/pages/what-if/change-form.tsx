@@ -1,4 +1,4 @@
-/** Form of a hypothetical change: nodes by pool, figures of teams, the policy. */
+/** The form of a hypothetical change: nodes by pool, figures of teams, the policy. */
 import type { Fleet, Node, Policy, Team } from "@headroom/protocol";
 import { useState } from "react";
 import type { ReactElement, ReactNode } from "react";
@@ -10,7 +10,7 @@ import { domainsOf, fieldNumber, usableCount, type AddedPool, type Change, type 
 interface ChangeFormProps {
   readonly change: Change;
   readonly onChange: (change: Change) => void;
-  /** The fleet's nodes; `null`: nodes cannot be changed here. */
+  /** The fleet's nodes; `null`: this form cannot change nodes. */
   readonly nodes: readonly Node[] | null;
   readonly fleet: Fleet;
   readonly teams: readonly Team[];
@@ -124,7 +124,7 @@ interface NewPoolFieldsProps {
   readonly onPool: (pool: AddedPool) => void;
 }
 
-/** Fields of an additional pool; its accelerator type need not exist in the fleet. */
+/** Fields of an additional pool. The fleet need not have its accelerator type. */
 function NewPoolFields({ sites, pool, onPool }: NewPoolFieldsProps): ReactElement {
   const known = pool ?? { site: sites[0] ?? "", acceleratorType: "", nodes: 0, acceleratorsPerNode: 8 };
   return (
@@ -185,7 +185,7 @@ interface NumberInputProps {
   readonly onValue: (value: number | null) => void;
 }
 
-/** Keeps the typed text, and reports it while it is a number within the bounds. */
+/** A field that keeps the typed text, and reports its number if that is within the bounds. */
 function NumberInput({ id, value, min, max, onValue }: NumberInputProps): ReactElement {
   const [text, setText] = useState(value === null ? "" : String(value));
   const isWrong = (number: number | null | undefined): boolean =>
@@ -261,7 +261,7 @@ interface TeamFiguresProps {
   readonly onRemove: () => void;
 }
 
-/** Maximum amount: above any real fleet, and low enough for exact sums. */
+/** Maximum amount, above that of any real fleet and low enough for exact sums. */
 const AMOUNT_MAX = 1_000_000;
 
 function TeamFigures({ team, types, change, onChange, onRemove }: TeamFiguresProps): ReactElement {

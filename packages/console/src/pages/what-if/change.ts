@@ -18,13 +18,13 @@ export interface AddedPool {
 export interface Change {
   /** The domain that is lost: a fabric domain as `site / spine / leaf`, or a label as `rack = r7`; `null`: none. */
   readonly lost: string | null;
-  /** An additional pool; absent: none. */
+  /** A pool that is added; absent: none. */
   readonly pool?: AddedPool;
-  /** Difference by pool; negative: nodes are removed. */
+  /** Difference in the number of nodes, by pool; negative: nodes are removed. */
   readonly nodes: Readonly<Record<string, number>>;
   /** Changes by team name; a `null` value removes a guarantee or a limit. */
   readonly teams: Readonly<Record<string, TeamChange>>;
-  /** Name of a preset; `null`: the active policy. */
+  /** Name of a preset; `null`: the active policy is kept. */
   readonly policy: string | null;
 }
 
@@ -37,11 +37,11 @@ export const isChange = ({ lost, pool, nodes, teams, policy }: Change): boolean 
   Object.keys(teams).length > 0 ||
   Object.values(nodes).some((count) => count !== 0);
 
-/** Whether the pool is complete: without nodes or accelerators the user is still filling it in. */
+/** Whether the pool is complete. While it has no nodes or accelerators, the user is still filling it in. */
 const isWhole = (pool: AddedPool | undefined): pool is AddedPool =>
   pool !== undefined && pool.acceleratorType.trim() !== "" && pool.nodes > 0 && pool.acceleratorsPerNode > 0;
 
-/** Additional pools in the form of the API. */
+/** Additional pools in the format of the API. */
 export function addedPools({ pool }: Change, pools: readonly string[]): NonNullable<WhatIfQuestionInput["addPools"]> {
   if (!isWhole(pool)) return [];
   const acceleratorType = pool.acceleratorType.trim();
@@ -84,7 +84,7 @@ function nodesIn(nodes: readonly Node[], domain: string): readonly Node[] {
   });
 }
 
-/** Node changes by pool; removals take the last nodes first. */
+/** Changes of nodes by pool. The last nodes are removed first. */
 export function nodeChanges(
   { nodes: wanted, lost }: Change,
   nodes: readonly Node[],
@@ -100,7 +100,7 @@ export function nodeChanges(
   return { addNodes, loseNodes };
 }
 
-/** Team definitions with the change applied. */
+/** Team definitions that contain the change. */
 export function teamChanges({ teams: wanted }: Change, teams: readonly Team[]): TeamSpec[] {
   return teams.flatMap((team) => {
     const change = wanted[team.name];

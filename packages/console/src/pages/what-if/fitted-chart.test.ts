@@ -5,7 +5,7 @@ import { fittedCharts } from "./fitted-chart.ts";
 const HOURS = 24;
 const range = { fromMs: 0, toMs: 24_000 };
 
-/** Changes every second until `untilS`, then stays as it is. */
+/** Samples that change every second until `untilS` and stay the same afterwards. */
 const chart = (untilS: number): readonly TimeSeries[] => [
   {
     name: "a",

@@ -1,10 +1,10 @@
-/** Evenly spaced samples as charts whose common time range ends soon after the last change. */
+/** Charts of evenly spaced samples. Their common time range ends soon after the last change. */
 import type { TimeSeries } from "../../parts/time-chart.tsx";
 
 interface ChartRange {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Minimum end of the time range, such as the last start that the change moves; default: `fromMs`. */
+  /** Time until which the range must extend, such as the last start that the change moves; default: `fromMs`. */
   readonly leastUntilMs?: number;
 }
 
@@ -13,10 +13,10 @@ interface FittedChart {
   readonly series: readonly TimeSeries[];
 }
 
-/** The range ends a twelfth of its length after the last change, enough to show that the values stay the same. */
+/** Part of the range after the last change: a twelfth, enough to show that the values stay the same. */
 const TAIL_SHARE = 12;
 
-/** Charts with a common end, so that they can be compared one below the other. */
+/** Charts with a common end, so that a reader can compare them one below the other. */
 export function fittedCharts(
   charts: readonly (readonly TimeSeries[])[],
   { fromMs, toMs, leastUntilMs = fromMs }: ChartRange,
@@ -34,7 +34,7 @@ export function fittedCharts(
   }));
 }
 
-/** Index of the last value that differs from the final one; 0: all are equal. */
+/** Index of the last value that differs from the final one; 0: all values are equal. */
 const lastChangeIn = (values: readonly number[]): number =>
   Math.max(
     0,

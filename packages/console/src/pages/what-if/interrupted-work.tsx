@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 
 type Interruption = WhatIfAnswer["interrupted"][number]["changed"];
 
-/** Running work that only one of both timelines interrupts; nothing if there is none. */
+/** Running work that only one of the two timelines interrupts. Shows nothing if there is none. */
 export function InterruptedWork({ answer }: { readonly answer: WhatIfAnswer }): ReactElement | null {
   const { interrupted, interruptedCount, fromMs, horizonMs } = answer;
   if (interruptedCount === 0) return null;

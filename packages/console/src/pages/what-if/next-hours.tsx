@@ -41,14 +41,14 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
       return service.ask(question);
     },
   });
-  /** The loss of a domain is computed at once and without the other changes. */
+  /** The loss of a domain is computed at once, without the other changes. */
   const lose = (lost: string | null): void => {
     const next = { ...change, lost };
     onChange(next);
     if (isChange(next)) ask.mutate(next);
   };
   const result = useRef<HTMLDivElement>(null);
-  // On a narrow screen the result is below the form, out of sight.
+  // On a narrow screen the result is below the form, where the user cannot see it.
   useEffect(() => {
     if (ask.data !== undefined && (result.current?.getBoundingClientRect().top ?? 0) > window.innerHeight / 2)
       result.current?.scrollIntoView({ block: "start" });
@@ -92,7 +92,7 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
   );
 }
 
-/** Where the forecast was computed, and from which state. */
+/** Says where the forecast was computed, and from which state. */
 function placeText({ answer: { sequence }, elsewhere }: PlacedAnswer): string {
   const state = `the state as of event ${grouped(sequence)}`;
   return elsewhere === null
@@ -145,14 +145,14 @@ function Timelines({ answer, elsewhere }: PlacedAnswer): ReactElement {
   );
 }
 
-/** The last start within the forecast that the change moves; without one, the beginning of the forecast. */
+/** The last start within the forecast that the change moves. If there is none, the beginning of the forecast. */
 function lastMovedStartMs({ moved, fromMs, horizonMs }: WhatIfAnswer): number {
   const starts = moved.flatMap(({ presentLastAtMs, changedLastAtMs }) => [presentLastAtMs, changedLastAtMs]);
   const within = starts.filter((atMs) => atMs !== null && atMs <= fromMs + horizonMs);
   return within.reduce<number>((last, atMs) => Math.max(last, atMs ?? fromMs), fromMs);
 }
 
-/** The result in short: teams that the change helps, teams that it harms, and by how much. */
+/** The result in short: teams that gain from the change, teams that lose, and how much. */
 function GainsAndLosses({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
   const teams = teamOutcomes(answer);
   return (

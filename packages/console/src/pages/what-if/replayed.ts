@@ -8,7 +8,7 @@ const pause = (ms: number): Promise<void> =>
     setTimeout(resolve, ms);
   });
 
-/** Polls until the replay is done; leaving the page or cancelling ends the replay. */
+/** Polls until the replay is done. If the user leaves the page or cancels, the replay ends. */
 export async function replayed(
   client: HeadroomClient,
   question: ReplayQuestionInput,

@@ -1,4 +1,4 @@
-/** Data that both halves of the page need. */
+/** Data that both halves of the what-if page need. */
 import type { Fleet, Node, Policy, Team } from "@headroom/protocol";
 import type { Change } from "./change.ts";
 

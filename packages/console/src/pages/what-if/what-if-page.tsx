@@ -1,6 +1,6 @@
 /**
- * What-if: a forecast with a change beside one without, or recorded work under another policy. Both are computed by the
- * engine.
+ * The what-if page: a forecast without and with a change, or recorded work under another policy. The engine computes
+ * both.
  */
 import { getRouteApi } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";

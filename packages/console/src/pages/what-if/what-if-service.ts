@@ -9,8 +9,8 @@ import type { Session } from "../../connect/session.ts";
 import type { PresentMessage } from "../../workers/present-worker.ts";
 
 /**
- * Maximum size of a fetched state. Every question restores the state and simulates it twice, which with a larger state
- * takes seconds and hundreds of MiB.
+ * Maximum size in bytes of a fetched state. Every question restores the state and simulates it twice. With a larger
+ * state this takes seconds and hundreds of MiB.
  */
 const STATE_BYTES_MAX = 64 * 1_048_576;
 /** Time in ms for which a fetched state is reused, so that a following question is answered quickly. */
@@ -54,7 +54,7 @@ export class WhatIfService {
     this.#taken = null;
   }
 
-  /** The fetched state; `null`: it is too large. */
+  /** The fetched state; `null`: it is too large to fetch. */
   async #present(): Promise<Taken | null> {
     if (this.#taken !== null && this.#isRecent(this.#taken)) return this.#taken;
     try {
@@ -85,7 +85,7 @@ export class WhatIfService {
     if (this.#worker !== null) return this.#worker;
     const worker = new Worker(new URL("../../workers/present-worker.ts", import.meta.url), { type: "module" });
     const broken = Promise.withResolvers<never>();
-    // No caller may be waiting when the worker fails.
+    // No caller need be waiting when the worker fails, so the failure is handled here.
     broken.promise.catch(() => undefined);
     worker.addEventListener("error", ({ message }) => broken.reject(new Error(message)));
     this.#broken = broken;
@@ -94,8 +94,8 @@ export class WhatIfService {
   }
 
   /**
-   * The answer of the worker; `null`: the worker failed. A question that the worker refuses would be refused by the
-   * control plane too.
+   * The answer of the worker; `null`: the worker failed. A question that the worker refuses would also be refused by
+   * the control plane.
    */
   async #played({ client }: Taken, question: WhatIfQuestionInput): Promise<WhatIfAnswer | null> {
     try {

@@ -1,4 +1,4 @@
-/** An attempt as time spans on a common scale: waiting, launching, running, and its result. */
+/** An attempt as spans on a common time scale: waiting, launching, running, and its result. */
 import type { Attempt, ClosedBy, StopReason, Workload } from "@headroom/protocol";
 import { closedByText } from "@headroom/views";
 import type { Tone } from "../../parts/phase-badge.tsx";

@@ -1,4 +1,4 @@
-/** The attempts of a workload on one time scale, with text beside the bars. */
+/** The attempts of a workload on one time scale. Text beside the bars describes each attempt. */
 import type { Workload } from "@headroom/protocol";
 import { exitSentence, gangSizeText, plural } from "@headroom/views";
 import { Link } from "@tanstack/react-router";
@@ -18,7 +18,7 @@ interface AttemptsPanelProps {
   readonly checkpoints: readonly CheckpointMark[];
 }
 
-/** Number of attempts shown at first: more would push the logs out of sight. */
+/** Number of attempts shown at first. More of them would push the logs out of sight. */
 const SHOWN_FIRST = 8;
 
 export function AttemptsPanel({ workload, checkpoints }: AttemptsPanelProps): ReactElement {

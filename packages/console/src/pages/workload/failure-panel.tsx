@@ -1,4 +1,4 @@
-/** The failed attempt, shown first: how its worker ended, and the last lines of its log. */
+/** Shows the failed attempt at the top: how its worker ended, and the last lines of its log. */
 import type { Attempt, LogChunk, Workload } from "@headroom/protocol";
 import { exitSentence } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
@@ -13,7 +13,7 @@ type Ended = Attempt & { readonly phase: "ended" };
 
 const LINES = 20;
 
-/** The newest attempt that failed or was lost, unless a later one runs or the workload succeeded. */
+/** The newest attempt that failed or was lost; none if a later one runs or the workload succeeded. */
 function failedAttempt({ attempts, phase }: Workload): Ended | null {
   if (phase === "succeeded" || phase === "cancelled") return null;
   const newest = attempts.findLast((attempt): attempt is Ended => attempt.phase === "ended");

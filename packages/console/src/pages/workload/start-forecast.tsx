@@ -12,8 +12,8 @@ import { Loading } from "../../parts/states.tsx";
 import { Moment } from "../../parts/time-text.tsx";
 
 /**
- * Shows the expected start at once. Changes that would start the workload now are computed on request: each is tried on
- * a fork, which takes seconds on a large fleet.
+ * Shows the expected start at once. Changes that would start the workload now are computed on request, because each is
+ * tried on a fork, which takes seconds on a large fleet.
  */
 export function StartForecast({ workloadId }: { readonly workloadId: string }): ReactElement {
   const client = useClient();
@@ -33,7 +33,7 @@ export function StartForecast({ workloadId }: { readonly workloadId: string }): 
           {(found) => <Estimate estimate={found} />}
         </Part>
       </div>
-      {/* The button stays, so that it keeps the focus; while a request runs it does nothing. */}
+      {/* The button stays in place, so that it keeps the focus. While a request runs, the button does nothing. */}
       <Button
         className="self-start max-w-full whitespace-normal!"
         aria-disabled={isAsked && isAsking}

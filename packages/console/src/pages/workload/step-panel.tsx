@@ -6,12 +6,12 @@ import { useClient } from "../../connect/session.ts";
 import { predictionsQuery } from "../../data/queries.ts";
 import { Panel } from "../../parts/page.tsx";
 
-/** Attempts are measured every minute. */
+/** Interval in ms: attempts are measured every minute. */
 const POLL_MS = 30_000;
 const ATTEMPTS_SHOWN_MAX = 5;
 const titles = ["Attempt", "On", "Predicted", "80% range", "Measured", "Difference"];
 
-/** Predicted and measured steps of a workload that names its model; empty for others. */
+/** Predicted and measured step times of a workload that names its model; empty for other workloads. */
 export function StepPanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
   const { data } = useQuery({ ...predictionsQuery(useClient(), workloadId), refetchInterval: POLL_MS, retry: false });
   const runs = data?.items.slice(0, ATTEMPTS_SHOWN_MAX) ?? [];
@@ -55,7 +55,7 @@ const partNames = [
   ["storage", "Storage"],
 ] as const;
 
-/** Components of the newest attempt's step; empty while no component is measured. */
+/** Components of the step time of the newest attempt; empty until a component is measured. */
 function PartTable({ run: { predicted, measured } }: { readonly run: MeasuredRun }): ReactElement | null {
   const parts = measured?.parts;
   if (parts === undefined || Object.values(parts).every((seconds) => seconds === null || seconds === 0)) return null;

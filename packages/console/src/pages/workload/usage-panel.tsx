@@ -12,7 +12,7 @@ import { Panel } from "../../parts/page.tsx";
 const EVERY_MS = 5_000;
 const WORKERS_SHOWN_MAX = 16;
 
-/** Cores that a worker used on average between the last two answers. */
+/** Number of cores that a worker used on average between the last two answers. */
 function useCoresUsed(data: WorkloadUsage | undefined): (key: string, cpuMs: number) => string {
   const [pair, setPair] = useState<{ readonly before?: WorkloadUsage; readonly now?: WorkloadUsage }>({});
   if (data !== undefined && data !== pair.now)
@@ -34,8 +34,8 @@ const processTitles = ["Worker", "Node", "Cores used", "Processor time", "Memory
 const acceleratorTitles = ["Accelerators busy", "Accelerator memory", "Temperature", "Power", "Errors"];
 
 /**
- * Readings of one worker's accelerators together: mean utilization, fullest memory, highest temperature, and the sums
- * of power and errors.
+ * Readings of all accelerators of a worker: mean utilization, fullest memory, highest temperature, and the sums of
+ * power and errors.
  */
 function ReadingCells({ accelerators }: { readonly accelerators: readonly AcceleratorReading[] }): ReactElement {
   const cells = [

@@ -13,8 +13,8 @@ import { StartForecast } from "./start-forecast.tsx";
 type Blocked = Verdict & { readonly kind: "blocked" };
 
 /**
- * Why the workload waits: every reason in numbers, the dominant one first; when it is checked again; and the expected
- * start on request.
+ * Shows why the workload waits: every reason in numbers, with the main one first; when they are checked again; and on
+ * request the expected start.
  */
 export function WaitingPanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
   const query = verdictQuery(useClient(), workloadId);

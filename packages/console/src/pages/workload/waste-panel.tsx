@@ -7,10 +7,10 @@ import { useLiveQuery } from "../../live/use-live-query.ts";
 import { Panel } from "../../parts/page.tsx";
 
 const EVERY_MS = 5_000;
-/** Use of accelerators is reported every 30 s. */
+/** Interval in ms: attempts report their use of accelerators every 30 s. */
 const POLL_MS = 30_000;
 
-/** Resources that this workload holds or requests without using them; empty if there are none. */
+/** Resources that this workload holds or requests but does not use; empty if there are none. */
 export function WastePanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
   const query = wasteQuery(useClient(), workloadId);
   const { data } = useQuery(query);

@@ -1,4 +1,4 @@
-/** The commands of one workload: rerun, hold or release, clone, stop. */
+/** The commands for one workload: rerun, hold or release, clone, stop. */
 import type { Workload } from "@headroom/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";

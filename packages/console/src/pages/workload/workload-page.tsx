@@ -1,4 +1,4 @@
-/** One workload: specification, verdict or progress, logs, history. */
+/** The page of one workload: specification, verdict or progress, logs, history. */
 import type { Workload } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-/** Stopping several chosen workloads after one question. */
+/** Stops several selected workloads after one confirmation. */
 import type { WorkloadSummary } from "@headroom/protocol";
 import { plural } from "@headroom/views";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -10,7 +10,7 @@ import { Button } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
 
 export interface ChosenWorkloads {
-  /** Names by id. */
+  /** Names of the workloads by id. */
   readonly chosen: ReadonlyMap<string, string>;
   readonly toggle: (workload: WorkloadSummary) => void;
   readonly choose: (workloads: readonly WorkloadSummary[]) => void;
@@ -45,7 +45,7 @@ export function BulkStop({
   const queryClient = useQueryClient();
   const [isAsking, setIsAsking] = useState(false);
   const stop = useMutation({
-    // Stops one workload after the other: a refusal must not hide the results of the other workloads.
+    // Stops the workloads one after the other, so that a refusal does not hide the results of the other workloads.
     mutationFn: async (ids: readonly string[]) => {
       const outcomes: boolean[] = [];
       for (const id of ids)

@@ -1,4 +1,4 @@
-/** Every workload that the control plane remembers, newest first. */
+/** The page of all workloads that the control plane still has, newest first. */
 import type { Page as Answer, WorkloadPhase, WorkloadSummary } from "@headroom/protocol";
 import { Link, getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -122,7 +122,7 @@ function TextFilter({ label, value, onValue }: TextFilterProps): ReactElement {
 
 const HOUR_MS = 3_600_000;
 
-/** Rounded down to the minute, so that the query stays the same from one render to the next. */
+/** The time is rounded down to the minute, so that the query stays the same from one render to the next. */
 function useSubmittedFrom(range: WorkloadsSearch["range"]): number | undefined {
   const nowMs = useNow();
   return range === undefined ? undefined : Math.floor((nowMs - Number(range) * HOUR_MS) / 60_000) * 60_000;
@@ -195,7 +195,7 @@ function NoWorkloads({ isFiltered }: { readonly isFiltered: boolean }): ReactEle
   );
 }
 
-/** `open`: loaded workloads that have not ended. */
+/** `open`: those of the loaded workloads that have not ended. */
 const columnsWith = (
   { chosen, toggle, choose, clear }: ChosenWorkloads,
   open: readonly WorkloadSummary[],
@@ -293,7 +293,7 @@ const columns: readonly Column<WorkloadSummary>[] = [
   },
 ];
 
-/** Steps of a training run or tasks of an array; for ended work, its result in words. */
+/** Steps of a training run or tasks of an array. For ended work, the result in words. */
 function RowProgress({ workload }: { readonly workload: WorkloadSummary }): ReactElement {
   const { kind, tasks, progress, endSentence } = workload;
   if (endSentence !== null)

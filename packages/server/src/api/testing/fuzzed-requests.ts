@@ -7,7 +7,7 @@ import { operationNames, operations } from "@headroom/protocol";
 import type { Operation, OperationName } from "@headroom/protocol";
 
 export interface FuzzedRequest {
-  /** The whole request, including `Connection: close`. */
+  /** Bytes of the whole request, including `Connection: close`. */
   readonly bytes: Buffer;
   readonly hasToken: boolean;
   readonly line: string;
@@ -19,8 +19,8 @@ const methods = [
 ];
 
 /**
- * Operations to draw from. Submissions appear more often, so that other requests have workloads to refer to; login
- * links appear, so that something is created.
+ * Operations to draw from. Submissions appear more often, so that other requests find workloads; login links appear, so
+ * that something is created.
  */
 const drawnNames: readonly OperationName[] = [
   ...operationNames,

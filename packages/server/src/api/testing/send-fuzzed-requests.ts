@@ -1,5 +1,6 @@
 /**
- * Sends fuzzed requests to a control plane and summarises the answers: first all without the token, then those with it.
+ * Sends fuzzed requests to a control plane and summarises the answers: first all requests without the token, then those
+ * with it.
  */
 import { connect } from "node:net";
 import { fuzzedRequest } from "./fuzzed-requests.ts";
@@ -11,7 +12,7 @@ export interface FuzzReport {
   readonly statuses: ReadonlyMap<number, number>;
   /** Requests that were answered with a server error. */
   readonly failures: readonly string[];
-  /** Requests without the token that were answered like authenticated ones. */
+  /** Requests without the token that got the answer of an authenticated request. */
   readonly admitted: readonly string[];
   /** Number of events caused by requests without the token. */
   readonly eventsWithoutToken: number;
@@ -29,7 +30,7 @@ export async function sendFuzzedRequests(live: LiveControlPlane, seed: number, c
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0);
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
     const told = `seed ${seed}, request ${number}: ${status} ${request.line.slice(0, 200)}`;
-    // 503 means that the server was overloaded.
+    // Status 503 means that the server was overloaded.
     if (status >= 500 && status !== 503) failures.push(told);
     // A GET of any address without an operation is answered with the console's page.
     const isOpen = status >= 400 || status === 0 || /^content-type: text\/html/im.test(head);
@@ -64,7 +65,7 @@ function headOfAnswer(url: string, bytes: Buffer): Promise<string> {
   });
   socket.on("error", () => socket.destroy());
   socket.on("close", () => resolve(text.split("\r\n\r\n", 1)[0] ?? ""));
-  // The connection is half closed, so that a body shorter than announced ends the request.
+  // The client ends its side of the connection, so that a body shorter than announced ends the request.
   socket.end(bytes);
   return promise;
 }

@@ -1,7 +1,7 @@
 /**
- * An executor for tests of the driver: attempts are directories, "running" is a timer in this process, and each start
- * adds a line to the file `starts`. It fulfils the executor contract, crashes included: an attempt is claimed durably
- * before it starts, work of a dead process is lost, and a claimed attempt is never started again.
+ * An executor for tests of the driver. Attempts are directories, a timer in this process stands for "running", and each
+ * start adds a line to the file `starts`. The executor fulfils the executor contract, also in crashes: an attempt is
+ * claimed durably before it starts, work of a dead process is lost, and a claimed attempt is never started again.
  */
 import {
   closeSync,
@@ -163,7 +163,7 @@ export class FileExecutor implements Executor {
 
 const HOLD_MS = 2 ** 30;
 
-/** Appends one line with one write, so that lines of two processes do not mix. */
+/** Appends one line with a single write, so that lines of two processes do not mix. */
 function appendLine(file: string, line: string): void {
   const descriptor = openSync(file, "a");
   writeSync(descriptor, `${line}\n`);

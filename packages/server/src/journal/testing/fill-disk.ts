@@ -1,7 +1,8 @@
 /**
- * `fill HOME`: submits until the disk is full, printing each acknowledged id, and ends as a control plane does when its
- * journal fails. `serve HOME`: the same over HTTP with a whole control plane, printing the answer to the request that filled the
- * disk. `check HOME`: opens it again, prints the ids that are there, submits one more and checks the journal.
+ * `fill HOME`: submits workloads until the disk is full, prints each acknowledged id, and ends as a control plane does
+ * when its journal fails. `serve HOME`: does the same over HTTP with a whole control plane, and prints the answer to
+ * the request that filled the disk. `check HOME`: opens the directory again, prints the ids in it, submits one more
+ * workload and checks the journal.
  */
 import { writeSync } from "node:fs";
 import { startControlPlane } from "../../server.ts";

@@ -1,4 +1,4 @@
-/** A process that holds a home directory until it is killed; it prints "open" once the directory is open. */
+/** A process that holds a home directory until the process is killed. It prints "open" once the directory is open. */
 import { openHome } from "../../driver/testing/bench-home.ts";
 
 await openHome(process.argv[2] ?? "");

@@ -1,4 +1,4 @@
-/** A job of a trace with four accelerators; name and time do not matter. */
+/** A job of a trace with four accelerators. Its name and time do not matter. */
 import type { TraceJob } from "../../trace/trace.ts";
 
 export const jobOfFour: TraceJob = {

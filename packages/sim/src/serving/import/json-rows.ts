@@ -2,7 +2,7 @@ import { cleanLine } from "../../trace/delimited.ts";
 import type { TraceLines } from "../../trace/trace.ts";
 import type { RequestLedger } from "./request-book.ts";
 
-/** One JSON object of a JSONL file. Its first problem marks it as broken. */
+/** One JSON object of a JSONL file. The first problem marks the object as broken. */
 export class JsonRow {
   readonly #value: object;
   problem: string | undefined;
@@ -57,7 +57,10 @@ function objectOf(text: string): object | undefined {
   }
 }
 
-/** Calls `visit` with every object of a JSONL file. Invalid lines, and rows that `visit` fails, count as broken. */
+/**
+ * Calls `visit` with every object of a JSONL file. Invalid lines count as broken, and so do objects in which `visit`
+ * finds a problem.
+ */
 export function readJsonLines(source: TraceLines, ledger: RequestLedger, visit: (row: JsonRow) => void): void {
   let line = 0;
   for (const raw of source.lines) {

@@ -28,7 +28,7 @@ export class RequestLedger {
     this.#leftOut[reason] = (this.#leftOut[reason] ?? 0) + 1;
   }
 
-  /** Adds a request. A request without output is not simulated. */
+  /** Adds a request. Requests without output tokens are left out. */
   request(request: ServingRequest): void {
     if (request.outputTokens < 1) this.leaveOut("noOutput");
     else if (request.promptTokens < 1) this.leaveOut("noPrompt");

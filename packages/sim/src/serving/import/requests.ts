@@ -38,7 +38,7 @@ export function importAzure(source: TraceLines, { skipBroken }: ImportOptions): 
   return complaint === null ? ledger.finish(0, skipBroken) : ledger.refuse(complaint);
 }
 
-/** Tokens of a prefix block in Mooncake's traces (kvcache-ai/Mooncake, FAST25-release). */
+/** Number of tokens of a prefix block in Mooncake's traces (kvcache-ai/Mooncake, FAST25-release). */
 const mooncakePageTokens = 512;
 
 export function importMooncake(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
@@ -57,7 +57,7 @@ export function importMooncake(source: TraceLines, { skipBroken }: ImportOptions
   return ledger.finish(mooncakePageTokens, skipBroken);
 }
 
-/** Request logs of a vLLM benchmark: arrival and lengths; the engine's measurements are ignored. */
+/** Imports request logs of a vLLM benchmark: arrival times and lengths. The engine's measurements are ignored. */
 export function importVllmRun(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
   const ledger = new RequestLedger();
   readJsonLines(source, ledger, (row) => {
@@ -74,8 +74,8 @@ export function importVllmRun(source: TraceLines, { skipBroken }: ImportOptions)
 
 /**
  * Imports the gateway's own log: the access log (`at`, the start of the request) or usage files (`atMs`, the time of
- * settlement). A later line of an id replaces the earlier one; failed requests are left out, aborted requests keep
- * their recorded output.
+ * settlement). A later line with the same id replaces the earlier one. Failed requests are left out; aborted requests
+ * keep the output recorded for them.
  */
 export function importGatewayLog(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
   const ledger = new RequestLedger();
@@ -104,12 +104,12 @@ export function importGatewayLog(source: TraceLines, { skipBroken }: ImportOptio
   return ledger.finish(0, skipBroken);
 }
 
-/** Length in ms of one step of an image model. */
+/** Time in ms of one step of an image model. */
 export const imageStepMs = 100;
 
 /**
- * Requests of an image-generation service (Alibaba's GenAI trace of 2026). Each request occupies one replica for its
- * execution time, divided into steps, and needs its base model and adapters loaded.
+ * Imports requests of an image-generation service (Alibaba's GenAI trace of 2026). Each request occupies one replica
+ * for its execution time, divided into steps, and needs its base model and adapters loaded.
  */
 export function importGenai(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
   const ledger = new RequestLedger();

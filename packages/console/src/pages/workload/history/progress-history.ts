@@ -1,6 +1,6 @@
 /**
- * Events and reports of a workload. The events are read from about the time of its submission on and then followed
- * live; its reports come from the telemetry store.
+ * Events and reports of a workload. Events are read from about the time of its submission on and then followed live.
+ * Reports come from the telemetry store.
  */
 import type { EventEnvelope } from "@headroom/protocol";
 import { Story, type StoryLine } from "@headroom/views";
@@ -26,7 +26,9 @@ export interface History {
 export const emptyHistory: History = { checkpoints: [], story: [] };
 
 const CHECKPOINTS_MAX = 500;
-/** Maximum number of lines of the history: an array of many tasks has a long one, so only the newest part is kept. */
+/**
+ * Maximum number of lines of the history. An array of many tasks has a long history, so only the newest part is kept.
+ */
 const STORY_MAX = 500;
 
 /** Adds a batch of events. Attempts of the workload are recognised from the events themselves. */
@@ -48,7 +50,7 @@ export function extend(history: History, batch: readonly EventEnvelope[], told: 
   };
 }
 
-/** One curve over the steps: if an attempt repeats steps after a failure, the later report counts. */
+/** One curve over the steps. If an attempt repeats steps after a failure, the later report counts. */
 export function seriesOf(
   points: readonly ProgressPoint[],
   metric: string,
@@ -62,7 +64,7 @@ export function seriesOf(
   return { steps, values: steps.map((step) => byStep.get(step) ?? 0) };
 }
 
-/** Metrics by name, the loss first. */
+/** Metrics by name. The loss comes first. */
 export function metricNames(points: readonly ProgressPoint[]): readonly string[] {
   const names = new Set(points.flatMap(({ metrics }) => Object.keys(metrics)));
   return [...names].toSorted((left, right) => rank(left) - rank(right) || (left < right ? -1 : 1));

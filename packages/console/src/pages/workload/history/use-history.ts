@@ -7,7 +7,7 @@ import { useProgress, type ReportedProgress } from "./use-progress.ts";
 
 interface EventHistory extends History {
   readonly isLoading: boolean;
-  /** Whether older lines of the history were dropped. */
+  /** Whether older lines of the history are left out. */
   readonly isCut: boolean;
 }
 
@@ -28,7 +28,7 @@ export function useHistory(workload: Workload): WorkloadHistory {
   const { client, feed } = useSession();
   const [history, setHistory] = useState<EventHistory>(nothingYet);
   const { id, submittedAtMs } = workload;
-  // Attempts known at the start; later ones are added from their placement events.
+  // Attempts known at the start. Later attempts are added from their placement events.
   const [story] = useState(() => new Story(id));
   for (const attempt of workload.attempts) story.learn(attempt);
 
@@ -66,8 +66,8 @@ export function useHistory(workload: Workload): WorkloadHistory {
       setHistory((now) => ({ ...now, isLoading: false, isCut }));
     };
     read().catch(() => {
-      // The request was aborted, or the control plane cannot be reached, which the page shows elsewhere. Live events
-      // are still shown.
+      // The request was aborted, or the control plane cannot be reached; the page shows this elsewhere. Live events are
+      // still shown.
       isCaughtUp = true;
       if (!abort.signal.aborted) setHistory((now) => ({ ...now, isLoading: false, isCut: true }));
     });

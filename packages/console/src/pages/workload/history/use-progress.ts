@@ -4,7 +4,7 @@ import { useSession } from "../../../connect/session.ts";
 import { REPORTS_POLL_MS } from "../../../live/use-live-query.ts";
 import type { ProgressPoint } from "./progress-history.ts";
 
-/** Maximum number of attempts whose reports are drawn; of an array with more tasks, the first ones. */
+/** Maximum number of attempts whose reports are drawn. If an array has more tasks, the first ones are drawn. */
 const ATTEMPTS_MAX = 100;
 
 export interface ReportedProgress {
@@ -15,7 +15,9 @@ export interface ReportedProgress {
 
 const nothingYet: ReportedProgress = { points: [], rejected: [] };
 
-/** Reads the reports of a workload's attempts. While the workload runs, their newest page is read again. */
+/**
+ * Reads the reports of a workload's attempts. While the workload runs, the page with the newest reports is read again.
+ */
 export function useProgress({ id, phase }: Workload): ReportedProgress {
   const { client } = useSession();
   const [reported, setReported] = useState(nothingYet);
@@ -28,7 +30,7 @@ export function useProgress({ id, phase }: Workload): ReportedProgress {
       const read = await reader.read(abort.signal);
       if (!abort.signal.aborted) setReported(read);
     };
-    // The request was aborted, or the control plane cannot be reached, which the page shows elsewhere. The next turn
+    // The request was aborted, or the control plane cannot be reached; the page shows this elsewhere. The next turn
     // reads again.
     const turn = (): void => void read().catch(() => undefined);
     turn();
@@ -41,7 +43,7 @@ export function useProgress({ id, phase }: Workload): ReportedProgress {
   return reported;
 }
 
-/** Reads pages of reports. A page with a next page is complete, because later attempts are appended. */
+/** Reads pages of reports. A page that is followed by another one is complete, because later attempts are appended. */
 class ProgressReader {
   readonly #client: HeadroomClient;
   readonly #id: string;

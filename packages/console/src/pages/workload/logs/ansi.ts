@@ -1,11 +1,11 @@
 /* oxlint-disable no-control-regex -- control characters are what this file is about. */
 /**
  * Colours in logs. Programs write them as escape sequences (ECMA-48 SGR). The sixteen basic colours, bold and dim are
- * kept; all other sequences (cursor, titles, links) are dropped, so that a log can never draw outside its lines.
+ * kept. All other sequences (cursor, titles, links) are dropped, so that a log can never draw outside its lines.
  */
 export interface LogSpan {
   readonly text: string;
-  /** 0 to 7 as in SGR 30 to 37; `null`: the ordinary colour. */
+  /** Number of the colour, 0 to 7 as in SGR 30 to 37; `null`: the ordinary colour. */
   readonly colour: number | null;
   readonly isBold: boolean;
   readonly isDim: boolean;
@@ -17,7 +17,7 @@ interface Style {
   isDim: boolean;
 }
 
-/** CSI sequences, OSC sequences (ended by BEL or ST), other escapes, and control characters but the tab. */
+/** Forms of escape sequences: CSI, OSC (ended by BEL or ST), others; and control characters other than the tab. */
 const sequences =
   /\u001b\[([0-9;:?]*)[ -/]*([@-~])|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000a-\u001f\u007f]/g;
 
@@ -67,7 +67,7 @@ export function markMatches(spans: readonly LogSpan[], search: string): readonly
     const cuts = [...new Set([start, ...edges.filter((edge) => edge > start && edge < end), end])];
     for (let index = 0; index + 1 < cuts.length; index++) {
       const [from = 0, to = 0] = [cuts[index], cuts[index + 1]];
-      // The piece lies within a match if an odd number of match edges is at or before its start.
+      // A piece lies within a match if an odd number of match borders is at or before its start.
       const isMatch = edges.filter((edge) => edge <= from).length % 2 === 1;
       marked.push({ ...span, text: span.text.slice(from - start, to - start), isMatch });
     }
@@ -89,12 +89,12 @@ function applyCodes(style: Style, codes: string): void {
     else if (code === 39) style.colour = null;
     else if (code >= 30 && code <= 37) style.colour = code - 30;
     else if (code >= 90 && code <= 97) style.colour = code - 90;
-    // Skips the parameters of 256 and true colours, which are not codes themselves.
+    // Skips the parameters of 256 colours and true colours, which would otherwise be read as codes.
     else if (code === 38 || code === 48) index += numbers[index + 1] === 5 ? 2 : 4;
   }
 }
 
-/** The lines of a log as plain text: no escape sequences, no overwritten progress bars, no empty end. */
+/** The lines of a log as plain text, without escape sequences, overwritten progress bars and empty lines at the end. */
 export function plainLines(text: string): readonly string[] {
   const lines = text.split("\n").map((line) =>
     parseAnsi(afterCarriageReturns(line))

@@ -1,12 +1,12 @@
 /**
- * Log lines from the interleaved chunks of several workers' streams. Each stream's chunks are joined to lines; the
- * newest `LINES_MAX` are kept, so that a verbose run can be watched for days.
+ * Joins the mixed chunks of several workers' streams to log lines. The newest `LINES_MAX` lines are kept, so that a
+ * user can watch a run with much output for days.
  */
 import type { LogChunk } from "@headroom/protocol";
 import { afterCarriageReturns, plainText } from "./ansi.ts";
 
 export interface LogLine {
-  /** Number of lines so far, including dropped ones. */
+  /** Number of lines so far, including those that were dropped. */
   readonly number: number;
   readonly worker: number;
   readonly stream: "stdout" | "stderr";
@@ -15,7 +15,7 @@ export interface LogLine {
   readonly raw: string;
 }
 
-/** Maximum number of lines kept: a browser searches 20,000 lines without a pause; they take a few MiB. */
+/** Maximum number of lines kept. A browser searches 20,000 lines without a pause, and they take a few MiB. */
 export const LINES_MAX = 20_000;
 /** Maximum number of characters of a line; a longer line, such as a printed tensor, is cut. */
 export const LINE_CHARS_MAX = 4_000;
@@ -26,7 +26,7 @@ export class LogBuffer {
   #count = 0;
   #longestChars = 0;
 
-  /** The kept lines, oldest first. A new array after every `add` that completed a line. */
+  /** The lines kept, oldest first. Every `add` that completes a line makes a new array. */
   get lines(): readonly LogLine[] {
     return this.#lines;
   }
@@ -45,7 +45,7 @@ export class LogBuffer {
     if (added.length > 0) this.#lines = [...this.#lines, ...added].slice(-LINES_MAX);
   }
 
-  /** Completes the text after the last line end: a prompt, or an incomplete line. */
+  /** Ends an incomplete line, such as a prompt. */
   finish(): void {
     const added: LogLine[] = [];
     for (const [key, text] of this.#partial) {
@@ -62,7 +62,7 @@ export class LogBuffer {
     const pieces = ((this.#partial.get(key) ?? "") + chunk.text).split("\n");
     const rest = pieces.pop() ?? "";
     for (const piece of pieces) into.push(this.#line(chunk, piece));
-    // Bounds a stream without line ends.
+    // Limits the length of a line, for a stream without line ends.
     if (rest.length > LINE_CHARS_MAX) into.push(this.#line(chunk, rest));
     this.#partial.set(key, rest.length > LINE_CHARS_MAX ? "" : rest);
   }

@@ -1,4 +1,4 @@
-/** Visible log lines, all of one height, with search and following of the end. */
+/** The visible log lines, all of one height. Users can search them and follow the end. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import type { ReactElement } from "react";
@@ -17,7 +17,7 @@ interface LogViewProps {
 }
 
 const LINE_PX = 19;
-/** Distance to the end, in pixels, that still counts as following. */
+/** Distance to the end, in pixels, up to which the view follows new lines. */
 const END_PX = 30;
 
 export function LogView(props: LogViewProps): ReactElement {
@@ -96,8 +96,8 @@ function Line({ line, top, showsWorker, search, isFound }: LineProps): ReactElem
 }
 
 /**
- * SGR 30 to 37: black, red, green, yellow, blue, magenta, cyan, white, each in a shade that is readable on this
- * background.
+ * Colours for SGR 30 to 37: black, red, green, yellow, blue, magenta, cyan, white, each in a shade that is readable on
+ * this background.
  */
 const colours = [
   "text-ink-3",

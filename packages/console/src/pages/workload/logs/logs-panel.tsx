@@ -13,7 +13,7 @@ import { searchLines } from "./log-buffer.ts";
 import { LogView } from "./log-view.tsx";
 import { useLogs, type LogState } from "./use-logs.ts";
 
-/** Maximum number of workers to choose from; the command line shows more. */
+/** Maximum number of workers in the selector. The command line can show others. */
 const WORKERS_OFFERED_MAX = 256;
 
 export function LogsPanel({ workload }: { readonly workload: Workload }): ReactElement {
@@ -73,7 +73,7 @@ export function LogsPanel({ workload }: { readonly workload: Workload }): ReactE
   );
 }
 
-/** The whole log as a file: of the chosen attempt and worker, without escape sequences. */
+/** The whole log of the chosen attempt and worker as a file, without escape sequences. */
 function useLogDownload(
   workload: Workload,
   chosen: { readonly attempt: string; readonly worker: string },
@@ -140,7 +140,7 @@ function LogStatus({ live, isPaused, newCount }: LogStatusProps): ReactElement {
 interface LogSearch {
   readonly text: string;
   readonly matches: readonly number[];
-  /** Index of the current match; `null`: none yet. */
+  /** Index of the current match; `null`: there is none yet. */
   readonly position: number | null;
   readonly foundIndex: number | null;
   readonly setText: (text: string) => void;
@@ -179,7 +179,7 @@ function useSearchIn({ lines }: LogState): LogSearch {
 const matchCountText = (count: number): string =>
   count === 0 ? "No match" : `${grouped(count)} match${count === 1 ? "" : "es"}`;
 
-/** Starts at the newest match: the most relevant lines are usually near the end. */
+/** The search starts at the newest match, because the most relevant lines are usually near the end. */
 function SearchPosition({ search }: { readonly search: LogSearch }): ReactElement | null {
   if (search.text === "") return null;
   const { matches, position, step } = search;

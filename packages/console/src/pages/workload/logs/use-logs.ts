@@ -16,9 +16,9 @@ export interface LogState {
 
 const nothing: LogState = { lines: [], droppedCount: 0, longestChars: 0, phase: "connecting", detail: "" };
 
-/** Number of past lines read at first. Older lines are in the files; `headroom logs` prints them. */
+/** Number of past lines that are read at first. Older lines are in the log files; `headroom logs` prints them. */
 const TAIL_LINES = 5_000;
-/** Time in ms in which chunks share one screen update. */
+/** Time in ms for which chunks are gathered into one update of the screen. */
 const FLUSH_MS = 100;
 const RETRY_MS = 3_000;
 
@@ -54,7 +54,8 @@ async function followLogs(following: Following): Promise<void> {
 }
 
 /**
- * Reads from the newest lines until the stream ends. Every connection fills its own buffer, so that no line is doubled.
+ * Reads from the newest lines until the stream ends. Every connection fills its own buffer, so that no line appears
+ * twice.
  */
 async function followOnce({ client, workloadId, selection, signal, onState }: Following): Promise<"over" | "again"> {
   const buffer = new LogBuffer();
@@ -79,7 +80,7 @@ async function followOnce({ client, workloadId, selection, signal, onState }: Fo
     return "over";
   } catch (error) {
     show("interrupted", problemText(error).detail);
-    // A missing attempt or an unreachable control plane may appear later; a refusal is final.
+    // A missing attempt or an unreachable control plane can appear later; a refusal is final.
     const isPassing =
       !(error instanceof ProblemError) || error.problem.status >= 500 || error.code === "unknownAttempt";
     return isPassing && !(error instanceof ProblemError && error.code === "notSupported") ? "again" : "over";
