@@ -359,7 +359,8 @@ function checkTimers(findings: Findings, world: World, nowMs: number): void {
     const { notBeforeMs: notBeforeAtMs = 0 } = workload.spec;
     if (notBeforeAtMs > nowMs) due.push(notBeforeAtMs);
     if (workload.nextTask < taskCountOf(workload.spec)) continue;
-    for (const { notBeforeMs } of workload.retries) if (notBeforeMs > nowMs) due.push(notBeforeMs);
+    for (const { retryAtMs } of workload.tasks.values())
+      if (retryAtMs !== null && retryAtMs > nowMs) due.push(retryAtMs);
   }
   for (const { schedule, lookedAtMs } of state.schedules.values()) {
     const dueAtMs = nextDueMs(schedule.times, lookedAtMs);

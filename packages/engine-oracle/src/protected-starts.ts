@@ -4,7 +4,7 @@
  * batch, by expected ends and the independent fit check, with later placements and nominations undone. Cases that the
  * fit check cannot judge, and batches with placements of other origin, are skipped.
  */
-import { rulesOf } from "@headroom/engine/internals";
+import { rulesOf, taskOf } from "@headroom/engine/internals";
 import type {
   Attempt,
   AttemptId,
@@ -112,7 +112,8 @@ function withoutGiven(state: ReadonlyState, given: readonly PlacementRecord[], n
   for (const { workloadId, task } of given) {
     const workload = workloads.get(workloadId);
     if (workload === undefined) continue;
-    workloads.set(workloadId, { ...workload, retries: [...workload.retries, { task, notBeforeMs: nowMs }] });
+    const tasks = new Map(workload.tasks).set(task, { ...taskOf(workload, task), retryAtMs: nowMs });
+    workloads.set(workloadId, { ...workload, tasks, waitingTasks: [...workload.waitingTasks, task] });
   }
   const nominations = new Map([...state.nominations].filter(([id]) => !ids.has(id)));
   return Object.assign(Object.create(without(state, ids)) as ReadonlyState, { workloads, nominations });

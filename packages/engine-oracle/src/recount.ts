@@ -347,7 +347,10 @@ export function hasReadyTask(workload: Workload, nowMs: number): boolean {
     (workload.spec.notBeforeMs ?? 0) > nowMs
   )
     return false;
-  return workload.nextTask < taskCountOf(workload.spec) || workload.retries.some((retry) => retry.notBeforeMs <= nowMs);
+  return (
+    workload.nextTask < taskCountOf(workload.spec) ||
+    [...workload.tasks.values()].some(({ retryAtMs }) => retryAtMs !== null && retryAtMs <= nowMs)
+  );
 }
 
 /** An independent implementation of the policy's order between workloads. */

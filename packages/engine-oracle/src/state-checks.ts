@@ -11,7 +11,9 @@ import {
   checkGroups,
   checkPart,
   shapeOf,
+  isWaiting,
   taskCountOf,
+  taskOf,
   withAncestors,
 } from "@headroom/engine/internals";
 import { checkSlices } from "./part-recount.ts";
@@ -201,7 +203,7 @@ function checkAttemptPhase(findings: Findings, state: ReadonlyState, attempt: At
     workload.activeAttempts.filter((each) => each === id).length === 1,
     () => `${workload.id} does not name its attempt ${id} once`,
   );
-  const attempts = task < workload.nextTask ? (workload.attemptCounts.get(task) ?? 1) : 0;
+  const attempts = task < workload.nextTask ? taskOf(workload, task).attemptCount : 0;
   findings.expect(number === attempts, () => `${id} is attempt ${number} of its task, ${attempts} are on record`);
   const { walltimeMs } = workload.spec;
   const isOver = startedAtMs !== null && walltimeMs !== null && startedAtMs + walltimeMs <= nowMs;
@@ -228,20 +230,20 @@ function checkCheckpointWait(findings: Findings, state: ReadonlyState, attempt: 
  * Checks that every task is in exactly one of these states: not started, waiting for a retry, active, done, given up.
  */
 function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload): void {
-  const { id, spec, nextTask, retries, activeAttempts, succeededCount, failedCount } = workload;
+  const { id, spec, nextTask, waitingTasks, activeAttempts, succeededCount, failedCount } = workload;
   const taskCount = taskCountOf(spec);
   // The task of an attempt that will migrate still runs in its old place.
   const nominated = [...state.nominations.values()].filter(
     ({ workloadId, growth, afterAttempt }) => workloadId === id && !growth && afterAttempt === undefined,
   );
-  const begun = retries.length + activeAttempts.length + nominated.length + succeededCount + failedCount;
+  const begun = waitingTasks.length + activeAttempts.length + nominated.length + succeededCount + failedCount;
   findings.expect(nextTask <= taskCount, () => `${id} has begun ${nextTask} of ${taskCount} tasks`);
   // Tasks stopped by a cancellation are not counted.
   findings.expect(
     workload.stopRequested ? begun <= nextTask : begun === nextTask,
     () => `${id} has begun ${nextTask} tasks, ${begun} are accounted for`,
   );
-  const open: number[] = retries.map((retry) => retry.task);
+  const open: number[] = [...waitingTasks];
   for (const attemptId of activeAttempts) {
     const attempt = state.attempts.get(attemptId);
     findings.expect(attempt?.workloadId === id, () => `${id} names ${attemptId}, which is not an active attempt of it`);
@@ -253,13 +255,18 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
     open.every((task) => task < nextTask),
     () => `${id} runs or retries a task that it never began: ${open.join(", ")}`,
   );
-  for (const [task, failures] of workload.failureCounts) {
-    const isOpen = open.includes(task);
+  for (const { index, failureCount } of workload.tasks.values()) {
+    const isOpen = open.includes(index);
     findings.expect(
-      failures <= spec.retries.max + (isOpen ? 0 : 1),
-      () => `task ${task} of ${id} has failed ${failures} times, ${spec.retries.max} retries are allowed`,
+      failureCount <= spec.retries.max + (isOpen ? 0 : 1),
+      () => `task ${index} of ${id} has failed ${failureCount} times, ${spec.retries.max} retries are allowed`,
     );
   }
+  const waiting = [...workload.tasks.values()].filter(isWaiting).map(({ index }) => index);
+  findings.expect(
+    waiting.toSorted((left, right) => left - right).join() === waitingTasks.join(),
+    () => `${id} lists ${waitingTasks.join(", ")} as waiting tasks, ${waiting.join(", ")} wait`,
+  );
   findings.expect(
     workload.endedAttempts.length <= ENDED_ATTEMPTS_KEPT,
     () => `${id} keeps ${workload.endedAttempts.length} ended attempts`,
@@ -267,10 +274,11 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
 }
 
 function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: Workload): void {
-  const { id, phase, stopRequested, activeAttempts, endedAtMs, endReason, failedCount, nextTask, retries } = workload;
+  const { id, phase, stopRequested, activeAttempts, endedAtMs, endReason, failedCount, nextTask, waitingTasks } =
+    workload;
   const isActive = activeAttempts.length > 0;
   const isNominated = [...state.nominations.values()].some(({ workloadId, growth }) => workloadId === id && !growth);
-  const isWaiting = !stopRequested && (isNominated || nextTask < taskCountOf(workload.spec) || retries.length > 0);
+  const isWaiting = !stopRequested && (isNominated || nextTask < taskCountOf(workload.spec) || waitingTasks.length > 0);
   if (endedAtMs === null) {
     const expected = stopRequested ? "stopping" : isActive ? "running" : "pending";
     findings.expect(phase === expected, () => `${id} is ${phase}, it should be ${expected}`);

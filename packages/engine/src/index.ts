@@ -22,6 +22,7 @@ export { decayedUsageOf } from "./explain/accounts/usage.ts";
 export type { DecayedUsageView } from "./explain/accounts/usage.ts";
 export * from "./model/usage-history.ts";
 export * from "./model/workload.ts";
+export * from "./model/task.ts";
 export { WHOLE_MILLI, fractionOn, milliOf, needsFraction, needsPart } from "./model/device-part.ts";
 export * from "./model/gang.ts";
 export * from "./model/data.ts";

@@ -28,6 +28,7 @@ export { acceleratorsIn, acceptedTypes, leastParts, shapeOf, typesOfGroup } from
 export { attemptId } from "./model/ids.ts";
 export type { AttemptId, NodeId, SiteName, TeamName, WorkloadId } from "./model/ids.ts";
 export { wholeSlices } from "./model/slices.ts";
+export { isWaiting, taskOf } from "./model/task.ts";
 export { ALL_ACCELERATORS, RESOURCES_BESIDE_TYPES } from "./model/team.ts";
 export type { Amounts } from "./model/team.ts";
 export { lastDueMs, nextDueMs } from "./model/time/due.ts";

@@ -178,11 +178,7 @@ const mutants: readonly (readonly [name: string, wrong: (world: World) => void, 
   ["a walltime that passed unseen", (world) => void (gang(world).startedAtMs = -100), /has passed its walltime/],
   ["a workload lost", (world) => void world.state.workloads.delete(workloadId("w5")), /workloads have not ended/],
   ["a task lost", (world) => void workload(world, 2).nextTask++, /w2 has begun \d tasks, \d are accounted for/],
-  [
-    "a task twice",
-    (world) => void (workload(world, 2).retries = [{ task: 0, notBeforeMs: 9 }]),
-    /a task of w2 runs or waits twice/,
-  ],
+  ["a task twice", (world) => void (workload(world, 2).waitingTasks = [0]), /a task of w2 runs or waits twice/],
   ["an attempt nobody names", (world) => void (workload(world, 1).activeAttempts = []), /does not name its attempt/],
   ["an end without a reason", (world) => void (workload(world, 4).endReason = null), /for the reason undefined/],
   [

@@ -1,5 +1,13 @@
 /** Workloads of the engine in the form of API resources. */
-import { acceleratorsIn, canRerun, partsOf, predictedRun, rulesOf, taskCountOf } from "@headroom/engine";
+import {
+  acceleratorsIn,
+  canRerun,
+  partsOf,
+  predictedRun,
+  rulesOf,
+  taskCountOf,
+  waitingTasksOf,
+} from "@headroom/engine";
 import type {
   Attempt as EngineAttempt,
   AttemptProgress,
@@ -23,7 +31,7 @@ const RETRIES_SHOWN_MAX = 100;
 /** Tasks that are neither active nor ended; after a stop no further task starts. */
 function waitingTasks(workload: EngineWorkload): number {
   if (workload.stopRequested || workload.endedAtMs !== null) return 0;
-  return workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;
+  return workload.waitingTasks.length + taskCountOf(workload.spec) - workload.nextTask;
 }
 
 export function exitSentence(exit: WorkerExit): string {
@@ -187,11 +195,9 @@ export function workloadView(state: ReadonlyState, id: string, reports: Reports 
     ...workloadSummary(state, workload, reports),
     spec: specResource(workload.spec),
     attempts: [...workload.endedAttempts.map((attempt) => endedAttemptView(workload, attempt)), ...active],
-    retries: workload.retries.slice(0, RETRIES_SHOWN_MAX).map(({ task, notBeforeMs }) => ({
-      task,
-      notBeforeMs,
-      failures: workload.failureCounts.get(task) ?? 0,
-    })),
+    retries: waitingTasksOf(workload)
+      .slice(0, RETRIES_SHOWN_MAX)
+      .map(({ index, retryAtMs, failureCount }) => ({ task: index, notBeforeMs: retryAtMs, failures: failureCount })),
     nominations: nominationsOf(state, workload.id).map(({ task, growth, acceleratorType, workers, atMs }) => ({
       task,
       growth,

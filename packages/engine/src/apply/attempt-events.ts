@@ -11,8 +11,8 @@ import { fileAttempt, waitForItsTime, waitForPrediction, waitForWindows } from "
 import { invariant } from "../base/invariant.ts";
 import { wakeForBudgets } from "./accounts.ts";
 import { markDirty, takeNomination, takeTask } from "./plan-events.ts";
-import { setLosses } from "./report-events.ts";
 import { settleUse } from "./resize-events.ts";
+import { countEnd, updateTask } from "./tasks.ts";
 import { recordRunTime } from "./run-times.ts";
 import { queueIfReady, removeAttempt, touchedAttempt, touchedWorkload, workloadOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
@@ -133,21 +133,13 @@ function end(world: WritableWorld, event: EventOf<"attemptEnded">): void {
   recordRunTime(world, workload, { attempt, event });
   workload.revision = state.sequence;
   if (workload.spec.startWindow !== undefined) world.startWindow.lookAtMs = -1;
-  if (event.losses !== undefined) setLosses(workload, attempt.task, event.losses);
-  else if (event.outcome === "succeeded" || event.outcome === "failed") setLosses(workload, attempt.task, 0);
-  if (event.outcome === "failed") {
-    workload.failureCounts = new Map(workload.failureCounts).set(
-      attempt.task,
-      (workload.failureCounts.get(attempt.task) ?? 0) + 1,
-    );
-  }
-  if (event.givenUp === true) workload.givenUpTasks = [...(workload.givenUpTasks ?? []), attempt.task];
+  countEnd(workload, attempt.task, event);
   if (event.retryAtMs !== null && world.hotSparesStated > 0 && workload.spec.kind === "train")
     countLost(world, workload, attempt);
   if (event.retryAtMs !== null && moveTask(world, workload, attempt)) {
     // The task continues in the place of its nomination.
   } else if (event.retryAtMs !== null) {
-    workload.retries = [...workload.retries, { task: attempt.task, notBeforeMs: event.retryAtMs }];
+    updateTask(workload, attempt.task, { retryAtMs: event.retryAtMs });
     if (event.retryAtMs > event.atMs) timers.add({ kind: "retry", atMs: event.retryAtMs, workloadId: workload.id });
     else queueIfReady(world, workload, event.atMs);
   } else if (event.outcome === "succeeded") workload.succeededCount++;
@@ -182,7 +174,7 @@ function moveTask({ state }: WritableWorld, workload: WritableWorkload, attempt:
     const { afterAttempt: _ended, ...kept } = place;
     const notBefore = (attempt.launchAtMs ?? 0) > state.nowMs ? { notBeforeMs: attempt.launchAtMs as number } : {};
     state.nominations.set(place.attemptId, { ...kept, ...notBefore });
-    workload.attemptCounts = new Map(workload.attemptCounts).set(place.task, place.number);
+    updateTask(workload, place.task, { attemptCount: place.number });
     return true;
   }
   return false;

@@ -9,6 +9,7 @@ import { waitForRest, waitForWindowsAhead } from "../cluster/world.ts";
 import { InvariantError, invariant } from "../base/invariant.ts";
 import { readyTask } from "../state/ready-task.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
+import { updateTask } from "./tasks.ts";
 import { activeAttempt, queueIfReady, touchedAttempt, touchedWorkload, workloadOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 
@@ -36,7 +37,7 @@ export const planEvents: Appliers<PlanEvent> = {
     // A migrating task waits again only after its running attempt has ended.
     if (afterAttempt !== undefined) return;
     // The task is an immediate retry, because its attempt number was already used.
-    workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
+    updateTask(workload, task, { retryAtMs: atMs });
     if (workload.spec.startWindow !== undefined) world.startWindow.lookAtMs = -1;
     queueIfReady(world, workload, atMs);
   },
@@ -79,8 +80,7 @@ export function takeTask(
   { task, number, atMs }: Pick<Nomination, "task" | "number" | "atMs">,
 ): void {
   if (number > 1) {
-    workload.retries = workload.retries.filter((retry) => retry.task !== task);
-    workload.attemptCounts = new Map(workload.attemptCounts).set(task, number);
+    updateTask(workload, task, { attemptCount: number, retryAtMs: null });
   } else {
     if (task !== workload.nextTask)
       throw new InvariantError(`workload ${workload.id} starts task ${task}, next is ${workload.nextTask}`);

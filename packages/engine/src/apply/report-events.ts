@@ -1,7 +1,8 @@
 /** Reports of running work: checkpoints, artifacts, progress and idle times; older journals contain every report. */
 import type { ReportEvent } from "../contract/events.ts";
+import { taskOf } from "../model/task.ts";
 import { addUtilization } from "../state/utilization.ts";
-import type { WritableWorkload } from "../state/mutable-state.ts";
+import { updateTask } from "./tasks.ts";
 import { meetDependencies, touchedAttempt, touchedWorkload, withArtifact } from "./writable.ts";
 import type { Appliers } from "./writable.ts";
 
@@ -33,7 +34,7 @@ export const reportEvents: Appliers<ReportEvent> = {
     const workload = touchedWorkload(world, attempt.workloadId);
     workload.checkpoint = { step, path, atMs, attemptId };
     // The next attempt resumes from this checkpoint, so earlier losses no longer count.
-    setLosses(workload, attempt.task, 0);
+    if (taskOf(workload, attempt.task).lossCount > 0) updateTask(workload, attempt.task, { lossCount: 0 });
   },
   progressRecorded(world, { attemptId, step, totalSteps, metrics, atMs }) {
     touchedAttempt(world, attemptId).progress = { atMs, step, totalSteps, metrics };
@@ -44,11 +45,3 @@ export const reportEvents: Appliers<ReportEvent> = {
     attempt.utilization = addUtilization(attempt.utilization, event, { atMs: event.atMs, startedAtMs });
   },
 };
-
-export function setLosses(workload: WritableWorkload, task: number, count: number): void {
-  if (workload.losses === undefined && count === 0) return;
-  const others = (workload.losses ?? []).filter((each) => each.task !== task);
-  const losses = count === 0 ? others : [...others, { task, count }];
-  if (losses.length > 0) workload.losses = losses;
-  else delete workload.losses;
-}

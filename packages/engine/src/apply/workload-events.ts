@@ -1,5 +1,6 @@
 import type { EventOf, WorkloadEvent } from "../contract/events.ts";
 import type { WorkloadId } from "../model/ids.ts";
+import type { Task } from "../model/task.ts";
 import { meets } from "../model/workload.ts";
 import type { WaitsFor } from "../model/workload.ts";
 import { learnsDemand } from "../policy/rules.ts";
@@ -8,15 +9,15 @@ import { InvariantError } from "../base/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { meetDependencies, queueIfReady, removeWorkload, touchedWorkload } from "./writable.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
-import { tasksToRerun } from "../state/ready-task.ts";
+import { rerunTasks } from "./tasks.ts";
 import { fileWorkload } from "../cluster/world.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
 
 /** The empty list shared by all workloads without entries; the first write replaces it by a new list. */
-const NO_RETRIES = [] as const;
+const NO_WAITING_TASKS = [] as const;
 const NO_ENDED_ATTEMPTS = [] as const;
-const NO_COUNTS: ReadonlyMap<number, number> = new Map();
+const NO_TASKS: ReadonlyMap<number, Task> = new Map();
 
 export const workloadEvents: Appliers<WorkloadEvent> = {
   workloadSubmitted: submit,
@@ -61,9 +62,8 @@ function submit(world: WritableWorld, event: EventOf<"workloadSubmitted">): void
     phase: "pending",
     stopRequested: false,
     nextTask: 0,
-    retries: NO_RETRIES,
-    failureCounts: NO_COUNTS,
-    attemptCounts: NO_COUNTS,
+    tasks: NO_TASKS,
+    waitingTasks: NO_WAITING_TASKS,
     activeAttempts: NO_ATTEMPTS,
     succeededCount: 0,
     failedCount: 0,
@@ -84,10 +84,7 @@ function submit(world: WritableWorld, event: EventOf<"workloadSubmitted">): void
   waitForStart(world, workload, event);
 }
 
-/**
- * Tasks that did not succeed wait again, each with its next attempt number, so that no attempt's records are
- * overwritten. Failures and losses count from zero. The workload takes a new place in the order of submission.
- */
+/** Tasks that did not succeed wait again. The workload takes a new place in the order of submission. */
 function rerun(world: WritableWorld, event: EventOf<"workloadRerun">): void {
   const { state } = world;
   const { workloadId, atMs } = event;
@@ -96,17 +93,15 @@ function rerun(world: WritableWorld, event: EventOf<"workloadRerun">): void {
   state.workloads.delete(workloadId);
   state.workloads.set(workloadId, workload);
   workload.ordinal = ++state.submittedCount;
-  workload.retries = tasksToRerun(workload).map((task) => ({ task, notBeforeMs: atMs }));
+  rerunTasks(workload, atMs);
   workload.phase = "pending";
   workload.stopRequested = false;
-  workload.failureCounts = NO_COUNTS;
   workload.failedCount = 0;
   workload.endedAtMs = null;
   workload.endReason = null;
   workload.endOrdinal = 0;
   workload.rerun = { count: (workload.rerun?.count ?? 0) + 1, atMs };
-  for (const field of ["losses", "givenUpTasks", "lostWorkers", "held", "waitsFor", "given"] as const)
-    delete workload[field];
+  for (const field of ["lostWorkers", "held", "waitsFor", "given"] as const) delete workload[field];
   waitForStart(world, workload, event);
 }
 

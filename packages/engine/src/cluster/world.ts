@@ -5,6 +5,7 @@ import { tariffEndMs } from "../model/calendar.ts";
 import type { Tariff, TimeWindow } from "../model/calendar.ts";
 import type { ExecutorId } from "../model/fleet.ts";
 import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
+import { waitingTasksOf } from "../model/task.ts";
 import type { Attempt, Nomination, Workload, WorkloadSpec } from "../model/workload.ts";
 import { HOUR_MS, MIGRATION_REST_MS } from "../policy/defragment-rules.ts";
 import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
@@ -160,7 +161,7 @@ export function fileAttempt(world: World, attempt: Attempt): void {
 /** Indexes work that has not ended: its place in the queue, the work for whose end it waits, and its earliest starts. */
 export function fileWorkload(world: World, workload: WorkloadEntity): void {
   const { state, dependents, queue, timers } = world;
-  const { id: workloadId, spec, waitsFor = NONE, retries } = workload;
+  const { id: workloadId, spec, waitsFor = NONE } = workload;
   const { notBeforeMs = 0 } = spec;
   world.startWindow.add(workload);
   for (const wait of waitsFor) {
@@ -170,8 +171,8 @@ export function fileWorkload(world: World, workload: WorkloadEntity): void {
   }
   if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
   if (notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: notBeforeMs, workloadId });
-  for (const retry of retries)
-    if (retry.notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: retry.notBeforeMs, workloadId });
+  for (const { retryAtMs } of waitingTasksOf(workload))
+    if (retryAtMs > state.nowMs) timers.add({ kind: "retry", atMs: retryAtMs, workloadId });
 }
 
 const NONE: NonNullable<Workload["waitsFor"]> = [];

@@ -6,6 +6,7 @@ import { renewalMs } from "../usage/account.ts";
 import { spentBudgets } from "../usage/gate.ts";
 import { worldOf } from "../engine/engine.ts";
 import type { NodeId, TeamName, WorkloadId } from "../model/ids.ts";
+import { firstRetry } from "../model/task.ts";
 import { taskCountOf } from "../model/workload.ts";
 import type { WaitsFor, Workload } from "../model/workload.ts";
 import { latestStartAtMs, opensAtMs } from "../cluster/start-window.ts";
@@ -112,9 +113,10 @@ export class EarliestStarts {
 }
 
 /** End of the back-off, if only tasks that wait for a retry are left. */
-function retryMs({ spec, nextTask, retries, activeAttempts }: Workload): number {
-  if (retries.length === 0 || activeAttempts.length > 0 || nextTask < taskCountOf(spec)) return 0;
-  return retries.reduce((first, { notBeforeMs }) => Math.min(first, notBeforeMs), Number.POSITIVE_INFINITY);
+function retryMs(workload: Workload): number {
+  const { spec, nextTask, waitingTasks, activeAttempts } = workload;
+  if (waitingTasks.length === 0 || activeAttempts.length > 0 || nextTask < taskCountOf(spec)) return 0;
+  return firstRetry(workload).retryAtMs;
 }
 
 /**

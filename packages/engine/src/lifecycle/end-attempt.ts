@@ -9,6 +9,7 @@ import type {
   Workload,
   WorkerExit,
 } from "../model/workload.ts";
+import { taskOf } from "../model/task.ts";
 import { taskCountOf } from "../model/workload.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { retryInPlace } from "./retry-in-place.ts";
@@ -38,7 +39,8 @@ export interface AttemptEnd {
 
 export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): void {
   const workload = workloadOf(batch.world, attempt.workloadId);
-  const losses = end.outcome === "lost" && end.cause !== undefined ? lossesOf(workload, attempt.task) + 1 : null;
+  const losses =
+    end.outcome === "lost" && end.cause !== undefined ? taskOf(workload, attempt.task).lossCount + 1 : null;
   const retryAtMs = end.outcome === "succeeded" ? null : retryAt(batch, { workload, attempt, end, losses });
   if (retryAtMs === null && batch.world.state.nominations.size > 0) {
     for (const nomination of Array.from(batch.world.state.nominations.values()))
@@ -62,9 +64,6 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
   endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
 }
 
-const lossesOf = ({ losses = [] }: Workload, task: number): number =>
-  losses.find((each) => each.task === task)?.count ?? 0;
-
 interface Ended {
   readonly workload: Workload;
   readonly attempt: Attempt;
@@ -82,7 +81,7 @@ function retryAt(batch: Batch, ended: Ended): number | null {
     case "succeeded":
       return null;
     case "failed": {
-      const failures = (workload.failureCounts.get(attempt.task) ?? 0) + 1;
+      const failures = taskOf(workload, attempt.task).failureCount + 1;
       return failures <= retries.max ? batch.nowMs + backoffMs(retries, failures) : null;
     }
     case "stopped":
@@ -103,12 +102,9 @@ function retryAfterLosses(
   { workload, attempt: { task }, end: { cause } }: Ended,
   losses: number,
 ): number | null {
-  const {
-    spec: { retries },
-    failureCounts,
-  } = workload;
+  const { retries } = workload.spec;
   if (losses > CONSECUTIVE_LOSSES_MAX) return null;
-  if (cause === "records" && (failureCounts.get(task) ?? 0) + losses > retries.max) return null;
+  if (cause === "records" && taskOf(workload, task).failureCount + losses > retries.max) return null;
   const own = backoffMs({ ...retries, backoffMs: LOST_BACKOFF_MIN_MS, backoffMaxMs: LOSS_BACKOFF_MAX_MS }, losses);
   return nowMs + Math.max(backoffMs(retries, losses), own);
 }
@@ -123,7 +119,7 @@ function backoffMs({ backoffMs: base, backoffMaxMs }: RetrySpec, times: number):
 /** Ends the workload once no task of it waits or runs. */
 export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndReason): void {
   if (workload.activeAttempts.length > 0 || hasNomination(batch, workload)) return;
-  const tasksLeft = workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;
+  const tasksLeft = workload.waitingTasks.length + taskCountOf(workload.spec) - workload.nextTask;
   if (tasksLeft > 0 && !workload.stopRequested) return;
   const phase = workload.stopRequested ? "cancelled" : workload.failedCount > 0 ? "failed" : "succeeded";
   const dependents = batch.world.dependents.get(workload.id);
@@ -142,8 +138,8 @@ function endReasonOf(workload: Workload, attempt: Attempt, end: AttemptEnd): End
   if (workload.spec.kind === "batch") return { kind: "tasksFailed", failedCount };
   if (attempt.stop?.reason === "walltimeExceeded")
     return { kind: "walltimeExceeded", walltimeMs: workload.spec.walltimeMs ?? 0 };
-  const failures = (workload.failureCounts.get(attempt.task) ?? 0) + lossesOf(workload, attempt.task);
-  return { kind: "retriesExhausted", failures, exit: end.exit };
+  const { failureCount, lossCount } = taskOf(workload, attempt.task);
+  return { kind: "retriesExhausted", failures: failureCount + lossCount, exit: end.exit };
 }
 
 /** Whether a task of the workload has a nomination. */

@@ -4,6 +4,7 @@ import type { AcceleratorSet } from "./accelerator-set.ts";
 import type { ClosedBy } from "./calendar.ts";
 import type { DataSpec } from "./data.ts";
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "./ids.ts";
+import type { WorkloadTasks } from "./task.ts";
 
 /** Resources of one worker, all on one node. */
 export interface WorkerShape {
@@ -396,20 +397,9 @@ export type WaitsFor =
 export const meets = (on: WaitsFor["on"], phase: WorkloadPhase): boolean =>
   on === "any" || (on !== "artifact" && (on === "ok") === (phase === "succeeded"));
 
-/** A task that failed or was lost and waits for its next attempt. */
-export interface TaskRetry {
-  readonly task: number;
-  readonly notBeforeMs: number;
-}
-
-export interface TaskLosses {
-  readonly task: number;
-  readonly count: number;
-}
-
 export type WorkloadPhase = "pending" | "running" | "stopping" | "succeeded" | "failed" | "cancelled";
 
-export interface Workload {
+export interface Workload extends WorkloadTasks {
   readonly id: WorkloadId;
   /** Position in the order of submission; the last tie-breaker between workloads. */
   readonly ordinal: number;
@@ -419,24 +409,10 @@ export interface Workload {
   readonly actor: string;
   readonly phase: WorkloadPhase;
   readonly stopRequested: boolean;
-  /** Index of the first task without an attempt. */
-  readonly nextTask: number;
-  readonly retries: readonly TaskRetry[];
-  /** Number of failures by own exit, by task; only tasks with failures. Compared with the maximum number of retries. */
-  readonly failureCounts: ReadonlyMap<number, number>;
-  /**
-   * Consecutive losses with a `LossCause`, by task, in the order of the last loss; a checkpoint or an exit resets the
-   * count. Absent: none.
-   */
-  readonly losses?: readonly TaskLosses[];
-  /** Number of attempts by task; only tasks with more than one. */
-  readonly attemptCounts: ReadonlyMap<number, number>;
   readonly activeAttempts: readonly AttemptId[];
   readonly succeededCount: number;
   /** Tasks that were given up; tasks stopped by a cancellation are not counted. */
   readonly failedCount: number;
-  /** Tasks of an array that ended without success and are not tried again, in the order of their ends; absent: none. */
-  readonly givenUpTasks?: readonly number[];
   /** Number of reruns of the ended workload, and the time of the last one; absent: none. */
   readonly rerun?: { readonly count: number; readonly atMs: number };
   /** The newest ended attempts, oldest first, at most `ENDED_ATTEMPTS_KEPT`. */

@@ -1,3 +1,4 @@
+import { isDue, isWaiting } from "../model/task.ts";
 import type { Workload } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
 
@@ -7,11 +8,8 @@ import { taskCountOf } from "../model/workload.ts";
  */
 export function readyTask(workload: Workload, nowMs: number): number | null {
   if (workload.stopRequested || isWaitingForTime(workload, nowMs)) return null;
-  let task: number | null = null;
-  for (const retry of workload.retries) {
-    if (retry.notBeforeMs <= nowMs && (task === null || retry.task < task)) task = retry.task;
-  }
-  if (task !== null) return task;
+  const due = workload.waitingTasks.find((index) => isDue(workload, index, nowMs));
+  if (due !== undefined) return due;
   return workload.nextTask < taskCountOf(workload.spec) ? workload.nextTask : null;
 }
 
@@ -38,22 +36,19 @@ export function holdReasonBy(
 export const readyTaskCount = (workload: Workload, nowMs: number): number =>
   readyTask(workload, nowMs) === null
     ? 0
-    : workload.retries.filter(({ notBeforeMs }) => notBeforeMs <= nowMs).length +
+    : workload.waitingTasks.filter((index) => isDue(workload, index, nowMs)).length +
       taskCountOf(workload.spec) -
       workload.nextTask;
 
 /**
  * Tasks of an ended workload that started and did not succeed, lowest first. Tasks that never started are not listed.
  */
-export function tasksToRerun({
-  spec,
-  nextTask,
-  succeededCount,
-  retries,
-  givenUpTasks = [],
-}: Workload): readonly number[] {
+export function tasksToRerun({ spec, nextTask, succeededCount, tasks }: Workload): readonly number[] {
   if (spec.kind === "train") return nextTask > 0 && succeededCount === 0 ? [0] : [];
-  return [...retries.map(({ task }) => task), ...givenUpTasks].toSorted((left, right) => left - right);
+  return [...tasks.values()]
+    .filter((task) => isWaiting(task) || task.isGivenUp)
+    .map(({ index }) => index)
+    .toSorted((left, right) => left - right);
 }
 
 /** Whether the workload has ended with tasks that did not succeed and the state still knows all of them. */
@@ -65,4 +60,4 @@ export function canRerun(workload: Workload): boolean {
 
 /** Number of tasks that have neither ended nor run, tasks in back-off included. */
 export const waitingTaskCount = (workload: Workload): number =>
-  workload.stopRequested ? 0 : workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;
+  workload.stopRequested ? 0 : workload.waitingTasks.length + taskCountOf(workload.spec) - workload.nextTask;

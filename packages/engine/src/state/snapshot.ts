@@ -2,6 +2,7 @@
  * The state as bytes and back: UTF-8 JSON with a format number, for snapshots and forks. Indexes are not included; they
  * are rebuilt.
  */
+import { isWaiting } from "../model/task.ts";
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
 import { InvariantError } from "../base/invariant.ts";
@@ -15,7 +16,7 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Raised when the form below changes; a reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 2;
+const SNAPSHOT_FORMAT = 3;
 
 export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
   const state = asWritable(readonlyState);
@@ -98,15 +99,15 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
   } catch (cause) {
     throw new InvariantError("the snapshot is damaged: not JSON", { cause });
   }
-  if (stored?.format === 1) stored = upcastSnapshot(stored);
+  if (stored?.format === 1 || stored?.format === 2) stored = upcastSnapshot(stored);
   else if (stored?.format !== SNAPSHOT_FORMAT)
     throw new InvariantError(
       `the snapshot has format ${String(stored?.format)}, this version reads ${SNAPSHOT_FORMAT}`,
     );
   const workloads = stored.workloads.map((workload): WritableWorkload => ({
     ...workload,
-    failureCounts: new Map(workload.failureCounts),
-    attemptCounts: new Map(workload.attemptCounts),
+    tasks: new Map(workload.tasks.map((task) => [task.index, task])),
+    waitingTasks: workload.tasks.filter(isWaiting).map(({ index }) => index),
     ...NO_BOOKKEEPING,
     placementClass: null,
   }));

@@ -2,26 +2,35 @@
  * Entities without bookkeeping fields and with their maps as lists of entries: the form in which they are hashed and
  * stored.
  */
+import type { Task } from "../model/task.ts";
 import type { Digested, WritableAttempt, WritableNode, WritableWorkload } from "./mutable-state.ts";
 
-type Entries = readonly (readonly [number, number])[];
 export type StoredWorkload = Omit<
   WritableWorkload,
-  "digestRevision" | "digestLanes" | "placementClass" | "failureCounts" | "attemptCounts"
+  "digestRevision" | "digestLanes" | "placementClass" | "tasks" | "waitingTasks"
 > & {
-  readonly failureCounts: Entries;
-  readonly attemptCounts: Entries;
+  /** Ascending by index. */
+  readonly tasks: readonly Task[];
 };
 export type Stored<T extends Digested> = Omit<T, "digestRevision" | "digestLanes">;
 export type StoredAttempt = Stored<WritableAttempt>;
 export type StoredNode = Stored<WritableNode>;
 
-const byKey = (counts: ReadonlyMap<number, number>): Entries =>
-  counts.size === 0 ? [] : [...counts].toSorted(([left], [right]) => left - right);
+const NO_TASKS: readonly Task[] = [];
 
 export function storeWorkload(entity: WritableWorkload): StoredWorkload {
-  const { digestRevision: _revision, digestLanes: _lanes, placementClass: _class, ...plain } = entity;
-  return { ...plain, failureCounts: byKey(entity.failureCounts), attemptCounts: byKey(entity.attemptCounts) };
+  const {
+    digestRevision: _revision,
+    digestLanes: _lanes,
+    placementClass: _class,
+    tasks,
+    waitingTasks: _waiting,
+    ...plain
+  } = entity;
+  return {
+    ...plain,
+    tasks: tasks.size === 0 ? NO_TASKS : [...tasks.values()].toSorted((left, right) => left.index - right.index),
+  };
 }
 
 export function store<T extends Digested>(entity: T): Stored<T> {

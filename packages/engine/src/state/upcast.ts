@@ -2,11 +2,12 @@
  * Reads journals of format 1; no other code does. Format 2 changed names, not facts: kinds and fields took the terms of
  * `docs/glossary.md`. An event of format 1 is recognised by its retired kind, or by a version below the first one of
  * format 2, and is renamed field by field. Its version stays, because it also determines the facts that the event
- * carries. Snapshots of format 1 are renamed by the same table. Upcasting runs after the hash chain was checked on the
+ * carries. Snapshots of format 1 are renamed by the same table; format 3 of snapshots has one record for each task. Upcasting runs after the hash chain was checked on the
  * recorded text.
  */
 import type { Event } from "../contract/events.ts";
 import type { Input } from "../contract/inputs.ts";
+import type { Task } from "../model/task.ts";
 import type {
   BackfillRules,
   DefragmentRules,
@@ -141,8 +142,41 @@ export const readInputs = (text: string): readonly Input[] =>
     input.kind === "setPolicy" ? { ...input, policy: upcastPolicy(input.policy) } : input,
   );
 
-/** The content of a snapshot of format 1, in the names of format 2. */
-export const upcastSnapshot = <Stored>(stored: Stored): Stored => renamed(stored as Json, "") as Stored;
+/** The content of a snapshot of format 1 or 2 in format 3. */
+export function upcastSnapshot<Stored extends { readonly format: number }>(stored: Stored): Stored {
+  const named = stored.format === 1 ? (renamed(stored, "") as unknown as Stored) : stored;
+  const { workloads } = named as unknown as { readonly workloads: readonly FormerTasks[] };
+  return { ...named, workloads: workloads.map(withTasks) };
+}
+
+/** The fields of a workload before format 3: a list for each fact about its tasks. */
+interface FormerTasks {
+  readonly retries: readonly { readonly task: number; readonly notBeforeMs: number }[];
+  readonly failureCounts: readonly (readonly [number, number])[];
+  readonly attemptCounts: readonly (readonly [number, number])[];
+  readonly losses?: readonly { readonly task: number; readonly count: number }[];
+  readonly givenUpTasks?: readonly number[];
+}
+
+function withTasks({ retries, failureCounts, attemptCounts, losses, givenUpTasks, ...rest }: FormerTasks): object {
+  const failures = new Map(failureCounts);
+  const attempts = new Map(attemptCounts);
+  const retriesAtMs = new Map(retries.map(({ task, notBeforeMs }) => [task, notBeforeMs]));
+  const lost = new Map((losses ?? []).map(({ task, count }) => [task, count]));
+  const givenUp = new Set(givenUpTasks);
+  const indexes = new Set([failures, attempts, retriesAtMs, lost, givenUp].flatMap((each) => [...each.keys()]));
+  const tasks = [...indexes]
+    .toSorted((left, right) => left - right)
+    .map((index): Task => ({
+      index,
+      attemptCount: attempts.get(index) ?? 1,
+      failureCount: failures.get(index) ?? 0,
+      lossCount: lost.get(index) ?? 0,
+      retryAtMs: retriesAtMs.get(index) ?? null,
+      isGivenUp: givenUp.has(index),
+    }));
+  return { ...rest, tasks };
+}
 
 /** The first version of `policySet` whose policy has the knobs of today. Version 4 was the first one that names a strategy. */
 const KNOBS_MERGED_SINCE = 5;

@@ -4,6 +4,7 @@ import { growthOf, launchOf } from "./attempt-effects.ts";
 import type { Event } from "../contract/events.ts";
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { attemptId } from "../model/ids.ts";
+import { taskOf } from "../model/task.ts";
 import type { Attempt, Prediction, Nomination, Workload } from "../model/workload.ts";
 import { predictedRun } from "../usage/run-times.ts";
 import { activeAttempt, rememberWorkload, workloadOf } from "../cluster/entities.ts";
@@ -134,7 +135,7 @@ function nextAttempt({ nowMs, world }: Batch, bucket: QueueBucket): AttemptIdent
   rememberWorkload(world, workload);
   const task = readyTask(workload, nowMs);
   if (task === null) throw new InvariantError(`workload ${workload.id} is in the queue without a task that may start`);
-  const number = task >= workload.nextTask ? 1 : (workload.attemptCounts.get(task) ?? 1) + 1;
+  const number = task >= workload.nextTask ? 1 : taskOf(workload, task).attemptCount + 1;
   const { id: workloadId, spec } = workload;
   return { attemptId: attemptIdOf(workloadId, task, number, spec.kind), workloadId, task, number };
 }

@@ -71,8 +71,8 @@ const again = (isRunning: boolean, workloadId: WorkloadId, spec: WorkloadSpec): 
 ];
 
 /** For an array, the spec of the tasks that have not started. */
-function stillToDo({ spec, nextTask, retries }: Workload): WorkloadSpec {
-  return spec.kind === "batch" ? { ...spec, taskCount: spec.taskCount - nextTask + retries.length } : spec;
+function stillToDo({ spec, nextTask, waitingTasks }: Workload): WorkloadSpec {
+  return spec.kind === "batch" ? { ...spec, taskCount: spec.taskCount - nextTask + waitingTasks.length } : spec;
 }
 
 /** The spec to submit instead; `null`: the spec stays the same. */

@@ -126,11 +126,19 @@ export class Stage {
     );
   }
 
-  #show({ spec: { name }, phase, nextTask, succeededCount, failedCount, activeAttempts, retries }: Workload): string {
+  #show({
+    spec: { name },
+    phase,
+    nextTask,
+    succeededCount,
+    failedCount,
+    activeAttempts,
+    waitingTasks,
+  }: Workload): string {
     const counts = {
       begun: nextTask,
       active: activeAttempts.length,
-      retrying: retries.length,
+      retrying: waitingTasks.length,
       ok: succeededCount,
       failed: failedCount,
     };

@@ -112,7 +112,7 @@ export function estimateStarts(engine: Engine, options: EstimateOptions): readon
   );
   const starting = waiting.filter(({ earliestMs }) => earliestMs < NEVER_AS_THINGS_ARE);
   const targets = new Set(starting.map(({ workloadId }) => workloadId));
-  const liveCount = state.attempts.size + history.workloads.reduce((sum, each) => sum + waitingTasks(each), 0);
+  const liveCount = state.attempts.size + history.workloads.reduce((sum, each) => sum + startsNeeded(each), 0);
   const scenarioCount = Math.max(
     scenarioBounds.min,
     Math.min(scenarioBounds.max, Math.floor(options.effort / liveCount)),
@@ -191,8 +191,8 @@ function neverStarting(workloadId: WorkloadId): StartEstimate {
 }
 
 /** Number of starts that the workload still needs: one for itself, or one for each of its tasks. */
-function waitingTasks({ phase, spec, nextTask, retries }: Workload): number {
-  return phase === "pending" || phase === "running" ? taskCountOf(spec) - nextTask + retries.length : 0;
+function startsNeeded({ phase, spec, nextTask, waitingTasks }: Workload): number {
+  return phase === "pending" || phase === "running" ? taskCountOf(spec) - nextTask + waitingTasks.length : 0;
 }
 
 /**

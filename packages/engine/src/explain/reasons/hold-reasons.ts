@@ -2,6 +2,7 @@
 import { accrued, renewalMs, spentOf } from "../../usage/account.ts";
 import { spentBudgets } from "../../usage/gate.ts";
 import type { TeamName } from "../../model/ids.ts";
+import { firstRetry } from "../../model/task.ts";
 import type { Workload, WorkloadSpec } from "../../model/workload.ts";
 import { latestStartAtMs, opensAtMs } from "../../cluster/start-window.ts";
 import { PowerForecast } from "../../energy/power-forecast.ts";
@@ -73,11 +74,11 @@ function explainStartWindow(world: World, spec: WorkloadSpec, nowMs: number): Bl
 }
 
 export function explainBackoff(workload: Workload): Verdict {
-  const next = workload.retries.reduce((first, retry) => (retry.notBeforeMs < first.notBeforeMs ? retry : first));
+  const { retryAtMs, failureCount } = firstRetry(workload);
   // For an array, the end of a running task may let the retry start earlier.
   return blocked(workload.activeAttempts.length > 0 ? ["attemptEnded"] : [], {
     kind: "backoff",
-    untilMs: next.notBeforeMs,
-    failures: workload.failureCounts.get(next.task) ?? 0,
+    untilMs: retryAtMs,
+    failures: failureCount,
   });
 }

@@ -1,0 +1,60 @@
+/**
+ * Tasks of a workload: the elements of an array, the one gang of a `train` workload, later the replicas of an endpoint.
+ * Every task is in one of these states: not started, active, waiting for another attempt, succeeded, given up.
+ */
+
+/** A task that has started. */
+export interface Task {
+  readonly index: number;
+  /** Number of attempts, including one whose place is nominated. */
+  readonly attemptCount: number;
+  /** Failures by own exit; compared with the maximum number of retries. */
+  readonly failureCount: number;
+  /** Consecutive losses with a `LossCause`; a checkpoint or an exit resets the count. */
+  readonly lossCount: number;
+  /** Start of the next attempt at the earliest; `null`: the task does not wait for one. */
+  readonly retryAtMs: number | null;
+  /** True if the task ended without success and is not tried again. */
+  readonly isGivenUp: boolean;
+}
+
+/**
+ * The tasks of one workload. Arrays have up to a million tasks, most of which succeed at the first attempt, so only the
+ * other ones have a record.
+ */
+export interface WorkloadTasks {
+  /** Index of the first task without an attempt: all tasks before it have started. */
+  readonly nextTask: number;
+  /** Records of started tasks, by index; a started task without a record has had one attempt and no failure. */
+  readonly tasks: ReadonlyMap<number, Task>;
+  /** Indexes of the tasks that wait for another attempt, ascending. */
+  readonly waitingTasks: readonly number[];
+}
+
+/** The record of a started task. */
+export const taskOf = ({ tasks }: Pick<WorkloadTasks, "tasks">, index: number): Task =>
+  tasks.get(index) ?? {
+    index,
+    attemptCount: 1,
+    failureCount: 0,
+    lossCount: 0,
+    retryAtMs: null,
+    isGivenUp: false,
+  };
+
+/** A task that waits for another attempt. */
+export type WaitingTask = Task & { readonly retryAtMs: number };
+
+export const isWaiting = (task: Task): task is WaitingTask => task.retryAtMs !== null;
+
+/** Tasks that wait for another attempt, ascending. */
+export const waitingTasksOf = (workload: Omit<WorkloadTasks, "nextTask">): readonly WaitingTask[] =>
+  workload.waitingTasks.map((index) => taskOf(workload, index)).filter(isWaiting);
+
+/** The waiting task whose next attempt is first. The workload must have one. */
+export const firstRetry = (workload: Omit<WorkloadTasks, "nextTask">): WaitingTask =>
+  waitingTasksOf(workload).reduce((first, task) => (task.retryAtMs < first.retryAtMs ? task : first));
+
+/** Whether the back-off of a waiting task is over. */
+export const isDue = (workload: Pick<WorkloadTasks, "tasks">, index: number, nowMs: number): boolean =>
+  (taskOf(workload, index).retryAtMs ?? 0) <= nowMs;
