@@ -149,6 +149,34 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
     expect(await starts.allTextContents()).toEqual(answer.moved.map(({ name }) => name));
   });
 
+  it("adds a pool of a type and a site that the fleet does not have", async () => {
+    await plane.apply([
+      {
+        kind: "train",
+        name: "d",
+        run: "sleep 600",
+        acceleratorTypes: ["B200"],
+        waitForType: true,
+        gang: { accelerators: 8, coresMilli: 0, memoryMib: 0 },
+      },
+    ]);
+    const other = await browser.context.newPage();
+    await other.goto(`${plane.url}/what-if`);
+    const pool = other.getByRole("group", { name: "Add a pool" });
+    await pool.getByRole("combobox", { name: "Type" }).fill("B200");
+    await pool.getByRole("spinbutton", { name: "New nodes" }).fill("4");
+    await pool.getByRole("combobox", { name: "Site of the new pool" }).selectOption("a new site");
+    const simulate = other.getByRole("button", { name: "Simulate", exact: true });
+    expect(await simulate.isDisabled()).toBe(true);
+    await pool.getByRole("textbox", { name: "Name of the site" }).fill("lyon");
+    await pool.getByRole("textbox", { name: "Fabric levels" }).fill("spine, leaf");
+    await simulate.click();
+    await answered(other, /1 waiting workload would start earlier and 0 later/);
+    await expectShown(other.getByRole("region", { name: "Starts" }).getByRole("rowheader", { name: "d" }));
+    expect(await accessibilityViolations(other)).toEqual([]);
+    await other.close();
+  });
+
   it("leaves it to the control plane where its state is too large, and says so", async () => {
     const other = await browser.context.newPage();
     const refusal = problemOf("snapshotTooLarge", "The state is larger.", { facts: { bytes: 100 * 1_048_576 } });

@@ -5,7 +5,15 @@ import type { ReactElement, ReactNode } from "react";
 import { Button } from "../../parts/button.tsx";
 import { Field, Select, inputClass } from "../../parts/controls.tsx";
 import { Panel } from "../../parts/page.tsx";
-import { domainsOf, fieldNumber, usableCount, type AddedPool, type Change, type TeamChange } from "./change.ts";
+import {
+  domainsOf,
+  fieldNumber,
+  usableCount,
+  type AddedPool,
+  type AddedSite,
+  type Change,
+  type TeamChange,
+} from "./change.ts";
 
 interface ChangeFormProps {
   readonly change: Change;
@@ -55,6 +63,7 @@ export function ChangeForm(props: ChangeFormProps): ReactElement {
         {nodes === null ? null : (
           <NewPoolFields
             sites={fleet.sites.map(({ name }) => name)}
+            types={types}
             pool={change.pool}
             onPool={(pool) => onChange({ ...change, pool })}
           />
@@ -120,13 +129,20 @@ function PoolFields({ nodes, pools, counts, onCounts }: PoolFieldsProps): ReactE
 
 interface NewPoolFieldsProps {
   readonly sites: readonly string[];
+  /** Types of the fleet, suggested for the new pool. */
+  readonly types: readonly string[];
   readonly pool: AddedPool | undefined;
   readonly onPool: (pool: AddedPool) => void;
 }
 
-/** Fields of an additional pool. The fleet need not have its accelerator type. */
-function NewPoolFields({ sites, pool, onPool }: NewPoolFieldsProps): ReactElement {
-  const known = pool ?? { site: sites[0] ?? "", acceleratorType: "", nodes: 0, acceleratorsPerNode: 8 };
+/** Fields of an additional pool. The fleet need not have its accelerator type or its site. */
+function NewPoolFields({ sites, types, pool, onPool }: NewPoolFieldsProps): ReactElement {
+  const known: AddedPool = pool ?? {
+    site: sites[0] ?? emptySite,
+    acceleratorType: "",
+    nodes: 0,
+    acceleratorsPerNode: 8,
+  };
   return (
     <fieldset>
       <legend className="mb-1 font-medium">Add a pool</legend>
@@ -138,8 +154,14 @@ function NewPoolFields({ sites, pool, onPool }: NewPoolFieldsProps): ReactElemen
             className={`${inputClass} w-28`}
             value={known.acceleratorType}
             maxLength={64}
+            list="what-if-known-types"
             onChange={({ target }) => onPool({ ...known, acceleratorType: target.value })}
           />
+          <datalist id="what-if-known-types">
+            {types.map((type) => (
+              <option key={type} value={type} />
+            ))}
+          </datalist>
         </label>
         <label htmlFor="what-if-new-nodes" className="flex items-center justify-between gap-2">
           New nodes
@@ -161,19 +183,61 @@ function NewPoolFields({ sites, pool, onPool }: NewPoolFieldsProps): ReactElemen
             onValue={(count) => onPool({ ...known, acceleratorsPerNode: count ?? 0 })}
           />
         </label>
-        {sites.length < 2 ? null : (
-          <div className="flex items-center justify-between gap-2">
-            <span aria-hidden="true">Site</span>
-            <Select
-              label="Site of the new pool"
-              value={known.site}
-              options={sites.map((site) => ({ value: site, label: site }))}
-              onValue={(site) => onPool({ ...known, site })}
-            />
-          </div>
+        <div className="flex items-center justify-between gap-2">
+          <span aria-hidden="true">Site</span>
+          <Select
+            label="Site of the new pool"
+            value={typeof known.site === "string" ? siteValue(known.site) : newSite}
+            options={[
+              ...sites.map((site) => ({ value: siteValue(site), label: site })),
+              { value: newSite, label: "a new site" },
+            ]}
+            onValue={(value) => onPool({ ...known, site: value === newSite ? emptySite : value.slice(1) })}
+          />
+        </div>
+        {typeof known.site === "string" ? null : (
+          <NewSiteFields site={known.site} onSite={(site) => onPool({ ...known, site })} />
         )}
       </div>
     </fieldset>
+  );
+}
+
+/** Values of the list of sites: the name of a site could be any text, so a prefix tells it from a new site. */
+const newSite = "new";
+const siteValue = (site: string): string => `/${site}`;
+const emptySite: AddedSite = { name: "", levels: "" };
+
+interface NewSiteFieldsProps {
+  readonly site: AddedSite;
+  readonly onSite: (site: AddedSite) => void;
+}
+
+function NewSiteFields({ site, onSite }: NewSiteFieldsProps): ReactElement {
+  return (
+    <>
+      <label htmlFor="what-if-new-site" className="flex items-center justify-between gap-2">
+        Name of the site
+        <input
+          id="what-if-new-site"
+          className={`${inputClass} w-28`}
+          value={site.name}
+          maxLength={63}
+          onChange={({ target }) => onSite({ ...site, name: target.value })}
+        />
+      </label>
+      <label htmlFor="what-if-new-levels" className="flex items-center justify-between gap-2">
+        Fabric levels
+        <input
+          id="what-if-new-levels"
+          className={`${inputClass} w-28`}
+          value={site.levels}
+          maxLength={200}
+          placeholder="spine, leaf"
+          onChange={({ target }) => onSite({ ...site, levels: target.value })}
+        />
+      </label>
+    </>
   );
 }
 

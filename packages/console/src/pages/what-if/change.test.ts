@@ -1,6 +1,15 @@
 import type { Node, Team } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
-import { addedPools, domainsOf, fieldNumber, isChange, noChange, nodeChanges, teamChanges } from "./change.ts";
+import {
+  addedPools,
+  addedSites,
+  domainsOf,
+  fieldNumber,
+  isChange,
+  noChange,
+  nodeChanges,
+  teamChanges,
+} from "./change.ts";
 
 const node = (id: string, pool: string, health: Node["health"] = "up"): Node =>
   ({ id, pool, health }) as unknown as Node;
@@ -46,6 +55,17 @@ describe("what would be otherwise", () => {
     expect(isChange({ ...noChange, pool })).toBe(true);
     const open = { ...noChange, pool: { ...pool, nodes: 0 } };
     expect([addedPools(open, []), isChange(open)]).toEqual([[], false]);
+  });
+
+  it("adds a new site with its fabric for a pool, once the site has a name", () => {
+    const site = { name: " lyon ", levels: "spine, leaf," };
+    const pool = { site, acceleratorType: "B200", nodes: 2, acceleratorsPerNode: 8 };
+    const change = { ...noChange, pool };
+    expect(addedSites(change)).toEqual([{ name: "lyon", fabricLevels: ["spine", "leaf"] }]);
+    expect(addedPools(change, [])).toEqual([{ ...pool, site: "lyon", name: "b200" }]);
+    expect(addedSites({ ...noChange, pool: { ...pool, site: "s" } })).toEqual([]);
+    const open = { ...noChange, pool: { ...pool, site: { name: " ", levels: "" } } };
+    expect([addedSites(open), addedPools(open, []), isChange(open)]).toEqual([[], [], false]);
   });
 
   it("gives a team other figures and leaves the rest as it is", () => {

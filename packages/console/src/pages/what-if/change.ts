@@ -8,8 +8,15 @@ export interface TeamChange {
   readonly limit: Readonly<Record<string, number | null>>;
 }
 
+export interface AddedSite {
+  readonly name: string;
+  /** Levels of its fabric from the top, separated by commas; empty: none. */
+  readonly levels: string;
+}
+
 export interface AddedPool {
-  readonly site: string;
+  /** A site of the fleet, or a new one. */
+  readonly site: string | AddedSite;
   readonly acceleratorType: string;
   readonly nodes: number;
   readonly acceleratorsPerNode: number;
@@ -37,9 +44,20 @@ export const isChange = ({ lost, pool, nodes, teams, policy }: Change): boolean 
   Object.keys(teams).length > 0 ||
   Object.values(nodes).some((count) => count !== 0);
 
-/** Whether the pool is complete. While it has no nodes or accelerators, the user is still filling it in. */
+/** Whether the pool is complete. While it has no nodes, accelerators or site, the user is still filling it in. */
 const isWhole = (pool: AddedPool | undefined): pool is AddedPool =>
-  pool !== undefined && pool.acceleratorType.trim() !== "" && pool.nodes > 0 && pool.acceleratorsPerNode > 0;
+  pool !== undefined &&
+  pool.acceleratorType.trim() !== "" &&
+  pool.nodes > 0 &&
+  pool.acceleratorsPerNode > 0 &&
+  (typeof pool.site === "string" || pool.site.name.trim() !== "");
+
+/** The site of an additional pool in the form of the API, if it is new. */
+export function addedSites({ pool }: Change): NonNullable<WhatIfQuestionInput["addSites"]> {
+  if (!isWhole(pool) || typeof pool.site === "string") return [];
+  const fabricLevels = pool.site.levels.split(",").map((level) => level.trim());
+  return [{ name: pool.site.name.trim(), fabricLevels: fabricLevels.filter((level) => level !== "") }];
+}
 
 /** Additional pools in the format of the API. */
 export function addedPools({ pool }: Change, pools: readonly string[]): NonNullable<WhatIfQuestionInput["addPools"]> {
@@ -48,7 +66,8 @@ export function addedPools({ pool }: Change, pools: readonly string[]): NonNulla
   const base = acceleratorType.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   let name = base;
   for (let copy = 2; pools.includes(name); copy++) name = `${base}-${copy}`;
-  return [{ ...pool, acceleratorType, name }];
+  const site = typeof pool.site === "string" ? pool.site : pool.site.name.trim();
+  return [{ ...pool, site, acceleratorType, name }];
 }
 
 /** Nodes that can be removed or copied: those that are up, in the order of their names. */

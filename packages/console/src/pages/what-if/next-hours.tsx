@@ -12,7 +12,7 @@ import { ListedWork } from "../../parts/listed-work.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Empty, Failure } from "../../parts/states.tsx";
 import { ChangeForm } from "./change-form.tsx";
-import { addedPools, isChange, nodeChanges, teamChanges, type Change } from "./change.ts";
+import { addedPools, addedSites, isChange, nodeChanges, teamChanges, type Change } from "./change.ts";
 import { fittedCharts } from "./fitted-chart.ts";
 import { InterruptedWork } from "./interrupted-work.tsx";
 import type { Situation } from "./situation.ts";
@@ -31,6 +31,7 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
       const question = {
         horizonMs: Number(hours) * HOUR_MS,
         ...nodeChanges(asked, situation.nodes),
+        addSites: addedSites(asked),
         addPools: addedPools(
           asked,
           situation.fleet.pools.map(({ name }) => name),
