@@ -74,6 +74,12 @@ it("removes escape sequences, also one that is split over two pieces, unless the
   expect((await written(pieces, false, { raw: true })).stdout).toBe(`${escapes}1Aend\n`);
 });
 
+it("removes characters that reorder a line, unless they are wanted", async () => {
+  const pieces = [chunk(0, "safe \u202erm -rf\u202c \u2066x\u2069\n")];
+  expect((await written(pieces, false)).stdout).toBe("safe rm -rf x\n");
+  expect((await written(pieces, false, { raw: true })).stdout).toBe("safe \u202erm -rf\u202c \u2066x\u2069\n");
+});
+
 it("puts the time of a line's beginning in front of it", async () => {
   const pieces = [
     { ...chunk(0, "a\nbe"), atMs: 0 },

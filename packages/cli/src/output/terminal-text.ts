@@ -13,8 +13,8 @@ const SEQUENCE_CHARS_MAX = 256;
  */
 const sequences = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[ -/]*[0-~]/g;
 const colour = /^\u001b\[[0-9;:]*m$/;
-/** Control characters other than tab, line feed and carriage return. */
-const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f-\u009f]/g;
+/** Control characters other than tab, line feed and carriage return, and those that reorder the text of a line. */
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 /** An incomplete escape sequence at the end of the text. */
 const openSequence = /\u001b(?:\[[0-?]*[ -/]*|[\]PX^_][^\u0007\u001b]*\u001b?|[ -/]*)?$/;
 const otherEscapes = /\u001b(?!\[[0-9;:]*m)/g;
