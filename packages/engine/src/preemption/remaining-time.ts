@@ -1,10 +1,7 @@
 /** Expected remaining time of running work: from its reported steps, capped by its walltime. */
 import type { Attempt, AttemptProgress, Workload } from "../model/workload.ts";
 
-/**
- * Horizon of expected ends: later ends are not read by decisions. Evicting work that ends within the horizon gains
- * less.
- */
+/** Horizon of the cost of evictions: evicting work that ends within it gains less. */
 export const ESTIMATE_HORIZON_MS = 3_600_000;
 /**
  * An estimate is recorded when the expected end moves by more than this fraction of the remaining time, and by more
@@ -14,9 +11,9 @@ const MOVED_PART = 0.1;
 const MOVED_MIN_MS = 60_000;
 
 /**
- * Whether a report moves the expected end enough to be recorded: by more than a tenth of the remaining time and by more
- * than a minute, with both ends capped at the horizon. Without a recorded estimate the end is that of the walltime, or
- * the horizon.
+ * Whether a report gives the first expected end of an attempt, or moves it enough to be recorded: by more than a tenth
+ * of the remaining time and by more than a minute, with both ends capped at the walltime. Forecasts read the recorded
+ * end, however far ahead it is. An end that can no longer be computed, because the steps went back, is recorded too.
  */
 export function movesExpectedEnd(
   workload: Workload,
@@ -26,12 +23,13 @@ export function movesExpectedEnd(
 ): boolean {
   if (totalSteps === null || attempt.startedAtMs === null) return false;
   const reported = { ...attempt, progress: { atMs: nowMs, step, totalSteps, metrics: {} } };
-  const recordedMs = withinHorizon(remainingMs(workload, attempt, nowMs));
-  const reportedMs = withinHorizon(remainingMs(workload, reported, nowMs));
+  const isKnown = endByProgressMs(workload, attempt) !== null;
+  const isReported = endByProgressMs(workload, reported) !== null;
+  if (!isKnown || !isReported) return isKnown !== isReported;
+  const recordedMs = remainingMs(workload, attempt, nowMs) ?? 0;
+  const reportedMs = remainingMs(workload, reported, nowMs) ?? 0;
   return Math.abs(reportedMs - recordedMs) > Math.max(MOVED_MIN_MS, recordedMs * MOVED_PART);
 }
-
-const withinHorizon = (leftMs: number | null): number => Math.min(leftMs ?? ESTIMATE_HORIZON_MS, ESTIMATE_HORIZON_MS);
 
 /** Expected remaining time in ms, never negative; `null`: neither a walltime nor reported steps give one. */
 export function remainingMs(workload: Workload, attempt: Attempt, nowMs: number): number | null {

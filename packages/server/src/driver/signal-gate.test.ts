@@ -51,13 +51,19 @@ const use = (busyAccelerators: number): Signal => ({
   capacityMib: null,
 });
 
-it("tells the engine nothing of an end that lies beyond what decisions read", () => {
+it("tells the engine of an end many hours ahead, which forecasts read, once while the run keeps its pace", () => {
   const { at, told } = opened();
-  for (let minute = 1; minute <= 40; minute++) expect(at(minute * MINUTE_MS, progress(minute, 600))).toBe(true);
-  expect(told).toEqual([]);
+  expect(at(MINUTE_MS, progress(1, 600))).toBe(true);
+  expect(told).toEqual([{ kind: "estimatesReported", estimates: [[id, 1, 600]] }]);
+  const known = opened({ progress: { atMs: MINUTE_MS, step: 1, totalSteps: 600, metrics: {} } });
+  for (let minute = 2; minute <= 40; minute++) known.at(minute * MINUTE_MS, progress(minute, 600));
+  expect(known.told).toEqual([]);
+  // Ten hours at the recorded pace, nine hours at that of the report.
+  known.at(41 * MINUTE_MS, progress(46, 600));
+  expect(known.told).toHaveLength(1);
 });
 
-it("tells the engine once that an end comes near, and not while the run keeps its pace", () => {
+it("tells the engine the first expected end, and not again while the run keeps its pace", () => {
   const { at, told } = opened();
   at(50 * MINUTE_MS, progress(50));
   expect(told).toEqual([{ kind: "estimatesReported", estimates: [[id, 50, 100]] }]);

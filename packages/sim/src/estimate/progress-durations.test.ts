@@ -51,6 +51,27 @@ it("takes running work to end at the pace of its reported steps", () => {
   expect(told.p90AtMs! - told.p10AtMs!).toBeLessThan(blind.p90AtMs! - blind.p10AtMs!);
 });
 
+it("uses the pace of reported steps many hours ahead of the end", () => {
+  const { engine, give } = queueOfTwo();
+  const [attemptId] = engine.state.attempts.keys();
+  const report = (atMs: number, step: number): void =>
+    give(atMs, { kind: "progressReported", attemptId: attemptId!, step, totalSteps: 1200, metrics: {} });
+  const forecastHours = (nowMs: number): number => forecastOf(engine, nowMs).p50AtMs! / (60 * MINUTE_MS);
+  // 1 of 1200 steps a minute: the end is 20 hours after the start.
+  report(10 * MINUTE_MS, 10);
+  const told = forecastOf(engine, 10 * MINUTE_MS);
+  expect(told.because.history).toMatchObject({ byProgressCount: 1, unknownCount: 0 });
+  expect(told.p50AtMs! / (60 * MINUTE_MS)).toBeCloseTo(20, 0);
+  expect(told.p10AtMs!).toBeGreaterThan(17 * 60 * MINUTE_MS);
+  expect(told.p90AtMs!).toBeLessThan(23 * 60 * MINUTE_MS);
+  // The pace has halved: the next forecast has it, still a day ahead.
+  report(240 * MINUTE_MS, 120);
+  expect(forecastHours(240 * MINUTE_MS)).toBeCloseTo(40, -0.5);
+  const recorded = engine.state.attempts.get(attemptId!)?.progress;
+  report(241 * MINUTE_MS, 121);
+  expect(engine.state.attempts.get(attemptId!)?.progress).toBe(recorded);
+});
+
 it("keeps how far forecasts were from the starts that came", () => {
   const { engine, waiting, give } = queueOfTwo();
   const calibration = new LiveCalibration();
