@@ -1,16 +1,20 @@
 /**
- * `npm run reference`: generates docs/reference/ and the JSON Schema from the declarations in packages/spec. With
- * `--check` it writes nothing and fails if a file is outdated; `npm run check` runs that.
+ * `npm run reference`: generates docs/reference/ and the JSON Schema from the declarations in packages/spec; of the
+ * page on policies it generates the table, with the engine's defaults. With `--check` it writes nothing and fails if a file is outdated; `npm run check` runs that.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { documentJsonSchema, referencePages } from "@headroom/spec";
+import { knobTable } from "@headroom/views";
 
 const root = path.resolve(import.meta.dirname, "..");
 const isCheck = process.argv.includes("--check");
 
+const policyPage = "docs/reference/policy.md";
+
 const files = [
   ...referencePages().map(({ file, text }) => ({ file: `docs/reference/${file}`, text })),
+  { file: policyPage, text: withTable(contentOf(policyPage) ?? "", knobTable()) },
   { file: "schemas/headroom.schema.json", text: `${JSON.stringify(documentJsonSchema(), null, 2)}\n` },
 ];
 
@@ -20,6 +24,15 @@ function contentOf(file: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** Replaces the table with the same head; a page without it counts as stale, because the table is appended. */
+function withTable(page: string, [head = "", ...rows]: readonly string[]): string {
+  const lines = page.split("\n");
+  const found = lines.indexOf(head);
+  const from = found < 0 ? lines.length : found;
+  const length = lines.slice(from).findIndex((line) => !line.startsWith("|"));
+  return [...lines.slice(0, from), head, ...rows, ...(length < 0 ? [] : lines.slice(from + length))].join("\n");
 }
 
 const stale = files.filter(({ file, text }) => contentOf(file) !== text);

@@ -3,7 +3,7 @@
  * messages to a worker (`worker-client.ts`), so the console does not know whether the fleet is live or simulated. A
  * refusal is thrown as `ProblemError`; an aborted call throws the signal's reason.
  */
-import type { WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
+import type { Policy, WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
 import type { CapacityHistory } from "./capacity-history.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
@@ -23,7 +23,7 @@ import type {
 } from "./forecast.ts";
 import type { LogChunk, WorkloadUsage } from "./output.ts";
 import type { Page, PageRequest } from "./page.ts";
-import type { Policy, PolicyChoice, PolicySet } from "./policy.ts";
+import type { PolicyChoice, PolicySet } from "./policy.ts";
 import type { FleetPredictions, WorkloadModelInput, WorkloadPredictions } from "./predictions.ts";
 import type { Replay, ReplayAccepted, ReplayQuestionInput } from "./replay.ts";
 import type { ScheduleList, ScheduleRemoved } from "./schedule.ts";

@@ -1,9 +1,8 @@
 /** The journal's events in the form in which they are streamed: every event as it was recorded, with its sequence. */
 import { z } from "zod";
-import { calendarEntry, count, instantMs, pool, schedule, site, teamSpec, workloadSpec } from "@headroom/spec";
+import { calendarEntry, count, instantMs, policy, pool, schedule, site, teamSpec, workloadSpec } from "@headroom/spec";
 import { applyChange } from "./apply.ts";
 import { artifact, attemptOutcome, closedBy, prediction, stopReason, workerAllocation, workerExit } from "./attempt.ts";
-import { policy } from "./policy.ts";
 import { endReason } from "./workload.ts";
 
 /** The schema of an event. It accepts every version that was ever recorded; fields of later versions are optional. */

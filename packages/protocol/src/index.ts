@@ -26,8 +26,6 @@ export * from "./output.ts";
 export * from "./page.ts";
 export * from "./permissions.ts";
 export * from "./policy.ts";
-export { readPolicy, type PolicyReading } from "./policy-document.ts";
-export * from "./policy-knobs.ts";
 export * from "./predictions.ts";
 export * from "./problems.ts";
 export * from "./replay.ts";

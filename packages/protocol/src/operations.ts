@@ -3,7 +3,7 @@
  * them, and the OpenAPI document lists them. The keys are the method names of `HeadroomClient`.
  */
 import { z } from "zod";
-import { names, submittedSpec } from "@headroom/spec";
+import { names, policy, submittedSpec } from "@headroom/spec";
 import { nodeReadingsPage, nodeReadingsQuery, nodeTelemetry, nodeTelemetryQuery } from "./accelerator-readings.ts";
 import { applyPlan, applyRequest } from "./apply.ts";
 import { defragmentation } from "./defragmentation.ts";
@@ -24,7 +24,7 @@ import { metricsPage, metricsQuery } from "./metrics.ts";
 import { eventQuery, logQuery, queueQuery, workloadQuery } from "./operation-queries.ts";
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean } from "./page.ts";
-import { policy, policyChoice, policySet, presetList } from "./policy.ts";
+import { policyChoice, policySet, presetList } from "./policy.ts";
 import type { Permission } from "./permissions.ts";
 import { fleetPredictions, workloadModel, workloadPredictions } from "./predictions.ts";
 import type { ProblemCode } from "./problems.ts";

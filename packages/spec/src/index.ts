@@ -38,6 +38,9 @@ export {
 } from "./notation/quantities.ts";
 export { shown } from "./notation/reading.ts";
 export { readDocument, type DocumentReading, type HeadroomDocument } from "./read-manifest.ts";
+export { policy, type Policy } from "./policy/policy.ts";
+export { readPolicy, type PolicyReading } from "./policy/policy-document.ts";
+export { policyKnobs, type PolicyKnob } from "./policy/policy-knobs.ts";
 export { referencePages, type ReferencePage } from "./reference.ts";
 export { schedule, scheduleDocument, type Schedule } from "./schedule.ts";
 export { scheduleTimes, type ScheduleTimes } from "./schedule-times.ts";

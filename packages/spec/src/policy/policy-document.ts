@@ -1,9 +1,9 @@
-/**
- * Reads a policy from a file. The file uses the terms of the API, and is complete or states the differences from a
- * preset.
- */
-import { type DocumentProblem, nearestName, notAChoice, problemsOf, shown } from "@headroom/spec";
+/** A policy in a file: in the terms of the API, complete or as differences from a preset. */
 import type { z } from "zod";
+import { problemsOf, type DocumentProblem } from "../document-problem.ts";
+import { notAChoice } from "../encoding/read-values.ts";
+import { nearestName } from "../notation/nearest.ts";
+import { shown } from "../notation/reading.ts";
 import { policyKnobs } from "./policy-knobs.ts";
 import { policy, type Policy } from "./policy.ts";
 
@@ -15,7 +15,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 
 /**
  * `base` names the preset for settings that the file does not state, also within sections. A section that is `null` is
- * removed. Without `base` the file must be complete.
+ * left out. Without `base` the file must be complete.
  */
 export function readPolicy(value: unknown, presets: readonly Policy[]): PolicyReading {
   if (!isMapping(value)) return refused([], `must be a mapping of knobs, got ${shown(value)}`);
@@ -59,7 +59,7 @@ function onTopOf(base: Mapping, written: Mapping): Mapping {
   return Object.fromEntries(merged);
 }
 
-/** Replaces messages of zod by the wording that other documents use. */
+/** Replaces zod's own messages by the wording of the other documents. */
 function inPlainWords(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   switch (issue.code) {
     case "unrecognized_keys":
