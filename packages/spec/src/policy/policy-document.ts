@@ -11,7 +11,7 @@ export type PolicyReading =
   | { readonly ok: true; readonly policy: Policy }
   | { readonly ok: false; readonly problems: readonly DocumentProblem[] };
 
-type Mapping = Readonly<Record<string, unknown>>;
+type PolicyMapping = Readonly<Record<string, unknown>>;
 
 /**
  * `base` names the preset for settings that the file does not state, also within sections. A section that is `null` is
@@ -45,11 +45,11 @@ const refused = (path: DocumentProblem["path"], message: string): PolicyReading 
   problems: [{ path, isAboutKey: false, message }],
 });
 
-function isMapping(value: unknown): value is Mapping {
+function isMapping(value: unknown): value is PolicyMapping {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function onTopOf(base: Mapping, written: Mapping): Mapping {
+function onTopOf(base: PolicyMapping, written: PolicyMapping): PolicyMapping {
   const merged = new Map(Object.entries(base));
   for (const [knob, value] of Object.entries(written)) {
     const before = merged.get(knob);

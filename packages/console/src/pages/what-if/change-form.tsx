@@ -159,7 +159,9 @@ function NewPoolFields({ sites, types, pool, onPool }: NewPoolFieldsProps): Reac
           />
           <datalist id="what-if-known-types">
             {types.map((type) => (
-              <option key={type} value={type} />
+              <option key={type} value={type}>
+                {type}
+              </option>
             ))}
           </datalist>
         </label>
