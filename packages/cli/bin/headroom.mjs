@@ -23,7 +23,7 @@ function startPinned() {
   const root = path.resolve(path.dirname(main), "..", "..", "..");
   const pinned = path.join(root, "node_modules", ".bin", "node");
   if (!existsSync(pinned)) {
-    process.stderr.write(`headroom needs Node ${oldestMajor}; run \`npm ci\` in ${root}, which brings it along.\n`);
+    process.stderr.write(`headroom needs Node ${oldestMajor}. Run \`npm ci\` in ${root}: it installs this Node.\n`);
     process.exit(1);
   }
   const child = spawn(pinned, [main, ...process.argv.slice(2)], { stdio: "inherit" });

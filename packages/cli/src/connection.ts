@@ -33,7 +33,10 @@ export async function actingUser({ env, userName }: Terminal, given: string | un
     return checkedUser(given ?? (inEnvironment === "" ? userName() : inEnvironment));
   } catch (error) {
     if (!isProblemError(error)) throw error;
-    throw new CliError(`${printable(error.message)}\nName another with --user or HEADROOM_USER.`, exitCode.usage);
+    throw new CliError(
+      `${printable(error.message)}\nChoose another user with --user or HEADROOM_USER.`,
+      exitCode.usage,
+    );
   }
 }
 
@@ -95,7 +98,7 @@ function givenAddress({ env }: Terminal): Found | null {
 
 function checkedUrl(text: string, whence: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, "");
-  throw new CliError(`${whence} is no http address: ${JSON.stringify(text)}`, exitCode.usage);
+  throw new CliError(`${whence} is not an http address: ${JSON.stringify(text)}`, exitCode.usage);
 }
 
 async function foundAddress({ env, workingDirectory }: Terminal, home: string, isNamed: boolean): Promise<Found> {
@@ -125,7 +128,7 @@ function ancestors(directory: string): string[] {
 function notRunning(home: string, isNamed: boolean): string {
   return (
     `no control plane is running on ${home}${isNamed ? "" : ", above it, or as your user"}.\n` +
-    "Start one with `npm start` or `headroom up`, or name another with --home, HEADROOM_HOME or HEADROOM_URL."
+    "Start one with `npm start` or `headroom up`, or choose another with --home, HEADROOM_HOME or HEADROOM_URL."
   );
 }
 

@@ -13,8 +13,8 @@ export function isProblemError(error: unknown): error is ProblemError {
 
 const advice: Readonly<Record<string, string>> = {
   unauthorized:
-    "The token is read from HEADROOM_TOKEN, or with no HEADROOM_URL from the state directory (--home, HEADROOM_HOME).",
-  unreachable: "Start it with `npm start` or `headroom up`, or name another with HEADROOM_URL.",
+    "The token comes from HEADROOM_TOKEN, or if HEADROOM_URL is not set, from the state directory (--home, HEADROOM_HOME).",
+  unreachable: "Start it with `npm start` or `headroom up`, or choose another with HEADROOM_URL.",
 };
 
 export function describeError(error: unknown): { readonly message: string; readonly code: ExitCode } {

@@ -65,11 +65,11 @@ async function watchState(
     if (line !== said) context.note(line);
     said = line;
     if (neverStarts) {
-      context.note(`It stays in the queue: headroom why ${workload.name} · headroom stop ${workload.name}`);
+      context.note(`The workload stays in the queue: headroom why ${workload.name} · headroom stop ${workload.name}`);
       return undefined;
     }
     if (deadlineAtMs !== null && Date.now() >= deadlineAtMs) {
-      context.note(`Not done within the time given; it goes on: headroom show ${workload.name}`);
+      context.note(`The workload has not ended within the given time and continues: headroom show ${workload.name}`);
       return undefined;
     }
     await delay(LOOK_EVERY_MS, undefined, { signal });

@@ -8,7 +8,7 @@ const LIMIT_MAX = 100_000;
 
 export const limitOption = {
   flags: "-n, --limit <count>",
-  description: `at most so many (default ${DEFAULT_LIMIT})`,
+  description: `maximum number of rows (default ${DEFAULT_LIMIT})`,
 };
 
 export function limitOf(text: string | undefined): number {

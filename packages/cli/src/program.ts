@@ -43,12 +43,12 @@ function hintAtCommand({ message }: CommanderError, terminal: Terminal): void {
 /** The whole program as data, for running, completion and documentation. */
 function createProgram(terminal: Terminal, onAnswer: (code: ExitCode) => void): Command {
   const program = new Command("headroom")
-    .description("Headroom keeps AI compute ahead of demand: run a fleet, simulate it, plan it.")
+    .description("Headroom keeps AI compute ahead of demand. It runs a fleet and simulates it.")
     .option(
       "--home <directory>",
-      "state directory (default: $HEADROOM_HOME, else .headroom here or above, else the running one)",
+      "state directory (default: $HEADROOM_HOME, else .headroom in this directory or one above it, else the running one)",
     )
-    .option("--user <name>", "whom you act for (default: $HEADROOM_USER, else your name on this system)")
+    .option("--user <name>", "acting user (default: $HEADROOM_USER, else your user name on this system)")
     .version(version(), "-V, --version", "print the version")
     .enablePositionalOptions();
   configure(program, terminal);
@@ -66,7 +66,7 @@ type Runner = (definition: CommandDefinition, command: Command, args: readonly s
 function configure(command: Command, terminal: Terminal): void {
   command
     .exitOverride()
-    .showHelpAfterError(`(${pathOf(command)} --help says more)`)
+    .showHelpAfterError(`(${pathOf(command)} --help shows more)`)
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),

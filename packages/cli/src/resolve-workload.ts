@@ -29,7 +29,7 @@ async function chosen(
   if (open.length > 1) {
     const list = open.map(({ id, team, name, phase }) => `  ${id}  ${team}/${name}  ${phase}`).join("\n");
     const how = new Set(open.map(({ team }) => team)).size === open.length ? "an id or team/name" : "an id";
-    throw new CliError(`${text} names ${open.length} workloads; use ${how}:\n${list}`, exitCode.usage);
+    throw new CliError(`${text} fits ${open.length} workloads; use ${how}:\n${list}`, exitCode.usage);
   }
   // No unfinished workload has that name, so the newest ended one is used (lists start with the newest).
   const found = first ?? named[0];
@@ -41,7 +41,7 @@ async function chosen(
 
 function notFound(text: string, similar: readonly WorkloadSummary[]): CliError {
   const names = [...new Set(similar.map(({ name }) => name))];
-  const hint = names.length > 0 ? `did you mean ${names.join(" or ")}?` : "`headroom list` shows what there is.";
+  const hint = names.length > 0 ? `did you mean ${names.join(" or ")}?` : "`headroom list` shows all workloads.";
   return new CliError(`there is no workload ${JSON.stringify(text)}; ${hint}`);
 }
 

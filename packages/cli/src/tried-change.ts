@@ -13,7 +13,7 @@ export async function triedTeams(file: string, terminal: Terminal): Promise<Team
   const { loadDocuments } = await import("./documents/load-documents.ts");
   const documents = await loadDocuments([file], terminal);
   return documents.map(({ document }) => {
-    if (document.kind !== "team") throw new CliError(`${file}: only teams can be tried`, exitCode.usage);
+    if (document.kind !== "team") throw new CliError(`${file}: only teams can be tried here`, exitCode.usage);
     return document.team;
   });
 }
@@ -39,12 +39,13 @@ export async function triedFleetAndTeams(files: readonly string[], terminal: Ter
         const found = pools.find(({ name }) => !simulatedNodes.some(({ pool }) => pool === name));
         if (found !== undefined)
           throw new CliError(
-            `${file}: the nodes of pool ${found.name} are not declared: write executor: simulated and nodes: COUNT`,
+            `${file}: the nodes of pool ${found.name} are not declared. Write executor: simulated and nodes: COUNT`,
             exitCode.usage,
           );
         return addedPools(document.fleet);
       }
-      if (document.kind !== "team") throw new CliError(`${file}: only teams and fleets can be tried`, exitCode.usage);
+      if (document.kind !== "team")
+        throw new CliError(`${file}: only teams and fleets can be tried here`, exitCode.usage);
       return [];
     }),
   };

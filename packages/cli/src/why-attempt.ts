@@ -31,7 +31,7 @@ export async function decisionsAbout(
   );
   if (meant === undefined) {
     const known = past.attempts.map((attempt) => attempt.id);
-    const some = known.length === 0 ? "it has had none" : `there are ${known.slice(-10).join(", ")}`;
+    const some = known.length === 0 ? "it has had no attempt" : `there are ${known.slice(-10).join(", ")}`;
     throw new CliError(`${printable(name)} has no attempt ${printable(text)}: ${some}`, exitCode.failed);
   }
   const items = past.items.filter(({ attemptIds }) => attemptIds.includes(meant.id));
@@ -59,5 +59,5 @@ export async function printDecisions(
     ]);
     context.print(...tableLines(columns, rows, terminal.stdout, paint).map((line) => `    ${line}`));
   }
-  if (isCut) context.note("Its beginning is too old to be read; this is the newest part.");
+  if (isCut) context.note("The oldest events are no longer available; this is the newest part.");
 }

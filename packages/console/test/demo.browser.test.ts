@@ -134,19 +134,19 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await page.getByRole("button", { name: "Submit" }).click();
     await expectShown(page.getByRole("heading", { level: 1, name: "everything-at-once" }));
     const waits = page.getByRole("region", { name: "Why it waits" });
-    await waits.getByText(/^Exceeds the fleet: it needs .*; even if they were empty/).waitFor();
+    await waits.getByText(/^Exceeds the fleet: it needs .*\. Even if they were empty/).waitFor();
     const ask = waits.getByRole("button");
     expect(await ask.textContent()).toBe("What would start it now?");
     await ask.click();
     const estimate = waits.getByRole("region", { name: "When it will start" });
     await estimate
-      .getByText(/^Exceeds the fleet: it needs .*; even if they were empty.* No start can be estimated\.$/)
+      .getByText(/^Exceeds the fleet: it needs .*\. Even if they were empty.* No start can be estimated\.$/)
       .waitFor({ timeout: PATIENCE_MS });
     await expectShown(estimate.getByText("9 in 10 before", { exact: true }));
     expect(await estimate.getByText("never under present conditions", { exact: true }).count()).toBe(3);
     const changes = waits.getByRole("region", { name: "Changes that start it now" });
     await changes
-      .getByText("Each of these changes starts it now, as a trial run of the scheduler showed:")
+      .getByText("Each of these changes alone starts it now, as a trial run of the scheduler showed:")
       .waitFor({ timeout: PATIENCE_MS });
     await expectShown(changes.getByText(/^Request \d+ workers? instead of 64\.$/));
     await expectShown(waits.getByRole("button", { name: "Ask again" }));
@@ -214,7 +214,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
       .first();
     await expectShown(schedule.getByText("the last run has not ended").first());
     await expectShown(schedule.getByText("Succeeded", { exact: true }).first());
-    await expectShown(page.getByText("From when it was due: due within 7 h."));
+    await expectShown(page.getByText("After the due time: due within 7 h."));
     await schedule.getByRole("link").first().click();
     await expectShown(page.getByRole("heading", { level: 1, name: "index-refresh" }));
   });

@@ -22,16 +22,16 @@ export function checkHistory(
   try {
     for (const { firstSequence, count, text, chain } of reader.groups(from, snapshotSequence)) {
       if (before !== null && firstSequence !== before.sequence + 1) {
-        throw damaged(`event ${before.sequence + 1} is missing, the next one is ${firstSequence}`);
+        throw damaged(`event ${before.sequence + 1} is missing; the next one is ${firstSequence}`);
       }
       if (before !== null && chainAfter(before.chain, text) !== chain) {
-        throw damaged(`what is recorded at event ${firstSequence} is not what was written there`);
+        throw damaged(`the record of event ${firstSequence} is not the one that was written`);
       }
       before = { sequence: firstSequence + count - 1, chain };
     }
   } catch (error) {
     const { code, message } = journalError(error, "reading", directory);
-    const extent = `It was readable up to event ${before?.sequence ?? from}; the snapshot at event ${snapshotSequence} is whole.`;
+    const extent = `The journal was readable up to event ${before?.sequence ?? from}; the snapshot at event ${snapshotSequence} is intact.`;
     throw new OperationalError(code, `${message} ${extent}`, { cause: error });
   }
 }

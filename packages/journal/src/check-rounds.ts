@@ -24,7 +24,7 @@ export function checkRounds(directory: string, reader: JournalReader, bytesMax =
       if (before !== null && round !== before.round + 1) throw roundsDamaged(directory, before.round + 1, "is missing");
       const isRight = written === null || written === roundHash(round, atMs, firstSequence, inputs);
       const isInPlace = before === null || bytesBefore === before.bytes;
-      if (!isRight || !isInPlace) throw roundsDamaged(directory, round, "is not what was written");
+      if (!isRight || !isInPlace) throw roundsDamaged(directory, round, "differs from what was written");
       before = { round, bytes: bytesBefore + Buffer.byteLength(inputs) };
     }
   } catch (error) {
@@ -58,8 +58,8 @@ export function dropRounds(database: DatabaseSync): number {
 function roundsDamaged(directory: string, round: number, what: string): OperationalError {
   return new OperationalError(
     "journalRoundsDamaged",
-    `The recorded inputs in ${directory} are damaged: round ${round} ${what}. Nothing was started. The events themselves are checked ` +
-      `apart and hold the state; the inputs serve replays. Restore the journal directory from a backup, ` +
+    `The recorded inputs in ${directory} are damaged: round ${round} ${what}. Nothing was started. The events, which contain the state, are checked ` +
+      `separately; the inputs serve replays. Restore the journal directory from a backup, ` +
       `or start with --accept-journal-loss, which drops the recorded inputs.`,
   );
 }

@@ -39,7 +39,7 @@ const rejected = (code: string) => (error: unknown) => error instanceof Error &&
 
 export const journalCases: readonly JournalCase[] = [
   {
-    name: "what was appended is read back, as groups and as pages",
+    name: "appended groups can be read, as groups and as pages",
     async run(subject) {
       const { journal, engine } = await subject.open();
       const appends = [decided(engine, journal), decided(engine, journal), decided(engine, journal)];
@@ -54,7 +54,7 @@ export const journalCases: readonly JournalCase[] = [
     },
   },
   {
-    name: "groups that mention a text are found page by page, and no others",
+    name: "groups that mention a text are found page by page, and no other groups",
     async run(subject) {
       const { journal, engine } = await subject.open();
       const appends = [decided(engine, journal), decided(engine, journal), decided(engine, journal)];
@@ -68,7 +68,7 @@ export const journalCases: readonly JournalCase[] = [
     },
   },
   {
-    name: "a journal that is opened again gives the state that was recorded, under a higher epoch",
+    name: "a journal that is opened again gives the recorded state, under a higher epoch",
     async run(subject) {
       const first = await subject.open();
       await first.journal.append(decided(first.engine, first.journal));
@@ -81,7 +81,7 @@ export const journalCases: readonly JournalCase[] = [
     },
   },
   {
-    name: "an append with an old epoch is rejected, and nothing of it is recorded",
+    name: "an append with an old epoch is rejected, and no part of it is recorded",
     async run(subject) {
       const { journal, engine } = await subject.open();
       await journal.append(decided(engine, journal));
@@ -100,7 +100,7 @@ export const journalCases: readonly JournalCase[] = [
     },
   },
   {
-    name: "an append without a group is subject to the epoch too",
+    name: "an append without a group is also rejected if its epoch is old",
     async run(subject) {
       const { journal, engine } = await subject.open();
       await journal.append(decided(engine, journal));
@@ -123,7 +123,7 @@ export const journalCases: readonly JournalCase[] = [
     },
   },
   {
-    name: "a snapshot is where the next fold begins",
+    name: "the next fold begins at the newest snapshot",
     async run(subject) {
       const { journal, engine } = await subject.open();
       await journal.append(decided(engine, journal));

@@ -57,7 +57,7 @@ export function journalError(error: unknown, what: string, directory: string): O
     case SQLITE_IOERR:
       return new OperationalError(
         "journalIo",
-        `The disk under the journal failed (${facts}). Nothing acknowledged is lost. Check the disk and start again.`,
+        `The disk of the journal failed (${facts}). Nothing acknowledged is lost. Check the disk and start again.`,
         { cause: error },
       );
     default:
@@ -77,7 +77,7 @@ function fileError(error: unknown, facts: string, directory: string): Operationa
 function diskFull(facts: string, cause: unknown): OperationalError {
   return new OperationalError(
     "journalDiskFull",
-    `The disk of the journal is full (${facts}). Nothing acknowledged is lost and running work goes on. Free space and start again.`,
+    `The disk of the journal is full (${facts}). Nothing acknowledged is lost, and running work continues. Free space and start again.`,
     { cause },
   );
 }

@@ -9,13 +9,13 @@ type Row = Record<string, unknown>;
 function numberOf(row: Row, column: string): number {
   const value = row[column];
   if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  throw damaged(`a row holds ${String(value)} where ${column} should be`);
+  throw damaged(`a row has ${String(value)} where ${column} is expected`);
 }
 
 function textOf(row: Row, column: string): string {
   const value = row[column];
   if (typeof value === "string") return value;
-  throw damaged(`a row holds ${String(value)} where ${column} should be`);
+  throw damaged(`a row has ${String(value)} where ${column} is expected`);
 }
 
 function groupOf(row: Row): RecordedGroup {

@@ -40,11 +40,11 @@ export function checkEnd(
   if (witness === null) return [];
   const known = { what: witnessPath(directory), sequence: witness.sequence };
   if (witness.journalId !== journalId) {
-    if (acceptsLoss) return [`${known.what} belongs to another journal; going on with the one in journal.db`];
+    if (acceptsLoss) return [`${known.what} belongs to another journal and is ignored; journal.db is used`];
     throw new OperationalError(
       "journalForeign",
       `${databasePath(directory)} is not the journal that was last used in ${directory}: ${known.what} names another one, which ended ` +
-        `at event ${known.sequence}. Nothing was started. Put back the journal.db that belongs here${override}`,
+        `at event ${known.sequence}. Nothing was started. Put back the journal.db that belongs to this directory${override}`,
     );
   }
   if (witness.sequence > head.sequence) {
@@ -60,7 +60,9 @@ export function checkSyncedEvent(directory: string, reader: JournalReader): void
   if (witness === null) return;
   const chain = reader.chainAt(witness.sequence);
   if (chain !== null && chain !== witness.chain)
-    throw damaged(`event ${witness.sequence} is not the one that was synced, as ${witnessPath(directory)} knows it`);
+    throw damaged(
+      `event ${witness.sequence} differs from the one that was synced, which ${witnessPath(directory)} knows`,
+    );
 }
 
 const override = ". To go on without what is lost, start with --accept-journal-loss.";
@@ -75,7 +77,7 @@ function lostEnd(directory: string, sequence: number, known: Known): Operational
 }
 
 const accepted = (sequence: number, known: Known): string =>
-  `the journal goes on from event ${sequence}; events up to ${known.sequence}, which ${known.what} knows, are given up`;
+  `the journal continues after event ${sequence}; later events up to ${known.sequence}, which ${known.what} knows, are given up`;
 
 /** The newest event that any file outside the database knows of. */
 function newestKnown(directory: string): Known | null {

@@ -42,17 +42,17 @@ function newestSnapshot(source: RestoreSource, warnings: string[]): SnapshotFile
   for (const sequence of snapshotSequences(directory)) {
     const snapshot = readSnapshotFile(directory, sequence);
     if (typeof snapshot === "string") {
-      warnings.push(`${snapshot}; it was passed over`);
+      warnings.push(`${snapshot}; it was skipped`);
       continue;
     }
     if (snapshot.journalId !== journalId) {
-      warnings.push(`${snapshot.path} belongs to another journal; it was passed over`);
+      warnings.push(`${snapshot.path} belongs to another journal; it was skipped`);
       continue;
     }
     // Snapshots contain only synced groups, so a snapshot shows how far this journal once reached.
     if (sequence > head.sequence) throw olderThan(directory, head.sequence, `the snapshot ${snapshot.path}`, sequence);
     if (reader.chainAt(sequence) !== snapshot.chain) {
-      throw damaged(`the chain at sequence ${sequence} is not the one that the snapshot there was made of`);
+      throw damaged(`the snapshot at sequence ${sequence} was made from another chain than the one recorded there`);
     }
     return snapshot;
   }
@@ -77,7 +77,7 @@ function engineOf(snapshot: SnapshotFile, warnings: string[]): Engine {
   ) {
     // The bytes are intact, so this version reads them differently. In this case the events decide.
     warnings.push(
-      `${snapshot.path} does not restore to the state it was made of; everything is folded from the first event`,
+      `${snapshot.path} gives another state than the one it was made from; everything is folded from the first event`,
     );
     return createEngine();
   }
@@ -111,12 +111,12 @@ export function foldTo({ directory, reader }: RestoreSource, engine: Engine, seq
     if (error instanceof OperationalError) throw error;
     if (error instanceof InvariantError) throw unreadable(directory, progress.sequence, error);
     const { code, message } = journalError(error, "reading", directory);
-    throw new OperationalError(code, `${message} It was readable up to event ${progress.sequence}.`, {
+    throw new OperationalError(code, `${message} The journal was readable up to event ${progress.sequence}.`, {
       cause: error,
     });
   }
   if (engine.state.sequence !== sequence) {
-    throw damaged(`its groups end at event ${engine.state.sequence}, where ${sequence} was expected`);
+    throw damaged(`its groups end at event ${engine.state.sequence}, but ${sequence} was expected`);
   }
 }
 

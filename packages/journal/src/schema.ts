@@ -84,7 +84,7 @@ export function journalIdOf(database: DatabaseSync, path: string): string {
     );
   }
   const id = database.prepare("SELECT value FROM meta WHERE key = 'journalId'").get()?.["value"];
-  if (typeof id !== "string") throw new OperationalError("journalDamaged", `${path} has lost its identity.`);
+  if (typeof id !== "string") throw new OperationalError("journalDamaged", `${path} has lost its id.`);
   return id;
 }
 

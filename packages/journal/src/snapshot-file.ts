@@ -127,9 +127,9 @@ export function readSnapshotFile(directory: string, sequence: number): SnapshotF
   if (!isHeader(header)) return `${name} has a header that this version does not read`;
   const bytes = file.subarray(end + 1);
   if (bytes.length !== header.bytes || createHash("sha256").update(bytes).digest("hex") !== header.sha256) {
-    return `${name} is damaged: its bytes are not the ones that were written`;
+    return `${name} is damaged: its bytes differ from those that were written`;
   }
-  if (header.sequence !== sequence) return `${name} holds the state at ${header.sequence}`;
+  if (header.sequence !== sequence) return `${name} contains the state at ${header.sequence}`;
   const { journalId, chain, digest } = header;
   return { path: name, journalId, sequence, chain, digest, bytes };
 }

@@ -68,7 +68,7 @@ export function redecideJournal(directory: string): Redecided {
     for (const { round, atMs, inputs } of reader.rounds()) {
       roundCount++;
       if (round !== roundCount)
-        throw new OperationalError("roundsCut", `The inputs begin at round ${round}; older ones were cut.`);
+        throw new OperationalError("roundsCut", `The inputs begin at round ${round}; older ones were removed.`);
       const ready = engine.receive(readInputs(inputs), atMs);
       engine.advance();
       if (ready.group === null) continue;
@@ -91,7 +91,7 @@ function compareGroups(decided: Omit<RecordedGroup, "atMs">, recorded: RecordedG
     decided.text !== recorded.text ||
     decided.chain !== recorded.chain
   ) {
-    throw differs(recorded.firstSequence, `round ${round} decided ${decided.text}, recorded is ${recorded.text}`);
+    throw differs(recorded.firstSequence, `round ${round} decided ${decided.text}, but ${recorded.text} is recorded`);
   }
 }
 

@@ -59,7 +59,7 @@ class Writer {
     if (head.sequence !== data.head.sequence || head.chain !== data.head.chain) {
       throw new OperationalError(
         "journalInUse",
-        `Somebody else wrote to the journal in ${data.options.directory} while it was being opened.`,
+        `Another process wrote to the journal in ${data.options.directory} while it was being opened.`,
       );
     }
     this.#sequence = head.sequence;
@@ -121,7 +121,7 @@ class Writer {
     if (epoch === current) return;
     throw new OperationalError(
       "journalEpochOld",
-      `Another control plane has taken over the journal in ${this.#data.options.directory} (epoch ${current}; this one has ${epoch}). ` +
+      `Another control plane has taken over the journal in ${this.#data.options.directory} (its epoch is ${current}; the epoch of this one is ${epoch}). ` +
         `Nothing of this append was recorded. Use the other one.`,
     );
   }

@@ -5,7 +5,10 @@ import { metricsQuery } from "./metrics.ts";
 import { pageOf, pageQuery } from "./page.ts";
 
 const values = {
-  busyMilli: z.number().nullable().meta({ description: "Share of time in which it was busy, in thousandths." }),
+  busyMilli: z
+    .number()
+    .nullable()
+    .meta({ description: "Share of time in which the accelerator was busy, in thousandths." }),
   memoryUsedMib: z.number().nullable(),
   memoryTotalMib: z.number().nullable(),
   temperatureC: z.number().nullable(),
@@ -13,7 +16,7 @@ const values = {
   errorCount: z
     .number()
     .nullable()
-    .meta({ description: "Uncorrected memory errors since the driver was loaded; unknown for AMD's cards." }),
+    .meta({ description: "Number of uncorrected memory errors since the driver was loaded; unknown for AMD's cards." }),
 };
 
 export const acceleratorReading = z
@@ -21,19 +24,19 @@ export const acceleratorReading = z
     index: count.meta({ description: "Index of the accelerator on its node." }),
     ...values,
     fault: z.string().nullable().meta({
-      description: "Why there is no value: an error of the tool, or the tool no longer lists the card.",
+      description: "Why the reading has no value: an error of the tool, or the tool no longer lists the card.",
     }),
   })
-  .meta({ id: "AcceleratorReading", description: "null: the tool does not report it." });
+  .meta({ id: "AcceleratorReading", description: "The value; null: the tool does not report it." });
 
 export const nodeReadings = z
   .object({
     node: z.string(),
     source: z.enum(["nvidia-smi", "dcgmi", "rocm-smi", "simulated"]).nullable().meta({
       description:
-        "Name of the tool that reads the accelerators; null: the node has none, for example a node with declared slots.",
+        "Name of the tool that reads the accelerators; null: the node has no tool, for example a node with declared slots.",
     }),
-    atMs: instantMs.nullable().meta({ description: "Time of the last reading; null: none since the start." }),
+    atMs: instantMs.nullable().meta({ description: "Time of the last reading; null: there was none since the start." }),
     problem: z
       .string()
       .nullable()
@@ -54,7 +57,9 @@ const historyPoint = z.object({
 export const acceleratorHistory = z
   .object({
     index: count,
-    points: z.array(historyPoint).meta({ description: "Oldest first; older points cover longer periods." }),
+    points: z
+      .array(historyPoint)
+      .meta({ description: "Points of the history, oldest first; older points cover longer periods." }),
   })
   .meta({ id: "AcceleratorHistory" });
 

@@ -10,7 +10,7 @@ export const applyWarning = z
   .meta({
     id: "ApplyWarning",
     description:
-      "Warnings: quotas that contradict each other, exceed the fleet, name a type that no pool has, or add up along the tree under the policy; a pool of hot spares only; running work in a pool that no longer admits its data rule; a deadline that is over, or closer than the walltime.",
+      "Warnings about quotas that contradict each other, exceed the fleet, name a type that no pool has, or are added along the tree under the policy; about a pool that has only hot spares; about running work in a pool that no longer admits its data rule; about a deadline that has passed, or is closer than the walltime.",
   });
 
 export type ApplyWarning = z.output<typeof applyWarning>;

@@ -68,10 +68,7 @@ export const applyChange = z
     kind: z.enum(["site", "pool", "team", "workload", "calendar", "schedule"]),
     name: z.string(),
     action: z.enum(["created", "changed", "unchanged"]),
-    workloadId: z
-      .string()
-      .nullable()
-      .meta({ description: "Id of the workload; null where a dry run would create it." }),
+    workloadId: z.string().nullable().meta({ description: "Id of the workload; null if a dry run would create it." }),
     notices: notices.meta({ description: "Warnings about a workload that is or would be created; absent: none." }),
     forecast: submissionForecast.optional().meta({
       description:
@@ -87,7 +84,7 @@ export const applyPlan = z
     warnings: z
       .array(applyWarning)
       .optional()
-      .meta({ description: "Warnings about accepted documents; absent: none." }),
+      .meta({ description: "Warnings about documents that were accepted; absent: there are none." }),
   })
   .meta({
     id: "ApplyPlan",

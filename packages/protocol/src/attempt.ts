@@ -5,7 +5,7 @@ import { count, instantMs } from "@headroom/spec";
 export const workerAllocation = z
   .object({
     node: z.string(),
-    accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6".' }),
+    accelerators: z.string().meta({ description: 'Indices of accelerators as ranges: "0-3,6".' }),
     slice: count.optional().meta({ description: "First memory slice of its MIG slice; absent: it has no MIG slice." }),
     shareMilli: count.optional().meta({
       description:
@@ -13,7 +13,7 @@ export const workerAllocation = z
     }),
     taskGroup: count
       .optional()
-      .meta({ description: "Position among the task groups of its gang; absent: the gang has none." }),
+      .meta({ description: "Index of the worker's task group in its gang; absent: the gang has no groups." }),
   })
   .meta({ id: "WorkerAllocation" });
 
@@ -28,7 +28,10 @@ export const stopReason = z.enum([
   "moved",
   "incomplete",
 ]);
-const said = z.string().optional().meta({ description: "Reason as its reporter stated it; absent: none was given." });
+const said = z
+  .string()
+  .optional()
+  .meta({ description: "Reason as the reporter stated it; absent: no reason was given." });
 
 export const closedBy = z
   .discriminatedUnion("kind", [
@@ -39,7 +42,8 @@ export const closedBy = z
   .meta({ id: "ClosedBy", description: "Calendar entry that takes a node from running work." });
 
 const madeWayFor = closedBy.optional().meta({
-  description: "The window or notice for which it was drained (`nodeDrained`); absent: none, or an older record.",
+  description:
+    "The window or notice for which the node was drained (`nodeDrained`); absent: there was none, or the record is older than this field.",
 });
 
 export const attemptOutcome = z.enum(["succeeded", "failed", "stopped", "lost"]);
@@ -76,15 +80,15 @@ export const prediction = z
       .optional()
       .meta({ description: "Number of times that the attempt exceeded its prediction and got a new one." }),
   })
-  .meta({ id: "Prediction", description: "Run time assumed for plans; the attempt is stopped only at its walltime." });
+  .meta({ id: "Prediction", description: "Run time assumed for plans. The attempt is stopped only at its walltime." });
 
 const attemptCommon = {
   id: z.string(),
   workloadId: z.string(),
   task: count,
-  number: count.meta({ description: "1 for a task's first attempt." }),
+  number: count.meta({ description: "Number of the attempt; 1 for a task's first attempt." }),
   acceleratorType: z.string(),
-  workers: z.array(workerAllocation).meta({ description: "In rank order." }),
+  workers: z.array(workerAllocation).meta({ description: "Workers in the order of their ranks." }),
   placedAtMs: instantMs,
   startedAtMs: instantMs.nullable(),
 };
@@ -94,7 +98,7 @@ const activeFields = {
   progress: progress.nullable(),
   launchAtMs: instantMs.optional().meta({
     description:
-      "Time at which the attempt is launched after its back-off; it keeps its place until then. Absent: it was launched.",
+      "Time at which the attempt is launched after its back-off; it keeps its place until then. Absent: the attempt was already launched.",
   }),
   utilization: z
     .object({
@@ -102,22 +106,22 @@ const activeFields = {
       accelerators: count.meta({ description: "Number of accelerators in the reports of its workers." }),
       busyAccelerators: count,
       busyMilli: count.meta({ description: "Mean utilization in thousandths." }),
-      mostBusyAccelerators: count.meta({ description: "Largest in any report." }),
+      mostBusyAccelerators: count.meta({ description: "Largest value in any report." }),
       busyAtMs: instantMs.meta({
-        description: "Time of the last report with a busy accelerator; without one, the start.",
+        description: "Time of the last report with a busy accelerator, or else of the start.",
       }),
       peakMemoryMib: count.nullable(),
       capacityMib: count.nullable(),
     })
     .optional()
-    .meta({ description: "Absent: its workers report no accelerator utilization." }),
-  prediction: prediction.optional().meta({ description: "Absent: the assumed run time is its walltime." }),
+    .meta({ description: "Utilization of the accelerators; absent: the workers do not report it." }),
+  prediction: prediction.optional().meta({ description: "Predicted run time; absent: the walltime is assumed." }),
   stop: z
     .object({
       reason: stopReason,
       atMs: instantMs,
       checkpointUntilMs: instantMs.optional().meta({
-        description: "A checkpoint was requested before the stop; end of the time allowed for it.",
+        description: "A checkpoint was requested before the stop; this is the end of the time allowed for it.",
       }),
       closedBy: madeWayFor,
     })
@@ -127,12 +131,12 @@ const activeFields = {
     .optional()
     .meta({ description: "Ranks of workers that are being stopped while the others continue." }),
   joining: z.array(count).optional().meta({
-    description: "Ranks lost with a node and placed again that have not rejoined yet.",
+    description: "Ranks that were lost with a node and placed again, but have not rejoined yet.",
   }),
   joinFailure: z
     .object({ atMs: instantMs, detail: z.string() })
     .optional()
-    .meta({ description: "A worker did not start when the gang last grew; the gang requests no more." }),
+    .meta({ description: "A worker did not start when the gang last grew, so the gang requests no more workers." }),
 };
 
 export const attempt = z

@@ -32,7 +32,7 @@ const windowUse = z
       .meta({ description: "Accelerators held by work for which the window is reserved." }),
     drained: z
       .array(drainedAttempt)
-      .meta({ description: "Attempts that are stopped for the window, the next first; at most 20." }),
+      .meta({ description: "Attempts that are stopped for the window, the next one first; at most 20." }),
     drainedCount: count,
     completionCount: count.meta({
       description: "Number of other attempts on its nodes that end before the window, by their walltimes.",
@@ -44,7 +44,7 @@ export const calendarItem = z
   .object({
     entry: calendarEntry,
     nodes: z.array(z.string()).optional().meta({ description: "Nodes chosen for a reservation by amount." }),
-    begun: z.literal(true).optional().meta({ description: "The entry is active now." }),
+    begun: z.literal(true).optional().meta({ description: "Whether the entry is active now." }),
     use: windowUse.optional().meta({ description: "Attempts on the window's nodes now; absent for tariffs." }),
     sentence: z.string(),
   })

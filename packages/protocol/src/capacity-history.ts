@@ -8,15 +8,15 @@ export const capacitySample = z
   .object({
     atMs: instantMs,
     total: count,
-    held: accelerators.meta({ description: "Allocated to attempts." }),
+    held: accelerators.meta({ description: "Accelerators allocated to attempts." }),
     queued: accelerators.meta({
-      description: "Requested by tasks that could start if capacity were free.",
+      description: "Accelerators requested by tasks that could start if capacity were free.",
     }),
     unavailable: accelerators.meta({
-      description: "Free, but on nodes that are lost, draining or kept as spares.",
+      description: "Free accelerators on nodes that are lost, draining or kept as spares.",
     }),
     teams: z.record(z.string(), accelerators).meta({
-      description: "Accelerators held by each team and all below it; at most 100 teams, those that hold most.",
+      description: "Accelerators held by each team and all teams below it; at most 100 teams, those that hold most.",
     }),
   })
   .meta({ id: "CapacitySample" });
@@ -24,7 +24,7 @@ export const capacitySample = z
 export const capacityHistory = z
   .object({
     everyMs: count.meta({ description: "Time between two samples." }),
-    samples: z.array(capacitySample).meta({ description: "Oldest first; the last 24 hours at most." }),
+    samples: z.array(capacitySample).meta({ description: "Samples of at most the last 24 hours, oldest first." }),
   })
   .meta({ id: "CapacityHistory" });
 

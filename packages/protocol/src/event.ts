@@ -212,12 +212,12 @@ export const event = z
     fact("progressEstimated", {
       estimates: z.array(z.tuple([z.string(), count, count])).meta({
         description:
-          "[attempt, step, total steps] of each attempt with an expected end that moved by more than a tenth.",
+          "[attempt, step, total steps] for each attempt whose expected end moved by more than a tenth of the remaining time.",
       }),
     }),
     fact("idleChanged", {
       changes: z.array(z.tuple([z.string(), instantMs.nullable()])).meta({
-        description: "[attempt, time since which its accelerators are idle]; null: one of them is busy again.",
+        description: "[attempt, time since which its accelerators are idle]; null: an accelerator is busy again.",
       }),
     }),
     fact("progressRecorded", {
@@ -241,7 +241,10 @@ export const event = z
 
 export const eventEnvelope = z
   .object({
-    sequence: z.int().positive().meta({ description: "Counts from 1 without gaps." }),
+    sequence: z
+      .int()
+      .positive()
+      .meta({ description: "Sequence number of the event; numbers start at 1 and have no gaps." }),
     event,
   })
   .meta({ id: "EventEnvelope" });

@@ -6,9 +6,9 @@ import { pageOf } from "./page.ts";
 const acceleratorCounts = z
   .object({
     total: count,
-    held: count.meta({ description: "Allocated to attempts." }),
-    free: count.meta({ description: "Free on schedulable nodes." }),
-    unavailable: count.meta({ description: "Free, but on nodes that are lost, draining or spares." }),
+    held: count.meta({ description: "Accelerators allocated to attempts." }),
+    free: count.meta({ description: "Free accelerators on schedulable nodes." }),
+    unavailable: count.meta({ description: "Free accelerators on nodes that are lost, draining or spares." }),
   })
   .meta({ id: "AcceleratorCounts" });
 
@@ -28,11 +28,13 @@ export const fleet = z
     nodes: z.object({ total: count, up: count, lost: count, draining: count }),
     accelerators: acceleratorCounts,
   })
-  .meta({ id: "Fleet", description: "Totals. The nodes themselves come in pages from /v1/nodes." });
+  .meta({ id: "Fleet", description: "Totals of the fleet. The nodes come in pages from /v1/nodes." });
 
 export const nodeHolder = z
   .object({
-    accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6"; empty for a worker without any.' }),
+    accelerators: z
+      .string()
+      .meta({ description: 'Indices of accelerators as ranges: "0-3,6"; empty for a worker without accelerators.' }),
     slice: count.optional().meta({ description: "First memory slice of its MIG slice; absent: it has no MIG slice." }),
     profile: z.string().optional().meta({ description: "The MIG profile of the slice." }),
     attemptId: z.string(),
@@ -49,14 +51,16 @@ export const node = z
     id: z.string(),
     pool: z.string(),
     site: z.string(),
-    fabric: z.array(z.string()).meta({ description: "The domain at each level of the site's fabric, widest first." }),
+    fabric: z
+      .array(z.string())
+      .meta({ description: "The node's domain at each level of the site's fabric, widest first." }),
     acceleratorType: z.string(),
     acceleratorsChanged: z.literal(true).optional().meta({
       description:
-        "Accelerators that were found and differ from the recorded ones: nothing new is placed on the node until it is empty and takes them over. Absent: as recorded.",
+        "Accelerators that were found and differ from the recorded ones. No new work is placed on the node until it is empty and the new ones are recorded. Absent: the recorded ones were found.",
     }),
     acceleratorCount: count,
-    freeAccelerators: z.string().meta({ description: "Free indices, as ranges." }),
+    freeAccelerators: z.string().meta({ description: "Indices of free accelerators, as ranges." }),
     coresMilli: count,
     coresFreeMilli: z.int(),
     memoryMib: count,
@@ -66,7 +70,7 @@ export const node = z
     hotSpare: z
       .literal(true)
       .optional()
-      .meta({ description: "A spare, kept to replace lost nodes; absent: not a spare." }),
+      .meta({ description: "Whether the node is a spare, kept to replace lost nodes; absent: it is not." }),
     notice: z
       .object({
         goneAtMs: instantMs,
@@ -76,7 +80,7 @@ export const node = z
       .optional()
       .meta({
         id: "Notice",
-        description: "The time at which its lender takes it back; absent: none is known.",
+        description: "The time at which the provider takes the node back; absent: none is known.",
       }),
     joinedAtMs: instantMs,
     labels: z.record(z.string(), z.string()).meta({ description: "Labels for node selectors and spreading." }),
@@ -100,7 +104,7 @@ export const noticeRequest = z
   .strictObject({
     goneAtMs: integer(0, INSTANT_MS_MAX).optional().meta({ description: "The time at which the node leaves." }),
     inMs: integer(0, limits.DURATION_MS_MAX).optional().meta({
-      description: "Instead of `goneAtMs`: time from the acceptance of the request.",
+      description: "Time from the acceptance of the request until the node leaves; used instead of `goneAtMs`.",
     }),
     reason: names.reason.optional(),
   })

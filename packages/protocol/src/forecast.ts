@@ -33,8 +33,8 @@ export const change = z
     z.object({
       kind: z.literal("widerFabric"),
       from: z.string(),
-      to: z.string().nullable().meta({ description: "Topology level; null: anywhere." }),
-      slices: z.boolean().meta({ description: "The level applies to the slices of the gang." }),
+      to: z.string().nullable().meta({ description: "Topology level; null: the workers can be anywhere." }),
+      slices: z.boolean().meta({ description: "Whether the level applies to the slices of the gang." }),
       group,
       sentence,
     }),
@@ -47,13 +47,13 @@ export const change = z
           z.union([
             z.strictObject({ exclusive: z.literal(true) }),
             z.strictObject({
-              of: z.string().meta({ description: "It would no longer belong to this workload set." }),
+              of: z.string().meta({ description: "Workload set to which the work would no longer belong." }),
             }),
             z.strictObject({ set: z.string(), within: z.string() }),
             z.strictObject({ set: z.string(), topologyKey: z.string() }),
           ]),
         )
-        .meta({ description: "The spread and anti-affinity rules without which it would start." }),
+        .meta({ description: "The spread and anti-affinity rules without which the work would start." }),
       sentence,
     }),
     z.object({ kind: z.literal("shorterWalltime"), fromMs: count.nullable(), toMs: count, sentence }),
@@ -66,7 +66,7 @@ export const change = z
       kind: z.literal("largerGuarantee"),
       team: z.string(),
       resource: z.string(),
-      from: z.number().nullable().meta({ description: "null: the team states none." }),
+      from: z.number().nullable().meta({ description: "The team's guarantee; null: the team states none." }),
       to: z.number(),
       sentence,
     }),
@@ -91,7 +91,8 @@ export const change = z
           }),
         )
         .meta({
-          description: "All exhausted budgets that block it, each rounded up to the next GPU-hour or dollar.",
+          description:
+            "All budgets that are used up and block the work, each rounded up to the next GPU-hour or dollar.",
         }),
       sentence,
     }),
@@ -105,7 +106,7 @@ export const change = z
       name: z.string(),
       window: z.enum(["maintenance", "reservation"]),
       fromMs: instantMs.meta({ description: "Its start." }),
-      toMs: instantMs.meta({ description: "New start of the window; the duration stays." }),
+      toMs: instantMs.meta({ description: "New start of the window; its duration stays." }),
       sentence,
     }),
     z.object({ kind: z.literal("fewerHotSpares"), pool: z.string(), ...fromTo, sentence }),
@@ -130,7 +131,7 @@ export const wouldStart = z
   .object({
     acceleratorType: z.string(),
     nodes: z.array(z.string()),
-    atOnce: z.boolean().meta({ description: "false: it starts once the preempted work has ended." }),
+    atOnce: z.boolean().meta({ description: "false: the work starts once the preempted work has ended." }),
     displaced: z
       .array(
         z.object({
@@ -139,7 +140,7 @@ export const wouldStart = z
           workers: count.meta({ description: "Number of workers that would be stopped." }),
           keeps: count.meta({ description: "Number of workers with which it would continue; 0: it would stop." }),
           lostAcceleratorMs: z.number().meta({
-            description: "Lost work in accelerator-time: since the last checkpoint, and the restart.",
+            description: "Lost work in accelerator-time: the work since the last checkpoint, and the restart.",
           }),
         }),
       )
@@ -153,7 +154,7 @@ export const startingChanges = z
   .object({
     items: z.array(startingChange).meta({
       description:
-        "For each kind of change, the smallest that starts it now; the cheapest kind first. Each change was simulated.",
+        "For each kind of change, the smallest one that starts the work now; the cheapest kind first. Each change was simulated.",
     }),
   })
   .meta({ id: "StartingChanges" });
@@ -163,7 +164,7 @@ export const startEstimate = z
     workloadId: z.string().meta({ description: "For an array with some tasks started: the start of the next task." }),
     atMs: instantMs.meta({ description: "Time of the request." }),
     p10AtMs: instantMs.nullable().meta({
-      description: "null: it does not start within the horizon, or before `playedUntilMs`.",
+      description: "Expected start; null: the work does not start within the horizon, or before `playedUntilMs`.",
     }),
     p50AtMs: instantMs.nullable(),
     p90AtMs: instantMs.nullable(),
@@ -176,28 +177,28 @@ export const startEstimate = z
       startsBefore: count,
       startedCount: count,
       scenarioCount: count.meta({
-        description: "0: it can never start, and nothing was simulated.",
+        description: "Number of scenarios; 0: the work can never start, and nothing was simulated.",
       }),
       arrivalsReplayed: z.boolean(),
       history: z
         .object({
           runningCount: count.meta({ description: "Number of running attempts." }),
-          byProgressCount: count.meta({ description: "Those of them that report progress." }),
+          byProgressCount: count.meta({ description: "Number of running attempts that report progress." }),
           unknownCount: count.meta({
             description:
               "Number of running attempts that report no progress and have no completed run of their family and size.",
           }),
           byWalltimeCount: count.meta({ description: "Number of `unknownCount` attempts with a walltime." }),
           similarRunCount: count.meta({
-            description: "Completed runs of the families and sizes of running work.",
+            description: "Number of completed runs of the families and sizes of running work.",
           }),
         })
         .optional()
-        .meta({ description: "Sources of the run times; absent: nothing was simulated." }),
+        .meta({ description: "Where the run times come from; absent: nothing was simulated." }),
     }),
     accuracy: z
       .object({
-        startCount: count.meta({ description: "The newest starts of forecast work, at most 200." }),
+        startCount: count.meta({ description: "Number of the newest starts of work with a forecast, at most 200." }),
         medianErrorMs: count.meta({ description: "Median distance of p50AtMs from the start that came." }),
       })
       .optional()
@@ -241,18 +242,18 @@ const lostDomain = z.strictObject({
       "`node`, `site`, `pool`, a level of the fabric such as `leaf`, or the key of a node label such as `rack` or `power`; absent: any.",
   }),
   name: z.string().min(1).max(limits.ID_CHARS_MAX).meta({
-    description: "Its name; of a fabric domain also the end of its path, `spine-1/leaf-2`.",
+    description: "Name of the failure domain. For a fabric domain, the end of its path is enough: `spine-1/leaf-2`.",
   }),
 });
 
 const addedPool = z.strictObject({
   name: names.poolName,
-  site: names.siteName.optional().meta({ description: "An existing or added site; absent: the only one." }),
+  site: names.siteName.optional().meta({ description: "An existing or added site; absent: the only site." }),
   acceleratorType: z
     .union([names.acceleratorType, z.literal("")])
     .default("")
     .meta({
-      description: "Any type, also one that the fleet does not have; empty: no accelerators.",
+      description: "Any accelerator type, also one that the fleet does not have; empty: the pool has no accelerators.",
     }),
   nodes: z.int().min(1).max(WHAT_IF_NODES_MAX),
   acceleratorsPerNode: z.int().min(0).max(limits.ACCELERATORS_PER_NODE_MAX).default(0),
@@ -289,16 +290,16 @@ export const whatIfQuestion = z
       .array(z.strictObject({ like: opaqueId, count: z.int().min(1).max(WHAT_IF_NODES_MAX) }))
       .max(100)
       .default([])
-      .meta({ description: "Nodes that copy an existing one; several entries for a node add up." }),
+      .meta({ description: "Nodes that copy an existing node. Several entries for a node add up." }),
     teams: z.array(teamSpec).max(1000).default([]).meta({ description: "New definitions of teams." }),
-    policy: policyChoice.optional().meta({ description: "Absent: the active policy." }),
+    policy: policyChoice.optional().meta({ description: "Policy of the forecast; absent: the active policy." }),
   })
   .meta({ id: "WhatIfQuestion", description: "Hypothetical changes. None of them is recorded." });
 
 const timelineSample = z
   .object({
     atMs: instantMs,
-    heldAccelerators: z.number().meta({ description: "Allocated, on nodes that have not left." }),
+    heldAccelerators: z.number().meta({ description: "Accelerators that are allocated, on nodes that have not left." }),
     usableAccelerators: count.meta({
       description: "Accelerators of schedulable nodes, and the allocated ones of draining nodes.",
     }),
@@ -318,7 +319,7 @@ const timeline = z
     samples: z.array(timelineSample),
     evictions: count.meta({ description: "Attempts preempted or shrunk for other workloads." }),
     interruptions: count.meta({
-      description: "Workloads that ran at the beginning, are stopped or lost before their end, and run again.",
+      description: "Workloads that ran at the beginning, are stopped or lost before their end, and later run again.",
     }),
     lostAcceleratorMs: z.number().meta({ description: "Repeated work in accelerator-time." }),
   })
@@ -332,7 +333,7 @@ const interruption = z
       .nullable()
       .meta({ description: "Time at which all of them run again; null: after the horizon." }),
     lostAcceleratorMs: z.number().meta({
-      description: "Repeated work in accelerator-time: since the last checkpoint, or since the start.",
+      description: "Repeated work in accelerator-time: the work since the last checkpoint, or since the start.",
     }),
   })
   .meta({ id: "Interruption" });
@@ -346,7 +347,7 @@ export const whatIfAnswer = z
     horizonMs: count,
     stepMs: count,
     present: timeline.meta({
-      description: "The coming hours without the changes, and without new submissions.",
+      description: "Forecast of the coming hours without the changes, and without new submissions.",
     }),
     changed: timeline,
     earlierCount: count,
@@ -366,19 +367,21 @@ export const whatIfAnswer = z
           changedLastAtMs: instantMs.nullable(),
         }),
       )
-      .meta({ description: "Waiting work with another start, in the order of submission; at most 500." }),
-    interruptedCount: count.meta({ description: "Running work with another interruption." }),
+      .meta({ description: "Waiting work whose start differs, in the order of submission; at most 500." }),
+    interruptedCount: count.meta({ description: "Running work whose interruption differs between the two timelines." }),
     interrupted: z
       .array(
         z.object({
           workloadId: z.string(),
           name: z.string(),
           team: z.string(),
-          present: interruption.nullable().meta({ description: "null: without the changes it is not interrupted." }),
+          present: interruption
+            .nullable()
+            .meta({ description: "Interruption without the changes; null: the work is not interrupted." }),
           changed: interruption.nullable(),
         }),
       )
-      .meta({ description: "In the order of submission; at most 500." }),
+      .meta({ description: "Workloads in the order of submission; at most 500." }),
     sentence,
   })
   .meta({ id: "WhatIfAnswer" });

@@ -12,7 +12,7 @@ export const historyItem = z
     atMs: instantMs,
     sentence: z.string(),
     attemptIds: z.array(z.string()).meta({
-      description: "Attempts of the workload in the event; empty: the event is about the workload.",
+      description: "Attempts of the workload that the event is about; empty: the event is about the workload.",
     }),
     plan: evictionPlan
       .optional()

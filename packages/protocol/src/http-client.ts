@@ -70,7 +70,7 @@ function problemIn(text: string, status: number): ProblemError {
   if (parsed?.success !== true || !isProblemCode(parsed.data.code)) {
     return refuse(
       "unexpectedAnswer",
-      `The answer (status ${status}) is not one of Headroom's. Is another server at this address?`,
+      `The answer (status ${status}) does not come from Headroom. Is another server at this address?`,
     );
   }
   const { code, detail, errors, facts } = parsed.data;

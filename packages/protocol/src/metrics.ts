@@ -8,7 +8,7 @@ const reports = count.meta({ description: "Number of reports in this point; valu
 export const attemptMetrics = z
   .object({
     attemptId: z.string(),
-    totalSteps: count.nullable().meta({ description: "As last reported." }),
+    totalSteps: count.nullable().meta({ description: "Values as they were reported last." }),
     rejectedLines: z
       .object({
         count: count.meta({ description: "Number of lines." }),
@@ -17,14 +17,14 @@ export const attemptMetrics = z
             z.object({
               problem: z.string(),
               expected: z.string().meta({ description: "Example of a valid line." }),
-              line: z.string().meta({ description: "The first such line, cut, without control characters." }),
+              line: z.string().meta({ description: "The first such line, shortened and without control characters." }),
               worker: count.nullable().meta({
                 description: "Rank of the worker; null: unknown, because the workers of a gang share the file.",
               }),
               count: count.meta({ description: "Number of lines with this problem." }),
             }),
           )
-          .meta({ description: "One entry for each problem, at most 8." }),
+          .meta({ description: "Problems with such lines, one entry for each, at most 8." }),
       })
       .optional()
       .meta({ description: "Lines of the progress file that are not reports and were ignored; absent: none." }),
@@ -37,7 +37,7 @@ export const attemptMetrics = z
           metrics: z.record(z.string(), z.number()),
         }),
       )
-      .meta({ description: "Oldest first; the newest points are single reports, older points cover longer periods." }),
+      .meta({ description: "Points, oldest first; the newest are single reports, older ones cover longer periods." }),
     utilization: z.array(
       z.object({
         atMs: instantMs,
@@ -58,7 +58,7 @@ const METRICS_POINTS_MAX = 600;
 const INSTANT_MAX_MS = 253_402_300_799_999;
 
 export const metricsQuery = pageQuery.extend({
-  attempt: names.opaqueId.optional().meta({ description: "Only this attempt." }),
+  attempt: names.opaqueId.optional().meta({ description: "Only reports of this attempt." }),
   fromMs: queryInteger(0, INSTANT_MAX_MS).optional(),
   toMs: queryInteger(0, INSTANT_MAX_MS).optional(),
   points: queryInteger(1, METRICS_POINTS_MAX)

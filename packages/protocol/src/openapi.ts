@@ -157,7 +157,7 @@ function parameters(operation: Operation): Json[] {
     in: "header",
     required: false,
     description:
-      "The user of the request, for clients with the token: limits, shares and reservations of this user apply. Left out: `token`. A browser acts as the user who requested its link.",
+      "The user of the request, for clients with the token. Limits, shares and reservations of this user apply. If left out, the user is `token`. A browser acts as the user who requested its link.",
     schema: userSchema,
   };
   return [

@@ -20,7 +20,7 @@ export const workloadQuery = queueQuery.extend({
     .optional()
     .meta({ description: "User who submitted the workload." }),
   node: names.opaqueId.optional().meta({
-    description: "A node of its active attempts or of its ended attempts that are kept.",
+    description: "Node on which an attempt of the workload runs, or on which an ended attempt ran that is still kept.",
   }),
   submittedFromMs: queryInteger(0, 999_999_999_999_999).optional(),
   order: z.enum(["newest", "oldest"]).optional(),

@@ -148,13 +148,13 @@ export const operations = {
     status: 202,
     problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
   }),
-  holdWorkload: operation("POST /v1/workloads/{id}/hold", "Start nothing more of a workload", workloadAccepted, {
+  holdWorkload: operation("POST /v1/workloads/{id}/hold", "Hold a workload: no further task starts", workloadAccepted, {
     permission: "workloads.write",
     params: byId,
     status: 202,
     problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
   }),
-  releaseWorkload: operation("POST /v1/workloads/{id}/release", "Let a held workload start", workloadAccepted, {
+  releaseWorkload: operation("POST /v1/workloads/{id}/release", "Release a held workload", workloadAccepted, {
     permission: "workloads.write",
     params: byId,
     status: 202,
@@ -188,7 +188,7 @@ export const operations = {
   }),
   startingChanges: operation(
     "GET /v1/workloads/{id}/changes",
-    "The smallest changes that would start a workload now, each simulated",
+    "The smallest changes that would start a workload now; each was simulated",
     startingChanges,
     { permission: "workloads.read", params: byId, problems: ["unknownWorkload", "overloaded", "tookTooLong"] },
   ),
@@ -199,7 +199,7 @@ export const operations = {
   }),
   expectedStarts: operation(
     "GET /v1/estimates",
-    "Predicted starts of all pending workloads, earliest first, as of one instant",
+    "Predicted starts of all pending workloads at one instant, earliest first",
     expectedStartPage,
     {
       permission: "workloads.read",
@@ -238,7 +238,7 @@ export const operations = {
   ),
   declareModel: operation(
     "PUT /v1/workloads/{id}/model",
-    "Name the model that a workload trains, for predictions",
+    "State the model that a workload trains, for predictions",
     workloadAccepted,
     {
       permission: "workloads.write",
@@ -249,7 +249,7 @@ export const operations = {
   ),
   predictions: operation(
     "GET /v1/workloads/{id}/predictions",
-    "Predicted and measured steps of its attempts",
+    "Predicted and measured step times of a workload's attempts",
     workloadPredictions,
     { permission: "workloads.read", params: byId, problems: ["unknownWorkload", "overloaded"] },
   ),
@@ -273,7 +273,7 @@ export const operations = {
     }),
     problems: ["invalidCursor"],
   }),
-  apply: operation("POST /v1/apply", "Declare sites, pools, teams and workloads: all or nothing", applyPlan, {
+  apply: operation("POST /v1/apply", "Declare sites, pools, teams and workloads: all or none", applyPlan, {
     permission: "documents.apply",
     query: z.strictObject({
       dryRun: queryBoolean.optional(),
@@ -303,7 +303,7 @@ export const operations = {
   }),
   whatIf: operation(
     "POST /v1/what-if",
-    "Forecast of the next hours with and without a change: lost failure domains, other nodes, pools, sites, teams or policy; nothing is recorded",
+    "Forecast of the next hours with and without a change (lost failure domains, other nodes, pools, sites, teams or policy); nothing is recorded",
     whatIfAnswer,
     {
       permission: "simulations.run",
@@ -387,35 +387,45 @@ export const operations = {
   ),
   nodeTelemetry: operation(
     "GET /v1/nodes/{id}/accelerators",
-    "Readings of the accelerators of one node, with their history as far as kept",
+    "Readings of the accelerators of one node, with their history",
     nodeTelemetry,
     { permission: "fleet.read", params: byId, query: nodeTelemetryQuery, problems: ["unknownNode", "overloaded"] },
   ),
-  drainNode: operation("POST /v1/nodes/{id}/drain", "Place nothing new on a node", nodeAccepted, {
+  drainNode: operation("POST /v1/nodes/{id}/drain", "Drain a node: no new work is placed on it", nodeAccepted, {
     permission: "fleet.write",
     params: byId,
     body: drainRequest,
     status: 202,
     problems: ["unknownNode", ...commandProblems],
   }),
-  resumeNode: operation("POST /v1/nodes/{id}/resume", "Allow placement on a drained node again", nodeAccepted, {
-    permission: "fleet.write",
-    params: byId,
-    status: 202,
-    problems: ["unknownNode", ...commandProblems],
-  }),
-  noticeNode: operation("POST /v1/nodes/{id}/notice", "Announce that a node will leave", noticeAccepted, {
+  resumeNode: operation(
+    "POST /v1/nodes/{id}/resume",
+    "Resume a drained node: work is placed on it again",
+    nodeAccepted,
+    {
+      permission: "fleet.write",
+      params: byId,
+      status: 202,
+      problems: ["unknownNode", ...commandProblems],
+    },
+  ),
+  noticeNode: operation("POST /v1/nodes/{id}/notice", "Announce that a node goes away", noticeAccepted, {
     permission: "fleet.write",
     params: byId,
     body: noticeRequest,
     status: 202,
     problems: ["unknownNode", "nodeLost", "noticeOver", ...commandProblems],
   }),
-  withdrawNotice: operation("DELETE /v1/nodes/{id}/notice", "Withdraw a node's announcement", nodeAccepted, {
-    permission: "fleet.write",
-    params: byId,
-    problems: ["unknownNode", ...commandProblems],
-  }),
+  withdrawNotice: operation(
+    "DELETE /v1/nodes/{id}/notice",
+    "Withdraw the announcement that a node goes away",
+    nodeAccepted,
+    {
+      permission: "fleet.write",
+      params: byId,
+      problems: ["unknownNode", ...commandProblems],
+    },
+  ),
   teams: operation("GET /v1/teams", "Teams with their limits and usage", teamPage, {
     permission: "teams.read",
     query: pageQuery,
@@ -426,7 +436,7 @@ export const operations = {
     params: byTeam,
     problems: ["unknownTeamName", "teamInUse", ...commandProblems],
   }),
-  calendar: operation("GET /v1/calendar", "Calendar entries, the next first", calendarList, {
+  calendar: operation("GET /v1/calendar", "Calendar entries, with the next one first", calendarList, {
     permission: "calendar.read",
   }),
   removeCalendarEntry: operation("DELETE /v1/calendar/{name}", "Remove a calendar entry", calendarRemoved, {
@@ -434,7 +444,7 @@ export const operations = {
     params: z.strictObject({ name: names.calendarName }),
     problems: ["unknownCalendarEntry", ...commandProblems],
   }),
-  schedules: operation("GET /v1/schedules", "Schedules, the next due first", scheduleList, {
+  schedules: operation("GET /v1/schedules", "Schedules, with the next due one first", scheduleList, {
     permission: "workloads.read",
   }),
   removeSchedule: operation("DELETE /v1/schedules/{name}", "Remove a schedule; its runs continue", scheduleRemoved, {
@@ -457,7 +467,7 @@ export const operations = {
   }),
   fleetPredictions: operation(
     "GET /v1/predictions",
-    "Predictions, measured runs and correction by accelerator type and family",
+    "Predictions, measured runs and the correction of predictions, by accelerator type and family",
     fleetPredictions,
     { permission: "workloads.read", problems: ["overloaded"] },
   ),

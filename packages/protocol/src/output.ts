@@ -8,9 +8,11 @@ export const logChunk = z
     attemptId: z.string(),
     worker: count.meta({ description: "Rank." }),
     stream: z.enum(["stdout", "stderr"]),
-    atMs: instantMs.nullable().meta({ description: "When its first byte was written, to about 5 ms; null: unknown." }),
+    atMs: instantMs
+      .nullable()
+      .meta({ description: "Time at which its first byte was written, accurate to about 5 ms; null: unknown." }),
     text: z.string().meta({
-      description: "As written, in pieces of at most 64 KiB; a line may be split over two.",
+      description: "The text as it was written, in pieces of at most 64 KiB. A line can be split over two pieces.",
     }),
   })
   .meta({ id: "LogChunk" });
@@ -28,7 +30,7 @@ export const attemptUsage = z
         peakRssMib: count,
         node: z.string().optional(),
         accelerators: z.array(acceleratorReading).optional().meta({
-          description: "Newest readings of its accelerators, by the indices of the node; absent: none.",
+          description: "Newest readings of its accelerators, by their indices on the node; absent: there are none.",
         }),
       }),
     ),
@@ -39,7 +41,7 @@ export const workloadUsage = z
   .object({
     workloadId: z.string(),
     atMs: instantMs,
-    attempts: z.array(attemptUsage).meta({ description: "Active attempts, the newest 100." }),
+    attempts: z.array(attemptUsage).meta({ description: "Active attempts, at most the newest 100." }),
   })
   .meta({ id: "WorkloadUsage" });
 

@@ -34,61 +34,63 @@ export const measuredRun = z
     team: z.string(),
     acceleratorType: z.string().meta({ description: "Name in the catalogue of accelerators." }),
     family: family.meta({
-      description: "`experts`: a mixture of experts; `adapters`: LoRA; `dense`: all others.",
+      description: "Family of the model. `experts`: a mixture of experts; `adapters`: LoRA; `dense`: all others.",
     }),
     acceleratorCount: count,
     isCalibrated: z
       .boolean()
-      .meta({ description: "The model has a profile of the accelerator: no correction applies." }),
+      .meta({ description: "Whether the model has a profile of the accelerator; then no correction applies." }),
     predicted: z
       .object({
         seconds: seconds.meta({ description: "Time of a step, corrected by the fleet's runs." }),
         uncorrectedSeconds: seconds,
-        lowSeconds: seconds.meta({ description: "Ends of the 80% interval, corrected." }),
+        lowSeconds: seconds.meta({ description: "Ends of the 80% interval, with the correction." }),
         highSeconds: seconds,
         parts: partSeconds,
       })
-      .meta({ description: "Current prediction of the model." }),
+      .meta({ description: "Present prediction of the performance model." }),
     measured: z
       .object({
         seconds: seconds.meta({ description: "Median step of what the attempt reported." }),
         steps: count.meta({ description: "Number of measured steps." }),
         parts: z.object({ compute: knownSeconds, network: knownSeconds, storage: knownSeconds }).meta({
-          description: "Reported by the attempt or inferred from the use of its accelerators; `null`: not known.",
+          description:
+            "Time of the part, reported by the attempt or inferred from the use of its accelerators; `null`: not known.",
         }),
         atMs: instantMs,
       })
       .nullable()
-      .meta({ description: "`null`: too few reports so far." }),
+      .meta({ description: "Measured step; `null`: there are too few reports so far." }),
     slow: z
       .object({
         expectedSeconds: seconds.meta({ description: "Time of a step expected from the other runs of its kind." }),
         excessShare: z.number(),
         responsible: part.nullable().meta({
-          description: "`null`: not known; `missing` has the metrics that would tell.",
+          description: "The likely cause; `null`: not known. `missing` then lists the metrics that would show it.",
         }),
         ground: z.enum(["reported", "idle", "rest"]).nullable().meta({
           description:
-            "Source of the time of this part: reported by the attempt, idle time of its accelerators (storage), or what the other parts leave of the step.",
+            "Source of the time of this part: reported by the attempt, idle time of its accelerators (storage), or the rest of the step.",
         }),
         missing: z
           .array(z.string())
           .readonly()
           .meta({ description: "Metrics of progress that the attempt would have to report." }),
         otherRuns: count.meta({
-          description: "Number of other measured runs of its kind that the expectation uses.",
+          description: "Number of other measured runs of its kind on which the expectation is based.",
         }),
       })
       .nullable()
       .meta({
-        description: "`null`: not more than 15% slower than expected for its kind.",
+        description:
+          "Comparison with the expectation; `null`: the run is not more than 15% slower than expected for its kind.",
       }),
   })
   .meta({ id: "MeasuredRun" });
 
 export const workloadPredictions = z
   .object({
-    items: z.array(measuredRun).readonly().meta({ description: "Newest attempt first, at most 100." }),
+    items: z.array(measuredRun).readonly().meta({ description: "Attempts, newest first, at most 100." }),
     unpredicted: z
       .string()
       .nullable()

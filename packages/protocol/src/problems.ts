@@ -29,7 +29,7 @@ const passing = (status: number, title: string): ProblemKind => ({ status, exitC
 export const problemKinds = {
   // Refusals of the engine: the codes of its `Rejection`.
   unknownTeam: kind(422, failed, "There is no such team"),
-  teamCycle: kind(422, usage, "Teams must not contain each other"),
+  teamCycle: kind(422, usage, "Teams must not be parents of each other"),
   teamInUse: kind(409, failed, "The team is in use"),
   unknownSite: kind(422, failed, "There is no such site"),
   unknownWorkload: kind(404, failed, "There is no such workload"),
@@ -37,7 +37,7 @@ export const problemKinds = {
   workloadNotEnded: kind(409, failed, "The workload has not ended"),
   cannotRerun: kind(409, failed, "The workload cannot run again"),
   notWaiting: kind(409, failed, "The workload is not waiting to start"),
-  workloadActive: kind(409, failed, "A workload of that name is active"),
+  workloadActive: kind(409, failed, "Another workload with this name has not ended"),
   duplicateName: kind(422, usage, "The same name is given twice"),
   unknownNode: kind(404, failed, "There is no such node"),
   nodeLost: kind(409, failed, "The node is already lost"),
@@ -47,7 +47,7 @@ export const problemKinds = {
   unknownCalendarEntry: kind(404, failed, "The calendar has no such entry"),
   unknownSchedule: kind(404, failed, "There is no such schedule"),
   neverDue: kind(422, usage, "The schedule is never due"),
-  windowOver: kind(422, usage, "The window is already over"),
+  windowOver: kind(422, usage, "The window has already ended"),
   reservationTooLarge: kind(422, unsatisfied, "Not enough capacity can be reserved for that period"),
   poolInUse: kind(409, failed, "The pool is in use"),
   tooLarge: kind(422, unsatisfied, "The fleet is too small for the workload, even if it were empty"),
@@ -91,7 +91,7 @@ export const problemKinds = {
 
   // Problems that only a client reports.
   unreachable: passing(503, "The control plane cannot be reached"),
-  unexpectedAnswer: kind(502, failed, "The answer is not one of Headroom's"),
+  unexpectedAnswer: kind(502, failed, "The answer does not come from Headroom"),
   notSupported: kind(501, failed, "This control plane cannot do that"),
 } as const satisfies Record<string, ProblemKind>;
 

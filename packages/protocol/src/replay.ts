@@ -15,7 +15,9 @@ export const replayQuestion = z
       .max(replayPeriodMs.max)
       .default(WEEK_MS)
       .meta({ description: "Length of the period up to now; shorter if the record is shorter." }),
-    policy: policyChoice.optional().meta({ description: "Absent: the policies that were active in the period." }),
+    policy: policyChoice
+      .optional()
+      .meta({ description: "Policy of the replay; absent: the policies that were active in the period." }),
     teams: z.array(teamSpec).max(1000).default([]).meta({ description: "Changed definitions of teams." }),
   })
   .meta({
@@ -40,7 +42,7 @@ const figures = {
   acceleratorHours: z.number().meta({ description: "Accelerator-hours allocated in the period." }),
   lostAcceleratorHours: z.number().meta({ description: "Accelerator-hours of work lost by evictions." }),
   evictions: count.meta({
-    description: "Attempts preempted or shrunk for other workloads.",
+    description: "Number of attempts that were evicted, or lost workers, in favour of other workloads.",
   }),
 };
 const replayFigures = z.object(figures).meta({ id: "ReplayFigures" });
@@ -50,7 +52,7 @@ const replaySummary = z
     ...figures,
     utilisation: z
       .number()
-      .meta({ description: "Allocated accelerator time ÷ accelerator time of the nodes that were up." }),
+      .meta({ description: "Allocated accelerator time, divided by the accelerator time of the nodes that were up." }),
     endedCount: count,
     makespanMs: count.meta({ description: "Time from the beginning of the period to the last end in it." }),
     samples: z.array(
@@ -79,22 +81,22 @@ const replayGroup = z
 export const replayReport = z
   .object({
     fromMs: instantMs.meta({
-      description: "Later than requested if earlier inputs are no longer kept.",
+      description: "Start of the period; later than requested if earlier inputs are no longer kept.",
     }),
     toMs: instantMs,
     stepMs: count,
     recorded: replaySummary.meta({ description: "The record." }),
     control: replaySummary.meta({
-      description: "The replay without the change; its distance from the record is the error of the replay.",
+      description: "The replay without the change. Its distance from the record is the error of the replay.",
     }),
     changed: replaySummary,
-    teams: z.array(replayGroup).meta({ description: "Largest total gain of waiting time first." }),
+    teams: z.array(replayGroup).meta({ description: "Sorted by total gain of waiting time, the largest first." }),
     users: z.array(replayGroup),
     sizes: z.array(replayGroup).meta({ description: "By number of accelerators of the gang." }),
     sentence: z.string(),
     notes: z
       .array(z.string())
-      .meta({ description: "Assumptions of the replay about facts that the record does not hold." }),
+      .meta({ description: "Assumptions of the replay about facts that the record does not contain." }),
   })
   .meta({ id: "ReplayReport" });
 

@@ -7,7 +7,7 @@ const scheduleRun = z
   .object({
     dueAtMs: instantMs,
     atMs: instantMs.meta({
-      description: "Time at which it was processed; later than due if the control plane did not run then.",
+      description: "Time at which the due time was processed; it is later if the control plane did not run then.",
     }),
     workloadId: z.string().nullable().meta({ description: "Id of the workload that was submitted; null: none was." }),
     left: z.string().meta({ description: "Why nothing was submitted." }),
@@ -23,8 +23,8 @@ export const scheduleItem = z
     cron: z.string(),
     actor: z.string().meta({ description: "User who declared the schedule and owns its runs." }),
     nextAtMs: instantMs.nullable(),
-    nextAtsMs: z.array(instantMs).meta({ description: "The next times at which it is due, at most five." }),
-    runs: z.array(scheduleRun).meta({ description: "The last times at which it was due, the newest first." }),
+    nextAtsMs: z.array(instantMs).meta({ description: "The next due times, at most five." }),
+    runs: z.array(scheduleRun).meta({ description: "The last due times, the newest first." }),
     lastWorkloadId: z.string().optional(),
   })
   .meta({ id: "ScheduleItem" });

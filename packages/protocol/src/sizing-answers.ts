@@ -21,7 +21,7 @@ export const networkAnswer = z
     oversubscription: z
       .array(z.number())
       .readonly()
-      .meta({ description: "Downward ÷ upward bandwidth of each level except the highest." }),
+      .meta({ description: "Downlink divided by uplink bandwidth of each level except the highest." }),
     nodeCountMax: count,
     bisectionGbPerS: z.number(),
     wall: z
@@ -38,7 +38,7 @@ export const networkAnswer = z
       .optional()
       .meta({
         description:
-          "Share of time that a mix of jobs waits for the network, by size of the fleet, and the size at which it is too large.",
+          "Share of time that a mix of jobs waits for the network, by size of the fleet, and the size at which the share is too large.",
       }),
   })
   .meta({ id: "NetworkAnswer" });
@@ -58,7 +58,7 @@ const axisLoad = z
     axis: z.enum(["capacity", "read", "write", "operations", "clients"]),
     needed: z.number(),
     offered: z.number().optional(),
-    load: z.number().optional().meta({ description: "needed ÷ offered; above 1 the axis starves." }),
+    load: z.number().optional().meta({ description: "Needed divided by offered; above 1 this axis is too small." }),
     cause: z.string(),
   })
   .meta({ id: "AxisLoad" });
@@ -112,11 +112,11 @@ export const failureAnswer = z
 
 export const impossibleAnswer = z
   .object({ kind: z.literal("impossible"), reason: z.string(), nearest: z.string() })
-  .meta({ id: "ImpossibleAnswer", description: "The request cannot be met; `nearest` is the closest one that can." });
+  .meta({ id: "ImpossibleAnswer", description: "The request cannot be met; `nearest` is the closest possible one." });
 
 export const unknownAnswer = z.object({ kind: z.literal("unknown"), reasons: z.array(z.string()).readonly() }).meta({
   id: "UnknownAnswer",
-  description: "No measurement supports a prediction here; the reason says why.",
+  description: "No measurement supports a prediction for this case; the reason says why.",
 });
 
 const plan = z
@@ -174,14 +174,14 @@ export const trainingAnswer = z
     isPlanGiven: z.boolean(),
     chosen: z.array(z.string()).readonly().meta({
       description:
-        "Choices of the plan that the question did not state: the usual choices of the stack that fit into memory.",
+        "Parts of the plan that the question did not state. They are the usual choices of the stack that fit into memory.",
     }),
     precision: numbers("weightBytes", "gradientBytes", "optimizerBytes").meta({
       description: "Bytes per parameter of weights, gradients and optimizer.",
     }),
     format: z
       .object({ linear: z.string(), reason: z.string().optional() })
-      .meta({ description: "Operands of the linear layers, and why the question's open format became this one." }),
+      .meta({ description: "Number format of the linear layers, and why it was chosen if the question left it open." }),
     isCalibrated: z.boolean(),
     step: z.object({
       seconds: z.number(),
@@ -190,12 +190,12 @@ export const trainingAnswer = z
     }),
     evidence: z
       .object({ distance: z.number(), isNear: z.boolean(), nearest: z.string().optional() })
-      .meta({ description: "How far measured runs are from this one; the interval widens with the distance." }),
+      .meta({ description: "How different measured runs are from this one; the interval widens with the distance." }),
     family: z
       .enum(["dense", "experts", "adapters"])
       .meta({ description: "Models whose prediction errors are alike: corrections hold for one family." }),
     correction: numbers("factor", "runCount", "typeRunCount").meta({
-      description: "Factor for all times, learned from the fleet's own runs; 1 without such runs.",
+      description: "Factor for all times, learned from the fleet's own runs; 1 if there are none.",
     }),
     tokensPerS: z.number(),
     tokensPerSPerAccelerator: z.number(),
@@ -233,13 +233,14 @@ export const trainingAnswer = z
         wall: numbers("acceleratorCount", "nextCount", "gainPerDoubling").extend({ scarce: z.string() }).optional(),
       })
       .meta({
-        description: "Other sizes, each with the best plan of its own, and where doubling stops paying.",
+        description:
+          "Other sizes, each with the best plan for it, and the size from which doubling is no longer worthwhile.",
       }),
     alternatives: z
       .array(numbers("acceleratorCount", "stepSeconds", "peakBytes", "cost").extend({ plan }))
       .readonly()
       .meta({
-        description: "Plans that no other beats in time, memory and cost at once; empty unless asked for.",
+        description: "Plans that no other plan beats in time, memory and cost at once; empty unless requested.",
       }),
     warnings: z.array(z.string()).readonly(),
   })
@@ -256,7 +257,7 @@ export const servingAnswer = z
     accelerator: z.string(),
     chosen: z.array(z.string()).readonly().meta({ description: "Choices that the question did not state, in words." }),
     evidence: z.object({ distance: z.number(), isNear: z.boolean(), nearest: z.string().optional() }).meta({
-      description: "How far measured endpoints are from this one; the intervals widen with the distance.",
+      description: "How different measured endpoints are from this one; the intervals widen with the distance.",
     }),
     plans: z
       .array(

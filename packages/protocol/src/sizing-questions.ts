@@ -27,7 +27,7 @@ export const storageTier = z
   })
   .meta({
     id: "StorageTier",
-    description: "Capacity and rates of a storage tier. An absent axis is not checked.",
+    description: "Capacity and rates of a storage tier. An axis that is absent is not checked.",
   });
 
 const dataset = z.strictObject({
@@ -75,7 +75,7 @@ export const storageQuestion = z
     }),
     tiers: z.array(storageTier).max(20).default([]),
   })
-  .meta({ id: "StorageQuestion", description: "Capacity, throughput and concurrency that jobs need." });
+  .meta({ id: "StorageQuestion", description: "Capacity, throughput and concurrency that jobs need from storage." });
 
 export const failureQuestion = z
   .strictObject({
@@ -108,7 +108,7 @@ const numberFormat = z.enum(["bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "mxf
 
 const modelChoice = z
   .union([label, z.strictObject({ name: label, config: z.record(z.string().max(200), z.unknown()) })])
-  .meta({ description: "A preset's name, or a name and a config.json of Hugging Face." });
+  .meta({ description: "The name of a preset, or a name and a config.json of Hugging Face." });
 
 export const networkQuestion = z
   .strictObject({
@@ -144,7 +144,7 @@ export const networkQuestion = z
       })
       .optional()
       .meta({
-        description: "Training jobs on it: at which size does the network cost more than `lossShare`?",
+        description: "Training jobs on the fabric, to find the size at which the network costs more than `lossShare`.",
       }),
   })
   .meta({ id: "NetworkQuestion", description: "Switches and cables of a fabric." });
@@ -155,7 +155,8 @@ const profile = z
   .meta({ description: "Calibration profile that `headroom calibrate` wrote for this accelerator." });
 
 const catalogue = z.record(z.string().max(200), z.unknown()).optional().meta({
-  description: "Accelerators that the catalogue lacks: `accelerators`, each with its datasheet's figures.",
+  description:
+    "Accelerators that are missing in the catalogue: `accelerators`, each with the figures of its datasheet.",
 });
 
 const width = integer(1, 1_000_000);
@@ -198,7 +199,7 @@ export const fleetCorrection = z
   .meta({
     id: "FleetCorrection",
     description:
-      "Correction learned from a fleet's own runs: logarithm of measured ÷ predicted time by accelerator type and model family, shrunk towards 0.",
+      "Correction learned from a fleet's own runs: logarithm of measured divided by predicted time, by accelerator type and model family, shrunk towards 0.",
   });
 
 export const trainingQuestion = z
@@ -233,18 +234,18 @@ export const trainingQuestion = z
         .default({ kind: "full" }),
       format: numberFormat.optional().meta({
         description:
-          "Operands of the linear layers. Absent: the format in which the model was trained (`fp8` for deepseek-v3), where accelerator and stack have it, else `bf16`, or `fp16` on accelerators without bf16.",
+          "Number format of the linear layers. Absent: the format in which the model was trained (`fp8` for deepseek-v3), if accelerator and stack support it, else `bf16`, or `fp16` on accelerators without bf16.",
       }),
       stack: z
         .enum(["fused", "eager", "compiled"])
         .optional()
-        .meta({ description: "Absent: `compiled` on TPUs, `fused` elsewhere." }),
+        .meta({ description: "Training software; absent: `compiled` on TPUs, `fused` elsewhere." }),
       plan: parallelPlan.optional().meta({
-        description: "Absent fields are chosen as users of the stack usually choose them, within memory.",
+        description: "The plan. Absent fields are chosen as users of the stack usually choose them, within memory.",
       }),
       profile,
       correction: fleetCorrection.nullish().meta({
-        description: "Absent: the correction of this fleet's own measured runs. `null`: none.",
+        description: "Correction of the prediction. Absent: the one from this fleet's own measured runs. `null`: none.",
       }),
       pricePerAcceleratorHour: amount.default(0),
       perThousandNodeDays: positive.optional(),
@@ -259,7 +260,7 @@ export const trainingQuestion = z
       alternatives: z
         .boolean()
         .default(false)
-        .meta({ description: "Whether to search also for plans that trade time for memory and cost." }),
+        .meta({ description: "Whether to search also for plans that need less memory or cost but more time." }),
       checkpointOverlapped: z.boolean().default(false),
       checkpointGbPerS: positive.default(100),
       tiers: z.array(storageTier).max(20).default([]),
@@ -294,8 +295,8 @@ export const servingQuestion = z
         .optional(),
       profile,
       weightsGbPerS: positive.default(5),
-      provisioningSeconds: amount.default(0).meta({ description: "Time until a starting replica has a node." }),
-      imageGb: amount.default(0).meta({ description: "Container image that a starting node lacks." }),
+      provisioningSeconds: amount.default(0).meta({ description: "Time until a starting replica gets a node." }),
+      imageGb: amount.default(0).meta({ description: "Container image that a starting node must fetch." }),
     }),
   })
   .meta({ id: "ServingQuestion", description: "Replicas, latency and cost of an endpoint under traffic." });

@@ -6,7 +6,7 @@ import { queryInteger } from "./page.ts";
 export const snapshotQuery = z.strictObject({
   maxBytes: queryInteger(1, 999_999_999_999_999)
     .optional()
-    .meta({ description: "A state that is larger is refused instead of sent." }),
+    .meta({ description: "Size limit in bytes: a larger state is refused instead of sent." }),
 });
 
 export const snapshot = z.object({
@@ -24,7 +24,7 @@ export const snapshotHeaders = {
   sequence: { name: "headroom-sequence", description: "Sequence number of the newest event in the state." },
   nowMs: {
     name: "headroom-now-ms",
-    description: "The control plane's time when it was taken, ms since 1970.",
+    description: "The control plane's time at which the bytes were made, in ms since 1970.",
   },
 } as const;
 

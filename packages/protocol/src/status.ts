@@ -13,7 +13,7 @@ export const journalStatus = z
     syncLatencyP50Ms: durationMs,
     syncLatencyP99Ms: durationMs,
     inboxLength: count,
-    loopDelayP99Ms: durationMs.meta({ description: "How late the event loop ran, 99th percentile." }),
+    loopDelayP99Ms: durationMs.meta({ description: "Delay of the event loop, 99th percentile." }),
   })
   .meta({ id: "JournalStatus" });
 
@@ -21,7 +21,7 @@ export const status = z
   .object({
     version: z.string(),
     mode: z.enum(["live", "simulated"]),
-    startedAtMs: instantMs.meta({ description: "When this process started." }),
+    startedAtMs: instantMs.meta({ description: "Time at which this process started." }),
     nowMs: instantMs.meta({ description: "The clock of the control plane; under simulation it is virtual." }),
     sequence: count.meta({ description: "Events recorded so far." }),
     chain: z.string().meta({ description: "Head of the journal's hash chain." }),
@@ -29,7 +29,7 @@ export const status = z
     paused: z
       .string()
       .nullable()
-      .meta({ description: "Why no decisions are made, and what to do; null: decisions are made." }),
+      .meta({ description: "Why no decisions are made, with the remedy; null: decisions are made." }),
     nodes: z.object({ total: count, up: count, lost: count, draining: count }),
     accelerators: z.object({ total: count, held: count, free: count, unavailable: count }),
     workloads: z.object({
@@ -43,14 +43,14 @@ export const status = z
     waitingAccelerators: z
       .number()
       .min(0)
-      .meta({ description: "A fraction of an accelerator counts as its fraction." }),
-    journal: journalStatus.nullable().meta({ description: "null where there is no journal (the demo)." }),
+      .meta({ description: "Accelerators in use; a fraction of an accelerator counts as its fraction." }),
+    journal: journalStatus.nullable().meta({ description: "State of the journal; null if there is none (the demo)." }),
   })
   .meta({ id: "Status" });
 
 export const loginLink = z
   .object({ url: z.string(), expiresAtMs: instantMs })
-  .meta({ id: "LoginLink", description: "Opens the console in a browser, once." });
+  .meta({ id: "LoginLink", description: "Link that signs in one browser to the console, once." });
 
 export type JournalStatus = z.output<typeof journalStatus>;
 export type Status = z.output<typeof status>;

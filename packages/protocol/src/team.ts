@@ -8,13 +8,15 @@ const paceForecast = {
   microUsdPerDay: z.number().nonnegative(),
   usedUpAtMs: instantMs.nullable().meta({
     description:
-      "When the first bound of the budget is used up at this pace; null: not before the next period begins, or never.",
+      "Time at which the first bound of the budget is used up at this rate; null: not before the next period begins, or never.",
   }),
 };
 
 const budgetForecast = z
   .object({
-    now: z.object(paceForecast).meta({ description: "Pace of the work that runs now; nothing else starts or ends." }),
+    now: z
+      .object(paceForecast)
+      .meta({ description: "Rate of the work that runs now, as if nothing else started or ended." }),
     lately: z
       .object({ sinceMs: instantMs, ...paceForecast })
       .nullable()
@@ -23,7 +25,7 @@ const budgetForecast = z
           "Mean pace since `sinceMs`: the beginning of the day (UTC) a week ago, or the time since which usage is counted; null: usage is counted for less than an hour.",
       }),
   })
-  .meta({ id: "BudgetForecast", description: "When a budget will be used up, at two paces." });
+  .meta({ id: "BudgetForecast", description: "Time at which a budget will be used up, at two rates." });
 
 const held = z.record(z.string(), z.number().nonnegative());
 
@@ -37,14 +39,16 @@ export const team = teamSpec
         renewsAtMs: count.nullable(),
         isSpent: z.boolean().meta({ description: "Whether the budget is recorded as used up." }),
         atMs: instantMs.meta({ description: "Time of these figures." }),
-        forecast: budgetForecast.optional().meta({ description: "Absent: the budget is used up." }),
+        forecast: budgetForecast
+          .optional()
+          .meta({ description: "Forecast of the budget; absent: the budget is used up." }),
       })
       .optional()
       .meta({ description: "Usage of the team's budget in this period." }),
-    held: held.meta({ description: "Accelerators held now by the team and all below it, by type." }),
+    held: held.meta({ description: "Accelerators that the team and all teams below it hold now, by type." }),
     entitlement: held.optional().meta({
       description:
-        "Current entitlement by resource: the larger of guarantee and fair share, within the limit. Absent: the policy compares no teams.",
+        "Present entitlement by resource: the larger of guarantee and fair share, within the limit. Absent: the policy does not compare teams.",
     }),
     decayedUsage: z
       .object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count })
@@ -55,7 +59,7 @@ export const team = teamSpec
       }),
     heldInAll: z
       .object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count })
-      .meta({ description: "Resources held now by the team and all below it, in total." }),
+      .meta({ description: "Resources that the team and all teams below it hold now, in total." }),
   })
   .meta({ id: "Team" });
 

@@ -35,12 +35,20 @@ export function checkedUser(given: string): string {
   const result = names.userName.safeParse(given);
   if (!result.success) {
     const message = result.error.issues[0]?.message ?? "is not valid";
-    throw refuse("invalidRequest", `The name of a user ${message}; ${JSON.stringify(given.slice(0, 80))} is not.`, {
-      errors: [{ pointer: USER_HEADER, message }],
-    });
+    throw refuse(
+      "invalidRequest",
+      `The name of a user ${message}, but ${JSON.stringify(given.slice(0, 80))} does not.`,
+      {
+        errors: [{ pointer: USER_HEADER, message }],
+      },
+    );
   }
   if (isUser(given)) return given;
-  throw refuse("reservedName", `No user may be called ${given}: the control plane itself acts under that name.`, {
-    errors: [{ pointer: USER_HEADER, message: "is a reserved name" }],
-  });
+  throw refuse(
+    "reservedName",
+    `No user can be called ${given}, because the control plane itself acts under that name.`,
+    {
+      errors: [{ pointer: USER_HEADER, message: "is a reserved name" }],
+    },
+  );
 }

@@ -46,7 +46,7 @@ export const blockedReason = z
         workers: count,
         placeableWorkers: count,
         neededCount: partial.meta({
-          description: "Total number of accelerators; a fraction counts as its fraction.",
+          description: "Total number of free accelerators; a fraction counts as its fraction.",
         }),
         fleetCount: count.meta({ description: "Accelerators of the most frequent accepted type, on accepted nodes." }),
         lack: fleetLack.optional().meta({
@@ -55,7 +55,7 @@ export const blockedReason = z
         }),
         sentence,
       })
-      .meta({ description: "The gang would not fit on the nodes that are up now, even if they were empty." }),
+      .meta({ description: "The gang would not fit on the nodes that are up now, even if these nodes were empty." }),
     z
       .object({
         kind: z.literal("acceleratorShortfall"),
@@ -75,10 +75,11 @@ export const blockedReason = z
         placeableWorkers: count,
         binding: z.enum(["accelerators", "cores", "memory", "networkGbps", "room", "spread", "fabric"]).meta({
           description:
-            "`room`: cores and memory are each free, but not together on one node; `spread`, `fabric`: capacity is free, but the constraint is not met.",
+            "The resource or constraint that is too small. `room`: cores and memory are each free, but not together on one node; `spread`, `fabric`: capacity is free, but the constraint is not met.",
         }),
         neededPerWorker: partial.meta({
-          description: "Thousandths of a core or MiB of memory where `binding` is one of them, else accelerators.",
+          description:
+            "Amount in thousandths of a core or MiB of memory if `binding` is one of them, else in accelerators.",
         }),
         freeCount: count.meta({
           description: "Wholly free accelerators of the accepted type with the most free capacity, on accepted nodes.",
@@ -104,12 +105,13 @@ export const blockedReason = z
       })
       .meta({ description: "Too few accelerators have free slices in positions where the profile can start." }),
     z.object({ kind: z.literal("minRuntime"), workloadId: z.string(), untilMs: instantMs, sentence }).meta({
-      description: "A victim is protected by its minimum runtime until then; with several victims, the last of them.",
+      description:
+        "A victim is protected by its minimum runtime until this time; with several victims, the latest of their times.",
     }),
     z
       .object({
         kind: z.literal("antiAffinity"),
-        workloadIds: z.array(z.string()).meta({ description: "Workloads in conflict; the first ones only." }),
+        workloadIds: z.array(z.string()).meta({ description: "Workloads in conflict, but only the first ones." }),
         workers: count,
         placeableWorkers: count,
         sentence,
@@ -129,14 +131,14 @@ export const blockedReason = z
       kind: z.literal("teamLimit"),
       bound: z.enum(["limit", "user", "guarantee", "unguaranteed", "borrowing", "budget"]).meta({
         description:
-          "The bound that is reached: the team's limit; its limit per user; its guarantee, for non-preemptible work; `unguaranteed`: capacity that the unused guarantees of other teams do not need, for non-preemptible work (`usedCount`: what non-preemptible work uses and guarantees exceed it, of `limitCount` in the fleet); its borrowing limit; a budget.",
+          "The limit that is reached: the team's limit; its limit per user; its guarantee, for non-preemptible work; `unguaranteed`: capacity that the unused guarantees of other teams do not need, for non-preemptible work (`usedCount`: the sum of the use by non-preemptible work and of guarantees beyond it, of `limitCount` in the fleet); its borrowing limit; a budget.",
       }),
-      user: z.string().optional().meta({ description: "The user at the limit per user." }),
+      user: z.string().optional().meta({ description: "The user whose limit is reached." }),
       team: z.string(),
       acceleratorType: z.string(),
       resource: z
         .string()
-        .meta({ description: "The bounded resource: an accelerator type, or another resource that teams limit." }),
+        .meta({ description: "The limited resource: an accelerator type, or another resource that teams limit." }),
       limitCount: z.number(),
       usedCount: z.number(),
       neededCount: z.number(),
@@ -154,10 +156,10 @@ export const blockedReason = z
         heldCount: count,
         sentence,
       })
-      .meta({ description: "The workload uses its team's reserved topology, and it fits none of the free cells." }),
+      .meta({ description: "The workload uses its team's reserved topology, but fits none of the free cells." }),
     z
       .object({ kind: z.literal("behindHead"), headWorkloadId: z.string(), aheadCount: count, sentence })
-      .meta({ description: "The head of the queue does not fit, and the policy starts nothing behind it." }),
+      .meta({ description: "The head of the queue does not fit, and the policy starts no work behind it." }),
     z.object({ kind: z.literal("held"), sentence }),
     z.object({
       kind: z.literal("waitsFor"),
@@ -172,7 +174,7 @@ export const blockedReason = z
       .object({
         kind: z.literal("startWindow"),
         microUsdPerKwh: z.int().nullable().meta({ description: "Price now; null: no tariff states one." }),
-        microUsdPerKwhMax: z.int().nullable().meta({ description: "null: the workload states no limit." }),
+        microUsdPerKwhMax: z.int().nullable().meta({ description: "Limit that the workload states; null: none." }),
         gramsPerKwh: count.nullable(),
         gramsPerKwhMax: count.nullable(),
         cheapestMs: count
@@ -230,7 +232,7 @@ export const blockedReason = z
         suffice: z
           .literal(false)
           .optional()
-          .meta({ description: "false: the spares alone are not enough; the following reasons apply, too." }),
+          .meta({ description: "false: the spares alone are not enough, and the following reasons also apply." }),
         sentence,
       })
       .meta({ description: "The workload would fit if these nodes were not kept as hot spares." }),
@@ -243,7 +245,7 @@ export const blockedReason = z
 
 const neverStarts = z.literal(true).optional().meta({
   description:
-    "Present if it can never start while fleet, limits and budgets stay as they are, whatever other work ends.",
+    "Present if the workload can never start while fleet, limits and budgets stay as they are, whatever other work ends.",
 });
 
 export const verdict = z
@@ -252,12 +254,12 @@ export const verdict = z
       kind: z.literal("blocked"),
       sentence,
       neverStarts,
-      reasons: z.array(blockedReason).meta({ description: "The first one is the dominant one." }),
+      reasons: z.array(blockedReason).meta({ description: "Reasons; the first one is the main one." }),
       deadline: z.object({ deadlineMs: instantMs, earliestEndMs: instantMs }).optional().meta({
         description:
-          "The workload will miss or has missed its deadline, computed from its earliest start and its walltime.",
+          "Deadline that the workload will miss or has missed, computed from its earliest start and its walltime.",
       }),
-      wakeOn: z.array(z.string()).meta({ description: "Event kinds that can change this answer." }),
+      wakeOn: z.array(z.string()).meta({ description: "Kinds of event that can change this answer." }),
     }),
     z.object({ kind: z.literal("placeable"), sentence }),
     z.object({ kind: z.literal("notWaiting"), sentence }),
@@ -268,7 +270,9 @@ export const queueEntry = z
   .object({
     position: count.meta({ description: "Position in queue order; 0 is considered first." }),
     workload: workloadSummary,
-    reason: blockedReason.nullable().meta({ description: "The dominant reason; null: it starts within a moment." }),
+    reason: blockedReason
+      .nullable()
+      .meta({ description: "The main reason; null: the workload starts within a moment." }),
     neverStarts,
   })
   .meta({ id: "QueueEntry" });
@@ -277,9 +281,9 @@ export const holdReason = z
   .object({
     held: count,
     waitsFor: count.meta({ description: "Workloads with an unmet dependency." }),
-    notBefore: count.meta({ description: "Workloads before their `notBefore`." }),
+    notBefore: count.meta({ description: "Workloads whose `notBefore` is in the future." }),
     startWindow: count.meta({
-      description: "Workloads with a limit on the price or carbon of power that is exceeded now.",
+      description: "Workloads whose limit on the price or carbon of power is exceeded now.",
     }),
     backoff: count.meta({ description: "Workloads in back-off after a failure." }),
     nominated: count.meta({
@@ -295,7 +299,7 @@ export const queuePage = pageOf(queueEntry, "QueueEntryPage")
       .meta({ description: "Totals over the whole queue, not only this page." }),
     holdReason: holdReason
       .optional()
-      .meta({ description: "If requested: pending workloads of the same filter that are not in the queue." }),
+      .meta({ description: "Pending workloads of the same filter that are not in the queue; present if requested." }),
   })
   .meta({ id: "QueuePage" });
 

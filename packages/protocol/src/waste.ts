@@ -10,7 +10,7 @@ const common = {
   wastedAcceleratorMs: z
     .number()
     .nullable()
-    .meta({ description: "Idle accelerator-milliseconds; null: the waste is not of accelerators." }),
+    .meta({ description: "Idle accelerator-milliseconds; null: the idle resource is not an accelerator." }),
   sentence: z.string().meta({ description: "The finding as a sentence." }),
 };
 const ofAttempt = { attemptId: z.string(), heldCount: count, forMs: count };

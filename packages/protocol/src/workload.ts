@@ -29,7 +29,7 @@ const taskCounts = z
   .object({
     total: count,
     waiting: count.meta({
-      description: "Tasks without an attempt: not started yet, or waiting for a retry.",
+      description: "Number of tasks without an attempt: not started yet, or waiting for a retry.",
     }),
     active: count,
     succeeded: count,
@@ -53,11 +53,12 @@ const summaryFields = {
   tasks: taskCounts,
   stopRequested: z.boolean(),
   held: z.literal(true).optional().meta({
-    description: "The workload starts nothing until it is released; absent: it is not held.",
+    description: "True: the workload is held, and no task starts until it is released; absent: it is not held.",
   }),
   nodes: z.array(z.string()).meta({ description: `Nodes of its active attempts, at most ${SUMMARY_NODES_MAX}.` }),
   acceleratorMs: z.number().nonnegative().meta({
-    description: "Accelerator-milliseconds since placement, over its active attempts and its ended ones that are kept.",
+    description:
+      "Accelerator-milliseconds since placement, over its active attempts and those of its ended attempts that are kept.",
   }),
   submittedAtMs: instantMs,
   firstStartedAtMs: instantMs.nullable(),
@@ -65,11 +66,11 @@ const summaryFields = {
   endReason: endReason.nullable(),
   rerunnable: z
     .boolean()
-    .meta({ description: "The workload has ended with tasks that did not succeed, so it can be rerun." }),
+    .meta({ description: "Whether the workload can be rerun: it has ended, and some tasks did not succeed." }),
   rerun: z
     .object({ count, atMs: instantMs })
     .optional()
-    .meta({ description: "Number of reruns after an end, and time of the last; absent: none." }),
+    .meta({ description: "Number of reruns, and the time of the last one; absent: there were none." }),
   endSentence: z.string().nullable().meta({ description: "The end reason as a sentence." }),
   progress: progress.nullable().meta({ description: "The newest report of a running attempt." }),
 };
@@ -93,12 +94,14 @@ export const workload = z
     }),
     retries: z
       .array(z.object({ task: count, notBeforeMs: instantMs, failures: count }))
-      .meta({ description: "Tasks that failed or were lost and wait for their next attempt; at most 100 are shown." }),
+      .meta({ description: "Tasks that failed or were lost and wait for their next attempt; at most 100 are listed." }),
     nominations: z
       .array(
         z.object({
           task: count,
-          growth: z.boolean().meta({ description: "The nomination is for further workers of a running attempt." }),
+          growth: z
+            .boolean()
+            .meta({ description: "True: the nomination is for additional workers of a running attempt." }),
           acceleratorType: z.string(),
           workers: z.array(workerAllocation),
           atMs: instantMs,
@@ -133,7 +136,7 @@ export const submissionNotice = z
 export const notices = z
   .array(submissionNotice)
   .optional()
-  .meta({ description: "Notices about an accepted submission. Absent: nothing." });
+  .meta({ description: "Notices about an accepted submission; absent: there are none." });
 
 export const workloadSubmitted = workloadAccepted.extend({ notices }).meta({ id: "WorkloadSubmitted" });
 

@@ -83,7 +83,7 @@ describe("accelerator types", () => {
     expect(applied.warnings).toBeUndefined();
     const beyond = { ...team("byfamily", { H100: 9 }), guarantee: { H100: 3 } };
     expect((await client.apply({ teams: [beyond] }, { dryRun: true })).warnings).toMatchObject([
-      { message: "Team byfamily is guaranteed 3 H100 accelerators, and the fleet has 2." },
+      { message: "Team byfamily is guaranteed 3 H100 accelerators, but the fleet has 2." },
     ]);
     const { items } = await client.teams();
     expect(items.map(({ name, limit }) => [name, limit])).toEqual(

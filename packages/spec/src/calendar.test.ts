@@ -50,14 +50,14 @@ describe("forecasts of power", () => {
 
   it("need a beginning, lists, and nothing that says otherwise how long they hold", () => {
     expect(problemsIn({})).toEqual([]);
-    expect(problemsIn({ start: undefined })).toEqual(["start: is required beside step"]);
-    expect(problemsIn({ end: "2027-03-02T00:00:00Z" })).toEqual(["end: must be left out beside step"]);
-    expect(problemsIn({ price: "0.11 USD/kWh" })).toEqual(["price: must be a list beside step"]);
+    expect(problemsIn({ start: undefined })).toEqual(["start: is required with step"]);
+    expect(problemsIn({ end: "2027-03-02T00:00:00Z" })).toEqual(["end: must be left out with step"]);
+    expect(problemsIn({ price: "0.11 USD/kWh" })).toEqual(["price: must be a list if there is a step"]);
     expect(problemsIn({ price: undefined, carbon: undefined })).toEqual(["price: or carbon is required, or both"]);
     expect(problemsIn({ price: [] })[0]).toMatch(/^price: must be 1 to 744 figures/);
     expect(problemsIn({ step: undefined, end: "2027-03-02T00:00:00Z" })).toEqual([
-      "price: must be one figure, or there must be a step for the list",
-      "carbon: must be one figure, or there must be a step for the list",
+      "price: must be one figure; a list needs a step",
+      "carbon: must be one figure; a list needs a step",
     ]);
   });
 });

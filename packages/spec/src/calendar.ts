@@ -15,7 +15,7 @@ const user = notation.text(z.string().min(1).max(limits.ID_CHARS_MAX), limits.ID
 
 const windowFields = {
   name: required(notation.name(names.calendarName), {
-    description: "Unique in the calendar.",
+    description: "The name of the entry, unique in the calendar.",
     examples: ["firmware-march"],
   }),
   start: required(notation.instant, {
@@ -25,7 +25,7 @@ const windowFields = {
   }),
   end: required(notation.instant, {
     wire: "endMs",
-    description: "When it is over.",
+    description: "End of the window.",
     examples: ["2027-03-01T12:00:00Z"],
   }),
   nodes: optional(namesOf(notation.name(names.opaqueId), "nodes", limits.SHAPE_NODES_MAX), {
@@ -36,17 +36,17 @@ const meant = { from: "start", begin: "start", begins: "start", until: "end", to
 
 const endsLater = ({ startMs, endMs }: { readonly startMs: number; readonly endMs: number }): boolean =>
   startMs < endMs;
-const mustEndLater = { path: ["endMs"], message: "must lie after startMs" };
+const mustEndLater = { path: ["endMs"], message: "must be later than startMs" };
 
 export const maintenance = record(
   {
-    kind: literal("maintenance", "Nodes are away for a time, and are drained before."),
+    kind: literal("maintenance", "Maintenance: nodes are unavailable for a time, and are drained before."),
     ...windowFields,
     pool: optional(notation.name(names.poolName), {
-      description: "All nodes of a pool, instead of `nodes`; also those that join later.",
+      description: "All nodes of a pool, including those that join later; used instead of `nodes`.",
     }),
     reason: optional(notation.text(names.reason, limits.REASON_CHARS_MAX, "a reason"), {
-      description: "The reason, as text.",
+      description: "The reason for the maintenance, as text.",
       examples: ["new firmware"],
     }),
   },
@@ -61,24 +61,24 @@ export const maintenance = record(
         })
         .meta({
           id: "MaintenanceWindow",
-          description: "Nothing runs on these nodes in this time; they are drained before.",
+          description: "No work runs on these nodes in this time; they are drained before.",
         }),
   },
 );
 
 export const reservation = record(
   {
-    kind: literal("reservation", "Nodes are reserved for a team or users for a time."),
+    kind: literal("reservation", "Reservation: nodes are reserved for a team or users for a time."),
     ...windowFields,
     team: optional(notation.name(names.teamName), {
-      description: "Work of this team and all teams below it.",
+      description: "The reservation is for work of this team and all teams below it.",
     }),
     users: optional(namesOf(user, "users", limits.RESERVATION_USERS_MAX), {
-      description: "Work that these users submitted, in any team.",
+      description: "The reservation is for work that these users submitted, in any team.",
     }),
     accelerators: optional(notation.integer(1, limits.ACCELERATOR_LIMIT_MAX), {
       description:
-        "Instead of `nodes`: whole nodes with at least this number of accelerators in total, chosen when it is applied.",
+        "Number of accelerators. Whole nodes with at least this number are chosen when the entry is applied; used instead of `nodes`.",
     }),
     acceleratorType: optional(notation.name(names.acceleratorType), {
       description: "The accelerator type of those nodes.",
@@ -95,11 +95,11 @@ export const reservation = record(
           message: "must name a team or users",
         })
         .refine(({ nodes, accelerators }) => (nodes === undefined) !== (accelerators === undefined), {
-          message: "must say either how many accelerators or which nodes",
+          message: "must state either the accelerators or the nodes",
         })
         .refine(({ nodes, acceleratorType }) => nodes === undefined || acceleratorType === undefined, {
           path: ["acceleratorType"],
-          message: "must be left out where nodes are named",
+          message: "must be left out if nodes are named",
         })
         .meta({
           id: "AdvanceReservation",
@@ -113,15 +113,15 @@ type WrittenWindow = WrittenFields<typeof maintenance.parts> | WrittenFields<typ
 export function windowProblems(written: WrittenWindow): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const add = (field: string, message: string): void => void problems.push({ path: [field], message });
-  if (written.end <= written.start) add("end", `must lie after start, ${writeInstant(written.start)}`);
+  if (written.end <= written.start) add("end", `must be later than start, ${writeInstant(written.start)}`);
   if (written.kind === "maintenance") {
-    if ((written.pool === null) === (written.nodes === null)) add("nodes", "or pool is required, one of the two");
+    if ((written.pool === null) === (written.nodes === null)) add("nodes", "state exactly one of nodes and pool");
     return problems;
   }
   const { team, users, nodes, accelerators, acceleratorType } = written;
-  if (team === null && users === null) add("team", "or users is required: the reservation needs an owner");
+  if (team === null && users === null) add("team", "team or users is required: the reservation needs an owner");
   if ((accelerators === null) === (nodes === null)) add("accelerators", "or nodes is required, one of the two");
-  if (nodes !== null && acceleratorType !== null) add("acceleratorType", "must be left out where nodes are named");
+  if (nodes !== null && acceleratorType !== null) add("acceleratorType", "must be left out if nodes are named");
   return problems;
 }
 
@@ -155,9 +155,9 @@ function figures(one: notation.ScalarNotation<z.ZodInt>) {
 }
 
 const tariffFields = {
-  kind: literal("tariff", "Price or carbon intensity of power at certain times."),
+  kind: literal("tariff", "Tariff: price or carbon intensity of power at certain times."),
   name: required(notation.name(names.calendarName), {
-    description: "Unique in the calendar.",
+    description: "The name of the entry, unique in the calendar.",
     examples: ["night"],
   }),
   site: optional(notation.name(names.siteName), {
@@ -166,7 +166,7 @@ const tariffFields = {
   }),
   cron: optional(cronNotation, {
     wire: null,
-    description: "Repeated start times: minute, hour, day of the month, month, day of the week, in UTC.",
+    description: "Repeated start times in UTC: minute, hour, day of the month, month, day of the week.",
     examples: ["0 22 * * *"],
   }),
   lasts: optional(notation.duration(1, limits.DURATION_MS_MAX), {
@@ -174,11 +174,11 @@ const tariffFields = {
     description: "With `cron`: duration of each period.",
     examples: ["8h"],
   }),
-  start: optional(notation.instant, { wire: null, description: "Single start time, instead of `cron`." }),
-  end: optional(notation.instant, { wire: null, description: "When it is over." }),
+  start: optional(notation.instant, { wire: null, description: "A single start time, used instead of `cron`." }),
+  end: optional(notation.instant, { wire: null, description: "End of the period that begins at `start`." }),
   step: optional(notation.duration(limits.SERIES_STEP_MS_MIN, limits.DURATION_MS_MAX), {
     wire: null,
-    description: "A forecast from `start` on: duration of each figure in the lists `price` and `carbon`.",
+    description: "For a forecast from `start` on: the duration of each figure in the lists `price` and `carbon`.",
     examples: ["1h"],
   }),
   price: optional(figures(notation.energyPrice), {
@@ -188,7 +188,7 @@ const tariffFields = {
   }),
   carbon: optional(figures(notation.carbon), {
     wire: null,
-    description: "Carbon dioxide of a kilowatt-hour.",
+    description: "Carbon dioxide emitted for a kilowatt-hour.",
     examples: ["120 g/kWh"],
   }),
 };
@@ -202,7 +202,7 @@ const tariffTimes = z
     z
       .strictObject({ kind: z.literal("once"), startMs: instantMs, endMs: instantMs })
       .refine(endsLater, mustEndLater)
-      .meta({ description: "Then it leaves the calendar." }),
+      .meta({ description: "End of the tariff; it then leaves the calendar." }),
     z
       .strictObject({
         kind: z.literal("series"),
@@ -216,7 +216,7 @@ const tariffTimes = z
       })
       .meta({
         description:
-          "A forecast: consecutive figures, each for `stepMs`; then it leaves the calendar. It takes precedence over other tariffs.",
+          "A forecast: consecutive figures, each valid for `stepMs`. After the last one the tariff leaves the calendar. A forecast takes precedence over other tariffs.",
       }),
     z
       .strictObject({
@@ -224,7 +224,7 @@ const tariffTimes = z
         times: cronNotation.wire,
         durationMs: notation.duration(1, limits.DURATION_MS_MAX).wire,
       })
-      .meta({ description: "Repeated: it starts at these times and lasts for this duration." }),
+      .meta({ description: "Repeated: the tariff starts at these times and is valid for this duration." }),
   ])
   .meta({ id: "TariffTimes" });
 
@@ -279,7 +279,8 @@ export const tariffManifest = record(tariffFields, {
         ({ when, ...stated }) =>
           (when.kind === "series") === (stated.microUsdPerKwh === undefined && stated.gramsPerKwh === undefined),
         {
-          message: "must state a price, carbon or both, once for all or step by step in a series",
+          message:
+            "must state a price, carbon or both, either as one figure or as a series with a figure for each step",
         },
       )
       .meta({
@@ -311,27 +312,27 @@ export function tariffProblems(written: WrittenTariff): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const add = (field: string, message: string): void => void problems.push({ path: [field], message });
   if (step !== null) return forecastProblems(written);
-  if ((cron === null) === (start === null)) add("cron", "or start is required, one of the two");
-  else if (cron !== null && lasts === null) add("lasts", "is required beside cron");
-  else if (start !== null && end === null) add("end", "is required beside start");
-  if (cron !== null && end !== null) add("end", "must be left out beside cron: say how long it lasts");
-  if (start !== null && lasts !== null) add("lasts", "must be left out beside start: say when it ends");
-  if (start !== null && end !== null && end <= start) add("end", `must lie after start, ${writeInstant(start)}`);
+  if ((cron === null) === (start === null)) add("cron", "state exactly one of cron and start");
+  else if (cron !== null && lasts === null) add("lasts", "is required with cron");
+  else if (start !== null && end === null) add("end", "is required with start");
+  if (cron !== null && end !== null) add("end", "must be left out with cron: state its duration instead");
+  if (start !== null && lasts !== null) add("lasts", "must be left out with start: state its end instead");
+  if (start !== null && end !== null && end <= start) add("end", `must be later than start, ${writeInstant(start)}`);
   if (price === null && carbon === null) add("price", "or carbon is required, or both");
   for (const field of ["price", "carbon"] as const)
-    if (Array.isArray(written[field])) add(field, "must be one figure, or there must be a step for the list");
+    if (Array.isArray(written[field])) add(field, "must be one figure; a list needs a step");
   return problems;
 }
 
 function forecastProblems({ cron, lasts, start, end, price, carbon }: WrittenTariff): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const add = (field: string, message: string): void => void problems.push({ path: [field], message });
-  if (start === null) add("start", "is required beside step");
+  if (start === null) add("start", "is required with step");
   for (const [field, value] of Object.entries({ cron, lasts, end }))
-    if (value !== null) add(field, "must be left out beside step");
+    if (value !== null) add(field, "must be left out with step");
   if (price === null && carbon === null) add("price", "or carbon is required, or both");
   for (const [field, value] of Object.entries({ price, carbon }))
-    if (typeof value === "number") add(field, "must be a list beside step");
+    if (typeof value === "number") add(field, "must be a list if there is a step");
   return problems;
 }
 

@@ -115,7 +115,7 @@ function cycleProblems(documents: readonly HeadroomDocument[]): CrossProblem[] {
         document: first,
         path: ["parent"],
         isAboutKey: false,
-        message: `teams contain each other: ${circle.join(" → ")}`,
+        message: `teams are parents of each other: ${circle.join(" → ")}`,
       });
     }
     for (const name of chain) done.add(name);

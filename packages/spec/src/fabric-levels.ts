@@ -93,6 +93,6 @@ function tooWide(
     .filter((levels) => levels.includes(within) && levels.includes(prefer));
   const isWider = (levels: readonly string[]): boolean => levels.indexOf(prefer) < levels.indexOf(within);
   if (both.length === 0 || !both.every(isWider)) return [];
-  const message = `must not be wider than within: one ${within} is required already, and lies in one ${prefer}`;
+  const message = `must not be wider than within: one ${within} is already required, and it is inside one ${prefer}`;
   return [{ path: [...path, "prefer"], message }];
 }

@@ -71,11 +71,11 @@ const nodeLabels = notation.entriesOf({
 const placeData = record(
   {
     rules: optional(notation.list(dataRule, { max: limits.DATA_RULES_MAX, noun: "entries", example: "[restricted]" }), {
-      description: "Data rules under which work may run here. A pool's own replace those of its site.",
+      description: "Data rules under which work can run here. Those of a pool replace those of its site.",
       otherwise: "work without a rule only",
     }),
     holds: optional(datasets, {
-      description: "Data sets that lie here, each with everything below it.",
+      description: "Data sets that are stored here, each with everything below it.",
       examples: [["s3://corpus"]],
     }),
   },
@@ -86,21 +86,21 @@ const placeData = record(
 );
 
 const siteFields = {
-  name: required(notation.name(names.siteName), { description: "Unique within the fleet." }),
+  name: required(notation.name(names.siteName), { description: "The name of the site, unique within the fleet." }),
   fabric: defaulted(fabricLevels, [], {
     wire: "fabricLevels",
-    description: "Levels of the topology tree, widest first. In the API without the last level, `node`.",
+    description: "Levels of the topology tree, widest first. In the API the last level, `node`, is left out.",
     examples: [["spine", "leaf", "node"]],
     otherwise: "none",
   }),
-  data: optional(placeData, { description: "Data rules and data sets of all its pools." }),
+  data: optional(placeData, { description: "Data rules and data sets that apply to all its pools." }),
 };
 
 /** Fields of a pool in both encodings. */
 const poolFields = {
-  name: required(notation.name(names.poolName), { description: "Unique over all sites." }),
+  name: required(notation.name(names.poolName), { description: "The name of the pool, unique over all sites." }),
   executor: defaulted(notation.name(names.executorId), "local", {
-    description: "The id of the executor that runs the pool's work; `simulated`: nodes are declared.",
+    description: "The id of the executor that runs the pool's work. With `simulated`, the nodes are declared here.",
   }),
   accelerator: optional(notation.name(names.acceleratorType), {
     wire: "acceleratorType",
@@ -111,7 +111,7 @@ const poolFields = {
   mig: optional(
     notation.choice(migDevice.options as unknown as ["A100-40GB", ...(typeof migDevice.options)[number][]]),
     {
-      description: "The MIG device of its accelerators, if they are divided into MIG slices.",
+      description: "The MIG device type of its accelerators, if they are divided into MIG slices.",
       examples: ["H100-80GB"],
       otherwise: "they are not divided",
     },
@@ -119,13 +119,13 @@ const poolFields = {
   networkGbps: optional(notation.integer(1, 100_000), {
     description: "Network bandwidth of each node in Gbps, for workers that reserve bandwidth (`gang.networkGbps`).",
     examples: [400],
-    otherwise: "none can be reserved",
+    otherwise: "no bandwidth can be reserved",
   }),
   acceleratorMemory: optional(notation.memory(limits.MEMORY_MIB_MAX, 1), {
     wire: "acceleratorMemoryMib",
     description: "Memory of each accelerator, for workers that ask for some of it (`gang.acceleratorMemory`).",
     examples: ["80GiB"],
-    otherwise: "no worker can ask for some of it",
+    otherwise: "no worker can request a part of it",
   }),
   price: defaulted(notation.hourPrice, 0, {
     wire: "priceMicroUsdPerHour",
@@ -134,7 +134,7 @@ const poolFields = {
   }),
   hotSpares: optional(notation.integer(1, limits.HOT_SPARES_MAX), {
     description:
-      "Number of empty nodes kept as hot spares for work that loses nodes; no other work is placed there. If fewer nodes are empty, all of them are kept.",
+      "Number of empty nodes that are kept as hot spares for work that loses nodes; no other work is placed on them. If fewer nodes are empty, all empty nodes are kept.",
     otherwise: "none",
   }),
   labels: optional(labels, {
@@ -143,7 +143,7 @@ const poolFields = {
     otherwise: "none",
   }),
   nodeLabels: optional(nodeLabels, {
-    description: "Labels of single nodes, by node; they take precedence over labels of the pool.",
+    description: "Labels of single nodes, by node. They take precedence over labels of the pool.",
     examples: [{ n1: { rack: "r1" } }],
     otherwise: "none",
   }),
@@ -154,11 +154,11 @@ const poolFields = {
 const sizeFields = {
   nodes: optional(notation.integer(1, 100_000), {
     wire: null,
-    description: "Nodes; only for simulated pools.",
+    description: "Number of nodes; only for simulated pools.",
   }),
   perNode: optional(notation.integer(0, limits.ACCELERATORS_PER_NODE_MAX), {
     wire: null,
-    description: "Accelerators on each node; only for simulated pools.",
+    description: "Number of accelerators on each node; only for simulated pools.",
     otherwise: "0",
   }),
   cores: optional(notation.cores(limits.CORES_MILLI_MAX), {
@@ -198,7 +198,7 @@ const poolNotation = record(
           executor: names.executorId,
           acceleratorType: z
             .union([names.acceleratorType, z.literal("")])
-            .meta({ description: "The one accelerator type of the pool; empty where its nodes have none." }),
+            .meta({ description: "The one accelerator type of the pool; empty if its nodes have no accelerators." }),
           acceleratorFamily: names.acceleratorType.optional().meta({
             description:
               "The family of the type in the catalogue, like H100. The control plane sets it; a value in a request is ignored.",
@@ -223,7 +223,7 @@ const sites = record({
       max: limits.APPLY_POOLS_MAX,
       error: (value) => `must be a list of 1 to ${limits.APPLY_POOLS_MAX} pools, got ${shown(value)}`,
     }),
-    { wire: null, description: "Sets of like nodes." },
+    { wire: null, description: "Sets of nodes that are alike." },
   ),
 });
 
@@ -235,7 +235,7 @@ export const fleet = record({
       max: limits.APPLY_SITES_MAX,
       error: (value) => `must be a list of 1 to ${limits.APPLY_SITES_MAX} sites, got ${shown(value)}`,
     }),
-    { description: "Places with a fabric of their own." },
+    { description: "Places that have a fabric of their own." },
   ),
 });
 
@@ -288,7 +288,7 @@ export function fleetProblems({ sites: written }: WrittenFleet): FieldProblem[] 
       if (one.mig !== null && one.accelerator === null)
         problems.push({
           path: [...path, "mig"],
-          message: "says how accelerators are divided, and the pool has none",
+          message: "states how accelerators are divided, but the pool has none",
         });
     }
   }
@@ -305,17 +305,17 @@ function sizeProblems(one: WrittenPool): { readonly field: string; readonly mess
       return [
         {
           field: "hotSpares",
-          message: `must be below nodes (${one.nodes}): all of them would be spares`,
+          message: `must be below nodes (${one.nodes}), because otherwise all nodes would be spares`,
         },
       ];
     const hasNone = one.accelerator === null && one.perNode !== null && one.perNode > 0;
-    return hasNone ? [{ field: "accelerator", message: "is required where perNode is above 0" }] : [];
+    return hasNone ? [{ field: "accelerator", message: "is required if perNode is above 0" }] : [];
   }
   return (Object.keys(sizeFields) as (keyof typeof sizeFields)[])
     .filter((field) => one[field] !== null)
     .map((field) => ({
       field,
-      message: `cannot be declared for executor ${one.executor ?? "local"}: its nodes are found by themselves`,
+      message: `cannot be declared for executor ${one.executor ?? "local"}, which finds the nodes itself`,
     }));
 }
 

@@ -33,7 +33,7 @@ export const groupName = z
   .string()
   .max(63)
   .regex(plainName(63), `must be at most 63 ${plainRule}`)
-  .meta({ description: "Unique within its gang." });
+  .meta({ description: "The name of the group, unique within its gang." });
 
 export const setName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 
@@ -44,7 +44,7 @@ export const dataset = z
   .min(1)
   .max(limits.DATASET_CHARS_MAX)
   .regex(withoutNul, "must not contain a NUL character")
-  .meta({ description: "A data set by its usual name, e.g. `s3://corpus/v7`." });
+  .meta({ description: "The usual name of a data set, for example `s3://corpus/v7`." });
 
 /** The reason that a user gives for a command. */
 export const reason = z
@@ -52,7 +52,7 @@ export const reason = z
   .min(1)
   .max(limits.REASON_CHARS_MAX)
   .regex(withoutNul, "must not contain a NUL character")
-  .meta({ description: "The reason, as text." });
+  .meta({ description: "The reason for the command, as text." });
 
 export const siteName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 export const poolName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
@@ -131,7 +131,7 @@ export const labelName = z
 export const labelValue = z
   .string()
   .max(256)
-  .regex(/^[!-~](?:[ ]?[!-~])*$/, "must be printable ASCII with single spaces at most");
+  .regex(/^[!-~](?:[ ]?[!-~])*$/, "must be printable ASCII with only single spaces");
 
 const labelCount = (entries: Readonly<Record<string, string>>): boolean =>
   Object.keys(entries).length <= limits.LABELS_MAX;

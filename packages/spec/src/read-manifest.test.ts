@@ -78,7 +78,7 @@ describe("teams and fleets", () => {
     [{ limit: { H100: 0.0001 } }, "limit.H100: must be a whole number of thousandths of an accelerator, got 0.0001"],
     [
       { limit: { "a  b": 1 } },
-      'limit["a  b"]: is no name of an accelerator type, and not accelerators, cores or memory',
+      'limit["a  b"]: is not the name of an accelerator type, nor accelerators, cores or memory',
     ],
     [{ weight: -1 }, "weight: must be a number between 0 and 1000000, got -1"],
     [{ preemption: { within: "lower" } }, 'preemption.within: must be never or lowerPriority, got "lower"'],
@@ -143,14 +143,14 @@ describe("teams and fleets", () => {
     });
     expect(documentIn(withHotSpares(3))).toMatchObject({ fleet: { pools: [{ name: "h100", hotSpares: 3 }] } });
     expect(problemsIn(withHotSpares(4))).toEqual([
-      "sites[0].pools[0].hotSpares: must be below nodes (4): all of them would be spares",
+      "sites[0].pools[0].hotSpares: must be below nodes (4), because otherwise all nodes would be spares",
     ]);
   });
 
   it("refuses pools that say what nothing would look at, or the same name twice", () => {
     const sites = [{ name: "dc1", pools: [{ name: "here", nodes: 3 }, pool, pool] }];
     expect(problemsIn({ kind: "fleet", sites })).toEqual([
-      "sites[0].pools[0].nodes: cannot be declared for executor local: its nodes are found by themselves",
+      "sites[0].pools[0].nodes: cannot be declared for executor local, which finds the nodes itself",
       "sites[0].pools[2].name: names the pool h100 twice",
     ]);
   });
@@ -166,9 +166,9 @@ describe("between documents", () => {
 
   it("tells teams that contain each other once, where the first of them is declared", () => {
     expect(told([team("x", "a"), team("a", "b"), team("b", "c"), team("c", "a")])).toEqual([
-      "1 parent: teams contain each other: a → b → c → a",
+      "1 parent: teams are parents of each other: a → b → c → a",
     ]);
-    expect(told([team("a", "a")])).toEqual(["0 parent: teams contain each other: a → a"]);
+    expect(told([team("a", "a")])).toEqual(["0 parent: teams are parents of each other: a → a"]);
     expect(told([team("a", null), team("b", "a"), team("c", "elsewhere")])).toEqual([]);
   });
 
@@ -205,7 +205,7 @@ describe("between documents", () => {
         ({ path, message }) => `${pathText(path)}: ${message}`,
       );
     expect(told("node", "spine", [["spine", "leaf"]])).toEqual([
-      "fabric.prefer: must not be wider than within: one node is required already, and lies in one spine",
+      "fabric.prefer: must not be wider than within: one node is already required, and it is inside one spine",
     ]);
     expect(told("spine", "leaf", [["spine", "leaf"]])).toEqual([]);
     expect(told("leaf", "leaf", [["spine", "leaf"]])).toEqual([]);
@@ -254,7 +254,7 @@ describe("schedules", () => {
   });
 
   it.each<[object, string]>([
-    [{ notBefore: "8h", deadline: "8h" }, "workload.deadline: must lie after notBefore, 8h"],
+    [{ notBefore: "8h", deadline: "8h" }, "workload.deadline: must be later than notBefore, 8h"],
     [{ deadline: "8 hours" }, "workload.deadline: write an instant with its offset"],
     [{ deadline: "8h30" }, "workload.deadline: write a duration like"],
     [{ startWindow: { cheapest: "4h" } }, "workload.startWindow.latestStart: or a deadline is required"],
@@ -272,7 +272,7 @@ describe("schedules", () => {
     ]);
     expect(told({}, { notBeforeMs: 2, deadlineMs: 1 })).toEqual(["fromDue.deadlineMs: must be more than notBeforeMs"]);
     expect(told({}, { latestStartMs: 1 })).toEqual([
-      "fromDue.latestStartMs: must be left out of work that does not wait for cheap or clean power",
+      "fromDue.latestStartMs: must be left out if the work does not wait for cheap or clean power",
     ]);
     expect(told({ startWindow: { cheapest: "4h" }, deadline: "8h" }, {})).toEqual([
       "startWindow: needs a latest start or a deadline: the cheapest or cleanest start is searched before that time",

@@ -35,14 +35,14 @@ export function referencePages(): readonly ReferencePage[] {
 
 const head = `<!-- Generated from packages/spec by \`npm run reference\`. Do not edit. -->`;
 const notations = `Durations are written as \`1h30m\` (units w, d, h, m, s, ms), memory as \`900GiB\` (MiB, GiB, TiB), instants as
-\`2027-03-01T08:00:00Z\`. The last column names the field in the JSON of the API, where it differs, and its unit.`;
+\`2027-03-01T08:00:00Z\`. The last column has the name of the field in the JSON of the API, if it differs, and the unit there.`;
 
 function pageText(title: string, names: readonly KindName[]): string {
   const sections = names.map((name, at) => {
     const before = names.slice(0, at).flatMap((each) => rowsOf(kinds[each].notation.parts, ""));
     const all = rowsOf(kinds[name].notation.parts, "");
     const rows = all.filter((row) => !before.some((each) => JSON.stringify(each) === JSON.stringify(row)));
-    const shared = rows.length < all.length ? ` It has the fields of \`${names[0] ?? ""}\` too.` : "";
+    const shared = rows.length < all.length ? ` It also has the fields of \`${names[0] ?? ""}\`.` : "";
     const { kind } = kinds[name].notation.parts;
     return `## \`kind: ${name}\`\n\n${kind.info.description}${shared}\n\n${tableText(rows)}`;
   });
@@ -92,5 +92,5 @@ function tableText(rows: readonly Row[]): string {
     ({ field, value, fallback, meaning, wire }) =>
       `| ${[field, value, fallback, meaning, wire].map(cell).join(" | ")} |`,
   );
-  return ["| field | value | left out | meaning | API |", "|---|---|---|---|---|", ...lines].join("\n");
+  return ["| field | value | default | meaning | API |", "|---|---|---|---|---|", ...lines].join("\n");
 }

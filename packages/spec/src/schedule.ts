@@ -27,7 +27,7 @@ const fromDueSpec = z
   .strictObject({ notBeforeMs: sinceDueMs, deadlineMs: sinceDueMs, latestStartMs: sinceDueMs })
   .meta({
     id: "FromDue",
-    description: "Instants of what is submitted that count from when it was due.",
+    description: "Times of the submitted workload that are relative to the time at which the schedule was due.",
   });
 
 const submitted = z.discriminatedUnion("kind", [train.schema as never, batch.schema as never], {
@@ -48,9 +48,9 @@ const workload: notation.Notation<WrittenWorkload, typeof scheduledSpec> = {
 
 export const scheduleManifest = record(
   {
-    kind: literal("schedule", "Work that is submitted at clock times."),
+    kind: literal("schedule", "A schedule submits work at recurring times."),
     name: required(notation.name(names.calendarName), {
-      description: "Unique among schedules.",
+      description: "The name of the schedule, unique among schedules.",
       examples: ["nightly"],
     }),
     cron: required(cronNotation, {
@@ -60,9 +60,9 @@ export const scheduleManifest = record(
     }),
     concurrency: defaulted(notation.choice(["allow", "forbid", "replace"]), "forbid", {
       description:
-        "While the last run has not ended: `allow` starts another run beside it, `forbid` skips the new run, `replace` stops the last run and starts another.",
+        "Behaviour while the last run has not ended. `allow` starts another run beside it, `forbid` skips the new run, `replace` stops the last run and starts another.",
     }),
-    workload: required(workload, { wire: "spec", description: "The workload that is submitted." }),
+    workload: required(workload, { wire: "spec", description: "The workload that the schedule submits." }),
   },
   {
     meant: {
@@ -85,7 +85,7 @@ export const scheduleManifest = record(
         }, needsEnd)
         .refine(({ spec, fromDue: from = {} }) => from.latestStartMs === undefined || spec.startWindow !== undefined, {
           path: ["fromDue", "latestStartMs"],
-          message: "must be left out of work that does not wait for cheap or clean power",
+          message: "must be left out if the work does not wait for cheap or clean power",
         })
         .refine(
           ({ fromDue: { notBeforeMs = -1, deadlineMs = Number.MAX_SAFE_INTEGER } = {} }) => deadlineMs > notBeforeMs,

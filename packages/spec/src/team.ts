@@ -32,7 +32,7 @@ function readAmount(resource: string, value: unknown): Reading<number> {
   if (resource === resourceNames.cores) return quantities.readCores(value, amountRange);
   if (resource === resourceNames.memory) return quantities.readMemory(value, amountRange);
   if (!names.acceleratorType.safeParse(resource).success)
-    return refuse("is no name of an accelerator type, and not accelerators, cores or memory");
+    return refuse("is not the name of an accelerator type, nor accelerators, cores or memory");
   if (typeof value !== "number" || Number.isInteger(value))
     return readInteger(value, { min: 0, max: limits.ACCELERATOR_LIMIT_MAX });
   const range = { min: 0, max: limits.ACCELERATOR_LIMIT_MAX * 1000 };
@@ -69,7 +69,7 @@ const amounts = notation.entriesOf({
     .meta({
       id: "Amounts",
       description:
-        "By accelerator type, `accelerators` (all types; to the thousandth), `cores` (thousandths), `memory` (MiB).",
+        "Amounts by resource: an accelerator type, `accelerators` (all types; to the thousandth), `cores` (thousandths), `memory` (MiB).",
     }),
   kind: "amounts by accelerator type, `accelerators` (all types), `cores`, `memory`",
   editor: { additionalProperties: { type: ["number", "string"] } },
@@ -81,18 +81,18 @@ const amounts = notation.entriesOf({
 const preemption = record(
   {
     within: defaulted(notation.choice(["never", "lowerPriority"]), "lowerPriority", {
-      description: "Work of the same team that it may preempt.",
+      description: "Which work of the same team its work can preempt.",
     }),
     reclaim: defaulted(notation.choice(["never", "lowerPriority", "any"]), "any", {
-      description: "Work of teams above their guarantee that it may preempt.",
+      description: "Which work of teams above their guarantee its work can preempt.",
     }),
     whileBorrowing: optional(
       record({
         priorityMax: required(notation.integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX), {
-          description: "Work of lower priority than its own, at most this.",
+          description: "Limit for the priority of victims: it must be below the preemptor's own, and at most this.",
         }),
       }),
-      { description: "Work that it may preempt while it borrows itself.", otherwise: "none" },
+      { description: "Which work its work can preempt while the team itself borrows.", otherwise: "none" },
     ),
   },
   {
@@ -109,10 +109,10 @@ const reservedTopology = record(
   {
     within: required(notation.name(names.fabricName), {
       description:
-        "The kind of cell: a domain of this level of the fabric, a whole node, or a group of accelerators in one.",
+        "The kind of cell: a domain of this level of the fabric, a whole node, or a group of accelerators in a node.",
       examples: ["leaf", "node", "group"],
     }),
-    accelerators: required(count, { description: "Accelerators of one cell." }),
+    accelerators: required(count, { description: "Number of accelerators of one cell." }),
     count: required(count, { description: "Cells." }),
     accelerator: optional(notation.name(names.acceleratorType), {
       wire: "acceleratorType",
@@ -120,11 +120,11 @@ const reservedTopology = record(
       otherwise: "any",
     }),
     domain: optional(ids("domains", limits.FABRIC_LEVELS_MAX), {
-      description: "The domains of the fabric in which the cells lie, the widest first.",
+      description: "Domains of the fabric that contain the cells, the widest first.",
       otherwise: "anywhere",
     }),
     nodes: optional(ids("nodes", limits.SHAPE_NODES_MAX), {
-      description: "Nodes that are the cells, or that contain them.",
+      description: "Nodes that are the cells, or contain the cells.",
       otherwise: "any that fit",
     }),
   },
@@ -152,14 +152,15 @@ const budget = record(
     }),
     usd: optional(dollars, {
       wire: "microUsd",
-      description: "Dollars, by the prices of the pools.",
+      description: "Dollars, computed with the prices of the pools.",
       otherwise: "not bounded",
     }),
     period: defaulted(notation.choice(["month", "total"]), "month", {
-      description: "`month`: renewed with every month in UTC. `total`: once.",
+      description: "`month`: the budget is renewed at the start of every month in UTC. `total`: it is never renewed.",
     }),
     over: defaulted(notation.choice(["warn", "hold", "stop"]), "warn", {
-      description: "When it is used up: `warn` records it, `hold` starts nothing, `stop` also stops running work.",
+      description:
+        "Effect when the budget is used up. `warn` records it, `hold` starts no more work, `stop` also stops running work.",
     }),
   },
   {
@@ -180,14 +181,14 @@ const quota = (description: string, example: Readonly<Record<string, unknown>>, 
 
 const fields = {
   name: required(notation.name(names.teamName), {
-    description: "A path names its parent: research/nlp belongs to research.",
+    description: "The team's path, which names its parent: research/nlp belongs to research.",
   }),
   parent: nullable(notation.name(names.teamName), {
-    description: "The parent team; needed only if the name is no path.",
+    description: "The parent team; needed only if the name is not a path.",
     otherwise: "none",
   }),
   guarantee: quota(
-    "The team's guarantee: reclaimed for the team when it asks.",
+    "Capacity that is reclaimed for the team whenever its work requests it.",
     { "H100-SXM": 128, cores: 512, memory: "4TiB" },
     "none",
   ),
@@ -203,11 +204,11 @@ const fields = {
   userLimit: quota(
     "Maximum amounts that the work of one user holds at once in the team and all teams below it.",
     { accelerators: 16 },
-    "as the team",
+    "the same as the team",
   ),
   weight: optional(notation.number(0, limits.WEIGHT_MAX), {
     description:
-      "Weight among its siblings for capacity beyond all guarantees. 0: none of it while siblings want it. Cores and memory beyond guarantees are divided evenly, unless the policy's `strategy` is `armada`.",
+      "Weight among its siblings for capacity beyond all guarantees. With 0, the team gets such capacity only if no sibling requests it. Cores and memory beyond guarantees are divided evenly, unless the policy's `strategy` is `armada`.",
     otherwise: "1",
   }),
   lendingLimit: quota(
@@ -217,12 +218,12 @@ const fields = {
   ),
   borrowingLimit: quota("Maximum amounts beyond its guarantee.", { "H100-SXM": 64 }, "up to its limit"),
   priority: optional(priority, {
-    description: "Priority among its siblings: larger goes first.",
+    description: "Priority among its siblings; the larger goes first.",
     otherwise: "`normal`",
   }),
-  preemption: optional(preemption, { description: "Work that its waiting work may preempt." }),
+  preemption: optional(preemption, { description: "Which work the team's waiting work can preempt." }),
   budget: optional(budget, {
-    description: "Usage over time of the team and all teams below it.",
+    description: "Limit on what the team and all teams below it use up over time.",
     otherwise: "not bounded",
   }),
   reservedTopology: optional(
@@ -257,7 +258,7 @@ const spec = record(fields, { wire: (shape) => z.strictObject(shape).meta({ id: 
 export const teamSpec = spec.wire;
 export type TeamSpec = z.output<typeof teamSpec>;
 
-export const team = record({ kind: literal("team", "A node of the quota tree."), ...fields }, { meant });
+export const team = record({ kind: literal("team", "A team is a node of the quota tree."), ...fields }, { meant });
 export type WrittenTeam = WrittenFields<typeof team.parts>;
 
 /** The parent that a team's path implies; `null`: the name is not a path. */

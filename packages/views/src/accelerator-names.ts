@@ -101,7 +101,7 @@ export class AcceleratorNames {
     for (const [resource, amount] of Object.entries(amounts)) {
       const name = this.resource(resource);
       if (name in named) {
-        const message = `states ${name} twice: ${resource} is another name of it`;
+        const message = `states ${name} twice: ${resource} is another name for it`;
         const errors = [{ pointer: `${pointer}/${resource}`, message }];
         throw refuse("invalidRequest", `The request is not valid. ${pointer} ${message}.`, { errors });
       }
@@ -149,7 +149,7 @@ export class AcceleratorNames {
 
   #missingText(missing: readonly string[]): string {
     const said = `No node has accelerators of type ${missing.join(" or ")}`;
-    const wait = "To wait until a node has them, use --wait-for-type (waitForType: true in a file)";
+    const wait = "To wait until a node has one, use --wait-for-type (waitForType: true in a file)";
     const there = this.#nearest(missing[0] ?? "");
     const fleet = there.length === 0 ? "The fleet has no accelerators" : `Nearest in the fleet: ${there.join(", ")}`;
     return `${said}. ${fleet}${this.#meant(missing)}. ${wait}`;

@@ -32,7 +32,7 @@ export function addedFleet(
     if ([...state.pools.keys(), ...pools.map(({ name }) => name)].some((name) => name === asked.name))
       throw refuse(
         "duplicateName",
-        `There is a pool ${asked.name} already; add nodes like one of its own, or name the new pool otherwise.`,
+        `Pool ${asked.name} already exists. Add nodes like one of its nodes, or give the new pool another name.`,
       );
     const executor = executorAt(state, site);
     pools.push({ ...asked, site, executor });
@@ -55,13 +55,13 @@ export function addedFleet(
 function onlySite(sites: readonly string[], pool: string): string {
   const [site] = sites;
   if (site !== undefined && sites.length === 1) return site;
-  throw refuse("unknownSite", `Name the site of the pool ${pool}: there are ${sites.join(", ")}.`);
+  throw refuse("unknownSite", `State the site of pool ${pool}. The sites are: ${sites.join(", ")}.`);
 }
 
 function unknownSite(site: string, sites: readonly string[]): Error {
   const nearest = nearestName(site, sites);
   const hint = nearest === undefined ? `there are ${sites.join(", ")}` : `did you mean ${nearest}?`;
-  return refuse("unknownSite", `There is no site ${site}, and the question adds none of that name; ${hint}`);
+  return refuse("unknownSite", `There is no site ${site}, and the question adds no site with that name; ${hint}`);
 }
 
 function executorAt(state: ReadonlyState, site: string): string {

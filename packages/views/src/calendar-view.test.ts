@@ -95,10 +95,10 @@ describe("the calendar", () => {
 describe("schedules", () => {
   it.each([
     [{}, null],
-    [{ deadlineMs: 8 * HOUR_MS }, "From when it was due: due within 8 h."],
+    [{ deadlineMs: 8 * HOUR_MS }, "After the due time: due within 8 h."],
     [
       { notBeforeMs: HOUR_MS, latestStartMs: 5 * HOUR_MS },
-      "From when it was due: not started before 1 h, started at the latest after 5 h.",
+      "After the due time: not started before 1 h, started at the latest after 5 h.",
     ],
   ])("say what counts from when they were due: %j", (fromDue, sentence) => {
     expect(fromDueSentence(fromDue)).toBe(sentence);

@@ -28,7 +28,7 @@ function sentenceAlone(engine: Engine, spec: ChangeTextSpec, change: Change): st
     case "release":
       return `Release it: headroom release ${spec.team}/${spec.name}.`;
     case "dropNotBefore":
-      return `Submit it without notBefore, which delays it until ${writeInstant(change.atMs)}.`;
+      return `Submit it without notBefore, which delays the start until ${writeInstant(change.atMs)}.`;
     case "dropStartWindow":
       return dropStartWindowSentence(spec, change);
     case "largerBudget":
@@ -75,7 +75,7 @@ function sentenceAlone(engine: Engine, spec: ChangeTextSpec, change: Change): st
       return `Admit work with data rule ${change.rule} to ${change.pools.length === 1 ? "the pool" : "the pools"} ${change.pools.join(" and ")}.`;
     case "afterEnds": {
       const name = engine.state.workloads.get(change.workloadId)?.spec.name ?? change.workloadId;
-      const inTime = `planned for ${durationText(Math.max(0, change.expectedAtMs - clockOf(engine)))} from now (the scheduler's bound, not the forecast)`;
+      const inTime = `planned for ${durationText(Math.max(0, change.expectedAtMs - clockOf(engine)))} from now (the latest time by the scheduler's bound, not the forecast)`;
       return change.count === 1
         ? `Wait until ${name} ends, ${inTime}.`
         : `Wait until ${plural(change.count, "running attempt")} have ended, the last of them ${name}, ${inTime}.`;

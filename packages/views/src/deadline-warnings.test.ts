@@ -13,7 +13,7 @@ const messages = (...workloads: readonly object[]): readonly string[] => {
 
 it("tells of new work that by its walltime may not be done by its deadline", () => {
   const deadlineMs = nowMs + hourMs;
-  const noSooner = "it meets the deadline only if it ends before its walltime. It is accepted all the same.";
+  const noSooner = "it meets the deadline only if it ends before its walltime. It is accepted anyway.";
   expect(
     messages(
       { name: "long", deadlineMs, walltimeMs: 2 * hourMs },
@@ -39,7 +39,7 @@ it("tells of new work whose deadline is over, and of no other", () => {
   expect(applyWarnings(fleet.engine.state, request, nowMs)).toEqual([
     {
       team: "default",
-      message: "The deadline of late, 2026-01-01T23:59:59Z, is over. It is accepted all the same.",
+      message: "The deadline of late, 2026-01-01T23:59:59Z, has passed. It is accepted anyway.",
     },
   ]);
 });

@@ -20,13 +20,13 @@ export function deadlineWarnings(
   const active = new Set<string>();
   for (const { endedAtMs, spec } of workloads.values()) if (endedAtMs === null) active.add(`${spec.team} ${spec.name}`);
   return late.flatMap(({ spec: { team, name }, message }) =>
-    active.has(`${team} ${name}`) ? [] : { team, message: `${message}. It is accepted all the same.` },
+    active.has(`${team} ${name}`) ? [] : { team, message: `${message}. It is accepted anyway.` },
   );
 }
 
 function lateSentence({ name, deadlineMs, walltimeMs, notBeforeMs = 0 }: DeadlineSpec, nowMs: number): string | null {
   if (deadlineMs === undefined) return null;
-  if (deadlineMs <= nowMs) return `The deadline of ${name}, ${writeInstant(deadlineMs)}, is over`;
+  if (deadlineMs <= nowMs) return `The deadline of ${name}, ${writeInstant(deadlineMs)}, has passed`;
   const leftMs = deadlineMs - Math.max(nowMs, notBeforeMs);
   if (walltimeMs === null || walltimeMs <= leftMs) return null;
   const when = notBeforeMs <= nowMs ? `is in ${durationText(leftMs)}` : startedLateText(leftMs);

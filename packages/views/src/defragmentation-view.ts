@@ -32,10 +32,10 @@ const plain = ({ acceleratorType, nodesByIdle }: Blocks): Defragmentation["befor
 });
 
 function sentenceOf({ moves, isInForce, before, after }: DefragmentationForecast): string {
-  const force = isInForce ? "" : " The active policy has no defragmentation: these are default bounds.";
-  if (moves.length === 0) return `No move is worth its cost: none gathers enough idle accelerators.${force}`;
+  const force = isInForce ? "" : " The active policy has no defragmentation, so default bounds are used.";
+  if (moves.length === 0) return `No migration is worth its cost: none gathers enough idle accelerators.${force}`;
   const lostMs = moves.reduce((sum, { lostAcceleratorMs }) => sum + lostAcceleratorMs, 0);
-  return `${plural(moves.length, "move")} would cost ${acceleratorTimeText(lostMs)} of work; an idle accelerator would lie in a block of ${meanBlock(after)} on average instead of ${meanBlock(before)}.${force}`;
+  return `${plural(moves.length, "move")} would cost ${acceleratorTimeText(lostMs)} of work. An idle accelerator would then be in a block of ${meanBlock(after)} on average instead of ${meanBlock(before)}.${force}`;
 }
 
 /** Mean number of idle accelerators on a node, averaged over the idle accelerators. */

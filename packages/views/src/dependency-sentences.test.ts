@@ -9,7 +9,7 @@ it("says by name whom ended work waited for, what was expected of it and what be
   const mourn = fleet.submit("mourn", { after: [{ workload: "train", on: "failed" }] });
   fleet.finish(train, 0);
   expect(workloadView(fleet.engine.state, mourn)?.endSentence).toBe(
-    `Dependency failed: it was to start once train (${train}) failed, but that one ended: succeeded.`,
+    `Dependency failed: it was to start once train (${train}) failed, but that workload ended: succeeded.`,
   );
 });
 

@@ -59,17 +59,17 @@ function historyText(history: StartEstimate["because"]["history"]): string {
   if (byProgressCount > 0)
     sources.push(`the reported progress of ${grouped(byProgressCount)} of ${plural(runningCount, "running attempt")}`);
   if (similarRunCount > 0) sources.push(plural(similarRunCount, "similar run"));
-  if (unknownCount > 0 && sources.length > 0) sources.push(`no history of ${grouped(unknownCount)} of them`);
+  if (unknownCount > 0 && sources.length > 0) sources.push(`no history for ${grouped(unknownCount)} of them`);
   if (sources.length > 0) return `, from ${sources.join(" and ")}`;
   return byWalltimeCount === unknownCount
-    ? ", from walltimes only: nothing like the running work has ended yet"
-    : ", from no history: nothing like the running work has ended yet";
+    ? ", only from walltimes: no work like the running work has ended yet"
+    : ", without history: no work like the running work has ended yet";
 }
 
 function accuracyText({ accuracy }: Pick<StartEstimate, "accuracy">): string {
   if (accuracy === undefined) return "";
   const off = durationText(Math.round(accuracy.medianErrorMs / 1000) * 1000);
-  return ` The last ${plural(accuracy.startCount, "forecast")} here ${accuracy.startCount === 1 ? "was" : "were"} off by ${off} in the median.`;
+  return ` In the median, the last ${plural(accuracy.startCount, "forecast")} on this fleet ${accuracy.startCount === 1 ? "was" : "were"} ${off} off.`;
 }
 
 function noTimeSentence({ because, playedUntilMs }: Pick<StartEstimate, "because" | "playedUntilMs">): string {
@@ -77,6 +77,6 @@ function noTimeSentence({ because, playedUntilMs }: Pick<StartEstimate, "because
   if (scenarioCount === 0) return "No start can be estimated.";
   const scenarios = plural(scenarioCount, "scenario");
   return playedUntilMs === undefined
-    ? `It starts in ${startedCount} of ${scenarios} within the horizon: no start can be estimated.`
-    : `It does not start before ${writeInstant(playedUntilMs)} in ${scenarioCount - startedCount} of ${scenarios}, the end of the simulated period: no start can be estimated.`;
+    ? `It starts within the horizon in ${startedCount} of ${scenarios}: no start can be estimated.`
+    : `In ${scenarioCount - startedCount} of ${scenarios} it does not start before ${writeInstant(playedUntilMs)}, the end of the simulated period: no start can be estimated.`;
 }

@@ -8,9 +8,9 @@ import { durationText, metricText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
 
 const hotSpareEnds = {
-  taken: "work that lost a node took it",
-  lost: "it was lost",
-  drained: "it takes no work",
+  taken: "work that had lost a node took it",
+  lost: "the node was lost",
+  drained: "the node takes no new work",
   calendar: "a calendar entry needs it",
   fewer: "its pool declares fewer hot spares",
 } as const;
@@ -50,7 +50,7 @@ function sentenceOf(event: Event): string {
     case "nodeDrainStarted":
       return `${event.actor} began to drain node ${event.nodeId}.`;
     case "nodeResumed":
-      return `${event.actor} put node ${event.nodeId} back to work.`;
+      return `${event.actor} let node ${event.nodeId} take work again.`;
     case "hotSpareReserved":
       return `Node ${event.nodeId} is kept as a hot spare.`;
     case "hotSpareReleased":
@@ -77,14 +77,14 @@ function sentenceOf(event: Event): string {
       return `${event.actor} removed schedule ${event.name}.`;
     case "scheduleRan":
       return event.submittedId === null
-        ? `Schedule ${event.name} was due and submitted nothing: ${event.left}.`
+        ? `Schedule ${event.name} was due but submitted nothing: ${event.left}.`
         : `Schedule ${event.name} was due and submitted workload ${event.submittedId}.`;
     case "budgetCrossed":
       return `Team ${event.team} has used up ${event.percent}% of its budget: ${spentText(event.resource, event.spent)} of ${spentText(event.resource, event.limit)}.`;
     case "budgetRenewed":
       return `The budget of team ${event.team} was renewed.`;
     case "commandAnswered":
-      return `A command with key ${event.key} was answered.`;
+      return `The answer to a command with key ${event.key} was stored.`;
     case "progressEstimated":
       return `The expected end of ${plural(event.estimates.length, "attempt")} moved.`;
     case "idleChanged":
@@ -121,7 +121,7 @@ function workSentence(event: WorkEvent): string {
     case "workloadSubmitted":
       return `${event.actor} submitted ${event.spec.name} for ${event.spec.team}.`;
     case "startWindowOpened":
-      return `Workload ${event.workloadId} may start: its start window is open.`;
+      return `Workload ${event.workloadId} can start: its start window is open.`;
     case "startWindowClosed":
       return `Workload ${event.workloadId} waits for its start window: power is too expensive or too carbon-intensive.`;
     case "workloadRerun":
@@ -131,7 +131,7 @@ function workSentence(event: WorkEvent): string {
     case "workloadReleased":
       return `${event.actor} released workload ${event.workloadId}.`;
     case "workloadStopRequested":
-      return `${event.actor} asked to stop workload ${event.workloadId}.`;
+      return `${event.actor} stopped workload ${event.workloadId}.`;
     case "workloadEnded":
       return `Workload ${event.workloadId} ended: ${event.phase}.`;
     case "gangPlaced":
@@ -170,7 +170,7 @@ function idleSentence(changes: IdleChanges): string {
   const busy = changes.length - idle;
   const parts = [
     ...(idle === 0 ? [] : [`all accelerators of ${plural(idle, "attempt")} are idle`]),
-    ...(busy === 0 ? [] : [`those of ${plural(busy, "attempt")} are busy again`]),
+    ...(busy === 0 ? [] : [`the accelerators of ${plural(busy, "attempt")} are busy again`]),
   ];
   const text = parts.join("; ");
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

@@ -34,7 +34,7 @@ export function closedByText(by: ClosedBy): string {
 /** The reason why the engine stops waiting for a requested checkpoint. */
 export const checkpointWaitText: Readonly<Record<WaitEnded["outcome"], string>> = {
   saved: "its checkpoint is written",
-  timedOut: "its time for a checkpoint is over",
+  timedOut: "the time for its checkpoint is over",
   cutShort: "no time is left for a checkpoint",
 };
 

@@ -62,7 +62,7 @@ describe("failure domains", () => {
     expect(() => lost(fleet, "paris", "rak")).toThrow("no level rak of failure domains; did you mean rack?");
     expect(() => lost(fleet, "nowhere", "power")).toThrow("There is no power nowhere; there are feed-a, feed-b");
     expect(() => lost(fleet, "spine-1")).toThrow(
-      "spine-1 names 2 failure domains: spine=paris/spine-1, spine=lyon/spine-1. Name one of them.",
+      "spine-1 names 2 failure domains: spine=paris/spine-1, spine=lyon/spine-1. Choose one of them.",
     );
   });
 });
@@ -92,9 +92,11 @@ describe("a fleet that is added", () => {
 
   it("is refused at a site that is not there, without a site among several, and under a name in use", () => {
     expect(() => ask(fabric(), { addPools: [{ ...b200, site: "lion" }] })).toThrow("did you mean lyon?");
-    expect(() => ask(fabric(), { addPools: [b200] })).toThrow("Name the site of the pool b200: there are paris, lyon.");
+    expect(() => ask(fabric(), { addPools: [b200] })).toThrow(
+      "State the site of pool b200. The sites are: paris, lyon.",
+    );
     expect(() => ask(fabric(), { addPools: [{ ...b200, site: "lyon", name: "lyon-h100" }] })).toThrow(
-      "There is a pool lyon-h100 already",
+      "Pool lyon-h100 already exists",
     );
   });
 });

@@ -70,7 +70,7 @@ function domainNamed(domains: readonly Domain[], { level, name }: DomainName): D
   const candidates = found.map(text);
   throw refuse(
     "unknownDomain",
-    `${name} names ${found.length} failure domains: ${listed(candidates)}. Name one of them.`,
+    `${name} names ${found.length} failure domains: ${listed(candidates)}. Choose one of them.`,
   );
 }
 

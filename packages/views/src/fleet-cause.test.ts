@@ -19,7 +19,7 @@ it("names the labels that no node carries, where the nodes would do without", ()
   const nodeSelector = { rack: "r9" };
   const picky = fleet.submit("picky", { gang: { accelerators: 8 }, nodeSelector });
   expect(sentenceOf(fleet, picky)).toContain(
-    "Exceeds the fleet: it needs 8 accelerators on one node; even if they were empty, the nodes that take work now would hold 0 of 1 worker. None of the 2 nodes that could hold a worker carries rack=r9, as its nodeSelector requires.",
+    "Exceeds the fleet: it needs 8 accelerators on one node. Even if they were empty, the nodes that take work now would hold only 0 of 1 worker. None of the 2 nodes that could hold a worker carries rack=r9, as its nodeSelector requires.",
   );
   const huge = fleet.submit("huge", { gang: { accelerators: 16 }, nodeSelector });
   expect(sentenceOf(fleet, huge)).not.toContain("rack=r9");

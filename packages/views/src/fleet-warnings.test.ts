@@ -22,11 +22,11 @@ const messages = (
 it("warns of a pool that is spares alone, and not of one that is empty or keeps fewer", () => {
   const one = SmallFleet.withNodes(1, 8);
   expect(messages(one, { pools: [pool({ hotSpares: 1 })] })).toEqual([
-    "Pool H100 keeps 1 hot spare, and so its only node: only work that lost nodes starts there.",
+    "Pool H100 keeps 1 hot spare, so its only node: only work that lost nodes starts there.",
   ]);
   const two = SmallFleet.withNodes(2, 8);
   expect(messages(two, { pools: [pool({ hotSpares: 1 })] })).toEqual([]);
-  expect(messages(two, { pools: [pool({ hotSpares: 3 })] })[0]).toContain("3 hot spares, and so all of its 2 nodes");
+  expect(messages(two, { pools: [pool({ hotSpares: 3 })] })[0]).toContain("3 hot spares, so all of its 2 nodes");
   expect(messages(two, { pools: [pool({ name: poolName("new"), hotSpares: 3 })] })).toEqual([]);
 });
 
@@ -36,12 +36,12 @@ it("names what runs where its rule is admitted no more", () => {
   for (const name of ["a", "b"]) fleet.submit(name, { data: { rule: "secret" } });
   fleet.submit("open", { data: { rule: "public" } });
   expect(messages(fleet, { sites: [site("public")] })).toEqual([
-    "Pool H100 no longer admits the data rule secret, and 2 attempts of work under it run there: a (w1.1), b (w2.1). They go on: stop them with headroom stop if that is not allowed.",
+    "Pool H100 no longer admits the data rule secret, but 2 attempts of work under this rule run there: a (w1.1), b (w2.1). They continue: stop them with headroom stop if that is not allowed.",
   ]);
   // A pool's list of data rules replaces that of its site.
   const own = pool({ data: { rules: ["secret"] } });
   expect(messages(fleet, { sites: [site("public")], pools: [own] }).join()).toContain(
-    "the data rule public, and 1 attempt",
+    "the data rule public, but 1 attempt",
   );
   expect(messages(fleet, { sites: [site("secret", "public")] })).toEqual([]);
 });

@@ -21,7 +21,7 @@ function onlyHotSpares({ nodes }: FleetWarningState, { pools }: DeclaredFleet): 
     const all = count === 1 ? "its only node" : `all of its ${grouped(count)} nodes`;
     return {
       pool,
-      message: `Pool ${pool} keeps ${plural(hotSpares, "hot spare")}, and so ${all}: only work that lost nodes starts there.`,
+      message: `Pool ${pool} keeps ${plural(hotSpares, "hot spare")}, so ${all}: only work that lost nodes starts there.`,
     };
   });
 }
@@ -42,11 +42,11 @@ function dataOnTheWrongSide(state: FleetWarningState, declared: DeclaredFleet): 
     });
     const more = attempts.length - named.length;
     const list = more === 0 ? named.join(", ") : `${named.join(", ")} and ${grouped(more)} more`;
-    const goOn = attempts.length === 1 ? "It continues: stop it" : "They go on: stop them";
+    const goOn = attempts.length === 1 ? "It continues: stop it" : "They continue: stop them";
     const runs = attempts.length === 1 ? "runs" : "run";
     return {
       pool,
-      message: `Pool ${pool} no longer admits the data rule ${rule}, and ${plural(attempts.length, "attempt")} of work under it ${runs} there: ${list}. ${goOn} with headroom stop if that is not allowed.`,
+      message: `Pool ${pool} no longer admits the data rule ${rule}, but ${plural(attempts.length, "attempt")} of work under this rule ${runs} there: ${list}. ${goOn} with headroom stop if that is not allowed.`,
     };
   });
 }

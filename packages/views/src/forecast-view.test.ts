@@ -29,7 +29,7 @@ describe("what keeps work from being asked at all", () => {
     const later = fleet.submit("later", { notBeforeMs: 100 * HOUR_MS });
     expect(sentences(fleet, held)).toEqual(["Release it: headroom release default/held."]);
     expect(sentences(fleet, later)).toEqual([
-      "Submit it without notBefore, which delays it until 1970-01-05T04:00:00Z.",
+      "Submit it without notBefore, which delays the start until 1970-01-05T04:00:00Z.",
     ]);
   });
 
@@ -135,7 +135,7 @@ it("says until when work does not start where the future was played no further",
   const estimate = { workloadId: "w1", atMs: 1000, p10AtMs: null, p50AtMs: null, p90AtMs: null, because };
   const { sentence } = estimateView(engine, { ...estimate, playedUntilMs: 7_200_000 });
   expect(sentence).toBe(
-    "It does not start before 1970-01-01T02:00:00Z in 7 of 8 scenarios, the end of the simulated period: no start can be estimated.",
+    "In 7 of 8 scenarios it does not start before 1970-01-01T02:00:00Z, the end of the simulated period: no start can be estimated.",
   );
   const early = { ...estimate, p10AtMs: 3_601_000, p50AtMs: 5_401_000, playedUntilMs: 7_200_000 };
   expect(estimateView(engine, early).sentence).toContain(
@@ -209,8 +209,8 @@ it("says how many tasks of an array would start", () => {
     const view = forecastView(empty, asked, () => []);
     return view.kind === "forecast" ? view.forecast.sentence : view;
   };
-  expect(sentenceOf(2)).toBe("It would start at once, on n0. That is 2 of its 6 tasks; the others wait.");
-  expect(sentenceOf(0)).toBe("It would start at once, on n0. That is all of its 6 tasks.");
+  expect(sentenceOf(2)).toBe("It would start at once, on n0. These are 2 of its 6 tasks; the others wait.");
+  expect(sentenceOf(0)).toBe("It would start at once, on n0. These are all of its 6 tasks.");
 });
 
 it("says that an elastic gang which makes room goes on, and that no work is lost by it", () => {

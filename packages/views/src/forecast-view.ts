@@ -83,8 +83,8 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
 function tasksSentence(taskCount: number, startingCount: number): string {
   if (taskCount === 1) return "";
   return startingCount === taskCount
-    ? ` That is all of its ${grouped(taskCount)} tasks.`
-    : ` That is ${grouped(startingCount)} of its ${grouped(taskCount)} tasks; the others wait.`;
+    ? ` These are all of its ${grouped(taskCount)} tasks.`
+    : ` These are ${grouped(startingCount)} of its ${grouped(taskCount)} tasks; the others wait.`;
 }
 
 type WaitingForecast = SubmissionForecast & { readonly kind: "waits" };

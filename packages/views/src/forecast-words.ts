@@ -1,7 +1,7 @@
 /** Phrases about start estimates, shared by all places that show estimates. */
 import { writeInstant, type StartEstimate } from "@headroom/protocol";
 
-export const anyOneStartsIt = "Each of these changes starts it now, as a trial run of the scheduler showed:";
+export const anyOneStartsIt = "Each of these changes alone starts it now, as a trial run of the scheduler showed:";
 export const noneStartsIt = "No single change starts it now.";
 
 /** Text if there is no instant: the start is after the simulated period, if there was one. */

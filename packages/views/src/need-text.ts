@@ -6,7 +6,8 @@ type NeedSpec = Workload["spec"];
 
 /** `8 H200 accelerators for each of 4 workers`, `0.25 of an accelerator and 1 core on one node`. */
 export function needText({ gang, acceleratorTypes }: NeedSpec): string {
-  if (gang.taskGroups !== undefined) return `capacity for ${plural(gang.taskGroups.length, "task group")} at once`;
+  if (gang.taskGroups !== undefined)
+    return `capacity for ${plural(gang.taskGroups.length, "task group")} at the same time`;
   const parts: string[] = [];
   const part = partForm(gang);
   if (part !== null) parts.push(part.of(oneOf(acceleratorTypes)));

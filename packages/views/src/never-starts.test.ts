@@ -87,10 +87,10 @@ describe("a limit", () => {
     const user = fleet.submit("user", { team: "shared", gang: { accelerators: 2 } });
     expect([own, above, user].map((id) => neverStarts(fleet, id))).toEqual([true, true, true]);
     expect(sentence(fleet, above)).toBe(
-      "Exceeds the limit of team lab: it needs 3, and the limit is 2 H100 accelerators, whatever else runs. Request less, or raise limit.H100 of team lab to at least 3 in its file and run headroom apply -f FILE.",
+      "Exceeds the limit of team lab: it needs 3, but the limit is 2 H100 accelerators, whatever else runs. Request less, or raise limit.H100 of team lab to at least 3 in its file and run headroom apply -f FILE.",
     );
     expect(sentence(fleet, user)).toBe(
-      "Exceeds the limit per user of team shared: it needs 2, and the limit per user is 1 accelerator, whatever else runs. Request less, or raise userLimit.accelerators of team shared to at least 2 in its file and run headroom apply -f FILE.",
+      "Exceeds the limit per user of team shared: it needs 2, but the limit per user is 1 accelerator, whatever else runs. Request less, or raise userLimit.accelerators of team shared to at least 2 in its file and run headroom apply -f FILE.",
     );
   });
 
@@ -152,7 +152,7 @@ describe("a guarantee", () => {
     const alone = fleet.submit("alone", { ...firm, gang: { accelerators: 4 } });
     expect([alone, fleet.submit("waits", firm)].map((id) => neverStarts(fleet, id))).toEqual([true, false]);
     expect(sentence(fleet, alone)).toContain(
-      "Exceeds what other teams' guarantees leave to non-preemptible work of team owner: it needs 4, and they leave 3 accelerators",
+      "Exceeds what other teams' guarantees leave to non-preemptible work of team owner: it needs 4, but they leave only 3 accelerators",
     );
   });
 

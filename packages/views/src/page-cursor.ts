@@ -4,7 +4,7 @@ import type { ProblemError } from "@headroom/protocol";
 
 export function refusedCursor(cursor: string): ProblemError {
   const message = "must be the nextCursor of an earlier page of this list";
-  const detail = `The cursor ${cursor} is unknown: it ${message}, and not too old. Leave it out to begin at the first page.`;
+  const detail = `The cursor ${cursor} is unknown: it ${message} and must not be too old. Leave it out to begin at the first page.`;
   return refuse("invalidCursor", detail, { errors: [{ pointer: "?cursor", message }] });
 }
 

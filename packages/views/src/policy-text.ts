@@ -79,7 +79,7 @@ function orderLines({
     line(
       "Retries",
       retryInPlaceMs === 0
-        ? "a failed task gives its place up during its back-off"
+        ? "a failed task gives up its place during its back-off"
         : `a failed task keeps its place during a back-off of up to ${durationText(retryInPlaceMs)}`,
     ),
     line("Larger than the fleet", exceedsFleet === "hold" ? "waits until the fleet grows" : "is refused"),
@@ -91,7 +91,7 @@ const phaseWords: Words<Rules["phases"][number]> = {
   consolidate: "consolidate: migrate work to free capacity",
   reclaim: "reclaim: stop work of teams above their entitlement for teams below",
   preempt: "preempt: stop work of lower priority in the same team",
-  rebalance: "rebalance: evict what teams hold above their share, and fill up in fair order",
+  rebalance: "rebalance: evict work above the teams' shares, then start work in fair order",
   defragment: "defragment: gather idle accelerators by migration",
   grow: "grow elastic gangs",
   "drop-incomplete": "end gangs below their minimum number of workers",
@@ -101,8 +101,8 @@ const teamOrderWords: Words<Rules["teams"]["order"][number]> = {
   "above-share-last": "teams above their share last",
   "within-guarantee": "teams within their guarantee",
   priority: "priority",
-  "without-entitlement-last": "teams without an entitlement to the request last",
-  "share-with": "the smaller share with the request",
+  "without-entitlement-last": "teams without an entitlement to the request come last",
+  "share-with": "the smaller share, the request included",
   share: "the smaller share",
   entitlement: "the smaller entitlement",
   "weighted-use": "the smaller usage for its weight",
@@ -112,7 +112,7 @@ const teamOrderWords: Words<Rules["teams"]["order"][number]> = {
 
 const nonPreemptibleWords: Readonly<Record<Rules["teams"]["nonPreemptible"], string>> = {
   guarantee: "stays within the guarantee",
-  unguaranteed: "above the guarantee, uses idle capacity that other teams' unused guarantees do not need",
+  unguaranteed: "above the guarantee, it uses idle capacity that other teams' unused guarantees do not need",
   limit: "is treated like other work",
 };
 
@@ -123,7 +123,7 @@ function teamLines({ teams }: Rules): PolicyLine[] {
     line("Order of teams", keys.length === 0 ? "none: teams do not affect the order" : keys.join(", then ")),
     line(
       "Fair share",
-      teams.share === "divide" ? "the guarantee, then the rest by weight" : "by weight alone, among teams with demand",
+      teams.share === "divide" ? "the guarantee, and the rest by weight" : "by weight alone, among teams with demand",
     ),
     line("Not preemptible", nonPreemptibleWords[teams.nonPreemptible]),
     line(
@@ -154,12 +154,12 @@ function backfillLines({ backfill }: Rules): PolicyLine[] {
   const protectedStarts = count === 1 ? "the head of the queue" : `the first ${plural(count, "blocked request")}`;
   return [
     line("Protected starts", protectedStarts),
-    line("Work without a walltime", `is assumed to run ${durationText(backfill.assumedWalltimeMs)}`),
+    line("Work without a walltime", `is assumed to run for ${durationText(backfill.assumedWalltimeMs)}`),
     line(
       "Durations",
       backfill.predictFrom === undefined
         ? "are the walltimes"
-        : `are predicted from the last ${plural(backfill.predictFrom, "run")} of the kind, at most the walltime`,
+        : `are predicted from the last ${plural(backfill.predictFrom, "run")} of the same kind, but not above the walltime`,
     ),
   ];
 }
@@ -215,7 +215,7 @@ function evictionLines({ phases, eviction }: Rules): PolicyLine[] {
       : []),
     line("Preemptible by default", below === null ? "all work" : `work below priority ${below}`),
     ...(unstatedPreemptible === "aboveGuarantee"
-      ? [line("Other work", "is reclaimed only above its team's guarantee, by a team below its own")]
+      ? [line("Other work", "can be reclaimed only above its team's guarantee, by a team below its own guarantee")]
       : []),
     line("Freed capacity", nominations === "kept" ? "is nominated for its preemptor" : "is open to all requests again"),
     line(
@@ -239,7 +239,7 @@ function defragmentLines({ phases, defragment }: Rules): PolicyLine[] {
   return [
     line(
       "Moves",
-      `at most ${plural(movesPerHour, "move")} per hour, each workload once in ${durationText(MIGRATION_REST_MS)}`,
+      `at most ${plural(movesPerHour, "move")} per hour, and each workload once in ${durationText(MIGRATION_REST_MS)}`,
     ),
     line(
       "Cost limit of a move",
@@ -252,7 +252,7 @@ function defragmentLines({ phases, defragment }: Rules): PolicyLine[] {
 function elasticLines({ elastic }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Elastic gangs", knob, text });
   const grow = line("Grow", growWords[elastic.grow]);
-  return elastic.grow === "never" ? [grow] : [grow, line("A further worker goes to", growByWords[elastic.by])];
+  return elastic.grow === "never" ? [grow] : [grow, line("An additional worker goes to", growByWords[elastic.by])];
 }
 
 const growByWords: Words<Rules["elastic"]["by"]> = {

@@ -45,10 +45,10 @@ it("says nothing of quotas that go together, at their edges too", () => {
 
 it("tells of a guarantee above the limit, of all accelerators type by type too", () => {
   expect(warnings([team("a", { guarantee: { H100: 16, memory: 1024 }, limit: { H100: 8, memory: 2048 } })])).toEqual([
-    "Team a is guaranteed more accelerators of type H100 than its limit allows: 16, and the limit is 8.",
+    "Team a is guaranteed more accelerators of type H100 than its limit allows: 16, but the limit is 8.",
   ]);
   expect(warnings([team("a", { guarantee: { H100: 5, A100: 4 }, limit: { accelerators: 8 } })])).toEqual([
-    "Team a is guaranteed more accelerators than its limit allows: 9, and the limit is 8.",
+    "Team a is guaranteed more accelerators than its limit allows: 9, but the limit is 8.",
   ]);
 });
 
@@ -58,7 +58,7 @@ it("tells of children that are guaranteed more together than their parent states
     team("b", { parent: "lab", guarantee: { H100: 6 } }),
   ];
   expect(warnings([team("lab", { guarantee: { H100: 8 } }), ...children], { policy: defaultPolicy })).toEqual([
-    "The teams directly below lab are guaranteed more accelerators of type H100 together than lab itself: 12 of 8.",
+    "The teams directly below lab are together guaranteed more accelerators of type H100 than lab itself: 12 of 8.",
   ]);
   expect(warnings([team("lab", { guarantee: { A100: 8 } }), ...children])).toEqual([]);
 });
@@ -82,10 +82,11 @@ it("tells where teams borrow of guarantees that come on top of those below, at a
     team("a", { parent: "group", guarantee: { H100: 32, memory: 1024 } }),
     team("b", { parent: "group", guarantee: { H100: 32, accelerators: 2 } }),
   ];
-  const adds = "these add up to 128, as wherever strategy is kueue-fair-sharing or kueue-classical.";
+  const adds =
+    "these guarantees are added: 128. This is so wherever strategy is kueue-fair-sharing or kueue-classical.";
   const said = [
-    `Team lab is guaranteed 64 H100 accelerators and the teams below it 64: under the policy kueue-fair-sharing ${adds}`,
-    "Team lab is guaranteed 2 GiB of memory and the teams below it 1 GiB: under the policy kueue-fair-sharing these add up to 3 GiB, as wherever strategy is kueue-fair-sharing or kueue-classical.",
+    `Team lab is guaranteed 64 H100 accelerators, and the teams below it 64. Under the policy kueue-fair-sharing ${adds}`,
+    "Team lab is guaranteed 2 GiB of memory, and the teams below it 1 GiB. Under the policy kueue-fair-sharing these guarantees are added: 3 GiB. This is so wherever strategy is kueue-fair-sharing or kueue-classical.",
   ];
   expect(warnings([lab, group, ...below])).toEqual(said);
   expect(warnings([lab, group, ...below], { policy: defaultPolicy })).toEqual([]);
@@ -104,7 +105,7 @@ it("tells of guarantees that the fleet cannot keep, of one team or of all togeth
   const setting = { acceleratorCounts, policy: defaultPolicy };
   expect(
     warnings([team("a", { guarantee: { H100: 65, A100: 8 } }), team("b", { guarantee: { H100: 1 } })], setting),
-  ).toEqual(["Team a is guaranteed 65 H100 accelerators, and the fleet has 64."]);
+  ).toEqual(["Team a is guaranteed 65 H100 accelerators, but the fleet has 64."]);
   const halves = [
     team("a", { guarantee: { H100: 32 } }),
     team("b"),
@@ -112,10 +113,10 @@ it("tells of guarantees that the fleet cannot keep, of one team or of all togeth
     team("d", { parent: "a", guarantee: { H100: 8 } }),
   ];
   expect(warnings(halves, setting)).toEqual([
-    "All teams together are guaranteed 64.5 H100 accelerators, and the fleet has 64.",
+    "All teams together are guaranteed 64.5 H100 accelerators, but the fleet has 64.",
   ]);
   expect(warnings([team("a", { guarantee: { accelerators: 73 } })], setting)).toEqual([
-    "Team a is guaranteed 73 accelerators, and the fleet has 72.",
+    "Team a is guaranteed 73 accelerators, but the fleet has 72.",
   ]);
   expect(warnings(halves, { policy: defaultPolicy })).toEqual([]);
   const unchanged = { teams: halves, declared: new Set<string>(), acceleratorTypes: ["H100"], ...setting };
@@ -124,14 +125,14 @@ it("tells of guarantees that the fleet cannot keep, of one team or of all togeth
 
 it("tells of lending more than is guaranteed", () => {
   expect(warnings([team("a", { guarantee: { H100: 4 }, lendingLimit: { H100: 5 } })])).toEqual([
-    "Team a may lend more accelerators of type H100 than it is guaranteed: 5 of 4.",
+    "Team a can lend more accelerators of type H100 than it is guaranteed: 5 of 4.",
   ]);
 });
 
 it("tells of types that no pool has, once there are pools", () => {
   const misspelt = team("a", { guarantee: { H10: 4, cores: 1000 }, limit: { H10: 4, accelerators: 9 } });
   expect(warnings([misspelt])).toEqual([
-    "A quota of team a names H10, and no pool has accelerators of that type; did you mean H100?",
+    "A quota of team a names H10, but no pool has accelerators of that type; did you mean H100?",
   ]);
   expect(warnings([misspelt], { acceleratorTypes: [] })).toEqual([]);
 });
@@ -154,7 +155,7 @@ it("tells of what the policy in force makes nothing of, and which policies do", 
     team("a", { guarantee: { H100: 4 }, lendingLimit: { H100: 2 }, borrowingLimit: { H100: 2 } }),
     team("b", { preemption: { within: "never", reclaim: "never" }, reservedTopology: [{}] }),
   ];
-  const what = "which has no effect under the active policy default: it needs a policy where";
+  const what = "which has no effect under the active policy default. It needs a policy in which";
   expect(warnings(teams, { policy: defaultPolicy })).toEqual([
     `Team a states lendingLimit, ${what} strategy is kueue-fair-sharing or kueue-classical.`,
     `Team a states borrowingLimit, ${what} strategy is kueue-fair-sharing or kueue-classical.`,

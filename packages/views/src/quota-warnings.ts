@@ -140,7 +140,7 @@ function onTopOfOthers(branch: Branch, policy: Policy): string[] {
     if (!addsUp(branch, resource, policy)) return [];
     const below = statedBelow(branch, resource);
     const sum = amountText(resource, Math.round((own + below) * 1000) / 1000);
-    return `Team ${name} is guaranteed ${quantityText(resource, own)} and the teams below it ${amountText(resource, below)}: under the policy ${policy.name} these add up to ${sum}, as wherever strategy is kueue-fair-sharing or kueue-classical.`;
+    return `Team ${name} is guaranteed ${quantityText(resource, own)}, and the teams below it ${amountText(resource, below)}. Under the policy ${policy.name} these guarantees are added: ${sum}. This is so wherever strategy is kueue-fair-sharing or kueue-classical.`;
   });
 }
 
@@ -172,7 +172,7 @@ function beyondFleet({
   return [...resources].flatMap((resource): ApplyWarning[] => {
     const has = counts.get(resource);
     if (has === undefined) return [];
-    const there = `, and the fleet has ${amountText(resource, has)}.`;
+    const there = `, but the fleet has ${amountText(resource, has)}.`;
     const single = changed.flatMap(({ name: team, guarantee = {} }) => {
       const nominated = guarantee[resource] ?? 0;
       if (nominated <= has) return [];
@@ -223,12 +223,12 @@ function contradictions({ name, limit, guarantee = {}, lendingLimit = {} }: Quot
   const aboveLimit = Object.keys(limit).flatMap((resource) => {
     const [nominated, most] = [statedOf(guarantee, resource), limit[resource] ?? 0];
     if (nominated === null || nominated <= most) return [];
-    return `Team ${name} is guaranteed more ${nounOf(resource)} than its limit allows: ${amountText(resource, nominated)}, and the limit is ${amountText(resource, most)}.`;
+    return `Team ${name} is guaranteed more ${nounOf(resource)} than its limit allows: ${amountText(resource, nominated)}, but the limit is ${amountText(resource, most)}.`;
   });
   const lendsMore = Object.keys(lendingLimit).flatMap((resource) => {
     const [lent, nominated] = [lendingLimit[resource] ?? 0, statedOf(guarantee, resource) ?? 0];
     if (lent <= nominated) return [];
-    return `Team ${name} may lend more ${nounOf(resource)} than it is guaranteed: ${amountText(resource, lent)} of ${amountText(resource, nominated)}.`;
+    return `Team ${name} can lend more ${nounOf(resource)} than it is guaranteed: ${amountText(resource, lent)} of ${amountText(resource, nominated)}.`;
   });
   return [...aboveLimit, ...lendsMore];
 }
@@ -245,7 +245,7 @@ function overNominated(branch: Branch, policy: Policy): string[] {
     );
     const [nominated, own] = [milli / 1000, guarantee[resource] ?? 0];
     if (nominated <= own) return [];
-    return `The teams directly below ${name} are guaranteed more ${nounOf(resource)} together than ${name} itself: ${amountText(resource, nominated)} of ${amountText(resource, own)}.`;
+    return `The teams directly below ${name} are together guaranteed more ${nounOf(resource)} than ${name} itself: ${amountText(resource, nominated)} of ${amountText(resource, own)}.`;
   });
 }
 
@@ -261,7 +261,7 @@ function unknownTypes(team: QuotaTeam, types: readonly string[]): string[] {
     if (RESOURCES_BESIDE_TYPES.includes(type) || types.includes(type)) return [];
     const nearest = nearestName(type, [...types, ...RESOURCES_BESIDE_TYPES]);
     const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
-    return `A quota of team ${name} names ${type}, and no pool has accelerators of that type${hint === "" ? "." : hint}`;
+    return `A quota of team ${name} names ${type}, but no pool has accelerators of that type${hint === "" ? "." : hint}`;
   });
 }
 
@@ -295,7 +295,7 @@ function unheeded(
   ];
   return fields.flatMap(({ field, isStated, isHeeded, where }) =>
     isStated && !isHeeded
-      ? `Team ${name} states ${field}, which has no effect under the active policy ${policy.name}: it needs a policy where ${where}.`
+      ? `Team ${name} states ${field}, which has no effect under the active policy ${policy.name}. It needs a policy in which ${where}.`
       : [],
   );
 }

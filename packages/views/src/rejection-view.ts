@@ -21,9 +21,9 @@ function cannotRerunSentence({
     case "allSucceeded":
       return `All tasks of ${workloadId} succeeded: nothing is left to run again. Submit it under another name to run it once more.`;
     case "tooManyTasks":
-      return `${grouped(taskCount)} tasks of ${workloadId} would run again, at most ${grouped(maxCount)} can. Submit the array under another name.`;
+      return `${grouped(taskCount)} tasks of ${workloadId} would run again, but at most ${grouped(maxCount)} can. Submit the array under another name.`;
     case "tasksUnknown":
-      return `The journal does not say which tasks of ${workloadId} were given up, since it ended under an earlier version. Submit the array under another name.`;
+      return `The journal does not say which tasks of ${workloadId} were given up, because it ended under an earlier version. Submit the array under another name.`;
   }
 }
 
@@ -32,7 +32,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "unknownTeam":
       return `There is no team ${rejection.team}. Apply a team document first, or leave the team out.`;
     case "teamCycle":
-      return `These teams contain each other: ${rejection.teams.join(" > ")}. One of them needs another parent.`;
+      return `These teams are parents of each other: ${rejection.teams.join(" > ")}. One of them needs another parent.`;
     case "teamInUse":
       if (rejection.team === DEFAULT_TEAM)
         return `Team ${rejection.team} cannot be removed: work that names no team belongs to it.`;
@@ -54,42 +54,42 @@ function rejectionSentence(rejection: Rejection): string {
     case "unknownNode":
       return `There is no node ${rejection.nodeId}. Run headroom nodes for a list.`;
     case "nodeLost":
-      return `Node ${rejection.nodeId} is lost already: a notice is too late.`;
+      return `Node ${rejection.nodeId} is already lost, so a notice is too late.`;
     case "noticeOver":
-      return `The notice for node ${rejection.nodeId} names ${writeInstant(rejection.goneAtMs)}, and the server's clock is at ${writeInstant(rejection.nowMs)}. Give a future instant or a duration; 0s is at once.`;
+      return `The notice for node ${rejection.nodeId} names ${writeInstant(rejection.goneAtMs)}, but the server's clock is at ${writeInstant(rejection.nowMs)}. Give a future instant or a duration; 0s means now.`;
     case "reservedName":
       return `The name ${rejection.name} is reserved for node notices. Choose one that does not begin with notice-.`;
     case "unknownPool":
       return `There is no pool ${rejection.pool}. Apply its fleet first.`;
     case "unknownCalendarEntry":
-      return `The calendar has no entry ${rejection.name}; it may be over.`;
+      return `The calendar has no entry ${rejection.name}; it may have ended.`;
     case "unknownSchedule":
       return `There is no schedule ${rejection.name}.`;
     case "neverDue":
       return `${rejection.name} is never due: its cron expression matches no day.`;
     case "windowOver":
-      return `The window ${rejection.name} ended at ${writeInstant(rejection.endMs)}, and the server's clock is at ${writeInstant(rejection.nowMs)}. Give it future times, or leave it out.`;
+      return `The window ${rejection.name} ended at ${writeInstant(rejection.endMs)}, but the server's clock is at ${writeInstant(rejection.nowMs)}. Give it future times, or leave it out.`;
     case "reservationTooLarge":
-      return `Reservation ${rejection.name} needs ${plural(rejection.wantedCount, "accelerator")}; ${grouped(rejection.availableCount)} are on nodes that take work and have no other calendar entry in that time.`;
+      return `Reservation ${rejection.name} needs ${plural(rejection.wantedCount, "accelerator")}, but only ${grouped(rejection.availableCount)} are on nodes that take work and have no other calendar entry in that time.`;
     case "poolInUse":
       // The MIG device can change as soon as no instance is in use.
       return rejection.field === "mig"
         ? `The mig of pool ${rejection.pool} cannot change while MIG slices of its accelerators are in use or nominated. Let that work end, or stop it.`
         : `The ${rejection.field} of pool ${rejection.pool} cannot change while it has nodes. Give the new pool another name.`;
     case "tooLarge":
-      return `It needs ${plural(rejection.workers, "worker")} with ${plural(rejection.acceleratorsPerWorker, "accelerator")} each; the fleet would hold ${grouped(rejection.placeableWorkers)} even if it were empty.`;
+      return `It needs ${plural(rejection.workers, "worker")} with ${plural(rejection.acceleratorsPerWorker, "accelerator")} each, but the fleet would hold only ${grouped(rejection.placeableWorkers)} even if it were empty.`;
     case "unknownDependency":
       if (rejection.cycle !== undefined)
         return `These workloads wait for each other: ${rejection.cycle.join(" > ")}. Remove one of the dependencies.`;
       if (rejection.artifact !== undefined)
         return rejection.artifact === rejection.name
-          ? `No workload in its team produces the artifact ${rejection.artifact}. Submit the one that does first.`
-          : `No workload ${rejection.name} in its team produces the artifact ${rejection.artifact}. Submit the one that does first, or name it by its id.`;
-      return `There is no workload ${rejection.name} in its team to wait for. Submit that one first, or name it by its id.`;
+          ? `No workload in its team produces the artifact ${rejection.artifact}. Submit the producing workload first.`
+          : `No workload ${rejection.name} in its team produces the artifact ${rejection.artifact}. Submit the producing workload first, or name it by its id.`;
+      return `There is no workload ${rejection.name} in its team to wait for. Submit that workload first, or name it by its id.`;
     case "dependencyNotMet":
-      return `It depends on ${rejection.name} (${rejection.workloadId}) ending ${onText(rejection.on)}, and that workload is ${rejection.phase} already.`;
+      return `It waits for ${rejection.name} (${rejection.workloadId}) to end ${onText(rejection.on)}, but that workload is already ${rejection.phase}.`;
     case "queueFull":
-      return `${grouped(rejection.waitingCount)} workloads wait, and the limit is ${grouped(rejection.maxCount)}. Try again in ${durationText(60_000)}.`;
+      return `${grouped(rejection.waitingCount)} workloads are waiting, and the limit is ${grouped(rejection.maxCount)}. Try again in ${durationText(60_000)}.`;
     case "idempotencyKeyReused":
       return `The idempotency key ${rejection.key} was used for a different request. Use a fresh key for each new request.`;
     default:

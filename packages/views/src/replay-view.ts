@@ -47,7 +47,7 @@ function notesOf(played: PlayedReport, wantedFromMs: number): string[] {
   const { fromMs, recorded, control, assumptions } = played;
   const { imaginedDurations, stopped, lostAttempts, waitingAtEnd, refusals, startupMs, stopMs } = assumptions;
   const notes = [
-    `The control replay has a mean wait of ${durationText(control.waitMeanMs)} where ${durationText(recorded.waitMeanMs)} was recorded: this is the error of the replay.`,
+    `The control replay has a mean wait of ${durationText(control.waitMeanMs)}, but the recorded wait is ${durationText(recorded.waitMeanMs)}. The difference is the error of the replay.`,
     `Work keeps its recorded run time on any accelerator; a launch takes ${durationText(startupMs)} and a stop ${durationText(stopMs)}, the recorded medians.`,
     "Users are assumed to submit and stop the same work as recorded.",
   ];
@@ -55,20 +55,20 @@ function notesOf(played: PlayedReport, wantedFromMs: number): string[] {
   if (fromMs > wantedFromMs) notes.push("The replay begins later than requested: earlier inputs are not kept.");
   if (imaginedDurations > 0)
     notes.push(
-      `${plural(imaginedDurations, "task")} had not ended by the end of the period, or never ran: their run times are estimated from similar work.`,
+      `${plural(imaginedDurations, "task")} had not ended by the end of the period, or never ran. Their run times are estimated from similar work.`,
     );
   if (stopped > 0)
     notes.push(
-      `${plural(stopped, "workload")} had been stopped by a user or by a walltime: they run until that time, however early they start.`,
+      `${plural(stopped, "workload")} had been stopped by a user or by a walltime. They run until that time, however early they start.`,
     );
   if (lostAttempts > 0)
     notes.push(
-      `${plural(lostAttempts, "attempt")} had been lost for unrecorded reasons: these losses are not repeated, so the record looks worse than the replay.`,
+      `${plural(lostAttempts, "attempt")} had been lost for unrecorded reasons. These losses are not repeated, so the record looks worse than the replay.`,
     );
   const { changed: left } = waitingAtEnd;
   if (waitingAtEnd.control + left > 0)
     notes.push(
-      `${grouped(left)} had not started at the end, ${grouped(waitingAtEnd.control)} in the control: their waits are counted until then.`,
+      `${grouped(left)} had not started at the end, ${grouped(waitingAtEnd.control)} in the control. Their waits are counted until then.`,
     );
   if (refusals.changed !== refusals.control)
     notes.push(

@@ -48,5 +48,5 @@ export function fromDueSentence(fromDue: Schedule["fromDue"]): string | null {
     ...(latestStartMs === undefined ? [] : [`started at the latest after ${durationText(latestStartMs)}`]),
     ...(deadlineMs === undefined ? [] : [`due within ${durationText(deadlineMs)}`]),
   ];
-  return terms.length === 0 ? null : `From when it was due: ${terms.join(", ")}.`;
+  return terms.length === 0 ? null : `After the due time: ${terms.join(", ")}.`;
 }

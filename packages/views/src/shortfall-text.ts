@@ -18,7 +18,7 @@ export function exceedsFleetSentence(fleet: Fleet, spec: ShortfallSpec, reason: 
   const cause = fleetCause(fleet, spec);
   const room = `${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}`;
   const why = lack === undefined ? "" : lackText(spec, lack);
-  return `${need}; even if they were empty, the nodes that take work now would hold ${room}${why}.${cause === null ? "" : ` ${cause}`}`;
+  return `${need}. Even if they were empty, the nodes that take work now would hold only ${room}${why}.${cause === null ? "" : ` ${cause}`}`;
 }
 
 /** Text such as `: none has more than 6 cores`, if this alone is too little, or the constraint between workers. */
@@ -50,7 +50,7 @@ function constraintText({ spread, fabric }: ShortfallSpec, constraint: "spread" 
     return `, as at most ${grouped(spread?.maxPerDomain ?? 0)} of them may share a ${spread?.topologyKey}`;
   const [slice] = fabric?.slices ?? [];
   return fabric?.within === undefined
-    ? `, as each ${grouped(slice?.workers ?? 0)} of them lie within one ${slice?.within}`
+    ? `, as each ${grouped(slice?.workers ?? 0)} of them must be within one ${slice?.within}`
     : ` within one ${fabric.within}`;
 }
 
@@ -97,7 +97,7 @@ export function partShortfallSentence(spec: ShortfallSpec, reason: Of<"partShort
   const misaligned =
     misalignedCount === 0
       ? ""
-      : `; ${plural(misalignedCount, "accelerator")} ${misalignedCount === 1 ? "has" : "have"} enough free slices, but in positions where ${profile} cannot start`;
+      : `; ${plural(misalignedCount, "accelerator")} ${misalignedCount === 1 ? "has" : "have"} enough free slices, but at positions where ${profile} cannot start`;
   return `Not enough MIG slices: it needs ${needText(spec)}; ${none}${misaligned}.`;
 }
 
@@ -130,8 +130,8 @@ export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerS
       if (!needsPart(gang))
         return `${need}; ${grouped(reason.freeCount)} are free in total${places}, but only ${some} ${fit}.`;
       return reason.placeableWorkers === 0
-        ? `${need}; no accelerator${places} has as much free.`
-        : `${need}; accelerators${places} have as much free for only ${some}.`;
+        ? `${need}; no accelerator${places} has that much free.`
+        : `${need}; accelerators${places} have that much free for only ${some}.`;
     case "room":
       return `${need}; nodes${places.replace(/^ on nodes/, "")} have enough of all resources free for only ${some}.`;
     case "spread":

@@ -23,16 +23,16 @@ function causeText(
   { measured, predicted }: Shown,
 ): string {
   if (responsible === null) {
-    if (missing.length === 0) return "the components that it reports do not explain the difference";
+    if (missing.length === 0) return "the reported components do not explain the difference";
     // All components except one are enough: the last one is the rest of the step.
     const names = missing.length > 2 ? `two of ${missing.join(", ")}` : missing.join(" or ");
-    return `the cause is not known: report ${names} (seconds of a step) among the metrics of its progress`;
+    return `the cause is unknown: report ${names} (seconds of a step) among the metrics of its progress`;
   }
   const known = measured?.parts[responsible] ?? null;
-  const share = `${parts[responsible]} takes most of the difference`;
+  const share = `${parts[responsible]} causes most of the difference`;
   if (known === null) return share;
   if (ground === "idle") return `${share}: its accelerators are idle for ${stepText(known)} of a step`;
-  return `${share}: ${stepText(known)} of a step, predicted ${stepText(predicted.parts[responsible])}`;
+  return `${share}: ${stepText(known)} of a step, while the prediction is ${stepText(predicted.parts[responsible])}`;
 }
 
 /** A time with three significant figures: `0.213 s`, `1.52 s`, `12.4 s`. */

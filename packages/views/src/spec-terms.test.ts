@@ -32,7 +32,7 @@ it("says what a workload asks for beyond its gang, and nothing where it asks for
     "After: tokenize has succeeded, probe has ended",
     "Not before: 2027-03-01T07:00:00Z",
     "Deadline: 2027-03-02T08:00:00Z",
-    "Preemptible: yes, not before it ran 30 min",
+    "Preemptible: yes, not before it has run 30 min",
     "Restart costs: 1 min 30 s beyond the work since its last checkpoint",
   ]);
 });
@@ -55,6 +55,6 @@ it("says group by group what a gang of groups asks for, what it reads, and whom 
     "Sets: chat",
     "Anti-affinity: from chat by rack, all other work",
     "Reads: s3://corpus/v7",
-    "Data rule: restricted: runs only where this rule is admitted",
+    "Data rule: restricted: runs only where this data rule is admitted",
   ]);
 });

@@ -32,7 +32,7 @@ function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSp
   if (gang.antiAffinity !== undefined) terms.push(...antiAffinityTerms(gang.antiAffinity));
   if (data?.inputs !== undefined) terms.push({ name: "Reads", text: data.inputs.join(", ") });
   if (data?.rule !== undefined)
-    terms.push({ name: "Data rule", text: `${data.rule}: runs only where this rule is admitted` });
+    terms.push({ name: "Data rule", text: `${data.rule}: runs only where this data rule is admitted` });
   if (spread !== undefined) {
     terms.push({
       name: "Spread",
@@ -128,7 +128,7 @@ function evictionTerms({
   onNodeLoss,
 }: WorkloadSpec): SpecTerm[] {
   const terms: SpecTerm[] = [];
-  const least = minRuntimeMs === undefined ? "" : `, not before it ran ${durationText(minRuntimeMs)}`;
+  const least = minRuntimeMs === undefined ? "" : `, not before it has run ${durationText(minRuntimeMs)}`;
   if (preemptible === false) terms.push({ name: "Preemptible", text: "no" });
   else if (preemptible === true) terms.push({ name: "Preemptible", text: `yes${least}` });
   else if (preemptible === "aboveGuarantee")
@@ -137,7 +137,7 @@ function evictionTerms({
   if (onNodeLoss === "replace") terms.push({ name: "When a node is lost", text: "its workers are replaced" });
   if (checkpointOnRequest === true) terms.push({ name: "Checkpoint", text: "written on request" });
   if (checkpointEvery !== undefined) {
-    const cost = checkpointCostMs === undefined ? "" : `, each stops it for ${durationText(checkpointCostMs)}`;
+    const cost = checkpointCostMs === undefined ? "" : `, each stops the work for ${durationText(checkpointCostMs)}`;
     const every = checkpointEvery === "auto" ? "auto" : durationText(checkpointEvery);
     terms.push({ name: "Checkpoint every", text: `${every}${cost}` });
   }

@@ -43,7 +43,7 @@ describe("a listing of what waits", () => {
     expect(names(third)).toEqual(["job-1"]);
     expect(third!.nextCursor).toBeNull();
     expect(third!.items[0]!.estimate.sentence).toContain(
-      "Not enough free accelerators: it needs 4 accelerators; 0 of 4 are free. It starts in 8 of 8 scenarios within the horizon: no start can be estimated.",
+      "Not enough free accelerators: it needs 4 accelerators; 0 of 4 are free. It starts within the horizon in 8 of 8 scenarios: no start can be estimated.",
     );
   });
 

@@ -25,7 +25,7 @@ it("says when a budget is used up: by running work, and by the mean of the last 
     return team;
   };
   expect(forecastSentences(lab())).toEqual([
-    "At the rate of running work, 0 GPU-hours a day, 0% of it is used up when it is renewed.",
+    "At the rate of running work, 0 GPU-hours a day, 0% of it will be used when it is renewed.",
   ]);
   const first = fleet.submit("a", { team: "lab", gang: { accelerators: 2 } });
   fleet.nowMs += DAY_MS;
@@ -38,8 +38,8 @@ it("says when a budget is used up: by running work, and by the mean of the last 
     "96 GPU-hours of 200 GPU-hours (48%), 104 GPU-hours left; this month, renewed at 1970-02-01T00:00:00Z; hard: when it is used up, no work starts",
   );
   expect(forecastSentences(lab())).toEqual([
-    "At the rate of running work, 96 GPU-hours a day, it is used up at 1970-01-05T14:00:00Z.",
-    "At the rate of the last day, 64 GPU-hours a day, it is used up at 1970-01-06T03:00:00Z.",
+    "At the rate of running work, 96 GPU-hours a day, it will be used up at 1970-01-05T14:00:00Z.",
+    "At the rate of the last day, 64 GPU-hours a day, it will be used up at 1970-01-06T03:00:00Z.",
   ]);
   const later = budgetAsOf(lab(), fleet.nowMs + 2 * HOUR_MS);
   expect(budgetBounds(later).map(leftText)).toEqual(["96 GPU-hours left"]);
@@ -72,5 +72,7 @@ it("says how much will have been used up when the budget begins anew before that
   expect(budgetPaces(a)).toEqual([
     { basis: "running work", pace: "24 GPU-hours and $0 a day", usedUpAtMs: null, percentAtRenewal: 49 },
   ]);
-  expect(forecastSentences(b)).toEqual(["At the rate of running work, 0 GPU-hours and $0 a day, it is never used up."]);
+  expect(forecastSentences(b)).toEqual([
+    "At the rate of running work, 0 GPU-hours and $0 a day, it will never be used up.",
+  ]);
 });

@@ -127,10 +127,10 @@ export function forecastSentences(team: Team): readonly string[] {
   return budgetPaces(team).map(({ basis, pace, usedUpAtMs, percentAtRenewal }) => {
     const end =
       usedUpAtMs !== null
-        ? `it is used up at ${writeInstant(Math.ceil(usedUpAtMs / 1_000) * 1_000)}`
+        ? `it will be used up at ${writeInstant(Math.ceil(usedUpAtMs / 1_000) * 1_000)}`
         : percentAtRenewal === null
-          ? "it is never used up"
-          : `${percentAtRenewal}% of it is used up when it is renewed`;
+          ? "it will never be used up"
+          : `${percentAtRenewal}% of it will be used when it is renewed`;
     return `At the rate of ${basis}, ${pace}, ${end}.`;
   });
 }

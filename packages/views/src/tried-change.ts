@@ -57,5 +57,5 @@ function engineFleet({ sites, pools, nodes }: AddedFleet): NonNullable<WhatIfCha
 
 export function noPreset(): ProblemError {
   const names = presetsView().items.map(({ name }) => name);
-  return refuse("unknownPreset", `There is no such preset. There are: ${names.join(", ")}.`);
+  return refuse("unknownPreset", `There is no such preset. The presets are: ${names.join(", ")}.`);
 }

@@ -18,7 +18,7 @@ describe("the sentence of a verdict", () => {
       acceleratorTypes: ["H100"],
     });
     expect(sentence(fleet, id)).toBe(
-      "Exceeds the fleet: it needs 8 H100 accelerators, 0.5 cores and 1.5 GiB of memory for each of 4 workers; even if they were empty, the nodes that take work now would hold 2 of 4 workers.",
+      "Exceeds the fleet: it needs 8 H100 accelerators, 0.5 cores and 1.5 GiB of memory for each of 4 workers. Even if they were empty, the nodes that take work now would hold only 2 of 4 workers.",
     );
   });
 
@@ -139,7 +139,7 @@ describe("the sentence of a verdict", () => {
       gang: gangOfGroups([{ name: "trainer", workers: 3, accelerators: 8, ...shape }]),
     });
     expect(sentence(fleet, wide)).toMatch(
-      /^Exceeds the fleet: its group trainer needs 8 accelerators for each of 3 workers; even if/,
+      /^Exceeds the fleet: its group trainer needs 8 accelerators for each of 3 workers\. Even if/,
     );
   });
 
@@ -171,7 +171,7 @@ describe("the sentence of a verdict", () => {
     fleet.submit("first", { gang: { accelerators: 1 } });
     const quarter = fleet.submit("quarter", { gang: { accelerators: 1, shareMilli: 250, coresMilli: 100 } });
     expect(sentence(fleet, quarter)).toBe(
-      "Fragmented capacity: it needs 0.25 of an accelerator and 0.1 cores on one node; no accelerator has as much free.",
+      "Fragmented capacity: it needs 0.25 of an accelerator and 0.1 cores on one node; no accelerator has that much free.",
     );
     expect(verdictView(fleet.engine, quarter)).toMatchObject({
       reasons: [{ kind: "workerShortfall", neededPerWorker: 0.25, freeCount: 0 }],
@@ -189,18 +189,18 @@ describe("the sentence of a verdict", () => {
     const gang = { accelerators: 1, acceleratorMemoryMib: 20 * 1024 };
     const bare = SmallFleet.withNodes(1, 1);
     const need = "Exceeds the fleet: it needs 20 GiB of the memory of an accelerator on one node";
-    const none = "even if they were empty, the nodes that take work now would hold 0 of 1 worker";
+    const none = "Even if they were empty, the nodes that take work now would hold only 0 of 1 worker";
     expect(sentence(bare, bare.submit("a", { gang }))).toBe(
-      `${need}; ${none}: none has more than 0 MiB of accelerator memory, because its pool states none (acceleratorMemory).`,
+      `${need}. ${none}: none has more than 0 MiB of accelerator memory, because its pool states none (acceleratorMemory).`,
     );
     const small = SmallFleet.withMemory(16 * 1024);
     expect(sentence(small, small.submit("a", { gang }))).toBe(
-      `${need}; ${none}: none has more than 16 GiB of memory on an accelerator.`,
+      `${need}. ${none}: none has more than 16 GiB of memory on an accelerator.`,
     );
     const shared = SmallFleet.withMemory(30 * 1024);
     shared.submit("a", { gang });
     expect(sentence(shared, shared.submit("b", { gang }))).toBe(
-      "Fragmented capacity: it needs 20 GiB of the memory of an accelerator on one node; no accelerator has as much free.",
+      "Fragmented capacity: it needs 20 GiB of the memory of an accelerator on one node; no accelerator has that much free.",
     );
     expect(queueView(shared.engine, {}).waiting.accelerators).toBeCloseTo(0.667, 10);
   });
@@ -232,7 +232,7 @@ describe("the sentence of a verdict", () => {
     const fleet = SmallFleet.withRacks("r1", "r1", "r2");
     const gang = { workers: 3, accelerators: 1 };
     const never = fleet.submit("never", { gang, spread: { topologyKey: "rack", maxPerDomain: 1 } });
-    expect(sentence(fleet, never)).toMatch(/would hold 2 of 3 workers, as at most 1 of them may share a rack\.$/);
+    expect(sentence(fleet, never)).toMatch(/would hold only 2 of 3 workers, as at most 1 of them may share a rack\.$/);
     fleet.submit("first", { gang: { accelerators: 4 }, nodeSelector: { rack: "r2" } });
     const now = fleet.submit("now", {
       gang: { ...gang, workers: 2 },
@@ -244,7 +244,7 @@ describe("the sentence of a verdict", () => {
   it("names what no node has as much of, and a type that no node has", () => {
     const fleet = SmallFleet.withNodes(2, 8);
     const memory = fleet.submit("memory", { gang: { accelerators: 0, memoryMib: 131_072 } });
-    expect(sentence(fleet, memory)).toMatch(/would hold 0 of 1 worker: none has more than 64 GiB of memory\.$/);
+    expect(sentence(fleet, memory)).toMatch(/would hold only 0 of 1 worker: none has more than 64 GiB of memory\.$/);
     expect(verdictView(fleet.engine, memory)).toMatchObject({
       reasons: [{ lack: { of: "memory", perWorker: 131_072, perNodeMax: 65_536 } }],
     });
@@ -278,7 +278,7 @@ describe("the sentence of a verdict", () => {
     fleet.team("small", null, { H100: 2 });
     const three = fleet.submit("three", { team: "small", gang: { accelerators: 3 } });
     expect(sentence(fleet, three)).toBe(
-      "Hot spares: it fits only with them, and one node is kept as a hot spare for work that loses nodes. Exceeds the limit of team small: it needs 3, and the limit is 2 H100 accelerators, whatever else runs. Request less, or raise limit.H100 of team small to at least 3 in its file and run headroom apply -f FILE.",
+      "Hot spares: it fits only with them, and one node is kept as a hot spare for work that loses nodes. Exceeds the limit of team small: it needs 3, but the limit is 2 H100 accelerators, whatever else runs. Request less, or raise limit.H100 of team small to at least 3 in its file and run headroom apply -f FILE.",
     );
     fleet.team("small", null, { H100: 4 });
     expect(sentence(fleet, three)).toBe(
@@ -303,7 +303,7 @@ describe("the sentence of a verdict", () => {
     fleet.define({ name: "cpu", parent: null, limit: { cores: 4_000 } });
     const cores = fleet.submit("cores", { team: "cpu", gang: { coresMilli: 6_000 } });
     expect(sentence(fleet, cores)).toBe(
-      "Exceeds the limit of team cpu: it needs 6 cores, and the limit is 4 cores, whatever else runs. Request less, or raise limit.cores of team cpu to at least 6 cores in its file and run headroom apply -f FILE.",
+      "Exceeds the limit of team cpu: it needs 6 cores, but the limit is 4 cores, whatever else runs. Request less, or raise limit.cores of team cpu to at least 6 cores in its file and run headroom apply -f FILE.",
     );
     fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 4 } });
     fleet.submit("firm", { team: "owner", gang: { accelerators: 3 }, preemptible: false });
@@ -338,7 +338,7 @@ describe("the sentence of a verdict", () => {
     fleet.submit("head", { gang: { accelerators: 4 } });
     const id = fleet.submit("small", { gang: { accelerators: 1 } });
     expect(sentence(fleet, id)).toBe(
-      "Behind the head of the queue: head does not fit yet, and policy fifo starts no work before it; 1 workload is ahead.",
+      "Behind the head of the queue: head does not fit yet, and policy fifo starts no work before it. 1 workload is ahead.",
     );
   });
 
@@ -346,13 +346,13 @@ describe("the sentence of a verdict", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     const id = fleet.submit("flaky");
     fleet.finish(id, 7);
-    expect(sentence(fleet, id)).toBe("Back-off: it failed 1 time; the next attempt starts in 8 s.");
+    expect(sentence(fleet, id)).toBe("Back-off: it failed 1 time. The next attempt starts in 8 s.");
   });
 
   it("says why something does not wait at all", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     const id = fleet.submit("quick");
-    expect(sentence(fleet, id)).toBe("It does not wait: all of it is placed.");
+    expect(sentence(fleet, id)).toBe("It does not wait: all of its tasks are placed.");
     fleet.finish(id, 0);
     expect(sentence(fleet, id)).toBe("It has ended: succeeded.");
     expect(verdictView(fleet.engine, "w99")).toBeNull();

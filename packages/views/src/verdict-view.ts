@@ -104,7 +104,7 @@ function missedSentence({ deadlineMs, earliestEndMs }: MissedDeadline, { spec: {
 function notWaitingSentence(workload: Waiting): string {
   if (workload.endedAtMs !== null) return `It has ended: ${workload.phase}.`;
   if (workload.stopRequested) return "It is being stopped.";
-  return "It does not wait: all of it is placed.";
+  return "It does not wait: all of its tasks are placed.";
 }
 
 function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): BlockedReason {
@@ -156,10 +156,10 @@ const exceededQuotas: Readonly<Partial<Record<TeamLimit["bound"], readonly [name
 /** Text for a request that exceeds the quota even if nothing else runs. */
 function exceededAloneSentence({ bound, team, resource, limitCount, neededCount }: TeamLimit): string {
   const [name, field] = exceededQuotas[bound] ?? [bound, bound];
-  const exceeds = `it needs ${bareAmount(resource, neededCount)}, and the ${name} is ${amountText(resource, limitCount)}, whatever else runs`;
+  const exceeds = `it needs ${bareAmount(resource, neededCount)}, but the ${name} is ${amountText(resource, limitCount)}, whatever else runs`;
   const raise = `raise ${field}.${resource} of team ${team} to at least ${bareAmount(resource, neededCount)} in its file and run headroom apply -f FILE`;
   if (bound === "unguaranteed") {
-    const left = `it needs ${bareAmount(resource, neededCount)}, and they leave ${amountText(resource, limitCount)}, whatever else runs`;
+    const left = `it needs ${bareAmount(resource, neededCount)}, but they leave only ${amountText(resource, limitCount)}, whatever else runs`;
     return `Exceeds what other teams' guarantees leave to non-preemptible work of team ${team}: ${left}. Request less, submit it as preemptible work, or ${raise}.`;
   }
   const request =
@@ -223,7 +223,7 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
         : `Reserved topology: it needs ${needText(spec)} in the cells of team ${reason.team}; ${grouped(reason.heldCount)} of their ${grouped(reason.ownedCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.ownedCount)} are in use, and the rest does not fit.`;
     case "behindHead": {
       const head = nameIn(state, reason.headWorkloadId);
-      return `Behind the head of the queue: ${head} does not fit yet, and policy ${state.policy.name} starts no work before it; ${plural(reason.aheadCount, "workload")} ${reason.aheadCount === 1 ? "is" : "are"} ahead.`;
+      return `Behind the head of the queue: ${head} does not fit yet, and policy ${state.policy.name} starts no work before it. ${plural(reason.aheadCount, "workload")} ${reason.aheadCount === 1 ? "is" : "are"} ahead.`;
     }
     case "held":
       return "Held: it starts after a release.";
@@ -249,7 +249,7 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
     case "window": {
       const what = reason.window === "maintenance" ? `maintenance ${reason.name}` : `reservation ${reason.name}`;
       const times = `from ${writeInstant(reason.startMs)} until ${writeInstant(reason.endMs)}`;
-      return `Calendar: the nodes that fit are closed by ${what}, ${times}, and it might run until ${writeInstant(reason.expectedEndMs)}.`;
+      return `Calendar: the nodes that fit are closed by ${what}, ${times}, and the work might run until ${writeInstant(reason.expectedEndMs)}.`;
     }
     case "hotSparesKept":
       return hotSparesSentence(reason);
@@ -258,8 +258,8 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
     case "backoff": {
       const wait = durationText(Math.max(0, reason.untilMs - clockOf(engine)));
       return reason.failures === 0
-        ? `Back-off: the attempt was lost; the next one starts in ${wait}.`
-        : `Back-off: it failed ${plural(reason.failures, "time")}; the next attempt starts in ${wait}.`;
+        ? `Back-off: the attempt was lost. The next one starts in ${wait}.`
+        : `Back-off: it failed ${plural(reason.failures, "time")}. The next attempt starts in ${wait}.`;
     }
     default:
       return unreachable(reason);

@@ -28,7 +28,7 @@ export function wasteView(engine: Engine, workload: string | null, telemetryOf?:
     wastedAcceleratorMs,
     toldCount,
     runningCount,
-    sentence: `${plural(found.length, "finding")}, ${acceleratorTimeText(wastedAcceleratorMs)} idle. ${grouped(toldCount)} of ${plural(runningCount, "running attempt")} with accelerators report utilisation; the others are not judged.`,
+    sentence: `${plural(found.length, "finding")}, ${acceleratorTimeText(wastedAcceleratorMs)} idle. ${grouped(toldCount)} of ${plural(runningCount, "running attempt")} with accelerators report utilization; the others are not judged.`,
   };
 }
 
@@ -52,7 +52,7 @@ function wasteSentence(found: Finding): string {
     case "noProgress":
       return `It has reported no progress for ${durationText(found.forMs)}, and holds ${plural(found.heldCount, "accelerator")}.`;
     case "memoryTooLarge":
-      return `It used at most ${memoryText(found.peakMib)} of an accelerator's ${memoryText(found.capacityMib)}: a smaller one would do.`;
+      return `It used at most ${memoryText(found.peakMib)} of an accelerator's ${memoryText(found.capacityMib)}: a smaller accelerator would be enough.`;
     default:
       return `It requests a walltime of ${durationText(found.walltimeMs)}; ${plural(found.runCount, "run")} of similar work took at most ${durationText(found.longestMs)}. With a shorter walltime it may start earlier.`;
   }

@@ -209,7 +209,7 @@ describe("the story of a workload", () => {
     const next = fleet.submit("next", { after: [{ workload: "first", on: "ok" }] });
     fleet.finish(first, 1);
     expect(storyOf(fleet, next).at(-1)).toBe(
-      `It ended: cancelled. Dependency failed: it was to start once ${first} succeeded, but that one ended otherwise.`,
+      `It ended: cancelled. Dependency failed: it was to start once ${first} succeeded, but that workload ended otherwise.`,
     );
   });
 

@@ -121,7 +121,7 @@ export class Story {
       case "workloadReleased":
         return `${event.actor} released it.`;
       case "workloadStopRequested":
-        return `${event.actor} asked to stop it.`;
+        return `${event.actor} stopped it.`;
       case "workloadEnded":
         return `It ended: ${event.phase}.${this.#endCause(event)}`;
       case "gangPlaced": {

@@ -70,7 +70,7 @@ export function dependencySentence(
 ): string {
   const name = other === undefined ? workloadId : `${other.spec.name} (${workloadId})`;
   const outcome = other === undefined || other.endedAtMs === null ? "ended otherwise" : `ended: ${other.phase}`;
-  return `Dependency failed: it was to start once ${name} ${expected[on]}, but that one ${outcome}.`;
+  return `Dependency failed: it was to start once ${name} ${expected[on]}, but that workload ${outcome}.`;
 }
 
 /** Newest reports from the telemetry store. Without them, the estimates in the journal are shown. */

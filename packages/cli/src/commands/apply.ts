@@ -21,24 +21,24 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
   name: "apply",
   summary: "Make the fleet, its teams and workloads what files say",
   details:
-    "Shows the changes and asks before it makes them. All documents are applied together, or none is.\n" +
+    "Shows the changes and asks before it makes them. Either all documents are applied, or none.\n" +
     "Examples:\n  headroom apply -f train.yaml\n  headroom apply -f teams/ -f fleet.yaml --dry-run\n  generate | headroom apply -f - --yes",
   options: [
     {
       flags: "-f, --file <path>",
-      description: "a file, a directory of files, or - for stdin; repeatable",
+      description: "a file, a directory of files, or - for stdin; can be repeated",
       repeatable: true,
       complete: "file",
     },
     { flags: "--dry-run", description: "only show the changes, and a forecast for new workloads" },
-    { flags: "-y, --yes", description: "do not ask" },
+    { flags: "-y, --yes", description: "apply the changes without asking" },
     { flags: "--force", description: "submit workloads even if their model does not fit" },
-    { flags: "--rerun", description: "run declared workloads again that failed or were cancelled" },
+    { flags: "--rerun", description: "run declared workloads again if they failed or were cancelled" },
     jsonOption,
   ],
   async run(context, { options }) {
     const targets = options.file ?? [];
-    if (targets.length === 0) throw new CliError("name a file: headroom apply -f FILE", exitCode.usage);
+    if (targets.length === 0) throw new CliError("no file is given: headroom apply -f FILE", exitCode.usage);
     const { checkLevels, loadDocuments } = await import("../documents/load-documents.ts");
     const loaded = await loadDocuments(targets, context.terminal);
     const { requestOf } = await import("../documents/apply-request.ts");

@@ -25,38 +25,38 @@ function numberOption(flag: string, text: string, range: { readonly min: number;
 export const benchCommand = defineCommand<BenchCommandOptions>({
   name: "bench",
   summary: "Measure the gateway beside other proxies on this machine",
-  details: `Starts a mock of an OpenAI-compatible engine and each target in turn on a separate core, and measures them under load:
+  details: `Measures gateways and proxies under load, one after another. Each runs on a separate core, in front of a mock of an OpenAI-compatible engine:
   headroom bench                                     all installed targets, all cases
   headroom bench --case small --case latency --rounds 5
   headroom bench --target direct --target haproxy --target headroom --frontier --html report.html`,
   options: [
     {
       flags: "--target <name>",
-      description: `${targets.join(", ")}, or NAME=PORT for a proxy that runs already (default: all)`,
+      description: `gateways to measure: ${targets.join(", ")}, or NAME=PORT for a proxy that already runs (default: all)`,
       repeatable: true,
       complete: targets,
     },
     {
       flags: "--case <name>",
-      description: "small, prompt-32k, prompt-220k, latency, rate, streams (default: all)",
+      description: "cases to measure: small, prompt-32k, prompt-220k, latency, rate, streams (default: all)",
       repeatable: true,
       complete: ["small", "prompt-32k", "prompt-220k", "latency", "rate", "streams"],
     },
     {
       flags: "--rounds <count>",
-      description: "rounds; each measures every target once (default: 3)",
+      description: "number of rounds; in each round every target is measured once (default: 3)",
     },
-    { flags: "--seconds <count>", description: "measured time of one run (default: 4)" },
+    { flags: "--seconds <count>", description: "duration of one measurement in seconds (default: 4)" },
     {
       flags: "--frontier",
-      description: "also the highest rates at p99 bounds of 1 to 100 ms",
+      description: "also measure the highest request rates whose p99 latency stays below bounds from 1 to 100 ms",
     },
     {
       flags: "--portkey <folder>",
-      description: "where npm install @portkey-ai/gateway was run",
+      description: "directory in which npm install @portkey-ai/gateway was run",
       complete: "file",
     },
-    { flags: "--html <file>", description: "write the report as a page", complete: "file" },
+    { flags: "--html <file>", description: "write the report to this HTML file", complete: "file" },
     jsonOption,
   ],
   async run(context, { options }) {
@@ -64,7 +64,8 @@ export const benchCommand = defineCommand<BenchCommandOptions>({
     const known = cases.map(({ name }) => name);
     const chosen = options.case ?? known;
     const unknown = chosen.find((name) => !known.includes(name));
-    if (unknown !== undefined) throw new CliError(`no case ${unknown}: there are ${known.join(", ")}`, exitCode.usage);
+    if (unknown !== undefined)
+      throw new CliError(`there is no case ${unknown}; the cases are ${known.join(", ")}`, exitCode.usage);
     const { workingDirectory, interrupted } = context.terminal;
     const report = await runBenchmark({
       targets: options.target ?? targetNames,

@@ -1,8 +1,7 @@
 import { defineCommand, jsonOption } from "../command.ts";
 import type { CalibrateOptions } from "../size/run-calibrate.ts";
 
-const details = `Needs a Python with PyTorch, takes about two minutes, and changes nothing on the machine. The script can also be copied
-and run by itself (packages/perf/assets/calibrate.py).
+const details = `The measurement needs a Python with PyTorch and takes about two minutes. It changes nothing on the machine. The script (packages/perf/assets/calibrate.py) can also be copied and run without headroom.
 
 Examples:
   headroom calibrate --out h200.json
@@ -16,21 +15,21 @@ export const calibrateCommand = defineCommand<CalibrateOptions>({
   options: [
     {
       flags: "--out <file>",
-      description: "output file of the profile (default: calibration.json)",
+      description: "file to write the profile to (default: calibration.json)",
       complete: "file",
     },
-    { flags: "--python <command>", description: "a Python with PyTorch (default: python3)" },
+    { flags: "--python <command>", description: "a Python interpreter with PyTorch (default: python3)" },
     {
       flags: "--parts <names>",
-      description: "matmul,attention,memory,host,launch,collectives (default: all)",
+      description: "parts to measure: matmul,attention,memory,host,launch,collectives (default: all)",
     },
     { flags: "--quick", description: "fewer sizes" },
-    { flags: "--cpu", description: "measure the CPU even if there is an accelerator" },
+    { flags: "--cpu", description: "measure the CPU, even if the machine has an accelerator" },
     {
       flags: "--accelerator <name>",
-      description: "its name in the catalogue, if the driver's name is ambiguous",
+      description: "name of the accelerator in the catalogue, if the driver's name fits several",
     },
-    { flags: "--show <file>", description: "measure nothing; show an existing profile", complete: "file" },
+    { flags: "--show <file>", description: "do not measure; show an existing profile", complete: "file" },
     jsonOption,
   ],
   async run(context, { options }) {

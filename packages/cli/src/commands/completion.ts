@@ -29,10 +29,10 @@ const NAMES_MAX = 200;
 /** The command that the shells call. It prints one candidate on each line: value, tab, description. */
 export const completeCommand = defineCommand<object>({
   name: "__complete",
-  summary: "Answer the shell",
+  summary: "Print the completions of a command line (shells call this command)",
   hidden: true,
   takesRest: true,
-  arguments: [{ syntax: "[words...]", description: "the words of the line, the last one to be completed" }],
+  arguments: [{ syntax: "[words...]", description: "the words of the command line; the last one is to be completed" }],
   async run(context, { args }) {
     const found = await candidates(context.shape(), args, (kind) => {
       return Promise.race([namesOf(context, kind), delay(NAMES_PATIENCE_MS, [], { ref: false })]).catch(() => []);

@@ -15,19 +15,19 @@ export const defragmentCommand = defineCommand<DefragmentCommandOptions>({
   name: "defragment",
   summary: "Show migrations that would gather idle accelerators, with their cost",
   details:
-    "Only the policy migrates work: in its phase `defragment`, within the bounds of its section `defragment` (docs/explanation/placement.md).\n" +
+    "Only the policy migrates work, in its phase `defragment` and within the bounds of its section `defragment` (docs/explanation/placement.md).\n" +
     "Example:\n  headroom defragment --dry-run",
   options: [
     {
       flags: "--dry-run",
-      description: "list the migrations that are possible now, ignoring schedule and queue",
+      description: "list the migrations that are possible now, whatever the schedule and the queue",
     },
     jsonOption,
   ],
   async run(context, { options }) {
     if (options.dryRun !== true)
       throw new CliError(
-        "only the policy migrates work (phase and section `defragment`); pass --dry-run to list possible migrations",
+        "this command migrates nothing: only the policy migrates work (phase and section `defragment`). Pass --dry-run to list possible migrations",
         exitCode.usage,
       );
     const client = await context.connect();

@@ -18,19 +18,19 @@ export const etaCommand = defineCommand<EtaCommandOptions>({
   name: "eta",
   summary: "Estimate the start of a workload, or of all waiting work, as a range",
   details:
-    "Simulates the scheduler many times from its present state, with run times of similar work.\n" +
-    "Without a workload: all waiting work, in the order of expected start. For an array with started tasks,\n" +
+    "The scheduler is simulated many times from its present state, with the run times of similar work.\n" +
+    "Without an argument: all waiting work, in the order of expected start. For an array with started tasks,\n" +
     "the estimate is for the next task.\n" +
-    "Exit code 3: no start can be estimated; it is beyond the horizon, or never under present conditions.",
+    "Exit code 3: no start can be estimated. It is beyond the horizon, or never comes under present conditions.",
   arguments: [
     {
       syntax: "[workload]",
-      description: "name, team/name or id; default: all waiting work",
+      description: "name, team/name or id of the workload; default: all waiting work",
       complete: "workload",
     },
   ],
   options: [
-    { flags: "--team <team>", description: "only this team and the teams below it", complete: "team" },
+    { flags: "--team <team>", description: "only workloads of this team and the teams below it", complete: "team" },
     limitOption,
     jsonOption,
   ],
@@ -61,7 +61,7 @@ async function tellStart(context: CommandContext, name: string, json: boolean): 
   ]);
   context.print(...pairLines(range, paint).map((line) => `  ${line}`));
   if (estimate.p50AtMs === null)
-    context.print("", `\`headroom why ${printable(workload.name)}\` lists changes that would start it now.`);
+    context.print("", `\`headroom why ${printable(workload.name)}\` lists changes that would start the workload now.`);
   return code;
 }
 
@@ -75,7 +75,7 @@ async function listStarts(context: CommandContext, { team, limit, json }: EtaCom
     return exitCode.ok;
   }
   if (items.length === 0) {
-    context.note(team === undefined ? "No work waits." : `No work of ${team} waits.`);
+    context.note(team === undefined ? "No workload is waiting." : `No workload of ${team} is waiting.`);
     return exitCode.ok;
   }
   const columns = [
@@ -89,9 +89,13 @@ async function listStarts(context: CommandContext, { team, limit, json }: EtaCom
     { title: "LATE", align: "right" as const },
   ];
   context.print(...tableLines(columns, items.map(startRow), context.terminal.stdout, context.paint));
-  context.note("1 in 10 starts before EARLY, 1 in 10 after LATE; `headroom eta WORKLOAD` shows details of one.");
+  context.note(
+    "EARLY and LATE: one start in ten is before EARLY, one in ten after LATE. `headroom eta WORKLOAD` shows one workload in detail.",
+  );
   if (items.some(({ estimate }) => estimate.because.scenarioCount === 0))
-    context.note("never: while fleet, limits and policy stay as they are; `headroom why WORKLOAD` says why.");
+    context.note(
+      "never: no start while fleet, limits and policy stay as they are. `headroom why WORKLOAD` explains it.",
+    );
   if (more) context.note(`There are more than ${plural(items.length, "workload")}: use --limit or --team.`);
   return exitCode.ok;
 }

@@ -4,30 +4,29 @@ import type { UsageOptions } from "../gateway/run-usage.ts";
 
 const usageCommand = defineCommand<UsageOptions>({
   name: "usage",
-  summary: "Add up what teams used, by team, key and model, from the usage files of gateways",
+  summary: "Add up the usage of teams, by team, key and model, from the usage files of gateways",
   details: `Examples:
   headroom gateway usage .headroom/gateway
   headroom gateway usage /var/lib/headroom/gateway --ledger billing.json
   headroom gateway usage --ledger billing.json --period 2026-11 --json
-With --ledger each record settles once: the file holds the totals and the position in every gateway's files, and is
-replaced as a whole. Run it as often as you like, also after it was killed. Gateways may run meanwhile.`,
+With --ledger each usage record is counted once. The ledger file contains the totals and the position in every gateway's files, and is replaced as a whole. You can run the command at any time: while gateways run, and again after it was killed.`,
   arguments: [
     {
       syntax: "[state]",
-      description: "the folder that `state` in gateway.yaml names (default: .headroom/gateway)",
+      description: "the folder named by `state` in gateway.yaml (default: .headroom/gateway)",
       complete: "file",
     },
   ],
   options: [
     {
       flags: "--ledger <file>",
-      description: "settle into this file; without it everything is read",
+      description: "ledger file that keeps the totals; without it all usage files are read",
       complete: "file",
     },
-    { flags: "--period <date>", description: "print this UTC year, month or day alone: 2026-11" },
+    { flags: "--period <date>", description: "print only this UTC year, month or day: 2026-11" },
     {
       flags: "--over",
-      description: "no gateway of the folder runs any more: settle streams that were in progress",
+      description: "also count streams that were in progress; only when no gateway of the folder runs any more",
     },
     jsonOption,
   ],
@@ -46,18 +45,16 @@ export const gatewayCommand = defineCommand<GatewayOptions>({
   headroom gateway --new-key
   headroom gateway --engines
   headroom gateway usage
-Runs until Ctrl-C or SIGTERM, then lets streams end. Changes of the file apply at once.
-SIGUSR1 opens the access log again after a rotation.
-docs/reference/gateway.md explains the file.`,
+The gateway runs until Ctrl-C or SIGTERM. Then it waits for running streams to end. Changes of the configuration file apply at once. SIGUSR1 opens the access log again after a rotation. docs/reference/gateway.md explains the configuration file.`,
   options: [
     { flags: "--config <file>", description: "the configuration", complete: "file" },
-    { flags: "--check", description: "only check the configuration" },
-    { flags: "--id <name>", description: "name of this process, where several use one configuration" },
-    { flags: "--listen <address>", description: "listen there instead of the configured address" },
-    { flags: "--admin <address>", description: "metrics and drain there instead of the configured address" },
-    { flags: "--engines", description: "print how each inference engine is started, probed, drained and read" },
+    { flags: "--check", description: "only check the configuration, and exit" },
+    { flags: "--id <name>", description: "name of this process, if several use one configuration" },
+    { flags: "--listen <address>", description: "address to listen on, instead of the configured one" },
+    { flags: "--admin <address>", description: "address for metrics and drain, instead of the configured one" },
+    { flags: "--engines", description: "print how the gateway starts, probes, drains and reads each inference engine" },
     jsonOption,
-    { flags: "--new-key", description: "print a new API key and its hash for the configuration" },
+    { flags: "--new-key", description: "print a new API key, and its hash for the configuration" },
   ],
   commands: [usageCommand],
   async run(context, { options }) {

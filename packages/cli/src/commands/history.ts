@@ -12,11 +12,11 @@ interface HistoryCommandOptions {
 
 export const historyCommand = defineCommand<HistoryCommandOptions>({
   name: "history",
-  summary: "Show what happened to a workload, with preemption grounds",
+  summary: "Show the events of a workload, with the grounds of preemptions",
   details:
     "Placements, starts and ends; by what right it was evicted, or others for it, with the standing of their teams;\n" +
-    "nominations; growth and shrinking of elastic gangs. For one attempt: headroom why WORKLOAD --attempt N",
-  arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
+    "Also shows nominations, and how elastic gangs grew and shrank. For one attempt: headroom why WORKLOAD --attempt N",
+  arguments: [{ syntax: "<workload>", description: "name, team/name or id of the workload", complete: "workload" }],
   options: [jsonOption],
   async run(context, { args, options }) {
     const client = await context.connect();
@@ -32,7 +32,8 @@ export const historyCommand = defineCommand<HistoryCommandOptions>({
         context.paint,
       ),
     );
-    if (past.isCut) context.note(`The beginning of ${printable(name)} is too old to be read; this is the newest part.`);
+    if (past.isCut)
+      context.note(`The oldest events of ${printable(name)} are no longer available; this is the newest part.`);
     return exitCode.ok;
   },
 });

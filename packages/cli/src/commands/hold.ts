@@ -8,7 +8,9 @@ interface HoldCommandOptions {
 export const holdCommand = defineCommand<HoldCommandOptions>({
   name: "hold",
   summary: "Hold workloads: no further task starts until they are released; running tasks continue",
-  arguments: [{ syntax: "<workloads...>", description: "names, team/name or ids", complete: "workload" }],
+  arguments: [
+    { syntax: "<workloads...>", description: "names, team/name or ids of the workloads", complete: "workload" },
+  ],
   options: [jsonOption],
   run: (context, { args, options }) =>
     forEachWorkload(context, {

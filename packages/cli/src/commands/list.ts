@@ -11,7 +11,7 @@ import type { HeadroomClient } from "@headroom/protocol";
 
 const phases = ["pending", "running", "stopping", "succeeded", "failed", "cancelled"] as const;
 const kinds = ["train", "batch"] as const;
-const NONE_YET = "No workloads. Submit one with `headroom run` or `headroom apply -f FILE`.";
+const NONE_YET = "There are no workloads. Submit one with `headroom run` or `headroom apply -f FILE`.";
 
 interface ListCommandOptions {
   readonly phase?: string;
@@ -30,10 +30,10 @@ export const listCommand = defineCommand<ListCommandOptions>({
     "Examples:\n  headroom list --phase running\n  headroom list --waiting        the queue in order, with reasons",
   options: [
     { flags: "--phase <phase>", description: `only ${phases.join(", ")}`, complete: phases },
-    { flags: "--team <team>", description: "only this team and the teams below it", complete: "team" },
+    { flags: "--team <team>", description: "only workloads of this team and the teams below it", complete: "team" },
     { flags: "--kind <kind>", description: `only ${kinds.join(" or ")}`, complete: kinds },
-    { flags: "--search <text>", description: "only where name or id contains the text" },
-    { flags: "--waiting", description: "the queue in order, with reasons" },
+    { flags: "--search <text>", description: "only workloads whose name or id contains the text" },
+    { flags: "--waiting", description: "show the queue in order, with the reasons for waiting" },
     limitOption,
     jsonOption,
   ],
@@ -95,7 +95,7 @@ async function listQueue(context: CommandContext, client: HeadroomClient, { want
   const { holdReasonSentence } = await import("@headroom/views");
   const others = holdReason === undefined ? null : holdReasonSentence(holdReason);
   const noteOthers = (): void => {
-    if (others !== null) context.note(`${others} \`headroom list --phase pending\` lists them too.`);
+    if (others !== null) context.note(`${others} \`headroom list --phase pending\` also lists them.`);
   };
   if (items.length === 0) {
     context.note(

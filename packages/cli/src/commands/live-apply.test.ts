@@ -105,7 +105,7 @@ describe("apply", () => {
     });
     const cycle = "kind: team\nname: quota\nparent: below\n---\nkind: team\nname: below\nparent: quota\n";
     expect((await headroom(["apply", "-f", "-", "--yes"], { stdin: cycle })).stderr).toContain(
-      "stdin:3:9: parent: teams contain each other: quota → below → quota",
+      "stdin:3:9: parent: teams are parents of each other: quota → below → quota",
     );
     expect(live.plane.driver.status().sequence).toBe(before);
   });
@@ -125,7 +125,7 @@ describe("apply", () => {
       /\nstdin:12:5: No workload first in its team produces the artifact zz\./,
     );
     expect(await applied(work("only", "  - { workload: fails }\n"))).toMatch(
-      /\nstdin:6:5: It depends on fails \(w\d+\) ending well/,
+      /\nstdin:6:5: It waits for fails \(w\d+\) to end well/,
     );
     const circle = work("left", "  - { workload: right }\n") + work("right", "  - { workload: left }\n");
     expect(await applied(circle)).toMatch(/\nstdin:6:3: These workloads wait for each other: left > right > left\./);
@@ -171,7 +171,7 @@ describe("apply", () => {
     const dry = await headroom(["apply", "-f", "-", "--dry-run"], { stdin });
     expect(dry.code).toBe(0);
     expect(dry.stderr).toContain("warning: Team odd is guaranteed more accelerators of type slot than its limit");
-    expect(dry.stderr).toContain("names solt, and no pool has accelerators of that type; did you mean slot?");
+    expect(dry.stderr).toContain("names solt, but no pool has accelerators of that type; did you mean slot?");
     for (const form of [["--dry-run"], ["--yes"]]) {
       const { warnings } = JSON.parse((await headroom(["apply", "-f", "-", "--json", ...form], { stdin })).stdout);
       expect(warnings).toHaveLength(2);
@@ -182,10 +182,7 @@ describe("apply", () => {
   it("warns of a pool that would keep all of its nodes as spares", async () => {
     const stdin = "kind: fleet\nsites: [{ name: local, pools: [{ name: local, accelerator: slot, hotSpares: 9 }] }]\n";
     const dry = await headroom(["apply", "-f", "-", "--dry-run"], { stdin });
-    expect([dry.code, dry.stderr]).toEqual([
-      0,
-      expect.stringContaining("warning: Pool local keeps 9 hot spares, and so"),
-    ]);
+    expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining("warning: Pool local keeps 9 hot spares, so")]);
   });
 
   it("refuses shapes within levels that no site has, and windows that are over, with their place", async () => {
@@ -231,7 +228,7 @@ sites:
       for (const stdin of examples) {
         const said = await headroom(["apply", "-f", "-", "--dry-run"], { stdin: `${ofTheExamples}---\n${stdin}` });
         // The fleet of these tests has another accelerator type than the quotas of this test.
-        const otherTypes = /^warning: A quota of team \S+ names \S+, and no pool has accelerators of that type\.\n/gm;
+        const otherTypes = /^warning: A quota of team \S+ names \S+, but no pool has accelerators of that type\.\n/gm;
         expect(said.stderr.replaceAll(otherTypes, "")).toBe("");
         // Exit code 3 means that this small fleet could never start the example.
         expect([0, 3]).toContain(said.code);

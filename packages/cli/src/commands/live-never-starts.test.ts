@@ -46,7 +46,7 @@ const never: readonly Case[] = [
   {
     name: "more than its team may use",
     options: ["--gpus", "3", "--team", "capped"],
-    line: "can never start under present limits: Exceeds the limit of team capped: it needs 3, and the limit is 2 slot accelerators",
+    line: "can never start under present limits: Exceeds the limit of team capped: it needs 3, but the limit is 2 slot accelerators",
   },
   {
     name: "more than its user may use in the team",
@@ -56,7 +56,7 @@ const never: readonly Case[] = [
   {
     name: "more than the guarantees of other teams leave, without preemption",
     options: ["--gpus", "2", "--team", "owner", "--no-preemptible"],
-    line: "can never start under present limits: Exceeds what other teams' guarantees leave to non-preemptible work of team owner: it needs 2, and they leave 1",
+    line: "can never start under present limits: Exceeds what other teams' guarantees leave to non-preemptible work of team owner: it needs 2, but they leave only 1",
   },
 ];
 
@@ -121,7 +121,10 @@ describe("work that only waits", () => {
       expect([dry.code, JSON.parse(dry.stdout)]).toMatchObject([0, { kind: "waits" }]);
       expect(dry.stdout).not.toContain("neverStarts");
       const followed = await run([...options, "--name", "patient", "--follow", "--timeout", "1ms"]);
-      expect([followed.code, followed.stderr]).toEqual([3, expect.stringContaining("Not done within the time given")]);
+      expect([followed.code, followed.stderr]).toEqual([
+        3,
+        expect.stringContaining("The workload has not ended within the given time"),
+      ]);
       expect((await live.headroom(["why", "patient"])).code).toBe(0);
       expect((await live.headroom(["stop", "patient"])).code).toBe(0);
     }

@@ -88,7 +88,7 @@ describe("run --follow", () => {
     [["--workers", "-2"], "error: --workers: must be between 1 and 20000, got -2\n"],
     [["--gpus", "many"], 'error: --gpus: must be a whole number, got "many"\n'],
     [["--walltime", "60"], 'got "60"\n'],
-    [["--env", "RANK=1"], "error: --env RANK: is set by Headroom for every worker and cannot be given\n"],
+    [["--env", "RANK=1"], "error: --env RANK: is set by Headroom for every worker and cannot be set here\n"],
     [["--env", "novalue"], 'error: --env: write NAME=VALUE, got "novalue"\n'],
     [["--memory", "1e309GiB"], 'got "1e309GiB"\n'],
   ])("refuses %j and submits nothing", async (options, expected) => {
@@ -166,7 +166,7 @@ describe("looking", () => {
     expect((await headroom(["why", "kept"])).stdout).toContain("it starts after a release");
     expect(await headroom(["list", "--waiting", "--search", "kept"])).toMatchObject({
       stdout: "",
-      stderr: expect.stringContaining("Not in the queue: 1 is held. `headroom list --phase pending` lists them too."),
+      stderr: expect.stringContaining("Not in the queue: 1 is held. `headroom list --phase pending` also lists them."),
     });
     expect(json(await headroom(["list", "--waiting", "--search", "kept", "--json"]))).toMatchObject({
       items: [],
@@ -216,7 +216,7 @@ describe("looking", () => {
   it("says how an attempt went in words", async () => {
     const said = await follow("late", "exec sleep 600", "--walltime", "1ms", "--retries", "0");
     expect(said.code).toBe(1);
-    expect((await headroom(["show", "late"])).stdout).toContain("its walltime was over, worker 0 got SIGTERM");
+    expect((await headroom(["show", "late"])).stdout).toContain("its walltime has passed, worker 0 got SIGTERM");
     const { stdout } = await headroom(["history", "late"]);
     expect(stdout.split("\n").map((line) => line.replace(/^\S+ {2}/, ""))).toEqual([
       expect.stringMatching(/submitted it\.$/),
@@ -257,7 +257,7 @@ describe("looking", () => {
     const both = await headroom(["show", "twin"]);
     expect(both.code).toBe(2);
     expect(both.stderr).toMatch(
-      /error: twin names 2 workloads; use an id or team\/name:\n {2}w\d+ {2}(red|blue)\/twin {2}pending\n/,
+      /error: twin fits 2 workloads; use an id or team\/name:\n {2}w\d+ {2}(red|blue)\/twin {2}pending\n/,
     );
     const red = json<{ id: string; team: string }>(await headroom(["show", "red/twin", "--json"]));
     expect(red.team).toBe("red");
@@ -265,7 +265,7 @@ describe("looking", () => {
     const again = json<{ workloadId: string }>(
       await headroom(["run", "--name", "twin", "--team", "red", "--gpus", "9", "--json", "--", "true"]),
     );
-    expect((await headroom(["show", "red/twin"])).stderr).toContain("red/twin names 2 workloads; use an id:\n");
+    expect((await headroom(["show", "red/twin"])).stderr).toContain("red/twin fits 2 workloads; use an id:\n");
     expect((await headroom(["stop", again.workloadId])).code).toBe(0);
     expect((await headroom(["show", "twi"])).stderr).toBe('error: there is no workload "twi"; did you mean twin?\n');
     expect((await headroom(["stop", "red/twin", "blue/twin"])).code).toBe(0);
@@ -359,9 +359,12 @@ describe("looking", () => {
     await headroom(["stop", "waits", "holds"]);
   });
 
-  it("says when a node goes, and that withdraw the notice", async () => {
+  it("says when a node goes, and that the notice can be withdrawn", async () => {
     const said = await headroom(["nodes", "notice", "here", "--in", "2h", "--reason", "spot reclaim"]);
-    expect(said).toMatchObject({ code: 0, stdout: expect.stringMatching(/^here goes at \d{4}-.*Z; .*--withdraw/) });
+    expect(said).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^here goes away at \d{4}-.*Z; .*--withdraw/),
+    });
     expect((await headroom(["nodes"])).stdout).toMatch(/GOES\n.*here .* up .*Z \(spot reclaim\)\n/);
     const at = json(await headroom(["nodes", "notice", "here", "--at", "2099-01-01T00:00:00Z", "--json"]));
     expect(at).toEqual({ nodeId: "here", goneAtMs: Date.UTC(2099, 0, 1) });
@@ -419,7 +422,7 @@ describe("looking", () => {
     const said = await headroom(["defragment", "--dry-run"]);
     expect(said).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^No move is worth its cost: .*ACCELERATOR +NODES BY IDLE/s),
+      stdout: expect.stringMatching(/^No migration is worth its cost: .*ACCELERATOR +NODES BY IDLE/s),
     });
     expect(json(await headroom(["defragment", "--dry-run", "--json"]))).toMatchObject({ isInForce: false, moves: [] });
   });
@@ -435,7 +438,7 @@ describe("looking", () => {
       },
       { timeout: 20_000, interval: 200 },
     );
-    expect((await headroom(["waste"])).stdout).toContain("1 of 1 running attempt with accelerators report utilisation");
+    expect((await headroom(["waste"])).stdout).toContain("1 of 1 running attempt with accelerators report utilization");
     const shown = json<{ attempts: { utilization?: object }[] }>(await headroom(["show", "tells", "--json"]));
     expect(shown.attempts[0]?.utilization).toMatchObject({ accelerators: 1, busyAccelerators: 1, peakMemoryMib: 10 });
     writeFileSync(path.join(live.folder, "go3"), "");

@@ -18,7 +18,7 @@ export const loginCommand = defineCommand<LoginCommandOptions>({
       return exitCode.ok;
     }
     context.print(link.url);
-    context.note(`Good for one browser, within ${shortDuration(link.expiresAtMs - Date.now())}.`);
+    context.note(`The link signs in one browser, within ${shortDuration(link.expiresAtMs - Date.now())}.`);
     return exitCode.ok;
   },
 });

@@ -20,28 +20,28 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
   name: "logs",
   summary: "Print the output of a workload's processes",
   details:
-    "Lines of several workers carry the rank in front and come in the order in which they were written. Their stderr is printed to stderr.\nCtrl-C ends the printing, not the workload.",
-  arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
+    "With several workers, each line starts with the worker's rank, and lines come in the order in which they were written. The workers' stderr is printed to stderr.\nCtrl-C ends the printing, not the workload.",
+  arguments: [{ syntax: "<workload>", description: "name, team/name or id of the workload", complete: "workload" }],
   options: [
     { flags: "-f, --follow", description: "follow new output until the workload ends" },
-    { flags: "--worker <rank>", description: "only this worker" },
-    { flags: "--attempt <id>", description: "only this attempt (default: the newest)" },
-    { flags: "--stream <stream>", description: "only stdout or stderr", complete: ["stdout", "stderr"] },
+    { flags: "--worker <rank>", description: "only output of the worker with this rank" },
+    { flags: "--attempt <id>", description: "only output of this attempt (default: the newest)" },
+    { flags: "--stream <stream>", description: "only stdout or only stderr", complete: ["stdout", "stderr"] },
     { flags: "-n, --tail <lines>", description: "only the newest lines of each worker's stdout and of its stderr" },
     {
       flags: "--since <time>",
-      description: "only lines written since: a duration like 10m, or 2026-07-01T12:00Z",
+      description: "only lines written since then: a duration like 10m, or 2026-07-01T12:00Z",
     },
     {
       flags: "--grep <pattern>",
-      description: "only lines that match this regular expression, of those that --tail and --since select",
+      description: "of the lines that --tail and --since select, print only those that match this regular expression",
     },
-    { flags: "-t, --timestamps", description: "put the time at which it was written in front of each line" },
+    { flags: "-t, --timestamps", description: "start each line with the time at which it was written" },
     {
       flags: "--raw",
-      description: "print escape sequences as they were written (colours are always kept on a terminal)",
+      description: "print escape sequences as they were written (a terminal always shows colours)",
     },
-    { flags: "--json", description: "one JSON object a line, as they come" },
+    { flags: "--json", description: "print one JSON object for each piece of output, as it comes" },
   ],
   async run(context, { args, options }) {
     const { stream } = options;
@@ -86,7 +86,7 @@ const selecting = ["worker", "attempt", "stream", "since"] as const;
 
 function noOutputText(hasEnded: boolean, filters: readonly string[]): string {
   if (filters.length > 0) return `has no output that ${filters.map((name) => `--${name}`).join(" and ")} would show`;
-  return hasEnded ? "left no output, or it is no longer kept" : "has no output yet";
+  return hasEnded ? "left no output, or its output was removed" : "has no output yet";
 }
 
 function wholeNumber(flag: string, text: string | undefined, min: number): number | undefined {

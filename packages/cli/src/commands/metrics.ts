@@ -19,12 +19,12 @@ export const metricsCommand = defineCommand<MetricsCommandOptions>({
   name: "metrics",
   summary: "Show what a workload reported: steps, metrics, use of its accelerators",
   details:
-    "Recent reports one by one, older ones as means over longer spans. For an array: the tasks that reported first.\n" +
+    "Recent reports are shown one by one, older ones as means over longer spans. For an array: the tasks that reported first.\n" +
     "  headroom metrics llama-ft --points 60",
-  arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
+  arguments: [{ syntax: "<workload>", description: "name, team/name or id of the workload", complete: "workload" }],
   options: [
-    { flags: "--attempt <id>", description: "of this attempt alone, such as w12.1" },
-    { flags: "--points <n>", description: `the most points of a series (default: ${POINTS_SHOWN})` },
+    { flags: "--attempt <id>", description: "only this attempt, such as w12.1" },
+    { flags: "--points <n>", description: `maximum number of points of a series (default: ${POINTS_SHOWN})` },
     jsonOption,
   ],
   async run(context, { args, options }) {
@@ -56,8 +56,8 @@ export const metricsCommand = defineCommand<MetricsCommandOptions>({
       const usedTitles = ["TIME", "UTILIZATION", "BUSY ACCELERATORS"];
       if (used.length > 0) context.print(...tableLines(usedTitles.map(rightOf), used, terminal.stdout, paint));
     }
-    if (page.items.length === 0) context.note("It has reported nothing, or its reports are no longer kept.");
-    if (page.nextCursor !== null) context.note("Further attempts have reported: name one with --attempt.");
+    if (page.items.length === 0) context.note("The workload has reported nothing, or its reports were removed.");
+    if (page.nextCursor !== null) context.note("More attempts have reports: choose one with --attempt.");
     return exitCode.ok;
   },
 });

@@ -24,7 +24,7 @@ interface NoticeOptions extends NodesCommandOptions {
 const NODES_SHOWN_MAX = 100_000;
 const nodeArgument = {
   syntax: "<node>",
-  description: "its id, as `headroom nodes` shows it",
+  description: "id of the node, as `headroom nodes` shows it",
   complete: "node",
 } as const;
 
@@ -41,13 +41,13 @@ const showCommand = defineCommand<ShowOptions>({
   summary: "Show a node, its work and the telemetry of its accelerators",
   details:
     "Utilization, memory, temperature, power and uncorrected memory errors are read every 15 s from nvidia-smi, DCGM (dcgmi)\n" +
-    "or rocm-smi. A dash stands for a value that the tool does not tell.\n" +
+    "or rocm-smi. A dash means that the tool does not report the value.\n" +
     "  headroom nodes show n1 --points 60",
   arguments: [nodeArgument],
   options: [
     {
       flags: "--points <n>",
-      description: `also print its course with at most so many points (1 to ${POINTS_MAX})`,
+      description: `also print the history of each value, with at most this number of points (1 to ${POINTS_MAX})`,
     },
     jsonOption,
   ],
@@ -138,27 +138,30 @@ function readingCells(reading: Omit<AcceleratorReading, "index" | "fault">): str
 
 function noReadingsText({ source, atMs, problem }: NodeReadings): string {
   if (problem !== null) return `The accelerators cannot be read: ${printable(problem)}.`;
-  if (atMs !== null && source === null) return "No telemetry: no vendor's tool can read these accelerators.";
+  if (atMs !== null && source === null) return "No telemetry: no vendor's tool on this node can read the accelerators.";
   return "No telemetry yet: the accelerators are read every 15 s.";
 }
 
 const drainCommand = defineCommand<DrainOptions>({
   name: "drain",
-  summary: "Drain a node: no new work; running work finishes",
+  summary: "Drain a node: it gets no new work, and its running work finishes",
   arguments: [nodeArgument],
-  options: [{ flags: "--requeue", description: "stop its work (with the grace period) and requeue it" }, jsonOption],
+  options: [
+    { flags: "--requeue", description: "also stop running work (with its grace period) and requeue it" },
+    jsonOption,
+  ],
   async run(context, { args, options }) {
     const client = await context.connect();
     const answer = await client.drainNode(args[0] ?? "", { running: options.requeue === true ? "requeue" : "wait" });
     if (options.json === true) context.print(JSON.stringify(answer, null, 2));
-    else context.print(`draining ${answer.nodeId}; \`headroom nodes resume ${answer.nodeId}\` undoes it`);
+    else context.print(`draining ${answer.nodeId}; to undo it: headroom nodes resume ${answer.nodeId}`);
     return exitCode.ok;
   },
 });
 
 const resumeCommand = defineCommand<NodesCommandOptions>({
   name: "resume",
-  summary: "Resume a drained node",
+  summary: "Resume a drained node, which then gets new work again",
   arguments: [nodeArgument],
   options: [jsonOption],
   async run(context, { args, options }) {
@@ -174,17 +177,17 @@ const noticeCommand = defineCommand<NoticeOptions>({
   name: "notice",
   summary: "Announce that a node goes away, such as a spot termination notice",
   details:
-    "No work is placed there that could still run then. Running work is moved if possible; otherwise it writes a\n" +
+    "No work is placed on the node that would still run then. Running work is moved if possible; otherwise it writes a\n" +
     "checkpoint, is stopped in time and requeued. A later notice replaces an earlier one; a node that still exists an hour\n" +
     "after the announced time takes work again.\n" +
     "Examples:\n  headroom nodes notice n1 --in 2m --reason 'spot reclaim'\n  headroom nodes notice n1 --at 2027-03-01T08:00:00Z\n" +
     "  headroom nodes notice n1 --withdraw",
   arguments: [nodeArgument],
   options: [
-    { flags: "--in <duration>", description: "time from now: 2m" },
+    { flags: "--in <duration>", description: "time from now at which the node goes away: 2m" },
     { flags: "--at <instant>", description: "instant: 2027-03-01T08:00:00Z" },
-    { flags: "--reason <text>", description: "why, for people" },
-    { flags: "--withdraw", description: "withdraw the notice" },
+    { flags: "--reason <text>", description: "reason for the notice, shown to users" },
+    { flags: "--withdraw", description: "withdraw the node's notice" },
     jsonOption,
   ],
   async run(context, { args, options }) {
@@ -192,7 +195,7 @@ const noticeCommand = defineCommand<NoticeOptions>({
     const isWithdrawn = options.withdraw === true;
     const said = [options.in, options.at, isWithdrawn ? "" : undefined].filter((each) => each !== undefined);
     if (said.length !== 1 || (isWithdrawn && options.reason !== undefined))
-      throw new CliError("give one of --in, --at and --withdraw (a --reason goes with --in or --at)", exitCode.usage);
+      throw new CliError("give one of --in, --at and --withdraw (--reason needs --in or --at)", exitCode.usage);
     const when = isWithdrawn ? null : await goneOf(options);
     const client = await context.connect();
     if (when === null) {
@@ -206,7 +209,7 @@ const noticeCommand = defineCommand<NoticeOptions>({
     if (options.json === true) context.print(JSON.stringify(answer, null, 2));
     else
       context.print(
-        `${nodeId} goes at ${instant(goneAtMs)}; \`headroom nodes notice ${nodeId} --withdraw\` withdraws it`,
+        `${nodeId} goes away at ${instant(goneAtMs)}; to withdraw the notice: headroom nodes notice ${nodeId} --withdraw`,
       );
     return exitCode.ok;
   },
@@ -223,9 +226,9 @@ async function goneOf(options: NoticeOptions): Promise<{ readonly inMs: number }
 
 export const nodesCommand = defineCommand<NodesCommandOptions>({
   name: "nodes",
-  summary: "List nodes and their work; show one, drain, resume and announce departures",
+  summary: "List nodes and their work; show, drain or resume one, or announce that it goes away",
   commands: [showCommand, drainCommand, resumeCommand, noticeCommand],
-  arguments: [{ syntax: "[node]", description: "show this node, like `nodes show`", complete: "node" }],
+  arguments: [{ syntax: "[node]", description: "show only this node, like `nodes show`", complete: "node" }],
   options: [jsonOption],
   async run(context, { args, options }) {
     const [id] = args;

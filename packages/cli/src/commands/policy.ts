@@ -15,16 +15,16 @@ export const policyCommand = defineCommand<PolicyCommandOptions>({
   name: "policy",
   summary: "Show or change the scheduling policy",
   details:
-    "A file states the settings in YAML or JSON, all of them or with `base: PRESET` those that differ:\n" +
+    "A policy file states the settings in YAML or JSON: all of them, or with `base: PRESET` only those that differ.\n" +
     "  base: default\n  name: mine\n  backfill: { protectedStarts: 4 }\n" +
-    "Before: headroom what-if --policy FILE shows the next hours under it.",
+    "To see the next hours under a policy first: headroom what-if --policy FILE",
   arguments: [
     { syntax: "[preset or file]", description: "the policy to activate: a preset, or FILE.yaml", complete: "preset" },
   ],
   options: [
-    { flags: "--list", description: "list the presets" },
-    { flags: "--dry-run", description: "check it and print it in words, without activating it" },
-    { flags: "--knobs", description: "list every setting with its values and meaning" },
+    { flags: "--list", description: "list the presets and exit" },
+    { flags: "--dry-run", description: "check the policy and print it in words, without activating it" },
+    { flags: "--knobs", description: "list every setting of a policy with its values and meaning" },
     jsonOption,
   ],
   async run(context, { args, options }) {

@@ -8,7 +8,9 @@ interface ReleaseCommandOptions {
 export const releaseCommand = defineCommand<ReleaseCommandOptions>({
   name: "release",
   summary: "Release held workloads",
-  arguments: [{ syntax: "<workloads...>", description: "names, team/name or ids", complete: "workload" }],
+  arguments: [
+    { syntax: "<workloads...>", description: "names, team/name or ids of the workloads", complete: "workload" },
+  ],
   options: [jsonOption],
   run: (context, { args, options }) =>
     forEachWorkload(context, {

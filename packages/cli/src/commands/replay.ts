@@ -16,17 +16,17 @@ export const replayCommand = defineCommand<ReplayCommandOptions>({
   name: "replay",
   summary: "Replay recorded work under another policy",
   details:
-    "Feeds recorded submissions and nodes to the scheduler again; work keeps its recorded run times. CONTROL is the\n" +
-    "replay without a change: its distance from RECORDED is the error of the replay. Nothing is recorded.\n" +
+    "Recorded submissions and changes of nodes are scheduled again; work keeps its recorded run times. The column CONTROL is\n" +
+    "a replay without a change: its distance from RECORDED is the error of the replay. Nothing is recorded.\n" +
     "Examples:\n  headroom replay --policy fifo\n  headroom replay --policy mine.yaml --since 30d\n  headroom replay --team-changes teams.yaml",
   options: [
-    { flags: "--policy <preset|file>", description: "policy for the whole period", complete: "preset" },
+    { flags: "--policy <preset|file>", description: "policy to use for the whole period", complete: "preset" },
     {
       flags: "--team-changes <file>",
-      description: "with the team definitions of a file",
+      description: "use the team definitions of this file",
       complete: "file",
     },
-    { flags: "--since <duration>", description: "start of the period, counted back from now (default 7d)" },
+    { flags: "--since <duration>", description: "start of the period, as a time before now (default 7d)" },
     jsonOption,
   ],
   async run(context, { options }) {

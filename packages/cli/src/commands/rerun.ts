@@ -9,9 +9,11 @@ export const rerunCommand = defineCommand<RerunCommandOptions>({
   name: "rerun",
   summary: "Run ended workloads again: the tasks that did not succeed, from their last checkpoint",
   details:
-    "The workload keeps its id, its checkpoint and its earlier attempts; quotas and checks apply as at a submission.\n" +
+    "The workload keeps its id, its checkpoint and its earlier attempts. Quotas and checks apply as at a submission.\n" +
     "Example:\n  headroom rerun train-7b",
-  arguments: [{ syntax: "<workloads...>", description: "names, team/name or ids", complete: "workload" }],
+  arguments: [
+    { syntax: "<workloads...>", description: "names, team/name or ids of the workloads", complete: "workload" },
+  ],
   options: [jsonOption],
   run: (context, { args, options }) =>
     forEachWorkload(context, {

@@ -14,70 +14,72 @@ const options: readonly OptionDefinition[] = [
   {
     flags: "--gpus <count>",
     field: "gang.accelerators",
-    description: "accelerators for each worker (default 0)",
+    description: "number of accelerators of each worker (default 0)",
   },
   { flags: "--accelerators <count>", description: "the same as --gpus", hidden: true },
   {
     flags: "--workers <count>",
     field: "gang.workers",
-    description: "workers that start together (default 1)",
+    description: "number of workers that start together (default 1)",
   },
-  { flags: "--cores <count>", field: "gang.cores", description: "cores for each worker (default 1)" },
-  { flags: "--memory <amount>", field: "gang.memory", description: "memory for each worker, like 900GiB" },
+  { flags: "--cores <count>", field: "gang.cores", description: "number of cores of each worker (default 1)" },
+  { flags: "--memory <amount>", field: "gang.memory", description: "memory of each worker, like 900GiB" },
   {
     flags: "--type <type>",
     field: "accelerator",
-    description: "accepted accelerator type, best first; repeatable",
+    description: "accelerator type that the workload accepts; repeat the option to accept several, best first",
     repeatable: true,
   },
   {
     flags: "--wait-for-type",
     field: "waitForType",
-    description: "with --type: wait until a node has it (otherwise a type that no node has is refused)",
+    description: "with --type: wait until a node has the type (otherwise a type that no node has is refused)",
   },
-  { flags: "--name <name>", field: "name", description: "its name (default: made from the command)" },
-  { flags: "--team <team>", field: "team", description: "the team whose quota it uses", complete: "team" },
+  { flags: "--name <name>", field: "name", description: "name of the workload (default: made from the command)" },
+  { flags: "--team <team>", field: "team", description: "team whose quota the workload uses", complete: "team" },
   {
     flags: "--priority <priority>",
     field: "priority",
-    description: "low, normal, high or a whole number",
+    description: "priority: low, normal, high or a whole number",
     complete: ["low", "normal", "high"],
   },
   {
     flags: "--walltime <duration>",
     field: "walltime",
-    description: "how long it may run, like 12h",
+    description: "longest run time, like 12h; the workload is stopped after it",
   },
-  { flags: "--retries <count>", field: "retries.max", description: "how often it may fail and start again" },
-  { flags: "--preemptible", field: "preemptible", description: "other work may preempt it" },
+  { flags: "--retries <count>", field: "retries.max", description: "number of restarts after failures" },
+  { flags: "--preemptible", field: "preemptible", description: "other work can preempt this workload" },
   {
     flags: "--no-preemptible",
-    description: "nothing preempts it; above its team's guarantee it may only use what no other team's guarantee needs",
+    description:
+      "no work can preempt this workload; above its team's guarantee it can use only what no other team's guarantee needs",
   },
   {
     flags: "--after <workload>",
-    description: "start after this one of the team: NAME (ended well) or NAME:ok|failed|any; repeatable",
+    description: "start after another workload of the team: NAME (it succeeded) or NAME:ok|failed|any; can be repeated",
     repeatable: true,
     complete: "workload",
   },
   { flags: "--grace <duration>", field: "grace", description: "time between SIGTERM and SIGKILL" },
   {
     flags: "-e, --env <pair>",
-    description: "NAME=VALUE for its environment; repeatable",
+    description: "NAME=VALUE for the environment of the command; can be repeated",
     repeatable: true,
   },
   {
     flags: "--model <name>",
-    description: "the trained model, a preset or a config.json: checked before submission",
+    description:
+      "model that the command trains, a preset or a config.json; the workload is checked against it before submission",
   },
   { flags: "--sequence <tokens>", description: "with --model: tokens per sequence (default: 4096)" },
   { flags: "--batch <sequences>", description: "with --model: sequences per optimizer step, over all workers" },
-  { flags: "--force", description: "with --model: submit it even if the model does not fit" },
-  { flags: "--dry-run", description: "forecast it without submitting it" },
-  { flags: "-f, --follow", description: "print its output until it ends" },
+  { flags: "--force", description: "with --model: submit the workload even if the model does not fit" },
+  { flags: "--dry-run", description: "show a forecast, without submitting the workload" },
+  { flags: "-f, --follow", description: "print the workload's output until it ends" },
   {
     flags: "--timeout <duration>",
-    description: "with --follow: stop watching after this time (it continues)",
+    description: "with --follow: stop watching after this time (the workload continues)",
   },
 ];
 
@@ -85,9 +87,9 @@ export const runCommand = defineCommand<RunCommandOptions>({
   name: "run",
   summary: "Submit one command line as a training run",
   details:
-    "It runs in the current directory, in every worker, with torchrun's variables set.\n" +
-    "One word after -- is a shell command line; several are a program and its arguments.\n" +
-    "With --follow the exit code is 0 when it succeeded, 1 when it failed, 3 when --timeout passed or it can never start; Ctrl-C leaves it running.\n" +
+    "The command runs in the current directory, in every worker, with torchrun's variables set.\n" +
+    "One word after -- is a shell command line; several words are a program and its arguments.\n" +
+    "With --follow the exit code is 0 when the workload succeeded, 1 when it failed, 3 when --timeout passed or it can never start. Ctrl-C leaves the workload running.\n" +
     "Examples:\n  headroom run --gpus 1 -- python3 train.py\n  headroom run --workers 2 --follow -- 'echo $RANK of $WORLD_SIZE'\n" +
     "  headroom run --gpus 8 --type H100 --model llama-3-8b --batch 64 -- torchrun train.py",
   arguments: [{ syntax: "<command...>", description: "command to run (put -- before it)" }],
@@ -122,7 +124,8 @@ export const runCommand = defineCommand<RunCommandOptions>({
     if (given.follow === true) return followWorkload(context, client, workloadId, timeoutMs);
     if (given.json === true) return exitCode.ok;
     const neverStarts = await warnIfNeverStarts(context, client, workloadId);
-    if (neverStarts) context.note(`It stays in the queue: headroom why ${spec.name} · headroom stop ${spec.name}`);
+    if (neverStarts)
+      context.note(`The workload stays in the queue: headroom why ${spec.name} · headroom stop ${spec.name}`);
     else context.note(`headroom logs -f ${spec.name} · headroom why ${spec.name} · headroom stop ${spec.name}`);
     return exitCode.ok;
   },

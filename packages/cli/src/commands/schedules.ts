@@ -9,7 +9,7 @@ interface SchedulesCommandOptions {
 
 const removeCommand = defineCommand<SchedulesCommandOptions>({
   name: "remove",
-  summary: "Remove a schedule; submitted work continues",
+  summary: "Remove a schedule; work that it has submitted continues",
   arguments: [{ syntax: "<name>", description: "its name" }],
   options: [jsonOption],
   async run(context, { args, options }) {
@@ -23,7 +23,7 @@ const removeCommand = defineCommand<SchedulesCommandOptions>({
 
 export const schedulesCommand = defineCommand<SchedulesCommandOptions>({
   name: "schedules",
-  summary: "List schedules, which submit work at times of the clock",
+  summary: "List schedules, which submit work at fixed times",
   commands: [removeCommand],
   options: [jsonOption],
   async run(context, { options }) {

@@ -15,8 +15,8 @@ interface ShowCommandOptions {
 export const showCommand = defineCommand<ShowCommandOptions>({
   name: "show",
   summary: "Show all details of one workload",
-  arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
-  options: [{ flags: "--yaml", description: "print it as a document for `headroom apply`" }, jsonOption],
+  arguments: [{ syntax: "<workload>", description: "name, team/name or id of the workload", complete: "workload" }],
+  options: [{ flags: "--yaml", description: "print the workload as a document for `headroom apply`" }, jsonOption],
   async run(context, { args, options }) {
     const client = await context.connect();
     const { id } = await resolveWorkload(client, args[0] ?? "");

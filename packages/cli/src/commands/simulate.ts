@@ -25,35 +25,36 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
   summary: "Simulate the scheduler on a recorded or generated trace",
   details,
   options: [
-    { flags: "--trace <name>", description: "the work: FORMAT:FILE (formats below)" },
-    { flags: "--gpus <count>", description: "number of accelerators in one pool, without topology" },
+    { flags: "--trace <name>", description: "trace of the work, as FORMAT:FILE (formats below)" },
+    { flags: "--gpus <count>", description: "number of accelerators in one pool without topology" },
     {
       flags: "--fleet <file>",
-      description: "your own fleet and teams: documents as for apply, with simulated pools; repeatable",
+      description: "fleet and teams of your own: documents as for apply, with simulated pools; can be repeated",
       repeatable: true,
       complete: "file",
     },
     {
       flags: "--policy <policies>",
-      description: "a preset or FILE.yaml, or several with commas (default: default)",
+      description: "policies to simulate: presets or FILE.yaml, separated by commas (default: default)",
       complete: "preset",
     },
     { flags: "--seed <number>", description: "seed of generated traces, of faults and of drawn demand (default: 1)" },
     {
       flags: "--demand <times>",
       description:
-        "draw pods of an openb trace up to this multiple of the fleet; none ends, and pods that do not fit are dropped",
+        "draw random pods of an openb trace until they request this multiple of the fleet; pods never end, and those that do not fit are dropped",
     },
     {
       flags: "--seeds <count>",
-      description: "with --demand: number of runs, from --seed on (default: 1)",
+      description:
+        "with --demand: number of runs; the first has the seed --seed, each further run the next one (default: 1)",
     },
-    { flags: "--faults <rates>", description: "lose nodes and fail attempts at these rates" },
-    { flags: "--startup <duration>", description: "delay from placement to running (default: 0s)" },
+    { flags: "--faults <rates>", description: "simulate faults: rates at which nodes are lost and attempts fail" },
+    { flags: "--startup <duration>", description: "delay from the placement of work until it runs (default: 0s)" },
     {
       flags: "--walltimes <which>",
       description:
-        "walltime of work: `actual` run time, `stated` in the trace, or a multiple such as 5x (default: actual)",
+        "walltime of work: `actual` run time, `stated` in the trace, or a multiple of the run time such as 5x (default: actual)",
     },
     {
       flags: "--skip-broken",
@@ -61,37 +62,39 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
     },
     {
       flags: "--html <file>",
-      description: "also write a report with plots, one self-contained page",
+      description: "also write a report with plots to this HTML file",
       complete: "file",
     },
     {
       flags: "--serving <traffic>",
-      description: "requests to serve instead of work to place: FORMAT:FILE (formats below)",
+      description: "trace of inference requests, instead of a trace of work: FORMAT:FILE (formats below)",
     },
-    { flags: "--model <name>", description: "with --serving: a model of the catalogue (default: llama-3-8b)" },
-    { flags: "--accelerator <name>", description: "with --serving: accelerator of the replicas (default: H100)" },
+    { flags: "--model <name>", description: "with --serving: name of a model in the catalogue (default: llama-3-8b)" },
+    { flags: "--accelerator <name>", description: "with --serving: accelerator type of the replicas (default: H100)" },
     {
       flags: "--replicas <mix>",
-      description: "with --serving: 8, or 4*H100+4*L40S (default: 1)",
+      description: "with --serving: number of replicas, 8, or by type, 4*H100+4*L40S (default: 1)",
     },
     {
       flags: "--weights <format>",
-      description: "with --serving: bf16, fp8, … (default: bf16)",
+      description: "with --serving: number format of the weights: bf16, fp8, … (default: bf16)",
     },
     {
       flags: "--router <policy>",
-      description: "with --serving: round-robin, least-requests, prefix, predicted-latency, … (default: prefix)",
+      description:
+        "with --serving: routing policy: round-robin, least-requests, prefix, predicted-latency, … (default: prefix)",
     },
     {
       flags: "--variant <changes>",
-      description: "with --serving: a further variant with KEY=VALUE,… changed; repeatable (keys below)",
+      description: "with --serving: simulate another variant in which KEY=VALUE,… differ (keys below); can be repeated",
       repeatable: true,
     },
     {
       flags: "--slo <promise>",
-      description: "with --serving: ttft=1s,tpot=50ms (the default)",
+      description:
+        "with --serving: latency objectives, as ttft=1s,tpot=50ms (the default): time to the first token, time for each further token",
     },
-    { flags: "--speed <times>", description: "with --serving: multiple of the arrival rate (default: 1)" },
+    { flags: "--speed <times>", description: "with --serving: factor on the arrival rate of the trace (default: 1)" },
     jsonOption,
   ],
   async run(context, { options }) {

@@ -9,103 +9,105 @@ import type { StorageOptions } from "../size/size-storage.ts";
 import type { TrainingOptions } from "../size/size-training.ts";
 
 const tierOptions: readonly OptionDefinition[] = [
-  { flags: "--tier <name>", description: "compare with a published tier", repeatable: true },
+  { flags: "--tier <name>", description: "compare with a published storage tier", repeatable: true },
   {
     flags: "--offer <rates>",
-    description: "compare with capacity=…,read=…,write=…,operations=…,clients=…",
+    description: "compare with an offer of storage: capacity=…,read=…,write=…,operations=…,clients=…",
     repeatable: true,
   },
 ];
 
 const modelOptions: readonly OptionDefinition[] = [
-  { flags: "--model <name>", description: "a preset, or the path of a config.json", complete: "file" },
+  { flags: "--model <name>", description: "model: a preset, or the path of a config.json", complete: "file" },
   {
     flags: "--accelerator <name>",
-    description: "name or alias: H100, B200-SXM, MI300X … (default: all, side by side)",
+    description: "accelerator, by name or alias: H100, B200-SXM, MI300X … (default: all types, side by side)",
   },
   {
     flags: "--profile <file>",
-    description: "profile written by `headroom calibrate`",
+    description: "profile of the accelerator, written by `headroom calibrate`",
     complete: "file",
   },
   {
     flags: "--catalogue <file>",
-    description: "YAML with further accelerators and fabrics",
+    description: "YAML file with more accelerators and fabrics",
     complete: "file",
   },
-  { flags: "--price <USD>", description: "per accelerator and hour" },
+  { flags: "--price <USD>", description: "price of an accelerator per hour" },
 ];
 
 const trainingOptions: readonly OptionDefinition[] = [
   ...modelOptions,
-  { flags: "--gpus <count>", description: "accelerators (default: the fewest that hold it)" },
+  { flags: "--gpus <count>", description: "number of accelerators (default: the fewest whose memory holds the model)" },
   {
     flags: "--gpus-per-node <count>",
-    description: "accelerators per node (default: of the usual server)",
+    description: "number of accelerators of a node (default: that of the usual server)",
   },
   {
     flags: "--node-network <GB/s>",
-    description: "all network ports of a node together, per direction, or a server's network by name (size catalogue)",
+    description:
+      "network bandwidth of a node, all ports together, in one direction; or the name of a server's network (headroom size catalogue)",
   },
-  { flags: "--fabric <name>", description: "a fabric of the catalogue file, instead of --oversubscription" },
+  { flags: "--fabric <name>", description: "a fabric from the catalogue file, instead of --oversubscription" },
   {
     flags: "--oversubscription <ratio>",
-    description: "downlink to uplink bandwidth of leaf switches, as 2 (default: 1, non-blocking)",
+    description: "ratio of downlink to uplink bandwidth of leaf switches, as 2 (default: 1, non-blocking)",
   },
-  { flags: "--sequence <tokens>", description: "tokens per sequence (default: of the model's recipe)" },
-  { flags: "--batch <sequences>", description: "sequences per optimizer step (default: of the model's recipe)" },
-  { flags: "--tokens <count>", description: "tokens of the whole run: 15T" },
+  { flags: "--sequence <tokens>", description: "tokens per sequence (default: as in the model's recipe)" },
+  { flags: "--batch <sequences>", description: "sequences per optimizer step (default: as in the model's recipe)" },
+  { flags: "--tokens <count>", description: "number of tokens of the whole run: 15T" },
   {
     flags: "--correction <file>",
     description:
-      "correct by the runs of a fleet: a file of `size --fleet --export`, or none (default: the connected fleet)",
+      "correct the prediction by measured runs of a fleet: a file of `size --fleet --export`, or none (default: the connected fleet)",
     complete: "file",
   },
   {
     flags: "--precision <format>",
     description:
-      "bf16, fp8, mxfp8, nvfp4 …: operands of the linear layers (default: as the model was trained, else bf16, or fp16 on V100 and T4)",
+      "number format in linear layers: bf16, fp8, mxfp8, nvfp4 … (default: as the model was trained, else bf16, or fp16 on V100 and T4)",
   },
   {
     flags: "--stack <name>",
-    description: "fused (default; Megatron), eager (PyTorch FSDP), compiled (JAX)",
+    description: "training software: fused (Megatron; the default), eager (PyTorch FSDP), compiled (JAX)",
     complete: ["fused", "eager", "compiled"],
   },
   {
     flags: "--plan <widths>",
-    description: "tp=,pp=,cp=,dp=,ep=,vpp=,mb=,zero=,recompute= (default: the best)",
+    description: "parallelism plan, as tp=,pp=,cp=,dp=,ep=,vpp=,mb=,zero=,recompute= (default: the fastest plan)",
   },
   {
     flags: "--scaling <kind>",
-    description: "other sizes with the same batch (strong, default) or the same per accelerator (weak)",
+    description:
+      "how other sizes are compared: with the same batch (strong, default) or the same batch per accelerator (weak)",
     complete: ["strong", "weak"],
   },
-  { flags: "--alternatives", description: "also the Pareto-optimal plans by time, memory and cost" },
+  { flags: "--alternatives", description: "also show the Pareto-optimal plans by time, memory and cost" },
   {
     flags: "--rate <number>",
-    description: "failures per 1,000 node-days (default: 3.79, Llama 3's)",
+    description: "failure rate, as failures per 1,000 node-days (default: 3.79, that of the Llama 3 run)",
   },
-  { flags: "--restart <duration>", description: "from a failure to the first new step (default: 5m)" },
+  { flags: "--restart <duration>", description: "time from a failure to the first new step (default: 5m)" },
   { flags: "--overlapped", description: "checkpoints are written while the job computes" },
   {
     flags: "--checkpoint-rate <GB/s>",
-    description: "storage takes a checkpoint at this rate (default: 100)",
+    description: "write rate of the storage for checkpoints, in GB/s (default: 100)",
   },
-  { flags: "--submit", description: "submit the plan as a workload: needs --accelerator and --name" },
+  { flags: "--submit", description: "submit the plan as a workload; needs --accelerator and --name" },
   { flags: "--name <name>", description: "with --submit: name of the workload" },
-  { flags: "--team <team>", description: "with --submit: the team whose quota it uses", complete: "team" },
+  { flags: "--team <team>", description: "with --submit: team whose quota the workload uses", complete: "team" },
   {
     flags: "--dir <path>",
-    description: "with --submit: directory of the program (default: this one)",
+    description: "with --submit: directory of the program (default: the current one)",
     complete: "file",
   },
-  { flags: "--walltime <duration>", description: "with --submit: how long it may run, like 12h" },
-  { flags: "--arguments <text>", description: "with --submit: further arguments of the program, such as its data" },
+  { flags: "--walltime <duration>", description: "with --submit: longest run time, like 12h" },
+  { flags: "--arguments <text>", description: "with --submit: more arguments for the program, such as its data" },
   {
     flags: "--wait-for-type",
     description: "with --submit: wait until a node has the accelerator (otherwise a type that no node has is refused)",
   },
-  { flags: "--dry-run", description: "with --submit: show the workload and a forecast, submit nothing" },
+  { flags: "--dry-run", description: "with --submit: show the workload and a forecast, without submitting it" },
   ...tierOptions,
   jsonOption,
 ];
@@ -126,13 +128,13 @@ const trainCommand = defineCommand<TrainingOptions>({
 
 const finetuneCommand = defineCommand<TrainingOptions>({
   name: "finetune",
-  summary: "The same for fine-tuning, with adapters (LoRA) or in full",
+  summary: "Predict a fine-tuning run, with adapters (LoRA) or of all parameters",
   details: `Examples:
   headroom size finetune --model llama-3-8b --accelerator H100 --gpus 1 --batch 16 --sequence 2048 --stack eager
   headroom size finetune --model llama-3-70b --accelerator H100 --gpus 16 --batch 64 --full`,
   options: [
     { flags: "--lora-rank <rank>", description: "rank of the adapters (default: 16)" },
-    { flags: "--full", description: "every parameter instead of adapters" },
+    { flags: "--full", description: "train every parameter instead of adapters" },
     ...trainingOptions,
   ],
   async run(context, { options }) {
@@ -143,7 +145,7 @@ const finetuneCommand = defineCommand<TrainingOptions>({
 
 const serveCommand = defineCommand<ServingOptions>({
   name: "serve",
-  summary: "Replicas, latency and cost of an endpoint under traffic",
+  summary: "Replicas, latency and cost of an endpoint for given traffic",
   details: `Examples:
   headroom size serve --model llama-3-70b --accelerator H100 --weights fp8 --requests 20 --prompt 2000 --output 300 --price 2.5
   headroom size serve --model deepseek-v3 --requests 5
@@ -152,28 +154,29 @@ const serveCommand = defineCommand<ServingOptions>({
     ...modelOptions,
     {
       flags: "--weights <format>",
-      description: "bf16, fp8, mxfp4, nvfp4, int4 … (default: the format of the published checkpoint)",
+      description:
+        "number format of the weights: bf16, fp8, mxfp4, nvfp4, int4 … (default: as in the published checkpoint)",
     },
-    { flags: "--kv <format>", description: "format of the cache (default: the usual one for these weights)" },
-    { flags: "--prompt <tokens>", description: "mean prompt (default: 1000)" },
-    { flags: "--output <tokens>", description: "mean answer (default: 250)" },
-    { flags: "--prefix-hits <share>", description: "share of the prompt that is cached (default: 0%)" },
-    { flags: "--requests <rate>", description: "requests per second" },
-    { flags: "--ttft <duration>", description: "promised time to the first token (default: 1s)" },
-    { flags: "--tpot <duration>", description: "promised time per further token (default: 50ms)" },
-    { flags: "--share <share>", description: "share of requests that meet both (default: 95%)" },
+    { flags: "--kv <format>", description: "number format of the KV cache (default: the usual one for these weights)" },
+    { flags: "--prompt <tokens>", description: "mean length of a prompt in tokens (default: 1000)" },
+    { flags: "--output <tokens>", description: "mean length of an answer in tokens (default: 250)" },
+    { flags: "--prefix-hits <share>", description: "share of the prompt that a cache already holds (default: 0%)" },
+    { flags: "--requests <rate>", description: "requests per second of the whole endpoint" },
+    { flags: "--ttft <duration>", description: "objective for the time to the first token (default: 1s)" },
+    { flags: "--tpot <duration>", description: "objective for the time of each further token (default: 50ms)" },
+    { flags: "--share <share>", description: "share of requests that must meet both objectives (default: 95%)" },
     {
       flags: "--layout <widths>",
-      description: "tp=,pp=,dp=,ep= (default: the usual ones are compared)",
+      description: "parallelism of a replica, as tp=,pp=,dp=,ep= (default: the usual layouts are compared)",
     },
     {
       flags: "--weight-rate <GB/s>",
-      description: "a starting node reads weights at this rate (default: 5)",
+      description: "rate at which a starting node reads the weights, in GB/s (default: 5)",
     },
-    { flags: "--provisioning <duration>", description: "time until a starting replica has a node (default: 0s)" },
+    { flags: "--provisioning <duration>", description: "time until a starting replica gets a node (default: 0s)" },
     {
       flags: "--image <bytes>",
-      description: "container image that a starting node lacks (default: none)",
+      description: "size of the container image that a starting node must fetch (default: none)",
     },
     jsonOption,
   ],
@@ -192,37 +195,37 @@ const networkCommand = defineCommand<NetworkOptions>({
   headroom size network --nodes 4096 --kind dragonfly --ports 4
   headroom size network --nodes 512 --oversubscription 7 --accelerator H100 --job model=llama-3-70b,gpus=64,batch=64`,
   options: [
-    { flags: "--nodes <count>", description: "nodes to join" },
+    { flags: "--nodes <count>", description: "number of nodes that the fabric connects" },
     {
       flags: "--kind <kind>",
-      description: "fat-tree, rail-optimised (default) or dragonfly",
+      description: "kind of fabric: fat-tree, rail-optimised (default) or dragonfly",
       complete: ["fat-tree", "rail-optimised", "dragonfly"],
     },
-    { flags: "--ports <count>", description: "ports per node and plane (default: 8)" },
-    { flags: "--switch-ports <count>", description: "ports of a switch (default: 64)" },
-    { flags: "--port-gbps <speed>", description: "Gbit/s of a port (default: 400)" },
+    { flags: "--ports <count>", description: "network ports of a node in each plane (default: 8)" },
+    { flags: "--switch-ports <count>", description: "number of ports of a switch (default: 64)" },
+    { flags: "--port-gbps <speed>", description: "bandwidth of a port in Gbit/s (default: 400)" },
     {
       flags: "--oversubscription <ratio>",
-      description: "downlink to uplink bandwidth of leaf switches (default: 1)",
+      description: "ratio of downlink to uplink bandwidth of leaf switches (default: 1)",
     },
     {
       flags: "--spine-oversubscription <ratio>",
-      description: "the same for spine switches, with three tiers (default: 1)",
+      description: "ratio of downlink to uplink bandwidth of spine switches in a fabric of three tiers (default: 1)",
     },
     {
       flags: "--planes <count>",
-      description: "separate fabrics side by side (default: 1)",
+      description: "number of planes, which are separate fabrics side by side (default: 1)",
     },
     {
       flags: "--job <mix>",
       description:
-        "a kind of job on it: model=,gpus=,batch=[,sequence=,share=,scaling=,stack=]; finds the scaling limit",
+        "a kind of job on the fabric, as model=,gpus=,batch=[,sequence=,share=,scaling=,stack=]; finds the largest size that is worth its network",
       repeatable: true,
     },
-    { flags: "--accelerator <name>", description: "with --job: accelerator of the nodes" },
+    { flags: "--accelerator <name>", description: "with --job: accelerator type of the nodes" },
     {
       flags: "--loss <share>",
-      description: "with --job: share of the time that the network may cost (default: 10%)",
+      description: "with --job: largest share of the time that the network may cost (default: 10%)",
     },
     jsonOption,
   ],
@@ -234,43 +237,43 @@ const networkCommand = defineCommand<NetworkOptions>({
 
 const storageCommand = defineCommand<StorageOptions>({
   name: "storage",
-  summary: "Capacity, throughput and concurrency that jobs need, and the bottleneck",
-  details: `Published tiers: tectonic-llama3, jean-zay-gpfs, skt-b200. Rates of --offer are GB/s; 80% of what was bought is counted on.
+  summary: "Capacity, throughput and concurrency of storage that jobs need, and the bottleneck",
+  details: `Published tiers: tectonic-llama3, jean-zay-gpfs, skt-b200. Rates of --offer are in GB/s. The answer assumes that 80% of the offered figures can be used.
 
 Examples:
   headroom size storage --gpus 64 --sample 146600628 --batch 7 --compute 0.323 --utilisation 90%
   headroom size storage --gpus 16384 --parameters 405B --every 10m --stall 10s --image 20GB --tier tectonic-llama3
   headroom size storage --gpus 512 --parameters 70B --overlapped --offer capacity=2PB,read=80,write=40,operations=50k`,
   options: [
-    { flags: "--gpus <count>", description: "accelerators of the job (default: 1)" },
-    { flags: "--gpus-per-node <count>", description: "accelerators per node (default: 8)" },
-    { flags: "--sample <bytes>", description: "training data: size of one sample" },
+    { flags: "--gpus <count>", description: "number of accelerators of the job (default: 1)" },
+    { flags: "--gpus-per-node <count>", description: "number of accelerators of a node (default: 8)" },
+    { flags: "--sample <bytes>", description: "training data: size of one sample in bytes" },
     { flags: "--batch <samples>", description: "training data: samples per accelerator and step (default: 1)" },
-    { flags: "--compute <seconds>", description: "training data: compute time of a step" },
+    { flags: "--compute <seconds>", description: "training data: time in seconds that a step computes" },
     {
       flags: "--utilisation <share>",
-      description: "training data: required share of time spent computing (default: 100%)",
+      description: "training data: share of the time that accelerators must spend computing (default: 100%)",
     },
-    { flags: "--samples-per-file <count>", description: "training data: samples in a file (default: 1)" },
+    { flags: "--samples-per-file <count>", description: "training data: number of samples in a file (default: 1)" },
     { flags: "--threads <count>", description: "training data: reader threads per accelerator (default: 4)" },
     { flags: "--dataset <bytes>", description: "training data: size of the whole dataset" },
     {
       flags: "--parameters <count>",
-      description: "checkpoints: parameters of the model (14 bytes each are written)",
+      description: "checkpoints: number of parameters of the model (14 bytes are written for each)",
     },
     { flags: "--checkpoint <bytes>", description: "checkpoints: size of one checkpoint, instead of --parameters" },
-    { flags: "--every <duration>", description: "checkpoints: interval (default: 30m)" },
+    { flags: "--every <duration>", description: "checkpoints: time between two checkpoints (default: 30m)" },
     {
       flags: "--stall <duration>",
       description: "checkpoints: longest time that a save may block the job (default: 30s)",
     },
-    { flags: "--overlapped", description: "checkpoints: written while the job computes" },
-    { flags: "--kept <count>", description: "checkpoints: complete ones that are kept (default: 2)" },
+    { flags: "--overlapped", description: "checkpoints: they are written while the job computes" },
+    { flags: "--kept <count>", description: "checkpoints: number of complete checkpoints that are kept (default: 2)" },
     {
       flags: "--image <bytes>",
-      description: "starts: container image per node (default: 20GB)",
+      description: "starts: size of the container image that each node reads (default: 20GB)",
     },
-    { flags: "--files <count>", description: "starts: files that a process opens (default: 5000)" },
+    { flags: "--files <count>", description: "starts: number of files that a process opens (default: 5000)" },
     {
       flags: "--start <duration>",
       description: "starts: time in which all nodes must have read image and files (default: 5m)",
@@ -286,33 +289,33 @@ Examples:
 
 const failuresCommand = defineCommand<FailureOptions>({
   name: "failures",
-  summary: "Failure rate of a job, checkpoint interval, effective training time, spares",
+  summary: "Failure rate of a job, best checkpoint interval, effective training time, spare nodes",
   details: `Published rates: llama3-h100 (3.79 failures per 1,000 node-days), rsc1-a100 (6.5), rsc2-a100 (2.34).
 
 Examples:
   headroom size failures --nodes 2048 --stall 11s --restart 5m
   headroom size failures --nodes 128 --record rsc1-a100 --domain node=1 --domain rack=4 --domain leaf=32`,
   options: [
-    { flags: "--nodes <count>", description: "nodes of the job" },
-    { flags: "--gpus-per-node <count>", description: "accelerators per node (default: 8)" },
-    { flags: "--record <name>", description: "published failure rates to take (default: llama3-h100)" },
-    { flags: "--rate <number>", description: "measured failures per 1,000 node-days" },
-    { flags: "--other <number>", description: "failures of the job per day that belong to no node (default: 0)" },
-    { flags: "--restart <duration>", description: "from a failure to the first new step (default: 5m)" },
-    { flags: "--stall <duration>", description: "stall of the job for a checkpoint (default: 10s)" },
-    { flags: "--every <duration>", description: "checkpoint interval (default: the best)" },
-    { flags: "--stragglers <share>", description: "time lost to slow ranks (default: 0%)" },
+    { flags: "--nodes <count>", description: "number of nodes of the job" },
+    { flags: "--gpus-per-node <count>", description: "number of accelerators of a node (default: 8)" },
+    { flags: "--record <name>", description: "published failure rates to use (default: llama3-h100)" },
+    { flags: "--rate <number>", description: "failures per 1,000 node-days that you measured" },
+    { flags: "--other <number>", description: "failures of the job per day that no node caused (default: 0)" },
+    { flags: "--restart <duration>", description: "time from a failure to the first new step (default: 5m)" },
+    { flags: "--stall <duration>", description: "time for which a checkpoint stops the job (default: 10s)" },
+    { flags: "--every <duration>", description: "time between two checkpoints (default: the best)" },
+    { flags: "--stragglers <share>", description: "share of time lost to slow ranks (default: 0%)" },
     { flags: "--repair <duration>", description: "repair time of a node (default: 1d)" },
-    { flags: "--coverage <share>", description: "share of time in which the spares suffice (default: 99%)" },
+    { flags: "--coverage <share>", description: "share of time in which the spare nodes must suffice (default: 99%)" },
     {
       flags: "--burstiness <ratio>",
-      description: "variance over mean of nodes away (default: 1, independent)",
+      description: "variance divided by mean of the number of nodes in repair (default: 1, independent failures)",
     },
-    { flags: "--fleet <count>", description: "nodes of the fleet (default: the job's)" },
-    { flags: "--scattered", description: "jobs are scattered over the fleet, not on adjacent nodes" },
+    { flags: "--fleet <count>", description: "number of nodes of the fleet (default: those of the job)" },
+    { flags: "--scattered", description: "jobs are spread over the fleet, not on adjacent nodes" },
     {
       flags: "--domain <name=nodes>",
-      description: "failure domains: node=1, rack=8 …",
+      description: "failure domains, with the number of nodes in each: node=1, rack=8 …",
       repeatable: true,
     },
     jsonOption,
@@ -329,7 +332,7 @@ const catalogueCommand = defineCommand<CatalogueOptions>({
   options: [
     {
       flags: "--catalogue <file>",
-      description: "YAML with more of them",
+      description: "YAML file with more accelerators, links and models",
       complete: "file",
     },
     jsonOption,
@@ -359,7 +362,7 @@ export const sizeCommand = defineCommand<FleetOptions>({
     { flags: "--fleet", description: "compare predictions with the measured runs of the connected fleet" },
     {
       flags: "--export <file>",
-      description: "with --fleet: write the correction, for --correction on another machine",
+      description: "with --fleet: write the correction to this file, for --correction on another machine",
       complete: "file",
     },
     jsonOption,
@@ -370,7 +373,7 @@ export const sizeCommand = defineCommand<FleetOptions>({
       return runSizeFleet(context, options);
     }
     context.note(
-      "Choose what to size: train, finetune, serve, network, storage, failures or catalogue. See `headroom size --help`.",
+      "Say what to size: train, finetune, serve, network, storage, failures or catalogue. See `headroom size --help`.",
     );
     return exitCode.usage;
   },

@@ -7,8 +7,10 @@ interface StopCommandOptions {
 
 export const stopCommand = defineCommand<StopCommandOptions>({
   name: "stop",
-  summary: "Stop workloads: SIGTERM, and SIGKILL after their grace period",
-  arguments: [{ syntax: "<workloads...>", description: "names, team/name or ids", complete: "workload" }],
+  summary: "Stop workloads with SIGTERM, and with SIGKILL after their grace period",
+  arguments: [
+    { syntax: "<workloads...>", description: "names, team/name or ids of the workloads", complete: "workload" },
+  ],
   options: [jsonOption],
   run: (context, { args, options }) =>
     forEachWorkload(context, {

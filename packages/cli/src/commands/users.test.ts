@@ -73,20 +73,20 @@ describe("whom a command acts for", () => {
     await headroom(["--user", "bob", "stop", workloadId]);
     const { stdout } = await headroom(["history", workloadId]);
     expect(stdout).toContain("alice submitted it.");
-    expect(stdout).toContain("bob asked to stop it.");
+    expect(stdout).toContain("bob stopped it.");
   });
 
   it.each<[readonly string[], Partial<Surroundings>, string]>([
-    [["--user", "a b"], {}, '"a b" is not'],
-    [["--user", ""], {}, '"" is not'],
-    [[], { env: { HEADROOM_USER: "ünal" } }, '"ünal" is not'],
-    [[], { userName: "CORP\\alice" }, '"CORP\\\\alice" is not'],
-    [["--user", "console"], {}, "No user may be called console"],
+    [["--user", "a b"], {}, '"a b" does not'],
+    [["--user", ""], {}, '"" does not'],
+    [[], { env: { HEADROOM_USER: "ünal" } }, '"ünal" does not'],
+    [[], { userName: "CORP\\alice" }, '"CORP\\\\alice" does not'],
+    [["--user", "console"], {}, "No user can be called console"],
   ])("is refused before anything is asked: %j %j", async (args, extra, expected) => {
     const said = await headroom([...args, "status"], extra);
     expect(said.code).toBe(2);
     expect(said.stderr).toContain(expected);
-    expect(said.stderr).toContain("Name another with --user or HEADROOM_USER.\n");
+    expect(said.stderr).toContain("Choose another user with --user or HEADROOM_USER.\n");
   });
 });
 

@@ -11,8 +11,8 @@ export const wasteCommand = defineCommand<WasteCommandOptions>({
   name: "waste",
   summary: "List idle accelerators, and oversized memory and walltimes",
   details:
-    "From the telemetry of accelerators, else from utilisation reports of the work (docs/reference/workload-files.md), and from recorded run\n" +
-    "times; work of which neither is known is not judged.",
+    "The list comes from the telemetry of accelerators, else from utilization reports of the work (docs/reference/workload-files.md), and from recorded run\n" +
+    "times. Work without any of these is not judged.",
   options: [jsonOption],
   async run(context, { options }) {
     const client = await context.connect();

@@ -18,7 +18,7 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
   name: "what-if",
   summary: "Forecast the next hours with a change",
   details:
-    "Simulates the scheduler twice from its present state, without and with the change; nothing is recorded.\n" +
+    "The scheduler is simulated twice from its present state, without and with the change. Nothing is recorded.\n" +
     "--lose takes a node, switch, rack, power feed, pool or site by its name; write rack=r7 where several have the name.\n" +
     "Examples:\n  headroom what-if --lose n1 --lose leaf-2\n  headroom what-if --lose power=feed-a\n  headroom what-if --add n1:4 --hours 24\n" +
     "  headroom what-if --add-site lyon:spine,leaf --add-pool b200:site=lyon,type=B200,nodes=4,gpus=8\n" +
@@ -26,36 +26,37 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
   options: [
     {
       flags: "--lose <name>",
-      description: "without this node, switch, rack, power feed, pool or site; repeatable",
+      description: "forecast without this node, switch, rack, power feed, pool or site; can be repeated",
       repeatable: true,
     },
     {
       flags: "--add <node:count>",
-      description: "with further nodes like this one; repeatable, adds up",
+      description: "forecast with this number of additional nodes like the named one; can be repeated",
       repeatable: true,
     },
     {
       flags: "--add-pool <pool>",
-      description: "with a new pool: NAME:nodes=4,gpus=8,type=B200[,site=…,cores=…,memory=…,price=…]; repeatable",
+      description:
+        "forecast with a new pool: NAME:nodes=4,gpus=8,type=B200[,site=…,cores=…,memory=…,price=…]; can be repeated",
       repeatable: true,
     },
     {
       flags: "--add-site <site>",
-      description: "with a new site: NAME or NAME:spine,leaf; repeatable",
+      description: "forecast with a new site: NAME or NAME:spine,leaf; can be repeated",
       repeatable: true,
     },
     {
       flags: "--policy <preset or file>",
-      description: "under another policy: a preset, or FILE.yaml",
+      description: "forecast under another policy: a preset, or FILE.yaml",
       complete: "preset",
     },
     {
       flags: "-f, --file <file>",
-      description: "with the teams, and the new sites and simulated pools, of a file; repeatable",
+      description: "forecast with the teams, new sites and simulated pools of this file; can be repeated",
       repeatable: true,
       complete: "file",
     },
-    { flags: "--hours <count>", description: "how far to look ahead (default 12, at most 168)" },
+    { flags: "--hours <count>", description: "hours to look ahead (default 12, at most 168)" },
     jsonOption,
   ],
   async run(context, { options }) {

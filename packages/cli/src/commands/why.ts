@@ -14,13 +14,13 @@ interface WhyCommandOptions {
 
 export const whyCommand = defineCommand<WhyCommandOptions>({
   name: "why",
-  summary: "Explain why a workload waits, in numbers; or the decision about an attempt",
+  summary: "Explain in numbers why a workload waits, or how an attempt was decided",
   details:
-    "Also lists the smallest changes that would start it now, each tried on a copy of the scheduler.\n" +
-    "Exit code 3: it can never start while fleet, limits and policy stay as they are.\n" +
-    "With --attempt: the decisions about that attempt; for a preemption, its ground and the\n" +
-    "shares of all teams involved, as parts of their entitlements, without and with it.",
-  arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
+    "Also lists the smallest changes that would start the workload now; each was tried on a copy of the scheduler.\n" +
+    "Exit code 3: the workload can never start while fleet, limits and policy stay as they are.\n" +
+    "With --attempt: the decisions about that attempt. For a preemption: its ground, and the\n" +
+    "shares of all teams involved, as parts of their entitlements, without and with the preemption.",
+  arguments: [{ syntax: "<workload>", description: "name, team/name or id of the workload", complete: "workload" }],
   options: [{ flags: "--attempt <number or id>", description: "explain the decisions about this attempt" }, jsonOption],
   async run(context, { args, options }) {
     const client = await context.connect();

@@ -34,7 +34,7 @@ export function addedPool(text: string): AddedPool {
     const key = pair.slice(0, equals).trim();
     if (equals <= 0 || (poolKeys[key] === undefined && !otherKeys.has(key)))
       throw refuse(
-        `${JSON.stringify(pair)} is none of ${[...Object.keys(poolKeys), ...otherKeys].map((each) => `${each}=…`).join(", ")}`,
+        `${JSON.stringify(pair)} is not one of ${[...Object.keys(poolKeys), ...otherKeys].map((each) => `${each}=…`).join(", ")}`,
       );
     given.set(key, pair.slice(equals + 1).trim());
   }
@@ -48,7 +48,7 @@ export function addedPool(text: string): AddedPool {
   const site = given.get("site");
   const reading = readDocument({ kind: "fleet", sites: [{ name: site ?? "added", pools: [pool] }] });
   const [found] = addedPools(fleetOf(reading, refuse));
-  if (found === undefined) throw refuse("name the number of nodes: nodes=4");
+  if (found === undefined) throw refuse("state the number of nodes: nodes=4");
   const perLeaf = given.get("per-leaf");
   if (perLeaf !== undefined && !/^[1-9][0-9]{0,4}$/.test(perLeaf))
     throw refuse(`per-leaf must be a whole number from 1 on, got ${perLeaf}`);
@@ -77,10 +77,10 @@ function fleetOf(reading: DocumentReading, refuse: (message: string) => CliError
   if (!reading.ok) {
     const [problem] = reading.problems;
     throw refuse(
-      problem === undefined ? "it cannot be read" : `${String(problem.path.at(-1) ?? "")} ${problem.message}`,
+      problem === undefined ? "the file cannot be read" : `${String(problem.path.at(-1) ?? "")} ${problem.message}`,
     );
   }
-  if (reading.document.kind !== "fleet") throw refuse("it cannot be read");
+  if (reading.document.kind !== "fleet") throw refuse("the file cannot be read");
   return reading.document.fleet;
 }
 

@@ -66,10 +66,10 @@ describe("messages have file, line and column", () => {
     [
       "a value behind an alias",
       `${valid}env: &e { RANK: "1" }\n`,
-      ["train.yaml:4:17: env.RANK: is set by Headroom for every worker and cannot be given"],
+      ["train.yaml:4:17: env.RANK: is set by Headroom for every worker and cannot be set here"],
     ],
     ["the same field twice", `${valid}name: b\n`, ["train.yaml:4:1: the same field is given twice"]],
-    ["a tab", `${valid}gang:\n\tworkers: 1\n`, ["train.yaml:5:1: tabs may not be used for indentation: use spaces"]],
+    ["a tab", `${valid}gang:\n\tworkers: 1\n`, ["train.yaml:5:1: tabs cannot be used for indentation: use spaces"]],
     [
       "an open bracket",
       `${valid}gang: { workers: 2\n`,
@@ -83,7 +83,7 @@ describe("messages have file, line and column", () => {
     [
       "teams in a circle",
       "kind: team\nname: a\nparent: b\n---\nkind: team\nname: b\nparent: a\n",
-      ["train.yaml:3:9: parent: teams contain each other: a → b → a"],
+      ["train.yaml:3:9: parent: teams are parents of each other: a → b → a"],
     ],
     [
       "a name twice",
@@ -122,13 +122,13 @@ describe("files that would hurt", () => {
         `  v${level}: &l${level} [${Array.from({ length: 10 }, () => (level === 0 ? "x" : `*l${level - 1}`)).join(", ")}]`,
     );
     expect(await saidOf(`${valid}x:\n${levels.join("\n")}\n`)).toEqual([
-      "train.yaml:1:1: uses anchors more than 100 times over",
+      "train.yaml:1:1: the document uses anchors more than 100 times",
     ]);
   });
 
   it("refuses a file that is nested deeper than any stack", async () => {
     const [line = ""] = await saidOf(`${valid}env: ${"[".repeat(200_000)}\n`);
-    expect(line).toMatch(/^train\.yaml:4:\d+: is nested too deeply$/);
+    expect(line).toMatch(/^train\.yaml:4:\d+: the document is nested too deeply$/);
   });
 
   it("refuses a file above a mebibyte, one that is no text, an absent one and an endless one", async () => {
@@ -137,11 +137,11 @@ describe("files that would hurt", () => {
     mkdirSync(path.join(folder, "empty"));
     const said = async (file: string): Promise<string> =>
       (await headroom(["apply", "-f", file], { workingDirectory: folder })).stderr;
-    expect(await said("large.yaml")).toBe("error: large.yaml is too large: at most 1048576 bytes are read\n");
+    expect(await said("large.yaml")).toBe("error: large.yaml is too large: the limit is 1048576 bytes\n");
     expect(await said("binary.yaml")).toBe("error: binary.yaml is not UTF-8 text\n");
     expect(await said("absent.yaml")).toBe("error: cannot read absent.yaml: there is no such file\n");
-    expect(await said("empty")).toBe("error: empty is a directory without .yaml, .yml or .json files\n");
-    expect(await said("/dev/zero")).toBe("error: /dev/zero is too large: at most 1048576 bytes are read\n");
+    expect(await said("empty")).toBe("error: the directory empty has no .yaml, .yml or .json files\n");
+    expect(await said("/dev/zero")).toBe("error: /dev/zero is too large: the limit is 1048576 bytes\n");
   });
 
   it("says that a file without documents has none", async () => {
@@ -149,7 +149,7 @@ describe("files that would hurt", () => {
     const { code, stderr } = await headroom(["apply", "-f", "none.yaml"], { workingDirectory: folder });
     expect([code, stderr]).toEqual([
       2,
-      'error: there is no document in none.yaml; write one like "kind: train" (docs/reference/workload-files.md)\n',
+      'error: there is no document in none.yaml; a document begins with a line like "kind: train" (docs/reference/workload-files.md)\n',
     ]);
   });
 });

@@ -45,7 +45,7 @@ export async function loadDocuments(
   if (problems.length > 0) throw new CliError(problemList(problems), exitCode.usage);
   if (loaded.length === 0) {
     throw new CliError(
-      `there is no document in ${targets.join(", ")}; write one like "kind: train" (docs/reference/workload-files.md)`,
+      `there is no document in ${targets.join(", ")}; a document begins with a line like "kind: train" (docs/reference/workload-files.md)`,
       exitCode.usage,
     );
   }

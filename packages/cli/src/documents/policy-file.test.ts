@@ -34,7 +34,7 @@ it("holds what is different from a preset, and takes a section away", async () =
 
 it.each([
   ["base: defualt\nname: x\n", `mine.yaml:1:7: base: must be`],
-  ["base: default\n", "mine.yaml:1:1: name: must be a name of its own, default is a preset"],
+  ["base: default\n", "mine.yaml:1:1: name: must be a new name, because default is a preset"],
   ["base: default\nname: x\nplacment: pack\n", "mine.yaml:3:1: placment: unknown setting; did you mean placement?"],
   [
     "base: default\nname: x\nelastic: most\n",
@@ -50,8 +50,8 @@ it.each([
     "mine.yaml:3:13: backfill.protectedStart: unknown setting; did you mean protectedStarts?",
   ],
   ["name: x\n", "mine.yaml:1:1: order: is required"],
-  ["- a\n", "mine.yaml:1:1: must be a mapping of knobs, got a list of 1 entry"],
-  ["base: fifo\nname: x\n---\nname: y\n", "mine.yaml: must hold one policy, has 2"],
+  ["- a\n", "mine.yaml:1:1: must be a mapping of settings, got a list of 1 entry"],
+  ["base: fifo\nname: x\n---\nname: y\n", "mine.yaml: the file must contain one policy, but has 2"],
 ])("refuses %j with its place", async (text, message) => {
   const { code, stderr } = await simulated(text);
   expect(code).toBe(2);
@@ -65,6 +65,6 @@ it("tells a preset's name from a file's", async () => {
   );
   expect(code).toBe(2);
   expect(stderr).toContain(
-    `there is no preset "fifo-skp" (did you mean fifo-skip?); there are ${[...presets.keys()].join(", ")}`,
+    `there is no preset "fifo-skp" (did you mean fifo-skip?); the presets are ${[...presets.keys()].join(", ")}`,
   );
 });

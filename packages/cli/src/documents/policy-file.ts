@@ -15,7 +15,7 @@ export async function namedPolicy(text: string, presets: readonly Policy[], term
   const nearest = nearestName(text, names);
   const hint = nearest === undefined ? "" : ` (did you mean ${nearest}?)`;
   throw new CliError(
-    `there is no preset ${JSON.stringify(text)}${hint}; there are ${names.join(", ")}; a file's name ends in .yaml or .json`,
+    `there is no preset ${JSON.stringify(text)}${hint}; the presets are ${names.join(", ")}; the name of a policy file ends in .yaml or .json`,
     exitCode.usage,
   );
 }
@@ -23,13 +23,14 @@ export async function namedPolicy(text: string, presets: readonly Policy[], term
 async function policyOfFile(target: string, presets: readonly Policy[], terminal: Terminal): Promise<Policy> {
   const sources = await sourcesOf(target, terminal);
   const [source] = sources;
-  if (source === undefined || sources.length > 1) throw new CliError(`${target}: a policy is one file`, exitCode.usage);
+  if (source === undefined || sources.length > 1)
+    throw new CliError(`${target}: a policy must be a single file`, exitCode.usage);
   const { documents, problems } = parseYaml(source.text);
   const said = problems.map(({ line, column, message }) => `${source.file}:${line}:${column}: ${message}`);
   if (said.length > 0) throw new CliError(problemList(said), exitCode.usage);
   const [document] = documents;
   if (document === undefined || documents.length > 1)
-    throw new CliError(`${source.file}: must hold one policy, has ${documents.length}`, exitCode.usage);
+    throw new CliError(`${source.file}: the file must contain one policy, but has ${documents.length}`, exitCode.usage);
   const reading = readPolicy(document.value, presets);
   if (reading.ok) return reading.policy;
   const lines = reading.problems.map(({ path, isAboutKey, message }) => {

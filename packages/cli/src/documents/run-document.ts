@@ -43,7 +43,7 @@ export function runDocument(
   { options, given }: GivenOptions,
   directory: string,
 ): RunDocument {
-  if (command.length === 0) throw new CliError("say what to run: headroom run -- COMMAND …", exitCode.usage);
+  if (command.length === 0) throw new CliError("no command is given: headroom run -- COMMAND …", exitCode.usage);
   refuseValueOfFlag(command, given);
   const document: Record<string, unknown> = {
     kind: "train",

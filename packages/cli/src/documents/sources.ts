@@ -31,7 +31,7 @@ export async function sourcesOf(target: string, terminal: Terminal): Promise<Sou
   if (!found.isDirectory()) return [await fileSource(target, place)];
   const names = (await readdir(place)).filter((name) => /\.(?:ya?ml|json)$/.test(name)).toSorted();
   if (names.length === 0)
-    throw new CliError(`${target} is a directory without .yaml, .yml or .json files`, exitCode.usage);
+    throw new CliError(`the directory ${target} has no .yaml, .yml or .json files`, exitCode.usage);
   if (names.length > FILES_MAX) throw new CliError(`${target} has more than ${FILES_MAX} files`, exitCode.usage);
   return Promise.all(names.map((name) => fileSource(path.join(target, name), path.join(place, name))));
 }
@@ -58,7 +58,7 @@ async function bounded(stream: AsyncIterable<unknown>, file: string): Promise<Bu
     const bytes = Buffer.from(chunk as Uint8Array);
     size += bytes.length;
     if (size > FILE_BYTES_MAX) {
-      throw new CliError(`${file} is too large: at most ${FILE_BYTES_MAX} bytes are read`, exitCode.usage);
+      throw new CliError(`${file} is too large: the limit is ${FILE_BYTES_MAX} bytes`, exitCode.usage);
     }
     chunks.push(bytes);
   }
@@ -77,7 +77,7 @@ function cannotRead(file: string, error: unknown): CliError {
   const code = (error as NodeJS.ErrnoException).code;
   const reasons: Readonly<Record<string, string>> = {
     ENOENT: "there is no such file",
-    EACCES: "you may not read it",
+    EACCES: "you have no permission to read it",
     EISDIR: "it is a directory",
   };
   return new CliError(`cannot read ${file}: ${reasons[code ?? ""] ?? String(error)}`, exitCode.usage);

@@ -49,7 +49,7 @@ export function parseYaml(text: string): {
     ];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return { documents: [], problems: [{ line: 1, column: 1, message: "is nested too deeply" }] };
+    return { documents: [], problems: [{ line: 1, column: 1, message: "the document is nested too deeply" }] };
   }
   const problems: PlacedMessage[] = [];
   const documents: YamlDocument[] = [];
@@ -83,7 +83,7 @@ function plainData(document: Document.Parsed): { readonly value: unknown } | Ref
     keepEnvironmentText(document);
     return { value: document.toJS({ maxAliasCount: ALIAS_COUNT_MAX }) };
   } catch (error) {
-    if (error instanceof RangeError) return { message: "is nested too deeply" };
+    if (error instanceof RangeError) return { message: "the document is nested too deeply" };
     if (error instanceof ReferenceError) return { message: sentence(error.message), offset: danglingAlias(document) };
     throw error;
   }
@@ -114,9 +114,9 @@ function keepEnvironmentText(document: Document.Parsed): void {
 }
 
 function sentence(message: string): string {
-  if (/excessive alias count/i.test(message)) return `uses anchors more than ${ALIAS_COUNT_MAX} times over`;
-  if (/call stack/i.test(message)) return "is nested too deeply";
-  if (/tab/i.test(message) && /indent/i.test(message)) return "tabs may not be used for indentation: use spaces";
+  if (/excessive alias count/i.test(message)) return `the document uses anchors more than ${ALIAS_COUNT_MAX} times`;
+  if (/call stack/i.test(message)) return "the document is nested too deeply";
+  if (/tab/i.test(message) && /indent/i.test(message)) return "tabs cannot be used for indentation: use spaces";
   const plain = message.charAt(0).toLowerCase() + message.slice(1);
   return plain === "map keys must be unique" ? "the same field is given twice" : plain;
 }

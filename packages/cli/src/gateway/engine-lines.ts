@@ -2,8 +2,8 @@
 import type { EnginePreset } from "@headroom/gateway";
 
 const drains = {
-  finishesStreams: "SIGTERM lets running streams end",
-  dropsStreams: "must be idle before SIGTERM, which cuts streams or has no effect",
+  finishesStreams: "running streams end after SIGTERM",
+  dropsStreams: "the engine must be idle before SIGTERM, which breaks streams or has no effect",
 } as const;
 
 export function engineLines(presets: Readonly<Record<string, EnginePreset>>): string[] {

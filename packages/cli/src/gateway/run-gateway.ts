@@ -32,12 +32,12 @@ export async function runGateway(context: CommandContext, options: GatewayOption
   if (options.newKey === true) {
     const { key, sha256 } = newKey();
     context.print(`key:    ${key}`, `sha256: ${sha256}`);
-    context.note("Give the key to the team and put the hash into gateway.yaml. The key is stored nowhere.");
+    context.note("Give the key to the team, and put the hash into gateway.yaml. The key is not stored anywhere.");
     return exitCode.ok;
   }
   const name = options.config;
   if (name === undefined)
-    throw new CliError("name the configuration: headroom gateway --config gateway.yaml", exitCode.usage);
+    throw new CliError("no configuration is given: headroom gateway --config gateway.yaml", exitCode.usage);
   const file = path.resolve(context.terminal.workingDirectory, name);
   const checked = (text: string): GatewayConfig => {
     const loaded = loadConfig(text, overridesOf(options));
@@ -74,7 +74,7 @@ export async function runGateway(context: CommandContext, options: GatewayOption
   } finally {
     stopListening();
   }
-  context.note("Stopping: streams in progress may end.");
+  context.note("The gateway is stopping and waits for streams in progress.");
   await gateway.close();
   return exitCode.ok;
 }
@@ -124,7 +124,7 @@ async function reload(
     context.note(`${source.name} was read again.`);
   } catch (error) {
     context.note(
-      `${source.name} was not applied, the gateway goes on as before: ${error instanceof Error ? error.message : String(error)}`,
+      `${source.name} was not applied; the gateway continues with the earlier configuration: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }
@@ -144,7 +144,7 @@ function reopenLog(context: CommandContext, gateway: RunningGateway): void {
     context.note("The access log was opened again.");
   } catch (error) {
     context.note(
-      `The access log goes on in the old file, the new one cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
+      `The new access log cannot be opened, so the gateway continues in the old file: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }

@@ -28,7 +28,7 @@ export async function runUsage(
   const found = asked(() => gatewaysIn(state), `${state} cannot be read`);
   if (found.length === 0)
     throw new CliError(
-      `${state} has no usage files. Name the folder that \`state\` in gateway.yaml names.`,
+      `${state} has no usage files. Give the folder that \`state\` in gateway.yaml names.`,
       exitCode.usage,
     );
   let ledger = file === undefined ? emptyLedger : asked(() => readLedger(file), "the ledger cannot be read");

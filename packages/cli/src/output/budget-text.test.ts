@@ -28,7 +28,7 @@ it("tells when a budget will be used up, and warns once it is", () => {
   const pace = { gpuHoursPerDay: 12, microUsdPerDay: 0, usedUpAtMs: 15 * DAY_MS };
   expect(budgetLines(team(40, { now: pace, lately: null }), tagged)).toEqual([
     "budget of lab: 40 GPU-hours of 100 GPU-hours (40%), 60 GPU-hours left; this month, renewed at 1970-02-01T00:00:00Z; soft: no effect on work when it is used up",
-    "  At the rate of running work, 12 GPU-hours a day, it is used up at 1970-01-16T00:00:00Z.",
+    "  At the rate of running work, 12 GPU-hours a day, it will be used up at 1970-01-16T00:00:00Z.",
   ]);
   expect(budgetLines(team(112, undefined), tagged)).toEqual([
     "<yellow>budget of lab is used up:</> 112 GPU-hours of 100 GPU-hours (112%), 12 GPU-hours over; this month, renewed at 1970-02-01T00:00:00Z; soft: no effect on work when it is used up",

@@ -7,7 +7,7 @@ import type { Terminal } from "../terminal.ts";
 export async function confirm({ stdin, stderr, interrupted }: Terminal, question: string): Promise<boolean> {
   if (stdin.isTTY !== true || !stderr.isTerminal) {
     throw new CliError(
-      "nothing was changed: there is no terminal to ask on; say --yes to apply this, --dry-run to only look",
+      "nothing was changed: there is no terminal for the question. Pass --yes to apply the changes, or --dry-run to only show them",
       exitCode.usage,
     );
   }

@@ -40,15 +40,15 @@ function wholeRows(report: ReplayReport): string[][] {
     row("workloads", ({ workloads }) => String(workloads)),
     row("started", ({ started }) => String(started)),
     row("wait, mean", ({ waitMeanMs }) => shortDuration(waitMeanMs)),
-    row("wait, half below", ({ waitP50Ms }) => shortDuration(waitP50Ms)),
-    row("wait, 95 of 100 below", ({ waitP95Ms }) => shortDuration(waitP95Ms)),
+    row("wait (median)", ({ waitP50Ms }) => shortDuration(waitP50Ms)),
+    row("wait (95th percentile)", ({ waitP95Ms }) => shortDuration(waitP95Ms)),
     row("slowdown", ({ slowdown }) => (slowdown === null ? "–" : slowdown.toFixed(2))),
     row("utilisation", ({ utilisation }) => `${(utilisation * 100).toFixed(1)}%`),
     row("accelerator hours", ({ acceleratorHours }) => acceleratorHours.toFixed(1)),
-    row("undone by evictions", ({ lostAcceleratorHours }) => lostAcceleratorHours.toFixed(1)),
+    row("lost to evictions", ({ lostAcceleratorHours }) => lostAcceleratorHours.toFixed(1)),
     row("evictions", ({ evictions }) => String(evictions)),
     row("ended", ({ endedCount }) => String(endedCount)),
-    row("last end after", ({ makespanMs }) => shortDuration(makespanMs)),
+    row("time to the last end", ({ makespanMs }) => shortDuration(makespanMs)),
   ];
 }
 

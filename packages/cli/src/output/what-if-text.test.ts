@@ -85,16 +85,16 @@ it("shows both courses beside each other: in all, hour by hour, team by team, st
     "1970-01-01T00:00:00Z to 1970-01-01T02:00:00Z, from the state as of event 12",
     "In the next 2 h: so it is.",
     "",
-    "                                     AS THINGS ARE  WITH THE CHANGE",
-    "accelerators in use, mean                       16             29.5",
-    "accelerators that take work, mean               16               32",
-    "waiting, mean                                  2.3              0.3",
-    "waiting, most                                    3                1",
-    "waited in all, workload hours                  4.7              0.7",
-    "started of what waits                            2                3",
-    "running work interrupted                         0                1",
-    "of it done again, accelerator hours              0               12",
-    "evictions                                        0                1",
+    "                                      AS THINGS ARE  WITH THE CHANGE",
+    "accelerators in use, mean                        16             29.5",
+    "accelerators that take work, mean                16               32",
+    "waiting, mean                                   2.3              0.3",
+    "waiting, most                                     3                1",
+    "total waiting time in workload hours            4.7              0.7",
+    "waiting workloads that start                      2                3",
+    "interrupted running work                          0                1",
+    "lost work in accelerator hours                    0               12",
+    "evictions                                         0                1",
     "",
     " IN     IN USE       OF  WAITING  THEY ASK FOR  STARTED",
     "now    16 → 32  16 → 32    3 → 1        24 → 8    0 → 2",
@@ -127,9 +127,9 @@ it("shows a dozen rows of a long time, and says so where nothing moves", () => {
   expect(hours.at(-1)).toMatch(/^ +4d .* 8 → 8$/);
   expect(lines.slice(-4)).toEqual([
     "",
-    "Nothing that runs is interrupted.",
+    "No running work is interrupted.",
     "",
-    "All waiting work starts at the same times without the change.",
+    "All waiting work starts at the same times as without the change.",
   ]);
 });
 

@@ -48,12 +48,12 @@ const figures: readonly (readonly [string, (timeline: Timeline, answer: WhatIfAn
   ["waiting, mean", (timeline) => meanOf(timeline, ({ waitingWorkloads }) => waitingWorkloads)],
   ["waiting, most", ({ samples }) => Math.max(0, ...samples.map(({ waitingWorkloads }) => waitingWorkloads))],
   [
-    "waited in all, workload hours",
+    "total waiting time in workload hours",
     (timeline, { horizonMs }) => (meanOf(timeline, ({ waitingWorkloads }) => waitingWorkloads) * horizonMs) / HOUR_MS,
   ],
-  ["started of what waits", ({ samples }) => samples.at(-1)?.startedTasks ?? 0],
-  ["running work interrupted", ({ interruptions }) => interruptions],
-  ["of it done again, accelerator hours", ({ lostAcceleratorMs }) => lostAcceleratorMs / HOUR_MS],
+  ["waiting workloads that start", ({ samples }) => samples.at(-1)?.startedTasks ?? 0],
+  ["interrupted running work", ({ interruptions }) => interruptions],
+  ["lost work in accelerator hours", ({ lostAcceleratorMs }) => lostAcceleratorMs / HOUR_MS],
   ["evictions", ({ evictions }) => evictions],
 ];
 
@@ -120,9 +120,7 @@ function interruptionLines(answer: WhatIfAnswer, { sink, paint }: Look): string[
   if (interruptedCount === 0)
     return [
       "",
-      changed.interruptions === 0
-        ? "Nothing that runs is interrupted."
-        : "The change interrupts no further running work.",
+      changed.interruptions === 0 ? "No running work is interrupted." : "The change interrupts no other running work.",
     ];
   const rows = interrupted.slice(0, ROWS_MAX).map((work): (Cell | string)[] => {
     const { name, team, present, changed: after } = work;
@@ -143,7 +141,7 @@ function interruptionLines(answer: WhatIfAnswer, { sink, paint }: Look): string[
 }
 
 function startLines({ moved, fromMs, earlierCount, laterCount }: WhatIfAnswer, { sink, paint }: Look): string[] {
-  if (moved.length === 0) return ["", "All waiting work starts at the same times without the change."];
+  if (moved.length === 0) return ["", "All waiting work starts at the same times as without the change."];
   const when = (...times: readonly (number | null)[]): string =>
     times.map((atMs) => whenText(atMs, fromMs)).join(" → ");
   const hasArrays = moved.some(({ taskCount }) => taskCount > 1);

@@ -109,7 +109,7 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
   if (spec.walltimeMs !== null) pairs.push(["walltime", shortDuration(spec.walltimeMs)]);
   const prediction = predictionOf(workload);
   if (prediction !== null) pairs.push(["duration", predictionText(prediction, spec.walltimeMs)]);
-  const retries = `at most ${spec.retries.max}, first after ${spec.retries.backoffMs / 1_000} s; grace ${spec.graceTimeoutMs / 1_000} s`;
+  const retries = `at most ${spec.retries.max}, the first after ${spec.retries.backoffMs / 1_000} s; grace period ${spec.graceTimeoutMs / 1_000} s`;
   pairs.push(["retries", retries], ["command", spec.run.split("\n")[0] ?? ""]);
   if (spec.dir !== null) pairs.push(["directory", spec.dir]);
   const progress = progressText(workload);
@@ -195,14 +195,14 @@ function placesText({ workers }: Attempt, { taskGroups: groups }: Workload["gang
 
 const stopReasons: Readonly<Record<StopReason, string>> = {
   cancelled: "stopped on request",
-  walltimeExceeded: "its walltime was over",
+  walltimeExceeded: "its walltime has passed",
   nodeDrained: "its node was drained",
-  budgetSpent: "its team's budget was used up",
+  budgetSpent: "the budget of its team was used up",
   nodeLost: "a node was lost",
-  preempted: "work of higher priority in its team needed the place",
-  reclaimed: "another team took back what it may claim",
-  moved: "moved to make room",
-  incomplete: "too few workers were left",
+  preempted: "preempted by work of higher priority in its team",
+  reclaimed: "preempted by another team within its entitlement",
+  moved: "moved to free capacity for other work",
+  incomplete: "the gang had too few workers left",
 };
 
 const stopText = (reason: StopReason, closedBy: ClosedBy | undefined): string =>
@@ -211,7 +211,7 @@ const stopText = (reason: StopReason, closedBy: ClosedBy | undefined): string =>
 function outcomeText(attempt: Attempt, gang: Workload["gang"]): string {
   if (attempt.phase !== "ended") {
     if (attempt.stop === null) return gangSizeText(attempt, gang);
-    const first = attempt.stop.checkpointUntilMs === undefined ? "" : ", writes a checkpoint first";
+    const first = attempt.stop.checkpointUntilMs === undefined ? "" : ", after it has written a checkpoint";
     return `stopping: ${stopText(attempt.stop.reason, attempt.stop.closedBy)}${first}`;
   }
   const { exit, detail, stopReason, closedBy } = attempt;

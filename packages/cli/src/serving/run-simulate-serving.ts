@@ -122,13 +122,13 @@ function resultLines(
     ["accelerator-hours", (one) => significant(one.accelerator_hours)],
     ["output tokens/s", (one) => significant(one.output_tokens_per_s)],
     ["busy", (one) => percentText(one.busy_share)],
-    ["prompt tokens from cache", (one) => percentText(one.prompt_hit_share)],
-    ["pages found in engines", (one) => optional(one.page_hit_share)],
-    ["pages found in the store", (one) => optional(one.store_hit_share)],
+    ["prompt tokens found in a cache", (one) => percentText(one.prompt_hit_share)],
+    ["pages found in engine caches", (one) => optional(one.page_hit_share)],
+    ["pages found in the external store", (one) => optional(one.store_hit_share)],
     ["preemptions", (one) => String(one.preemptions)],
-    ["loads of models", (one) => (one.adapter_loads > 0 ? String(one.adapter_loads) : "")],
-    ["held for a start", (one) => (one.held > 0 ? String(one.held) : "")],
-    ["refused: fit into no cache", (one) => (one.refused > 0 ? String(one.refused) : "")],
+    ["model loads", (one) => (one.adapter_loads > 0 ? String(one.adapter_loads) : "")],
+    ["waited for a replica to start", (one) => (one.held > 0 ? String(one.held) : "")],
+    ["refused, too long for every cache", (one) => (one.refused > 0 ? String(one.refused) : "")],
   ];
   const shown = rows
     .map(([title, cell]) => [title, ...reports.map(cell)])

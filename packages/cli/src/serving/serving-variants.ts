@@ -80,7 +80,7 @@ function acceleratorOf(perf: Perf, name: string): Accelerator {
   const found = perf.findAccelerator(name);
   if (found !== undefined) return found;
   throw new CliError(
-    `accelerator ${JSON.stringify(name)} is not in the catalogue: headroom size catalogue`,
+    `accelerator ${JSON.stringify(name)} is not in the catalogue; list it with: headroom size catalogue`,
     exitCode.usage,
   );
 }
@@ -88,7 +88,10 @@ function acceleratorOf(perf: Perf, name: string): Accelerator {
 function modelOf(perf: Perf, name: string): ModelArchitecture {
   const found = perf.findModel(name);
   if (found !== undefined) return found;
-  throw new CliError(`model ${JSON.stringify(name)} is not in the catalogue: headroom size catalogue`, exitCode.usage);
+  throw new CliError(
+    `model ${JSON.stringify(name)} is not in the catalogue; list it with: headroom size catalogue`,
+    exitCode.usage,
+  );
 }
 
 /** Number of replicas by accelerator type, from `8` or `4*H100+4*L40S`. */

@@ -61,6 +61,6 @@ export function loadTraffic(
   const result = imported(sim, format, { file: printable(shown), lines }, skipBroken);
   if (result.kind === "imported") return result;
   const where = result.report.problems.map(({ file: at, line, message }) => `  ${at}:${line}: ${message}`);
-  const hint = where.length > 0 ? ["  --skip-broken leaves broken rows out"] : [];
+  const hint = where.length > 0 ? ["  Pass --skip-broken to leave broken rows out"] : [];
   throw new CliError([`${printable(shown)}: ${result.reason}`, ...where, ...hint].join("\n"));
 }

@@ -59,7 +59,7 @@ export function settings(text: string, what: string, known: readonly string[]): 
     if (!known.includes(key) || rest.length !== 1 || rest[0] === "") {
       throw usage(`${what}: expected ${known.map((name) => `${name}=…`).join(", ")}, got ${JSON.stringify(part)}`);
     }
-    if (found.has(key)) throw usage(`${what}: ${key} is there twice`);
+    if (found.has(key)) throw usage(`${what}: ${key} is given twice`);
     found.set(key, rest[0] ?? "");
   }
   return found;

@@ -42,13 +42,13 @@ function refuseOthers({ document, placeText }: LoadedDocument): void {
   if (document.kind === "team") return;
   if (document.kind !== "fleet")
     throw new CliError(
-      `${placeText([])}: only fleets and teams are simulated, and work comes from --trace`,
+      `${placeText([])}: the simulation takes only fleets and teams from files; work comes from --trace`,
       exitCode.usage,
     );
   const live = document.fleet.pools.find(({ executor }) => executor !== "simulated");
   if (live !== undefined)
     throw new CliError(
-      `${placeText(["sites"])}: pool ${live.name} finds its nodes by itself; a simulation needs executor: simulated, with nodes and perNode`,
+      `${placeText(["sites"])}: the nodes of pool ${live.name} are not declared; a simulation needs executor: simulated, with nodes and perNode`,
       exitCode.usage,
     );
 }

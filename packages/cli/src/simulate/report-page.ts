@@ -82,7 +82,7 @@ function waitSection(reports: readonly SimulationReport[]): string {
   const plot = barPlot({
     title: "Mean wait by gang size",
     groups: sizes.map(String),
-    groupsLabel: "accelerators of the job; mean wait in hours",
+    groupsLabel: "number of accelerators of the job; mean wait in hours",
     series: reports.map((report) => ({
       name: report.policy,
       values: sizes.map((size) => hours(waitOf(report, size)?.mean_wait_s)),

@@ -146,7 +146,7 @@ export function demandLines(context: CommandContext, reports: readonly DemandRep
     String(runs.reduce((sum, run) => sum + run.dropped, 0)),
   ]);
   const { terminal, paint } = context;
-  const seeds = first.seeds.length === 1 ? `seed ${first.seeds[0]}` : `mean of ${first.seeds.length} seeds`;
+  const seeds = first.seeds.length === 1 ? `seed ${first.seeds[0]}` : `mean over ${first.seeds.length} seeds`;
   return [
     `${first.trace} on ${first.gpus} accelerators, ${seeds}; share of the accelerators allocated once requests reached the share in the column title:`,
     ...(first.broken_rows > 0 ? [paint("dim", `left out: ${first.broken_rows} broken`)] : []),

@@ -109,9 +109,9 @@ describe("headroom simulate", () => {
     [
       2,
       "kind: fleet\nsites: [{ name: dc, pools: [{ name: p, accelerator: H }] }]\n",
-      /wrong\.yaml:2:8: pool p finds its nodes/,
+      /wrong\.yaml:2:8: the nodes of pool p are not declared/,
     ],
-    [2, "kind: train\nname: a\nrun: x\n", /wrong\.yaml:1:1: only fleets and teams are simulated/],
+    [2, "kind: train\nname: a\nrun: x\n", /wrong\.yaml:1:1: the simulation takes only fleets and teams/],
     [1, "kind: team\nname: a\nparent: b\n", /wrong\.yaml:3:9: .*no team b/],
   ])("refuses with %i a fleet that cannot be simulated: %j", async (code, text, words) => {
     writeFileSync(path.join(folder, "wrong.yaml"), text);
@@ -228,7 +228,7 @@ describe("a bad trace or option", () => {
     [["--gpus", "4", "--trace", "openb:good.csv"], "--trace: expected openb:NODES,PODS"],
     [
       ["--gpus", "4", "--trace", "itp:good.csv", "--policy", "fastest"],
-      'there is no preset "fastest"; there are default',
+      'there is no preset "fastest"; the presets are default',
     ],
     [["--gpus", "4", "--trace", "itp:good.csv", "--seed", "-1"], "--seed: expected a whole number"],
     [["--gpus", "4", "--trace", "itp:good.csv", "--faults", "mtbf=soon"], "--faults: mtbf: expected a duration"],
@@ -252,7 +252,7 @@ describe("a bad trace or option", () => {
   const failures: readonly (readonly [trace: string, message: string])[] = [
     ["itp:missing.csv", "missing.csv: there is no such file"],
     ["itp:.", "this is a directory"],
-    ["itp:endless.csv", "endless.csv:1: a line of more than"],
+    ["itp:endless.csv", "endless.csv:1: the line has more than"],
     ["swf:good.csv", "rows are broken"],
     ["sacct:good.csv", "the header lacks JobID"],
     ["openb:good.csv,good.csv", "the header lacks sn"],

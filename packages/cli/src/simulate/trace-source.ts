@@ -77,7 +77,7 @@ function refusal(name: string, { reason, report }: TraceImport & { readonly kind
   const unshown = report.brokenCount - report.problems.length;
   if (unshown > 0) lines.push(`  and ${unshown} more`);
   if (report.brokenCount > 0 || Object.keys(report.leftOut).length > 0) {
-    lines.push("With --skip-broken such rows are left out and counted.");
+    lines.push("With --skip-broken, broken rows are left out and counted.");
   }
   return lines.join("\n");
 }
@@ -105,7 +105,7 @@ export function* linesOf(file: string, shown: string): Generator<string> {
       line += lines.length;
       if (rest.length > lineLengthMax) {
         throw new CliError(
-          `${printable(shown)}:${line + 1}: a line of more than ${lineLengthMax} characters is no trace's`,
+          `${printable(shown)}:${line + 1}: the line has more than ${lineLengthMax} characters, so the file is not a trace`,
         );
       }
       if (length === 0) return;

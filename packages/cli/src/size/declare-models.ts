@@ -24,7 +24,7 @@ export async function declareModels(
       await client.declareModel(workloadId, { training: training as WorkloadModelInput["training"] });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      context.note(`warning: ${spec.name} runs without a prediction beside its steps: ${printable(reason)}`);
+      context.note(`warning: the steps of ${spec.name} are not compared with a prediction: ${printable(reason)}`);
     }
   }
 }

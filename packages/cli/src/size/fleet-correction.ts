@@ -27,7 +27,7 @@ export async function usedCorrection(
   const file = await jsonFile(context, given);
   const correction = readFleetCorrection(file);
   if (correction === undefined) {
-    throw new CliError(`${given} is not a correction that \`headroom size --fleet --export\` wrote`, exitCode.usage);
+    throw new CliError(`${given} is not a file that \`headroom size --fleet --export\` wrote`, exitCode.usage);
   }
   const { fleetPredictions } = await import("@headroom/protocol");
   const kinds = fleetPredictions.shape.kinds.safeParse((file as { readonly kinds?: unknown }).kinds);

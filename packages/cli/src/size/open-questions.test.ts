@@ -21,7 +21,7 @@ describe("what a question leaves out", () => {
     const { code, stdout } = await size("train", "--model", "llama-3-405b", "--accelerator", "H100");
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^On 128 accelerators with \d+ sequences of 8192 tokens a step \(Llama 3, arXiv 2407\.21783/,
+      /^On 128 accelerators with \d+ sequences of 8192 tokens in a step \(Llama 3, arXiv 2407\.21783/,
     );
     const { recipe } = JSON.parse(
       (await size("train", "--model", "deepseek-v3", "--accelerator", "H800", "--gpus", "2048", "--json")).stdout,
@@ -69,7 +69,11 @@ describe("what a question leaves out", () => {
   });
 
   it.each([
-    [["H100"], "--fp8-format", "chosen for you .*fp8, in which the model was trained \\(DeepSeek-V3, arXiv 2412.19437"],
+    [
+      ["H100"],
+      "--fp8-format",
+      "defaults chosen .*fp8, in which the model was trained \\(DeepSeek-V3, arXiv 2412.19437",
+    ],
     [["H100", "--precision", "bf16"], "--bf16", ""],
     [["A100"], "--bf16", "warning: A100-SXM-80GB has no fp8 units: bf16 is chosen instead of fp8, in which the model"],
     [["H100", "--stack", "eager"], "torchtitan", "warning: the eager stack trains in 16 bits: bf16 is chosen instead"],

@@ -76,8 +76,8 @@ function calibrationLines(profile: CalibrationProfile, derived: Derived, { paint
   const { accelerator, calibration } = derived;
   if (accelerator === undefined) {
     return [
-      `${profile.deviceName} (${profile.deviceKind}) is not in the catalogue, so that nothing can be compared with its`,
-      "datasheet. Name it with --accelerator if it is known under another name.",
+      `${profile.deviceName} (${profile.deviceKind}) is not in the catalogue, so there is no datasheet to compare with.`,
+      "Pass its name in the catalogue with --accelerator if it has another name there.",
     ];
   }
   const { training, serving, warnings } = calibration;
@@ -112,7 +112,7 @@ function calibrationLines(profile: CalibrationProfile, derived: Derived, { paint
 
 async function measuredProfile(context: CommandContext, options: CalibrateOptions): Promise<CalibrationProfile> {
   const text = await measured(context, options);
-  const what = "the script's answer";
+  const what = "the answer of the script";
   const profile = await profileOf(parsedText(text, what), what);
   const out = options.out ?? "calibration.json";
   await writeFile(path.resolve(context.terminal.workingDirectory, out), text);
@@ -154,8 +154,8 @@ async function measured(context: CommandContext, options: CalibrateOptions): Pro
   if (code === 0) return Buffer.concat(output).toString("utf8");
   if (Buffer.concat(complaints).includes("No module named 'torch'")) {
     throw new CliError(
-      `${python} has no PyTorch. Name one that has with --python, or install it (Debian: python3-torch).`,
+      `${python} has no PyTorch. Choose a Python that has it with --python, or install it (Debian: python3-torch).`,
     );
   }
-  throw new CliError(`${python} ended with ${code ?? "a signal"}; what it said is above`);
+  throw new CliError(`${python} ended with ${code ?? "a signal"}; its output is above`);
 }

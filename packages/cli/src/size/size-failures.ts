@@ -98,13 +98,13 @@ function failureLines(report: FailureReport, context: CommandContext): string[] 
       [
         "lost to",
         `checkpoints ${percentText(chosen.lost.checkpoints)}, restarts ${percentText(chosen.lost.restarts)}, ` +
-          `work done again ${percentText(chosen.lost.repeatedWork)}`,
+          `repeated work ${percentText(chosen.lost.repeatedWork)}`,
       ],
       ["goodput", percentText(report.goodputShare)],
       [
         "spares",
         `${spares.spareCount} nodes cover ${percentText(spares.coverage)} of the time ` +
-          `(${significant(spares.meanAwayCount)} away on average)`,
+          `(${significant(spares.meanAwayCount)} in repair on average)`,
       ],
     ],
     context.paint,

@@ -27,7 +27,7 @@ run: |
 it("measures a workload that names its model, corrects sizings by it, and exports the correction", async () => {
   const { headroom, folder } = live;
   writeFileSync(path.join(folder, "tune.yaml"), tune);
-  expect((await headroom(["size", "--fleet"])).stdout).toContain("Nothing was measured yet");
+  expect((await headroom(["size", "--fleet"])).stdout).toContain("Nothing has been measured yet");
   const applied = await headroom(["apply", "-f", "tune.yaml", "--yes"]);
   expect([applied.code, applied.stderr]).toEqual([0, ""]);
   await expect
@@ -35,7 +35,7 @@ it("measures a workload that names its model, corrects sizings by it, and export
     .toMatch(/H100-SXM-80GB +adapters +1 +1\.0\d\d .*\n(.*\n)+.*tune: \d+% slower than predicted for its kind/);
   const shown = (await headroom(["show", "tune"])).stdout;
   expect(shown).toMatch(/step {2}predicted .* measured .* slower/);
-  expect(shown).toMatch(/slow {2}.*storage takes most of the difference/);
+  expect(shown).toMatch(/slow {2}.*storage causes most of the difference/);
 
   const exported = await headroom(["size", "--fleet", "--export", "correction.json"]);
   expect(exported.stderr).toContain("wrote correction.json");

@@ -34,7 +34,7 @@ const right = (title: string): { title: string; align: "right" } => ({ title, al
 function fleetLines({ kinds, runs }: FleetPredictions, { terminal, paint }: CommandContext): string[] {
   if (runs.length === 0) {
     return [
-      "Nothing was measured yet. A workload that names its `model` and reports its steps is measured within a minute or two.",
+      "Nothing has been measured yet. A workload that names its `model` and reports its steps is measured within two minutes.",
     ];
   }
   const kindColumns = [
@@ -67,7 +67,9 @@ function fleetLines({ kinds, runs }: FleetPredictions, { terminal, paint }: Comm
     ...(kinds.length === 0 ? [] : tableLines(kindColumns, kindRows, terminal.stdout, paint)),
     ...(kinds.length === 0
       ? []
-      : ["BIAS: mean of measured over predicted, less one. CORRECTED: each run judged by the others."]),
+      : [
+          "BIAS: mean of measured divided by predicted time, less one. CORRECTED: the error of each run, corrected by the other runs.",
+        ]),
     "",
     ...tableLines(runColumns, shown.map(runRow), terminal.stdout, paint),
     ...(runs.length > shown.length ? [`${plural(runs.length - shown.length, "further run")}: --json`] : []),

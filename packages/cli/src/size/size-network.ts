@@ -48,7 +48,7 @@ export async function runSizeNetwork(context: CommandContext, options: NetworkOp
   const answer = perf.sizeNetwork(request, mixOf(options));
   if (options.json === true) context.print(JSON.stringify(answer, null, 2));
   if (answer.kind === "impossible") {
-    if (options.json !== true) context.note(`${answer.reason}. Nearest that works: ${answer.nearest}.`);
+    if (options.json !== true) context.note(`${answer.reason}. Nearest possible request: ${answer.nearest}.`);
     return exitCode.unsatisfied;
   }
   if (options.json === true) return exitCode.ok;
@@ -122,7 +122,7 @@ function wallLines({ points, wall }: FabricWall, { terminal, paint }: CommandCon
   ]);
   const end =
     wall === undefined
-      ? "No size up to this one loses more than that."
-      : `The wall is at ${wall.nodeCount} nodes: ${wall.blame === "ports" ? "the ports" : "the oversubscription"}.`;
+      ? "No size up to this one loses a larger share."
+      : `The scaling limit is ${wall.nodeCount} nodes: ${wall.blame === "ports" ? "the ports" : "the oversubscription"}.`;
   return ["", ...tableLines(columns, rows, terminal.stdout, paint), end];
 }

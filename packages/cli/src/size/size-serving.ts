@@ -96,8 +96,8 @@ function comparisonLines(
     ...refusals.map((group) => refusalLine(group, all.length)),
     ...(refusals.length === 0 ? [] : [""]),
     rows.length === 0
-      ? "With --accelerator NAME: the nearest objective that the type meets."
-      : "With --accelerator NAME: all layouts, memory, the interval and the cold start.",
+      ? "Pass --accelerator NAME to see the nearest objective that a type can meet."
+      : "Pass --accelerator NAME to see all layouts, memory, the interval and the cold start.",
   ];
 }
 
@@ -185,12 +185,12 @@ function servingLines(
   const { memory, step, tpotIntervalMs, ttftIntervalMs, coldStart } = best;
   const share = (bytes: number): string => percentText(bytes / memory.totalBytes);
   return [
-    `${model.name} on ${accelerator}${isCalibrated ? ", calibrated" : ""}; the cheapest first`,
+    `${model.name} on ${accelerator}${isCalibrated ? ", calibrated" : ""}; the cheapest comes first`,
     ...tableLines(columns, rows, context.terminal.stdout, context.paint),
     "",
     ...pairLines(
       [
-        ["of the first", `${significant(best.batch)} sequences at once (${significant(best.batchLimit)} fit)`],
+        ["of the first", `${significant(best.batch)} sequences at the same time (${significant(best.batchLimit)} fit)`],
         [
           "memory",
           `weights ${share(memory.weightBytes)}, cache ${share(memory.kvCacheBytes)}, ` +
@@ -200,10 +200,12 @@ function servingLines(
         [
           "80% interval",
           `${significant(ttftIntervalMs.low)} to ${significant(ttftIntervalMs.high)} ms to the first token, ` +
-            `${significant(tpotIntervalMs.low)} to ${significant(tpotIntervalMs.high)} ms per further one` +
-            (evidence.isNear ? "" : `; no similar setup was measured, the nearest is ${evidence.nearest ?? "unknown"}`),
+            `${significant(tpotIntervalMs.low)} to ${significant(tpotIntervalMs.high)} ms for each further token` +
+            (evidence.isNear
+              ? ""
+              : `; no similar configuration was measured, the nearest is ${evidence.nearest ?? "unknown"}`),
         ],
-        ["chosen for you", [...chosen, ...defaults].join("; ")],
+        ["defaults chosen", [...chosen, ...defaults].join("; ")],
         ["cold start", coldStartText(coldStart)],
         ["disaggregated", disaggregatedText(disaggregated)],
       ],
@@ -219,7 +221,7 @@ function defaultsTaken(options: ServingOptions, { weights }: Pick<ServingSizing,
     [options.prompt, "1,000 prompt tokens"],
     [options.output, "250 output tokens"],
     [options.ttft, "1 s to the first token"],
-    [options.tpot, "50 ms per further one"],
+    [options.tpot, "50 ms for each further token"],
     [options.share, "95% of the requests"],
   ] as const;
   return defaults.filter(([stated]) => stated === undefined).map(([, text]) => text);
@@ -239,7 +241,7 @@ function coldStartText(start: ServingReport["best"]["coldStart"]): string {
 /** Disaggregated serving: prefill and decode run on separate workers, under the same latency objective. */
 function disaggregatedText(disaggregated: ServingReport["disaggregated"]): string {
   if (disaggregated.kind === "impossible")
-    return `prompts and answers on workers of their own: no, ${disaggregated.reason}`;
+    return `separate workers for prompts and answers are not worth it: ${disaggregated.reason}`;
   const { prefill, prefillCount, decode, decodeCount, acceleratorCount, latency, costPerHour } = disaggregated;
   const cost = costPerHour > 0 ? `, $${significant(costPerHour)} per hour` : "";
   return (

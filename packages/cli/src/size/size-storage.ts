@@ -52,7 +52,7 @@ export async function runSizeStorage(context: CommandContext, options: StorageOp
     starts: startsOf(options, gpus, checkpoints[0]?.bytes ?? 0),
   };
   if (request.datasets.length + request.checkpoints.length + request.starts.length === 0) {
-    throw new CliError("nothing to store: give --sample, --parameters or --checkpoint, or --image", exitCode.usage);
+    throw new CliError("nothing to store: pass --sample, --parameters or --checkpoint, or --image", exitCode.usage);
   }
   const report = perf.sizeStorage(request, await storageTiers(options));
   if (options.json === true) context.print(JSON.stringify(report, null, 2));
@@ -166,10 +166,10 @@ function storageLines({ demand, verdicts }: StorageReport, { terminal, paint }: 
   ]);
   const endings = verdicts.map(({ tier, verdict }) => {
     const { breaksFirst } = verdict;
-    if (breaksFirst === undefined) return `${tier.name}: states nothing to compare with`;
+    if (breaksFirst === undefined) return `${tier.name}: has no figure to compare with`;
     const { axis, cause } = breaksFirst;
     const times = significant(verdict.headroom ?? 0);
-    return `${tier.name}: ${verdict.isEnough ? "enough" : "starves"}; ${axis} breaks first (${cause}), at ${times} times this`;
+    return `${tier.name}: ${verdict.isEnough ? "enough" : "starves"}; ${axis} is the bottleneck (${cause}), at ${times} times this demand`;
   });
   return [...tableLines(columns, rows, terminal.stdout, paint), ...endings];
 }

@@ -66,7 +66,7 @@ export async function runSizeTraining(
   if (!("answer" in completed) || answer.kind === "impossible") {
     const { reason, nearest } = answer as Impossible;
     if (isJson) context.print(JSON.stringify(answer, null, 2));
-    else context.note(`${reason}. Nearest that works: ${nearest}.`);
+    else context.note(`${reason}. Nearest possible request: ${nearest}.`);
     return exitCode.unsatisfied;
   }
   if (!isJson) context.print(...batchLines(completed), ...(await trainingLines(answer, context, used?.kinds)));
@@ -86,7 +86,7 @@ function batchLines({ question, recipe }: CompletedTraining): string[] {
   if (recipe === null) return [];
   const { acceleratorCount, globalBatch, sequenceLength } = question;
   return [
-    `On ${plural(acceleratorCount, "accelerator")} with ${globalBatch} sequences of ${sequenceLength} tokens a step (${recipe.source}).`,
+    `On ${plural(acceleratorCount, "accelerator")} with ${globalBatch} sequences of ${sequenceLength} tokens in a step (${recipe.source}).`,
     "",
   ];
 }
@@ -114,7 +114,7 @@ async function showComparison(
 ): Promise<ExitCode> {
   if (!Array.isArray(compared)) {
     const { reason, nearest } = compared as Impossible;
-    context.note(`${reason}. Nearest that works: ${nearest}.`);
+    context.note(`${reason}. Nearest possible request: ${nearest}.`);
     return exitCode.unsatisfied;
   }
   const all = compared as readonly CompletedTraining[];

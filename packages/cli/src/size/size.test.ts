@@ -29,9 +29,9 @@ describe("size network", () => {
   it("finds the size at which the fabric becomes the wall for a mix of jobs", async () => {
     const mix = ["--accelerator", "H100", "--job", "model=llama-3-8b,gpus=64,batch=64,stack=eager"];
     const wide = await size("network", "--nodes", "512", ...mix);
-    expect(wide.stdout).toContain("No size up to this one loses more than that.");
+    expect(wide.stdout).toContain("No size up to this one loses a larger share.");
     const narrow = await size("network", "--nodes", "512", "--port-gbps", "25", ...mix);
-    expect(narrow.stdout).toMatch(/The wall is at \d+ nodes: the ports\./);
+    expect(narrow.stdout).toMatch(/The scaling limit is \d+ nodes: the ports\./);
     const refused = await size("network", "--nodes", "512", "--job", "model=llama-3-8b,gpus=64,batch=64");
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--accelerator is needed")]);
   });
@@ -41,7 +41,7 @@ describe("size network", () => {
     expect([code, stderr]).toEqual([
       3,
       "100000 nodes of 8 ports are more than three tiers of 64-port switches join. " +
-        "Nearest that works: 8192 nodes, or switches of more ports, or more planes.\n",
+        "Nearest possible request: 8192 nodes, or switches of more ports, or more planes.\n",
     ]);
   });
 
@@ -69,7 +69,7 @@ describe("size train and finetune", () => {
   it("tells plan, time, memory, scaling and what the run costs", async () => {
     const { code, stdout } = await size("train", ...llama, "--sequence", "8192", "--tokens", "15T", "--price", "2.5");
     expect(code).toBe(0);
-    for (const part of ["chosen for you", "matrix products", "activations", "ACCELERATORS", "undisturbed", "$"]) {
+    for (const part of ["defaults chosen", "matrix products", "activations", "ACCELERATORS", "undisturbed", "$"]) {
       expect(stdout).toContain(part);
     }
   });
@@ -122,19 +122,19 @@ describe("size train and finetune", () => {
     const full = await size("finetune", ...small, "--full");
     expect([full.code, full.stderr]).toEqual([
       3,
-      expect.stringMatching(/needs at least .* GiB.*Nearest that works: \d+/),
+      expect.stringMatching(/needs at least .* GiB.*Nearest possible request: \d+/),
     ]);
   });
 
   it.each([
     [
       ["--model", "llama-3-8g", "--accelerator", "H100"],
-      "there is no model preset llama-3-8g. Nearest that works: llama-3-8b",
+      "there is no model preset llama-3-8g. Nearest possible request: llama-3-8b",
     ],
     [["--model", "llama-3-8b", "--accelerator", "H10"], "the catalogue has no accelerator H10"],
     [
       ["--model", "deepseek-v3", "--accelerator", "A100-40GB"],
-      "GiB on each of 64 A100-SXM-40GB, which have 40 GiB. Nearest that works: 256 accelerators",
+      "GiB on each of 64 A100-SXM-40GB, which have 40 GiB. Nearest possible request: 256 accelerators",
     ],
     [["--model", "llama-3-8b", "--accelerator", "H100", "--plan", "tp=3"], "do not divide 64 accelerators"],
     [
@@ -225,7 +225,7 @@ describe("an option that does not exist", () => {
     [["--on", "x"], "headroom size --help"],
   ])("of %j is answered with the help of that command", async (args, help) => {
     const { code, stderr } = await size(...args);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`(${help} says more)`)]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`(${help} shows more)`)]);
     const said = await headroom(help.split(" ").slice(1), { workingDirectory: folder });
     expect([said.code, said.stdout]).toEqual([0, expect.stringContaining("Usage: headroom size")]);
   });
@@ -290,9 +290,9 @@ describe("size failures", () => {
       `fails every  3h5m (7.76 times a day)
 save every   20m (Young 18m46s, Daly 18m8s, availability 19m59s, best 18m8s)
 progress     87.8% of the time (linear form: 87.7%)
-lost to      checkpoints 4.17%, restarts 2.6%, work done again 5.45%
+lost to      checkpoints 4.17%, restarts 2.6%, repeated work 5.45%
 goodput      87.8%
-spares       15 nodes cover 99.4% of the time (7.76 away on average)
+spares       15 nodes cover 99.4% of the time (7.76 in repair on average)
 DOMAIN  JOBS STOPPED  GPU-HOURS LOST
 rack               1  4,096
 `,
@@ -305,7 +305,7 @@ describe("size storage", () => {
     const job = ["--gpus", "16384", "--parameters", "405B", "--every", "10m", "--stall", "10s", "--image", "20GB"];
     const { code, stdout } = await size("storage", ...job, "--offer", "read=500,write=300,operations=50k");
     expect(code).toBe(3);
-    expect(stdout).toContain("offer: starves; operations breaks first (start), at 0.146 times this");
+    expect(stdout).toContain("offer: starves; operations is the bottleneck (start), at 0.146 times this demand");
     expect((await size("storage", ...job, "--tier", "tectonic-llama3")).code).toBe(0);
   });
 

@@ -53,7 +53,7 @@ describe("a workload file that names its model", () => {
     );
     const refused = await apply(yaml, "--yes");
     expect(refused.code).toBe(3);
-    expect(refused.stderr).toMatch(/huge on H100: .*GiB.*Nearest that works: \d+ accelerators/);
+    expect(refused.stderr).toMatch(/huge on H100: .*GiB.*Nearest possible request: \d+ accelerators/);
     expect(await namesOfWork()).not.toContain("huge");
     const dry = await apply(yaml, "--dry-run", "--json");
     expect(dry.code).toBe(3);
@@ -67,7 +67,7 @@ describe("a workload file that names its model", () => {
       train("odd", `${big}model: { preset: llama-3-8b, globalBatch: 512, plan: { tensor: 3 } }`),
     );
     expect(code).toBe(3);
-    expect(stderr).toMatch(/tensor 3 .*do not divide.*Nearest that works: .*data/);
+    expect(stderr).toMatch(/tensor 3 .*do not divide.*Nearest possible request: .*data/);
   });
 
   it("gets the 16-bit format that its type has, and a warning where it states the other one", async () => {
@@ -115,7 +115,7 @@ describe("a workload file that names its model", () => {
       "gang: { accelerators: 8 }\nelastic: { min: 1, max: 16 }\naccelerator: [H100]\nwaitForType: true\nmodel: { preset: llama-3-70b, globalBatch: 512 }";
     const { code, stderr } = await apply(train("thin", fields), "--yes");
     expect(code).toBe(3);
-    expect(stderr).toMatch(/elastic.min 1, 8 H100.*Nearest that works: elastic.min [2-9]/);
+    expect(stderr).toMatch(/elastic.min 1, 8 H100.*Nearest possible request: elastic.min [2-9]/);
   });
 
   it("is warned if storage or the network will starve it", async () => {
@@ -140,7 +140,7 @@ describe("a workload file that names its model", () => {
     writeFileSync(path.join(folder, "strange", "config.json"), JSON.stringify(config));
     const { code, stderr } = await apply(train("own", `${big}model: { config: strange/config.json, globalBatch: 8 }`));
     expect(code).toBe(3);
-    expect(stderr).toMatch(/own on H100: strange: .*Nearest that works: \S/);
+    expect(stderr).toMatch(/own on H100: strange: .*Nearest possible request: \S/);
   });
 
   it("must say enough", async () => {

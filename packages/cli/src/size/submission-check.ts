@@ -147,12 +147,13 @@ export function refuseImpossible(sizing: readonly WorkloadSizing[], isForced: bo
   );
   if (lines.length === 0) return;
   throw new CliError(
-    ["nothing was submitted; --force submits it all the same", ...lines].join("\n"),
+    ["nothing was submitted; pass --force to submit it anyway", ...lines].join("\n"),
     exitCode.unsatisfied,
   );
 }
 
-const refusalText = ({ reason, nearest }: Impossible): string => printable(`${reason}. Nearest that works: ${nearest}`);
+const refusalText = ({ reason, nearest }: Impossible): string =>
+  printable(`${reason}. Nearest possible request: ${nearest}`);
 
 export async function showModels(
   sizing: readonly WorkloadSizing[],
@@ -171,7 +172,8 @@ function modelLines(sizing: WorkloadSizing, describePlan: DescribePlan, context:
   const { workload, checks, isElastic, acceleratorsPerWorker } = sizing;
   const { paint } = context;
   const lines: string[] = [];
-  if (checks.length === 0) lines.push(`${workload}: not checked, no accelerator type is named and the fleet has none`);
+  if (checks.length === 0)
+    lines.push(`${workload}: not checked, because no accelerator type is named and the fleet has none`);
   for (const { acceleratorType, answer } of checks) {
     const title = `${workload} on ${acceleratorType}`;
     switch (answer.kind) {
@@ -223,7 +225,7 @@ function curveLines(report: TrainingReport, perWorker: number, { terminal, paint
   ]);
   const verdict =
     wall === undefined
-      ? "  every doubling up to here is worth its accelerators"
-      : `  from ${wall.acceleratorCount / perWorker} workers on a doubling gives ${significant(wall.gainPerDoubling)} times as much: ${wall.scarce}`;
+      ? "  every doubling up to this size is worth its accelerators"
+      : `  from ${wall.acceleratorCount / perWorker} workers on, doubling makes it only ${significant(wall.gainPerDoubling)} times as fast: ${wall.scarce}`;
   return [...tableLines(columns, rows, terminal.stdout, paint), verdict];
 }

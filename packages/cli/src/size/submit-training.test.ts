@@ -56,15 +56,15 @@ describe("size train --submit", () => {
 
   it.each([
     [[...asked, "--submit"], 2, "--submit needs a name: --name"],
-    [[...asked, "--name", "x"], 2, "--name goes with --submit"],
-    [[...asked, "--wait-for-type"], 2, "--wait-for-type goes with --submit"],
+    [[...asked, "--name", "x"], 2, "--name needs --submit"],
+    [[...asked, "--wait-for-type"], 2, "--wait-for-type needs --submit"],
     [
       ["size", "train", "--model", "llama-3-8b", "--submit", "--name", "x"],
       2,
       "name it, for example --accelerator H100",
     ],
     [[...asked, "--gpus", "20", "--submit", "--name", "x"], 2, "do not divide over 3 nodes"],
-    [[...asked, "--stack", "compiled", "--submit", "--name", "x"], 3, "No command line states this plan"],
+    [[...asked, "--stack", "compiled", "--submit", "--name", "x"], 3, "This plan cannot be written as a command line"],
   ])("refuses %j", async (args, code, message) => {
     const said = await live.headroom(args);
     expect([said.code, said.stderr.includes(message) ? message : said.stderr]).toEqual([code, message]);

@@ -43,7 +43,7 @@ export function checkSubmission(options: TrainingSubmissionOptions, accelerator:
   if (submit !== true) {
     const lone = submissionFlags.find(([option]) => options[option] !== undefined);
     if (lone === undefined) return;
-    throw new CliError(`${lone[1]} goes with --submit`, exitCode.usage);
+    throw new CliError(`${lone[1]} needs --submit`, exitCode.usage);
   }
   if (accelerator === undefined)
     throw new CliError("--submit needs one accelerator: name it, for example --accelerator H100", exitCode.usage);
@@ -100,7 +100,7 @@ export async function trainingWorkload(
   const perWorker = question.acceleratorCount / nodeCount;
   if (!Number.isInteger(perWorker))
     throw new CliError(
-      `${question.acceleratorCount} accelerators do not divide over ${nodeCount} nodes: pass --gpus-per-node, or a multiple of it as --gpus`,
+      `${question.acceleratorCount} accelerators do not divide over ${nodeCount} nodes: pass --gpus-per-node, or a --gpus that is a multiple of it`,
       exitCode.usage,
     );
   const fleet = await client.fleet();
@@ -109,7 +109,7 @@ export async function trainingWorkload(
   const sliceWorkers = plan.tensor / perWorker;
   const notes =
     sliceWorkers > 1 && level === null
-      ? [`Tensor parallelism spans ${sliceWorkers} nodes, and the fleet declares no fabric level to keep them within.`]
+      ? [`Tensor parallelism spans ${sliceWorkers} nodes, but the fleet declares no fabric level to place them in.`]
       : [];
   const fabric =
     level === null || nodeCount === 1
@@ -169,7 +169,7 @@ async function absolute(dir: string | undefined, directory: string): Promise<str
 function commandOf({ launch, stack, run, step, failures }: TrainingReport, more: string | undefined): string {
   if (launch === null)
     throw new CliError(
-      "No command line states this plan (adapters and JAX programs set it in code, torchtitan has no fp16): write a workload file and submit it with headroom apply.",
+      "This plan cannot be written as a command line (adapters and JAX programs set it in code, torchtitan has no fp16). Write a workload file and submit it with headroom apply.",
       exitCode.unsatisfied,
     );
   const everySteps = Math.max(1, Math.round(failures.chosen.intervalSeconds / step.seconds));

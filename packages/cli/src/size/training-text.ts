@@ -24,7 +24,7 @@ export async function trainingLines(
         `${plural(report.nodeCount, "node")} of ${report.accelerator}${report.isCalibrated ? ", calibrated" : ""}, ${report.stack} stack`,
       ],
       ["plan", describePlan(report.plan)],
-      ["chosen for you", chosenText(report)],
+      ["defaults chosen", chosenText(report)],
       [
         "step",
         `${significant(report.step.seconds)} s (80%: ${significant(report.step.interval.lowSeconds)} to ` +
@@ -46,7 +46,7 @@ export async function trainingLines(
         `every ${shortDuration(failures.mttfSeconds * 1000)}; save every ` +
           `${shortDuration(failures.chosen.intervalSeconds * 1000)}; goodput ${percentText(failures.goodputShare)}`,
       ],
-      ["network", `${percentText(report.network.networkShare)} of the time waits for it`],
+      ["network", `${percentText(report.network.networkShare)} of the time is spent waiting for it`],
       ...runPairs(report),
     ],
     context.paint,
@@ -132,7 +132,7 @@ function chosenText({ chosen, precision, format }: TrainingReport): string {
       : (choiceNames[name] ?? name),
   );
   if (format.reason !== undefined) words.push(format.reason);
-  return words.length === 0 ? "nothing: you stated the plan" : words.join(", ");
+  return words.length === 0 ? "nothing: the plan was given" : words.join(", ");
 }
 
 /** Lower probabilities are shown as "under 0.1%", because the model is not accurate for such rare cases. */
@@ -222,14 +222,16 @@ function scalingLines({ scaling }: TrainingReport, { terminal, paint }: CommandC
   return [
     ...tableLines(columns, rows, terminal.stdout, paint),
     wallLine(scaling.wall),
-    ...(isSuperlinear ? ["Above 100%: on the fewest accelerators only slower plans fit into memory."] : []),
+    ...(isSuperlinear
+      ? ["Efficiency is above 100%: on the fewest accelerators only slower plans fit into memory."]
+      : []),
   ];
 }
 
 function wallLine(wall: TrainingReport["scaling"]["wall"]): string {
-  if (wall === undefined) return "Every doubling of accelerators pays off.";
+  if (wall === undefined) return "Every doubling of accelerators is worthwhile.";
   const { acceleratorCount, gainPerDoubling, scarce } = wall;
-  return `From ${acceleratorCount} on a doubling gives ${significant(gainPerDoubling)} times as much: ${scarce}.`;
+  return `From ${acceleratorCount} on, doubling makes it only ${significant(gainPerDoubling)} times as fast: ${scarce}.`;
 }
 
 /** Other plans that need less memory or cost less, but take longer. */

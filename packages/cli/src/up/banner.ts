@@ -43,7 +43,7 @@ export async function bannerLines({
   const pairs: [string, string][] = [
     [
       "state",
-      `${home} (${submittedCount === 0 ? "new" : `${plural(unfinished, "workload")} under way, ${ended} ended`})`,
+      `${home} (${submittedCount === 0 ? "new" : `${plural(unfinished, "workload")} unfinished, ${ended} ended`})`,
     ],
     ["fleet", [...machines, ...(more > 0 ? [`and ${more} more`] : [])].join("; ")],
     ["API", `${plane.url}/v1, token in ${path.join(home, "token")}`],
@@ -54,13 +54,13 @@ export async function bannerLines({
   }
   if (quickstart !== null) {
     const what =
-      quickstart === "created" ? "two workers now train a small language model" : "as it was; nothing to apply";
+      quickstart === "created" ? "two workers now train a small language model" : "already applied, unchanged";
     pairs.push(["quickstart", what]);
   }
   const next: [string, string][] = [
     ...(quickstart === null ? [] : quickstartCommands(program, chatProgram)),
-    [`${program} list`, "what there is"],
-    [`${program} run --workers 2 --follow -- 'echo I am $RANK of $WORLD_SIZE'`, "run something of your own"],
+    [`${program} list`, "list workloads"],
+    [`${program} run --workers 2 --follow -- 'echo I am $RANK of $WORLD_SIZE'`, "run a command of your own"],
     [`${program} --help`, "everything else"],
   ];
   const width = Math.max(...next.map(([command]) => command.length));
@@ -71,13 +71,13 @@ export async function bannerLines({
     "Try next, in another terminal:",
     ...next.map(([command, what]) => `  ${paint("cyan", command.padEnd(width))}  ${what}`),
     "",
-    "Ctrl-C stops the control plane; the work goes on.",
+    "Ctrl-C stops the control plane. Work continues.",
   ];
 }
 
 function quickstartCommands(program: string, chatProgram: string): [string, string][] {
   return [
     [`${program} logs -f quickstart`, "watch the loss fall"],
-    [`node ${chatProgram} 'import {'`, "the trained model continues this, through a gateway"],
+    [`node ${chatProgram} 'import {'`, "let the trained model continue this, through a gateway"],
   ];
 }

@@ -48,7 +48,7 @@ const PROBLEM_LINES_MAX = 12;
 function shortened(output: string): string {
   const lines = output.trim().split("\n");
   if (lines.length <= PROBLEM_LINES_MAX) return lines.join("\n");
-  return [...lines.slice(0, PROBLEM_LINES_MAX), "… `npm run build` shows the rest"].join("\n");
+  return [...lines.slice(0, PROBLEM_LINES_MAX), "… run `npm run build` to see the rest"].join("\n");
 }
 
 /** The program's name in hints: `headroom` if it is on the PATH, `npx headroom` in the checkout. */

@@ -17,13 +17,13 @@ export async function loadNotifications(
   const file = given ?? path.join(home, "notify.yaml");
   if (given === undefined && !existsSync(file)) return [];
   const [source] = await sourcesOf(file, terminal);
-  if (source === undefined) throw new CliError(`${file}: is no file`, exitCode.usage);
+  if (source === undefined) throw new CliError(`${file}: is not a file`, exitCode.usage);
   const { documents, problems } = parseYaml(source.text);
   const said = problems.map(({ line, column, message }) => `${source.file}:${line}:${column}: ${message}`);
   if (said.length > 0) throw new CliError(problemList(said), exitCode.usage);
   const [document] = documents;
   if (document === undefined || documents.length > 1)
-    throw new CliError(`${source.file}: must hold one document with notify`, exitCode.usage);
+    throw new CliError(`${source.file}: the file must contain one document, with notify`, exitCode.usage);
   const { notificationRules } = await import("@headroom/server");
   const reading = notificationRules.safeParse(document.value);
   if (reading.success) return reading.data.notify;

@@ -117,8 +117,8 @@ async function closed(context: CommandContext, client: HeadroomClient, plane: Ru
   const count = running?.items.length ?? 0;
   const work =
     count === 0
-      ? "Nothing was running."
-      : `${plural(count, "workload")} ${count === 1 ? "goes" : "go"} on running; the next start finds ${count === 1 ? "it" : "them"} again.`;
+      ? "No work was running."
+      : `${plural(count, "workload")} ${count === 1 ? "goes" : "go"} on running; the next start adopts ${count === 1 ? "it" : "them"}.`;
   context.note(`\nThe control plane has stopped. ${work}`);
 }
 

@@ -58,14 +58,14 @@ it("stops cleanly while the work goes on, and finds everything as it was", async
   first.process.kill("SIGINT");
   expect(await first.ended).toBe(0);
   expect(first.output()).toContain(
-    "The control plane has stopped. 1 workload goes on running; the next start finds it again.",
+    "The control plane has stopped. 1 workload goes on running; the next start adopts it.",
   );
   expect(existsSync(path.join(home, "server.json"))).toBe(false);
   expect((await command("list")).stderr).toContain("no control plane is running");
 
   const second = up();
   await second.saying(ready);
-  expect(second.output()).toContain("1 workload under way");
+  expect(second.output()).toContain("1 workload unfinished");
   writeFileSync(path.join(home, "go"), "");
   const logs = await command("logs", "-f", "waits");
   expect([logs.code, logs.stdout]).toEqual([0, "began\ndone\n"]);

@@ -61,7 +61,7 @@ function requirePermission(principal: Principal, permission: Permission, resourc
   const { kind, name } = decision.resource;
   throw refuse(
     "permissionDenied",
-    `${principal.actor} needs the permission ${permission} for ${kind}${name === null ? "" : ` ${name}`}. Ask an administrator for a role that has it.`,
+    `${principal.actor} needs the permission ${permission} for ${kind}${name === null ? "" : ` ${name}`}. Ask an administrator for a role with this permission.`,
     { facts: { permission, resource: decision.resource } },
   );
 }
@@ -88,7 +88,7 @@ function unauthorized(isTokenGiven: boolean): Error {
   return refuse(
     "unauthorized",
     isTokenGiven
-      ? "The token is not this control plane's. It lies in the file `token` of its home directory."
-      : "Send the token as `Authorization: Bearer …`, or sign this browser in with the link of `headroom login`.",
+      ? "The token does not belong to this control plane. The right token is in the file `token` of its home directory."
+      : "Send the token as `Authorization: Bearer …`, or open the link that `headroom login` prints in this browser.",
   );
 }

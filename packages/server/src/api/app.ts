@@ -119,7 +119,7 @@ async function countEvents({ driver, log }: ControlPlane, metrics: Metrics, sign
       setTimeout(count, COUNT_EVERY_MS).unref();
     }
   } catch (error) {
-    log.warn(`metrics of the queue ended: ${error instanceof Error ? error.message : String(error)}`);
+    log.warn(`queue metrics are no longer updated: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
@@ -199,7 +199,7 @@ function compileIfAny(schema: z.ZodObject): z.ZodObject | null {
 function refuseAnyQuery(request: FastifyRequest): object {
   const [name] = Object.keys(request.query as object);
   if (name === undefined) return {};
-  throw refuse("invalidRequest", `This address takes no parameters, and ${name} was given.`, {
+  throw refuse("invalidRequest", `This address takes no parameters, but the request has ${name}.`, {
     errors: [{ pointer: `?${name}`, message: "is not a known parameter" }],
   });
 }

@@ -26,7 +26,7 @@ export function addConsoleRoutes(app: FastifyInstance, gate: Gate, directory: st
     if (cookie === null) {
       throw refuse(
         "loginCodeInvalid",
-        "Login links work once and for ten minutes. Get a new one with `headroom login`.",
+        "A login link works only once, and for ten minutes. Get a new one with `headroom login`.",
       );
     }
     void reply.headers({ ...pageHeaders, "set-cookie": cookie, "cache-control": "no-store" }).redirect("/", 303);

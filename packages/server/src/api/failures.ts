@@ -24,12 +24,17 @@ export function addFailureHandlers(app: FastifyInstance, log: DriverLog): void {
       return sendProblem(
         request,
         reply,
-        refuse("notFound", "There is nothing at this address. /v1/openapi.json lists what there is."),
+        refuse("notFound", "There is nothing at this address. /v1/openapi.json lists all addresses."),
         log,
       );
     }
     void reply.header("allow", allowed.join(", "));
-    return sendProblem(request, reply, refuse("methodNotAllowed", `This address takes ${allowed.join(", ")}.`), log);
+    return sendProblem(
+      request,
+      reply,
+      refuse("methodNotAllowed", `This address accepts only ${allowed.join(", ")}.`),
+      log,
+    );
   });
 }
 
@@ -99,11 +104,11 @@ const rawProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
  */
 export function refuseUnroutable(server: Server): void {
   server.on("connect", (_request, socket) => {
-    endRaw(socket, problemOf("methodNotAllowed", "The control plane is not a proxy: it takes no CONNECT."));
+    endRaw(socket, problemOf("methodNotAllowed", "The control plane is not a proxy and does not accept CONNECT."));
   });
   server.on("checkExpectation", ({ socket }: IncomingMessage) => {
     endRaw(socket, {
-      ...problemOf("invalidRequest", "The only expectation that is met is `Expect: 100-continue`."),
+      ...problemOf("invalidRequest", "Only `Expect: 100-continue` is supported."),
       status: 417,
     });
   });

@@ -113,7 +113,8 @@ async function command<Kind extends CommandResult["kind"]>(
 ): Promise<CommandResult & { readonly kind: Kind }> {
   const reply = await driver.command({ ...wanted, actor, idempotencyKey });
   if (reply.kind === "rejected") throw new ProblemError(rejectionProblem(reply.rejection));
-  if (reply.result.kind !== kind) throw new Error(`a ${wanted.kind} was answered with ${reply.result.kind}`);
+  if (reply.result.kind !== kind)
+    throw new Error(`the command ${wanted.kind} got a reply of kind ${reply.result.kind}`);
   return reply.result as CommandResult & { readonly kind: Kind };
 }
 
@@ -202,7 +203,7 @@ export const handlers: Handlers = {
     );
     if (endedAtMs !== null) throw refuse("notWaiting", `${id} has ended.`);
     const answer = await plane.forecast.ask({ kind: "estimate", id }, actor, gone());
-    if (answer === null) throw refuse("notWaiting", `${id} does not wait to start.`);
+    if (answer === null) throw refuse("notWaiting", `${id} does not wait for its start.`);
     return answer;
   },
   expectedStarts: async ({ forecast }, { query, actor }, gone) => {
@@ -234,7 +235,7 @@ export const handlers: Handlers = {
     const taken = await driver.read((engine) => ({ bytes: engine.snapshot(), sequence: engine.state.sequence }));
     const { length } = taken.bytes;
     if (maxBytes !== undefined && length > maxBytes)
-      throw refuse("snapshotTooLarge", `The state is ${length} bytes, and at most ${maxBytes} are asked for.`, {
+      throw refuse("snapshotTooLarge", `The state has ${length} bytes, more than the requested limit of ${maxBytes}.`, {
         facts: { bytes: length, maxBytes },
       });
     return { ...taken, nowMs: nowMs() };
@@ -392,7 +393,7 @@ export const streamHandlers: StreamHandlers = {
  */
 function notRecordedYet(from: number, next: number): ProblemError {
   const message = `must be at most ${next}, the sequence of the next event`;
-  const detail = `The journal has no event ${from - 1} to go on from: it is not the one that was read before. ?from: ${message}.`;
+  const detail = `The journal has no event ${from - 1}, so reading cannot continue there: it is not the journal that was read before. ?from: ${message}.`;
   return refuse("invalidRequest", detail, { errors: [{ pointer: "?from", message }] });
 }
 

@@ -25,8 +25,8 @@ const frameworkProblems: Readonly<Record<string, readonly [ProblemCode, string]>
   FST_ERR_CTP_BODY_TOO_LARGE: ["bodyTooLarge", "The body may have at most 1 MiB. Split it over several requests."],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ["unsupportedMediaType", "Send JSON, with Content-Type: application/json."],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["invalidRequest", "The body is not as long as Content-Length says."],
-  FST_ERR_BAD_URL: ["invalidRequest", "The address is not a valid URL: its percent-encoding is broken."],
-  FST_ERR_MAX_PARAM_LENGTH: ["notFound", "The address is longer than any address here."],
+  FST_ERR_BAD_URL: ["invalidRequest", "The address is not a valid URL: its percent-encoding is invalid."],
+  FST_ERR_MAX_PARAM_LENGTH: ["notFound", "The address is too long."],
 };
 
 export interface MappedProblem {
@@ -44,7 +44,7 @@ export function mapProblem(error: unknown): MappedProblem {
   }
   const framework = frameworkProblem(error);
   if (framework !== null) return { problem: framework, isBug: false };
-  const detail = "This is a bug in Headroom. Its log has the details; nothing was changed by this request.";
+  const detail = "This is a bug in Headroom. The control plane's log has the details; the request changed nothing.";
   return { problem: problemOf("internal", detail), isBug: true };
 }
 

@@ -336,7 +336,9 @@ describe("commands", () => {
       ],
     });
     const { warnings } = await live.client.setPolicy({ preset: "kueue-classic" });
-    expect(warnings).toEqual([{ team: "org", message: expect.stringContaining("these add up to 12 cores") }]);
+    expect(warnings).toEqual([
+      { team: "org", message: expect.stringContaining("these guarantees are added: 12 cores") },
+    ]);
     expect(await live.client.setPolicy({ preset: "default" })).toEqual({ name: "default" });
     for (const name of ["org/sub", "org"]) await live.client.removeTeam(name);
   });
@@ -414,7 +416,7 @@ describe("notices", () => {
       await expect(live.client.noticeNode(id, { goneAtMs: 1_000 })).rejects.toMatchObject({
         code: "noticeOver",
         problem: {
-          detail: expect.stringMatching(/names 1970-01-01T00:00:01Z, and the server's clock is at 20/),
+          detail: expect.stringMatching(/names 1970-01-01T00:00:01Z, but the server's clock is at 20/),
         },
       });
     });

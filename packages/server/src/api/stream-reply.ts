@@ -95,7 +95,7 @@ export class Streams {
 
   /** Ends every stream with a reason, because a stream that ends without a reason looks complete. */
   closeAll(): void {
-    const detail = "The control plane is shutting down; go on from here when it runs again.";
+    const detail = "The control plane is shutting down. Continue from here when it runs again.";
     for (const { controller } of this.#open) controller.abort(refuse("closing", detail));
   }
 
@@ -138,7 +138,7 @@ export class Streams {
 function acceptedFormat(accept = "*/*"): EventFormat {
   if (/application\/(?:x-ndjson|ndjson|json|\*)|\*\/\*/.test(accept)) return "ndjson";
   if (accept.includes("text/event-stream")) return "sse";
-  throw refuse("notAcceptable", "Streams are application/x-ndjson or text/event-stream.");
+  throw refuse("notAcceptable", "Streams have the type application/x-ndjson or text/event-stream.");
 }
 
 function beginStream(response: ServerResponse, format: EventFormat): NodeJS.Timeout {

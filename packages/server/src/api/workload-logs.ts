@@ -36,7 +36,10 @@ export async function openLogs(
   if (query.attempt === undefined) return workloadChunks(plane, workloadId, query, signal);
   const target = await namedAttempt(plane, workloadId, query.attempt);
   if (target === null)
-    throw refuse("unknownAttempt", `${id} has no attempt ${query.attempt}, or only the journal has it.`);
+    throw refuse(
+      "unknownAttempt",
+      `${id} has no attempt ${query.attempt}, or its output was removed and only the journal knows it.`,
+    );
   return attemptChunks(plane, target, query, signal);
 }
 

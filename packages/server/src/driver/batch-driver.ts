@@ -72,7 +72,7 @@ function clockJumped(jumpMs: number): OperationalError {
   const hours = Math.round(jumpMs / 3_600_000).toLocaleString("en-US");
   return new OperationalError(
     "clockJumped",
-    `The system clock jumped ahead by about ${hours} h, so decisions are paused: walltimes would expire. Correct the clock, and decisions go on. If the new time is right, restart the control plane.`,
+    `The system clock jumped ahead by about ${hours} h. Decisions are paused, because walltimes would expire. If the new time is wrong, correct the clock, and decisions resume. If it is right, restart the control plane.`,
     { retryable: true },
   );
 }
@@ -156,7 +156,7 @@ export class BatchDriver implements Driver {
   command(command: CommandRequest): Promise<Reply> {
     return new Promise((resolve, reject) => {
       // Every event must have an authenticated actor. A command without an actor has bypassed authentication.
-      if (command.actor === "") reject(new InvariantError(`a command ${command.kind} without an actor`));
+      if (command.actor === "") reject(new InvariantError(`the command ${command.kind} has no actor`));
       else if (this.#phase !== "running") reject(this.#refusal());
       else if (this.#clockJump() !== null) reject(clockJumped(this.#clockJump() ?? 0));
       else if (this.#inbox.addCommand(command, { resolve, reject })) this.#wake();
@@ -280,7 +280,7 @@ export class BatchDriver implements Driver {
   #isPausedByClock(): boolean {
     const jumpMs = this.#clockJump();
     if ((jumpMs === null) !== (this.#pausedForMs === null)) {
-      if (jumpMs === null) this.#parts.log.info("The system clock is right again: decisions go on.");
+      if (jumpMs === null) this.#parts.log.info("The system clock is right again, and decisions resume.");
       else this.#parts.log.error(clockJumped(jumpMs).message);
     }
     this.#pausedForMs = jumpMs;

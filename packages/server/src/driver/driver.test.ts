@@ -81,7 +81,7 @@ describe("the driver", () => {
     const { sequence, chain, digestCount } = verifyJournal(journalDirectory(home));
     expect(digestCount).toBeGreaterThan(0);
     expect(redecideJournal(journalDirectory(home))).toMatchObject({ sequence, chain });
-    expect(second.logged.some((line) => /at event (\d+), folded from \1 /.test(line))).toBe(true);
+    expect(second.logged.some((line) => /to event (\d+), from \1 on, /.test(line))).toBe(true);
   });
 
   it("makes one sync of everything that arrived meanwhile", async () => {

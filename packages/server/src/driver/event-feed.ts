@@ -169,7 +169,7 @@ export class EventFeed {
     if (holds(page, sequence)) return page;
     throw new OperationalError(
       "journalDamaged",
-      `The journal has no event ${sequence}, and its head is ${this.#headSequence}.`,
+      `The journal has no event ${sequence}; its last event is ${this.#headSequence}.`,
     );
   }
 

@@ -135,7 +135,7 @@ function isReplaceable({ kind }: Input): boolean {
 }
 
 function overloaded(waitingCount: number): OperationalError {
-  return new OperationalError("overloaded", `${waitingCount} commands are waiting already; try again in a moment.`, {
+  return new OperationalError("overloaded", `${waitingCount} commands are already waiting; try again in a moment.`, {
     retryable: true,
   });
 }

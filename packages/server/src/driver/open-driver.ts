@@ -61,7 +61,7 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
     const behindMs = engine.state.nowMs - clock.wallMs();
     if (behindMs > JUMP_MS_MAX)
       log.warn(
-        `The system clock is ${Math.round(behindMs / 3_600_000)} h behind the newest event of the journal. Time goes on from that event; correct the clock if it is wrong.`,
+        `The system clock is ${Math.round(behindMs / 3_600_000)} h behind the newest event of the journal. Time continues from that event. Correct the clock if it is wrong.`,
       );
     const reports = await Promise.all(executors.map((executor) => report(executor, log)));
     const newest = newestKnown(reports);
@@ -96,7 +96,7 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       });
     driver.start([...engine.outstandingEffects(), ...effects]);
     log.info(
-      `journal ${journal.journalId} at event ${sequence}, folded from ${snapshotSequence} in ${Math.round(recoveryMs)} ms`,
+      `read the journal ${journal.journalId} to event ${sequence}, from ${snapshotSequence} on, in ${Math.round(recoveryMs)} ms`,
     );
     return driver;
   } catch (error) {
@@ -118,7 +118,7 @@ function refuseSameIds(executors: readonly Executor[]): void {
   const ids = executors.map(({ id }) => id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
   if (twice === undefined) return;
-  const advice = "Give each executor an id of its own: pools name their executor by it.";
+  const advice = "Give each executor its own id: pools name their executor by this id.";
   throw new OperationalError("executorIdTwice", `Two executors have the id ${twice}. ${advice}`);
 }
 

@@ -71,8 +71,8 @@ export class ForecastPool {
       throw refuse(
         "overloaded",
         own.length >= WAITING_OF_PRINCIPAL_MAX
-          ? `${own.length} of your questions about the future are waiting already; try again in a moment.`
-          : `${this.#waitingCount} questions about the future are waiting already; try again in a moment.`,
+          ? `You already have ${own.length} questions about the future waiting; try again in a moment.`
+          : `${this.#waitingCount} questions about the future are already waiting; try again in a moment.`,
       );
     const { promise: begins, resolve: begin } = Promise.withResolvers<void>();
     const turn: Turn = { actor, begins, begin, giveUp: null };
@@ -138,7 +138,7 @@ export class ForecastPool {
     const seconds = this.#options.answerMsMax / 1000;
     return refuse(
       "tookTooLong",
-      `The forecast was cancelled after ${seconds} s. Try again later, or when fewer workloads wait.`,
+      `The forecast was cancelled after ${seconds} s. Try again later, or when fewer workloads are waiting.`,
     );
   }
 

@@ -143,7 +143,7 @@ describe("damage before the newest snapshot, which a start does not fold, is ref
     const connection = openForReading(journalDirectory(home));
     const source = { directory: home, reader: new JournalReader(connection) };
     expect(() => checkHistory(source, 10, 6)).not.toThrow();
-    expect(() => checkHistory(source, 10, 9)).toThrow("event 3 is missing, the next one is 4");
+    expect(() => checkHistory(source, 10, 9)).toThrow("event 3 is missing; the next one is 4");
     connection.close();
   });
 });
@@ -365,7 +365,7 @@ describe("a journal that does not hold what is known of it", () => {
       const { driver, close, logged } = await openHome(copy, { journal: { acceptsLoss: true } });
       const { sequence } = driver.status();
       expect(sequence).toBeLessThan(count);
-      expect(logged.join("\n")).toContain(`goes on from event ${sequence}`);
+      expect(logged.join("\n")).toContain(`continues after event ${sequence}`);
       await driver.command(submit(testSpec("after")));
       await close();
       const again = await openHome(copy);
@@ -393,7 +393,7 @@ describe("a journal that does not hold what is known of it", () => {
     connection.close();
     expect(await refusal()).toMatchObject({
       code: "journalDamaged",
-      message: expect.stringContaining(`event ${count} is not the one that was synced`),
+      message: expect.stringContaining(`event ${count} differs from the one that was synced`),
     });
   });
 
@@ -408,7 +408,7 @@ describe("a journal that does not hold what is known of it", () => {
     const { code, message } = await refusal();
     expect([code, message]).toEqual([
       "journalRoundsDamaged",
-      expect.stringMatching(/round 5 is .*backup.*--accept-journal-loss/),
+      expect.stringMatching(/round 5 (?:is|differs) .*backup.*--accept-journal-loss/),
     ]);
     const { driver, close, logged } = await openHome(home, { journal: { acceptsLoss: true } });
     expect(driver.status().sequence).toBe(count);
@@ -446,7 +446,7 @@ describe("snapshots are only a shortcut", () => {
       }
       const second = await opened();
       expect(second.driver.status().sequence).toBe(10);
-      expect(second.logged.join("\n")).toContain("passed over");
+      expect(second.logged.join("\n")).toContain("was skipped");
     },
   );
 

@@ -199,7 +199,7 @@ export class MeasuredRunService {
     if (this.#waitingCount >= WAITING_MAX)
       throw refuse(
         "overloaded",
-        `${WAITING_MAX} questions about predictions are waiting already; try again in a moment.`,
+        `${WAITING_MAX} questions about predictions are already waiting; try again in a moment.`,
       );
     this.#waitingCount += 1;
     try {

@@ -192,7 +192,7 @@ function openFile(file: string): DatabaseSync {
   try {
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA journal_size_limit = 4194304");
     const format = Number(database.prepare("PRAGMA user_version").get()?.["user_version"] ?? 0);
-    if (format > FORMAT) throw new Error(`it has format ${format}, this version reads ${FORMAT}`);
+    if (format > FORMAT) throw new Error(`it has format ${format}, but this version reads ${FORMAT}`);
     database.exec(SCHEMA);
     database.prepare("SELECT attempt FROM attempts ORDER BY updated_ms LIMIT 1").get();
     return database;

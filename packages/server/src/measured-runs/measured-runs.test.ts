@@ -91,7 +91,7 @@ it("puts measured steps beside predictions, corrects later ones, and tells the o
   await expect.poll(() => existsSync(path.join(home, "told.json")), { timeout: 20_000 }).toBe(true);
   await expect
     .poll(() => readFileSync(path.join(home, "told.json"), "utf8"), { timeout: 20_000 })
-    .toContain("the network takes most of the difference");
+    .toContain("the network causes most of the difference");
 
   await live?.close();
   const again = await start();
@@ -121,10 +121,10 @@ done`;
   expect(slowRunText((await newest(silent))!)).toContain("report computeSeconds or storageSeconds");
   const told = (): string =>
     existsSync(path.join(home, "told.log")) ? readFileSync(path.join(home, "told.log"), "utf8") : "";
-  await expect.poll(told, { timeout: 30_000 }).toContain("the cause is not known");
+  await expect.poll(told, { timeout: 30_000 }).toContain("the cause is unknown");
   await expect
     .poll(told, { timeout: 30_000 })
-    .toContain("storage takes most of the difference: its accelerators are idle");
+    .toContain("storage causes most of the difference: its accelerators are idle");
 });
 
 it("says why there is no prediction, and refuses a workload that it does not know", async () => {

@@ -43,16 +43,19 @@ export class AttemptLives {
       const walltimeMs = engine.state.workloads.get(life.workloadId)?.spec.walltimeMs ?? null;
       mustHold(
         life.savesUntilMs === null || life.savesUntilMs > ready.atMs,
-        () => `${attemptId} had until ${life.savesUntilMs} to write a checkpoint, and nobody stops it`,
+        () => `attempt ${attemptId} had until ${life.savesUntilMs} to write a checkpoint, and was not stopped then`,
       );
       const isStopped = life.stopping && life.savesUntilMs === null;
       if (life.startedAtMs === null || walltimeMs === null || isStopped) continue;
       const overMs = ready.atMs - life.startedAtMs - walltimeMs;
-      mustHold(overMs < 0, () => `${attemptId} has run for its walltime and ${overMs} ms, and nobody stops it`);
+      mustHold(
+        overMs < 0,
+        () => `attempt ${attemptId} has run for its walltime and ${overMs} ms more, and was not stopped`,
+      );
     }
     mustHold(
       this.#active.size === engine.state.attempts.size,
-      () => "the events and the state name other active attempts",
+      () => "the active attempts in the events and in the state differ",
     );
   }
 
@@ -82,20 +85,26 @@ export class AttemptLives {
       }
       case "attemptStopRequested": {
         const life = this.#lifeOf(event.attemptId);
-        mustHold(!life.stopping, () => `${event.attemptId} was asked to stop twice`);
+        mustHold(!life.stopping, () => `attempt ${event.attemptId} was stopped twice`);
         life.stopping = true;
         return;
       }
       case "checkpointRequested": {
         const life = this.#lifeOf(event.attemptId);
-        mustHold(life.stopping, () => `${event.attemptId} is asked for a checkpoint and is not to stop`);
-        mustHold(life.startedAtMs !== null, () => `${event.attemptId} is asked for a checkpoint before it started`);
+        mustHold(
+          life.stopping,
+          () => `a checkpoint was requested of attempt ${event.attemptId}, but no stop was planned`,
+        );
+        mustHold(
+          life.startedAtMs !== null,
+          () => `a checkpoint was requested of attempt ${event.attemptId} before it started`,
+        );
         life.savesUntilMs = event.untilMs;
         return;
       }
       case "checkpointWaitEnded": {
         const life = this.#lifeOf(event.attemptId);
-        mustHold(life.savesUntilMs !== null, () => `${event.attemptId} was not waited for`);
+        mustHold(life.savesUntilMs !== null, () => `no checkpoint of attempt ${event.attemptId} was awaited`);
         life.savesUntilMs = null;
         return;
       }
@@ -113,10 +122,19 @@ export class AttemptLives {
 
   #place(event: Event & { readonly kind: "gangPlaced" }): void {
     const { attemptId, workloadId, task, number } = event;
-    mustHold(!this.#ended.has(attemptId) && !this.#active.has(attemptId), () => `${attemptId} was placed twice`);
-    mustHold(!this.#endedWorkloads.has(workloadId), () => `${attemptId} was placed after ${workloadId} had ended`);
+    mustHold(
+      !this.#ended.has(attemptId) && !this.#active.has(attemptId),
+      () => `attempt ${attemptId} was placed twice`,
+    );
+    mustHold(
+      !this.#endedWorkloads.has(workloadId),
+      () => `attempt ${attemptId} was placed after ${workloadId} had ended`,
+    );
     const ledger = this.#ledgerOf(workloadId, task);
-    mustHold(!ledger.isActive && !ledger.isOver, () => `task ${task} of ${workloadId} is not to be run (again)`);
+    mustHold(
+      !ledger.isActive && !ledger.isOver,
+      () => `task ${task} of ${workloadId} was placed although it must not run (again)`,
+    );
     if (!this.#nominated.delete(attemptId)) this.#count(ledger, event);
     const isDue = (event.launchAtMs ?? event.atMs) >= ledger.notBeforeMs;
     mustHold(isDue, () => `${attemptId} was placed ${ledger.notBeforeMs - event.atMs} ms before its back-off was over`);
@@ -126,7 +144,7 @@ export class AttemptLives {
 
   /** The failures of the tasks are counted from zero again after a rerun; attempt numbers continue. */
   #rerun(workloadId: WorkloadId): void {
-    mustHold(this.#endedWorkloads.delete(workloadId), () => `${workloadId} runs again and had not ended`);
+    mustHold(this.#endedWorkloads.delete(workloadId), () => `${workloadId} was rerun before it had ended`);
     for (const [key, ledger] of this.#tasks)
       if (key.startsWith(`${workloadId} `)) Object.assign(ledger, { ownFailures: 0, notBeforeMs: 0, isOver: false });
   }

@@ -67,7 +67,7 @@ export class Evictions {
       mustHold(waived.has(6) || !this.#taken.has(`${taker} by ${task}`), () => `${taker} and ${task} evict each other`);
       this.#taken.add(`${task} by ${taker}`);
       if (keeps > 0) continue;
-      mustHold(waived.has(8) || !this.#evicted.has(task), () => `${task} is evicted twice before rest`);
+      mustHold(waived.has(8) || !this.#evicted.has(task), () => `${task} is evicted twice under the same conditions`);
       this.#evicted.add(task);
     }
   }

@@ -247,7 +247,7 @@ function playFuture(play: Omit<Play, "scenarioCount">, index: number): ForwardSt
       durationMs: (id, elapsedMs, running) => {
         const known = history.indexOf.get(id);
         const workload = known === undefined ? future.state.workloads.get(id) : history.workloads[known];
-        invariant(workload !== undefined, `${id} runs and is not there`);
+        invariant(workload !== undefined, `workload ${id} runs and is not in the state`);
         if (running !== null) {
           const uniform = draw(scenarioSeed, running.placedSequence, "progress") / 2 ** 32;
           const byProgressMs = progressDurationMs(workload, running, { nowMs, uniform });

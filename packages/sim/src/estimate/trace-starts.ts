@@ -47,7 +47,7 @@ export class StartLedger implements SimulationObserver {
   }
 
   fork(): this {
-    throw new InvariantError("the book of a validation is not forked");
+    throw new InvariantError("the observer of a validation cannot be forked");
   }
 }
 

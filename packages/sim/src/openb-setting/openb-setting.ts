@@ -110,7 +110,7 @@ export class SettingRun {
     this.#engine.advance();
     const refused = ready.replies.find((reply) => reply.kind === "rejected" && reply.rejection.code !== "tooLarge");
     if (refused !== undefined)
-      throw new Error(`The engine refused a command of the setting: ${JSON.stringify(refused)}`);
+      throw new Error(`The engine refused a command of the experiment: ${JSON.stringify(refused)}`);
     return ready;
   }
 }

@@ -70,7 +70,8 @@ export class ServingSimulation {
     this.#times = new RequestTimes(trace.requests.length);
     this.#store = variant.store === undefined ? undefined : new PrefixPages(variant.store.pageCount);
     const count = variant.groups.reduce((sum, group) => sum + group.count, 0);
-    if (!(count >= 1 && count <= replicasMax)) throw new RangeError(`${count} replicas: from 1 to ${replicasMax}`);
+    if (!(count >= 1 && count <= replicasMax))
+      throw new RangeError(`${count} replicas: from 1 to ${replicasMax} are possible`);
     this.#router = createRouter({ policy: variant.router, draw: seededDraw(variant.seed), maxReplicas: count });
     for (const group of variant.groups) {
       for (let index = 0; index < group.count; index += 1) this.#addReplica(`${group.name}-${index}`, group);
@@ -153,7 +154,8 @@ export class ServingSimulation {
     { decision, asked, nowMs }: { readonly decision: Chosen; readonly asked: RoutingRequest; readonly nowMs: number },
   ): void {
     const replica = this.#byId.get(decision.replicaId);
-    if (replica === undefined) throw new RangeError(`the router chose ${decision.replicaId}, which is not there`);
+    if (replica === undefined)
+      throw new RangeError(`the router chose replica ${decision.replicaId}, which does not exist`);
     const { batched, delayMs } = this.#batched(id, request, replica);
     if (replica.engine.kernel.refusal(batched) !== undefined) {
       this.#refusedCount += 1;

@@ -38,7 +38,7 @@ export function readTable(
       columns = new Map(fields.map((name, index) => [name.trim(), index]));
       const missing = format.required.filter((name) => !columns?.has(name));
       if (missing.length > 0) {
-        return `${source.file}:${line}: the header lacks ${missing.join(", ")}; it is ${quoted(text)}`;
+        return `${source.file}:${line}: the header lacks ${missing.join(", ")}; the header is ${quoted(text)}`;
       }
       if (columns.size !== fields.length) return `${source.file}:${line}: the header names a column twice`;
       continue;

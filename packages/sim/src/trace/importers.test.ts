@@ -79,9 +79,9 @@ describe("the ITP importer", () => {
   it("refuses what is no ITP file", () => {
     expect(show(importItp(lines(""), strict))).toBe("refused: trace: the file is empty");
     expect(show(importItp(lines("job_id,duration\n1,2"), strict))).toBe(
-      'refused: trace:1: the header lacks submission_time, num_gpu; it is "job_id,duration"',
+      'refused: trace:1: the header lacks submission_time, num_gpu; the header is "job_id,duration"',
     );
-    expect(show(importItp(itp(""), strict))).toBe("refused: there is no job in it");
+    expect(show(importItp(itp(""), strict))).toBe("refused: the file has no job");
     expect(show(importItp(lines("job_id,submission_time,duration,num_gpu,duration\n"), strict))).toBe(
       "refused: trace:1: the header names a column twice",
     );
@@ -124,7 +124,7 @@ describe("the openb importer", () => {
       undefined,
     ]);
     expect(show(importOpenb(openb(`${pods}p2,1,1,1,0,,LS,Running,10,70,10`), lenient))).toContain(
-      "pods.csv:4: gpu_milli: nothing of the one GPU that num_gpu asks for",
+      "pods.csv:4: gpu_milli: the pod requests one GPU (num_gpu) but no part of it",
     );
   });
 
@@ -145,7 +145,7 @@ describe("the openb importer", () => {
   it("leaves out pods that never started and refuses times that run backwards", () => {
     expect(show(importOpenb(openb("p0,1,1,1,1000,,LS,Pending,10,,\np1,1,1,1,1000,,LS,Running,10,8,10"), lenient))).toBe(
       [
-        "refused: there is no job in it",
+        "refused: the file has no job",
         "pods.csv:3: deletion_time: 8 lies before scheduled_time 10",
         "left out: 1 neverStarted",
       ].join("\n"),
@@ -155,7 +155,7 @@ describe("the openb importer", () => {
   it("refuses a node that is there twice", () => {
     const nodes = lines("sn,cpu_milli,memory_mib,gpu,model\nn0,1,1,2,P100\nn0,1,1,2,P100\n", "nodes.csv");
     expect(show(importOpenb({ ...openb("p0,1,1,1,1000,,LS,Running,1,8,1"), nodes }, strict))).toContain(
-      "nodes.csv:3: sn: n0 is there twice",
+      "nodes.csv:3: sn: node n0 is in the list twice",
     );
   });
 });
@@ -246,7 +246,7 @@ describe("the sacct importer", () => {
         .split("\n")
         .slice(1),
     ).toEqual([
-      "sacct.txt:2: Submit: there is no such time as 2023-02-29T00:00:00",
+      "sacct.txt:2: Submit: the time 2023-02-29T00:00:00 does not exist",
       'sacct.txt:3: Submit: expected a time such as 2025-01-31T08:15:00, got "yesterday"',
       "sacct.txt:4: End: 2024-03-01T00:00:00 lies before Start 2024-03-01T00:00:10",
       "sacct.txt:5: gres/gpu: must be between 0 and 1000000, got -1",

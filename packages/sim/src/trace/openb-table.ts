@@ -28,14 +28,14 @@ export function readNodes(source: TraceLines, ledger: ImportLedger): FleetSpec |
   const seen = new Set<string>();
   const complaint = readTable(source, csv(nodeColumns), ledger, (row) => {
     const node = readNode(row);
-    if (seen.has(node.id)) row.fail(`sn: ${node.id} is there twice`);
+    if (seen.has(node.id)) row.fail(`sn: node ${node.id} is in the list twice`);
     if (row.problem !== null) return;
     seen.add(node.id);
     nodes.push(node);
     if (!pools.has(node.pool)) pools.set(node.pool, poolOf(node.pool, row.text("model")));
   });
   if (complaint !== null) return complaint;
-  if (nodes.length === 0) return `${source.file}: there is no node in it`;
+  if (nodes.length === 0) return `${source.file}: the file has no node`;
   return { sites: [simulatedSite], pools: [...pools.values()], nodes };
 }
 
@@ -61,7 +61,7 @@ function readNode(row: Row): NodeSpec {
   if (id === "") row.fail("sn: is empty");
   const model = row.text("model");
   const acceleratorCount = row.integer("gpu", traceBounds.accelerators);
-  if (acceleratorCount > 0 && model === "") row.fail("model: a node with GPUs must name theirs");
+  if (acceleratorCount > 0 && model === "") row.fail("model: a node with GPUs must state the model of its GPUs");
   return {
     id: nodeId(id),
     pool: poolName(model === "" ? "cpu" : model.toLowerCase()),
@@ -79,7 +79,8 @@ function poolOf(name: Pool["name"], acceleratorType: string): Pool {
 function readAsk(row: Row): OpenbAsk {
   const accelerators = row.integer("num_gpu", traceBounds.accelerators);
   const acceleratorMilli = row.integer("gpu_milli", 1000);
-  if (accelerators === 1 && acceleratorMilli === 0) row.fail("gpu_milli: nothing of the one GPU that num_gpu asks for");
+  if (accelerators === 1 && acceleratorMilli === 0)
+    row.fail("gpu_milli: the pod requests one GPU (num_gpu) but no part of it");
   const spec = row.text("gpu_spec");
   const isShare = accelerators === 1 && acceleratorMilli < 1000;
   return {

@@ -102,7 +102,7 @@ export class ImportLedger {
       const rows = report.brokenCount === 1 ? "1 row is" : `${report.brokenCount} rows are`;
       return { kind: "refused", reason: `${rows} broken, of ${report.rowCount}`, report };
     }
-    if (this.jobs.length === 0) return { kind: "refused", reason: "there is no job in it", report };
+    if (this.jobs.length === 0) return { kind: "refused", reason: "the file has no job", report };
     return { kind: "imported", trace: { jobs: inOrderOfSubmission(this.jobs), fleet }, report };
   }
 

@@ -67,7 +67,7 @@ function readTime(row: Row, column: string): number {
   }
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map(Number);
   const isDate = year >= 1970 && day >= 1 && day <= (monthDays(year)[month - 1] ?? 0);
-  if (!isDate || hour > 23 || minute > 59 || second > 60) row.fail(`${column}: there is no such time as ${text}`);
+  if (!isDate || hour > 23 || minute > 59 || second > 60) row.fail(`${column}: the time ${text} does not exist`);
   return daysFromCivil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
 }
 

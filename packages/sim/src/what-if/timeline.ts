@@ -106,7 +106,7 @@ class TimelinePlay {
     running: Attempt | null,
   ): number {
     const workload = this.#engine.state.workloads.get(workloadId);
-    invariant(workload !== undefined, `${workloadId} runs and is not there`);
+    invariant(workload !== undefined, `workload ${workloadId} runs and is not in the state`);
     return this.#options.durationMs(workload, task, elapsedMs, running);
   }
 

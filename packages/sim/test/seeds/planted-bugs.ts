@@ -207,7 +207,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "exits are overheard",
-    found: /for ever although the fleet could hold it|no rest after|nobody stops it/,
+    found: /for ever although the fleet could hold it|no rest after|and was not stopped/,
     bendInputs: (inputs) => inputs.filter(({ kind }) => kind !== "attemptExited"),
   },
   {
@@ -238,7 +238,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "what is evicted is not asked to leave",
-    found: /asked of executors|is a victim and gets no stop request|asked for a checkpoint and is not to stop/,
+    found: /asked of executors|is a victim and gets no stop request|but no stop was planned/,
     bendReady: (ready) =>
       withoutEvents(ready, (event) => event.kind === "attemptStopRequested" && isTaking(event.reason)),
   },
@@ -343,7 +343,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "work is evicted a second time",
-    found: /is evicted twice before rest|is a victim twice in one batch/,
+    found: /is evicted twice under the same conditions|is a victim twice in one batch/,
     bendReady: (ready) => ({
       ...ready,
       events: ready.events.flatMap((event) =>

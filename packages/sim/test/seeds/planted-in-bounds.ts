@@ -245,7 +245,7 @@ export const plantedInBounds: readonly PlantedBug[] = [
   },
   {
     name: "work starts before that has ended which it comes after",
-    found: /which it waits for, has not ended|runs again and had not ended/,
+    found: /which it waits for, has not ended|was rerun before it had ended/,
     bendReady: (ready) => withEvents(ready, (event) => (event.kind === "workloadEnded" ? [] : [event])),
   },
   {

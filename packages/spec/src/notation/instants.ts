@@ -32,7 +32,7 @@ export function readInstant(value: unknown): Reading<number> {
   const offsetMs = (at(10) * 60 + at(11)) * MINUTE_MS * (found[9] === "-" ? -1 : 1);
   const ofDayMs = (hour * 60 + minute) * MINUTE_MS + second * 1_000 + Number((found[7] ?? "").padEnd(3, "0"));
   const instantMs = daysSinceEpoch(year, month, day) * DAY_MS + ofDayMs - offsetMs;
-  return instantMs < 0 ? refuse(`must not lie before 1970, got ${shown(value)}`) : read(instantMs);
+  return instantMs < 0 ? refuse(`must not be before 1970, got ${shown(value)}`) : read(instantMs);
 }
 
 /** The last instant of the year 9999, which is the largest year with four digits. */

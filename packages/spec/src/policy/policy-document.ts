@@ -18,7 +18,7 @@ type PolicyMapping = Readonly<Record<string, unknown>>;
  * left out. Without `base` the file must be complete.
  */
 export function readPolicy(value: unknown, presets: readonly Policy[]): PolicyReading {
-  if (!isMapping(value)) return refused([], `must be a mapping of knobs, got ${shown(value)}`);
+  if (!isMapping(value)) return refused([], `must be a mapping of settings, got ${shown(value)}`);
   const { base, ...written } = value;
   const found = presets.find(({ name }) => name === base);
   if (base !== undefined && found === undefined) {
@@ -35,7 +35,7 @@ export function readPolicy(value: unknown, presets: readonly Policy[]): PolicyRe
   if (outcome.success) {
     const { name } = outcome.data;
     if (!presets.some((preset) => preset.name === name)) return { ok: true, policy: outcome.data };
-    return refused(["name"], `must be a name of its own, ${name} is a preset`);
+    return refused(["name"], `must be a new name, because ${name} is a preset`);
   }
   return { ok: false, problems: problemsOf(outcome.error.issues.map(inPlainWords), whole) };
 }
@@ -78,6 +78,6 @@ function unknownKnob(key: string, path: readonly PropertyKey[]): string {
   const beside = policyKnobs().filter((knob) => knob.path.startsWith(prefix));
   const known = new Set(beside.map((knob) => knob.path.slice(prefix.length).split(".")[0] ?? ""));
   const nearest = nearestName(key, [...known]);
-  const hint = nearest === undefined ? `the knobs here are ${[...known].join(", ")}` : `did you mean ${nearest}?`;
+  const hint = nearest === undefined ? `the settings here are ${[...known].join(", ")}` : `did you mean ${nearest}?`;
   return `unknown setting; ${hint}`;
 }

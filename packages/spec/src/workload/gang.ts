@@ -30,13 +30,13 @@ export const acceleratorTypes = notation.list(notation.name(names.acceleratorTyp
 /** Amounts that a worker reserves on its node. Outside the engine, a new amount is declared only here. */
 const amountFields = {
   accelerators: defaulted(notation.integer(0, limits.ACCELERATORS_PER_NODE_MAX), 0, {
-    description: "Accelerators for each worker, all on one node.",
+    description: "Number of accelerators of each worker, all on one node.",
   }),
   // The default in a manifest is one core, so that an array without stated cores does not start all tasks at once.
   cores: defaulted(notation.cores(limits.CORES_MILLI_MAX), 0, {
     wire: "coresMilli",
     inManifest: 1_000,
-    description: "Cores for each worker, in steps of a thousandth.",
+    description: "Number of cores of each worker, in steps of a thousandth.",
     examples: [4, 0.5],
   }),
   memory: defaulted(notation.memory(limits.MEMORY_MIB_MAX), 0, {
@@ -45,7 +45,8 @@ const amountFields = {
     examples: ["512MiB", "900GiB"],
   }),
   networkGbps: optional(notation.integer(1, 100_000), {
-    description: "Network bandwidth for each worker in Gbps, of `networkGbps` that the pool states for its nodes.",
+    description:
+      "Network bandwidth of each worker in Gbps. It is reserved from the `networkGbps` that the pool states for its nodes.",
     examples: [100],
     otherwise: "none is reserved",
   }),
@@ -55,7 +56,8 @@ const amountFields = {
 const partFields = {
   share: optional(notation.share("an accelerator", "whole accelerators"), {
     wire: "shareMilli",
-    description: "Fraction of one accelerator for each worker, in steps of a thousandth. `accelerators` is 1 then.",
+    description:
+      "Fraction of one accelerator that each worker gets, in steps of a thousandth. `accelerators` is then 1.",
     examples: [0.5],
     otherwise: "whole accelerators",
   }),
@@ -107,32 +109,32 @@ const partsStated = ({ shareMilli, acceleratorMemoryMib, profile }: CountedGang)
 const checked = <Wire extends z.ZodType<CountedGang>>(wire: Wire): Wire =>
   wire
     .refine((gang) => partsStated(gang) === 0 || gang.accelerators === 1, {
-      message: "must have 1 accelerator where it shares one or has a part of one",
+      message: "must have exactly 1 accelerator with a share, accelerator memory or a profile",
     })
     .refine((gang) => partsStated(gang) <= 1, {
-      message: "must have one of a share, accelerator memory and a part by profile",
+      message: "must have only one of share, accelerator memory and profile",
     })
     .refine(({ minWorkers, workers: most }) => minWorkers === undefined || minWorkers <= most, {
-      message: "must not have more workers at least than at most",
+      message: "must have a minimum of workers that is not above the maximum",
     });
 
 const taskGroup = record(
   {
     name: required(notation.name(names.groupName), {
-      description: "Unique within the gang. Its workers find it in HEADROOM_GROUP.",
+      description: "The name of the group, unique within the gang. Its workers find it in HEADROOM_GROUP.",
       examples: ["prefill", "trainer"],
     }),
-    workers: defaulted(workers, 1, { description: "Workers of the group." }),
+    workers: defaulted(workers, 1, { description: "Number of workers of the group." }),
     min: optional(workers, {
       wire: "minWorkers",
-      description: "The gang runs with this many of the group and grows.",
+      description: "Minimum number of workers with which the group runs; it grows up to `workers`.",
       otherwise: "`workers`",
     }),
     ...workerFields,
     accelerator: optional(acceleratorTypes, {
       wire: "acceleratorTypes",
       description: "Accepted types for its workers, in order of preference. A group never mixes types.",
-      otherwise: "as the workload says",
+      otherwise: "the types of the workload",
     }),
     fabric: optional(fabric, {
       description: "Fabric constraints of its workers, in addition to the workload's.",
@@ -196,7 +198,7 @@ function largestNeeds(groups: readonly TaskGroup[]): Amounts {
 
 export const gang = record(
   {
-    workers: defaulted(workers, 1, { description: "Workers that start together or not at all." }),
+    workers: defaulted(workers, 1, { description: "A gang: workers that start together or not at all." }),
     ...workerFields,
     taskGroups: optional(
       listOf(taskGroup, {
@@ -206,7 +208,7 @@ export const gang = record(
       }),
       {
         description:
-          "Task groups of unlike workers that start together or not at all. Instead of the fields above: the gang has the sum of their workers.",
+          "Groups of workers that differ, which start together or not at all. They replace the fields above: the gang has the sum of their workers.",
         otherwise: "all workers are alike",
       },
     ),
@@ -216,7 +218,7 @@ export const gang = record(
     wire: (shape) =>
       checked(z.strictObject({ ...shape, ...wireShape(elastic.parts), antiAffinity: antiAffinity.wire.optional() }))
         .refine(({ taskGroups = [] }) => new Set(taskGroups.map((group) => group.name)).size === taskGroups.length, {
-          message: "must not name two groups alike",
+          message: "must not give two groups the same name",
         })
         .overwrite((spec) => {
           if (spec.taskGroups === undefined) return spec;
@@ -224,13 +226,13 @@ export const gang = record(
           return { ...gangOfGroups(spec.taskGroups), ...away };
         })
         .refine((spec) => spec.workers <= limits.WORKERS_MAX, {
-          message: `must have at most ${limits.WORKERS_MAX} workers in all groups`,
+          message: `must have at most ${limits.WORKERS_MAX} workers over all groups`,
         })
         .refine(({ throughputMilli: curve, workers: most }) => curve === undefined || curve.length === most, {
-          message: "must say what each number of workers up to `workers` gets done, or nothing",
+          message: "must state the throughput for every number of workers up to `workers`, or none",
         })
         .refine(({ throughputMilli: curve, minWorkers }) => curve === undefined || minWorkers !== undefined, {
-          message: "must not say what other numbers of workers get done where there are none",
+          message: "must not state a throughput for other numbers of workers",
         })
         .meta({ id: "GangSpec" }),
     toWire: (wire, written) => {
@@ -293,7 +295,7 @@ function elasticProblems({ workers: said }: WrittenGang, bounds: Elastic | null)
   if (throughput !== null && throughput.length !== most)
     say(["elastic", "throughput"], `must name every number of workers up to ${most}, got ${throughput.length}`);
   if (min === null && max === null) say(["elastic"], "needs min, max or both");
-  const both = "leave it out where elastic says both";
+  const both = "leave it out if elastic states both min and max";
   if (min !== null && max !== null && min > max) say(["elastic", "min"], `must be at most max, ${max}, got ${min}`);
   else if (said !== null && min !== null && said < min)
     say(["gang", "workers"], `must be at least elastic.min, ${min}, got ${said}; ${both}`);
@@ -306,7 +308,7 @@ type Path = FieldProblem["path"];
 
 function partProblems({ accelerators, share, acceleratorMemory, profile }: WrittenWorker, path: Path): FieldProblem[] {
   const problems: FieldProblem[] = [];
-  const one = `one accelerator: leave ${path.length > 1 ? "" : "gang."}accelerators out or make it 1, got ${accelerators}`;
+  const one = `one accelerator: leave ${path.length > 1 ? "" : "gang."}accelerators out or set it to 1, got ${accelerators}`;
   const isOne = accelerators === null || accelerators === 1;
   if (share !== null && !isOne) problems.push({ path: [...path, "share"], message: `is the part of ${one}` });
   if (acceleratorMemory !== null && !isOne)
@@ -314,16 +316,16 @@ function partProblems({ accelerators, share, acceleratorMemory, profile }: Writt
   if (acceleratorMemory !== null && share !== null)
     problems.push({
       path: [...path, "acceleratorMemory"],
-      message: "leaves no room for a share: give one of them",
+      message: "cannot be combined with a share: give only one of them",
     });
   if (acceleratorMemory !== null && profile !== null)
     problems.push({
       path: [...path, "profile"],
-      message: "leaves no room for accelerator memory: give one of them",
+      message: "cannot be combined with accelerator memory: give only one of them",
     });
   if (profile !== null && !isOne) problems.push({ path: [...path, "profile"], message: `is a part of ${one}` });
   if (profile !== null && share !== null)
-    problems.push({ path: [...path, "profile"], message: "leaves no room for a share: give one of them" });
+    problems.push({ path: [...path, "profile"], message: "cannot be combined with a share: give only one of them" });
   return problems;
 }
 
@@ -341,19 +343,17 @@ function groupProblems(written: SizedWorkload, groups: NonNullable<WrittenGang["
   const problems: FieldProblem[] = [];
   const say = (path: Path, message: string): void => void problems.push({ path, message });
   for (const field of ["workers", ...Object.keys(workerFields)] as ("workers" | keyof typeof workerFields)[])
-    if (written.gang[field] !== null) say(["gang", field], "is said group by group where gang.taskGroups is given");
-  if (written.onNodeLoss === "replace")
-    say(["onNodeLoss"], "is not supported yet where gang.taskGroups is given: leave it out");
-  if (written.elastic !== null) say(["elastic"], "is said group by group, as min, where gang.taskGroups is given");
-  if (written.model !== null)
-    say(["model"], "is checked for workers that are all alike: leave it out with gang.taskGroups");
+    if (written.gang[field] !== null) say(["gang", field], "must be stated for each group if gang.taskGroups is given");
+  if (written.onNodeLoss === "replace") say(["onNodeLoss"], "is not supported yet with gang.taskGroups: leave it out");
+  if (written.elastic !== null) say(["elastic"], "must be stated for each group, as min, if gang.taskGroups is given");
+  if (written.model !== null) say(["model"], "needs workers that are all alike: leave it out with gang.taskGroups");
   if (written.fabric?.slices != null)
-    say(["fabric", "slices"], "are said group by group, in its fabric, where gang.taskGroups is given");
+    say(["fabric", "slices"], "must be stated for each group, in its fabric, if gang.taskGroups is given");
   groups.forEach((group, index) => {
     const path = ["gang", "taskGroups", index];
     const { name, workers: most, min } = group;
     if (groups.findIndex((each) => each.name === name) < index)
-      say([...path, "name"], `${name} is the name of another group of the gang`);
+      say([...path, "name"], `${name} is already the name of another group of the gang`);
     if (min !== null && most !== null && min > most)
       say([...path, "min"], `must be at most workers, ${most}, got ${min}`);
     const size = most ?? min ?? 1;

@@ -36,7 +36,10 @@ describe("model", () => {
   it.each([
     [{}, "model.globalBatch: is required"],
     [{ globalBatch: 8 }, "model: needs preset or config"],
-    [{ globalBatch: 8, preset: "x", config: "y" }, "model.config: does not go with preset: give one of them"],
+    [
+      { globalBatch: 8, preset: "x", config: "y" },
+      "model.config: cannot be combined with preset: give only one of them",
+    ],
     [{ globalBatch: 0, preset: "x" }, "model.globalBatch: must be between 1 and 10000000, got 0"],
     [{ batch: 8, globalBatch: 8, preset: "x" }, "model.batch: unknown field; did you mean globalBatch?"],
     [{ globalBatch: 8, preset: "x", stack: "fast" }, 'model.stack: must be fused, eager or compiled, got "fast"'],
@@ -55,7 +58,7 @@ describe("model", () => {
   it("needs whole accelerators to train on", () => {
     const model = { preset: "x", globalBatch: 8 };
     expect(problemsIn(train({ model, gang: {} }))).toEqual([
-      "model: needs gang.accelerators: how many each worker trains on",
+      "model: needs gang.accelerators: the number of accelerators that each worker trains on",
     ]);
     expect(problemsIn(train({ model, gang: { share: 0.5 } }))).toEqual([
       "model: needs whole accelerators, not gang.share",

@@ -26,25 +26,25 @@ const zeroStage = notation.scalar({
 
 const plan = record(
   {
-    tensor: nullable(width, { description: "Tensor-parallel width: accelerators that share every layer." }),
+    tensor: nullable(width, { description: "Tensor-parallel width: number of accelerators that share every layer." }),
     pipeline: nullable(width, { description: "Pipeline stages." }),
     context: nullable(width, {
-      description: "Context-parallel width: accelerators that share every sequence.",
+      description: "Context-parallel width: number of accelerators that share every sequence.",
     }),
     data: nullable(width, {
       description: "Data-parallel replicas.",
       otherwise: "the accelerators divided by the other widths",
     }),
     expert: nullable(width, {
-      description: "Expert-parallel width: accelerators that share the experts of a layer.",
+      description: "Expert-parallel width: number of accelerators that share the experts of a layer.",
     }),
-    virtualStages: nullable(width, { description: "Chunks of layers in each stage." }),
-    microBatch: nullable(width, { description: "Sequences at a time in each replica." }),
+    virtualStages: nullable(width, { description: "Number of chunks of layers in each pipeline stage." }),
+    microBatch: nullable(width, { description: "Number of sequences that a replica processes at a time." }),
     zeroStage: nullable(zeroStage, {
-      description: "ZeRO stage: state that replicas share, from 0 (none) to 3 (all).",
+      description: "ZeRO stage: which state the replicas share, from 0 (none) to 3 (all).",
     }),
     recomputation: nullable(notation.choice(["none", "selective", "partial", "full"]), {
-      description: "Activations that the backward pass recomputes.",
+      description: "Which activations the backward pass recomputes.",
     }),
   },
   {
@@ -62,11 +62,11 @@ const plan = record(
 
 const storageTier = record(
   {
-    name: nullable(shortText, { description: "Name of the storage in messages." }),
+    name: nullable(shortText, { description: "Name of the storage, for messages." }),
     capacityBytes: nullable(positive, { description: "Bytes." }),
-    readGbPerS: nullable(positive, { description: "GB/s, all readers together." }),
-    writeGbPerS: nullable(positive, { description: "GB/s, all writers together." }),
-    operationsPerS: nullable(positive, { description: "Files opened in a second." }),
+    readGbPerS: nullable(positive, { description: "Read rate in GB/s of all readers together." }),
+    writeGbPerS: nullable(positive, { description: "Write rate in GB/s of all writers together." }),
+    operationsPerS: nullable(positive, { description: "Number of files that can be opened in a second." }),
     clientCount: nullable(positive, { description: "Maximum number of connected processes." }),
   },
   {
@@ -95,35 +95,36 @@ export const model = record(
       description: "Sequences per optimizer step, over all workers.",
     }),
     tokens: nullable(positive, {
-      description: "Tokens of the whole run: predicts its duration.",
+      description: "Number of tokens of the whole run, which gives its predicted duration.",
       examples: [15e12],
     }),
     precision: nullable(notation.choice(formats), {
-      description: "Operands of the linear layers.",
+      description: "Number format in the linear layers.",
       otherwise:
-        "the format in which the preset was trained (`fp8` for deepseek-v3) where the accelerator has it, else `bf16`, or `fp16` on accelerators without bf16",
+        "the format in which the preset was trained (`fp8` for deepseek-v3) if the accelerator supports it, else `bf16`, or `fp16` on accelerators without bf16",
     }),
     stack: nullable(notation.choice(["fused", "eager", "compiled"]), {
-      description: "`fused` (Megatron and similar), `eager` (PyTorch FSDP) or `compiled` (JAX).",
+      description: "Training software: `fused` (Megatron and similar), `eager` (PyTorch FSDP) or `compiled` (JAX).",
       otherwise: "`compiled` on TPUs, else `fused`",
     }),
     loraRank: nullable(notation.integer(1, 65_536), {
-      description: "Rank of the adapters that are trained.",
+      description: "Rank of the adapters, if adapters are trained.",
       otherwise: "every parameter is trained",
     }),
     plan: nullable(plan, { description: "The parallelism plan to check.", otherwise: "the fastest plan is proposed" }),
     catalogue: nullable(shortText, {
-      description: "The path of a file with accelerators that the catalogue lacks.",
+      description: "The path of a file with accelerators that are missing in the catalogue.",
     }),
     profile: nullable(shortText, {
       description: "The path of a file that `headroom calibrate` wrote for the accelerator.",
     }),
     oversubscription: nullable(notation.amount(1000, 1), {
-      description: "Oversubscription of the network between nodes: downward ÷ upward bandwidth at the leaves.",
+      description:
+        "Oversubscription of the network between nodes: downlink divided by uplink bandwidth of the leaf switches.",
       otherwise: "non-blocking",
     }),
     nodeNetworkGbPerS: nullable(positive, {
-      description: "All network ports of a node together, GB/s.",
+      description: "Bandwidth of all network ports of a node together, in GB/s.",
       otherwise: "those of the usual server",
     }),
     storage: nullable(
@@ -132,7 +133,7 @@ export const model = record(
         error: () => "must be a list like [{ name: scratch, readGbPerS: 100, writeGbPerS: 50 }]",
       }),
       {
-        description: "Storage for its reads and checkpoints.",
+        description: "Storage that the workload reads from and writes checkpoints to.",
         otherwise: "storage is not checked",
       },
     ),
@@ -173,9 +174,10 @@ export function modelProblems({ gang, model: named }: WithModel): FieldProblem[]
   const say = (path: readonly string[], message: string): void => void problems.push({ path, message });
   if (named.preset === null && named.config === null) say(["model"], "needs preset or config");
   if (named.preset !== null && named.config !== null)
-    say(["model", "config"], "does not go with preset: give one of them");
+    say(["model", "config"], "cannot be combined with preset: give only one of them");
   if (gang.share !== null) say(["model"], "needs whole accelerators, not gang.share");
   else if (gang.profile !== null) say(["model"], "needs whole accelerators, not gang.profile");
-  else if ((gang.accelerators ?? 0) < 1) say(["model"], "needs gang.accelerators: how many each worker trains on");
+  else if ((gang.accelerators ?? 0) < 1)
+    say(["model"], "needs gang.accelerators: the number of accelerators that each worker trains on");
   return problems;
 }

@@ -27,12 +27,12 @@ export const elastic = record(
   {
     min: optional(workers, {
       wire: "minWorkers",
-      description: "The gang runs with this many workers.",
+      description: "Minimum number of workers with which the gang runs.",
       otherwise: "`gang.workers`",
     }),
     max: optional(workers, {
       wire: null,
-      description: "The gang grows to this many workers.",
+      description: "Maximum number of workers to which the gang grows.",
       otherwise: "`gang.workers`",
     }),
     throughput: optional(
@@ -45,9 +45,9 @@ export const elastic = record(
       {
         wire: "throughputMilli",
         description:
-          "Throughput with 1, 2, … up to `max` workers, in multiples of one worker's, in steps of a thousandth. Further workers go to the gang that gains most, and none to a gang that gains nothing.",
+          "Throughput with 1, 2, … up to `max` workers, in multiples of one worker's throughput, in steps of a thousandth. Additional workers go to the gang that gains most; a gang without gain gets none.",
         examples: [[1, 1.95, 2.8, 3.5]],
-        otherwise: "computed from `model` where that is given; else proportional",
+        otherwise: "computed from `model` if it is given; else proportional to the workers",
       },
     ),
   },
@@ -57,18 +57,18 @@ export type Elastic = WrittenFields<typeof elastic.parts>;
 
 const slice = record({
   workers: required(workers, { description: "Number of workers with consecutive ranks that share a domain." }),
-  within: required(level, { description: "The level of the shared domain.", examples: levels }),
+  within: required(level, { description: "The level of the domain that they share.", examples: levels }),
 });
 
 export const fabric = record(
   {
     within: optional(level, {
-      description: "Required: all workers in one domain of this level.",
+      description: "Required level: all workers are in one domain of this level.",
       examples: levels,
       otherwise: "anywhere",
     }),
     prefer: optional(level, {
-      description: "Preferred: the narrowest domain possible, from this level up to `within`.",
+      description: "Preferred level: the narrowest possible domain, from this level up to `within`.",
       examples: levels,
       otherwise: "no preference",
     }),
@@ -76,7 +76,7 @@ export const fabric = record(
       listOf(slice, { max: limits.SLICES_MAX, error: () => "must be a list like [{ workers: 4, within: leaf }]" }),
       {
         description:
-          "Workers that must share a domain, the widest level first. The size of the first slice divides the gang's sizes, the size of each further one the size before it.",
+          "Workers that must share a domain, the widest level first. The size of the first slice divides the gang's sizes; the size of each further slice divides the size of the slice before it.",
         otherwise: "none",
       },
     ),
@@ -92,7 +92,7 @@ export type Fabric = WrittenFields<typeof fabric.parts>;
 export const spread = record(
   {
     topologyKey: required(label, {
-      description: "Workers are spread over the values of this label.",
+      description: "Label over whose values the workers are spread.",
       examples: ["rack"],
     }),
     maxPerDomain: defaulted(workers, 1, {
@@ -122,18 +122,18 @@ const from = record(
   {
     set: required(set, { description: "The anti-affinity set." }),
     within: optional(level, {
-      description: "No common domain of this level of the fabric. State `within` or `topologyKey`, not both.",
+      description: "Level of the fabric at which no domain may be shared. State either `within` or `topologyKey`.",
       examples: ["node", "leaf"],
     }),
     topologyKey: optional(label, {
-      description: "No nodes with the same value of this label.",
+      description: "Label whose values must differ: no nodes with the same value are shared.",
       examples: ["rack"],
     }),
   },
   {
     meant: { level: "within", label: "topologyKey", over: "topologyKey", name: "set" },
     check: ({ within, topologyKey }) =>
-      (within === null) === (topologyKey === null) ? "needs within or topologyKey, and not both" : undefined,
+      (within === null) === (topologyKey === null) ? "needs exactly one of within and topologyKey" : undefined,
     wire: (shape) => {
       const whole = z.strictObject({
         ...shape,
@@ -160,18 +160,18 @@ const exclusive = notation.scalar({
 export const antiAffinity = record(
   {
     sets: optional(notation.list(set, { max: limits.SETS_MAX, noun: "sets", example: "[chat]" }), {
-      description: "Sets that the workload belongs to. Other work can have anti-affinity to them, in any team.",
+      description: "Sets that the workload belongs to. Other work, in any team, can have anti-affinity to them.",
       examples: [["chat"]],
     }),
     from: optional(
       listOf(from, { max: limits.SETS_MAX, error: () => "must be a list like [{ set: chat, topologyKey: rack }]" }),
       {
         description:
-          "Sets to which the workload has anti-affinity. The rule is symmetric: later work of the set also keeps away from the workload.",
+          "Sets to which the workload has anti-affinity. The rule is symmetric: later work of such a set also avoids this workload.",
       },
     ),
     exclusive: optional(exclusive, {
-      description: "No other workload on its nodes.",
+      description: "Whether the workload shares its nodes with no other workload.",
       otherwise: "nodes are shared",
     }),
   },
@@ -192,11 +192,11 @@ export const dataRule = notation.name(names.dataRule);
 export const workloadData = record(
   {
     inputs: optional(datasets, {
-      description: "Data sets that it reads. Preferred are pools that hold most of them.",
+      description: "Data sets that the workload reads. Pools that hold most of them are preferred.",
       examples: [["s3://corpus/v7"]],
     }),
     rule: optional(dataRule, {
-      description: "The rule of its data: it runs only in pools that admit this rule.",
+      description: "The rule for its data: the workload runs only in pools that admit this rule.",
       examples: ["restricted"],
       otherwise: "any pool",
     }),

@@ -56,14 +56,15 @@ const after = record(
   {
     workload: optional(workloadName, {
       description: "Name of a workload of the same team, or an id.",
-      otherwise: "with `artifact`: the newest that produces it",
+      otherwise: "with `artifact`: the newest workload that produces it",
     }),
     on: optional(notation.choice(["ok", "failed", "any"]), {
-      description: "Required end: success (`ok`), any other end (`failed`), or either (`any`).",
+      description: "Required end of that workload: success (`ok`), any other end (`failed`), or either (`any`).",
       otherwise: "`ok`",
     }),
     artifact: optional(artifact, {
-      description: "Instead of `on`: an artifact that it produces. Work starts as soon as the artifact is reported.",
+      description:
+        "An artifact that the workload waits for; used instead of `on`. The workload starts as soon as the artifact is reported.",
       examples: ["model"],
     }),
   },
@@ -87,7 +88,7 @@ const after = record(
 );
 
 const minRuntime = {
-  description: "An attempt is not preempted before it has run this long.",
+  description: "Minimum time that an attempt runs before it can be preempted.",
   examples: ["30m"],
   otherwise: "at any time",
 } as const;
@@ -126,30 +127,30 @@ const startWindow = record(
   {
     maxPrice: optional(notation.energyPrice, {
       wire: "microUsdPerKwhMax",
-      description: "It starts only while power costs at most this. Running work continues at a higher price.",
+      description: "Maximum price of power at which the workload starts. Running work continues at a higher price.",
       examples: ["0.10 USD/kWh"],
     }),
     maxCarbon: optional(notation.carbon, {
       wire: "gramsPerKwhMax",
-      description: "It starts only while power has at most this carbon intensity.",
+      description: "Maximum carbon intensity of power at which the workload starts.",
       examples: ["200 g/kWh"],
     }),
     cheapest: optional(time, {
       wire: "cheapestMs",
       description:
-        "It starts only in the cheapest hours before its latest start, by the tariffs; this is their total length. The hours need not be contiguous.",
+        "Total length of the cheapest hours before its latest start, by the tariffs. The workload starts only in these hours, which need not be contiguous.",
       examples: ["4h"],
     }),
     cleanest: optional(time, {
       wire: "cleanestMs",
       description:
-        "It starts only in the hours of least carbon intensity before its latest start; this is their total length.",
+        "Total length of the hours with the least carbon intensity before its latest start. The workload starts only in these hours.",
       examples: ["4h"],
     }),
     latestStart: optional(moment, {
       wire: "latestStartMs",
       description:
-        "From this time on it starts at any price; in a schedule also a duration after the due time. With a `deadline` it also starts when it would miss that otherwise.",
+        "Time from which the workload starts at any price; in a schedule it can also be a duration after the due time. With a `deadline`, the workload also starts if it would miss the deadline otherwise.",
       examples: ["2027-03-02T04:00:00Z"],
     }),
   },
@@ -163,7 +164,7 @@ const startWindow = record(
     },
     check: (written) =>
       [written.maxPrice, written.maxCarbon, written.cheapest, written.cleanest].every((bound) => bound === null)
-        ? "must say maxPrice, maxCarbon, cheapest or cleanest"
+        ? "must state maxPrice, maxCarbon, cheapest or cleanest"
         : undefined,
     wire: (shape) =>
       z
@@ -171,7 +172,7 @@ const startWindow = record(
         .refine(
           ({ microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs }) =>
             [microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs].some((bound) => bound !== undefined),
-          { message: "must bound the price or carbon, or ask for the cheapest or cleanest time" },
+          { message: "must limit the price or carbon, or request the cheapest or cleanest time" },
         ),
   },
 );
@@ -179,13 +180,14 @@ const startWindow = record(
 export const timeFields = {
   preemptible: optional(preemptible, {
     description:
-      "Whether it can be preempted. `aboveGuarantee`: only the part above its team's guarantee, by a team below its own guarantee.",
+      "Whether other work can preempt the workload. With `aboveGuarantee`, only the part above its team's guarantee can be reclaimed, by a team below its own guarantee.",
     otherwise: "the policy's default",
   }),
   minRuntime: optional(span, { ...minRuntime, wire: "minRuntimeMs" }),
   restartCost: optional(span, {
     wire: "restartCostMs",
-    description: "Time that a restart costs beyond the work since the last checkpoint. Victims are chosen by it.",
+    description:
+      "Time that a restart costs in addition to the work since the last checkpoint. The choice of victims considers it.",
     examples: ["2m"],
     otherwise: "`0s`",
   }),
@@ -201,7 +203,7 @@ export const timeFields = {
     }),
     {
       description:
-        "Dependencies: workloads that must end, or artifacts that must exist, before it starts. It is cancelled if a dependency can no longer be met.",
+        "Dependencies: workloads that must end, or artifacts that must exist, before the workload starts. It is cancelled if a dependency can no longer be met.",
     },
   ),
   produces: optional(
@@ -212,21 +214,23 @@ export const timeFields = {
       example: "[model]",
       orSingle: true,
     }),
-    { description: "Names of artifacts that it reports, for dependent work.", examples: [["model"]] },
+    { description: "Names of artifacts that the workload reports, for dependent work.", examples: [["model"]] },
   ),
   notBefore: optional(moment, {
     wire: "notBeforeMs",
-    description: "Earliest start; in a schedule also a duration after the due time.",
+    description: "Earliest start of the workload; in a schedule it can also be a duration after the due time.",
     examples: ["2027-03-01T08:00:00Z"],
     otherwise: "at once",
   }),
   deadline: optional(moment, {
     wire: "deadlineMs",
-    description: "Desired end; in a schedule also a duration after the due time. Policies may order by it.",
+    description:
+      "Desired end of the workload; in a schedule it can also be a duration after the due time. Policies can order by it.",
     examples: ["2027-03-02T08:00:00Z"],
   }),
   startWindow: optional(startWindow, {
-    description: "Start only while power is cheap or clean, by the tariffs of the calendar.",
+    description:
+      "Condition on power, by the tariffs of the calendar: the workload starts only while power is cheap or clean.",
     otherwise: "at any time",
   }),
 };
@@ -243,22 +247,25 @@ export function timeProblems(written: Times, isScheduled: boolean): FieldProblem
   const say = (path: FieldProblem["path"], message: string): void => void problems.push({ path, message });
   const { notBefore, deadline, startWindow: window, minRuntime: least } = written;
   if (least !== null && minRuntimeOf(written) !== least)
-    say(["minRuntime"], `says ${quantities.writeDuration(least)} and preemptible.minRuntime another: keep one of them`);
+    say(
+      ["minRuntime"],
+      `states ${quantities.writeDuration(least)}, but preemptible.minRuntime another time: keep one of them`,
+    );
   for (const [index, { workload, on, artifact: produced }] of (written.after ?? []).entries()) {
     if (produced === null && workload === null) say(["after", index], "must name a workload or an artifact");
     if (produced !== null && on !== null)
-      say(["after", index, "on"], "must be left out beside an artifact: it is waited for, not the end");
+      say(["after", index, "on"], "must be left out with an artifact, which is awaited instead of an end");
   }
   const asksForLeast = window !== null && (window.cheapest !== null || window.cleanest !== null);
   if (asksForLeast && window.latestStart === null && deadline === null)
-    say(["startWindow", "latestStart"], "or a deadline is required: the cheapest or cleanest time is that before it");
+    say(["startWindow", "latestStart"], "or a deadline is required: the cheapest or cleanest time before it is chosen");
   if (notBefore !== null && notBefore.kind === deadline?.kind && deadline.ms <= notBefore.ms)
-    say(["deadline"], `must lie after notBefore, ${writeMoment(notBefore)}`);
+    say(["deadline"], `must be later than notBefore, ${writeMoment(notBefore)}`);
   for (const { path, said } of momentsOf(written))
     if (said?.kind === "fromDue" && !isScheduled)
       say(
         path,
-        `must be an instant like 2027-03-01T08:00:00Z: a duration counts from when a schedule was due, got ${writeMoment(said)}`,
+        `must be an instant like 2027-03-01T08:00:00Z, because a duration is possible only in a schedule, got ${writeMoment(said)}`,
       );
   return problems;
 }

@@ -66,7 +66,7 @@ describe("workloads", () => {
     [
       "a reserved variable",
       { env: { RANK: "1" } },
-      "env.RANK: is set by Headroom for every worker and cannot be given",
+      "env.RANK: is set by Headroom for every worker and cannot be set here",
     ],
     [
       "an empty mapping",
@@ -84,12 +84,12 @@ describe("workloads", () => {
     [
       "groups beside workers that are all alike",
       { gang: { workers: 2, taskGroups: [{ name: "a" }] } },
-      "gang.workers: is said group by group where gang.taskGroups is given",
+      "gang.workers: must be stated for each group if gang.taskGroups is given",
     ],
     [
       "two groups of a name",
       { gang: { taskGroups: [{ name: "a" }, { name: "a" }] } },
-      "gang.taskGroups[1].name: a is the name of another group of the gang",
+      "gang.taskGroups[1].name: a is already the name of another group of the gang",
     ],
     [
       "a group with more at least than at most",
@@ -108,7 +108,7 @@ describe("workloads", () => {
     [
       "slices of a gang of groups",
       { gang: { taskGroups: [{ name: "a" }] }, fabric: { slices: [{ workers: 1, within: "leaf" }] } },
-      "fabric.slices: are said group by group, in its fabric, where gang.taskGroups is given",
+      "fabric.slices: must be stated for each group, in its fabric, if gang.taskGroups is given",
     ],
     ["a type twice", { accelerator: ["A", "A"] }, "accelerator: names A twice"],
   ])("refuses %s", (_, fields, expected) => {
@@ -176,31 +176,34 @@ describe("workloads", () => {
     [{ elastic: { min: 4, max: 2 } }, "elastic.min: must be at most max, 2, got 4"],
     [
       { gang: { workers: 1 }, elastic: { min: 2 } },
-      "gang.workers: must be at least elastic.min, 2, got 1; leave it out where elastic says both",
+      "gang.workers: must be at least elastic.min, 2, got 1; leave it out if elastic states both min and max",
     ],
     [{ elastic: { minimum: 4, max: 8 } }, "elastic.minimum: unknown field; did you mean min?"],
-    [{ gang: { profile: "3g.40gb", share: 0.5 } }, "gang.profile: leaves no room for a share: give one of them"],
+    [
+      { gang: { profile: "3g.40gb", share: 0.5 } },
+      "gang.profile: cannot be combined with a share: give only one of them",
+    ],
     [
       { gang: { profile: "1g.10gb", accelerators: 2 } },
-      "gang.profile: is a part of one accelerator: leave gang.accelerators out or make it 1, got 2",
+      "gang.profile: is a part of one accelerator: leave gang.accelerators out or set it to 1, got 2",
     ],
     [
       { gang: { acceleratorMemory: "20GiB", share: 0.5 } },
-      "gang.acceleratorMemory: leaves no room for a share: give one of them",
+      "gang.acceleratorMemory: cannot be combined with a share: give only one of them",
     ],
     [
       { gang: { acceleratorMemory: "20GiB", profile: "3g.40gb" } },
-      "gang.profile: leaves no room for accelerator memory: give one of them",
+      "gang.profile: cannot be combined with accelerator memory: give only one of them",
     ],
     [
       { gang: { acceleratorMemory: "20GiB", accelerators: 2 } },
-      "gang.acceleratorMemory: is of the memory of one accelerator: leave gang.accelerators out or make it 1, got 2",
+      "gang.acceleratorMemory: is of the memory of one accelerator: leave gang.accelerators out or set it to 1, got 2",
     ],
     [{ gang: { share: 1 } }, "gang.share: must be below 1; leave it out for whole accelerators"],
     [{ gang: { share: 0.0005 } }, "gang.share: must be a whole number of thousandths of an accelerator, got 0.0005"],
     [
       { gang: { share: 0.5, accelerators: 2 } },
-      "gang.share: is the part of one accelerator: leave gang.accelerators out or make it 1, got 2",
+      "gang.share: is the part of one accelerator: leave gang.accelerators out or set it to 1, got 2",
     ],
     [{ fabric: {} }, "fabric: needs within, prefer or slices"],
     [
@@ -242,7 +245,7 @@ describe("workloads", () => {
     ],
     [
       { preemptible: { minRuntime: "30m" }, minRuntime: "1h" },
-      "minRuntime: says 1h and preemptible.minRuntime another: keep one of them",
+      "minRuntime: states 1h, but preemptible.minRuntime another time: keep one of them",
     ],
     [
       { after: [{ workload: "a", on: "okay" }] },
@@ -255,16 +258,16 @@ describe("workloads", () => {
     ],
     [
       { deadline: "8h" },
-      "deadline: must be an instant like 2027-03-01T08:00:00Z: a duration counts from when a schedule was due, got 8h",
+      "deadline: must be an instant like 2027-03-01T08:00:00Z, because a duration is possible only in a schedule, got 8h",
     ],
     [
       { startWindow: { cheapest: "4h", latestStart: "90m" } },
-      "startWindow.latestStart: must be an instant like 2027-03-01T08:00:00Z: a duration counts from when a schedule was due, got 1h30m",
+      "startWindow.latestStart: must be an instant like 2027-03-01T08:00:00Z, because a duration is possible only in a schedule, got 1h30m",
     ],
     [{ deadline: "2027-02-29T08:00:00Z" }, 'deadline: is no instant of the calendar, got "2027-02-29T08:00:00Z"'],
     [
       { notBefore: "2027-03-01T08:00:00Z", deadline: "2027-03-01T08:00:00Z" },
-      "deadline: must lie after notBefore, 2027-03-01T08:00:00Z",
+      "deadline: must be later than notBefore, 2027-03-01T08:00:00Z",
     ],
   ])("refuses %j and says what to do", (fields, expected) => {
     expect(problemsIn(train(fields))).toEqual([expected]);
@@ -273,7 +276,7 @@ describe("workloads", () => {
   it("takes no elastic tasks: each is a gang of its own", () => {
     const batch = { kind: "batch", name: "a", run: "true", tasks: 4 };
     expect(problemsIn({ ...batch, elastic: { min: 1, max: 2 } })).toEqual([
-      "elastic: is for kind: train only; the tasks of a batch are independent of each other already",
+      "elastic: is only for kind: train; the tasks of a batch are already independent of each other",
     ]);
     const spec = { kind: "batch", name: "a", run: "true", taskCount: 4, gang: { workers: 2, minWorkers: 1 } };
     expect(workloadSpec.safeParse(spec).error?.issues.map(({ path }) => path.join("."))).toEqual(["gang.minWorkers"]);

@@ -78,8 +78,8 @@ const reservedEnv: readonly string[] = [
 ];
 
 function readEnvValue(name: string, value: unknown): Reading<string> {
-  if (!names.environmentName.safeParse(name).success) return refuse("is no name for an environment variable");
-  if (reservedEnv.includes(name)) return refuse("is set by Headroom for every worker and cannot be given");
+  if (!names.environmentName.safeParse(name).success) return refuse("is not a valid name for an environment variable");
+  if (reservedEnv.includes(name)) return refuse("is set by Headroom for every worker and cannot be set here");
   if (typeof value === "boolean" || Number.isSafeInteger(value)) return read(String(value));
   if (typeof value === "string" && value.trim() === "") return read(value);
   return readText(value, { lengthMax: limits.ENVIRONMENT_VALUE_CHARS_MAX, form: "a text" });
@@ -114,11 +114,11 @@ const retries = record(
   {
     max: defaulted(notation.integer(0, limits.RETRIES_MAX), 2, {
       description:
-        "Number of retries of a task after its own failure. Lost nodes do not count; an attempt lost by tampering with its records does.",
+        "Number of retries of a task after its own failures. Lost nodes do not count; an attempt that is lost because its records were modified does.",
     }),
     backoff: defaulted(notation.duration(0, limits.GRACE_MS_MAX), 1_000, {
       wire: "backoffMs",
-      description: "Wait before the first retry; doubles with each further one.",
+      description: "Wait before the first retry; it doubles with each further one.",
     }),
     maxBackoff: defaulted(notation.duration(0, limits.DURATION_MS_MAX), BACKOFF_MAX_MS, {
       wire: "backoffMaxMs",
@@ -163,20 +163,20 @@ const checkpoint = record(
     onRequest: optional(notation.flag, {
       wire: "checkpointOnRequest",
       description:
-        "It writes a checkpoint when HEADROOM_CHECKPOINT_REQUEST_FILE appears, and reports it. Then a checkpoint is requested before it is preempted, migrated or drained.",
+        "Whether the program writes and reports a checkpoint when HEADROOM_CHECKPOINT_REQUEST_FILE appears. If so, a checkpoint is requested before the workload is preempted, migrated or drained.",
       otherwise: "`false`",
     }),
     every: optional(checkpointEvery, {
       wire: "checkpointEvery",
       description:
-        "Time between checkpoints, given to workers as HEADROOM_CHECKPOINT_EVERY_SECONDS. `auto`: Daly's optimum for the recorded failure rate of the fleet's nodes, chosen at each start.",
+        "Time between checkpoints; workers get it as HEADROOM_CHECKPOINT_EVERY_SECONDS. `auto`: Daly's optimum for the recorded failure rate of the fleet's nodes, chosen at each start.",
       examples: ["30m", "auto"],
-      otherwise: "the workload decides",
+      otherwise: "the workload decides itself",
     }),
     cost: optional(notation.duration(1, limits.GRACE_MS_MAX), {
       wire: "checkpointCostMs",
       description:
-        "Time for which one checkpoint stops the work; `every: auto` weighs it against the work lost at a failure.",
+        "Time for which one checkpoint stops the work. `every: auto` compares it with the work lost at a failure.",
       examples: ["20s"],
       otherwise: "`30s`",
     }),
@@ -195,11 +195,11 @@ const checkpoint = record(
 
 const common = {
   name: required(notation.name(names.workloadName), {
-    description: "Unique within the team among workloads that have not ended.",
+    description: "The name of the workload, unique within the team among workloads that have not ended.",
     examples: ["llama-ft"],
   }),
   team: defaulted(notation.name(names.teamName), DEFAULT_TEAM, {
-    description: "The team whose quota it uses.",
+    description: "The team whose quota the workload uses.",
     examples: ["research/nlp"],
   }),
   run: required(notation.text(names.commandLine, limits.COMMAND_CHARS_MAX, "a command line"), {
@@ -221,18 +221,18 @@ const common = {
   gang: nested(gang, { description: "Resources of one worker, and the number of workers that start together." }),
   accelerator: defaulted(acceleratorTypes, [], {
     wire: "acceleratorTypes",
-    description: "Accepted accelerator types, in order of preference. A gang never mixes types.",
+    description: "Accelerator types that the workload accepts, in order of preference. A gang never mixes types.",
     examples: ["H100-SXM", ["H200", "H100"]],
     otherwise: "any",
   }),
   waitForType: optional(notation.flag, {
     description:
-      "`true`: wait until a node has such accelerators. Otherwise a type that no node has is refused when it is submitted.",
+      "`true`: the workload waits until a node has such accelerators. Otherwise a type that no node has is refused at the submission.",
     otherwise: "`false`",
   }),
   priority: defaulted(priority, 0, {
     description:
-      "`low` (-100), `normal` (0), `high` (100) or a whole number. Larger goes first if the policy orders by priority.",
+      "`low` (-100), `normal` (0), `high` (100) or a whole number. The larger goes first if the policy orders by priority.",
   }),
   walltime: nullable(notation.duration(1, limits.DURATION_MS_MAX), {
     wire: "walltimeMs",
@@ -240,17 +240,17 @@ const common = {
     examples: ["12h", "1h30m"],
     otherwise: "unlimited",
   }),
-  retries: nested(retries, { description: "Retries after a failure." }),
+  retries: nested(retries, { description: "Retries after a failure of a task." }),
   grace: defaulted(notation.duration(0, limits.GRACE_MS_MAX), DEFAULT_GRACE_TIMEOUT_MS, {
     wire: "graceTimeoutMs",
-    description: "Time between SIGTERM and SIGKILL when it is stopped.",
+    description: "Grace period: the time between SIGTERM and SIGKILL when the workload is stopped.",
   }),
   checkpoint: flat(checkpoint, {
     description: "Directory, interval and requests of checkpoints.",
   }),
   model: optional(model, {
     wire: null,
-    description: "The model that it trains: memory, plan and speed are checked before it is submitted.",
+    description: "The model that the workload trains. Memory, plan and speed are checked before the submission.",
     otherwise: "not checked",
   }),
   elastic: optional(elastic, {
@@ -261,25 +261,25 @@ const common = {
   fabric: optional(fabric, { description: "Placement of the workers in the fabric." }),
   selector: optional(labels, {
     wire: "nodeSelector",
-    description: "Only nodes with these labels.",
+    description: "Labels that the nodes must have.",
     examples: [{ rack: "r1" }],
     otherwise: "any node",
   }),
   spread: optional(spread, {
-    description: "Spreading of its workers over failure domains.",
+    description: "Spreading of the workers over failure domains.",
     otherwise: "not spread",
   }),
   antiAffinity: optional(antiAffinity, {
     wire: null,
     description: "Anti-affinity: sets to which the workload belongs, and sets that it avoids.",
   }),
-  data: optional(workloadData, { description: "Data sets that it reads, and their data rule." }),
+  data: optional(workloadData, { description: "Data sets that the workload reads, and their data rule." }),
   ...timeFields,
 };
 
 const tasks = required(notation.integer(1, limits.TASKS_MAX), {
   wire: "taskCount",
-  description: "Number of tasks; each gets its index, from 0, in HEADROOM_TASK_INDEX.",
+  description: "Number of tasks. Each task gets its index, from 0, in HEADROOM_TASK_INDEX.",
 });
 
 const notes = {
@@ -354,11 +354,14 @@ function toManifest(written: Record<string, unknown>, { gang: spec }: GangOnWire
 /** Fields of the API that manifests do not have. */
 const wireOnly = {
   ...wireShape(checkpoint.parts),
-  hold: z.literal(true).optional().meta({ description: "Held: not started until it is released." }),
+  hold: z
+    .literal(true)
+    .optional()
+    .meta({ description: "Whether the workload is held: it does not start until it is released." }),
 };
 const kinds = {
   train: literal("train", "One gang of workers that starts together or not at all."),
-  batch: literal("batch", "An array of independent tasks, each a gang of its own."),
+  batch: literal("batch", "An array of independent tasks; each task is a gang."),
 };
 
 export const train = record(
@@ -380,7 +383,7 @@ export const batch = record(
         .strictObject({ ...shape, ...wireOnly })
         .refine((spec) => spec.gang.minWorkers === undefined, {
           path: ["gang", "minWorkers"],
-          message: "must be left out for a batch: its tasks are independent already",
+          message: "must be left out for a batch, whose tasks are already independent",
         })
         .meta({ id: "BatchSpec" }),
     toWire,
@@ -393,11 +396,11 @@ const specWithoutEnd = z
   .discriminatedUnion("kind", [train.wire, batch.wire])
   .refine((spec) => spec.gang.taskGroups === undefined || spec.fabric?.slices === undefined, {
     path: ["fabric", "slices"],
-    message: "must be said of a group where the gang has groups",
+    message: "must be stated for each group if the gang has groups",
   })
   .refine((spec) => spec.gang.taskGroups === undefined || spec.onNodeLoss !== "replace", {
     path: ["onNodeLoss"],
-    message: "must be restart where the gang has groups: their workers are not replaced yet",
+    message: "must be restart if the gang has groups, because their workers are not replaced yet",
   });
 
 type SpecWithoutEnd = z.output<typeof specWithoutEnd>;
@@ -443,7 +446,7 @@ export type WrittenWorkload = WrittenFields<typeof train.parts> | WrittenFields<
  */
 export function workloadProblems(written: WrittenWorkload, isScheduled = false): FieldProblem[] {
   const isElasticBatch = written.kind === "batch" && written.elastic !== null;
-  const message = "is for kind: train only; the tasks of a batch are independent of each other already";
+  const message = "is only for kind: train; the tasks of a batch are already independent of each other";
   const { fabric: levels } = written;
   const isBare = levels !== null && levels.within === null && levels.prefer === null && levels.slices === null;
   return [

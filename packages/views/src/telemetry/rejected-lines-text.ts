@@ -19,6 +19,6 @@ export interface RejectedLineText {
 export const rejectedLineTexts = ({ faults }: Pick<LineFaults, "faults">): readonly RejectedLineText[] =>
   faults.map(({ problem, line, expected, worker, count }) => {
     const who = worker === null ? "a worker" : `worker ${worker}`;
-    const more = count === 1 ? "" : ` (${grouped(count)} lines, the first:)`;
+    const more = count === 1 ? "" : ` (${grouped(count)} lines; the first is:)`;
     return { problem: `${who}: ${problem}${more}`, line, expected };
   });

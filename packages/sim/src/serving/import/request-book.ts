@@ -45,7 +45,7 @@ export class RequestLedger {
       const rows = report.brokenCount === 1 ? "1 row is" : `${report.brokenCount} rows are`;
       return { kind: "refused", reason: `${rows} broken, of ${report.rowCount}`, report };
     }
-    if (this.requests.length === 0) return { kind: "refused", reason: "there is no request in it", report };
+    if (this.requests.length === 0) return { kind: "refused", reason: "the file has no request", report };
     return { kind: "imported", trace: traceOf(this.requests, pageTokens), report };
   }
 
