@@ -20,7 +20,10 @@ async function scene(): Promise<{ engine: Engine; node: NodeSpec }> {
   const engine = createEngine();
   const receive = (...inputs: unknown[]): void => {
     engine.receive(
-      inputs.map((input, index) => ({ commandId: String(index), ...(input as object) }) as Input),
+      inputs.map((input, index) => {
+        const isCommand = "actor" in (input as object);
+        return { ...(isCommand ? { commandId: String(index) } : {}), ...(input as object) } as Input;
+      }),
       1000,
     );
     engine.advance();
