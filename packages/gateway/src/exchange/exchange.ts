@@ -1,7 +1,4 @@
-/**
- * The life of one request from its admission to its settlement: limits, choice of pool and replica, retries and hedging before the
- * first byte, the stream after it, usage at the end. Nothing here waits; everything is a reaction.
- */
+/** The life of a request: admission, choice of pool and replica, retries and hedging, stream, settlement. Nothing waits. */
 import type { RoutingRequest } from "@headroom/routing";
 import type { ClientConnection, ClientExchange } from "../http/client-connection.ts";
 import type { ResponseHead } from "../http/response-head.ts";

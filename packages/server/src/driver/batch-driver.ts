@@ -267,9 +267,7 @@ export class BatchDriver implements Driver {
     (hasWork ? this.#decide() : this.#recordQuietDigest()).then(this.#next, this.#fail);
   };
 
-  /**
-   * Jump of the wall clock in ms because of which decisions are paused until the clock is corrected; `null`: no jump.
-   */
+  /** Jump of the wall clock in ms that pauses decisions until the clock is corrected; `null`: no jump. */
   #clockJump(): number | null {
     const { clock } = this.#parts;
     clock.nowMs();

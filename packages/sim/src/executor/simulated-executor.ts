@@ -38,18 +38,13 @@ export interface AdoptedAttempt {
 export interface SimulatedExecutorOptions {
   /** Time in ms from the launch until the attempt reports that it runs. */
   readonly startupMs: number;
-  /**
-   * Time in ms until a worker ends after SIGTERM. A worker with a shorter grace period is killed when that period ends.
-   */
+  /** Time in ms until a worker ends after SIGTERM, or until its grace period ends, if that is shorter. */
   readonly stopMs: number;
   /** Returns the plan of a launched attempt. It must be a pure function, because forks of a simulation share it. */
   readonly plan: (launch: LaunchGang) => RunPlan;
 }
 
-/**
- * Kinds of queue entries, stored in the low bits of the payload. The kinds for attempts are here, those for nodes in
- * the driver.
- */
+/** Kinds of queue entries of attempts, stored in the low bits of the payload. The driver has the kinds of nodes. */
 export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoint: 6, joins: 7 } as const;
 /** Number of low bits of a payload that hold the kind; the value is shifted by this number. */
 export const ENTRY_BITS = 4;
@@ -374,10 +369,7 @@ export class SimulatedExecutor {
     attempt.awaitsCheckpoint = this.#queue.push(nowMs + attempt.checkpointMs, ranks.observation, payload);
   }
 
-  /**
-   * Additional workers shorten the remaining time by the gang's throughput curve; without a curve, in proportion to the
-   * workers.
-   */
+  /** Additional workers shorten the remaining time by the gang's throughput curve, or without a curve in proportion. */
   #grow({ attemptId, firstRank, workers }: GrowGang, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot === undefined) return;
