@@ -154,7 +154,7 @@ const houseViolations = [
   ...plant("eslint(max-params)", [
     [
       "server",
-      "export const f = (...a: unknown[]) => a; export function g(a: 1, b: 2, c: 3, d: 4, e: 5) { return f(a, b, c, d, e); }",
+      "export const f = (...a: unknown[]) => a; export function h(a: 1, b: 2, c: 3, d: 4, e: 5, g: 6) { return f(a, b, c, d, e, g); }",
     ],
   ]),
   ...plant("eslint(max-depth)", [
