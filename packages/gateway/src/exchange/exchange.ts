@@ -388,7 +388,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   #continues(failed: Attempt, nowMs: number): boolean {
-    if (this.#record === undefined || !this.#runtime.retries.take()) return false;
+    if (this.#record === undefined || this.#attemptCount >= failed.pool.config.attempts) return false;
+    if (!this.#runtime.retries.take()) return false;
     const continuation = continuationOf(this.request, failed.route, this.#record);
     if (continuation === undefined) return false;
     this.#tried = [failed.replica.id];

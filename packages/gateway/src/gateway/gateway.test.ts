@@ -150,6 +150,17 @@ describe("a replica that fails", () => {
     expect(usageOf(gateway)).toMatchObject([{ outcome: "completed", completionTokens: 30, promptTokens: 3 }]);
   });
 
+  it("in mid-stream is continued at most as often as the pool allows attempts", async () => {
+    const mocks = await Promise.all([upstream(), upstream(), upstream(), upstream()]);
+    for (const mock of mocks)
+      Object.defineProperty(mock, "options", { get: () => ({ tokens: 30, breakAfter: 2 }), set: () => undefined });
+    const gateway = await gatewayOver(open(mocks));
+    const text = await (await chat(gateway.url, { stream: true })).text();
+    expect(mocks.reduce((sum, { requestCount }) => sum + requestCount, 0)).toBe(3);
+    expect(textOf(text)).toBe("t0 t1 t2 t3 t4 t5 ");
+    expect(text).toContain('data: {"error":{"message":"The model server failed');
+  });
+
   it("in mid-stream is continued with the usage of both replicas", async () => {
     const mocks = [await upstream({ tokens: 30, breakAfter: 11 }), await upstream({ tokens: 30, breakAfter: 13 })];
     const gateway = await gatewayOver(open(mocks));
