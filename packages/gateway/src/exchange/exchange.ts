@@ -211,8 +211,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const nowMs = this.#runtime.now();
     attempt.lastByteAtMs = nowMs;
     if (this.#hasBegun) {
-      if (head.status !== 200 || !head.isEventStream)
-        this.#breakStream(attempt, `the continuation answered ${head.status}`);
+      const detail = `the continuation answered ${head.status}`;
+      if (head.status !== 200 || !head.isEventStream) this.#breakStream(attempt, { kind: "malformed", detail });
       return;
     }
     const reason: FallbackReason = head.status === 429 || head.status === 503 ? "overloaded" : "failed";
@@ -239,10 +239,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const nowMs = this.#runtime.now();
     attempt.lastByteAtMs = nowMs;
     if (this.#firstByteAtMs === 0) this.#firstByteAtMs = nowMs;
-    if (this.#tap !== undefined) {
-      this.#stream(attempt, this.#tap, { payload, raw, nowMs });
-      return;
-    }
+    if (this.#tap !== undefined) return this.#stream(attempt, this.#tap, { payload, raw, nowMs });
     if (this.#phase === "flowing") {
       this.#buffered.addForwarded(payload);
       for (const part of payload) if (!this.#target.write(part, undefined)) attempt.pause();
@@ -261,7 +258,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (this.#tap !== undefined) {
       const rest = this.#tap.rest();
       if (rest !== undefined) this.#forward(attempt, this.#continuation?.rewrite(rest) ?? rest, undefined);
-      if (!this.#hasBegun) this.#target.begin(head.status, headersOf(head, this.request.id), noBytes);
+      if (!this.#hasBegun) this.#target.begin(head.status, headersOf(attempt, this.request.id), noBytes);
       this.#end(this.#tap.hasError ? "failed" : "completed", head.status, () => this.#target.end());
       return;
     }
@@ -271,7 +268,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       return;
     }
     const body = this.#buffered.whole();
-    this.#end(outcome, head.status, () => this.#target.respond(head.status, headersOf(head, this.request.id), body));
+    this.#end(outcome, head.status, () => this.#target.respond(head.status, headersOf(attempt, this.request.id), body));
   }
 
   attemptFailed(attempt: Attempt, failure: UpstreamFailure): void {
@@ -280,7 +277,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#drop(attempt);
     if (this.#hasBegun) {
       attempt.conclude("failed", nowMs);
-      this.#breakStream(attempt, failure.detail);
+      this.#breakStream(attempt, failure);
       return;
     }
     this.#resetResponse();
@@ -298,10 +295,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const mayRetry = this.#attemptCount < attempt.pool.config.attempts && this.#runtime.retries.take();
     this.#reason = "failed";
     if (!mayRetry) this.#attemptCount = attempt.pool.config.attempts;
-    if (mayRetry || this.#routeIndex + 1 < this.request.model.routes.length) {
-      this.#dispatch();
-      return;
-    }
+    if (mayRetry || this.#routeIndex + 1 < this.request.model.routes.length) return this.#dispatch();
     const kind = failure.kind === "timeout" ? "upstreamTimeout" : "upstreamFailed";
     this.#refuse({ kind, message: "The model server failed before it answered. Try again." });
   }
@@ -335,7 +329,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (tap.isTooLong) {
       this.#drop(attempt);
       attempt.discard("failed", data.nowMs);
-      this.#breakStream(attempt, "an event is too long");
+      this.#breakStream(attempt, { kind: "malformed", detail: "an event is too long" });
     }
   }
 
@@ -346,7 +340,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     else {
       this.#hasBegun = true;
       if (this.#record === undefined || !this.#runtime.keepsBodies()) this.#forgetStream();
-      goesOn = this.#target.begin(attempt.head!.status, headersOf(attempt.head!, this.request.id), bytes);
+      goesOn = this.#target.begin(attempt.head!.status, headersOf(attempt, this.request.id), bytes);
     }
     if (!goesOn) attempt.pause();
   }
@@ -369,20 +363,21 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#hasBegun = true;
     this.#runtime.bodyUnneeded(this);
     const first = this.#buffered.release();
-    if (!this.#target.begin(attempt.head!.status, headersOf(attempt.head!, this.request.id), first)) attempt.pause();
+    if (!this.#target.begin(attempt.head!.status, headersOf(attempt, this.request.id), first)) attempt.pause();
   }
 
   /** After the first byte: continue on another replica, or end the stream with an error the SDK understands. */
-  #breakStream(attempt: Attempt, detail: string): void {
+  #breakStream(attempt: Attempt, { kind, detail }: Pick<UpstreamFailure, "kind" | "detail">): void {
     this.#drop(attempt);
     const nowMs = this.#runtime.now();
     attempt.cancel(nowMs);
     this.#tap?.rest();
     if (this.#phase === "streaming" && this.#continues(attempt, nowMs)) return;
+    this.#runtime.log(`pool ${attempt.pool.name}, replica ${attempt.replica.id}: response ${this.request.id} broke: ${detail}`);
     const isStream = this.#phase === "streaming";
     this.#end("failed", 502, () => {
       if (!isStream) return this.#target.abort();
-      this.#target.write(brokenStreamEvent(this.request.endpoint, detail), undefined);
+      this.#target.write(brokenStreamEvent(this.request.endpoint, kind), undefined);
       this.#target.end();
     });
   }

@@ -64,6 +64,8 @@ export interface Runtime {
   /** Number of responses that are read to their end after their client has left. */
   restCount: number;
   now(): number;
+  /** Prints a line for the operator. */
+  log(line: string): void;
   prefixOf(request: ExchangeRequest): PrefixBlocks;
   sloOf(own: ReadonlyMap<string, string>): Slo;
   /**

@@ -1,10 +1,11 @@
 /** A request's reservation, its refusal by a limit, and its final usage. */
-import type { ResponseHead } from "../http/response-head.ts";
+import type { UpstreamFailureKind } from "../http/upstream-connection.ts";
 import type { TokenCounts } from "../json/usage.ts";
 import type { Denial, Need } from "../limits/account.ts";
 import { errorEvent, type ApiError } from "../protocols/api-error.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { UsageOutcome, UsageRecord } from "../usage/record.ts";
+import type { Attempt } from "./attempt.ts";
 import { nanoUsdOf } from "./model-route.ts";
 import type { ExchangeRequest } from "./runtime.ts";
 
@@ -30,8 +31,13 @@ export function limitError({ definition, retryAtMs }: Denial, nowMs: number): Ap
   return { kind: "rateLimited", message, retryAfterMs };
 }
 
-export function headersOf(head: ResponseHead, id: string): string {
-  return `${head.forwarded}x-request-id: ${id}\r\n`;
+/** Header lines that describe the operator's account at a provider, and the provider's server. */
+const accountLines =
+  /^(?:server|(?:openai|anthropic)-(?:organization|project)[^:]*|(?:x|anthropic)-ratelimit-[^:]*):.*\r\n/gim;
+
+export function headersOf({ head, pool }: Pick<Attempt, "head" | "pool">, id: string): string {
+  const forwarded = head?.forwarded ?? "";
+  return `${pool.traits.isProvider ? forwarded.replaceAll(accountLines, "") : forwarded}x-request-id: ${id}\r\n`;
 }
 
 export function refusalHeaders(id: string, error: ApiError): string {
@@ -99,11 +105,20 @@ function unreported({ model, bodyBytes }: ExchangeRequest, isServed: boolean, co
   };
 }
 
+/** What clients read: the failure's detail can hold internal addresses. */
+const brokenTexts: Readonly<Record<UpstreamFailureKind, string>> = {
+  connect: "no connection to it was possible",
+  closed: "the connection to it closed",
+  malformed: "its response was not valid",
+  truncated: "its response ended too early",
+  timeout: "it did not answer in time",
+};
+
 /** The event that ends a stream whose model server failed after its first byte. */
 export function brokenStreamEvent(
   { dialect, operation, errorOperation = operation }: ExchangeRequest["endpoint"],
-  detail: string,
+  kind: UpstreamFailureKind,
 ): Buffer {
-  const message = `The model server failed while it answered: ${detail}.`;
+  const message = `The model server failed while it answered: ${brokenTexts[kind]}.`;
   return Buffer.from(errorEvent(dialect, errorOperation, { kind: "upstreamFailed", message }));
 }

@@ -152,8 +152,9 @@ describe("a replica that fails", () => {
 
   it("in mid-stream is continued at most as often as the pool allows attempts", async () => {
     const mocks = await Promise.all([upstream(), upstream(), upstream(), upstream()]);
+    const ignored = (): void => undefined;
     for (const mock of mocks)
-      Object.defineProperty(mock, "options", { get: () => ({ tokens: 30, breakAfter: 2 }), set: () => undefined });
+      Object.defineProperty(mock, "options", { get: () => ({ tokens: 30, breakAfter: 2 }), set: ignored });
     const gateway = await gatewayOver(open(mocks));
     const text = await (await chat(gateway.url, { stream: true })).text();
     expect(mocks.reduce((sum, { requestCount }) => sum + requestCount, 0)).toBe(3);
@@ -197,6 +198,19 @@ describe("a replica that fails", () => {
     const text = await (await chat(gateway.url, { stream: true, ...field })).text();
     expect(textOf(text)).toBe("t0 t1 t2 t3 ");
     expect(text).toContain('data: {"error":{"message":"The model server failed');
+  });
+
+  it("in mid-stream tells the client no address, and the operator the cause", async () => {
+    const mocks = [await upstream({ tokens: 300, everyMs: 20 }), await upstream({ tokens: 300, everyMs: 20 })];
+    const gateway = await gatewayOver(open(mocks, ", probe: { interval: 1h }"));
+    const response = await chat(gateway.url, { stream: true });
+    const [serving, other] = mocks.toSorted((a, b) => b.requestCount - a.requestCount);
+    await other!.kill();
+    await serving!.kill();
+    const text = await response.text();
+    expect(text).toContain('data: {"error":{"message":"The model server failed');
+    expect(text).not.toContain("127.0.0.1");
+    expect(gateway.logged.join("\n")).toContain("broke: connect ECONNREFUSED 127.0.0.1:");
   });
 
   it("in mid-stream ends with an error event where nothing can continue", async () => {

@@ -41,6 +41,7 @@ export interface GatewayParts {
   readonly accessLog: AccessLog | undefined;
   readonly tracer: Tracer | undefined;
   now(): number;
+  log(line: string): void;
 }
 
 const CHECKPOINT_MS = 1000;
@@ -136,6 +137,10 @@ export class Gateway implements ClientPort, Runtime {
 
   now(): number {
     return this.#parts.now();
+  }
+
+  log(line: string): void {
+    this.#parts.log(line);
   }
 
   sweep(): void {

@@ -168,6 +168,22 @@ describe("attempts", () => {
     expect(provider.lastHeaders.authorization).toBe("Bearer sk-secret");
   });
 
+  it("at a provider keep the operator's account from the client", async () => {
+    const server = createServer((request, response) => {
+      request.resume();
+      response.setHeader("OpenAI-Organization", "org-1").setHeader("server", "edge");
+      response.setHeader("x-ratelimit-remaining-requests", "9").setHeader("x-kept", "1").end("{}");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    cleanups.push(() => new Promise((resolve) => server.close(() => resolve())));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const gateway = await start(`access: open\npools: [{ name: p, engine: openai, replicas: ["${url}"] }]\n${model}`);
+    const { headers } = await chat(gateway.url, {});
+    expect(headers.get("x-kept")).toBe("1");
+    for (const name of ["openai-organization", "server", "x-ratelimit-remaining-requests"])
+      expect(headers.has(name), name).toBe(false);
+  });
+
   it("of an inference request name the model as the replica knows it", async () => {
     const paths: string[] = [];
     const server = createServer((request, response) => {
@@ -205,6 +221,14 @@ describe("a wake command", () => {
     const text = readFileSync(runs, "utf8");
     rmSync(runs);
     expect(text.split("\n").length - 1).toBe(1);
+  });
+
+  it("that does not exist is named to the operator only", async () => {
+    const gateway = await start(
+      `access: open\npools: [{ name: p, engine: vllm, wake: { command: [/srv/none/start] } }]\n${model}`,
+    );
+    expect(await (await chat(gateway.url, {})).text()).not.toMatch(/srv|ENOENT/);
+    expect(gateway.logged.join("\n")).toContain("/srv/none/start");
   });
 
   it("that hangs is ended at its deadline", async () => {

@@ -135,7 +135,8 @@ async function startParts(
   const limits = await limitsOf(config, { now, log: options.log, life: usage.life, directory: usageDirectory });
   opened.add(() => limits.close());
   const batches = new BatchStore(path.join(stateDirectory, "batches"), config.batches.storage);
-  const gateway = new Gateway(config, { batches, fleet, limits, usage, metrics, waker, accessLog, tracer, now });
+  const { log } = options;
+  const gateway = new Gateway(config, { batches, fleet, limits, usage, metrics, waker, accessLog, tracer, now, log });
   const prober = new Prober(
     () => fleet.pools.values(),
     now,

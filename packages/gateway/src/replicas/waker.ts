@@ -67,7 +67,7 @@ export class Waker {
     if (pool.hasAvailable(this.#now())) this.#release(pool, waking);
     else if (this.#now() > waking.deadlineAtMs) {
       stop(waking.child);
-      this.#ended(pool, waking, "no replica became ready in time");
+      this.#ended(pool, waking, { told: "no replica became ready in time" });
     }
   }
 
@@ -101,9 +101,12 @@ export class Waker {
       output = lines.pop() ?? "";
       for (const line of lines) this.#discover(pool, line.trim());
     });
-    child.once("error", (error) => this.#ended(pool, waking, error.message));
+    child.once("error", ({ message }) =>
+      this.#ended(pool, waking, { told: "its command could not be run", detail: message }),
+    );
     child.once("exit", (code, signal) => {
-      if (code !== 0) this.#ended(pool, waking, `the wake command ended with ${signal ?? `code ${code}`}`);
+      const detail = `the wake command ended with ${signal ?? `code ${code}`}`;
+      if (code !== 0) this.#ended(pool, waking, { told: "its command failed", detail });
     });
     return waking;
   }
@@ -131,19 +134,20 @@ export class Waker {
     pool.add(replica);
   }
 
-  #ended(pool: Pool, waking: Waking, detail: string): void {
+  /** `told`: for clients; `detail`, which can hold a path, only for the operator. */
+  #ended(pool: Pool, waking: Waking, { told, detail = told }: { readonly told: string; readonly detail?: string }): void {
     if (this.#waking.get(pool) !== waking) return;
     this.#log(`pool ${pool.name}: ${detail}`);
     const waitMs = Math.min(COOL_DOWN_MS_MAX, 2 * (this.#failed.get(pool)?.waitMs ?? COOL_DOWN_MS / 2));
     this.#failed.set(pool, { untilMs: this.#now() + waitMs, waitMs });
-    this.#fail(pool, waking, detail);
+    this.#fail(pool, waking, told);
   }
 
-  #fail(pool: Pool, waking: Waking, detail: string): void {
+  #fail(pool: Pool, waking: Waking, told: string): void {
     this.#waking.delete(pool);
     const error: ApiError = {
       kind: "overloaded",
-      message: `The model could not be started: ${detail}.`,
+      message: `The model could not be started: ${told}.`,
       retryAfterMs: 5000,
     };
     for (const ready of waking.held.keys()) ready(error);
