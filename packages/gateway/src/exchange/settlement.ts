@@ -11,11 +11,13 @@ import type { ExchangeRequest } from "./runtime.ts";
 
 export function needOf({ model, peek, bodyBytes, endpoint }: ExchangeRequest): Need {
   const promptTokens = model.reservedPromptTokens(bodyBytes);
-  const outputTokens = endpoint.isGenerating ? (peek.outputTokensMax ?? model.config.outputTokensReserved) : 0;
-  const price = model.priceAt(model.routes[0]?.pool);
+  const outputTokensMax = peek.outputTokensMax ?? model.config.outputTokensReserved * peek.choiceCount;
+  const outputTokens = endpoint.isGenerating ? outputTokensMax : 0;
+  const counts = { promptTokens, completionTokens: outputTokens, cachedTokens: 0 };
   return {
     tokens: promptTokens + outputTokens,
-    nanoUsd: nanoUsdOf(price, { promptTokens, completionTokens: outputTokens, cachedTokens: 0 }),
+    // Any of the pools may serve the request.
+    nanoUsd: Math.max(...model.routes.map(({ pool }) => nanoUsdOf(model.priceAt(pool), counts))),
   };
 }
 

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { peekRequest } from "../json/peek.ts";
 import { MockUpstream, type MockOptions } from "../testing/mock-upstream.ts";
 import { chat, testGateway, type TestGateway } from "../testing/test-gateway.ts";
 import type { UsageRecord } from "../usage/record.ts";
@@ -106,6 +107,30 @@ describe("a request", () => {
     expect(await (await post("/v2/models/none/infer", "{}")).json()).toMatchObject({
       error: "The model `none` does not exist here.",
     });
+  });
+});
+
+describe("a budget", () => {
+  const budgeted = (mock: MockUpstream, more: string): string =>
+    `teams: [{ name: a, keys: [{ sha256: ${hash("sha256", "secret")} }], budget: 1 USD/month }]\n` +
+    `pools: [{ name: cheap, engine: vllm, replicas: ["http://127.0.0.1:9"], price: { input: 0, output: 1 } }, { name: dear, engine: vllm, replicas: [${mock.url}], price: { input: 0, output: 600 } }]\n` +
+    `models: [{ name: m, pools: [${more}], outputTokensReserved: 400 }]\n`;
+  /** Statuses of two requests at once; each of them alone is within the budget. */
+  const both = async (pools: string, body: object): Promise<number[]> => {
+    const gateway = await gatewayOver(budgeted(await upstream({ delayMs: 300 }), pools));
+    const responses = await Promise.all([chat(gateway.url, body, "secret"), chat(gateway.url, body, "secret")]);
+    return responses.map(({ status }) => status).toSorted((a, b) => a - b);
+  };
+
+  it("reserves the price of the dearest pool that may serve the request", async () => {
+    expect(await both("cheap, dear", { max_tokens: 1000 })).toEqual([200, 429]);
+  });
+
+  it("reserves every choice, also without a maximum of tokens", async () => {
+    expect(await both("dear", { n: 3 })).toEqual([200, 429]);
+    expect(await both("dear", { max_tokens: 400 })).toEqual([200, 200]);
+    const peek = peekRequest(Buffer.from('{"model":"m","n":3,"best_of":4}'));
+    expect(peek).toMatchObject({ choiceCount: 4, outputTokensMax: undefined });
   });
 });
 

@@ -73,6 +73,7 @@ const noPeek: RequestPeek = {
   modelSpan: undefined,
   isStream: false,
   outputTokensMax: undefined,
+  choiceCount: 1,
   streamOptions: undefined,
   isUsageAsked: true,
   prompt: undefined,

@@ -7,6 +7,8 @@ export interface RequestPeek {
   readonly isStream: boolean;
   /** Maximum output tokens, all choices together; undefined if the client states none. */
   readonly outputTokensMax: number | undefined;
+  /** Number of choices that the replica generates (`n`, `best_of`). */
+  readonly choiceCount: number;
   /** The client's `stream_options`, and whether it requests usage. */
   readonly streamOptions: FieldSpan | undefined;
   readonly isUsageAsked: boolean;
@@ -76,13 +78,13 @@ export function peekRequest(bytes: Buffer): RequestPeek | { readonly problem: st
     modelSpan: undefined,
     isStream: false,
     outputTokensMax: undefined,
+    choiceCount: 1,
     streamOptions: undefined,
     isUsageAsked: false,
     prompt: undefined,
     isResumable: true,
     session: "",
   };
-  let choices = 1;
   let seen = 0;
   let isRepeated = false;
   const end = scanObject(bytes, 0, fieldKeys, (key, start, stop) => {
@@ -90,14 +92,14 @@ export function peekRequest(bytes: Buffer): RequestPeek | { readonly problem: st
     if ((seen & bit) !== 0) isRepeated = true;
     seen |= bit;
     if (key === "n" || key === "best_of") {
-      choices = Math.max(choices, Math.min(128, wholeNumberOf(bytes, start, stop) ?? 1));
+      draft.choiceCount = Math.max(draft.choiceCount, Math.min(128, wholeNumberOf(bytes, start, stop) ?? 1));
     } else takeField(draft, bytes, { key, start, end: stop });
   });
   if (end < 0 || !isBlankFrom(bytes, end)) return { problem: "The body is not a valid JSON object." };
   if (isRepeated) return { problem: "A field of the body is given twice." };
-  if (choices > 1) {
+  if (draft.choiceCount > 1) {
     draft.isResumable = false;
-    if (draft.outputTokensMax !== undefined) draft.outputTokensMax *= choices;
+    if (draft.outputTokensMax !== undefined) draft.outputTokensMax *= draft.choiceCount;
   }
   return draft;
 }
