@@ -1,6 +1,7 @@
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { connect, type AddressInfo } from "node:net";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { anonymous } from "../access/teams.ts";
@@ -59,7 +60,14 @@ describe("the Batch API", () => {
     expect(new Set(rows.map(({ custom_id }) => custom_id)).size).toBe(30);
     expect(rows[0]?.response).toMatchObject({ status_code: 200, body: { usage: { completion_tokens: 2 } } });
     expect(mock.requestCount).toBe(30);
-    expect((await fetch(`${gateway.url}/v1/files/file-../../etc/content`)).status).toBe(404);
+    // On a bare connection: fetch resolves the dots itself.
+    for (const name of ["file-../../../etc", "file-..%2f..%2fetc", ".."]) {
+      const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+      const answer = once(socket, "data") as Promise<[Buffer]>;
+      socket.write(`GET /v1/files/${name}/content HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
+      expect(String((await answer)[0]), name).toMatch(/^HTTP\/1\.1 404 /);
+      socket.destroy();
+    }
   });
 
   it("outlives input that is gone and answers that are no JSON", async () => {
