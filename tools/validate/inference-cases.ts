@@ -11,7 +11,7 @@ import type { Abstention, Case } from "./inference-rows.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
-/** The table of model architectures, in the directory of the measurements or of the shared data. */
+/** The file with the table of model architectures. It is in the directory of the measurements or of the shared data. */
 function modelsFile(measurements: string): string | undefined {
   const shared = process.env["HEADROOM_SHARED"] ?? path.join(root, "../shared");
   const places = [path.dirname(measurements), path.join(shared, "data/inference")];
@@ -23,7 +23,7 @@ export interface Unscored {
   readonly id: string;
   readonly source: string;
   readonly reason: string;
-  /** The prediction, if the model can make one for the row. */
+  /** The prediction, if the model can make a prediction for the row. */
   readonly asked?: Case;
 }
 
@@ -33,7 +33,7 @@ export interface ReadRows {
   readonly unscored: readonly Unscored[];
 }
 
-/** Reads the rows of a file. Throws an `InputError` if the file cannot be read. */
+/** Reads the rows of a file of measurements. Throws an `InputError` if the file cannot be read. */
 export function readCases(file: string, isAll: boolean): ReadRows {
   const rows = measurementRows(file, servingColumns);
   const table = modelsFile(file);
@@ -46,7 +46,7 @@ export function readCases(file: string, isAll: boolean): ReadRows {
   for (const { fields } of rows) {
     const outcome = readRow(fields, models);
     const { id, source } = outcome;
-    // Without the column `score`, all rows are scored.
+    // If the file has no column `score`, all rows are scored.
     const score = fields["score"] ?? "1";
     const notScored = `score is ${JSON.stringify(score)} in the file`;
     const isScored = isAll || score === "1";

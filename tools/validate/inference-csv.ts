@@ -1,7 +1,7 @@
 export type CsvFields = Readonly<Record<string, string>>;
 
 export interface CsvRow {
-  /** Number of the first line of the row in the file, from 1. */
+  /** Number of the line in the file on which the row begins. The first line is 1. */
   readonly line: number;
   readonly fields: CsvFields;
 }

@@ -15,26 +15,30 @@ const names = Object.keys(inferenceConstants).toSorted() as InferenceConstantNam
 const stepNames = names.filter((name) => !spreadConstants.includes(name) && !firstTokenConstants.includes(name));
 
 /**
- * Limit of an error, as a logarithm (a factor of 4.5): larger errors are caused by effects that the model does not
- * contain.
+ * Limit of an error, as a natural logarithm (a factor of 4.5). Larger errors are caused by effects that the model does
+ * not contain.
  */
 const errorCap = 1.5;
 
-/** Errors below this count by their square, larger ones linearly: a smooth form of least absolute deviations. */
+/**
+ * Errors below this value count by their square, and larger errors linearly. This is a smooth form of least absolute
+ * deviations.
+ */
 const errorKnee = 0.03;
 
 /**
- * Weight of the pull towards the middle of each range. It decides only for constants that the rows do not determine.
+ * Weight of the penalty that pulls each constant towards the middle of its range. The penalty decides only the values
+ * of constants that the rows do not determine.
  */
 const pull = 0.01;
 
 /**
- * Weight of the error of the first token relative to that of steps: it separates prompts from decoding without changing
- * the fit of decoding.
+ * Weight of the errors of times to the first token, relative to the errors of steps. They separate the time of prompts
+ * from the time of decoding; with this weight they do not change the fit of decoding.
  */
 const firstTokenWeight = 0.1;
 
-/** The middle of every range: the values without any measurement. */
+/** The middle of every range. The constants have these values before any measurement. */
 function unmeasuredConstants(): InferenceConstants {
   const entries = names.map((name) => [
     name,
@@ -43,7 +47,7 @@ function unmeasuredConstants(): InferenceConstants {
   return Object.fromEntries(entries) as Record<InferenceConstantName, number>;
 }
 
-/** The constants that a search may change, and the weight of each quantity in its objective. */
+/** The constants that a search can change, and the weight of each measured quantity in its objective. */
 interface Aim {
   readonly names: readonly InferenceConstantName[];
   readonly stepWeight: number;
@@ -52,15 +56,15 @@ interface Aim {
   readonly groups: ReadonlyMap<string, string>;
 }
 
-/** A number whose square is quadratic in small errors and linear in larger ones. */
+/** A number whose square is quadratic in small errors and linear in larger errors. */
 function softened(error: number): number {
   const capped = Math.max(-errorCap, Math.min(errorCap, error));
   return capped / Math.hypot(capped, errorKnee) ** 0.5;
 }
 
 /**
- * Residuals of observations; every group has the same weight. Steps: logarithm of the ratio. First tokens: relative
- * error, as they are scored.
+ * Residuals of observations. Every group has the same weight. For steps, a residual is the logarithm of the ratio of
+ * predicted to measured time. For first tokens, it is the relative error, because they are scored by it.
  */
 function groupResiduals(observations: readonly Observation[], weight: number): number[] {
   const counts = new Map<string, number>();
@@ -71,7 +75,7 @@ function groupResiduals(observations: readonly Observation[], weight: number): n
   });
 }
 
-/** Minimises the residuals of the rows over the named constants, from their current values. */
+/** Minimises the residuals of the rows over the named constants. The search starts with the current values. */
 function search(aim: Aim, start: InferenceConstants): InferenceConstants {
   const place = (name: InferenceConstantName, value: number): number => {
     const [low, high] = inferenceConstants[name].range;
@@ -103,10 +107,10 @@ function search(aim: Aim, start: InferenceConstants): InferenceConstants {
 }
 
 /**
- * Fits the constants to these rows: the smallest macro average over groups of |log(predicted / measured)|, from the
- * middle of the ranges. All constants are fitted first, then those that only the first token depends on. Rows that
- * measured only the first token are scored but not used for the fit, because they contain no decoding. The same rows
- * give the same result.
+ * Fits the constants to these rows. The fit minimises the macro average over groups of |log(predicted / measured)| and
+ * starts in the middle of the ranges. All constants are fitted first, then those that affect only the first token. Rows
+ * that measured only the first token are scored but not used for the fit, because they contain no decoding. The same
+ * rows give the same result.
  */
 export function fit(all: readonly Case[], groups: ReadonlyMap<string, string>): InferenceConstants {
   const cases = all.filter(({ measured }) => measured.tpotMs !== undefined || measured.tokensPerS !== undefined);
@@ -115,14 +119,14 @@ export function fit(all: readonly Case[], groups: ReadonlyMap<string, string>): 
   return search({ names: firstTokenConstants, stepWeight: 0, firstTokenWeight: 1, cases, groups }, found);
 }
 
-/** The kinds of replica that occur in these rows. */
+/** The kinds of replicas that occur in these rows. */
 export function evidenceOf(cases: readonly Case[]): readonly ServingEvidence[] {
   return servingEvidenceOf(cases.map(({ replica, source }) => ({ kind: servingKindOf(replica), source })));
 }
 
 /**
- * Predicts each part with the constants and the evidence of all other parts. The interval constants are the shipped
- * ones.
+ * Predicts each part of the rows with constants and evidence from all other parts. The interval constants are those of
+ * the shipped model.
  */
 export function leaveOut(
   cases: readonly Case[],
@@ -141,7 +145,7 @@ export function leaveOut(
 
 const spreadNow = (name: InferenceConstantName): number => inferenceConstants[name].value;
 
-/** Interval constants with which four of five left-out observations are inside their interval. */
+/** Interval constants with which four of five left-out observations are inside their intervals. */
 export function spreadsOf(leftOut: readonly Observation[]): { stepSpread: number; firstTokenSpread: number } {
   const spread = (isFirstToken: boolean): number => {
     const wanted = leftOut.filter(({ quantity }) => (quantity === "ttft") === isFirstToken);

@@ -21,13 +21,13 @@ function attentionOf(row: Row): Attention {
         ropeHeadDim: numberIn(row, "qk_rope_head_dim"),
         valueHeadDim: numberIn(row, "v_head_dim"),
       } as const;
-      // The sparse-attention indexer of GLM-5, from the notes in models.csv: 32 heads of width 128, the best 2,048
-      // tokens.
+      // Sizes of the sparse-attention indexer of GLM-5, from the notes in models.csv: 32 heads of width 128, and the
+      // 2,048 tokens with the best scores.
       const sparse = { tokens: 2048, indexHeadCount: 32, indexHeadDim: 128 };
       return row["attention"] === "dsa" ? { ...latent, sparse } : latent;
     }
     case "hybrid-linear": {
-      // The Gated DeltaNet layers of Qwen3.5, from the notes in models.csv.
+      // Sizes of the Gated DeltaNet layers of Qwen3.5, from the notes in models.csv.
       const linear = { keyHeadCount: 16, valueHeadCount: 64, headDim: 128 };
       return { kind: "linear-mix", headCount, kvHeadCount, headDim, fullEvery, isOutputGated: true, linear };
     }

@@ -1,6 +1,6 @@
 /**
- * `--rows FILE`: every row with its prediction, the parts of the predicted time, the values that were chosen for
- * missing fields, and the reason if there is no prediction.
+ * Output of the option `--rows FILE`. It has every row with its prediction, the parts of the predicted time, the values
+ * that were chosen for missing fields, and the reason if there is no prediction.
  */
 import { writeFileSync } from "node:fs";
 import {
@@ -51,7 +51,7 @@ function quantityCells(measured: number | undefined, predicted: number | undefin
   return [measured, predicted, error, at?.low, at?.high];
 }
 
-/** Cells of a row with a prediction; `note`: the reason if it is not scored. */
+/** Cells of a row with a prediction. `note`: the reason if the row is not scored. */
 function caseCells(one: Case, note: string, constants: InferenceConstants): Cell[] {
   const { measured, replica, request } = one;
   const said = one.predict(constants);
@@ -88,8 +88,8 @@ function caseCells(one: Case, note: string, constants: InferenceConstants): Cell
 }
 
 /**
- * Writes every row of a file as comma-separated values: scored rows, rows without a prediction, rows that are not
- * scored.
+ * Writes all rows to a file as comma-separated values: the scored rows, the rows without a prediction, and the rows
+ * that are not scored.
  */
 export function writeRows(file: string, rows: ReadRows, constants: InferenceConstants): void {
   const empty = header.slice(3, -1).map(() => "");

@@ -30,8 +30,8 @@ export interface Outcome {
   readonly tokensPerS?: number;
   readonly ttftMs?: number;
   /**
-   * Only in predictions: sequences that decode together, time waiting for prompts of other requests, parts of the time
-   * to the first token.
+   * Fields that only predictions have: the number of sequences that decode together, the time waiting for prompts of
+   * other requests, and the parts of the time to the first token.
    */
   readonly batch?: number;
   readonly promptsMs?: number;
@@ -44,7 +44,7 @@ export interface Case {
   readonly source: string;
   readonly accelerator: string;
   readonly isMixture: boolean;
-  /** The predicted replica; for disaggregated serving, the one that decodes. */
+  /** The replica for which the prediction is made. For disaggregated serving, it is the one that decodes. */
   readonly replica: BuiltReplica;
   readonly request: RequestShape;
   /** Values chosen for missing fields of the row. */
@@ -59,7 +59,7 @@ export interface Abstention {
   readonly reason: string;
 }
 
-/** A row that contains none of the quantities that the model predicts. */
+/** A row that measured none of the quantities that the model predicts. */
 export interface Unmeasured {
   readonly id: string;
   readonly source: string;
@@ -100,19 +100,20 @@ function disaggregated(row: Row, setting: Setting, concurrency: number): Predict
   return (k) => outcomeOf(disaggregatedLoop(group, setting.request, concurrency, k));
 }
 
-/** Number of concurrent requests if a row states only a rate. */
+/** Number of concurrent requests that is used if a row states only a rate. */
 const usualRequests = 2048;
 
 /**
- * Number of requests of an offline run that does not state it: about four million output tokens, as in TensorRT-LLM's
- * performance overview (30,000 requests of 128 tokens, 1,500 of 2,048 to 4,096).
+ * Number of requests that is used for an offline run whose row does not state it. All requests together have about four
+ * million output tokens, as in TensorRT-LLM's performance overview (30,000 requests of 128 tokens, 1,500 of 2,048 to
+ * 4,096).
  */
 function offlineRequests(outputTokens: number): number {
   return Math.round(Math.min(30_000, Math.max(1000, 4e6 / outputTokens)));
 }
 
 /**
- * The replica of an offline run. Mixture-of-experts models use attention data parallelism if that fits, like the
+ * The prediction for an offline run. Mixture-of-experts models use attention data parallelism if that fits, like the
  * published options of TensorRT-LLM's throughput runs.
  */
 function offline(setting: Setting, layout: ServingLayout): Prediction {
@@ -128,8 +129,8 @@ function offline(setting: Setting, layout: ServingLayout): Prediction {
 }
 
 /**
- * The reason why a layout cannot run or is unknown to the model. Sequences longer than the model's positions are
- * accepted, because they were measured.
+ * The reason why a layout cannot run, or why the model has no prediction for it. Sequences that are longer than the
+ * model's positions are accepted, because they were measured.
  */
 function reasonAgainst(replica: BuiltReplica, request: RequestShape): string | undefined {
   const found = obstacles(replica, request).find(({ kind }) => kind !== "length");
@@ -137,13 +138,13 @@ function reasonAgainst(replica: BuiltReplica, request: RequestShape): string | u
 }
 
 /**
- * Requests arrive at a rate, at most as many at once as the row allows an engine. A rate above the replica's capacity
- * keeps it full.
+ * The prediction for requests that arrive at a rate. At most as many run at a time as the row allows for an engine. If
+ * the rate exceeds what the replica can sustain, the replica is always full.
  */
 function arriving(replica: BuiltReplica, setting: Setting, rate: number, most: number): Prediction {
   const { request, requests } = setting;
   if (requests !== undefined) {
-    // The limit applies to each attention data-parallel rank, which is an engine of its own.
+    // The limit applies to each attention-data rank, because each of them is an engine of its own.
     const run = { requestsPerS: rate, requests, most: most * replica.layout.attentionData };
     return (k) => outcomeOf(finiteRun(replica, request, run, k));
   }
@@ -169,7 +170,7 @@ function online(row: Row, replica: BuiltReplica, setting: Setting): Prediction |
   if (concurrency === undefined) return "load is not stated";
   const { request, requests } = setting;
   if (requests === undefined) return (k) => outcomeOf(closedLoop(replica, request, concurrency, k));
-  // The requests that start together are too few to move a median.
+  // Only a small share of the requests start together, so they do not change a median.
   const firstWave = row["ttft_stat"]?.startsWith("median") === true ? 0 : Math.min(1, concurrency / requests);
   return (k) => outcomeOf(closedRun(replica, request, { concurrency, firstWave }, k));
 }
@@ -210,7 +211,7 @@ function measuredOf(row: Row): Outcome | undefined {
 
 const measureColumns = ["tpot_ms", "output_tok_s_total", "output_tok_s_per_gpu", "ttft_ms"];
 
-/** Columns of a file of serving measurements. */
+/** Columns that a file of serving measurements must have. */
 export const servingColumns = { all: ["model", "gpu", "kind", "isl", "osl"], any: measureColumns };
 
 /** The reason why `measuredOf` finds no measurement. */
@@ -227,7 +228,7 @@ const numberColumns: NumberColumns = {
   measures: ["request_rate_rps", ...measureColumns],
 };
 
-/** Values chosen for missing fields of a row. */
+/** The values that were chosen for missing fields of a row. */
 function chosenFor(row: Row, { request, model }: Setting, { formats, layout }: BuiltReplica): readonly string[] {
   const isOffline = row["kind"]?.startsWith("offline") === true;
   return [
@@ -242,7 +243,8 @@ function chosenFor(row: Row, { request, model }: Setting, { formats, layout }: B
 }
 
 /**
- * Converts a row to a case to predict, or to the reason why the model has no prediction or the row has no measurement.
+ * Converts a row to a case to predict. If the model has no prediction for the row, or the row has no measurement, the
+ * result is the reason.
  */
 export function readRow(row: Row, models: KnownModels): Case | Abstention | Unmeasured {
   const id = row["id"] ?? "";

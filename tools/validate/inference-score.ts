@@ -2,7 +2,10 @@ import { intervalWidth, measuredServing, servingEvidenceFor, servingKindOf } fro
 import type { InferenceConstants, ServingEvidence } from "../../packages/perf/src/index.ts";
 import type { Abstention, Case } from "./inference-rows.ts";
 
-/** Time per token and throughput are scored together; the time to the first token is scored separately. */
+/**
+ * Measured quantity. Times per token and throughputs are scored together; times to the first token are scored
+ * separately.
+ */
 export type Quantity = "tpot" | "throughput" | "ttft";
 
 const stepQuantities: readonly Quantity[] = ["tpot", "throughput"];
@@ -17,11 +20,13 @@ export interface Observation {
   readonly quantity: Quantity;
   readonly measured: number;
   readonly predicted: number;
-  /** Natural logarithm of predicted over measured time; positive: the prediction is too slow. */
+  /**
+   * Natural logarithm of the ratio of predicted to measured time. If it is positive, the predicted time is too long.
+   */
   readonly logTimeRatio: number;
   /**
-   * Width of the prediction interval at a spread of 1, from the model's uncertainty and the distance to measured
-   * configurations.
+   * Width of the prediction interval if the spread constant is 1. It follows from the uncertainty of the model and the
+   * distance from measured configurations.
    */
   readonly doubt: number;
   readonly isInside: boolean;
@@ -33,7 +38,7 @@ export interface Score {
   readonly mape: number;
   readonly median: number;
   readonly p90: number;
-  /** Median of predicted over measured time, minus one. */
+  /** Median of the ratio of predicted to measured time, minus one. */
   readonly bias: number;
   readonly coverage: number;
   readonly intervalRatio: number;
@@ -43,7 +48,7 @@ export interface GroupScore extends Score {
   readonly group: string;
 }
 
-/** Sources with fewer scored rows than this are pooled. */
+/** Sources with fewer scored rows than this number form one group together. */
 const pooledBelow = 20;
 
 export function groupNames(cases: readonly Case[]): ReadonlyMap<string, string> {
@@ -52,7 +57,10 @@ export function groupNames(cases: readonly Case[]): ReadonlyMap<string, string> 
   return new Map([...counts].map(([source, count]) => [source, count < pooledBelow ? "pooled small sources" : source]));
 }
 
-/** Quantities to evaluate; default: steps only, with the shipped evidence. */
+/**
+ * The quantities to evaluate, and the evidence to use. By default, only steps are evaluated, with the evidence of the
+ * shipped model.
+ */
 export interface Observed {
   readonly wanted?: readonly Quantity[];
   readonly evidence?: readonly ServingEvidence[];
@@ -87,7 +95,7 @@ export function observe(
   });
 }
 
-/** The smallest value that at least this share of the numbers does not exceed; NaN for an empty list. */
+/** The smallest of the numbers that is not exceeded by at least this share of them. NaN for an empty list. */
 export function quantile(numbers: readonly number[], share: number): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -119,7 +127,7 @@ function scoreOf(observations: readonly Observation[]): Score {
 
 export interface Report {
   readonly groups: readonly GroupScore[];
-  /** Mean over groups; every group has the same weight. */
+  /** Mean of the groups' mean errors. Every group has the same weight. */
   readonly macroMape: number;
   readonly all: Score;
 }
@@ -134,7 +142,7 @@ export function reportOf(observations: readonly Observation[], key: (one: Observ
 
 const percent = (value: number): string => `${(100 * value).toFixed(1)}%`.padStart(7);
 
-/** A report as a table for people. */
+/** A report as a table in text form. */
 export function tableOf(title: string, report: Report): string {
   const line = (name: string, score: Score): string =>
     [
@@ -150,13 +158,13 @@ export function tableOf(title: string, report: Report): string {
   );
 }
 
-/** Reasons why rows have no prediction, with counts. */
+/** Table of the reasons why rows have no prediction, with the number of rows. */
 export function abstentionTable(abstentions: readonly Abstention[], asked: number): string {
   const share = percent(asked === 0 ? 0 : abstentions.length / asked).trim();
   return [`abstained from ${abstentions.length} of ${asked} rows (${share})`, ...reasonLines(abstentions)].join("\n");
 }
 
-/** Reasons why rows are not scored, with counts. */
+/** Table of the reasons why rows are not scored, with the number of rows. */
 export function unscoredTable(unscored: readonly { readonly reason: string }[]): string {
   const heads = unscored.map(({ reason }) => ({ reason: reason.replace(/; .*/, "") }));
   return [`not scored: ${unscored.length} rows`, ...reasonLines(heads)].join("\n");

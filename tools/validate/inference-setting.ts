@@ -18,12 +18,12 @@ import type {
 
 export type Row = Readonly<Record<string, string>>;
 
-/** Architectures by the model name in a row. */
+/** Model architectures, by the name that rows use for the model. */
 export interface KnownModels {
   readonly get: (name: string) => ModelArchitecture | undefined;
 }
 
-/** Machine, model and request that a row states. */
+/** The machine, model and request that a row states. */
 export interface Setting {
   readonly accelerator: Accelerator;
   readonly model: ModelArchitecture;
@@ -40,8 +40,8 @@ export function numberIn(row: Row, column: string): number | undefined {
 }
 
 /**
- * "H100-SXM (power cap)" is an H100 with reduced clocks. If the row states no limit, it is half of the H100's power, as
- * in Splitwise (arXiv 2311.18677 §5).
+ * "H100-SXM (power cap)" is an H100 with a power limit, which reduces its clock. If the row does not state the limit,
+ * it is half of the H100's power, as in Splitwise (arXiv 2311.18677 §5).
  */
 function acceleratorOf(row: Row): Accelerator | undefined {
   const [, name = "", isCapped] = /^(.*?)( \(power cap\)| \(.*\))?$/.exec(row["gpu"] ?? "") ?? [];
@@ -55,7 +55,7 @@ function requestsOf(row: Row): number | undefined {
   return stated === undefined ? undefined : Number(stated);
 }
 
-/** Other names of formats: NVIDIA's tools write FP4; weight-only 4-bit methods have names of their own. */
+/** Other names of number formats. NVIDIA's tools write FP4; weight-only 4-bit methods have names of their own. */
 const formatWords: Readonly<Record<string, NumberFormat>> = {
   fp4: "nvfp4",
   awq: "int4",
@@ -77,8 +77,8 @@ function formatInName(model: string): NumberFormat | undefined {
 }
 
 /**
- * Engines that launch every kernel of a decoding step from Python: vLLM before 0.2.6 of December 2023, which brought CUDA
- * graphs, and plain PyTorch.
+ * Whether the engine launches every kernel of a decoding step from Python. vLLM did so before 0.2.6 of December 2023,
+ * which brought CUDA graphs, and plain PyTorch does so.
  */
 function isEager(engine: string, version: string): boolean {
   if (/transformers|deepspeed|pytorch|eager/.test(engine)) return true;
@@ -100,7 +100,7 @@ export function layoutOf(tensor: number, pipeline: number, attentionData: number
   return { tensor, pipeline, attentionData, expert };
 }
 
-/** The layout of a row. Accelerators that no stated dimension uses become tensor-parallel ranks. */
+/** The layout that a row states. Accelerators that belong to no stated dimension become tensor-parallel ranks. */
 export function rowLayout(row: Row): ServingLayout {
   const [tensor, pipeline = 1, attentionData = 1, expert = 1] = ["tp", "pp", "dp", "ep"].map((column) =>
     numberIn(row, column),

@@ -196,7 +196,7 @@ describe("a row with the time to the first token alone", () => {
 });
 
 describe.skipIf(!existsSync(file))(`${path.basename(file)}, rows with score 1`, () => {
-  // Vitest runs the body of a skipped suite too, so the file is read inside the tests.
+  // Vitest also runs the body of a skipped suite, so the file is read inside the tests.
   let read: Pick<ReturnType<typeof readCases>, "cases" | "abstentions"> & {
     readonly report: ReturnType<typeof reportOf>;
   };

@@ -1,10 +1,10 @@
 /**
  * `npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--rows FILE] [--all]`: compares the
- * inference model with published measurements. `--leave-out` refits the constants without each accelerator and without
- * each source, and scores the rows that were left out; they are not used as evidence either. `--refit` prints constants
- * and evidence fitted to the file. `--rows` writes every row with its prediction, breakdown and reason as CSV. Only
- * rows with `score` 1 count (all rows if the file has no such column), unless `--all` is given. Exit code 2: no row can
- * be scored.
+ * inference model with published measurements. `--leave-out` fits the constants again without the rows of each
+ * accelerator and of each source, and scores the rows that were left out; these rows are not used as evidence either.
+ * `--refit` prints constants and evidence that are fitted to the file. `--rows` writes every row as CSV, with its
+ * prediction, the parts of the predicted time and the reason if there is no prediction. Only rows with `score` 1 count,
+ * unless `--all` is given. If the file has no such column, all rows count. The exit code is 2 if no row can be scored.
  */
 import { fittedInference } from "../../packages/perf/src/index.ts";
 import { readCases } from "./inference-cases.ts";
@@ -30,7 +30,7 @@ interface Titled {
   readonly report: Report;
 }
 
-/** Steps and first tokens are reported separately; a file may lack one of them. */
+/** Separate reports of steps and of first tokens. A quantity that the file does not contain has no report. */
 function reportsOf(title: string, observations: readonly Observation[], key: (one: Observation) => string): Titled[] {
   const parts = [
     { title, wanted: observations.filter(({ quantity }) => quantity !== "ttft") },

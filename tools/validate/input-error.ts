@@ -1,14 +1,14 @@
 /**
- * Errors of the user's input: files and options that a tool cannot use. They end the tool with exit code 2 and a
+ * Errors in the user's input: files and options that a tool cannot use. They end the tool with exit code 2 and a
  * message of one line.
  */
 import { closeSync, openSync } from "node:fs";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
-/** The message is one sentence that states what to change. */
+/** An error in the user's input. The message is one sentence that states what to change. */
 export class InputError extends Error {}
 
-/** Runs a tool. An `InputError` is printed without a stack trace. */
+/** Runs a tool. If the tool throws an `InputError`, its message is printed without a stack trace. */
 export function withInputErrors(main: () => void): void {
   try {
     main();
@@ -27,13 +27,13 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
 };
 
-/** An `InputError` with the cause of a failed file operation. */
+/** An `InputError` for a file operation that failed, with the cause of the failure. */
 export function fileError(error: unknown, file: string, advice: string): InputError {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return new InputError(`${file}: ${reasons[code] ?? (code || String(error))}; ${advice}`);
 }
 
-/** Checks, before long work, that its output file can be written. Creates an empty file. */
+/** Checks that an output file can be written, before the long work whose result it gets. Creates an empty file. */
 export function checkWritable(file: string): void {
   try {
     closeSync(openSync(file, "a"));

@@ -1,10 +1,10 @@
 /**
- * Least squares by the Levenberg-Marquardt method (Marquardt, J. SIAM 11(2), 1963) with numeric derivatives, over
- * parameters bounded to 0 to 1. Deterministic.
+ * Least squares by the Levenberg-Marquardt method (Marquardt, J. SIAM 11(2), 1963) with numeric derivatives. Each
+ * parameter is bounded to the range 0 to 1. The method is deterministic.
  */
 const roundsMax = 40;
 
-/** The search ends after a round that reduces the sum of squares by less than this share. */
+/** The search ends after a round that reduces the sum of squares by less than this share of the sum. */
 const gainLeast = 1e-4;
 
 const derivativeStep = 1e-3;
@@ -32,7 +32,10 @@ function dot(left: ArrayLike<number>, right: ArrayLike<number>): number {
   return sum;
 }
 
-/** Solves a symmetric positive definite system by Cholesky decomposition; `matrix` is overwritten. */
+/**
+ * Solves a system of linear equations with a symmetric positive definite matrix by Cholesky decomposition. `matrix` is
+ * overwritten.
+ */
 function solve(matrix: Float64Array[], right: Float64Array): Float64Array {
   const size = right.length;
   const at = (row: number, column: number): number => matrix[row]?.[column] ?? 0;
@@ -60,7 +63,7 @@ function solve(matrix: Float64Array[], right: Float64Array): Float64Array {
   return solution;
 }
 
-/** Minimises the sum of squared residuals over parameters from 0 to 1, from `start`; finds a local minimum. */
+/** Finds a local minimum of the sum of squared residuals over parameters from 0 to 1. The search begins at `start`. */
 export function leastSquares(residuals: Residuals, start: readonly number[]): readonly number[] {
   let places = start.map(inside);
   let here = residuals(places);
@@ -69,7 +72,7 @@ export function leastSquares(residuals: Residuals, start: readonly number[]): re
   for (let round = 0; round < roundsMax; round += 1) {
     const columns = jacobian(residuals, places, here);
     const gradient = columns.map((column) => -dot(column, here));
-    // A parameter at a bound that the step would exceed stays there in this round.
+    // If a parameter is at a bound and the step would exceed the bound, the parameter stays there in this round.
     const isFree = places.map((value, index) => {
       const push = gradient[index] ?? 0;
       return !((value <= 0 && push < 0) || (value >= 1 && push > 0));

@@ -5,7 +5,7 @@ import { fileError, InputError } from "./input-error.ts";
 /** Columns that a measurement file must have. */
 export interface NeededColumns {
   readonly all: readonly string[];
-  /** Columns of measured values: at least one of them is required. */
+  /** Columns of measured values. The file must have at least one of them. */
   readonly any: readonly string[];
 }
 

@@ -12,23 +12,23 @@ import type { BatchingLimits, BatchingObserver, StepCosts } from "../../packages
 import type { MeasuredRequest, MeasuredRun } from "./serving-runs.ts";
 import { minimise } from "./simplex.ts";
 
-/** Start options of the engine: four whole numbers, searched among common values. */
+/** Start options of the engine. They are four whole numbers, and the fit chooses them from usual values. */
 export interface EngineSetup {
   readonly tensor: number;
-  /** Number of engines behind one front end, each with its own batch and cache. */
+  /** Number of engines behind one front end. Each engine has its own batch and cache. */
   readonly engines: number;
   readonly sequencesMax: number;
   readonly stepTokensMax: number;
 }
 
-/** Corrections of the performance model: five numbers. */
+/** Corrections of the performance model: five numbers, which are fitted. */
 export interface Corrections {
   readonly memoryRate: number;
   readonly computeRate: number;
-  /** Milliseconds added to every step. */
+  /** Time in ms that is added to every step. */
   readonly stepMs: number;
   readonly cacheSize: number;
-  /** Milliseconds added to the time to the first token: front end, transport. */
+  /** Time in ms that is added to the time to the first token, for front end and transport. */
   readonly frontEndMs: number;
 }
 
@@ -38,7 +38,7 @@ export interface FittedRun {
   readonly loss: number;
 }
 
-/** Times of the requests of a simulated run, ms, by request index. */
+/** Times of the requests of a simulated run in ms, by the index of the request. */
 export interface SimulatedTimes {
   readonly firstTokenMs: Float64Array;
   readonly endMs: Float64Array;
@@ -61,7 +61,7 @@ function correctionsOf([memory = 0, compute = 0, step = 0, cache = 0, front = 0]
   };
 }
 
-/** The engine as predicted from datasheets, with the corrections applied. */
+/** The model of the engine: predicted from datasheets, then corrected. */
 function engineModel(run: MeasuredRun, setup: EngineSetup, by: Corrections): EngineModel {
   const { accelerator } = run;
   const rates = Object.entries(accelerator.denseTflops).map(([name, peak]) => {
@@ -94,8 +94,9 @@ function meanTokens(requests: readonly MeasuredRequest[]): number {
 }
 
 /**
- * Simulates the run from its arrivals and lengths. Like vLLM's front end, it sends each request to the engine with the
- * smallest sum of four times its waiting and once its running requests. Undefined if a request fits into no cache.
+ * Simulates a run from the arrivals and lengths of its requests. Each request is sent to the engine with the lowest
+ * load, as in vLLM's front end: the load is four times the number of waiting requests plus the number of running
+ * requests. Returns `undefined` if a request is too large for the cache of every engine.
  */
 export function simulate(run: MeasuredRun, setup: EngineSetup, by: Corrections): SimulatedTimes | undefined {
   const { costs, limits } = engineModel(run, setup, by);
@@ -126,12 +127,15 @@ export function simulate(run: MeasuredRun, setup: EngineSetup, by: Corrections):
   return { firstTokenMs, endMs };
 }
 
-/** Differences of times to the first token below this number of ms have little weight. */
+/**
+ * Number of ms that is added to measured and simulated times to the first token before they are compared. Smaller
+ * differences therefore have little weight.
+ */
 const ttftGrainMs = 50;
 
 /**
- * Mean error of the first `count` requests, in logarithms. The time per token has twice the weight of the time to the
- * first token.
+ * Mean error of the first `count` requests, in natural logarithms. The error of the time per token has twice the weight
+ * of the error of the time to the first token.
  */
 function distance(run: MeasuredRun, times: SimulatedTimes, count: number): number {
   let sum = 0;
@@ -146,15 +150,18 @@ function distance(run: MeasuredRun, times: SimulatedTimes, count: number): numbe
 }
 
 /**
- * Penalty of corrections: a correction of 30% (3 ms for a step or the front end) costs as much as an error of 1% in
- * every request.
+ * Size of a correction (30%, or 3 ms for a step or the front end) whose penalty is as large as an error of 1% in every
+ * request.
  */
 const spread = 0.3;
 const spreadOfStandIns = 1.5;
 const priorWeight = 0.01;
 const unusable = 1e9;
 
-/** Default start options of engines; any other value costs as much as a correction of 30%. */
+/**
+ * Values of start options that are the defaults of engines. Any other value has the same penalty as a correction of
+ * 30%.
+ */
 const usualSequences = [128, 256, 1024];
 const usualStepTokens = [2048, 8192];
 
@@ -170,7 +177,7 @@ function lossOf(run: MeasuredRun, setup: EngineSetup, count: number): (at: reado
   };
 }
 
-/** The largest number of concurrent sequences among the first `count` requests. */
+/** The largest number of requests among the first `count` that ran at the same time. */
 function concurrencySeen(run: MeasuredRun, count: number): number {
   const seen = run.requests.slice(0, count);
   const at = seen.map(({ startMs }) => seen.filter((one) => one.startMs <= startMs && one.endMs > startMs).length);
@@ -200,8 +207,9 @@ function screened(run: MeasuredRun, count: number, starts: readonly Omit<Candida
 
 /**
  * Fits nine constants to the first `count` requests: four start options and five corrections. Only the times of these
- * requests are compared; of all later ones the simulation uses arrivals and lengths. Order: the other start options at
- * the default tokens per step, then the tokens per step, then the corrections for the best three.
+ * requests are compared; from all later requests, the simulation uses only arrivals and lengths. The fit has three
+ * stages. It first chooses the other start options at the default number of tokens per step, then the number of tokens
+ * per step, and then the corrections for the three best candidates.
  */
 export function fitRun(run: MeasuredRun, count: number): FittedRun {
   const seen = concurrencySeen(run, count);

@@ -15,20 +15,20 @@ export interface MeasuredRequest {
   readonly endMs: number;
 }
 
-/** The requests of a measured run, by arrival. */
+/** The requests of a measured run, in the order of their arrivals. */
 export interface MeasuredRun {
   readonly name: string;
   readonly accelerator: Accelerator;
   readonly model: ModelArchitecture;
   /**
-   * Whether model and accelerator are in the catalogue. If not, stand-ins are used, and the fit starts with wide
-   * uncertainty.
+   * Whether model and accelerator are in the catalogue. If not, other entries stand in for them, and the fit penalises
+   * corrections less.
    */
   readonly isKnown: boolean;
   readonly requests: readonly MeasuredRequest[];
 }
 
-/** Smallest number of requests of a run: both halves must be large enough to compare. */
+/** Minimum number of requests of a run. Each half of the run must be large enough for a comparison. */
 const requestsMin = 20;
 
 const columns = [
@@ -59,7 +59,8 @@ function rowOf(line: string, where: string): Row {
 }
 
 /**
- * Finds a model by name, or by the beginning of its name without suffixes that publishers append (`-Instruct-2507`).
+ * Finds a model by its name. If the name is unknown, it is tried without the suffixes that publishers append
+ * (`-Instruct-2507`).
  */
 function modelByName(name: string): ModelArchitecture | undefined {
   for (let text = name; text !== ""; text = text.slice(0, Math.max(0, text.lastIndexOf("-")))) {
@@ -76,8 +77,9 @@ function standIn<Entry>(entry: Entry | undefined, otherwise: Entry | undefined):
 }
 
 /**
- * `arrival_time` is a wall-clock time and the other times are monotonic. The clocks are aligned at the request with the
- * shortest time from arrival to queue, which is taken as zero.
+ * Converts the times of a run to ms on one clock. `arrival_time` is a wall-clock time, and the other times are
+ * monotonic. The offset between the clocks is chosen so that the shortest time between the arrival of a request and its
+ * entry into the queue is zero.
  */
 function requestsOf(rows: readonly Row[]): MeasuredRequest[] {
   const sorted = rows.toSorted((a, b) => a.arrival_time - b.arrival_time);
@@ -93,7 +95,7 @@ function requestsOf(rows: readonly Row[]): MeasuredRequest[] {
   }));
 }
 
-/** Reads ACCELERATOR_MODEL.jsonl. Throws an `InputError` that names file and line. */
+/** Reads a file ACCELERATOR_MODEL.jsonl. Throws an `InputError` that names the file and the line. */
 export function readRun(file: string): MeasuredRun {
   const name = path.basename(file, ".jsonl");
   const lines = inputOf(file, () => readFileSync(file, "utf8")).split("\n");
@@ -113,7 +115,7 @@ export function readRun(file: string): MeasuredRun {
   };
 }
 
-/** The runs of a folder, by name. Throws an `InputError` if it contains none. */
+/** The runs in a folder, sorted by name. Throws an `InputError` if the folder contains none. */
 export function readRuns(folder: string): MeasuredRun[] {
   const files = inputOf(folder, () => readdirSync(folder)).filter((file) => file.endsWith(".jsonl"));
   if (files.length === 0) throw new InputError(`${folder} holds no .jsonl file; name a folder of measured runs`);

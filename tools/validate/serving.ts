@@ -1,8 +1,9 @@
 /**
  * `npm run validate:serving -- DIR [--json] [--share 0.5] [--rows FILE]`: simulates measured runs of engines
- * (ACCELERATOR_MODEL.jsonl) from their arrivals. Nine constants are fitted to the first half of each run's requests
- * (`serving-fit.ts`); the rest is scored. `--rows` writes measured and simulated times of every request as CSV. Exit
- * code 1: the error of the rest exceeds 10% of the mean time to the first token, or 5% of the mean time per token.
+ * (ACCELERATOR_MODEL.jsonl) from the arrivals of their requests. Nine constants are fitted to the first half of each
+ * run's requests (`serving-fit.ts`), and the other requests are scored. `--share` changes the share of the requests
+ * that the fit uses. `--rows` writes measured and simulated times of every request as CSV. The exit code is 1 if the
+ * error on the scored requests exceeds 10% of the mean time to the first token, or 5% of the mean time per token.
  */
 import { writeFileSync } from "node:fs";
 
@@ -15,7 +16,7 @@ import type { MeasuredRun } from "./serving-runs.ts";
 const ttftBound = 0.1;
 const tpotBound = 0.05;
 
-/** Measured and simulated means over several requests, ms. */
+/** Measured and simulated means over several requests, in ms. */
 interface Means {
   readonly requests: number;
   readonly ttftMs: number;
@@ -57,7 +58,7 @@ function meansOf(run: MeasuredRun, times: SimulatedTimes, from: number, to: numb
 
 interface ScoredRun {
   readonly report: Report;
-  /** One request in the columns of `rowColumns`. */
+  /** One row for each request, with the columns of `rowColumns`. */
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
@@ -84,7 +85,10 @@ const rowColumns = [
   "predicted_tpot_ms",
 ];
 
-/** A request with a single output token has no time per further token. */
+/**
+ * Rows with the measured and simulated times of each request. A request with a single output token has no time per
+ * further token.
+ */
 function rowsOf(run: MeasuredRun, times: SimulatedTimes, fittedCount: number): readonly (string | number)[][] {
   const rounded = (value: number): number => Number(value.toPrecision(6));
   const perToken = (ms: number, tokens: number): number | string => (tokens > 1 ? rounded(ms / (tokens - 1)) : "");

@@ -5,7 +5,7 @@ interface Corner {
 
 /**
  * Minimises a function by the downhill simplex method in `rounds` rounds (Nelder and Mead, The Computer Journal 7(4),
- * 1965). The initial simplex is `start` and one step along each axis.
+ * 1965). The initial simplex has a corner at `start`, and one corner at a step from `start` along each axis.
  */
 export function minimise(
   f: (at: readonly number[]) => number,
@@ -32,7 +32,7 @@ function nextCorners(sorted: readonly Corner[], corner: (at: readonly number[]) 
   if (best === undefined || worst === undefined || second === undefined) return [...sorted];
   const kept = sorted.slice(0, -1);
   const centre = best.at.map((_, axis) => kept.reduce((sum, { at }) => sum + (at[axis] ?? 0), 0) / kept.length);
-  /** A point on the line from the centroid to the worst corner; 1 is the worst corner. */
+  /** A point on the line through the centroid (0) and the worst corner (1). */
   const along = (share: number): Corner =>
     corner(centre.map((value, axis) => value + share * ((worst.at[axis] ?? 0) - value)));
   const reflected = along(-1);

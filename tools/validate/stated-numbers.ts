@@ -1,19 +1,19 @@
 /**
- * Numbers in a row that are invalid: text, a negative size, half an accelerator. Such a row is rejected, because a
- * default would predict another configuration than the measured one.
+ * Finds invalid numbers in a row: text, a negative size, half an accelerator. A row with such a number is rejected. A
+ * default in its place would give the prediction for another configuration than the measured one.
  */
 type Fields = Readonly<Record<string, string>>;
 
 export interface NumberColumns {
-  /** Columns of whole numbers from 1. */
+  /** Columns of whole numbers of at least 1. */
   readonly counts: readonly string[];
-  /** Columns of whole numbers from 0; 0 means none. */
+  /** Columns of whole numbers of at least 0. A 0 means that there are none. */
   readonly amounts: readonly string[];
-  /** Above 0. */
+  /** Columns of numbers above 0. */
   readonly measures: readonly string[];
 }
 
-/** The problem of the first invalid number; undefined: all are valid. */
+/** The problem with the first invalid number, or `undefined` if all are valid. */
 export function impossibleNumber(fields: Fields, columns: NumberColumns): string | undefined {
   const wrong = (names: readonly string[], isFine: (value: number) => boolean): string | undefined =>
     names.find((name) => {

@@ -1,7 +1,7 @@
 /**
- * Fits the constants of the training model by iteratively reweighted least squares on the logarithm of predicted over
- * measured step time (Gauss-Newton steps with Levenberg's damping). Every source group has the same weight; a weak
- * prior pulls each constant to its value before any measurement. Deterministic.
+ * Fits the constants of the training model to the logarithm of the ratio of predicted to measured step time. The method
+ * is iteratively reweighted least squares (Gauss-Newton steps with Levenberg's damping). Every source group has the
+ * same weight, and a weak prior pulls each constant to its value before any measurement. The method is deterministic.
  */
 import {
   estimateMemory,
@@ -17,15 +17,15 @@ import type { TrainingRow } from "./training-rows.ts";
 
 const names = Object.keys(trainingConstants) as TrainingConstantName[];
 
-/** Standard deviation of a constant around its prior, as a share of its range. */
+/** Standard deviation of a constant's prior, as a share of the constant's range. */
 const priorSpread = 0.35;
-/** Weight of the priors relative to one source group. */
+/** Weight of the priors relative to the weight of one source group. */
 const pullWeight = 0.004;
 /** Residuals above this value (10%) count linearly instead of quadratically. */
 const linearAbove = 0.06;
 const stepCount = 40;
 
-/** A constant's position in its range, 0 to 1. */
+/** Positions of the constants in their ranges, each from 0 to 1. */
 type Positions = readonly number[];
 
 export function priorConstants(): TrainingConstants {
@@ -51,7 +51,7 @@ export function logError(row: TrainingRow, constants: TrainingConstants): number
   return Math.log(estimateStep(row.job, row.plan, row.system, constants).seconds / (row.stepSeconds ?? 1));
 }
 
-/** Row weights that give every source group the same weight. */
+/** Weights of the rows, with which every source group has the same total weight. */
 function groupWeights(rows: readonly TrainingRow[]): readonly number[] {
   const counts = new Map<string, number>();
   for (const row of rows) counts.set(row.group, (counts.get(row.group) ?? 0) + 1);
@@ -135,7 +135,10 @@ function normalEquations(point: Point, residuals: (at: Positions) => readonly nu
   return { matrix, gradient, isFixed };
 }
 
-/** Gauss-Jordan elimination with partial pivoting, for the constants that are not at an end of their range. */
+/**
+ * Solves the normal equations by Gauss-Jordan elimination with partial pivoting. Constants at an end of their range are
+ * left out.
+ */
 function solve({ matrix, gradient, isFixed }: NormalEquations, damping: number): readonly number[] {
   const free = names.map((_, index) => index).filter((index) => isFixed[index] !== true);
   const rows = free.map((i) => [
@@ -165,8 +168,8 @@ function eliminate(rows: number[][], column: number): void {
 }
 
 /**
- * Mean absolute error of peak memory plus half of the median error: it determines the only memory constant that depends
- * on peaks alone.
+ * Mean absolute error of the peak memory plus half of the median absolute error. The only memory constant that depends
+ * on peaks alone is fitted by minimising it.
  */
 function memoryLoss(rows: readonly TrainingRow[], constants: MemoryConstants): number {
   const errors = rows
@@ -177,7 +180,7 @@ function memoryLoss(rows: readonly TrainingRow[], constants: MemoryConstants): n
   return mean + (errors[Math.floor(errors.length / 2)] ?? 0) / 2;
 }
 
-/** The memory model's workspace constant, searched on a grid of 41 points over its range. */
+/** Fits the constant `runtimeGib` of the memory model. It tries a grid of 41 values over the constant's range. */
 export function fitMemory(rows: readonly TrainingRow[]): Pick<MemoryConstants, "runtimeGib"> | undefined {
   if (rows.length === 0) return undefined;
   const [low, high] = memoryConstants.runtimeGib.range;

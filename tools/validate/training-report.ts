@@ -1,4 +1,7 @@
-/** Errors of predictions against measurements, by source group and overall, as text and as data. */
+/**
+ * Reports of the errors of predictions compared with measurements, by source group and overall. They are printed as
+ * text or as data.
+ */
 import type { PredictionInterval, StepEstimate } from "@headroom/perf";
 import type { TrainingRow, Unreadable } from "./training-rows.ts";
 
@@ -23,7 +26,7 @@ export interface Section {
   readonly title: string;
   readonly groups: readonly GroupScore[];
   readonly overall: GroupScore;
-  /** Mean over source groups of their mean absolute error; every source has the same weight. */
+  /** Mean of the source groups' mean absolute errors. Every source group has the same weight. */
   readonly macro_mape_pct: number;
 }
 
@@ -37,7 +40,7 @@ export interface MemoryScore {
   readonly other_rows: number;
   readonly false_alarms: number;
   readonly false_alarm_pct: number;
-  /** Rows with a recomputation policy that the model does not contain; they are not judged. */
+  /** Number of rows whose recomputation policy the model does not contain. The memory of these rows is not judged. */
   readonly not_judged: number;
 }
 
@@ -137,7 +140,10 @@ export function reasonCounts(unreadable: readonly Unreadable[]): readonly Reason
 
 const placesShown = 3;
 
-/** Number of rows without a prediction, how many of them should be scored, the reasons, and the first positions. */
+/**
+ * Text with the number of rows without a prediction, how many of them should be scored, the reasons, and the positions
+ * of the first such rows.
+ */
 export function abstentionText(unreadable: readonly Unreadable[], asked: number): string {
   const share = asked === 0 ? 0 : (100 * unreadable.length) / asked;
   const scored = unreadable.filter((row) => row.isScored).length;

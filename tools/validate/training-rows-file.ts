@@ -1,6 +1,6 @@
 /**
- * `--rows FILE`: every row with its prediction, the parts of the predicted time, the chosen plan, and the reason if
- * there is no prediction.
+ * Output of the option `--rows FILE`. It has every row with its prediction, the parts of the predicted time, the chosen
+ * plan, and the reason if there is no prediction.
  */
 import { writeFileSync } from "node:fs";
 import {

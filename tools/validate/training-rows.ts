@@ -1,6 +1,6 @@
 /**
- * Reads rows of training measurements. Missing fields are filled by rules on the configuration, never by the source of
- * the row.
+ * Reads rows of training measurements. Missing fields are filled by rules that depend on the configuration of the row,
+ * never on its source.
  */
 import {
   estimateMemory,
@@ -39,9 +39,9 @@ export interface TrainingRow {
   readonly memoryJudgement: MemoryJudgement;
   readonly job: TrainingJob;
   readonly plan: ParallelPlan;
-  /** Settings that the row does not state and that the search chose, as for a user who omits them. */
+  /** Settings that the row does not state. The search chose them, as it does for a user who omits them. */
   readonly chosen: readonly PlanChoiceName[];
-  /** Reasons for differences between the plan and the row. */
+  /** The reason why the plan differs from the row. Empty if it does not. */
   readonly note: string;
   readonly system: TrainingSystem;
   readonly stepSeconds: number | undefined;
@@ -49,9 +49,10 @@ export interface TrainingRow {
 }
 
 /**
- * The stated recomputation decides how to check whether a row fits: `as stated`; `at least`, with full recomputation,
- * if it is missing or ambiguous (the selective policy of PyTorch's FSDP recomputes whole blocks, Megatron's only
- * attention); no check for other policies, which may keep activations on the host.
+ * How the memory of a row is judged. `as stated`: the row states a recomputation policy that the model contains. `at
+ * least`: the policy is missing or ambiguous, so the row is judged with full recomputation, which needs the least
+ * memory (the selective policy of PyTorch's FSDP recomputes whole blocks, Megatron's only attention). `unknown policy`:
+ * the memory is not judged, because other policies can keep activations on the host.
  */
 export type MemoryJudgement = "as stated" | "at least" | "unknown policy";
 
@@ -76,7 +77,7 @@ export interface Unreadable {
   readonly place: string;
 }
 
-/** Columns of a file of training measurements. */
+/** Columns that a file of training measurements must have. */
 export const trainingColumns = {
   all: ["gpu", "gpus", "seq_len", "global_batch", "layers", "hidden", "heads", "vocab"],
   any: ["step_time_s", "mem_gib_measured", "status"],
@@ -91,7 +92,10 @@ function numberIn(fields: Fields, name: string): number | undefined {
 
 const numberOr = (fields: Fields, name: string, fallback: number): number => numberIn(fields, name) ?? fallback;
 
-/** Converts a row to a run to predict, or to the reason why there is no prediction. `place`: FILE:LINE of the row. */
+/**
+ * Converts a row to a run to predict, or to the reason why there is no prediction. `place`: position of the row as
+ * FILE:LINE.
+ */
 export function readTrainingRow(fields: Fields, place = ""): Reading {
   const id = fields["id"] ?? "";
   const group = fields["source_group"] ?? fields["source"] ?? "no source";
@@ -145,7 +149,10 @@ export function readTrainingRow(fields: Fields, place = ""): Reading {
   return { kind: "row", row };
 }
 
-/** NeMo's and Megatron-Bridge's performance recipes accumulate and reduce gradients in 16 bits (grad_reduce_in_fp32=False); DeepSpeed does by default. */
+/**
+ * The performance recipes of NeMo and Megatron-Bridge accumulate and reduce gradients in 16 bits
+ * (grad_reduce_in_fp32=False). DeepSpeed does so by default.
+ */
 const isNarrowReduction = (fields: Fields): boolean => /nemo|bridge|nvidia|deepspeed/i.test(fields["framework"] ?? "");
 
 const isDeepSpeed = (fields: Fields): boolean => /deepspeed/i.test(fields["framework"] ?? "");
@@ -157,7 +164,7 @@ function readLibrary(fields: Fields): Pick<TrainingSoftware, "library"> {
 
 const isFlag = (text: string): boolean => text === "0" || text === "1";
 
-/** Columns whose words change the prediction, with the words that are known. */
+/** Columns in which a word changes the prediction, with a check of whether the word is known. */
 const wordColumns: Readonly<Record<string, (text: string) => boolean>> = {
   recompute: isRecomputation,
   zero_stage: (text) => /^[0-3]$/.test(text),
@@ -168,7 +175,10 @@ const wordColumns: Readonly<Record<string, (text: string) => boolean>> = {
   sequence_parallel: isFlag,
 };
 
-/** The problem of the first unknown word; undefined: all are known. A default would predict another run. */
+/**
+ * The problem with the first unknown word, or `undefined` if all words are known. A default in place of an unknown word
+ * would give the prediction for another run.
+ */
 function unknownWord(fields: Fields): string | undefined {
   const wrong = Object.entries(wordColumns).find(([name, isKnown]) => {
     const text = fields[name] ?? "";
@@ -188,8 +198,9 @@ const recomputationPolicy = /^(?:none|full|selective|partial\w*|custom\w*|minima
 const recomputedModule = /^(?:core_attn|layernorm|mla_up_proj|mlp|moe|moe_act|shared_experts)$/;
 
 /**
- * A granularity of Megatron Core (--recompute-granularity), a policy of MaxText (remat_policy), or a list of Megatron
- * Core's modules (--recompute-modules), which may be empty. A question mark marks a guess.
+ * Whether the text states a recomputation policy in one of three forms: a granularity of Megatron Core
+ * (--recompute-granularity), a policy of MaxText (remat_policy), or a list of Megatron Core's modules
+ * (--recompute-modules), which can be empty. A question mark after the policy marks a guess.
  */
 function isRecomputation(stated: string): boolean {
   const text = stated.replace(/\?$/, "");
@@ -203,7 +214,7 @@ function memoryJudgement(recompute: string, stack: SoftwareStack): MemoryJudgeme
   return /^(?:none|full|selective|core_attn)\b/.test(recompute) ? "as stated" : "unknown policy";
 }
 
-/** "V100-16GB" in a note selects the variant with that memory. */
+/** The accelerator's variant with the memory that a note of the row names, such as "V100-16GB". */
 function withMemory(accelerator: Accelerator, fields: Fields): Accelerator {
   const size = new RegExp(`${fields["gpu"] ?? ""}-(\\d+)\\s?GB`).exec(fields["note"] ?? "");
   return size === null ? accelerator : { ...accelerator, memoryGib: Number(size[1]) };
@@ -247,7 +258,10 @@ function readModel(fields: Fields): ModelArchitecture | string {
   };
 }
 
-/** The files state only head count and width of latent attention; the ranks are those of DeepSeek-V3's config.json. */
+/**
+ * The files state only the number and the width of the heads of latent attention. The ranks are taken from the
+ * config.json of DeepSeek-V3.
+ */
 function readAttention(fields: Fields, headCount: number, hidden: number): Attention {
   if (fields["attn"] === "mla") {
     const [nopeHeadDim, ropeHeadDim, valueHeadDim] = [128, 64, 128];
@@ -261,7 +275,10 @@ function readAttention(fields: Fields, headCount: number, hidden: number): Atten
   };
 }
 
-/** The precision that is named first: in "fp8/mxfp4?" and "fp8 or nvfp4 (ambiguous)" the second is a guess. */
+/**
+ * The precision that the text names first. In "fp8/mxfp4?" and "fp8 or nvfp4 (ambiguous)", the second precision is a
+ * guess.
+ */
 function readPrecision(text: string): NumberFormat | undefined {
   const name = text.toLowerCase();
   if (name === "") return "bf16";
@@ -276,20 +293,20 @@ function readRecomputation(stated: string): Recomputation {
   const text = stated.replace(/\?$/, "");
   if (text === "full") return "full";
   if (text === "selective" || text === "core_attn") return "selective";
-  // Policies, for example of MaxText, that keep some of a layer's matrix products.
+  // Some policies, for example of MaxText, keep a part of the matrix products of a layer.
   return /^(?:custom|save|partial)/.test(text) ? "partial" : "none";
 }
 
 interface Written {
   readonly job: TrainingJob;
   readonly system: TrainingSystem;
-  /** The plan of the row with defaults in place of empty cells. */
+  /** The plan of the row, with default values for empty cells. */
   readonly written: ParallelPlan;
 }
 
 /**
- * Cells that state a setting. Layouts are published as a whole: if tensor and pipeline ranks are given, an empty
- * context or expert cell means 1.
+ * The choices that the cells of a row state. A layout is published as a whole: if tensor and pipeline ranks are given,
+ * an empty cell for context or expert ranks means 1.
  */
 function statedChoices(fields: Fields, row: Written): StatedPlan {
   const { job, written } = row;
@@ -299,7 +316,8 @@ function statedChoices(fields: Fields, row: Written): StatedPlan {
   const isMicroBatchStated = has("micro_batch") || (has("grad_accum") && isLaidOut);
   const isShardingStated = has("zero_stage") && (isLaidOut || written.zeroStage === 3);
   const { tensor, pipeline, context, data, expert, virtualStages, schedule, microBatch } = written;
-  // If micro-batches on all accelerators together equal the batch, no accelerators are left for other kinds of ranks.
+  // If the micro-batches on all accelerators together are the whole batch, every accelerator is a data rank, and no
+  // accelerators are left for other kinds of ranks.
   const isWhole = has("micro_batch") && !has("tp") && microBatch * data === job.globalBatch && tensor === 1;
   const { zeroStage, shardCount, recomputation, sequenceParallel } = written;
   return {
@@ -318,14 +336,15 @@ function statedChoices(fields: Fields, row: Written): StatedPlan {
 }
 
 /**
- * Whether a guessed recomputation policy (with a question mark) is impossible because the run would not fit in memory.
+ * Whether a recomputation policy that is marked as a guess (with a question mark) is impossible, because the run would
+ * not fit in memory.
  */
 function isRefutedGuess(fields: Fields, { job, system, written }: Written): boolean {
   if (!(fields["recompute"] ?? "").endsWith("?")) return false;
   return fitVerdict(estimateMemory(job, written), system.cluster.node.accelerator) === "does not fit";
 }
 
-/** The plan that a row states, with missing settings found by the search of `headroom size`. */
+/** The plan that a row states. The search of `headroom size` chooses the settings that the row leaves open. */
 function completed(row: Written, fields: Fields, count: number): Pick<TrainingRow, "job" | "plan" | "chosen" | "note"> {
   const { job, system, written } = row;
   const given = statedChoices(fields, row);
@@ -346,7 +365,8 @@ function readPlan(fields: Fields, count: number, globalBatch: number): ParallelP
   const context = numberOr(fields, "cp", 1);
   const free = count / (tensor * pipeline * context);
   const stage = numberOr(fields, "zero_stage", 0);
-  // A data-parallel rank cannot process less than one sequence; then several accelerators become tensor ranks.
+  // A data-parallel rank cannot process less than one sequence. If there are more ranks than sequences, several
+  // accelerators together become the tensor ranks of one data rank.
   const spread = stage === 3 && free > globalBatch && (fields["tp"] ?? "") === "" ? free / globalBatch : 1;
   const data = free / spread;
   const asked = numberIn(fields, "micro_batch") ?? accumulated(fields, globalBatch / data);
@@ -360,11 +380,12 @@ function readPlan(fields: Fields, count: number, globalBatch: number): ParallelP
     expert: numberOr(fields, "ep", 1),
     virtualStages,
     schedule: virtualStages > 1 ? "interleaved" : "1f1b",
-    // Some published global batches are not multiples of the micro-batch; the number of micro-batches is kept.
+    // Some published global batches are not multiples of the micro-batch. In this case the number of micro-batches is
+    // kept, and the micro-batch is changed.
     microBatch: globalBatch / (data * steps),
     sequenceParallel: (fields["sequence_parallel"] ?? "") === "" ? tensor > 1 : fields["sequence_parallel"] === "1",
-    // DeepSpeed's examples shard the optimizer, so a row without ZeRO stage and without Megatron's flags is assumed to
-    // do so.
+    // DeepSpeed's examples shard the optimizer. A row of DeepSpeed without a ZeRO stage is therefore assumed to do so
+    // too.
     zeroStage: stage === 1 || stage === 2 || stage === 3 ? stage : isDeepSpeed(fields) ? 1 : 0,
     shardCount: readShards(fields, data),
     recomputation: readRecomputation(fields["recompute"] ?? ""),
@@ -372,8 +393,8 @@ function readPlan(fields: Fields, count: number, globalBatch: number): ParallelP
 }
 
 /**
- * Micro-batch of a row that states none: derived from its accumulation steps, else a single sequence, which long
- * pipelines need.
+ * Number of sequences in a micro-batch of a row that does not state it. It follows from the number of accumulation
+ * steps. Without that number it is a single sequence, which long pipelines need.
  */
 function accumulated(fields: Fields, perReplica: number): number {
   const steps = numberIn(fields, "grad_accum");
@@ -381,7 +402,8 @@ function accumulated(fields: Fields, perReplica: number): number {
 }
 
 /**
- * "HSDP" shards within a node; a number is the size of the sharding group; all other values shard over all replicas.
+ * Number of ranks among which the state is sharded. "HSDP" means sharding within a node, and a number is the size of
+ * the sharding group. All other values mean sharding over all replicas.
  */
 function readShards(fields: Fields, data: number): number {
   if (fields["fsdp"] === "HSDP") return Math.min(data, numberOr(fields, "gpus_per_node", 8));
@@ -399,7 +421,7 @@ function readStack(
   if (accelerator.vendor === "Google" || /maxtext|pax|jax/i.test(framework)) return "compiled";
   if (/megatron-deepspeed|nanotron|torchtitan|fsdp|foundry/i.test(framework)) return "eager";
   if (/nemo|megatron|bridge|transformer.?engine/i.test(framework)) return "fused";
-  // On GPUs, 8-bit and 4-bit formats always use fused kernels (Transformer Engine), whatever the framework.
+  // On GPUs, formats of 8 and 4 bits always run in fused kernels (Transformer Engine), whatever the framework.
   const isNarrow = precision !== "bf16" && precision !== "fp16";
   return isNarrow || plan.tensor * plan.pipeline * plan.context > 1 ? "fused" : "eager";
 }
@@ -423,8 +445,8 @@ function readCluster(fields: Fields, accelerator: Accelerator, count: number): T
 }
 
 /**
- * Bandwidth in GB/s per accelerator from texts such as "8x400Gb NDR", "1600Gbps RoCE per node" or "400Gbps/node";
- * storage and management networks are excluded.
+ * Bandwidth of the compute network in GB/s per accelerator, read from texts such as "8x400Gb NDR", "1600Gbps RoCE per
+ * node" or "400Gbps/node". Storage and management networks are not counted.
  */
 function readNetwork(text: string, perNode: number): number | undefined {
   const compute = text.split(/,(?=\s*Compute)/).at(-1) ?? text;

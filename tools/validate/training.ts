@@ -1,9 +1,9 @@
 /**
  * `npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--rows FILE] [--json]`: compares the training model
- * with measurements. Rows with `score` 1 are scored for time (all rows if the file has no such column). `--leave-out`
- * refits the constants without each source group, then without each architecture, and scores the rows that were left
- * out. `--refit` prints the constants fitted to all rows, and the kinds of run among them. Measured peak memory is
- * compared with the first pipeline stage, whose rank writes the logs.
+ * with measurements. The times of rows with `score` 1 are scored (of all rows, if the file has no such column).
+ * `--leave-out` fits the constants again without each source group, then without each architecture, and scores the rows
+ * that were left out. `--refit` prints the constants that are fitted to all rows, and the kinds of runs among the rows.
+ * Measured peak memory is compared with the first pipeline stage, because its rank writes the logs.
  */
 import {
   estimateMemory,
@@ -81,8 +81,8 @@ function scoredWith(
 }
 
 /**
- * The kinds of run among these rows, in the form of `measured-runs.ts`, which lists those of the rows behind the
- * shipped constants.
+ * The kinds of runs among these rows, in the form of `measured-runs.ts`. That file lists the kinds of runs to which the
+ * shipped constants were fitted.
  */
 function evidenceAmong(rows: readonly TrainingRow[]): readonly EvidencePoint[] {
   return evidenceOf(
@@ -90,7 +90,7 @@ function evidenceAmong(rows: readonly TrainingRow[]): readonly EvidencePoint[] {
   );
 }
 
-/** Predicts every row with constants fitted without its part, and with the other parts as evidence. */
+/** Predicts every row. The constants are fitted to the rows of all other parts, and only these rows are evidence. */
 function leftOut(rows: readonly TrainingRow[], partOf: (row: TrainingRow) => string): readonly Scored[] {
   return [...new Set(rows.map(partOf))].flatMap((part) => {
     const others = rows.filter((row) => partOf(row) !== part);
@@ -105,8 +105,8 @@ function leftOut(rows: readonly TrainingRow[], partOf: (row: TrainingRow) => str
 const architectureOf = ({ job, plan, system }: TrainingRow): string => runKindOf(job, plan, system).architecture;
 
 /**
- * Accuracy on rows that were not used for the fit. One source is left out at a time (GPUs and TPUs also separately),
- * then one whole architecture, which measures the prediction for a new architecture known only by its datasheet.
+ * Accuracy on rows that were not used for the fit. In the first sections one source is left out at a time. In the last section one whole architecture is left out, which measures the prediction for a
+ * new architecture of which only the datasheet is known.
  */
 function leftOutSections(timed: readonly TrainingRow[]): readonly Section[] {
   const scored = leftOut(timed, ({ group }) => group);
@@ -144,7 +144,7 @@ function memoryScore(rows: readonly TrainingRow[]): MemoryScore {
   );
 }
 
-/** A line of `measured-runs.ts`. */
+/** The line of `measured-runs.ts` for one kind of run. */
 function evidenceLine({
   architecture,
   stack,

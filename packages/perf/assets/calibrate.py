@@ -26,10 +26,10 @@ import torch.nn.functional as F
 FORMAT_VERSION = 1
 PARTS = ("matmul", "attention", "memory", "host", "launch", "collectives")
 MIB = 2**20
-# Operands of one measurement together exceed this, so that no cache (60 MB on Hopper, 256 MB on MI300X) serves them.
+# Minimum bytes of all operands of one measurement. No cache can hold them (60 MB on Hopper, 256 MB on MI300X).
 ROTATED_BYTES = {"cuda": 768 * MIB, "cpu": 64 * MIB}
 
-# Below this a call may take the host longer to launch than the device to run.
+# A shorter call can take the host longer to launch than the device to run, so calls are recorded into a graph.
 GRAPH_BELOW_S, GRAPH_CALLS = 100e-6, 64
 
 
@@ -103,7 +103,7 @@ def matmul_call(bench, dtype, m, n, k):
     torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
     kind = TORCH_DTYPE[dtype]
     left = [torch.randn(m, k, device=bench.device, dtype=kind) for _ in range(copies)]
-    # Weights lie as a linear layer keeps them: [n, k], used transposed.
+    # Weights have the layout of a linear layer: they are stored as [n, k] and used transposed.
     right = [torch.randn(n, k, device=bench.device, dtype=kind) for _ in range(copies)]
     return lambda i: F.linear(left[i % copies], right[i % copies])
 
@@ -314,7 +314,7 @@ def collective_rank(rank, ranks, kind, port, queue):
             calls["reduceScatter"] = (1, lambda: dist.reduce_scatter_tensor(part, full))
             calls["allToAll"] = (1, lambda: dist.all_to_all_single(torch.empty_like(full), full))
         for name, (passes, call) in calls.items():
-            # Every rank makes the same number of calls, or they would wait for one another for ever.
+            # Every rank must make the same number of calls. Otherwise the ranks would wait for one another for ever.
             for _ in range(5):
                 call()
             bench.wait()

@@ -24,9 +24,9 @@ export type InferenceConstantName =
   | "firstTokenSpread";
 
 /**
- * The fitted constants of the inference model. `npm run validate:inference -- FILE.csv --refit` fits them to the macro
- * average over groups of sources; none is specific to a source of measurements or to an accelerator. A fit starts in
- * the middle of each range; a constant that affects no measured row stays there.
+ * The fitted constants of the inference model. `npm run validate:inference -- FILE.csv --refit` fits them. The fit
+ * minimises the macro average of the error over groups of sources; no constant is specific to a source of measurements
+ * or to an accelerator. A fit starts in the middle of each range. A constant that affects no measured row stays there.
  */
 export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedConstant>> = {
   kvReadEfficiency: {
@@ -167,7 +167,7 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
 
 export type InferenceConstants = Readonly<Record<InferenceConstantName, number>>;
 
-/** Constants that affect only the time to the first token; they are fitted after the others, to that time. */
+/** Constants that affect only the time to the first token. They are fitted to that time, after all other constants. */
 export const firstTokenConstants: readonly InferenceConstantName[] = [
   "firstTokenSteps",
   "relayedStepFactor",
@@ -175,15 +175,18 @@ export const firstTokenConstants: readonly InferenceConstantName[] = [
 ];
 
 /**
- * Before and after the engine, ms, on the way to the first token: HTTP, tokenisation, the first write. Not fitted: measured times
- * to the first token do not tell it apart from the steps that pass meanwhile.
+ * Time in ms before and after the engine on the way to the first token: HTTP, tokenisation, the first write. It is not
+ * fitted, because measured times to the first token do not separate it from the time of the steps that pass meanwhile.
  */
 export const frontEndMs = 10;
 
-/** Constants that widen the interval without moving the prediction; they are fitted to rows left out of a fit. */
+/**
+ * Constants that widen the interval without changing the prediction. They are fitted to rows that were left out of a
+ * fit.
+ */
 export const spreadConstants: readonly InferenceConstantName[] = ["stepSpread", "firstTokenSpread"];
 
-/** The constants' values, as the model takes them. */
+/** The values of the constants, in the form in which the model uses them. */
 export const fittedInference: InferenceConstants = Object.fromEntries(
   Object.entries(inferenceConstants).map(([name, constant]) => [name, constant.value]),
 ) as Record<InferenceConstantName, number>;

@@ -1,14 +1,17 @@
 /**
- * A number fitted to measurements. Training and inference together have at most 45 of them; everything else comes from
- * datasheets, architectures and formulas. None is specific to a source of measurements or to one accelerator.
+ * A number that is fitted to measurements. The training model and the inference model together have at most 45 such
+ * numbers; everything else comes from datasheets, architectures and formulas. No number is specific to a source of
+ * measurements or to one accelerator.
  */
 export interface FittedConstant {
   readonly value: number;
   readonly unit: string;
-  /** Physically possible range; the fitting commands stay inside. */
+  /** Physically possible range of the value. The fitting commands stay inside this range. */
   readonly range: readonly [low: number, high: number];
   readonly meaning: string;
-  /** Value before any measurement: a fit starts here, and stays here if the constant affects no measured row. */
+  /**
+   * Value before any measurement. A fit starts with this value and keeps it if the constant affects no measured row.
+   */
   readonly prior?: number;
 }
 
@@ -168,18 +171,21 @@ export type TrainingConstants = Readonly<Record<TrainingConstantName, number>>;
 const trainingNames = Object.keys(trainingConstants) as TrainingConstantName[];
 const fittedValues: TrainingConstants = trainingConstantsOf((name) => trainingConstants[name].value);
 
-/** A set of constants with one value per name. */
+/** A set of constants, with one value for each name. */
 export function trainingConstantsOf(valueOf: (name: TrainingConstantName) => number): TrainingConstants {
   const entries = trainingNames.map((name) => [name, valueOf(name)] as const);
   return Object.fromEntries(entries) as Record<TrainingConstantName, number>;
 }
 
-/** The fitted values alone, as the formulas use them. */
+/** The fitted values without their descriptions, in the form in which the formulas use them. */
 export function trainingConstantValues(): TrainingConstants {
   return fittedValues;
 }
 
-/** Constants of the memory model, fitted to peaks reported by allocators and to runs that did or did not fit. */
+/**
+ * Constants of the memory model. They are fitted to peaks that allocators reported, and to whether measured runs fitted
+ * into memory.
+ */
 export type MemoryConstantName = "runtimeGib" | "reservedFactor" | "memorySpread";
 
 export const memoryConstants: Readonly<Record<MemoryConstantName, FittedConstant>> = {
@@ -218,7 +224,7 @@ export function memoryConstantValues(): MemoryConstants {
   return fittedMemory;
 }
 
-/** Width of the training model's 80% interval, in the logarithm of the step time. */
+/** Width of the training model's 80% interval. The unit is the natural logarithm of the step time. */
 export const intervalConstants: Readonly<Record<"spread" | "doubt" | "distance", FittedConstant>> = {
   spread: {
     value: 0.06,

@@ -1,7 +1,8 @@
 /**
- * The performance model: time, memory and cost of a training run or an endpoint, from datasheets, architectures,
- * formulas and a few fitted constants. It must not read files, clocks or the network, and no part is specific to one
- * source of measurements. Start with `catalogue/` (accelerators, nodes, fabrics, models), then `training/step.ts`.
+ * The performance model. It predicts time, memory and cost of a training run or an endpoint from datasheets,
+ * architectures, formulas and a few fitted constants. It must not read files, clocks or the network, and no part is
+ * specific to one source of measurements. Start with `catalogue/` (accelerators, nodes, fabrics, models), then
+ * `training/step.ts`.
  */
 export * from "./catalogue/accelerator.ts";
 export * from "./catalogue/accelerators.ts";

@@ -10,8 +10,8 @@ import { runClosedLoop } from "./runs.ts";
 const placeTurns = 10;
 
 /**
- * Runs requests on the kernel, ten per place, with lengths that vary by 10% around their mean, as benchmark clients
- * draw them.
+ * Runs requests on the kernel, ten for each place in the batch. Their lengths vary by 10% around the mean, as benchmark
+ * clients draw them.
  */
 function simulated(
   replica: BuiltReplica,
@@ -19,7 +19,7 @@ function simulated(
   concurrency: number,
 ): { readonly tpotMs: number; readonly ttftMs: number; readonly tokensPerS: number } {
   const requests = Array.from({ length: concurrency * placeTurns }, (_, index) => {
-    // Golden-ratio steps spread the lengths evenly without randomness.
+    // Multiples of the golden ratio, modulo 1, spread the lengths evenly without randomness.
     const share = 1.1 - 0.2 * ((index * 0.618034) % 1);
     return {
       promptTokens: Math.round(request.promptTokens * share),
@@ -66,7 +66,8 @@ describe("the closed form of a closed loop", () => {
         expect(formula.outputTokensPerS / kernel.tokensPerS).toBeLessThan(1.1);
         expect(formula.tpotMs / kernel.tpotMs).toBeGreaterThan(0.95);
         expect(formula.tpotMs / kernel.tpotMs).toBeLessThan(1.25);
-        // The constant is the measured overhead of real front ends; its share is largest for short prompts.
+        // The formula adds a constant for the measured overhead of real front ends, which the kernel does not have. The
+        // constant's share of the time is largest for short prompts.
         expect(formula.ttftMs / kernel.ttftMs).toBeGreaterThan(0.6);
         expect(formula.ttftMs / kernel.ttftMs).toBeLessThan(2.3);
       }

@@ -3,7 +3,10 @@ import { noSlot } from "./requests.ts";
 import type { RequestTable } from "./requests.ts";
 import type { StepCosts } from "./step-costs.ts";
 
-/** Clock of an engine that only decodes: the end of the running step, and the time of the step scheduled behind it. */
+/**
+ * Clock of an engine that only decodes: the time at which the running step ends, and the duration of the step that is
+ * scheduled after it.
+ */
 export interface CoastingClock {
   atMs: number;
   aheadMs: number;
@@ -12,8 +15,8 @@ export interface CoastingClock {
 }
 
 /**
- * Decoding sequences, each with one token per tick. The set keeps sums, so the cost of a tick depends on the sequences
- * that start or end, not on those that continue.
+ * Set of decoding sequences. Each tick adds one token to every sequence. The set keeps sums, so the cost of a tick
+ * depends only on the number of sequences that start or end.
  */
 export class DecodingSet {
   /** Number of ticks so far; each tick adds one token to every decoding sequence. */
@@ -23,9 +26,14 @@ export class DecodingSet {
   contextTokens: number = 0;
   readonly #table: RequestTable;
   readonly #blockTokens: number;
-  /** Number of sequences by the tick at which they begin a block, modulo the tokens of a block. */
+  /**
+   * Number of sequences by the tick at which they need a new block. The index is that tick modulo the tokens of a
+   * block.
+   */
   readonly #beginning: Int32Array;
-  /** First sequence of those that end at a tick, by the tick modulo the array's length: a timing wheel. */
+  /**
+   * First of the sequences that end at a tick. The index is that tick modulo the length of the array (a timing wheel).
+   */
   #ending = new Int32Array(1024).fill(noSlot);
 
   constructor(table: RequestTable, blockTokens: number) {
@@ -34,7 +42,7 @@ export class DecodingSet {
     this.#beginning = new Int32Array(blockTokens);
   }
 
-  /** Number of blocks that the next tick begins. */
+  /** Number of new blocks that the next tick needs. */
   get blocksNeeded(): number {
     return this.#beginning[this.tick % this.#blockTokens] ?? 0;
   }
@@ -62,7 +70,7 @@ export class DecodingSet {
     this.#forget(slot);
   }
 
-  /** Advances every sequence by a token; sequences that end are removed and appended to `ended`. */
+  /** Advances every sequence by one token. Sequences that end are removed and appended to `ended`. */
   advance(ended: number[]): void {
     const place = this.tick & (this.#ending.length - 1);
     this.tick += 1;
@@ -78,8 +86,8 @@ export class DecodingSet {
   }
 
   /**
-   * Advances tick by tick while no sequence ends, blocks suffice and `clock` is before `untilMs`. Each tick is a step
-   * with the time that `stepMs` gives for `costs`. Returns the number of ticks.
+   * Advances tick by tick while no sequence ends, enough blocks are available, and `clock` is before `untilMs`. Each
+   * tick is a step whose time follows from `costs` by `stepMs`. Returns the number of ticks.
    */
   coast(clock: CoastingClock, untilMs: number, costs: StepCosts, blocks: KvBlocks): number {
     const { count } = this;

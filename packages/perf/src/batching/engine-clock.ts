@@ -7,7 +7,7 @@ import type { StepCosts } from "./step-costs.ts";
 
 /** Receives events of requests while an engine advances. Times are in ms on the engine's clock and never decrease. */
 export interface BatchingObserver {
-  /** The first step with tokens of the request was scheduled. */
+  /** Reports that the first step with tokens of the request was scheduled. */
   started(id: number, atMs: number): void;
   firstToken(id: number, atMs: number): void;
   finished(id: number, atMs: number): void;
@@ -16,14 +16,17 @@ export interface BatchingObserver {
 export interface TimedEngineOptions {
   readonly limits: BatchingLimits;
   readonly costs: StepCosts;
-  /** Tokens of a prefix page; default: those of a block. */
+  /** Number of tokens of a prefix page. The default is the number of tokens of a block. */
   readonly pageTokens?: number;
-  /** True: the next step is scheduled while one runs, as vLLM does since 0.14 and SGLang with its overlap scheduler. */
+  /**
+   * If true, the next step is scheduled while one runs, as vLLM does since 0.14 and SGLang with its overlap scheduler.
+   */
   readonly isScheduledAhead: boolean;
 }
 
 /**
- * A batching kernel with a clock: steps take the time that `costs` gives and follow one another while there is work.
+ * A batching kernel with a clock. Each step takes the time that `costs` gives, and steps follow one another while there
+ * is work.
  */
 export class TimedEngine {
   readonly kernel: BatchingKernel;
@@ -31,7 +34,7 @@ export class TimedEngine {
   readonly #isScheduledAhead: boolean;
   #running: Step | undefined;
   #ahead: Step | undefined;
-  /** End of the running step in ms; for an idle engine, the time from which it has work. */
+  /** Time in ms at which the running step ends. If the engine is idle: the time at which new work can start. */
   #atMs = 0;
   #busyMs = 0;
 
@@ -41,7 +44,7 @@ export class TimedEngine {
     this.#isScheduledAhead = options.isScheduledAhead;
   }
 
-  /** Total time of steps so far in ms; a step counts from its start. */
+  /** Total time of all steps so far in ms. A running step counts in full from its start. */
   get busyMs(): number {
     return this.#busyMs;
   }
@@ -56,8 +59,8 @@ export class TimedEngine {
   }
 
   /**
-   * Queues a request at `nowMs`, up to which the engine has been advanced. Throws RangeError if the request can never
-   * run.
+   * Queues a request at the time `nowMs`. The engine must have been advanced to this time. Throws RangeError if the
+   * request can never run.
    */
   add(request: BatchedRequest, nowMs: number): void {
     if (this.isIdle) this.#atMs = Math.max(this.#atMs, nowMs);
@@ -72,7 +75,7 @@ export class TimedEngine {
     }
   }
 
-  /** Runs steps in which no sequence begins or ends. */
+  /** Runs the next steps, as long as no sequence begins or ends in them. */
   #coast(untilMs: number): void {
     const last = this.#isScheduledAhead ? this.#ahead : this.#running;
     if (last === undefined || this.#running === undefined || !isPlain(last) || !isPlain(this.#running)) return;
@@ -114,7 +117,7 @@ export class TimedEngine {
   }
 }
 
-/** Whether the step only advances decoding sequences. */
+/** Whether the step only advances decoding sequences, with no prompt and no sequence that starts or ends. */
 function isPlain({ load, firsts, finished }: Step): boolean {
   return load.promptTokens === 0 && firsts.length === 0 && finished.length === 0;
 }

@@ -14,12 +14,15 @@ import { ReferenceKernel } from "./testing/reference-kernel.ts";
 interface World {
   readonly limits: BatchingLimits;
   readonly requests: readonly BatchedRequest[];
-  /** Number of the step before which each request arrives. */
+  /** For each request, the number of the step before which it arrives. */
   readonly arrivals: readonly number[];
   readonly isScheduledAhead: boolean;
 }
 
-/** Prompts with shared prefixes: the pages of a request are the first `count` of one of a few chains. */
+/**
+ * Names of the prefix pages of a request. Requests share prefixes: each has the first `count` pages of one of a few
+ * chains.
+ */
 function pagesOf(chain: number, count: number): number[] {
   return Array.from({ length: count }, (_, index) => (index < 2 ? index : chain * 100 + index));
 }
@@ -70,7 +73,8 @@ const worlds: fc.Arbitrary<World> = fc
   });
 
 /**
- * Runs a world to its end, optionally one step scheduled ahead; `watch` is called with the kernel after every decision.
+ * Runs all requests of a world to their end, with or without scheduling one step ahead. Calls `watch` with the kernel
+ * after every decision.
  */
 function run(world: World, watch: (kernel: BatchingKernel, step: Step) => void): BatchingKernel {
   const kernel = new BatchingKernel(world.limits);
@@ -192,7 +196,10 @@ describe("the batching kernel", () => {
   });
 });
 
-/** The same engine without the shortcut: every step is scheduled, timed and completed separately. */
+/**
+ * Reference for the engine without its shortcut for plain decoding: every step is scheduled, timed and completed
+ * separately.
+ */
 function stepByStep(world: World, priced: StepCosts, arrivalMs: readonly number[]): number[][] {
   const kernel = new BatchingKernel(world.limits);
   const times = world.requests.map(() => [0, 0]);
@@ -258,7 +265,8 @@ describe("a timed engine", () => {
       { promptTokens: 50, outputTokens: 1 },
     ];
     const times = runArrivals({ limits, costs, isScheduledAhead: false }, requests, Float64Array.of(5, 5, 6));
-    // 200 tokens take 30 ms; then one decoding and 50 prompt tokens take 15.1.
+    // The step with 200 prompt tokens takes 30 ms. The following step, with one decoding token and 50 prompt tokens,
+    // takes 15.1 ms.
     expect([...times.firstTokenMs]).toEqual([35, 35, 50.1]);
     expect([...times.endMs]).toEqual([35, 50.1, 50.1]);
   });
@@ -270,7 +278,7 @@ describe("a timed engine", () => {
     ];
     const times = runArrivals({ limits, costs, isScheduledAhead: true }, requests, Float64Array.of(0, 1));
     expect(times.firstTokenMs[0]).toBeCloseTo(20);
-    // Steps end at 20 and, with one token, at 30.1; the step scheduled at 20 holds the prompt.
+    // Steps end at 20 ms and, with one token, at 30.1 ms. The step that was scheduled at 20 ms contains the prompt.
     expect(times.startMs[1]).toBeCloseTo(20);
     expect(times.firstTokenMs[1]).toBeCloseTo(30.1 + 15.1);
   });

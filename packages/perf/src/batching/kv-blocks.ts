@@ -1,6 +1,6 @@
 /**
- * End of the list of reusable blocks. The list runs from the oldest and uses indices instead of objects, because a
- * cache has up to millions of blocks.
+ * Marks the end of the list of reusable blocks, which begins with the blocks that were released first. The list uses
+ * indices instead of objects, because a cache can have millions of blocks.
  */
 const none = -1;
 
@@ -13,10 +13,10 @@ const run: ExtentKind = 1;
 const page: ExtentKind = 2;
 
 /**
- * The KV blocks of one engine. A block is free, held by sequences, or reusable: released, and readable until it is
+ * The KV blocks of one engine. A block is free, held by sequences, or reusable: released, but readable until it is
  * allocated again. Reusable blocks are allocated in the order of their release, whether a request could still name them
- * or not (vLLM's free queue, `vllm/v1/core/kv_cache_utils.py`); the last blocks of a released sequence go first. Blocks
- * released together form one extent, so that the cost depends on requests and pages and not on blocks.
+ * or not (vLLM's free queue, `vllm/v1/core/kv_cache_utils.py`). The last blocks of a sequence are allocated first. Blocks that are released together form one extent, so the cost of an operation depends on the number
+ * of requests and pages, not on the number of blocks.
  */
 export class KvBlocks {
   readonly blockCount: number;
@@ -55,17 +55,17 @@ export class KvBlocks {
     return this.#pages.size;
   }
 
-  /** The extent of a cached page; -1: the page is not cached. */
+  /** Returns the extent of a cached page, or -1 if the page is not cached. */
   findPage(name: number): number {
     return this.#pages.get(name) ?? none;
   }
 
-  /** Number of available blocks that holding an extent uses up. */
+  /** Number of available blocks that are no longer available once the extent is held. */
   reusableBlocksOf(extent: number): number {
     return this.#references[extent] === 0 ? (this.#blocks[extent] ?? 0) : 0;
   }
 
-  /** Holds a cached page or run; returns its number of blocks. */
+  /** Holds a cached page or run. Returns the number of its blocks. */
   hold(extent: number): number {
     const blocks = this.#blocks[extent] ?? 0;
     const references = this.#references[extent] ?? 0;
@@ -74,7 +74,7 @@ export class KvBlocks {
     return blocks;
   }
 
-  /** Allocates blocks. Precondition: this number is available. */
+  /** Allocates blocks. The caller must make sure that this number of blocks is available. */
   take(count: number): void {
     let missing = count;
     const fromEmpty = Math.min(missing, this.#emptyCount);
@@ -84,8 +84,9 @@ export class KvBlocks {
   }
 
   /**
-   * Turns blocks that a sequence holds into a page. Returns the page's extent, which the sequence then holds in place
-   * of the blocks. -1: the page exists already or caching is off, and the sequence keeps its own blocks.
+   * Turns blocks that a sequence holds into a page. Returns the extent of the page, which the sequence then holds in
+   * place of the blocks. Returns -1 if the page exists already or caching is off; the sequence then keeps its own
+   * blocks.
    */
   namePage(name: number, blocks: number): number {
     if (!this.#isPrefixCached || this.#pages.has(name)) return none;
@@ -118,7 +119,10 @@ export class KvBlocks {
     this.#append(this.#newExtent(garbage, count));
   }
 
-  /** Releases the blocks of a preempted sequence; returns the extent for reusing them; -1: none. */
+  /**
+   * Releases the blocks of a preempted sequence. Returns the extent with which the sequence can reuse them, or -1 if it
+   * cannot.
+   */
   releaseRun(count: number): number {
     if (!this.#isPrefixCached || count === 0) {
       this.releaseBlocks(count);
@@ -129,12 +133,15 @@ export class KvBlocks {
     return extent;
   }
 
-  /** Number of remaining blocks of a run. */
+  /** Number of blocks of a run that are still readable. */
   runBlocks(extent: number): number {
     return this.#blocks[extent] ?? 0;
   }
 
-  /** Reuses the first `blocks` blocks of a run; the rest stays reusable. Called once for each run. */
+  /**
+   * Reuses the first `blocks` blocks of a run. The other blocks stay reusable without a name. This is called once for
+   * each run.
+   */
   holdRun(extent: number, blocks: number): void {
     const left = (this.#blocks[extent] ?? 0) - blocks;
     this.#reusableCount -= blocks;
@@ -147,7 +154,10 @@ export class KvBlocks {
     this.#recycle(extent);
   }
 
-  /** Allocates up to `wanted` blocks from the oldest extent; the other blocks of a page become empty. */
+  /**
+   * Allocates up to `wanted` blocks from the extent that was released first. If the extent is a page, its other blocks
+   * become empty.
+   */
   #evict(wanted: number): number {
     const extent = this.#oldest;
     const blocks = this.#blocks[extent] ?? 0;
@@ -161,7 +171,7 @@ export class KvBlocks {
     const taken = Math.min(wanted, blocks);
     this.#emptyCount += blocks - taken;
     if (this.#kinds[extent] === page) this.#pages.delete(this.#names[extent] ?? 0);
-    // A run exists until its sequence reuses it, possibly without any blocks left.
+    // The extent of a run exists until its sequence reuses it, even if it has no blocks any more.
     if (this.#kinds[extent] !== run) this.#recycle(extent);
     return taken;
   }

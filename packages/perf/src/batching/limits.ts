@@ -1,24 +1,32 @@
-/** Limits of one engine: how many sequences and tokens a step takes, and the KV cache that sequences share. */
+/**
+ * Limits of one engine: the maximum numbers of sequences and tokens of a step, and the KV cache that the sequences
+ * share.
+ */
 export interface BatchingLimits {
   /** Maximum number of running sequences (vLLM's `max_num_seqs`). */
   readonly sequencesMax: number;
-  /** Maximum number of tokens of one step, decoding and prompt tokens together (vLLM's `max_num_batched_tokens`). */
+  /** Maximum number of tokens of one step, decoding and prompt tokens together (`max_num_batched_tokens` of vLLM). */
   readonly stepTokensMax: number;
-  /** Tokens of one KV block. */
+  /** Number of tokens of one KV block. */
   readonly blockTokens: number;
-  /** KV blocks that the engine owns. */
+  /** Number of KV blocks of the engine. */
   readonly blockCount: number;
-  /** True: prompts are split over steps. False: a prompt waits for a step with capacity for all of it. */
+  /** If true, a prompt can be split over several steps. If false, a prompt waits for a step that can take all of it. */
   readonly isPromptChunked: boolean;
-  /** True: blocks of ended and preempted sequences stay readable until they are allocated again. */
+  /** If true, blocks of ended and preempted sequences stay readable until they are allocated again. */
   readonly isPrefixCached: boolean;
-  /** Blocks that must be free before a prompt starts: those of its first chunk, or of all its tokens. */
+  /**
+   * Blocks that must be free before a prompt starts: the blocks of its first chunk, or the blocks of all its tokens.
+   */
   readonly admission: "firstChunk" | "wholePrompt";
-  /** Blocks that admission leaves free for running sequences. */
+  /** Number of blocks that must stay free for running sequences when a prompt starts. */
   readonly watermarkBlocks: number;
 }
 
-/** Defaults of vLLM 0.19 for an online server (`scheduler_reserve_full_isl` is on), with the cache left to the caller. */
+/**
+ * Default limits of vLLM 0.19 as an online server (`scheduler_reserve_full_isl` is on). The caller adds the size of the
+ * cache.
+ */
 export const usualLimits: Omit<BatchingLimits, "blockCount"> = {
   sequencesMax: 256,
   stepTokensMax: 2048,
@@ -29,7 +37,7 @@ export const usualLimits: Omit<BatchingLimits, "blockCount"> = {
   watermarkBlocks: 0,
 };
 
-/** The message for the first invalid limit; `undefined`: all are valid. */
+/** Returns the message for the first invalid limit, or `undefined` if all limits are valid. */
 export function limitProblem(limits: BatchingLimits): string | undefined {
   const whole = ["sequencesMax", "stepTokensMax", "blockTokens", "blockCount"] as const;
   const wrong = whole.find((name) => !Number.isSafeInteger(limits[name]) || limits[name] < 1);

@@ -17,9 +17,10 @@ const nothing: StepWork = {
 };
 
 /**
- * Step time of this replica by the performance model, as coefficients. Attention and sampling are slopes around the
- * given mean context. A model with attention windows or sparse selection reads less of a longer context; the slope is
- * then that at the mean. Requests of all attention ranks of a replica count together.
+ * Coefficients of the step time of this replica, computed with the performance model. Attention is taken as linear in
+ * the context, with the slope from 0 to `meanContext`. For a model with attention windows or sparse selection, which
+ * reads only a part of a longer context, the slope is therefore exact only at the mean. The requests of all attention
+ * ranks of a replica count together.
  */
 export function replicaCosts(replica: BuiltReplica, k: InferenceConstants, meanContext: number): StepCosts {
   const totalMs = (work: Partial<StepWork>): number => stepTime(replica, { ...nothing, ...work }, k).totalMs;
@@ -31,8 +32,8 @@ export function replicaCosts(replica: BuiltReplica, k: InferenceConstants, meanC
   const prompt = { promptTokens: tokensMax };
   const promptBare = totalMs(prompt);
   const pairMs = (totalMs({ ...prompt, promptContext: meanContext }) - promptBare) / (tokensMax * meanContext);
-  // Time of output head and host work per sequence: the difference between equal numbers of tokens with and without
-  // sampling.
+  // Time of the output head and of host work for each sequence. It is the difference between a step that samples and a
+  // step with the same number of tokens that does not.
   const sampledMs = Math.max(0, (bare - totalMs({ promptTokens: sequences })) / sequences);
   return {
     tokensMs: tabulated(tokensMax, (tokens) => totalMs({ promptTokens: tokens })),
@@ -42,7 +43,10 @@ export function replicaCosts(replica: BuiltReplica, k: InferenceConstants, meanC
   };
 }
 
-/** Limits of a replica whose cache gets the memory that the weights leave; `tokens`: a usual length of a sequence. */
+/**
+ * Limits of a replica, with all memory that the weights leave used for the KV cache. `tokens`: usual length of a
+ * sequence.
+ */
 export function replicaLimits(replica: BuiltReplica, tokens: number): BatchingLimits {
   const { attentionData } = replica.layout;
   const perToken = sequenceKvBytes(replica, tokens) / tokens;

@@ -2,30 +2,31 @@ import { larger } from "./kv-blocks.ts";
 
 /** A request for the kernel. */
 export interface BatchedRequest {
-  /** Id of the request in the caller's terms; steps report it. */
+  /** Id that the caller gave the request. Steps report this id. */
   readonly id: number;
   readonly promptTokens: number;
   /** Number of tokens to generate, at least 1. */
   readonly outputTokens: number;
-  /**
-   * Priority; a lower number goes first (vLLM's convention). Requests of one priority are served in the order of
-   * arrival.
-   */
+  /** Priority. As in vLLM, a lower number goes first. Requests of one priority are served in the order of arrival. */
   readonly priority: number;
   /**
-   * Names of the prompt's whole prefix pages; a name stands for its page and all pages before it. Empty: no prefix is
-   * shared.
+   * Names of the whole prefix pages of the prompt. A name identifies its page together with all pages before it. The
+   * list is empty if the request shares no prefix.
    */
   readonly pages: readonly number[];
-  /** Number of leading prompt tokens that are loaded from a store outside the engine. They take blocks, but no work. */
+  /**
+   * Number of tokens at the beginning of the prompt that are loaded from a store outside the engine. They take blocks,
+   * but need no computation.
+   */
   readonly loadedTokens: number;
 }
 
 export const noSlot = -1;
 
 /**
- * The requests that an engine holds, one slot each, as columns. Slots are reused; a waiting or running slot is linked
- * into one list by `before` and `after`.
+ * The requests that an engine holds, with one array for each field. A request has the same index, its slot, in every
+ * array. Slots are reused. The fields `before` and `after` link a slot into one list: of waiting or of running
+ * requests.
  */
 export class RequestTable {
   size: number = 0;
@@ -33,31 +34,31 @@ export class RequestTable {
   promptTokens: Int32Array<ArrayBuffer> = new Int32Array(64);
   outputTokens: Int32Array<ArrayBuffer> = new Int32Array(64);
   level: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Output tokens at the last change of phase; a decoding sequence has generated further tokens since. */
+  /** Number of output tokens at the last change of phase. A decoding sequence has generated more tokens since then. */
   generated: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Cached tokens while the prompt is computed. */
+  /** Number of cached tokens while the prompt is computed. */
   computed: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** While decoding: cached tokens minus the engine's tick, which stays constant. */
+  /** Number of cached tokens minus the engine's tick. The difference stays constant while the sequence decodes. */
   tokenBase: Int32Array<ArrayBuffer> = new Int32Array(64);
   phase: Uint8Array<ArrayBuffer> = new Uint8Array(64);
   /** Number of cache blocks that the sequence holds as pages. */
   pageBlocks: Int32Array<ArrayBuffer> = new Int32Array(64);
   preemptions: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Position in the order in which sequences last started to run. */
+  /** Position of the sequence in the order in which sequences last started to run. */
   begun: Float64Array<ArrayBuffer> = new Float64Array(64);
-  /** Extent of the blocks that a preemption left in the cache; -1: none. */
+  /** Extent of the blocks that a preemption left in the cache, or -1 if there are none. */
   run: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Tokens of the pages before that extent. */
+  /** Number of tokens in the pages before the extent `run`. */
   runAfter: Int32Array<ArrayBuffer> = new Int32Array(64);
   before: Int32Array<ArrayBuffer> = new Int32Array(64);
   after: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Links of sequences that end at the same tick. */
+  /** Neighbours in the list of sequences that end at the same tick. */
   endsBefore: Int32Array<ArrayBuffer> = new Int32Array(64);
   endsAfter: Int32Array<ArrayBuffer> = new Int32Array(64);
   endsAt: Int32Array<ArrayBuffer> = new Int32Array(64);
   loadedTokens: Int32Array<ArrayBuffer> = new Int32Array(64);
   readonly pages: (readonly number[])[] = [];
-  /** Extents of the pages that each sequence holds, from its first token on. */
+  /** Extents of the pages that each sequence holds, in the order of its tokens. */
   readonly heldPages: number[][] = [];
   readonly #unused: number[] = [];
 
@@ -121,12 +122,12 @@ export class RequestTable {
 }
 
 /**
- * First-in-first-out lists of slots, one for each priority level; slots can also be added at the front and removed
- * anywhere.
+ * First-in-first-out lists of slots, one list for each priority level. Slots can also be added at the front and removed
+ * from any position.
  */
 export class LevelLists {
   readonly #table: RequestTable;
-  /** Levels, the most urgent first; shared with the code that adds levels. */
+  /** Levels in order, the most urgent first. The array is shared with the kernel, which adds levels. */
   readonly #order: readonly number[];
   readonly #first: number[] = [];
   readonly #last: number[] = [];
@@ -137,7 +138,7 @@ export class LevelLists {
     this.#order = order;
   }
 
-  /** The first slot of the most urgent level; -1: all lists are empty. */
+  /** Returns the first slot of the most urgent level that has one, or -1 if all lists are empty. */
   first(): number {
     for (const level of this.#order) {
       const slot = this.#first[level] ?? noSlot;
@@ -146,7 +147,7 @@ export class LevelLists {
     return noSlot;
   }
 
-  /** The last slot of the least urgent level; -1: all lists are empty. */
+  /** Returns the last slot of the least urgent level that has one, or -1 if all lists are empty. */
   last(): number {
     for (let index = this.#order.length - 1; index >= 0; index -= 1) {
       const slot = this.#last[this.#order[index] ?? 0] ?? noSlot;

@@ -4,8 +4,8 @@ import type { BatchingTotals } from "./kernel.ts";
 import type { BatchedRequest } from "./requests.ts";
 
 /**
- * Times of requests in ms, by index in the input. Start: the time at which the first step with the request's tokens was
- * scheduled.
+ * Times of requests in ms, by the index of the request in the input. The start of a request is the time at which the
+ * first step with its tokens was scheduled.
  */
 export interface BatchingTimes {
   readonly arrivalMs: Float64Array;
@@ -15,7 +15,7 @@ export interface BatchingTimes {
   readonly totals: BatchingTotals;
 }
 
-/** Lengths of a request; its index in a list is its id. */
+/** Lengths of a request. The id of a request is its index in the list. */
 export type RequestLengths = Pick<BatchedRequest, "promptTokens" | "outputTokens"> &
   Partial<Pick<BatchedRequest, "priority" | "pages" | "loadedTokens">>;
 
@@ -75,8 +75,8 @@ export function runArrivals(
 }
 
 /**
- * Keeps `concurrency` requests in flight: the first ones arrive together at 0, and the next one arrives as soon as one
- * ends. Throws RangeError if a request can never run.
+ * Keeps `concurrency` requests in flight. The first ones arrive together at time 0, and each of the others arrives as
+ * soon as a request ends. Throws RangeError if a request can never run.
  */
 export function runClosedLoop(
   options: TimedEngineOptions,

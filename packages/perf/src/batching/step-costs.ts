@@ -1,13 +1,13 @@
-/** Work of one step of one engine. The kernel reuses one object: read it before the next step. */
+/** Work of one step of one engine. The kernel reuses the object, so it must be read before the next step. */
 export interface StepLoad {
   /** Number of sequences that decode one token. */
   decodeSequences: number;
   /** Number of tokens that decoding sequences attend to, summed over the sequences. */
   contextTokens: number;
   promptTokens: number;
-  /** Number of pairs of a prompt token and a token that it attends to. */
+  /** Number of pairs of a prompt token and a token that the prompt token attends to. */
   promptPairs: number;
-  /** Number of prompts whose last token is in the step: each yields a first output token. */
+  /** Number of prompts whose last token is in the step. Each of these prompts yields a first output token. */
   promptsEnding: number;
 }
 
@@ -17,8 +17,8 @@ export interface StepLoad {
  * tokensMs[decodeSequences + promptTokens] + contextMs x contextTokens + pairMs x promptPairs + sampledMs x
  * (decodeSequences + promptsEnding)
  *
- * The table contains everything that depends only on the number of tokens (matrices, experts, communication, launches),
- * so any model of a step can be expressed; attention is linear in the tokens that it reads.
+ * The table `tokensMs` contains all time that depends only on the number of tokens (matrices, experts, communication,
+ * launches). It can express any such dependence. The time of attention is linear in the number of tokens that it reads.
  */
 export interface StepCosts {
   /** Time in ms by number of tokens, from 0 to the maximum of a step. */
@@ -39,7 +39,7 @@ export function stepMs(costs: StepCosts, load: StepLoad): number {
   );
 }
 
-/** Token counts at which a table is sampled: every count up to 64, then 32 per octave. */
+/** Numbers of tokens at which a table is sampled: every number up to 64, then 32 numbers for each doubling. */
 function sampledCounts(tokensMax: number): number[] {
   const counts: number[] = [];
   let count = 0;
@@ -51,7 +51,10 @@ function sampledCounts(tokensMax: number): number[] {
   return counts;
 }
 
-/** A table of `tokensMax + 1` times from a function sampled at some two hundred counts, with linear interpolation. */
+/**
+ * Table of the times for 0 to `tokensMax` tokens. The function is called for about two hundred numbers of tokens; times
+ * between them are interpolated linearly.
+ */
 export function tabulated(tokensMax: number, timeMs: (tokens: number) => number): Float64Array {
   const table = new Float64Array(tokensMax + 1);
   const counts = sampledCounts(tokensMax);

@@ -3,11 +3,14 @@ import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
 import type { MatrixClass } from "../catalogue/number-format.ts";
 import type { CalibrationProfile, MatmulRow } from "./profile.ts";
 
-/** A profile's serving figures: shown to the user, and a check on the fitted rates of the inference model. */
+/**
+ * Serving efficiencies from a profile. They are shown to the user and are a check on the fitted rates of the inference
+ * model.
+ */
 export interface ServingCalibration {
-  /** Median over layers at 2,048 tokens or more, as a share of the 16-bit dense peak. */
+  /** Median rate of products in layers with at least 2,048 tokens, as a share of the dense 16-bit peak. */
   readonly matmulEfficiency?: number;
-  /** Rate at which products of at most 16 tokens read their weights, as a share of the memory bandwidth. */
+  /** Rate at which matrix products of at most 16 tokens read their weights, as a share of the memory bandwidth. */
   readonly weightReadEfficiency?: number;
   readonly attentionEfficiency?: number;
 }
@@ -15,18 +18,24 @@ export interface ServingCalibration {
 export interface Calibration {
   readonly training: AcceleratorCalibration;
   readonly serving: ServingCalibration;
-  /** Figures above the accelerator's limits, most likely caused by a wrong name: reported and ignored. */
+  /**
+   * Messages about figures above the accelerator's limits. The most likely cause is a wrong accelerator name. Such
+   * figures are ignored.
+   */
   readonly warnings: readonly string[];
 }
 
 const classOfDtype: Readonly<Record<string, MatrixClass>> = { bf16: "bf16", fp16: "bf16", fp8: "fp8" };
 
-/** Maximum of a measurement as a share of the datasheet; a larger share is impossible on that accelerator. */
+/**
+ * Largest credible measurement, as a share of the datasheet's figure. A larger share is impossible on that accelerator.
+ */
 const possibleShare = 1.05;
 
 /**
- * Converts a profile to shares of the datasheet. For rate classes it takes the best product, like the catalogue's
- * `bestMatmulTflops`, because the fitted share of real layers is relative to that; elsewhere the median.
+ * Converts a profile to shares of the datasheet's figures. The training efficiency of a rate class comes from the
+ * fastest matrix product, like `bestMatmulTflops` of the catalogue, because the fitted share of real layers is relative
+ * to the fastest product. Other efficiencies come from the median, or from the largest copy or message.
  */
 export function deriveCalibration(profile: CalibrationProfile, accelerator: Accelerator): Calibration {
   const warnings: string[] = [];
@@ -66,28 +75,31 @@ export function deriveCalibration(profile: CalibrationProfile, accelerator: Acce
 
 const tflops = (row: MatmulRow): number => (2 * row.m * row.n * row.k) / row.seconds / 1e12;
 
-/** Attention rates of training: forward and backward, at the lengths for which attention matters. */
+/** TFLOP/s of attention in training, forward and backward, at sequence lengths at which attention matters. */
 function attentionRates(profile: CalibrationProfile): number[] {
   return profile.attention
     .filter((row) => row.direction === "forwardBackward" && row.sequence >= 4096 && row.headDim === 128)
     .map((row) => row.tflops);
 }
 
-/** Rate of the largest copy; small copies measure launches and caches. */
+/** GB/s of the largest copy. The times of small copies depend on launches and caches. */
 function copyRate(profile: CalibrationProfile): number | undefined {
   const copies = profile.memory.filter((row) => row.operation === "copy");
   const most = largest(copies.map((row) => row.bytes));
   return copies.find((row) => row.bytes === most)?.gbPerSecond;
 }
 
-/** GB/s of reading 16-bit weights of 100 MB and more at one to sixteen tokens, where arithmetic takes no extra time. */
+/**
+ * GB/s at which 16-bit weights of 100 MB or more are read for one to sixteen tokens. With so few tokens the arithmetic
+ * takes no additional time.
+ */
 function weightReads(profile: CalibrationProfile): number[] {
   return profile.matmul
     .filter((row) => row.dtype === "bf16" && row.m <= 16 && row.n * row.k * 2 >= 100e6)
     .map((row) => (2 * (row.n * row.k + row.m * row.k + row.m * row.n)) / row.seconds / 1e9);
 }
 
-/** Rate of the largest message over the most ranks of this machine. */
+/** GB/s of an all-reduce of the largest message over the largest number of ranks on this machine. */
 function allReduceRate(profile: CalibrationProfile): number | undefined {
   const rows = profile.collectives.filter((row) => row.collective === "allReduce");
   const ranks = largest(rows.map((row) => row.ranks));

@@ -18,7 +18,7 @@ const knownNames: readonly (readonly [pattern: RegExp, catalogueName: string])[]
   [/RTX 6000 Ada/, "RTX-6000-Ada"],
 ];
 
-/** The catalogue's entry for a device by its driver's name ("NVIDIA H200"); `undefined`: none. */
+/** Returns the catalogue's entry for a device by its driver's name ("NVIDIA H200"), or `undefined` if there is none. */
 export function acceleratorOfDevice(deviceName: string, catalogue: readonly Accelerator[]): Accelerator | undefined {
   const known = knownNames.find(([pattern]) => pattern.test(deviceName))?.[1];
   if (known !== undefined) return catalogue.find((one) => one.name === known);

@@ -51,7 +51,10 @@ function modelOf(step: MeasuredStep): ModelArchitecture {
   };
 }
 
-/** fp32: weights, gradients and two moments of 4 bytes under autocast; bf16: all of them of 2 bytes. */
+/**
+ * Runs with fp32 weights have weights, gradients and two moments of 4 bytes each, under autocast. Runs with bf16
+ * weights have 2 bytes for each of them.
+ */
 function jobOf(step: MeasuredStep): TrainingJob {
   const bytes = step.weights === "fp32" ? 4 : 2;
   return {

@@ -8,7 +8,10 @@ export interface CalibrationProfile {
   readonly attention: readonly AttentionRow[];
   readonly memory: readonly MemoryRow[];
   readonly collectives: readonly CollectiveRow[];
-  /** Time between launches of a small kernel in eager mode, in microseconds; `undefined`: that part was not run. */
+  /**
+   * Time between launches of a small kernel in eager mode, in microseconds. It is `undefined` if the launches were not
+   * measured.
+   */
   readonly queuedLaunchUs: number | undefined;
   readonly hostLinkGbPerS: number | undefined;
 }
@@ -48,8 +51,8 @@ export type ProfileReading =
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a profile from parsed JSON. Parts without measurements are empty; one damaged part makes the whole profile
- * invalid.
+ * Reads a profile from parsed JSON. Parts without measurements are empty lists. One damaged part makes the whole
+ * profile invalid.
  */
 export function readProfile(value: unknown): ProfileReading {
   if (!isFields(value) || value["kind"] !== "calibration-profile") {

@@ -1,12 +1,15 @@
 /**
- * Names of accelerator types for all code that compares types: discovery, requests, quotas, prices and sizing. An entry
- * of the catalogue is a type. A family ("H100") covers the types of one chip that differ in form factor or memory. This
- * module may import only the catalogue's entries, because the control plane loads it at its start.
+ * Names of accelerator types, for all code that compares types: discovery, requests, quotas, prices and sizing. Each
+ * entry of the catalogue is a type. A family ("H100") comprises the types of one chip that differ in form factor or
+ * memory. This module may import only the catalogue's entries, because the control plane loads it at its start.
  */
 import type { Accelerator } from "./accelerator.ts";
 import { accelerators, findAccelerator } from "./accelerators.ts";
 
-/** Chips sold in several forms. A type belongs to the family that forms the beginning of its name, up to a hyphen. */
+/**
+ * Families: chips that are sold in several forms. A type belongs to a family if its name is the family's name, or
+ * begins with that name and a hyphen.
+ */
 export const acceleratorFamilies: readonly string[] = [
   "V100",
   "A100",
@@ -25,26 +28,27 @@ const normalised = (name: string): string => name.toLowerCase().replaceAll(/[^a-
 
 const familyByName = new Map(acceleratorFamilies.map((family) => [normalised(family), family]));
 
-/** The family with this name in any spelling, also with the vendor's name before it (`nvidia h100`). */
+/** The family with this name in any spelling. The vendor's name can come before it (`nvidia h100`). */
 export function familyNamed(name: string): string | undefined {
   return familyByName.get(normalised(withoutMakers(name)));
 }
 
-/** The catalogue's entry for a name, an alias, or the device's name in a driver or a cloud. */
+/** The catalogue's entry for a name or alias, or for the name that a driver or a cloud gives the device. */
 function entryNamed(name: string): Accelerator | undefined {
   return findAccelerator(name) ?? findAccelerator(withoutMakers(name));
 }
 
 /**
- * The canonical name of a type: the catalogue's name, or for a device that is not in the catalogue, its own name
- * without vendor words and spaces. `H100-80GB-HBM3`, `H100-SXM` and `NVIDIA H100 80GB HBM3` are `H100-SXM-80GB`.
+ * The canonical name of a type. For a device in the catalogue it is the catalogue's name: `H100-80GB-HBM3`, `H100-SXM`
+ * and `NVIDIA H100 80GB HBM3` are `H100-SXM-80GB`. For any other device it is the device's own name without vendor
+ * words and spaces.
  */
 export const canonicalType = (name: string): string => entryNamed(name)?.name ?? deviceLabel(name);
 
 /** Whether two names mean the same type. */
 export const isSameType = (left: string, right: string): boolean => canonicalType(left) === canonicalType(right);
 
-/** The family of a type by any of its names; `undefined` for a type without one. */
+/** The family of a type, which can be given by any of its names. `undefined` if the type has no family. */
 export function familyOfType(name: string): string | undefined {
   const known = familyNamed(name);
   if (known !== undefined) return known;
@@ -62,7 +66,9 @@ const makers =
 
 const withoutMakers = (name: string): string => name.replace(makers, "").trim() || name.trim();
 
-/** A device's own name as one word without the vendor's words: letters, digits, dots and hyphens. */
+/**
+ * A device's own name as one word, without the vendor's words. The word consists of letters, digits, dots and hyphens.
+ */
 export function deviceLabel(name: string): string {
   return withoutMakers(name)
     .replaceAll(/[^A-Za-z0-9.]+/g, "-")

@@ -10,8 +10,8 @@ const sources = {
 };
 
 /**
- * NVIDIA accelerators without measurements in the model: regional variants, PCIe cards and workstation cards. Dense
- * rates: half of the datasheets' figures with structured sparsity.
+ * NVIDIA accelerators for which the model has no measurements: regional variants, PCIe cards and workstation cards. The
+ * datasheets state rates with structured sparsity; the dense rates here are half of these.
  */
 export const nvidiaCards: readonly Accelerator[] = [
   {

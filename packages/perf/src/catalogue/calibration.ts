@@ -1,8 +1,8 @@
 import type { MatrixClass } from "./number-format.ts";
 
 /**
- * Measurements of the user's own accelerator. Each figure replaces the fitted default described with it; figures
- * without a measurement keep their fitted values. Efficiencies are shares of the datasheet's peak.
+ * Measurements of the user's own accelerator. Each figure replaces the fitted default that its description names.
+ * Figures without a measurement keep their fitted values. Efficiencies are shares of the datasheet's peak.
  */
 export interface AcceleratorCalibration {
   readonly accelerator: string;
@@ -14,6 +14,6 @@ export interface AcceleratorCalibration {
   readonly memoryEfficiency?: number;
   /** Time between launches of a small kernel, in microseconds. */
   readonly kernelLaunchUs?: number;
-  /** Achieved share of the scale-up link for the bus bandwidth of a large all-reduce within the node. */
+  /** Achieved bus bandwidth of a large all-reduce within the node, as a share of the scale-up link. */
   readonly scaleUpEfficiency?: number;
 }

@@ -1,8 +1,8 @@
 /**
- * Names that drivers (`nvidia-smi`, `rocm-smi`), Kubernetes labels and clouds give to entries of the catalogue, in
- * addition to the entry's own name and aliases. Spelling and vendor words do not matter. Sources: NVIDIA's supported
- * products of the data centre drivers, GKE's `cloud.google.com/gke-accelerator` and `gke-tpu-accelerator` labels,
- * SkyPilot's catalogue of accelerators.
+ * Names that drivers (`nvidia-smi`, `rocm-smi`), Kubernetes labels and clouds use for entries of the catalogue, in
+ * addition to the entry's own name and aliases. Differences in spelling and vendor words are ignored. Sources: the list
+ * of supported products of NVIDIA's data centre drivers, GKE's labels `cloud.google.com/gke-accelerator` and
+ * `gke-tpu-accelerator`, SkyPilot's catalogue of accelerators.
  */
 export const driverNames: Readonly<Record<string, readonly string[]>> = {
   "A100-SXM-40GB": ["A100-SXM4-40GB", "A100-40GB"],

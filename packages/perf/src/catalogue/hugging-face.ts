@@ -9,18 +9,21 @@ export type ConfigReading =
 type Config = Readonly<Record<string, unknown>>;
 
 /**
- * Properties that an architecture's code fixes and its config.json does not state (huggingface/transformers,
+ * Properties of an architecture that its code determines and its config.json does not state (huggingface/transformers,
  * src/transformers/models/<type>/configuration_*.py and modeling_*.py).
  */
 interface Family {
   readonly isGated: boolean;
-  /** Default of `tie_word_embeddings` if the file does not state it. */
+  /** Value of `tie_word_embeddings` if the file does not state it. */
   readonly isTied: boolean;
   readonly hasLearnedPositions: boolean;
   readonly attention: "grouped" | "latent" | "linear-mix";
-  /** Layers with full attention among those with a window, if the file has no list of layer types. */
+  /**
+   * Every n-th layer has full attention, where n is this number. The other layers have a window or linear attention. It
+   * is used if the file does not state the pattern of its layers.
+   */
   readonly fullEvery?: number;
-  /** Key for the inner size of layers without experts, if it is a separate one. */
+  /** Name of the key with the inner size of layers without experts, if the architecture has a separate key for it. */
   readonly denseFfnKey?: "intermediate_size_mlp";
 }
 
@@ -145,7 +148,7 @@ function textConfig(config: Config): Config {
   return isConfig(inner) ? inner : config;
 }
 
-/** Names that architectures give to the sizes without which nothing can be predicted. */
+/** Keys of the sizes without which nothing can be predicted. Architectures use different keys for the same size. */
 const sizeKeys = {
   layers: ["num_hidden_layers", "n_layer", "n_layers", "num_layers"],
   hidden: ["hidden_size", "n_embd", "d_model"],
@@ -159,13 +162,13 @@ const expertKeys = ["num_local_experts", "num_experts", "n_routed_experts"];
 const expertsPerTokenKeys = ["num_experts_per_tok", "experts_per_token", "num_experts_per_token"];
 
 /**
- * Largest size that a config may state. The widest published model has 16,384 hidden elements and 126 layers; the search
- * enumerates the divisors of these sizes.
+ * Largest size that a config.json may state. The published models have at most 16,384 hidden elements and 126 layers.
+ * The limit keeps searches short, because they enumerate the divisors of these sizes.
  */
 const largestSize = 2 ** 24;
 const mostLayers = 4096;
 
-/** The first size that the file states but that is no possible size; null means that it is not stated. */
+/** The first size in the file that is not a possible size. A size of null counts as not stated. */
 function wrongSize(config: Config): string | undefined {
   const keys = [...Object.values(sizeKeys).flat(), ...otherSizeKeys, ...ffnKeys];
   for (const key of keys) {
@@ -173,7 +176,7 @@ function wrongSize(config: Config): string | undefined {
     const isLayers = (sizeKeys.layers as readonly string[]).includes(key);
     const largest = isLayers ? mostLayers : largestSize;
     if (value === undefined) continue;
-    // Models with experts in every layer may state 0 for the layers without.
+    // Models with experts in every layer may state 0 as the size of layers without experts.
     if (value === 0 && ffnKeys.includes(key) && (count(config, ...expertKeys) ?? 1) > 1) continue;
     if (typeof value === "number" && Number.isSafeInteger(value) && value > 0 && value <= largest) continue;
     return `${key} must be a whole number from 1 to ${largest}, not ${JSON.stringify(value)}`;
@@ -181,7 +184,10 @@ function wrongSize(config: Config): string | undefined {
   return undefined;
 }
 
-/** The first size that the family needs and the file lacks. A default would predict another model. */
+/**
+ * The first size that the family needs and that the file does not state. A default value would give the prediction for
+ * another model.
+ */
 function missingSize(config: Config, family: Family): string | undefined {
   const needed: readonly (readonly string[])[] = [
     ...Object.values(sizeKeys),
@@ -219,7 +225,8 @@ function flag(config: Config, key: string): boolean | undefined {
 }
 
 function kvHeads(config: Config, headCount: number): number {
-  // Falcon's first generation has one shared head; the second states the number (new_decoder_architecture).
+  // Falcon's first generation has one shared key-value head. The second generation (new_decoder_architecture) states
+  // the number of key-value heads.
   if (flag(config, "multi_query") === true && flag(config, "new_decoder_architecture") !== true) return 1;
   return count(config, "num_key_value_heads", "num_kv_heads", "n_head_kv") ?? headCount;
 }
@@ -284,7 +291,7 @@ function windowOf(
     return full === types.length ? undefined : { tokens, fullEvery: full === 0 ? layerCount + 1 : layerCount / full };
   }
   const fullEvery = count(config, "sliding_window_pattern", "no_rope_layer_interval") ?? family.fullEvery;
-  // Without a pattern every layer has the window, as in the first Mistral.
+  // If no pattern is stated, every layer has the window, as in the first Mistral.
   return { tokens, fullEvery: fullEvery ?? layerCount + 1 };
 }
 
@@ -309,7 +316,10 @@ function sharedFfn(config: Config, family: Family, expertFfn: number): number {
   return (count(config, "n_shared_experts", "num_shared_experts") ?? 0) * expertFfn;
 }
 
-/** Number of layers without experts: the first ones (DeepSeek), listed ones, or all but every n-th (Llama 4, Qwen). */
+/**
+ * Number of layers without experts. They are the first ones (DeepSeek), listed ones, or all except every n-th (Llama 4,
+ * Qwen).
+ */
 function denseLayers(config: Config, layerCount: number): number {
   const first = count(config, "first_k_dense_replace");
   if (first !== undefined) return Math.min(first, layerCount);

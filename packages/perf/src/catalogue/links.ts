@@ -1,6 +1,6 @@
 import { generalKnowledge, mlNetwork } from "./sources.ts";
 
-/** A network or host link, or the network of a known server, GB/s per direction. */
+/** A network or host link, or the network of a known server, with its bandwidth in GB/s for each direction. */
 export interface LinkEntry {
   readonly name: string;
   readonly kind: "port" | "server" | "host";

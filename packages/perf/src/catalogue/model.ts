@@ -1,19 +1,22 @@
 /**
  * The architecture of a transformer language model: the dimensions that determine parameters, arithmetic, activations
- * and KV cache. Weights are not needed.
+ * and KV cache. The values of the weights are not needed.
  */
 export interface ModelArchitecture {
   readonly name: string;
   readonly layerCount: number;
   readonly hidden: number;
   readonly attention: Attention;
-  /** Inner size of the dense feed-forward layers; 0 if every layer has experts. */
+  /** Inner size of the dense feed-forward layers. 0 if every layer has experts. */
   readonly ffnHidden: number;
-  /** True: three matrices (SwiGLU and similar); false: the classical two. */
+  /** If true, a feed-forward layer has three matrices (SwiGLU and similar). If false, it has two. */
   readonly isFfnGated: boolean;
   readonly vocabulary: number;
   readonly hasTiedEmbeddings: boolean;
-  /** Length of a learned position table (GPT-2 and 3); 0 for rotary and other position encodings without weights. */
+  /**
+   * Length of a learned position table (GPT-2 and GPT-3). 0 for rotary and other position encodings, which have no
+   * weights.
+   */
   readonly learnedPositions: number;
   readonly experts?: Experts;
   readonly maxPosition?: number;
@@ -24,7 +27,7 @@ export interface Experts {
   readonly count: number;
   readonly perToken: number;
   readonly ffnHidden: number;
-  /** Total inner size of the shared experts, which every token passes; 0: none. */
+  /** Total inner size of the shared experts, which every token passes through. 0 if there are none. */
   readonly sharedFfnHidden: number;
   /** Number of layers with a dense feed-forward layer instead of experts. */
   readonly denseLayerCount: number;
@@ -32,21 +35,27 @@ export interface Experts {
 
 export type Attention = GroupedAttention | LatentAttention | LinearMixAttention;
 
-/** Multi-head, grouped-query and multi-query attention, with or without a sliding or chunked window on most layers. */
+/** Multi-head, grouped-query and multi-query attention. Most of the layers can have a sliding or chunked window. */
 export interface GroupedAttention {
   readonly kind: "grouped";
   readonly headCount: number;
   readonly kvHeadCount: number;
   readonly headDim: number;
-  /** Attention window: only every `fullEvery`-th layer attends to all positions, other layers to the last `tokens`. */
+  /**
+   * Attention window. Only every `fullEvery`-th layer attends to all positions. The other layers attend to the last
+   * `tokens` positions.
+   */
   readonly window?: { readonly tokens: number; readonly fullEvery: number };
 }
 
-/** Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), with or without the sparse selection of DSA. */
+/**
+ * Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434). It can have the sparse selection of DSA (DeepSeek sparse
+ * attention).
+ */
 export interface LatentAttention {
   readonly kind: "latent";
   readonly headCount: number;
-  /** Rank of the compressed queries; 0: queries are not compressed. */
+  /** Rank of the compressed queries. 0 if queries are not compressed. */
   readonly queryRank: number;
   readonly kvRank: number;
   readonly nopeHeadDim: number;
@@ -56,8 +65,8 @@ export interface LatentAttention {
 }
 
 /**
- * Mix of layers: every `fullEvery`-th is grouped attention, the others are linear (gated DeltaNet) with a state of
- * fixed size.
+ * Mix of two kinds of layers: every `fullEvery`-th layer has grouped attention. The other layers have linear attention
+ * (gated DeltaNet), with a state of fixed size.
  */
 export interface LinearMixAttention {
   readonly kind: "linear-mix";
@@ -65,12 +74,15 @@ export interface LinearMixAttention {
   readonly kvHeadCount: number;
   readonly headDim: number;
   readonly fullEvery: number;
-  /** True: full-attention layers gate their output with a matrix as wide as the queries (Qwen3-Next). */
+  /** If true, full-attention layers gate their output with a matrix as wide as the queries (Qwen3-Next). */
   readonly isOutputGated: boolean;
   readonly linear: { readonly keyHeadCount: number; readonly valueHeadCount: number; readonly headDim: number };
 }
 
-/** Parameters of one layer's attention matrices (no biases, no norms), averaged over kinds of layers. */
+/**
+ * Parameters of one layer's attention matrices, without biases and norms. The number is an average over the kinds of
+ * layers.
+ */
 export function attentionParameters(model: ModelArchitecture): number {
   const { attention, hidden } = model;
   switch (attention.kind) {
@@ -88,8 +100,8 @@ function latentParameters(attention: LatentAttention, hidden: number): number {
   const queryWidth = headCount * (nopeHeadDim + ropeHeadDim);
   const query = queryRank > 0 ? queryRank * (hidden + queryWidth) : hidden * queryWidth;
   const keyValue = hidden * (kvRank + ropeHeadDim) + kvRank * headCount * (nopeHeadDim + valueHeadDim);
-  // The indexer of DSA has projections for queries (from the compressed query), for one shared key and for a weight per
-  // head.
+  // The indexer of DSA has projections for its queries (from the compressed query), for one shared key and for one
+  // weight for each head.
   const index =
     sparse === undefined
       ? 0
@@ -102,7 +114,7 @@ function linearMixParameters(attention: LinearMixAttention, hidden: number): num
   const { headCount, kvHeadCount, headDim, fullEvery, linear } = attention;
   const queries = headCount * (attention.isOutputGated ? 3 : 2);
   const full = hidden * headDim * (queries + 2 * kvHeadCount);
-  // Gated DeltaNet: q, k, v, output gate, output, and two scalars per value head.
+  // Gated DeltaNet has matrices for q, k, v, the output gate and the output, and two scalars for each value head.
   const inner = linear.headDim * (2 * linear.keyHeadCount + 3 * linear.valueHeadCount);
   const linearOnly = hidden * (inner + 2 * linear.valueHeadCount);
   return full / fullEvery + linearOnly * (1 - 1 / fullEvery);
@@ -110,12 +122,12 @@ function linearMixParameters(attention: LinearMixAttention, hidden: number): num
 
 const matricesOfFfn = (model: ModelArchitecture): number => (model.isFfnGated ? 3 : 2);
 
-/** Parameters of a layer with a dense feed-forward layer, norms included. */
+/** Parameters of a layer with a dense feed-forward layer, including its norms. */
 export function denseLayerParameters(model: ModelArchitecture): number {
   return attentionParameters(model) + matricesOfFfn(model) * model.hidden * model.ffnHidden + 2 * model.hidden;
 }
 
-/** Parameters of a layer with experts: in total, and active for a token. */
+/** Parameters of a layer with experts: the total, and the number that is active for one token. */
 export function expertLayerParameters(model: ModelArchitecture): {
   readonly total: number;
   readonly active: number;
@@ -139,7 +151,10 @@ export function expertLayerCount(model: ModelArchitecture): number {
   return model.experts === undefined ? 0 : model.layerCount - model.experts.denseLayerCount;
 }
 
-/** Parameters of the whole model: in total, and active for a token; the input embedding counts in both. */
+/**
+ * Parameters of the whole model: the total, and the number that is active for one token. Both include the input
+ * embedding.
+ */
 export function parameterCounts(model: ModelArchitecture): { readonly total: number; readonly active: number } {
   const expertLayers = expertLayerCount(model);
   const dense = (model.layerCount - expertLayers) * denseLayerParameters(model);
@@ -151,7 +166,10 @@ export function parameterCounts(model: ModelArchitecture): { readonly total: num
   };
 }
 
-/** Parameters of embedding, output head (unless it is the embedding itself) and learned positions. */
+/**
+ * Parameters of the embedding, the learned positions and the output head. A head that shares the matrix of the
+ * embedding is not counted again.
+ */
 export function embeddingParameters(model: ModelArchitecture): number {
   const tables = model.hasTiedEmbeddings ? 1 : 2;
   return (tables * model.vocabulary + model.learnedPositions) * model.hidden;
@@ -163,13 +181,13 @@ export function queryWidth(attention: Attention): number {
   return attention.headCount * attention.headDim;
 }
 
-/** Total width of the value heads; it differs from that of the queries under latent attention. */
+/** Total width of the value heads. Under latent attention it differs from the total width of the query heads. */
 export function valueWidth(attention: Attention): number {
   if (attention.kind === "latent") return attention.headCount * attention.valueHeadDim;
   return attention.headCount * attention.headDim;
 }
 
-/** Number of values that the KV cache keeps per token and full-attention layer. */
+/** Number of values that the KV cache keeps for each token in one full-attention layer. */
 export function kvCacheWidth(attention: Attention): number {
   if (attention.kind === "latent") {
     return attention.kvRank + attention.ropeHeadDim + (attention.sparse?.indexHeadDim ?? 0);

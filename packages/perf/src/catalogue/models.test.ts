@@ -11,7 +11,8 @@ function preset(name: string): ModelArchitecture {
 }
 
 describe("presets", () => {
-  // Published counts in 10^9 from model cards and technical reports; active counts include the input embedding.
+  // Published numbers of parameters in 10^9, from model cards and technical reports: total and active. The active
+  // numbers include the input embedding.
   it.each([
     ["llama-2-7b", 6.738, undefined],
     ["llama-2-13b", 13.016, undefined],
@@ -96,7 +97,7 @@ describe("config.json", () => {
       { ...llama, intermediate_size: "wide" },
       'intermediate_size must be a whole number from 1 to 16777216, not "wide"',
     ],
-    // A search over such a model would not end.
+    // A search of plans for such a model would not end.
     [{ ...llama, num_hidden_layers: 2 ** 53 - 1 }, "num_hidden_layers must be a whole number from 1 to 4096"],
     [
       { ...llama, num_local_experts: 8 },

@@ -3,7 +3,7 @@ import type { ModelArchitecture } from "./model.ts";
 
 type Numbers = Readonly<Record<string, number | string | boolean>>;
 
-/** Layers, hidden size, heads, key-value heads, feed-forward size, vocabulary. */
+/** Layers, hidden size, query heads, key-value heads, feed-forward size, vocabulary. */
 type ModelSizes = readonly [layers: number, hidden: number, heads: number, kv: number, ffn: number, vocab: number];
 
 const llama = (...[layers, hidden, heads, kv, ffn, vocab]: ModelSizes): Numbers => ({
@@ -38,7 +38,8 @@ const gpt = (layers: number, hidden: number, heads: number, vocab: number): Numb
 const latent = { q_lora_rank: 1536, kv_lora_rank: 512, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128 };
 
 /**
- * Architectures by name, in the terms of their own config.json. Numbers come from there unless a note says otherwise.
+ * Architectures by name, in the terms of their own config.json. The numbers come from the config.json unless a note
+ * states another source.
  */
 const configs: Readonly<Record<string, Numbers>> = {
   "llama-2-7b": llama(32, 4096, 32, 32, 11_008, 32_000),
@@ -181,7 +182,8 @@ const configs: Readonly<Record<string, Numbers>> = {
     sliding_window: 128,
     max_position_embeddings: 131_072,
   },
-  // Megatron's GPT: the vocabulary is padded to 51,200, and positions have the training length (SC21, table 1).
+  // GPT of Megatron. The vocabulary is padded to 51,200, and the position table has the length of the training
+  // sequences (SC21, table 1).
   "gpt3-175b": gpt(96, 12_288, 96, 51_200),
   "turing-530b": gpt(105, 20_480, 128, 51_200),
   "megatron-1t": gpt(128, 25_600, 160, 51_200),
@@ -226,7 +228,10 @@ export const modelNames: readonly string[] = Object.keys(configs);
 
 const normalised = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9.]+/g, "-");
 
-/** The canonical name of a preset; for any other name, the normalised text for the look-up. */
+/**
+ * The canonical name of a preset. For any other name, the result is the normalised text with which presets are looked
+ * up.
+ */
 export function modelKey(name: string): string {
   const wanted = normalised(name.split("/").at(-1) ?? name);
   return aliases[wanted] ?? wanted;

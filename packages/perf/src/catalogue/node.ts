@@ -6,7 +6,7 @@ export interface NodeShape {
   readonly name: string;
   readonly accelerator: Accelerator;
   readonly acceleratorCount: number;
-  /** Total bandwidth of the compute network's cards, GB/s per direction. */
+  /** Total bandwidth of the compute network's cards in one node, GB/s in each direction. */
   readonly scaleOutGbPerS: number;
   /** Host memory bandwidth to one accelerator (PCIe or C2C), GB/s per direction. */
   readonly hostLinkGbPerS: number;

@@ -3,7 +3,7 @@ import { nonBlockingFabric, type Fabric } from "./fabric.ts";
 import { mlNetwork } from "./sources.ts";
 import type { Cluster, NodeShape } from "./node.ts";
 
-/** Host links by PCIe generation, GB/s per direction; servers of the named years use them. */
+/** Bandwidth between host and accelerator in GB/s for each direction: PCIe 4, PCIe 5 and the link of Grace hosts. */
 const pcie4 = 31;
 const pcie5 = 63;
 const graceLink = 450;
@@ -13,7 +13,10 @@ function hostLinkOf(accelerator: Accelerator): number {
   return accelerator.year >= 2022 ? pcie5 : pcie4;
 }
 
-/** Number of accelerators of one node: four in a tray of a rack-scale domain, else up to eight. */
+/**
+ * Number of accelerators of one node: 4 in the trays of rack-scale systems and in TPU hosts, 16 for Trainium2,
+ * otherwise 8.
+ */
 function perNodeOf(accelerator: Accelerator): number {
   if (/^GB\d/.test(accelerator.name)) return 4;
   if (accelerator.scaleUp.kind === "torus") return 4;
@@ -33,7 +36,9 @@ export function usualNode(accelerator: Accelerator): NodeShape {
   };
 }
 
-/** Usual servers with this number of accelerators, on a non-blocking network unless a fabric is given. */
+/**
+ * A cluster of usual servers with this number of accelerators. The network is non-blocking unless a fabric is given.
+ */
 export function usualCluster(accelerator: Accelerator, count: number, fabric: Fabric = nonBlockingFabric): Cluster {
   const node = usualNode(accelerator);
   const fitted = count < node.acceleratorCount ? { ...node, acceleratorCount: Math.max(1, count) } : node;

@@ -15,14 +15,17 @@ export type NumberFormat =
   | "nvfp4"
   | "int4";
 
-/** Rate class of the matrix units: accelerators publish one peak for each class. */
+/** Rate class of the matrix units. Accelerators publish one peak rate for each class. */
 export type MatrixClass = "fp32" | "bf16" | "fp8" | "int8" | "fp4";
 
 export const matrixClasses: readonly MatrixClass[] = ["fp32", "bf16", "fp8", "int8", "fp4"];
 
 interface FormatFacts {
   readonly matrixClass: MatrixClass;
-  /** Bytes per element, scale factors included: MX has one byte per 32 elements, NVFP4 one per 16 (OCP MX v1.0). */
+  /**
+   * Bytes of one element, including its part of the scale factors: MX has one byte for every 32 elements, NVFP4 one
+   * byte for every 16 (OCP MX v1.0).
+   */
   readonly bytes: number;
 }
 

@@ -1,4 +1,4 @@
-/** Models other than transformer language models, by `model_type`, and the reasons why they are not sized. */
+/** Kinds of models other than transformer language models, by `model_type`, with the reason why they are not sized. */
 interface OtherKind {
   readonly names: RegExp;
   readonly kind: string;
@@ -38,7 +38,7 @@ const kinds: readonly OtherKind[] = [
   },
 ];
 
-/** The reason why a model of another kind is not sized; `undefined`: its name is unknown. */
+/** The reason why a model of another kind is not sized, or `undefined` if none of the names is known. */
 export function otherModelReason(...names: readonly (string | undefined)[]): string | undefined {
   for (const name of names) {
     if (name === undefined) continue;
@@ -48,5 +48,5 @@ export function otherModelReason(...names: readonly (string | undefined)[]): str
   return undefined;
 }
 
-/** Advice for planning a run of another kind. */
+/** Advice for planning a run of another kind of model. */
 export const measureInstead = "a causal language model; for any other, measure a step on one node and scale it";

@@ -1,8 +1,9 @@
 import type { Accelerator } from "./accelerator.ts";
 
 /**
- * The accelerator under a lower power limit. Dynamic power grows with frequency times voltage squared and voltage with
- * frequency (Weste and Harris, CMOS VLSI Design, §5.2), so clocks follow the cube root of the limit. Memory keeps its own clock.
+ * The same accelerator with a lower power limit. Dynamic power grows with frequency times voltage squared, and voltage
+ * grows with frequency (Weste and Harris, CMOS VLSI Design, §5.2), so the clock is proportional to the cube root of the
+ * limit. The clock of the memory does not change.
  */
 export function powerLimited(accelerator: Accelerator, watts: number): Accelerator {
   const { powerWatts, denseTflops, bestMatmulTflops } = accelerator;

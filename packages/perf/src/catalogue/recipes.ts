@@ -1,5 +1,5 @@
 /**
- * Published facts about models that users often do not know: the batch and number format of the training, and the
+ * Published facts about models that users often do not know: the batch and number format of the training run, and the
  * format of the checkpoint.
  */
 import { findModel, modelKey } from "./models.ts";
@@ -8,9 +8,9 @@ import type { ModelArchitecture } from "./model.ts";
 import type { NumberFormat } from "./number-format.ts";
 
 export interface TrainingRecipe {
-  /** Length in tokens. */
+  /** Length of a sequence in tokens. */
   readonly sequenceLength: number;
-  /** Sequences per optimizer step: the largest batch that was used, and the smallest. */
+  /** Number of sequences of one optimizer step: the largest and the smallest batch of the published run. */
   readonly globalBatch: { readonly usual: number; readonly least: number };
   readonly source: string;
 }
@@ -41,9 +41,9 @@ const defaultSequence = 4096;
 const tokensPerParameter = 20;
 
 /**
- * The published recipe of a preset. For other models the batch by DeepSeek's fit: 0.2920 × C^0.3271 tokens for C FLOPs
- * of training (arXiv 2401.02954, equation 1), at 20 tokens per active parameter, as the nearest power of two of
- * sequences.
+ * The published recipe of a preset. For any other model, the batch comes from DeepSeek's fit: 0.2920 × C^0.3271 tokens
+ * for a training run of C FLOPs (arXiv 2401.02954, equation 1). C follows from 20 tokens for each active parameter, and
+ * the number of sequences is the nearest power of two.
  */
 export function trainingRecipe(
   name: string | undefined,
@@ -65,7 +65,7 @@ export function trainingRecipe(
   return recipe(sequence, batch, batch, "DeepSeek LLM, arXiv 2401.02954, equation 1; the model's own is not published");
 }
 
-/** Formats of published checkpoints other than bf16, as the quantization_config of their repositories states them. */
+/** Formats of published checkpoints that are not bf16, as the quantization_config of their repositories states them. */
 const checkpointFormats: Readonly<Record<string, NumberFormat>> = {
   "deepseek-v3": "fp8",
   "kimi-k2": "fp8",
@@ -74,25 +74,28 @@ const checkpointFormats: Readonly<Record<string, NumberFormat>> = {
   "gpt-oss-120b": "mxfp4",
 };
 
-/** The format of a training's linear layers, and its source. */
+/** The number format of the linear layers in training, and the source of this fact. */
 export interface TrainingFormat {
   readonly format: NumberFormat;
   readonly source: string;
 }
 
 /**
- * Formats other than 16 bits in which models were trained, as their reports state them. A narrow checkpoint is no
- * evidence of narrow training: Kimi K2 (arXiv 2507.20534, section 2.4) was published in FP8 and trained in bf16, and
+ * Formats other than 16 bits in which models were trained, as their reports state them. A narrow checkpoint does not
+ * prove that training was narrow: Kimi K2 (arXiv 2507.20534, section 2.4) was published in FP8 and trained in bf16, and
  * gpt-oss was quantised after its pre-training.
  */
 const trainingFormats: Readonly<Record<string, TrainingFormat>> = {
   "deepseek-v3": { format: "fp8", source: "DeepSeek-V3, arXiv 2412.19437, section 3.3" },
 };
 
-/** The `model_type` of configurations whose FP8 checkpoint is the trained one. */
+/**
+ * Names of models by the `model_type` of configurations whose FP8 checkpoint has the format in which the model was
+ * trained.
+ */
 const trainedNarrow: Readonly<Record<string, string>> = { deepseek_v3: "deepseek-v3" };
 
-/** The format in which a model was trained, if its report states one other than 16 bits. */
+/** The format in which a model was trained, if a report states a format other than 16 bits. */
 export function trainingFormat(model: string | { readonly config: unknown }): TrainingFormat | undefined {
   if (typeof model === "string") return findModel(model) === undefined ? undefined : trainingFormats[modelKey(model)];
   const { model_type: type } = (model.config ?? {}) as { readonly model_type?: unknown };
@@ -102,7 +105,9 @@ export function trainingFormat(model: string | { readonly config: unknown }): Tr
 
 const quantizationFormats: Readonly<Record<string, NumberFormat>> = { fp8: "fp8", mxfp4: "mxfp4", fbgemm_fp8: "fp8" };
 
-/** Format of a model's published checkpoint; for a config.json, the format that its `quantization_config` names. */
+/**
+ * Format of a model's published checkpoint. For a config.json, it is the format that its `quantization_config` names.
+ */
 export function checkpointFormat(model: string | { readonly config: unknown }): NumberFormat {
   if (typeof model === "string")
     return findModel(model) === undefined ? "bf16" : (checkpointFormats[modelKey(model)] ?? "bf16");

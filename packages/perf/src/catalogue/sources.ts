@@ -1,4 +1,4 @@
-/** Sources of the catalogue's figures. A figure without a document says so. */
+/** Sources of the catalogue's figures. If a figure comes from no document, its source says so. */
 export const mlEngineering = "github.com/stas00/ml-engineering@744d01e compute/accelerator/README.md";
 export const mlNetwork = "github.com/stas00/ml-engineering@744d01e network/README.md";
 export const aiConfigurator = "github.com/ai-dynamo/aiconfigurator@095f58a systems/";

@@ -3,7 +3,8 @@ import type { Fabric, FabricTier } from "./fabric.ts";
 import { matrixClasses, type MatrixClass } from "./number-format.ts";
 
 /**
- * Result of reading a user's additions to the catalogue from parsed YAML or JSON: entries, or all problems with them.
+ * Result of reading a user's additions to the catalogue from parsed YAML or JSON: the entries, or all problems of the
+ * file.
  */
 export type EntriesReading =
   | { readonly kind: "entries"; readonly accelerators: readonly Accelerator[]; readonly fabrics: readonly Fabric[] }
@@ -100,7 +101,7 @@ function readAccelerator(fields: EntryFields, where: string, reader: FieldReader
   };
 }
 
-/** Accelerators multiply bf16 unless their entry names fp16 as the only 16-bit format. */
+/** Accelerators use bf16 for 16-bit products unless their entry names fp16 as the only 16-bit format. */
 function readHalfFormat(value: unknown, where: string, reader: FieldReader): Pick<Accelerator, "halfFormat"> {
   if (value === "fp16") return { halfFormat: value };
   if (value !== undefined && value !== "bf16") {

@@ -10,7 +10,7 @@ import {
 } from "./fleet-correction.ts";
 import { slowRunOf, type SlowRun, type StepParts } from "./slow-runs.ts";
 
-/** Uniform and normal draws from a seed (mulberry32, Box-Muller). */
+/** Draws uniform and normal random numbers from a seed (mulberry32, Box-Muller). */
 function drawsOf(seed: number): { uniform: () => number; normal: () => number } {
   let state = seed >>> 0;
   const uniform = (): number => {
@@ -32,8 +32,8 @@ interface Fleet {
 }
 
 /**
- * A fleet whose types are 10 to 30% faster or slower than predicted, with small differences between families and noise
- * in each run.
+ * A fleet whose accelerator types are 10 to 30% faster or slower than predicted. Model families differ a little, and
+ * each run has noise.
  */
 function fleetOf(seed: number, noise = 0.04): Fleet {
   const { uniform, normal } = drawsOf(seed);
@@ -53,7 +53,7 @@ function fleetOf(seed: number, noise = 0.04): Fleet {
 
 const seeds = Array.from({ length: 200 }, (_, index) => index + 1);
 
-/** Mean absolute errors of predictions over all kinds of a fleet, against the true times. */
+/** Mean absolute errors of the predictions for all kinds of runs in a fleet, compared with the true times. */
 function errorsOf(fleet: Fleet, runs: readonly CorrectionRun[]): { readonly before: number; readonly after: number } {
   const correction = fitCorrection(runs);
   let [before, after] = [0, 0];
@@ -69,7 +69,7 @@ function errorsOf(fleet: Fleet, runs: readonly CorrectionRun[]): { readonly befo
   return { before: before / kinds, after: after / kinds };
 }
 
-/** Largest relative change of any kind's prediction between two corrections. */
+/** Largest relative change in the prediction for any kind of run, from one correction to another. */
 function largestShift(before: FleetCorrection, after: FleetCorrection): number {
   const shifts = types.flatMap((type) =>
     families.map((family) => {
@@ -210,9 +210,10 @@ describe("a slow run", () => {
   it("has no cause if what the run reports cannot tell the components apart, and says what would", () => {
     const unknown = { responsible: undefined, ground: undefined };
     expect(causeOf({})).toEqual(expect.objectContaining({ ...unknown, missing: ["compute", "network", "storage"] }));
-    // Accelerators are busy while they compute and while they wait for each other.
+    // Accelerators that report use can either compute or wait for each other, so the two components cannot be
+    // separated.
     expect(causeOf({}, 0.02)).toMatchObject({ ...unknown, missing: ["compute", "network"] });
-    // Compute is as predicted: the excess is in one of the two others.
+    // Compute takes the predicted time, so the excess is in the network or in storage.
     expect(causeOf({ compute: 0.9 })).toMatchObject({ ...unknown, missing: ["network", "storage"] });
     expect(causeOf({ compute: 0.9, network: 0.3, storage: 0 })).toMatchObject({ ...unknown, missing: [] });
   });

@@ -1,12 +1,12 @@
 /**
- * Corrects the model's predictions by a fleet's own runs: a posterior of measured over predicted time by accelerator
- * type and model family. It shrinks towards 1, so that few runs move predictions little and many move them fully. Pure;
- * start with `fitCorrection`.
+ * Corrects the model's predictions with a fleet's own runs. The correction is a posterior of the ratio of measured to
+ * predicted time, by accelerator type and model family. It shrinks towards 1: a few runs change predictions little, and
+ * many runs change them fully. The code is pure; start with `fitCorrection`.
  */
 import { expertLayerCount } from "../catalogue/model.ts";
 import type { TrainingJob } from "../training/job.ts";
 
-/** One run of the fleet: its measured typical step, and the uncorrected prediction for its plan. */
+/** One run of the fleet: its measured typical step, and the prediction for its plan without correction. */
 export interface CorrectionRun {
   readonly acceleratorType: string;
   readonly family: ModelFamily;
@@ -14,7 +14,7 @@ export interface CorrectionRun {
   readonly measuredSeconds: number;
 }
 
-/** Families whose prediction errors are assumed to be similar. */
+/** Model families. The prediction errors of the models in one family are assumed to be similar. */
 export type ModelFamily = "dense" | "experts" | "adapters";
 
 export function modelFamilyOf({ model, method }: TrainingJob): ModelFamily {
@@ -22,11 +22,11 @@ export function modelFamilyOf({ model, method }: TrainingJob): ModelFamily {
   return expertLayerCount(model) > 0 ? "experts" : "dense";
 }
 
-/** Expected logarithm of measured over predicted time, and the number of runs behind it. */
+/** Expected logarithm of the ratio of measured to predicted time, and the number of runs that it is based on. */
 export interface FamilyCorrection {
   readonly family: ModelFamily;
   readonly runCount: number;
-  /** Added to the type's own logarithm. */
+  /** Logarithm that is added to the logarithm of the accelerator type. */
   readonly logFactor: number;
 }
 
@@ -37,36 +37,40 @@ export interface TypeCorrection {
   readonly families: readonly FamilyCorrection[];
 }
 
-/** A correction as plain data: it can be written to a file, read again and applied elsewhere. */
+/** A correction as plain data, which can be written to a file, read again and applied in another place. */
 export interface FleetCorrection {
   readonly kind: "fleet-correction";
   readonly version: 1;
   readonly types: readonly TypeCorrection[];
 }
 
-/** Number of newest runs of one type and family that count; older runs used older software. */
+/**
+ * Maximum number of runs of one type and family that count. Only the newest runs count, because older runs used older
+ * software.
+ */
 export const correctionRunsMax = 256;
 
 /**
- * Standard deviation of a run around its kind's bias, logarithmic: equal configurations differ by 5.6% between
- * publications.
+ * Standard deviation of a run around the mean error of its type and family, in the natural logarithm. Measurements of
+ * equal configurations differ by 5.6% between publications.
  */
 const runSpread = 0.06;
 /**
- * Residuals above this (Huber's 1.345 σ) have bounded influence, so that an outlier counts as one run, however large it
- * is.
+ * Residuals above this limit (1.345 σ, as in Huber's method) have bounded influence. An outlier therefore counts as one
+ * run, however large it is.
  */
 const voiceMax = 1.345 * runSpread;
 /**
- * Priors: variances of the bias of a type, and of a family within it, logarithmic. Together they bound the shift by one
- * run to `voiceMax × (sum) / runSpread²` = 2.9%, and correct 88% of a true bias after twenty runs of one kind.
+ * Variances of the two priors, in the natural logarithm: of the bias of an accelerator type, and of a family within its
+ * type. With these values a single run shifts the prediction by at most `voiceMax × (sum of variances) / runSpread²` =
+ * 2.9%, and twenty runs of one kind correct 88% of a true bias.
  */
 const typeVariance = 0.0009;
 const familyVariance = 0.000_38;
 
 /**
- * Alternating between a type and its families converges linearly; after this number of rounds less than a millionth
- * remains.
+ * Maximum number of rounds, in which the bias of a type and the biases of its families are computed in turn. The error
+ * shrinks by a constant factor in each round; after this number of rounds less than a millionth of it remains.
  */
 const roundsMax = 200;
 const tolerance = 1e-9;
@@ -88,8 +92,8 @@ function grouped(runs: readonly CorrectionRun[]): Map<string, Map<ModelFamily, n
 }
 
 /**
- * The mode of the posterior: Huber's likelihood of the runs (1964), and normal priors on the bias of each type and of
- * each family within its type. Runs with impossible times are ignored.
+ * The mode of the posterior. The likelihood of the runs is Huber's (1964), and the priors on the bias of each type, and
+ * of each family within its type, are normal. Runs with impossible times are ignored.
  */
 export function fitCorrection(runs: readonly CorrectionRun[]): FleetCorrection {
   const types = [...grouped(runs)].map(([acceleratorType, families]) => typeCorrection(acceleratorType, families));
@@ -131,7 +135,10 @@ function typeCorrection(
   };
 }
 
-/** The point where runs and prior balance: the root of a decreasing function, found by bisection. */
+/**
+ * The point where the pull of the runs and the pull of the prior are equal: the root of a decreasing function, found by
+ * bisection.
+ */
 function shrunkCentre(logs: readonly number[], variance: number): number {
   const precision = runSpread ** 2 / variance;
   const pull = (centre: number): number => {
@@ -148,15 +155,21 @@ function shrunkCentre(logs: readonly number[], variance: number): number {
   return (low + high) / 2;
 }
 
-/** The correction factor of a prediction. */
+/** The factor by which a correction multiplies a prediction. */
 export interface CorrectionFactor {
   readonly factor: number;
-  /** Number of runs of the type and family behind the factor; the following field: of the type. */
+  /**
+   * `runCount`: number of runs of the type and family that the factor is based on. `typeRunCount`: number of runs of
+   * the type.
+   */
   readonly runCount: number;
   readonly typeRunCount: number;
 }
 
-/** The factor for a kind; without runs of the kind, the type's factor, or 1. */
+/**
+ * The factor for a type and family. Without runs of this family it is the factor of the type, and without runs of the
+ * type it is 1.
+ */
 export function correctionFactor(
   correction: FleetCorrection,
   acceleratorType: string,
@@ -173,8 +186,8 @@ export function correctionFactor(
 }
 
 /**
- * Mean absolute errors of predictions without correction, and with a correction that was fitted without the run in
- * question.
+ * Mean absolute errors of predictions without correction and with it. Each run is compared with a correction that was
+ * fitted to the other runs.
  */
 export interface CorrectionEffect {
   readonly runCount: number;
@@ -182,7 +195,7 @@ export interface CorrectionEffect {
   readonly correctedError: number;
 }
 
-/** Measures the effect of a correction by leave-one-out. */
+/** Measures the effect of a correction: each run is left out of the fit once and then predicted. */
 export function correctionEffect(runs: readonly CorrectionRun[]): CorrectionEffect {
   let [uncorrected, corrected, runCount] = [0, 0, 0];
   for (const [index, run] of runs.entries()) {

@@ -1,4 +1,7 @@
-/** Bias and error of the model's predictions against a fleet's measured runs, by accelerator type and model family. */
+/**
+ * Bias and error of the model's predictions compared with a fleet's measured runs, by accelerator type and model
+ * family.
+ */
 import {
   correctionFactor,
   fitCorrection,
@@ -17,35 +20,38 @@ export interface FleetRun extends CorrectionRun {
 }
 
 /**
- * Bias and error of a kind's predictions. Corrected figures compare each run with a correction fitted to the other
- * runs.
+ * Bias and error of the predictions for one accelerator type and model family. For the corrected figures, each run is
+ * compared with a correction that was fitted to the other runs.
  */
 export interface KindReport {
   readonly acceleratorType: string;
   readonly family: ModelFamily;
   readonly runCount: number;
-  /** Factor by which predictions of this kind are multiplied. */
+  /** Factor by which predictions for this type and family are multiplied. */
   readonly factor: number;
-  /** Mean of measured ÷ predicted − 1. */
+  /** Mean of (measured ÷ predicted − 1). */
   readonly uncorrectedBias: number;
   readonly correctedBias: number;
-  /** Mean of |predicted ÷ measured − 1|. */
+  /** Mean of the absolute value of (predicted ÷ measured − 1). */
   readonly uncorrectedError: number;
   readonly correctedError: number;
 }
 
 export interface FleetReport {
   readonly correction: FleetCorrection;
-  /** Reports in the order of type and family. */
+  /** Reports sorted by accelerator type, then by family. */
   readonly kinds: readonly KindReport[];
 }
 
 /**
- * Maximum number of runs of one user that count for a kind: a quarter of all that count, so that no user alone decides
- * the correction.
+ * Maximum number of one user's runs that count for a type and family. It is a quarter of all runs that count, so that
+ * no user alone decides the correction.
  */
 export const ownerRunsMax = 64;
-/** Number of newest runs of a kind that are compared with the others. */
+/**
+ * Number of runs of a type and family whose predictions are compared with their measurements. The newest runs are
+ * taken.
+ */
 const judgedMax = 64;
 
 export function fleetReport(runs: readonly FleetRun[]): FleetReport {
@@ -58,8 +64,8 @@ export function fleetReport(runs: readonly FleetRun[]): FleetReport {
 }
 
 /**
- * Runs that count: the newest run of each configuration of a workload, and for each kind at most `ownerRunsMax` of one
- * user.
+ * The runs that count: the newest run of each configuration of a workload, and at most `ownerRunsMax` runs of one user
+ * for each type and family.
  */
 export function countedRuns(runs: readonly FleetRun[]): readonly FleetRun[] {
   const newest = new Map<string, FleetRun>();
@@ -93,7 +99,8 @@ function kindReport(
 ): KindReport {
   const { factor, runCount } = correctionFactor(correction, acceleratorType, family);
   const ofType = all.filter((run) => run.acceleratorType === acceleratorType);
-  // Limiting own runs and runs of the type's other families bounds the cost of the refits.
+  // The number of runs is limited, both of this family and of the type's other families, to bound the cost of fitting
+  // without each run.
   const own = ofType.filter((run) => run.family === family).slice(-judgedMax);
   const others = ofType.filter((run) => run.family !== family).slice(-judgedMax);
   const sums = { uncorrectedBias: 0, correctedBias: 0, uncorrectedError: 0, correctedError: 0 };
@@ -120,12 +127,12 @@ function kindReport(
 }
 
 const families: readonly string[] = ["dense", "experts", "adapters"] satisfies readonly ModelFamily[];
-/** Maximum number of types in a correction; a file with more does not come from a fleet. */
+/** Maximum number of types in a correction. A file with more types does not come from a fleet. */
 const typesMax = 1_000;
-/** Maximum logarithm of a factor: a correction by more than ten comes from faulty runs. */
+/** Maximum logarithm of a factor. A correction by a factor of more than ten comes from faulty runs. */
 const logFactorMax = Math.log(10);
 
-/** Reads an exported correction from parsed JSON; `undefined`: the value is not a correction. */
+/** Reads an exported correction from parsed JSON. Returns `undefined` if the value is not a correction. */
 export function readFleetCorrection(value: unknown): FleetCorrection | undefined {
   if (!isRecord(value) || value["kind"] !== "fleet-correction" || value["version"] !== 1) return undefined;
   const { types } = value;

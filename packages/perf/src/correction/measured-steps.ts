@@ -1,10 +1,10 @@
 /**
- * The typical step time of a run, from its own progress reports. Reports are untrusted: impossible ones are dropped,
- * and pauses (checkpoints, evaluations, lost nodes) do not move a median.
+ * The typical step time of a run, computed from the run's own progress reports. Reports are untrusted: impossible ones
+ * are dropped. Pauses (checkpoints, evaluations, lost nodes) do not change the result, because it is a median.
  */
 import type { StepParts } from "./slow-runs.ts";
 
-/** One progress report, or several merged ones with the step of the newest. */
+/** One progress report, or several reports that were merged. Merged reports have the step of the newest one. */
 export interface StepPoint {
   readonly atMs: number;
   readonly step: number;
@@ -12,7 +12,9 @@ export interface StepPoint {
 }
 
 export interface MeasuredStep {
-  /** Step time in seconds: the median over windows, weighted by their steps. */
+  /**
+   * Step time in seconds. It is the median over windows, in which each window has the weight of its number of steps.
+   */
   readonly seconds: number;
   /** Number of measured steps, without the warm-up. */
   readonly stepCount: number;
@@ -42,7 +44,8 @@ interface Span {
 }
 
 /**
- * The typical step; `undefined`: too few reports, or no plausible ones. The first span is warm-up and does not count.
+ * The typical step of a run. `undefined` if there are too few reports, or only impossible ones. The first span is
+ * warm-up and does not count.
  */
 export function measuredStepOf(
   points: readonly StepPoint[],
@@ -58,8 +61,8 @@ export function measuredStepOf(
 }
 
 /**
- * Spans between reports with increasing steps. A report with a smaller step is a restart from a checkpoint and begins a
- * new span.
+ * Spans between reports with increasing steps. A report with a smaller step means a restart from a checkpoint, and a
+ * new span begins there.
  */
 function spansOf(points: readonly StepPoint[]): Span[] {
   const spans: Span[] = [];
@@ -74,7 +77,10 @@ function spansOf(points: readonly StepPoint[]): Span[] {
   return spans.filter(({ seconds }) => seconds > 0);
 }
 
-/** Joins neighbouring spans into windows of at least `windowSeconds`; a shorter rest is left out. */
+/**
+ * Joins neighbouring spans into windows of at least `windowSeconds`. Spans at the end that do not fill a window are
+ * left out.
+ */
 function gathered(spans: readonly Span[], windowSeconds: number): Span[] {
   const windows: Span[] = [];
   let [seconds, steps] = [0, 0];

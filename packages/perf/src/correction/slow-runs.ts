@@ -11,19 +11,21 @@ export type StepPart = keyof StepParts;
 
 /** Observations of the components of a run's step. */
 export interface ObservedParts {
-  /** Seconds of a step by component, as far as the run reports them. */
+  /** Seconds of a step by component, for the components that the run reports. */
   readonly reported: Partial<StepParts>;
-  /** Share of time in which none of the run's accelerators was busy; `undefined`: it reports no utilization. */
+  /** Share of time in which none of the run's accelerators was busy. `undefined` if the run reports no utilization. */
   readonly idleShare: number | undefined;
 }
 
 /**
- * Source of a component's time: the run reports it (`reported`), its accelerators were idle for that long (`idle`), or
- * it is the rest of the step and the only component without a measurement (`rest`).
+ * How the time of a component is known. `reported`: the run reports it. `idle`: it is the time in which the
+ * accelerators were idle. `rest`: only this component has no measurement, so its time is the rest of the step.
  */
 export type PartGround = "reported" | "idle" | "rest";
 
-/** Cause of a slow run. Without a responsible component, `missing` lists the components that the run must report. */
+/**
+ * Cause of a slow run. If no component can be named, `missing` lists the components for which the run reports no time.
+ */
 export interface SlowCause {
   readonly responsible: StepPart | undefined;
   readonly ground: PartGround | undefined;
@@ -33,19 +35,22 @@ export interface SlowCause {
 /** A run that is slower than other runs of its kind. */
 export interface SlowRun extends SlowCause {
   readonly expectedSeconds: number;
-  /** Share by which the run exceeds the corrected prediction. */
+  /** Share by which the measured step is longer than the corrected prediction. */
   readonly excessShare: number;
 }
 
-/** Share above the corrected prediction from which a run is reported as slow. */
+/** A run is reported as slow if its step is longer than the corrected prediction by more than this share. */
 export const slowShare = 0.15;
 
-/** A component explains a slow step if its own excess is at least this share of the step's. */
+/** A component explains a slow step if its own excess is at least this share of the step's excess. */
 const explainingShare = 0.5;
 
 const partNames: readonly StepPart[] = ["compute", "network", "storage"];
 
-/** Whether a run is slow for its kind, with the cause if observations are given; `undefined`: the run is not slow. */
+/**
+ * The report of a run that is slow for its type and family, or `undefined` if the run is not slow. The report names the
+ * cause only if `shown` is given.
+ */
 export function slowRunOf(
   run: CorrectionRun,
   correction: FleetCorrection,
@@ -66,15 +71,17 @@ export function scaledParts({ compute, network, storage }: StepParts, factor: nu
   return { compute: compute * factor, network: network * factor, storage: storage * factor };
 }
 
-/** A component's seconds of a step, and how they are known. */
+/** The seconds of a step that a component takes, and how they are known. */
 interface KnownPart {
   readonly seconds: number;
   readonly ground: PartGround;
 }
 
 /**
- * Components of a measured step, s, as far as they are known. A run on one accelerator has no network. Idle accelerators wait for
- * input, which is storage's: collectives count as use in every vendor's counters. If one component alone is unknown, it is the rest.
+ * Seconds of the components of a measured step, for the components that are known. A run on one accelerator has no
+ * network time. Idle time of accelerators counts as storage time, because idle accelerators wait for input: the
+ * counters of every vendor report collectives as use. If only one component is unknown, its time is the rest of the
+ * step.
  */
 export function knownParts(
   seconds: number,
@@ -98,7 +105,7 @@ export function knownParts(
   return known;
 }
 
-/** The known component with the largest excess, if that explains half of the step's. */
+/** The known component with the largest excess, if this component explains half of the excess of the step. */
 function causeOf(seconds: number, expected: StepParts, observed: ObservedParts): SlowCause {
   const known = knownParts(seconds, expected, observed);
   const needed = explainingShare * (seconds - expected.compute - expected.network - expected.storage);
@@ -107,7 +114,8 @@ function causeOf(seconds: number, expected: StepParts, observed: ObservedParts):
     .toSorted((left, right) => right.excess - left.excess);
   const [largest] = excesses;
   const missing = partNames.filter((part) => !known.has(part));
-  // With every component known, several may share the excess: the largest is named if together they explain it.
+  // If every component is known, several components can share the excess. The component with the largest excess is
+  // named if all excesses together explain half of the excess of the step.
   const together = excesses.reduce((sum, { excess }) => sum + Math.max(0, excess), 0);
   const explained = missing.length === 0 ? together : (largest?.excess ?? 0);
   if (largest === undefined || !(explained >= needed)) return { responsible: undefined, ground: undefined, missing };

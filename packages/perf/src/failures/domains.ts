@@ -1,8 +1,11 @@
-/** A failure domain: a node, a rack, a switch, a power feed, a storage shelf. */
+/** A failure domain, for example a node, a rack, a switch, a power feed or a storage shelf. */
 export interface FailureDomain {
   readonly name: string;
   readonly nodeCount: number;
-  /** Failures of one such domain per 1,000 days; `undefined`: only the size of a loss is needed. */
+  /**
+   * Number of failures of one such domain in 1,000 days. It can be `undefined` if only the loss from a single failure
+   * is needed.
+   */
   readonly perThousandDays?: number;
 }
 
@@ -21,8 +24,8 @@ export interface DomainLoss {
   /** Mean number of jobs that one failure of a domain stops. */
   readonly jobsStopped: number;
   /**
-   * Accelerator-hours lost by one failure: for every stopped job, half a checkpoint interval of repeated work and a
-   * restart.
+   * Accelerator-hours lost by one failure. Each stopped job loses a restart and half a checkpoint interval of repeated
+   * work.
    */
   readonly acceleratorHours: number;
   readonly acceleratorHoursPerYear: number | undefined;
@@ -30,11 +33,14 @@ export interface DomainLoss {
 
 export interface Fleet {
   readonly nodeCount: number;
-  /** `packed`: nodes of a job are adjacent, like those of a domain; `scattered`: they lie anywhere. */
+  /**
+   * `packed`: the nodes of a job are adjacent, like the nodes of a domain. `scattered`: the nodes of a job can be
+   * anywhere in the fleet.
+   */
   readonly placement: "packed" | "scattered";
 }
 
-/** Loss when one domain fails, and loss per year over all such domains of the fleet. */
+/** Loss from one failure of a domain, and loss in a year from failures of all such domains of the fleet. */
 export function domainLoss(fleet: Fleet, jobs: readonly RunningJobs[], domain: FailureDomain): DomainLoss {
   const size = Math.min(domain.nodeCount, fleet.nodeCount);
   let jobsStopped = 0;
@@ -51,12 +57,12 @@ export function domainLoss(fleet: Fleet, jobs: readonly RunningJobs[], domain: F
   return { domain: domain.name, jobsStopped, acceleratorHours, acceleratorHoursPerYear: perYear };
 }
 
-/** Probability that a domain of `size` nodes contains a node of a job of `nodes` nodes. */
+/** Probability that a domain of `size` nodes contains at least one node of a job with `nodes` nodes. */
 function touchedShare(fleet: Fleet, nodes: number, size: number): number {
   const total = fleet.nodeCount;
   if (fleet.placement === "packed") return Math.min(1, (nodes + size - 1) / total);
-  // 1 − C(total − nodes, size) ÷ C(total, size): one minus the probability that the domain contains none of the job's
-  // nodes. The formula is symmetric in both numbers, so the loop runs over the smaller one.
+  // The probability is 1 − C(total − nodes, size) ÷ C(total, size): one minus the probability that the domain contains
+  // no node of the job. The formula is symmetric in the two numbers of nodes, so the loop runs over the smaller number.
   const few = Math.min(size, nodes);
   const many = Math.max(size, nodes);
   let spared = 1;

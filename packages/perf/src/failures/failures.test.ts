@@ -20,7 +20,7 @@ function expectWithinPercent(found: number, expected: number, percent: number): 
 }
 
 describe("rates", () => {
-  // arXiv 2410.21680: projections from 6.50 failures per 1,000 node-days of eight A100.
+  // Projections of arXiv 2410.21680 from 6.50 failures per 1,000 node-days. A node has eight A100.
   it.each([
     [16_384, "1.80"],
     [131_072, "0.23"],
@@ -44,8 +44,9 @@ describe("rates", () => {
 });
 
 describe("checkpoint interval", () => {
-  // A 405B model's checkpoint of 5,288 GiB on 16,384 GPUs at 3.79 failures per 1,000 node-days, restart 300 s, blocking
-  // writes at 100, 500 and 1,000 GB/s: optimal interval and ETTR, calculated by hand.
+  // Optimal interval and ETTR, calculated by hand, for a 405B model on 16,384 GPUs at 3.79 failures per 1,000
+  // node-days. The checkpoint has 5,288 GiB, a restart takes 300 s, and the job stops while it writes at 100, 500 or
+  // 1,000 GB/s.
   it.each([
     [56.8, 20, 0.878],
     [11.4, 8.7, 0.929],

@@ -1,7 +1,7 @@
 /** Published failure rates of a node, in total and by component. */
 export interface FailureRecord {
   readonly name: string;
-  /** Number of unplanned failures that end the job on the node, per 1,000 days of one node with 8 accelerators. */
+  /** Number of unplanned failures that end the job on a node with 8 accelerators, in 1,000 days of one node. */
   readonly perThousandNodeDays: number;
   readonly components: readonly ComponentRate[];
   readonly source: string;
@@ -13,7 +13,10 @@ export interface ComponentRate {
   readonly perThousandNodeDays: number;
 }
 
-/** Llama 3's 54 days on 2,048 nodes of eight H100: interruptions by cause, table 5 of The Llama 3 Herd of Models. */
+/**
+ * Node-days of Llama 3's training: 54 days on 2,048 nodes of eight H100. The interruptions by cause are in table 5 of
+ * The Llama 3 Herd of Models.
+ */
 const llamaNodeDays = 2048 * 54;
 const llamaInterruptions: readonly (readonly [string, ComponentRate["family"], number])[] = [
   ["accelerator", "accelerator", 148],
@@ -60,8 +63,8 @@ export function findFailureRecord(name: string): FailureRecord | undefined {
 }
 
 /**
- * Rates of a node with another number of accelerators: accelerator failures scale with their number, other failures
- * stay.
+ * Failure rate of a node with another number of accelerators. Failures of accelerators are proportional to their
+ * number; the rate of other failures does not change.
  */
 export function scaledToNode(record: FailureRecord, acceleratorCount: number): number {
   const ofAccelerators = record.components
@@ -72,9 +75,9 @@ export function scaledToNode(record: FailureRecord, acceleratorCount: number): n
 }
 
 /**
- * Mean time to failure of a job on `nodeCount` nodes, in seconds: 1 ÷ (N·r), Meta's law (arXiv 2410.21680 §4). Small
- * jobs fail earlier than this, because some causes belong to no node (1,024 GPUs: 7.9 h measured, 28.9 h by the law);
- * `otherPerDay` adds such causes if they are known.
+ * Mean time to failure of a job on `nodeCount` nodes, in seconds: 1 ÷ (N·r), by Meta's law (arXiv 2410.21680 §4). Small
+ * jobs fail earlier than this, because some causes belong to no node (1,024 GPUs: 7.9 h measured, 28.9 h by the law).
+ * `otherPerDay`: number of failures per day from such causes, if it is known.
  */
 export function jobMttfSeconds(nodeCount: number, perThousandNodeDays: number, otherPerDay: number): number {
   return 86_400 / ((nodeCount * perThousandNodeDays) / 1000 + otherPerDay);

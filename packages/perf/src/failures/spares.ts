@@ -1,13 +1,14 @@
-/** Computes the number of spare nodes that cover the nodes down at one time. */
+/** A request for the number of spare nodes that replace the nodes that are down at the same time. */
 export interface SpareRequest {
   readonly nodeCount: number;
   readonly perThousandNodeDays: number;
   readonly repairHours: number;
-  /** Share of time in which the spares should suffice, for example 0.99. */
+  /** Share of time in which the number of spares must suffice, for example 0.99. */
   readonly coverage: number;
   /**
-   * Variance ÷ mean of the number of failed nodes: 1 for independent failures, more for fleets whose failures come in
-   * bursts (the 400 servers of InfiniteHBD's trace need 3.3 times the mean for 99%).
+   * Variance of the number of failed nodes divided by its mean. It is 1 for independent failures, and larger for fleets
+   * whose failures come in bursts (the 400 servers of InfiniteHBD's trace need 3.3 times the mean number of failed
+   * nodes as spares, for 99%).
    */
   readonly burstiness: number;
 }
@@ -15,13 +16,14 @@ export interface SpareRequest {
 export interface SpareAnswer {
   readonly meanAwayCount: number;
   readonly spareCount: number;
-  /** Share of time that this number of spares really covers. */
+  /** Share of time in which this number of spares suffices. */
   readonly coverage: number;
 }
 
 /**
- * The number of failed nodes is Poisson with mean rate × repair time, whatever the distribution of repair times (the
- * M/G/∞ queue); with bursts it is taken as negative binomial with the same mean.
+ * Number of spares for the requested coverage. The number of failed nodes has a Poisson distribution with the mean rate
+ * × repair time, whatever the distribution of repair times (the M/G/∞ queue). For failures in bursts, a negative
+ * binomial distribution with the same mean is used.
  */
 export function spareNodes(request: SpareRequest): SpareAnswer {
   const { nodeCount, perThousandNodeDays, repairHours, coverage, burstiness } = request;
@@ -39,14 +41,17 @@ export function spareNodes(request: SpareRequest): SpareAnswer {
   return { meanAwayCount: mean, spareCount: count, coverage: Math.min(1, covered) };
 }
 
-/** Probability of `count` failed nodes divided by that of `count − 1`. */
+/** Probability of `count` failed nodes, divided by the probability of `count − 1` failed nodes. */
 function nextTerm(mean: number, burstiness: number, count: number): number {
   if (burstiness <= 1) return mean / count;
   const successes = mean / (burstiness - 1);
   return ((count - 1 + successes) / count) * (1 - 1 / burstiness);
 }
 
-/** Number of spares for a large mean: where the first term underflows, the distribution is normal to within a node. */
+/**
+ * Number of spares for a mean so large that the probability of no failed node underflows. There the distribution equals
+ * a normal distribution to within one node.
+ */
 function largeMean(mean: number, coverage: number, burstiness: number): SpareAnswer {
   const spareCount = Math.ceil(mean + normalQuantile(coverage) * Math.sqrt(mean * Math.max(1, burstiness)));
   return { meanAwayCount: mean, spareCount, coverage };

@@ -1,20 +1,23 @@
 import { matrixClassOf } from "../catalogue/number-format.ts";
 import type { Replica } from "./replica.ts";
 
-/** A reason why the model abstains: it has no measurements of this kind, and its formulas do not apply. */
+/**
+ * A reason why the model makes no prediction: it has no measurements of this kind of replica, and its formulas do not
+ * apply.
+ */
 export interface Ignorance {
   readonly kind: "accelerator" | "format";
   readonly message: string;
 }
 
 /**
- * Vendors whose accelerators run kernels one after another, from a stream or a captured graph. The minimum times per
- * layer and per step describe such accelerators only; a compiler that plans a whole program ahead (TPU, Trainium,
- * Gaudi) has other minimum times.
+ * Vendors whose accelerators run kernels one after another, from a stream or a captured graph. The model's minimum
+ * times for a layer and a step apply only to such accelerators. On an accelerator with a compiler that plans a whole
+ * program in advance (TPU, Trainium, Gaudi), the minimum times are different.
  */
 const kernelVendors = ["NVIDIA", "AMD"];
 
-/** Reasons why the model cannot answer for this replica; empty: it can. */
+/** Reasons why the model cannot make a prediction for this replica. The list is empty if it can. */
 export function ignorance(replica: Replica): readonly Ignorance[] {
   const { accelerator, formats } = replica;
   const unknown: Ignorance[] = [];

@@ -4,7 +4,7 @@ import type { StepTime } from "./forward.ts";
 import { sequencesThatFit } from "./kv-cache.ts";
 import type { BuiltReplica, Replica } from "./replica.ts";
 
-/** Lengths of a request, tokens. */
+/** Lengths of a request in tokens. */
 export interface RequestShape {
   readonly promptTokens: number;
   readonly outputTokens: number;
@@ -12,18 +12,18 @@ export interface RequestShape {
   readonly prefixHitShare: number;
 }
 
-/** Mean context of a decoding request: the whole prompt and, on average, half of its output. */
+/** Mean number of tokens in the context of a decoding request: the whole prompt and, on average, half of the output. */
 export function meanContext(request: RequestShape): number {
   return request.promptTokens + request.outputTokens / 2;
 }
 
 /**
- * Share of the output tokens that a running request occupies on average when the engine is full: 0.5 if outputs were
- * spread evenly over their progress, 1 if the engine reserved memory for each whole output.
+ * Share of its output tokens for which a running request holds cache on average when the engine is full. It would be
+ * 0.5 if requests were spread evenly over their output, and 1 if the engine reserved memory for each whole output.
  */
 const keptOutputShare = 0.7;
 
-/** Maximum number of running sequences, bounded by the cache and by the engine's limit. */
+/** Maximum number of running sequences. The cache and the engine's own limit bound it. */
 export function batchLimit(replica: BuiltReplica, request: RequestShape): number {
   const held = request.promptTokens + request.outputTokens * keptOutputShare;
   const allowed = replica.engine.sequencesMax * replica.layout.attentionData;
@@ -39,8 +39,8 @@ export function decodeStep(replica: BuiltReplica, sequences: number, context: nu
 }
 
 /**
- * Engine time of one prompt in ms, if steps are filled with prompt tokens up to the engine's limit: a short prompt
- * shares its step with others, a long one takes several steps.
+ * Engine time of one prompt in ms, if every step is filled with prompt tokens up to the engine's limit. A short prompt
+ * shares its step with other prompts; a long prompt takes several steps.
  */
 export function promptMs(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): number {
   const tokens = request.promptTokens * (1 - request.prefixHitShare);
@@ -57,8 +57,8 @@ export function promptMs(replica: BuiltReplica, request: RequestShape, k: Infere
 }
 
 /**
- * Time in ms from the start of a prompt to its first token, on an engine with `decoding` running sequences in the same
- * steps. A prompt longer than a step's limit takes several steps.
+ * Time in ms from the start of a prompt to its first token. `decoding` is the number of running sequences that share
+ * the steps. A prompt longer than a step's limit takes several steps.
  */
 export function promptLatencyMs(
   replica: BuiltReplica,
@@ -79,12 +79,12 @@ export function promptLatencyMs(
   return steps * stepTime(replica, work, k).totalMs;
 }
 
-/** Time to the first token in ms; the parts add up to `totalMs`. */
+/** Time to the first token in ms. The parts add up to `totalMs`. */
 export interface FirstToken {
   readonly frontEndMs: number;
-  /** Wait for cache blocks. */
+  /** Time waiting for cache blocks. */
   readonly admissionMs: number;
-  /** Wait for the steps before the prompt's first step, and for earlier prompts. */
+  /** Time waiting for the steps before the prompt's first step, and for earlier prompts. */
   readonly queueMs: number;
   readonly promptMs: number;
   readonly totalMs: number;
@@ -94,60 +94,61 @@ export function firstTokenOf(parts: Omit<FirstToken, "totalMs">): FirstToken {
   return { ...parts, totalMs: parts.frontEndMs + parts.admissionMs + parts.queueMs + parts.promptMs };
 }
 
-/** A steady state of one engine. */
+/** The steady state of one engine under constant load. */
 export interface SteadyState {
   readonly batch: number;
   /** Number of requests that wait for cache blocks. */
   readonly waiting: number;
   readonly ttftMs: number;
   readonly firstToken: FirstToken;
-  /** Time per output token in ms; `stepMs` and `promptsMs` add up to it. */
+  /** Time per output token in ms. It is the sum of `stepMs` and `promptsMs`. */
   readonly tpotMs: number;
   readonly stepMs: number;
-  /** Wait for the prompts of other requests. */
+  /** Time waiting for the prompts of other requests. */
   readonly promptsMs: number;
   readonly outputTokensPerS: number;
 }
 
 /**
- * Share of other requests' prompts that a decoding request waits for: all of them if prompts share decoding steps. If
- * decoding stops for prompts, requests move in waves, and a request waits after its first token for the half of the
- * wave behind it.
+ * Share of the other requests' prompts for which a decoding request waits. If prompts share decoding steps, it waits
+ * for all of them. If decoding stops for prompts, requests move in waves: after its first token a request waits only
+ * for the prompts that come after its own, on average half of the wave.
  */
 function promptWaitShare(replica: BuiltReplica): number {
   return replica.engine.isPromptMixed ? 1 : 0.5;
 }
 
 /**
- * Share of the initial wait that remains in the mean. A closed loop starts with all requests at once, and later
- * requests come one by one: with ten requests per place, as the benchmark clients of InferenceMAX and AIPerf send, a
- * tenth remains.
+ * Share of requests whose wait is that of a common start. A closed loop starts with all requests at once, and later
+ * requests come one by one. Benchmark clients such as InferenceMAX and AIPerf send ten requests for each place in the
+ * batch, so a tenth of them start together.
  */
 export const firstWaveShare = 0.1;
 
-/** Steps that pass before a request's prompt begins and until its token is sent. */
+/** Number of steps that pass before a request's prompt begins and until its first token is sent. */
 export function firstTokenSteps({ engine }: Replica, k: InferenceConstants): number {
   return k.firstTokenSteps * (engine.isRelayed ? k.relayedStepFactor : 1);
 }
 
 /**
- * Mean wait in ms for earlier prompts by M/D/1 (Pollaczek and Khinchine). `ownMs`: time of a prompt; `busyShare`: share
- * of time that the engine is busy with prompts.
+ * Mean time in ms that a prompt waits for earlier prompts, by the M/D/1 queue (Pollaczek and Khinchine). `ownMs`: time
+ * of a prompt. `busyShare`: share of time in which the engine is busy with prompts.
  */
 export function promptWaitMs(ownMs: number, busyShare: number): number {
   return (busyShare * ownMs) / (2 * (1 - busyShare));
 }
 
 /**
- * Spread of the lengths of requests that benchmark clients draw, as a share of the length. Requests that start together end
- * within this share of the steps of an output.
+ * Variation of the lengths of requests that benchmark clients draw, as a share of the length. Requests that start
+ * together therefore end within this share of the steps of an output.
  */
 const lengthSpread = 0.1;
 
 /**
- * Prompts of other requests in the steps around a request's prompt, ms, if `inFlight` requests share an engine. A
- * request follows one that has just ended, so its neighbours' prompts lie next to its own: in every step if more requests
- * end than there are steps to end in.
+ * Time in ms that the prompts of other requests take in the steps around a request's own prompt, if `inFlight` requests
+ * share an engine. A request starts when another one ends, and requests that started together end at nearly the same
+ * time. Their successors' prompts are therefore close together. If more requests end than there are steps in which they
+ * end, there is such a prompt in every step.
  */
 export function neighbourPromptsMs(
   replica: BuiltReplica,
@@ -160,7 +161,7 @@ export function neighbourPromptsMs(
   return share * k.neighbourPrompts * promptLatencyMs(replica, request, 0, k);
 }
 
-/** A closed loop from the view of its prompts. */
+/** The quantities of a closed loop that determine how long its prompts wait. */
 interface PromptLoop {
   readonly batch: number;
   readonly ownMs: number;
@@ -169,9 +170,10 @@ interface PromptLoop {
 }
 
 /**
- * Wait of a closed loop's request for earlier prompts, ms. Requests that start together wait for half of all others' prompts and
- * for the decoding of those that started; if decoding stops for prompts, they also end and return together. Later ones
- * queue as in an open loop, beside their neighbours' prompts.
+ * Time in ms that a request of a closed loop waits for earlier prompts. Requests that start together wait for half of
+ * the prompts of all others, and for the decoding of those that have started. If decoding stops for prompts, requests
+ * also end together and their successors start together. Requests that start later queue as in an open loop, and also
+ * wait for prompts that start at nearly the same time.
  */
 function promptQueueMs(replica: BuiltReplica, firstWave: number, loop: PromptLoop, k: InferenceConstants): number {
   const { batch, ownMs, request } = loop;
@@ -189,7 +191,7 @@ function promptQueueMs(replica: BuiltReplica, firstWave: number, loop: PromptLoo
   return (firstWave * waveMs) / 2 + (1 - firstWave) * laterMs;
 }
 
-/** Keeps `concurrency` requests in flight for long; the next one follows when one ends. */
+/** Steady state of a closed loop: `concurrency` requests are in flight, and when one ends, the next one starts. */
 export function closedLoop(
   replica: BuiltReplica,
   request: RequestShape,
@@ -200,8 +202,8 @@ export function closedLoop(
 }
 
 /**
- * A closed loop of which `firstWave` is the share of requests that start together. Every running request waits for the
- * prompts of those that start meanwhile: (batch - 1) prompts per lifetime of a request.
+ * A closed loop in which the share `firstWave` of the requests start together. Every running request waits for the
+ * prompts that start during its life: (batch - 1) prompts.
  */
 export function closedRun(
   replica: BuiltReplica,
@@ -236,7 +238,7 @@ export function closedRun(
   };
 }
 
-/** Runs one batch whose requests all start together and end together. */
+/** One batch whose requests all start together and end together. */
 export function staticBatch(
   replica: BuiltReplica,
   request: RequestShape,
@@ -265,8 +267,8 @@ export function staticBatch(
 }
 
 /**
- * Runs `requests` queued requests to their end, as many at a time as fit. Equal lengths keep them in waves, and the
- * last, partial wave costs nearly as much as a full one.
+ * Runs `requests` queued requests to their end. As many run at a time as fit. Because all have equal lengths, they run
+ * in waves. The last wave is only partly filled but takes nearly as long as a full one.
  */
 export function offlineRun(
   replica: BuiltReplica,

@@ -3,15 +3,16 @@ import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
 import type { MatrixClass } from "../catalogue/number-format.ts";
 
 /**
- * Typical results of the calibration tests for accelerators without a measurement: copies as on an H200, NCCL on
- * NVLink.
+ * Typical results of the calibration tests, for accelerators without a measurement: the copy test as on an H200, and
+ * the NCCL test on NVLink.
  */
 const usualMemoryEfficiency = 0.885;
 const usualScaleUpEfficiency = 0.8;
 
 /**
- * The accelerator with measured figures. Measured products replace the best published ones. Bandwidths are scaled by
- * the measured result over the typical result of the same test, because the model's own losses are relative to that.
+ * The accelerator with measured figures in place of the datasheet's. Measured matrix products replace the best
+ * published ones. A bandwidth is multiplied by the measured result divided by the typical result of the same test,
+ * because the model's own losses are relative to the typical result.
  */
 export function calibratedAccelerator(accelerator: Accelerator, calibration: AcceleratorCalibration): Accelerator {
   const measured = Object.entries(calibration.matmulEfficiency) as [MatrixClass, number][];

@@ -1,18 +1,18 @@
 import type { BuiltReplica } from "./replica.ts";
 import { acceleratorCount, weightBytesPerAccelerator } from "./replica.ts";
 
-/** Sources of a replica's weights and image at its start. */
+/** Where a starting replica's node, image and weights come from. */
 export interface ColdStartPath {
-  /** Time in s until a node is available; 0: one is idle. */
+  /** Time in s until a node is available. 0 if a node is idle. */
   readonly provisioningS: number;
-  /** Size in GB of the container image that the node has to download; the following field: the download rate. */
+  /** `imageGb`: size in GB of the container image that the node downloads. `imageGbPerS`: download rate in GB/s. */
   readonly imageGb: number;
   readonly imageGbPerS: number;
   /** Rate in GB/s at which one node reads weights (file system, object store, local disk or page cache). */
   readonly weightsGbPerS: number;
   /**
-   * Number of replicas that read from the same storage at a time; the following field: the storage's total rate in
-   * GB/s.
+   * `simultaneousReplicas`: number of replicas that read from the same storage at the same time. `storageGbPerS`: total
+   * rate of the storage in GB/s.
    */
   readonly simultaneousReplicas: number;
   readonly storageGbPerS: number;
@@ -22,7 +22,7 @@ export interface ColdStartPath {
   readonly isCompiledBefore: boolean;
 }
 
-/** Time of a start in s; the parts add up to `totalS`. */
+/** Time of a start in s. The parts add up to `totalS`. */
 export interface ColdStart {
   readonly provisioningS: number;
   readonly imageS: number;
@@ -32,14 +32,18 @@ export interface ColdStart {
 }
 
 /**
- * Start-up time of an engine without its weights, in s. vLLM took 37.6 s for a model of 0.6B and 58.1 s for one of 4B
- * on an A100, weights included (blog on sleep mode, 26 October 2025): processes, compiler, captured graphs. A compiler
- * cache from an earlier start halves it (llm-d measured 110 s against 52 s, llm-d-autoscaling#1433).
+ * Time in s that an engine takes to start, without loading weights. Including the weights, vLLM took 37.6 s for a model
+ * of 0.6B and 58.1 s for one of 4B on an A100 (blog on sleep mode, 26 October 2025): processes, compiler, captured
+ * graphs. A compiler cache from an earlier start halves the time (llm-d measured 110 s without and 52 s with it,
+ * llm-d-autoscaling#1433).
  */
 const engineStartS = 36;
 const engineStartCachedS = 18;
 
-/** Reading and copying overlap, so the slowest of three rates decides: the node's read, the storage, the host links. */
+/**
+ * Time of a cold start. Reading and copying of weights overlap, so the slowest of three rates decides: reading by the
+ * node, the storage, or the host links.
+ */
 export function coldStart(replica: BuiltReplica, path: ColdStartPath): ColdStart {
   const count = acceleratorCount(replica.layout);
   const perAcceleratorGb = weightBytesPerAccelerator(replica) / 1e9;

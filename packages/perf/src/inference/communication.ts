@@ -3,10 +3,13 @@ import type { BuiltReplica } from "./replica.ts";
 import { activationBytes } from "./quantization.ts";
 import type { InferenceConstants } from "../constants-inference.ts";
 
-/** Start-up time of a collective between nodes relative to one within a scale-up domain (NCCL over InfiniBand). */
+/**
+ * Start-up time of a collective between nodes, relative to a collective within a scale-up domain (NCCL over
+ * InfiniBand).
+ */
 const scaleOutLatencyFactor = 3;
 
-/** Maximum number of PCIe accelerators in a server. */
+/** Maximum number of PCIe accelerators in one server. */
 const pcieNodeCount = 8;
 
 export interface Exchange {
@@ -23,16 +26,17 @@ function link(replica: BuiltReplica, rankCount: number, k: InferenceConstants): 
   };
 }
 
-/** Number of accelerators of the group that are connected without the network. */
+/** Number of accelerators that are connected to each other without the network between nodes. */
 function domainCount(replica: BuiltReplica): number {
   const { scaleUp } = replica.accelerator;
   return scaleUp.kind === "pcie" ? Math.max(scaleUp.domainCount, pcieNodeCount) : scaleUp.domainCount;
 }
 
 /**
- * Bytes that one token sends to its experts and receives from them in one layer. Within a scale-up domain a copy goes
- * to each expert's rank. Between domains a token goes to each domain once, in the experts' format if that is narrower
- * (DeepEP; DeepSeek-V3, arXiv 2412.19437 §3.2); the number of domains follows from the occupancy problem.
+ * Bytes that one token sends to its experts and receives from them in one layer. Within a scale-up domain, one copy
+ * goes to the rank of each expert. Between domains, a token goes to each domain once, in the number format of the
+ * experts if that is narrower (DeepEP; DeepSeek-V3, arXiv 2412.19437 §3.2). The expected number of domains follows from
+ * the occupancy problem.
  */
 function expertCopyBytes(replica: BuiltReplica, ranks: number): number {
   const { shape, formats } = replica;
@@ -45,10 +49,10 @@ function expertCopyBytes(replica: BuiltReplica, ranks: number): number {
 }
 
 /**
- * Bytes that a forward pass of `tokens` tokens sends over all layers of the replica. Two all-reduces per layer under
- * tensor parallelism (Megatron-LM, arXiv 1909.08053 §3; ring volume 2(t-1)/t); a dispatch and a combine per expert
- * layer between attention-data ranks (each token goes once to each rank with one of its experts); one transfer per
- * stage boundary.
+ * Bytes that a forward pass of `tokens` tokens sends, over all layers of the replica. Tensor parallelism needs two
+ * all-reduces per layer (Megatron-LM, arXiv 1909.08053 §3; ring volume 2(t-1)/t). Each expert layer needs a dispatch
+ * and a combine between attention-data ranks; a token goes once to each rank with one of its experts. Each boundary
+ * between pipeline stages needs one transfer.
  */
 export function exchange(replica: BuiltReplica, tokens: number, k: InferenceConstants): Exchange {
   const { layout, shape } = replica;

@@ -16,7 +16,10 @@ export interface DisaggregatedPlan {
   readonly decode: ServingLayout;
   readonly decodeCount: number;
   readonly acceleratorCount: number;
-  /** The parts of the time to the first token, and the time per further token, at the objective's quantile. */
+  /**
+   * The parts of the time to the first token and the time per output token after the first, at the objective's
+   * quantile.
+   */
   readonly latency: LatencyQuantile;
   readonly transferMs: number;
   readonly costPerHour: number;
@@ -25,17 +28,17 @@ export interface DisaggregatedPlan {
 
 export type DisaggregatedAnswer = DisaggregatedPlan | { readonly kind: "impossible"; readonly reason: string };
 
-/** The smallest number of workers of one stage that meets its part of the objective. */
+/** The smallest number of workers of one stage (prefill or decode) that meets this stage's part of the objective. */
 interface Stage {
   readonly layout: ServingLayout;
   readonly replica: BuiltReplica;
   readonly count: number;
 }
 
-/** Maximum number of workers of one stage; above it the objective counts as unreachable. */
+/** Maximum number of workers of one stage. If more are needed, the objective counts as unreachable. */
 const workersMax = 65_536;
 
-/** The smallest count for which `keeps` is true; `undefined`: none. `keeps` must be monotonic. */
+/** The smallest count for which `keeps` returns true, or `undefined` if there is none. `keeps` must be monotonic. */
 function leastCount(keeps: (count: number) => boolean): number | undefined {
   if (!keeps(workersMax)) return undefined;
   let low = 0;
@@ -49,8 +52,8 @@ function leastCount(keeps: (count: number) => boolean): number | undefined {
 }
 
 /**
- * Time to the first token at the objective's quantile with this number of prefill workers, including the transfer of
- * the cache.
+ * Time to the first token in ms at the objective's quantile, with this number of prefill workers. It includes the
+ * transfer of the cache.
  */
 function firstTokenMs(prefill: BuiltReplica, question: EndpointQuestion, count: number, k: InferenceConstants): number {
   const { request, requestsPerS, objective } = question;
@@ -61,7 +64,10 @@ function firstTokenMs(prefill: BuiltReplica, question: EndpointQuestion, count: 
   return frontEndMs + own + waiting + kvTransferMs(prefill, request, k);
 }
 
-/** Latency of decoding only: for a decode worker, every prompt is already cached. */
+/**
+ * Latency of decoding only. For a decode worker, every prompt counts as cached, because the prefill workers have
+ * computed it.
+ */
 function decodeLatency(
   decode: BuiltReplica,
   question: EndpointQuestion,
@@ -102,8 +108,8 @@ function decodeStage(question: EndpointQuestion, layout: ServingLayout, k: Infer
 const acceleratorsOf = ({ layout, count }: Stage): number => count * acceleratorCount(layout);
 
 /**
- * The stage with the fewest accelerators (the first layout among equals), or the reason why the first layout is
- * impossible.
+ * The stage with the fewest accelerators; among equals, the one whose layout comes first. If no layout is possible, the
+ * result is the reason for the first layout.
  */
 function smallestStage(stages: readonly (Stage | string)[]): Stage | string {
   const possible = stages.filter((stage) => typeof stage !== "string");
@@ -158,7 +164,8 @@ export function planDisaggregated(
 }
 
 /**
- * The cheapest plan over the given layouts, or the usual ones: the stages share nothing, so each uses its best layout.
+ * The cheapest plan over the given layouts, or over the usual layouts if none are given. The stages share no
+ * accelerators, so each stage uses the layout that is best for it.
  */
 export function cheapestDisaggregated(question: EndpointQuestion, k: InferenceConstants): DisaggregatedAnswer {
   const layouts = question.layouts ?? usualLayouts(question.model, question.accelerator);

@@ -31,13 +31,13 @@ export function kvTransferMs(prefill: BuiltReplica, request: RequestShape, k: In
   return bytes / (prefill.accelerator.scaleOutGbPerS * 1e6 * k.linkEfficiency);
 }
 
-/** Bisection steps of the search for the batch, more than enough for any batch. */
+/** Number of bisection steps of the search for the batch. It is more than enough for any batch. */
 const searchSteps = 40;
 
 /**
- * `concurrency` requests in flight over the two stages. The decode batch is the largest for which (1) the cache
- * suffices, (2) the prefill workers keep up, and (3) requests in prefill and in decode together do not exceed
- * `concurrency` (Little's law for each stage).
+ * Steady state with `concurrency` requests in flight over the prefill and the decode workers. The decode batch is the
+ * largest for which (1) the cache suffices, (2) the prefill workers keep up, and (3) requests in prefill and in decode
+ * together do not exceed `concurrency` (Little's law for each stage).
  */
 export function disaggregatedLoop(
   group: DisaggregatedGroup,
@@ -69,9 +69,9 @@ export function disaggregatedLoop(
   const alone = promptLatencyMs(group.prefill, request, 0, k) + kvTransferMs(group.prefill, request, k);
   const firstToken = firstTokenOf({
     frontEndMs,
-    // Little's law over both stages: requests in flight that do not decode are waiting for their first token.
+    // Little's law over both stages: every request in flight that does not decode is waiting for its first token.
     admissionMs: Math.max(0, waiting / requestsPerMs - alone),
-    // Two engines, each with its own queue and scheduler.
+    // The steps count twice, because a request passes two engines, each with its own queue and scheduler.
     queueMs:
       2 * firstTokenSteps(group.decode, k) * tpotMs +
       (firstWaveShare * (inFlight / group.prefillCount) * perPromptMs) / 2 +

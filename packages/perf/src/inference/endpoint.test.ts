@@ -84,7 +84,7 @@ describe("an endpoint with prompts and answers apart", () => {
     expect(found.latency.tpotMs).toBeLessThanOrEqual(question.objective.tpotMs);
     expect(found.acceleratorCount).toBe(found.prefillCount * 2 + found.decodeCount * 4);
     expect(found.costPerHour).toBeCloseTo(found.acceleratorCount * 2.5, 9);
-    // A rate higher by the share of one worker needs one more worker.
+    // With this higher rate, each of the two stages needs at least one worker more.
     const more = plan({ requestsPerS: 100 * (1 + 1 / found.decodeCount + 1 / found.prefillCount) });
     expect(more.prefillCount).toBeGreaterThan(found.prefillCount);
     expect(more.decodeCount).toBeGreaterThan(found.decodeCount);
@@ -179,7 +179,7 @@ describe("a cold start", () => {
     const start = coldStart(replica, path);
     const { totalS, ...parts } = start;
     expect(Object.values(parts).reduce((sum, value) => sum + value, 0)).toBeCloseTo(totalS, 9);
-    // 141 GB at one node's 5 GB/s.
+    // The weights have 141 GB, and one node reads 5 GB/s.
     expect(start.weightsS).toBeCloseTo(141.1 / 5, 0);
     expect(start.imageS).toBe(24);
   });

@@ -12,7 +12,7 @@ import type { ServingFormats } from "./quantization.ts";
 import { acceleratorCount, buildReplica } from "./replica.ts";
 import type { BuiltReplica, Replica, ServingEngine, ServingLayout } from "./replica.ts";
 
-/** Latency objective of an endpoint: a `share` of the requests stays below both times. */
+/** Latency objective of an endpoint: the share `share` of the requests must stay below both times. */
 export interface ServingObjective {
   readonly ttftMs: number;
   readonly tpotMs: number;
@@ -28,11 +28,11 @@ export interface EndpointQuestion {
   readonly requestsPerS: number;
   readonly objective: ServingObjective;
   readonly pricePerAcceleratorHour: number;
-  /** Layouts to consider; default: the usual ones. */
+  /** Layouts to consider. If absent, the usual layouts are considered. */
   readonly layouts?: readonly ServingLayout[];
 }
 
-/** One way to meet the objective. */
+/** A layout and number of replicas that meet the objective. */
 export interface EndpointPlan {
   readonly replica: BuiltReplica;
   readonly replicaCount: number;
@@ -44,30 +44,33 @@ export interface EndpointPlan {
   readonly costPerMillionOutputTokens: number;
 }
 
-/** A layout that does not meet the objective, and the reason: it cannot run, or it is too slow. */
+/** A layout that does not meet the objective, with the reason: it cannot run, or it is too slow. */
 export interface RejectedLayout {
   readonly kind: "obstacle" | "objective";
   readonly layout: ServingLayout;
   readonly reason: string;
-  /** Latencies of an otherwise idle replica, if it can run. */
+  /** Latencies of the layout's replica under almost no load, if it can run. */
   readonly reached?: LatencyQuantile;
 }
 
 export type EndpointAnswer =
-  /** `plans`, the cheapest first; then `rejected` layouts. */
+  /**
+   * `plans`: layouts that meet the objective, sorted by cost from the cheapest. `rejected`: layouts that do not meet
+   * it.
+   */
   | { readonly kind: "plans"; readonly plans: readonly EndpointPlan[]; readonly rejected: readonly RejectedLayout[] }
   | { readonly kind: "impossible"; readonly rejected: readonly RejectedLayout[] }
   | { readonly kind: "unknown"; readonly reasons: readonly Ignorance[] };
 
-/** Common widths of expert parallelism. */
+/** Widths of tensor parallelism and numbers of attention-data ranks that usual layouts have. */
 const widths = [1, 2, 4, 8, 16, 32, 64];
 
-/** Bisection steps of the search for a rate, which give it to a millionth of the largest. */
+/** Number of bisection steps of the search for a rate. They determine the rate to a millionth of the largest rate. */
 const searchSteps = 20;
 
 /**
- * Common layouts: tensor parallelism within the scale-up domain; two or four pipeline stages if the domain is too
- * small; for mixtures of experts also every division of a domain into attention-data ranks.
+ * Usual layouts: every width of tensor parallelism within the scale-up domain, and the largest of these widths with two
+ * or four pipeline stages. For mixtures of experts, every division of a domain into attention-data ranks is included.
  */
 export function usualLayouts(model: ModelArchitecture, accelerator: Accelerator): readonly ServingLayout[] {
   const domain = Math.max(accelerator.scaleUp.domainCount, accelerator.scaleUp.kind === "pcie" ? 8 : 1);
@@ -85,8 +88,8 @@ export function usualLayouts(model: ModelArchitecture, accelerator: Accelerator)
 }
 
 /**
- * The highest request rate at which a replica meets the objective, in requests per second; 0: not even a single request
- * does. Both latencies grow with the rate, so bisection finds it.
+ * The highest request rate in requests per second at which a replica meets the objective, or 0 if it cannot meet it
+ * even for a single request. Both latencies grow with the rate, so bisection finds the highest rate.
  */
 export function requestsPerSWithin(
   replica: BuiltReplica,
@@ -141,7 +144,10 @@ function planFor(
   };
 }
 
-/** Latencies of an otherwise idle replica next to those of the objective. */
+/**
+ * The rejection of a layout that misses the objective even under almost no load. The reason states its latencies and
+ * those of the objective.
+ */
 function missedObjective(replica: BuiltReplica, question: EndpointQuestion, k: InferenceConstants): RejectedLayout {
   const { layout } = replica;
   const { request, objective } = question;
@@ -153,7 +159,7 @@ function missedObjective(replica: BuiltReplica, question: EndpointQuestion, k: I
   return { kind: "objective", layout, reason, reached: best };
 }
 
-/** Replicas, accelerators and cost for a request rate within an objective, for each layout. */
+/** For each layout: replicas, accelerators and cost for a request rate within an objective. */
 export function planEndpoint(question: EndpointQuestion, k: InferenceConstants): EndpointAnswer {
   const layouts = question.layouts ?? usualLayouts(question.model, question.accelerator);
   const plans: EndpointPlan[] = [];
@@ -168,7 +174,8 @@ export function planEndpoint(question: EndpointQuestion, k: InferenceConstants):
     else plans.push(plan);
   }
   if (plans.length === 0) return { kind: "impossible", rejected };
-  // All layouts have the same price per accelerator, so sorting by their number is right even without a price.
+  // All layouts have the same price per accelerator, so sorting by the number of accelerators sorts by cost, even if no
+  // price is given.
   plans.sort((a, b) => a.acceleratorCount - b.acceleratorCount || a.latency.tpotMs - b.latency.tpotMs);
   return { kind: "plans", plans, rejected };
 }

@@ -2,10 +2,13 @@ import { matrixClassOf, type MatrixClass } from "../catalogue/number-format.ts";
 import { measuredServing } from "./measured-serving.ts";
 import type { Replica } from "./replica.ts";
 
-/** Execution mode of an engine: kernel by kernel, compiled for the model, PyTorch's kernels, or prompts first. */
+/**
+ * How an engine executes a model. `eager`: kernel by kernel. `fused`: compiled for the model. `mixed`: PyTorch's
+ * kernels in captured graphs. `promptsFirst`: decoding stops while prompts are computed.
+ */
 export type EngineStyle = "eager" | "fused" | "mixed" | "promptsFirst";
 
-/** Traits of a replica that determine how close it is to measured ones. */
+/** Traits of a replica that determine how similar it is to measured replicas. */
 export interface ServingKind {
   readonly architecture: string;
   readonly engine: EngineStyle;
@@ -13,7 +16,7 @@ export interface ServingKind {
   readonly matrixClass: MatrixClass;
 }
 
-/** Number of measurements of one kind, and of the publications that they come from. */
+/** Number of measurements of one kind of replica, and number of publications from which they come. */
 export interface ServingEvidence extends ServingKind {
   readonly sourceCount: number;
 }
@@ -29,24 +32,27 @@ export function servingKindOf({ accelerator, engine, formats, model }: Replica):
   };
 }
 
-/** Distance added for each trait in which a replica differs from measured ones. */
+/** Distance that is added for each trait in which a replica differs from a measured replica. */
 const differences = { architecture: 2, engine: 0.5, hasExperts: 1, matrixClass: 0.5, lonely: 0.25 } as const;
 
-/** Distance from which no similar replica was measured: another architecture or family. */
+/**
+ * From this distance on, no measured replica counts as similar. A different architecture or family is enough to reach
+ * it.
+ */
 const farDistance = 1;
 
-/** Distance if there are no measurements at all. */
+/** Distance if there are no measurements. */
 const farthest = 4;
 
 export interface ServingEvidenceReading {
-  /** Distance from measured replicas; 0: several publications measured replicas of this kind. */
+  /** Distance from the nearest measured replica. 0 if several publications measured replicas of the same kind. */
   readonly distance: number;
   readonly isFar: boolean;
-  /** The nearest measured kind. */
+  /** The nearest kind of replica that was measured. */
   readonly nearest: ServingEvidence | undefined;
 }
 
-/** Distance of a replica from the nearest measured kind. */
+/** Distance of a replica from the nearest measured kind of replica. */
 export function servingEvidenceFor(
   kind: ServingKind,
   evidence: readonly ServingEvidence[] = measuredServing,
@@ -70,12 +76,14 @@ function distanceTo(kind: ServingKind, point: ServingEvidence): number {
   );
 }
 
-/** A kind in words, such as "Hopper, fused, fp8, mixture of experts". */
+/** A kind of replica in words, such as "Hopper, fused, fp8, mixture of experts". */
 export function describeServingKind({ architecture, engine, matrixClass, hasExperts }: ServingKind): string {
   return `${architecture}, ${engine}, ${matrixClass}, ${hasExperts ? "mixture of experts" : "dense"}`;
 }
 
-/** Kinds of measured replicas, each with its number of sources, sorted by their words. */
+/**
+ * The kinds of the measured replicas, each with its number of sources. They are sorted by their descriptions in words.
+ */
 export function servingEvidenceOf(
   measured: readonly { readonly kind: ServingKind; readonly source: string }[],
 ): readonly ServingEvidence[] {

@@ -17,7 +17,7 @@ const gib = 1024 ** 3;
 
 const inGib = (bytes: number): string => `${(bytes / gib).toFixed(1)} GiB`;
 
-/** The divisor of `total` nearest to `wanted`; of two, the smaller one. */
+/** The divisor of `total` that is nearest to `wanted`. If two are equally near, the smaller one. */
 function nearestDivisor(total: number, wanted: number): number {
   let nearest = 1;
   for (let candidate = 1; candidate <= total; candidate += 1) {
@@ -34,7 +34,10 @@ function badCount(layout: ServingLayout): Obstacle | undefined {
   return { kind: "count", message: `${name} is ${value}: it must be a whole number from 1`, nearest: { [name]: 1 } };
 }
 
-/** Obstacles of divisibility: tensor ranks need whole heads, stages whole layers, expert ranks whole experts. */
+/**
+ * Obstacles of divisibility: each tensor rank needs whole heads, each stage whole layers and each expert rank whole
+ * experts.
+ */
 function shapeObstacles(model: ModelArchitecture, layout: ServingLayout): Obstacle[] {
   const { headCount } = model.attention;
   const obstacles: Obstacle[] = [];
@@ -71,10 +74,16 @@ function shapeObstacles(model: ModelArchitecture, layout: ServingLayout): Obstac
   return obstacles;
 }
 
-/** Tensor widths to try when a model does not fit: powers of two up to a large scale-up domain. */
+/**
+ * Widths of tensor parallelism that are tried if a model does not fit: powers of two up to the size of a large scale-up
+ * domain.
+ */
 const widths = [1, 2, 4, 8, 16, 32, 64];
 
-/** The smallest tensor width, from the present one on, at which the model and one request fit. */
+/**
+ * The smallest width of tensor parallelism, not below the present one, at which the model and one request fit into
+ * memory.
+ */
 function nearestFitting(replica: BuiltReplica, tokens: number): number | undefined {
   const { headCount } = replica.model.attention;
   return widths.find((tensor) => {
@@ -102,7 +111,7 @@ function memoryObstacle(replica: BuiltReplica, request: RequestShape): Obstacle 
   return tensor === undefined ? { kind, message } : { kind, message, nearest: { tensor } };
 }
 
-/** All reasons why this replica cannot serve such requests; empty: it can. */
+/** All reasons why this replica cannot serve such requests. The list is empty if it can. */
 export function obstacles(replica: Replica, request: RequestShape): readonly Obstacle[] {
   const wrongCount = badCount(replica.layout);
   if (wrongCount !== undefined) return [wrongCount];

@@ -135,7 +135,7 @@ describe("experts touched", () => {
     expect(expertsTouched(256, 8, 10_000)).toBeCloseTo(256, 6);
   });
 
-  // With 32 tokens that each draw 8 of 256 experts, an expert is missed with probability (1 - 1/32)^32 = 0.362.
+  // Each of 32 tokens uses 8 of 256 experts, so an expert gets no token with the probability (1 - 1/32)^32 = 0.362.
   it("follow the chance that an expert is missed", () => {
     expect(expertsTouched(256, 8, 32)).toBeCloseTo(256 * (1 - (31 / 32) ** 32), 9);
   });

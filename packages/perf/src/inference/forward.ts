@@ -7,13 +7,13 @@ import { activationBytes, multiplyClass } from "./quantization.ts";
 import type { BuiltReplica } from "./replica.ts";
 import { attendedTokenLayers } from "./served-shape.ts";
 
-/** Work of one step of an engine, over all ranks of the replica. */
+/** Work of one step of an engine, summed over all ranks of the replica. */
 export interface StepWork {
   readonly decodeSequences: number;
   /** Mean number of tokens that a decoding sequence attends to. */
   readonly decodeContext: number;
   readonly promptTokens: number;
-  /** Mean number of tokens that a prompt token attends to: half the prompt under causal attention. */
+  /** Mean number of tokens that a prompt token attends to. With causal attention it is half of the prompt. */
   readonly promptContext: number;
   /** Number of prompts that end in this step and need the output head. */
   readonly promptsEnding: number;
@@ -31,27 +31,29 @@ export interface StepTime {
 }
 
 /**
- * The roofline (Williams et al., CACM 52(4), 2009) with a soft ridge: near the ridge neither time is hidden completely
- * behind the other. A Euclidean sum describes measurements on an H200 (`examples/calibration/h200.json`): 128 rows
- * times 28,672 x 4,096 take 68 us where arithmetic alone takes 44 and memory alone 54.
+ * Combines arithmetic time and memory time by the roofline (Williams et al., CACM 52(4), 2009) with a soft ridge: near
+ * the ridge, neither time is hidden completely behind the other. A Euclidean sum agrees with measurements on an H200
+ * (`examples/calibration/h200.json`): 128 rows times 28,672 x 4,096 take 68 us, while arithmetic alone would take 44 us
+ * and memory alone 54 us.
  */
 function roof(arithmeticMs: number, memoryMs: number): number {
   return Math.sqrt(arithmeticMs * arithmeticMs + memoryMs * memoryMs);
 }
 
 /**
- * Rate at which products with few rows read their weights, as a share of the memory bandwidth: 4.26 of 4.8 TB/s
- * measured on an H200 with one to sixteen rows (`examples/calibration/h200.json`). A free fit gives 0.90.
+ * Rate at which matrix products with few rows read their weights, as a share of the memory bandwidth: 4.26 of 4.8 TB/s
+ * measured on an H200 with one to sixteen rows (`examples/calibration/h200.json`). A fit without this measurement gives
+ * 0.90.
  */
 const weightReadEfficiency = 0.888;
 
 /**
- * Share of the peak for accelerators without a measured matrix product: the median over the catalogue's measured 16-bit
- * products.
+ * Share of the peak rate for accelerators without a measured matrix product. It is the median over the measured 16-bit
+ * products in the catalogue.
  */
 const usualBestShare = 0.78;
 
-/** Floating-point operations per ms of the best product on the accelerator, measured or estimated. */
+/** Floating-point operations per ms of the fastest matrix product on the accelerator, measured or estimated. */
 function bestRate(accelerator: Accelerator, matrixClass: MatrixClass): number {
   const { denseTflops, bestMatmulTflops } = accelerator;
   const wide = denseTflops.bf16 ?? 1;
@@ -59,7 +61,7 @@ function bestRate(accelerator: Accelerator, matrixClass: MatrixClass): number {
   return 1e9 * (bestMatmulTflops?.[matrixClass] ?? (denseTflops[matrixClass] ?? wide) * share);
 }
 
-/** Floating-point operations per ms that products of real layers reach. */
+/** Floating-point operations per ms in the matrix products of real layers. */
 function matmulRate(replica: BuiltReplica, matrixClass: MatrixClass, k: InferenceConstants): number {
   const { denseTflops } = replica.accelerator;
   const wide = denseTflops.bf16 ?? 1;
@@ -73,27 +75,28 @@ function bytesPerMs(replica: BuiltReplica, efficiency: number): number {
   return replica.accelerator.memoryGbPerS * 1e6 * efficiency;
 }
 
-/** Number of matrix elements in this format that can be read from memory per ms. */
+/** Number of matrix elements in this number format that can be read from memory in one ms. */
 function elementsPerMs(replica: BuiltReplica, format: NumberFormat, k: InferenceConstants): number {
   const bytes = bytesPerElement(format);
   return bytesPerMs(replica, weightReadEfficiency * (bytes / activationBytes) ** k.narrowFormatDiscount) / bytes;
 }
 
 /**
- * Bytes that the kernels between two matrices read and write per layer and value of the residual stream: two additions to
- * the stream, two norms, and two conversions of their results to the format of the matrices, in 16 bits.
+ * Bytes that the kernels between two matrices read and write for each layer and each value of the residual stream. The
+ * kernels are two additions to the stream, two norms, and two conversions of the norms' results to the number format of
+ * the matrices. Values have 16 bits.
  */
 const streamBytes = 20;
 
 /**
- * The same per value of a token that is sent to an expert: gathered for the expert, written as its result, read by the
- * weighted sum of the results.
+ * Bytes that kernels read and write for each value of a token that is sent to an expert. The value is gathered for the
+ * expert, written as the expert's result, and read by the weighted sum of the results.
  */
 const expertValueBytes = 5;
 
 /**
- * Time in ms to move the activations of every layer between its kernels. Tensor parallelism does not divide it: each of
- * its ranks holds the whole residual stream.
+ * Time in ms in which kernels read and write the activations between the matrices of all layers. Tensor parallelism
+ * does not divide this time, because each tensor rank holds the whole residual stream.
  */
 function streamMs(replica: BuiltReplica, tokens: number): number {
   const { shape, layout } = replica;
@@ -102,8 +105,8 @@ function streamMs(replica: BuiltReplica, tokens: number): number {
 }
 
 /**
- * Time in ms to gather tokens for their experts and to sum the results. Experts that tensor parallelism splits get every
- * token on every rank, whole experts only their own tokens.
+ * Time in ms to gather tokens for their experts and to sum the experts' results. If tensor parallelism splits the
+ * experts, every rank gets every token. If ranks hold whole experts, each rank gets only the tokens of its experts.
  */
 function gatherMs(replica: BuiltReplica, tokens: number): number {
   const { shape, layout } = replica;
@@ -113,9 +116,9 @@ function gatherMs(replica: BuiltReplica, tokens: number): number {
 }
 
 /**
- * Time of the matrices that every token passes: projections, dense feed-forward, shared experts, routers, output head.
- * The head makes the last pipeline stage the slowest, and the slowest stage determines the pace: it counts once per
- * stage.
+ * Time in ms of the matrices that every token passes through: projections, dense feed-forward, shared experts, routers,
+ * output head. The head makes the last pipeline stage the slowest, and the slowest stage determines the pace, so the
+ * head counts once for each stage.
  */
 function linearMs(replica: BuiltReplica, tokens: number, sampled: number, k: InferenceConstants): number {
   const { shape, layout, formats } = replica;
@@ -140,17 +143,18 @@ function linearMs(replica: BuiltReplica, tokens: number, sampled: number, k: Inf
 }
 
 /**
- * Expected number of different experts of a layer that `tokens` tokens use if each draws `perToken` of `count` at
- * random: all tokens miss an expert with probability (1 - perToken / count)^tokens (the classical occupancy problem;
- * Feller, An Introduction to Probability Theory I, §IV.2).
+ * Expected number of different experts of a layer that `tokens` tokens use if each token draws `perToken` of `count`
+ * experts at random. The probability that no token uses a certain expert is (1 - perToken / count)^tokens (the
+ * classical occupancy problem; Feller, An Introduction to Probability Theory I, §IV.2).
  */
 export function expertsTouched(count: number, perToken: number, tokens: number): number {
   return count * (1 - (1 - perToken / count) ** tokens);
 }
 
 /**
- * Time of the routed experts, over every accelerator of a stage, whether each holds whole experts or a slice of all. No
- * measurement shows the busiest rank to be slower than the mean: a skew as from random routing makes the fit worse.
+ * Time in ms of the routed experts. The work is spread over every accelerator of a stage, whether each holds whole
+ * experts or a slice of all experts. The busiest rank counts as no slower than the mean: the measurements show no such
+ * difference, and the skew of random routing makes the fit worse.
  */
 function expertMs(replica: BuiltReplica, tokens: number, k: InferenceConstants): number {
   const { shape, layout, formats } = replica;
@@ -166,7 +170,7 @@ function expertMs(replica: BuiltReplica, tokens: number, k: InferenceConstants):
   return products + gatherMs(replica, tokens);
 }
 
-/** Bytes that one decoding sequence reads from one rank's cache in a step. */
+/** Bytes that one decoding sequence reads from the cache of one rank in a step. */
 function kvReadBytes(replica: BuiltReplica, context: number): number {
   const { kv } = replica.shape;
   const bytes = bytesPerElement(replica.formats.kv);
@@ -177,8 +181,8 @@ function kvReadBytes(replica: BuiltReplica, context: number): number {
 }
 
 /**
- * Time of attention. Fused attention over prompts and absorbed latent attention reach the rate of the best 16-bit product: 740
- * TFLOP/s on an H100 (FlashAttention-3, arXiv 2407.08608 §4).
+ * Time in ms of attention. Fused attention over prompts and absorbed latent attention reach the rate of the fastest
+ * 16-bit matrix product: 740 TFLOP/s on an H100 (FlashAttention-3, arXiv 2407.08608 §4).
  */
 function attentionMs(replica: BuiltReplica, work: StepWork, k: InferenceConstants): number {
   const { shape, layout } = replica;
@@ -200,8 +204,9 @@ function floorMs(replica: BuiltReplica, k: InferenceConstants): number {
 }
 
 /**
- * Host work of servers from before the Sapphire Rapids and Genoa generations (2022) relative to later ones: a thread of
- * the EPYC 7002 in A100 servers does about two thirds of the work of a thread of the Xeon 8480C in H100 servers.
+ * Time of host work on servers from before the Sapphire Rapids and Genoa generations (2022), relative to later servers.
+ * A thread of the EPYC 7002 in A100 servers does about two thirds of the work of a thread of the Xeon 8480C in H100
+ * servers.
  */
 const olderHostFactor = 1.5;
 const newerHostYear = 2022;
@@ -210,7 +215,7 @@ function hostFactor({ year }: Accelerator): number {
   return year < newerHostYear ? olderHostFactor : 1;
 }
 
-/** Time in ms for scheduling, sampling and output of one group of sequences. */
+/** Time in ms in which the host does scheduling, sampling and output for one group of sequences. */
 function hostWorkMs(replica: BuiltReplica, sequences: number, k: InferenceConstants): number {
   const eager = replica.engine.isGraphCaptured ? 1 : k.eagerHostFactor;
   const perRank = sequences / replica.layout.attentionData;
@@ -218,10 +223,11 @@ function hostWorkMs(replica: BuiltReplica, sequences: number, k: InferenceConsta
 }
 
 /**
- * Time of one engine step in which every sequence advances by one token. Under pipeline parallelism the running
- * sequences are split into as many groups as there are stages; a step is one turn of all groups, and the host prepares
- * each group separately. Attention-data ranks meet before the experts, so the busiest rank determines the pace. Without
- * a captured graph, launching overlaps with computing, and the slower one counts.
+ * Time of one engine step, in which every sequence advances by one token. Under pipeline parallelism, the running
+ * sequences are split into as many groups as there are stages. A step is then one turn of all groups, and the host
+ * prepares each group separately. Attention-data ranks wait for each other before the experts, so the busiest rank
+ * determines the pace. Without a captured graph, launching overlaps with computing, and only the slower of the two
+ * counts.
  */
 export function stepTime(replica: BuiltReplica, work: StepWork, k: InferenceConstants): StepTime {
   const { pipeline } = replica.layout;

@@ -1,8 +1,8 @@
 /**
  * Inference: performance of an endpoint on given accelerators. The model is a roofline of one engine step
- * (`forward.ts`), to which batching and queueing are added (`batching.ts`, `disaggregation.ts`, `queueing.ts`). It may
- * use only datasheets, architectures, formulas and the constants of `constants-inference.ts`. Start with `serve.ts`
- * (one replica) and `endpoint.ts` (number of replicas and cost).
+ * (`forward.ts`). Batching and queueing are added to it (`batching.ts`, `disaggregation.ts`, `queueing.ts`). It may use
+ * only datasheets, architectures, formulas and the constants of `constants-inference.ts`. Start with `serve.ts` (one
+ * replica) and `endpoint.ts` (number of replicas and cost).
  */
 export * from "./abstention.ts";
 export * from "./batching.ts";

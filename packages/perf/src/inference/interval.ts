@@ -3,23 +3,29 @@ import { servingKindOf } from "./evidence.ts";
 import type { ServingEvidenceReading } from "./evidence.ts";
 import type { Replica } from "./replica.ts";
 
-/** Range that contains four of five measurements of such a configuration. */
+/** Range that contains four of five measurements of the predicted configuration. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
 }
 
-/** Predicted quantity: the time per token and the throughput that follows from it, or the time to the first token. */
+/**
+ * Predicted quantity. `step`: the time per token, from which the throughput follows. `firstToken`: the time to the
+ * first token.
+ */
 export type PredictedQuantity = "step" | "firstToken";
 
 /**
- * Added widths of an interval for facts that published configurations do not state: scaling recipes of narrow formats,
- * popular experts, speculated tokens (mostly with latent attention). Chosen so that the intervals are equally accurate
- * for all of them.
+ * Additional width of an interval for each fact that published configurations do not state: the scaling recipe of a
+ * narrow number format, the popularity of experts, and the number of speculated tokens (mostly with latent attention).
+ * The values were chosen so that intervals are equally accurate for all configurations.
  */
 const doubts = { narrowFormat: 0.6, experts: 1, latent: 0.5, distance: 0.5 } as const;
 
-/** Width of the interval: natural logarithm of the ratio of either end to the prediction. */
+/**
+ * Width of the interval. It is the natural logarithm of the ratio between the upper end and the prediction, which
+ * equals the ratio between the prediction and the lower end.
+ */
 export function intervalWidth(
   replica: Replica,
   quantity: PredictedQuantity,
@@ -37,10 +43,10 @@ export function intervalWidth(
 }
 
 /**
- * The 80% interval, symmetric in the logarithm. It is wider for facts that are not stated and with the distance from
- * measured replicas. The two spreads are the quantiles that contain four of five measurements of sources that were left
- * out of the fit and did not count as evidence (conformal prediction over sources; Vovk et al., Algorithmic Learning in
- * a Random World, 2005).
+ * The 80% interval. It is symmetric in the logarithm. It is wider if facts are not stated, and with a larger distance
+ * from measured replicas. The two spread constants are quantiles over sources that were left out of the fit and did not
+ * count as evidence: with them, four of five measurements are inside their interval (conformal prediction over sources;
+ * Vovk et al., Algorithmic Learning in a Random World, 2005).
  */
 export function interval80(value: number, width: number): Interval {
   return { low: value / Math.exp(width), high: value * Math.exp(width) };

@@ -7,7 +7,8 @@ import { buildReplica, weightBytesPerAccelerator } from "./replica.ts";
 import { layout, replicaOf } from "./testing/replicas.ts";
 
 describe("the cache of a token", () => {
-  // DeepSeek-AI, "Insights into DeepSeek-V3" (ISCA 2025, arXiv 2505.09343), table 1: KB per token with 16-bit numbers.
+  // Size of the cache in KB per token with 16-bit numbers, from DeepSeek-AI, "Insights into DeepSeek-V3" (ISCA 2025,
+  // arXiv 2505.09343), table 1.
   it.each([
     ["deepseek-v3", 70.272],
     ["llama-3-405b", 516.096],
@@ -79,7 +80,8 @@ describe("memory", () => {
     const ranks = weightBytesPerAccelerator(
       replicaOf("deepseek-v3", "H200", layout(1, { attentionData: 8, expert: 8 }), "fp8"),
     );
-    // 671e9 parameters of one byte, divided over eight accelerators; the embedding tables have two bytes per parameter.
+    // The 671e9 parameters have one byte each and are divided over eight accelerators. Only the embedding tables have
+    // two bytes per parameter.
     expect(tensor / 1e9).toBeCloseTo(84.1, 0);
     expect(ranks).toBeGreaterThan(tensor * 1.1);
   });

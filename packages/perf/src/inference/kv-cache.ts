@@ -6,7 +6,10 @@ import { keptTokenLayers } from "./served-shape.ts";
 
 const gib = 1024 ** 3;
 
-/** Memory of the runtime besides weights and cache: CUDA context, communication buffers, captured graphs. */
+/**
+ * Memory that the runtime uses besides weights and cache, for the CUDA context, communication buffers and captured
+ * graphs.
+ */
 const runtimeBytes = 2 * gib;
 
 /** Memory of one accelerator by use, in bytes. The parts add up to `totalBytes`. */
@@ -20,8 +23,8 @@ export interface ServingMemory {
 }
 
 /**
- * Bytes of one step's buffers: residual stream, the widest feed-forward intermediate, and 32-bit logits of the sampled
- * tokens.
+ * Bytes of one step's buffers: the residual stream, the widest intermediate result of a feed-forward layer, and 32-bit
+ * logits of the sampled tokens.
  */
 function activationsOf(replica: BuiltReplica): number {
   const { model, layout, engine, shape } = replica;
@@ -30,11 +33,17 @@ function activationsOf(replica: BuiltReplica): number {
   return engine.stepTokensMax * (4 * shape.hidden + 2 * widest) * activationBytes;
 }
 
-/** If the weights leave the cache less than this share of the memory, operators let the engine fill this share more. */
+/**
+ * If the cache would get less than `cacheShareLeast` of the memory, operators raise the engine's share of the memory by
+ * up to `memoryShareExtra`.
+ */
 const cacheShareLeast = 0.05;
 const memoryShareExtra = 0.07;
 
-/** The memory of one accelerator; `kvCacheBytes` is the part that the engine leaves for the cache, never below zero. */
+/**
+ * Use of one accelerator's memory. `kvCacheBytes` is the part that the engine leaves for the cache; it is never
+ * negative.
+ */
 export function servingMemory(replica: BuiltReplica): ServingMemory {
   const totalBytes = replica.accelerator.memoryGib * gib;
   const weightBytes = weightBytesPerAccelerator(replica);
@@ -53,7 +62,7 @@ export function servingMemory(replica: BuiltReplica): ServingMemory {
   };
 }
 
-/** Bytes that one sequence occupies on one accelerator of its attention rank. */
+/** Bytes that one sequence occupies on each accelerator of the attention rank that serves it. */
 export function sequenceKvBytes(replica: BuiltReplica, tokens: number): number {
   const { kv } = replica.shape;
   const { tensor, pipeline } = replica.layout;

@@ -8,7 +8,10 @@ type Row = readonly [
   sourceCount: number,
 ];
 
-/** Kinds of replicas that the constants were fitted to; `npm run validate:inference -- FILE --refit` prints these lines. */
+/**
+ * Kinds of replicas in the measurements to which the constants were fitted. `npm run validate:inference -- FILE
+ * --refit` prints these lines.
+ */
 const rows: readonly Row[] = [
   ["Ada", "mixed", "dense", "bf16", 1],
   ["Ampere", "eager", "dense", "bf16", 1],

@@ -19,7 +19,7 @@ export type OpenLoopState =
       readonly kind: "steady";
       readonly batch: number;
       readonly batchLimit: number;
-      /** Mean running batch as a share of the largest sustainable one. */
+      /** Request rate as a share of the largest rate that the engine can sustain. */
       readonly utilisation: number;
       readonly firstToken: FirstToken;
       readonly tpotMs: number;
@@ -27,12 +27,12 @@ export type OpenLoopState =
     }
   | { readonly kind: "overloaded"; readonly requestsPerSMax: number };
 
-/** Bisection steps of the search for a batch, which give it to a millionth of a sequence. */
+/** Number of bisection steps of the search for a batch. They determine the batch to a millionth of a sequence. */
 const searchSteps = 32;
 
 /**
- * Time per token in ms with `batch` running sequences while prompts take `promptShare` of the engine's time: decoding
- * gets the rest.
+ * Time per token in ms with `batch` running sequences, while prompts take the share `promptShare` of the engine's time.
+ * Decoding gets the rest of the time.
  */
 function tokenMs(
   replica: BuiltReplica,
@@ -45,7 +45,8 @@ function tokenMs(
 }
 
 /**
- * Requests per second that the engine finishes, by the number of running ones: Little's law with the share of prompts.
+ * Function that returns the number of requests per second that the engine finishes with a given number of running
+ * requests. It is Little's law, with the time of the prompts included.
  */
 function finishedPerS(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): (batch: number) => number {
   const promptsMs = promptMs(replica, request, k);
@@ -56,7 +57,7 @@ function finishedPerS(replica: BuiltReplica, request: RequestShape, k: Inference
   };
 }
 
-/** Maximum request rate of a replica, with every sequence running that fits. */
+/** Maximum request rate of a replica. At this rate as many sequences run as fit. */
 export function requestsPerSMax(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): number {
   const decodeBound = finishedPerS(replica, request, k)(batchLimit(replica, request));
   const own = promptMs(replica, request, k);
@@ -64,9 +65,9 @@ export function requestsPerSMax(replica: BuiltReplica, request: RequestShape, k:
 }
 
 /**
- * Mean number of requests that wait for one of `places` places, `busy` of which are occupied on average (Sakasegawa,
- * Annals of the Institute of Statistical Mathematics 29, 1977): exact for one server, within a few percent of Erlang's
- * C formula for many.
+ * Mean number of requests that wait for one of `places` places of which `busy` are occupied on average (Sakasegawa,
+ * Annals of the Institute of Statistical Mathematics 29, 1977). The formula is exact for one place. For many places it
+ * differs by a few percent from Erlang's C formula.
  */
 function waitingForPlace(places: number, busy: number): number {
   const utilisation = Math.min(busy / places, 1 - 1e-9);
@@ -74,8 +75,8 @@ function waitingForPlace(places: number, busy: number): number {
 }
 
 /**
- * Wait of a promised share of requests, as a multiple of the mean wait, for exponential waits (Kleinrock, Queueing
- * Systems I, 1975, §5).
+ * Longest wait among a share of the requests, as a multiple of the mean wait, if waits have an exponential distribution
+ * (Kleinrock, Queueing Systems I, 1975, §5).
  */
 export function waitingTail(share: number): number {
   return Math.max(1, -Math.log(1 - share));
@@ -83,7 +84,8 @@ export function waitingTail(share: number): number {
 
 /**
  * The steady state at a request rate. The batch follows from Little's law. Prompts queue for the engine by M/D/1
- * (Pollaczek and Khinchine), behind the running steps; with a full cache, requests wait for a place.
+ * (Pollaczek and Khinchine), after the steps that are running. If the cache is full, requests also wait for a place in
+ * the batch.
  */
 export function openLoop(
   replica: BuiltReplica,
@@ -121,9 +123,9 @@ export function openLoop(
 }
 
 /**
- * A run of `requests` requests that arrive at a rate, at most `most` of them running at a time. The running number is the mean from the first
- * arrival to the last end (Little's law); if more would run than there are places, later requests wait in a fluid queue that
- * grows with the rate's excess.
+ * A run of `requests` requests that arrive at a rate. At most `most` of them run at a time. The number of running
+ * requests is its mean from the first arrival to the last end (Little's law). If this number would exceed the places,
+ * later requests wait in a queue that grows at a constant rate (a fluid queue).
  */
 export function finiteRun(
   replica: BuiltReplica,
@@ -156,15 +158,16 @@ export function finiteRun(
   return { ...state, outputTokensPerS };
 }
 
-/** Latencies that a `share` of the requests stays below. */
+/** Latencies that the share `share` of the requests does not exceed. */
 export interface LatencyQuantile {
   readonly ttftMs: number;
   readonly tpotMs: number;
 }
 
 /**
- * Quantiles of the two latencies in a steady state. Waits have an exponential tail, and the number of requests that run
- * at the same time is Poisson around its mean, as in a system of many servers.
+ * Quantiles of the time to the first token and the time per token in a steady state. Waits have an exponential tail.
+ * The number of requests that run at the same time has a Poisson distribution around its mean, as in a system of many
+ * servers.
  */
 export function latencyQuantile(
   replica: BuiltReplica,
@@ -183,7 +186,7 @@ export function latencyQuantile(
 }
 
 /**
- * Quantile of the normal distribution for shares of one half and more (Abramowitz and Stegun 26.2.23, error below
+ * Quantile of the normal distribution, for shares of at least one half (Abramowitz and Stegun 26.2.23, error below
  * 4.5e-4).
  */
 function normalQuantile(share: number): number {

@@ -6,26 +6,32 @@ import type { ServingFormats } from "./quantization.ts";
 import { servedShape } from "./served-shape.ts";
 import type { ServedShape } from "./served-shape.ts";
 
-/** Layout of one copy of the model over accelerators. */
+/** Layout of one copy of the model on accelerators. */
 export interface ServingLayout {
   /** Number of accelerators that share every matrix of a layer. */
   readonly tensor: number;
   readonly pipeline: number;
-  /** Number of ranks that each attend to their own requests and share the experts ("attention data parallelism"). */
+  /**
+   * Number of ranks that each compute attention for their own requests and share the experts ("attention data
+   * parallelism").
+   */
   readonly attentionData: number;
-  /** Number of accelerators with different experts; 1 if every expert is split by tensor parallelism. */
+  /** Number of accelerators among which whole experts are divided. 1 if tensor parallelism splits every expert. */
   readonly expert: number;
 }
 
 /** Software that runs the model. */
 export interface ServingEngine {
-  /** True: decoding steps are captured and replayed as one graph. Engines before 2024 launched every kernel. */
+  /** If true, decoding steps are captured and replayed as one graph. Engines before 2024 launched every kernel. */
   readonly isGraphCaptured: boolean;
-  /** True: kernels are fused by a compiler for the model (TensorRT-LLM) instead of PyTorch's single kernels. */
+  /** If true, a compiler fuses kernels for the model (TensorRT-LLM). If false, PyTorch's kernels run one by one. */
   readonly isKernelFused: boolean;
-  /** True: prompt tokens share decoding steps. False: decoding stops while prompts are computed. */
+  /** If true, prompt tokens share steps with decoding. If false, decoding stops while prompts are computed. */
   readonly isPromptMixed: boolean;
-  /** True: requests and tokens pass further processes beside the engine's (SGLang's detokenizer, TensorRT-LLM's proxy). */
+  /**
+   * If true, requests and tokens pass through more processes besides the engine's (SGLang's detokenizer, TensorRT-LLM's
+   * proxy).
+   */
   readonly isRelayed: boolean;
   /** Maximum number of prompt tokens of one step (chunked prefill). */
   readonly stepTokensMax: number;
@@ -49,7 +55,7 @@ export const currentEngine: ServingEngine = {
   memoryShare: 0.9,
 };
 
-/** One copy of a model on accelerators, input of the predictions. */
+/** One copy of a model on accelerators. It is the input of the predictions. */
 export interface Replica {
   readonly model: ModelArchitecture;
   readonly accelerator: Accelerator;
@@ -71,8 +77,8 @@ export function acceleratorCount(layout: ServingLayout): number {
 }
 
 /**
- * Bytes of weights on one accelerator: attention-data ranks each have a copy of attention, but experts are never
- * copied.
+ * Bytes of weights on one accelerator. Each attention-data rank has its own copy of the attention weights; experts are
+ * never copied.
  */
 export function weightBytesPerAccelerator(replica: BuiltReplica): number {
   const { shape, layout, formats } = replica;

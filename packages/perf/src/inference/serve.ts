@@ -17,18 +17,18 @@ import { openLoop } from "./queueing.ts";
 import { buildReplica } from "./replica.ts";
 import type { BuiltReplica, Replica } from "./replica.ts";
 
-/** Load on a replica. */
+/** Load on a replica, in one of three forms. */
 export type ServingLoad =
-  /** A number of requests in flight; each is replaced when it ends. */
+  /** A constant number of requests in flight: when a request ends, a new one replaces it. */
   | { readonly kind: "concurrency"; readonly requests: number }
-  /** Requests that arrive at random with a rate. */
+  /** Requests that arrive at random with a given mean rate. */
   | { readonly kind: "rate"; readonly requestsPerS: number }
-  /** One batch that starts and ends together. */
+  /** One batch of requests that start together and end together. */
   | { readonly kind: "batch"; readonly sequences: number };
 
 export type ServingAnswer =
   | ({ readonly kind: "prediction" } & ServingPrediction)
-  /** The rate exceeds what the replica can sustain: queues grow without end. */
+  /** The rate exceeds what the replica can sustain, so queues grow without end. */
   | { readonly kind: "overloaded"; readonly requestsPerSMax: number; readonly memory: ServingMemory }
   | { readonly kind: "impossible"; readonly obstacles: readonly Obstacle[] }
   | { readonly kind: "unknown"; readonly reasons: readonly Ignorance[] };
@@ -42,10 +42,10 @@ export interface ServingPrediction {
   /** Range that contains four of five measurements of the time per token. */
   readonly tpotInterval: Interval;
   readonly ttftInterval: Interval;
-  /** Distance of this replica from measured ones. */
+  /** Distance of this replica from measured replicas. */
   readonly evidence: ServingEvidenceReading;
   readonly outputTokensPerS: number;
-  /** The decoding step at this batch, by cause. */
+  /** The time of a decoding step at this batch, by cause. */
   readonly step: StepTime;
 }
 
@@ -80,8 +80,8 @@ function loadObstacle(load: ServingLoad, limit: number): Obstacle | undefined {
 }
 
 /**
- * Predicts latencies, rates, memory and shares of cost of a replica under a load; or returns the reason why there is no
- * prediction.
+ * Predicts the latencies, rates, memory and cost shares of a replica under a load. If no prediction is possible,
+ * returns the reason.
  */
 export function serve(
   replica: Replica,

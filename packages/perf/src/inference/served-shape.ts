@@ -2,8 +2,8 @@ import { attentionParameters, expertLayerCount, kvCacheWidth, valueWidth, queryW
 import type { Attention, ModelArchitecture } from "../catalogue/model.ts";
 
 /**
- * A model from an engine's point of view: matrices that every token passes, matrices that only some tokens pass, and
- * the data that attention reads. All counts are for the whole model, over all layers.
+ * The sizes of a model that matter to an engine: matrices that every token passes through, matrices that only some
+ * tokens pass through, and the data that attention reads. All counts are for the whole model, over all layers.
  */
 export interface ServedShape {
   readonly hidden: number;
@@ -12,46 +12,54 @@ export interface ServedShape {
   /** Parameters of the projections around attention. */
   readonly attentionParameters: number;
   /**
-   * Parameters of dense feed-forward layers, shared experts and routers, which tensor parallelism splits and attention
-   * data parallelism copies.
+   * Parameters of dense feed-forward layers, shared experts and routers. Tensor parallelism splits them, and attention
+   * data parallelism copies them.
    */
   readonly feedForwardParameters: number;
   /** Parameters of one routed expert in one layer. */
   readonly oneExpertParameters: number;
   readonly expertCount: number;
   readonly expertsPerToken: number;
-  /** Parameters of the output head, which is applied to sampled tokens only, not to every token of a prompt. */
+  /** Parameters of the output head. The head is applied only to sampled tokens, not to every token of a prompt. */
   readonly headParameters: number;
-  /** Parameters of the input embedding, if it is a separate table: it takes memory but is hardly read. */
+  /**
+   * Parameters of the input embedding if it is a separate table. The table takes memory, but steps read little of it.
+   */
   readonly embeddingParameters: number;
   readonly kv: KvShape;
-  /** Operations per pair of query token and attended token when decoding, over all layers with full attention. */
+  /**
+   * Floating-point operations in decoding for each pair of a query token and an attended token, over all layers with
+   * full attention.
+   */
   readonly decodePairFlops: number;
   readonly prefillPairFlops: number;
 }
 
-/** Data that a sequence keeps in the accelerator's memory. */
+/** Data that one sequence keeps in the accelerator's memory. */
 export interface KvShape {
-  /** Number of values per token in one layer with attention. */
+  /** Number of values that are kept for each token in one layer with attention. */
   readonly width: number;
   /**
-   * Number of parts into which the cache can be divided without copies: the KV heads; 1 for a latent cache, which every
-   * rank holds.
+   * Number of parts into which the cache can be divided without copies. It is the number of KV heads, or 1 for a latent
+   * cache, which every rank holds as a whole.
    */
   readonly headCount: number;
   /** Number of layers that keep every token. */
   readonly fullLayerCount: number;
   readonly windowLayerCount: number;
   readonly windowTokens: number;
-  /** Number of 32-bit values of recurrent state per sequence, over all linear layers. */
+  /** Number of 32-bit values of recurrent state for each sequence, over all linear layers. */
   readonly stateNumbers: number;
-  /** Maximum number of tokens that a sparse attention reads per query; the rest of the cache is only indexed. */
+  /**
+   * Maximum number of tokens that a sparse attention reads for each query. For other tokens in the cache it reads only
+   * the index.
+   */
   readonly readTokensMax: number;
-  /** Number of values per token and layer that the index of a sparse attention reads for every query. */
+  /** Number of values per token and layer in the index of a sparse attention. All of them are read for every query. */
   readonly indexWidth: number;
 }
 
-/** Number of layers by the data that they keep: all tokens, a window, or a state of fixed size. */
+/** Computes how many layers keep all tokens, how many keep a window, and how many keep a state of fixed size. */
 function kvShape(model: ModelArchitecture): KvShape {
   const { attention, layerCount } = model;
   const base = {
@@ -85,8 +93,8 @@ function kvShape(model: ModelArchitecture): KvShape {
 }
 
 /**
- * Operations per (query, key) pair in one layer. Decoding with latent attention works on the compressed cache (the
- * absorbed form of DeepSeek-V2, arXiv 2405.04434 §2.1); prompts attend to uncompressed keys.
+ * Floating-point operations for each (query, key) pair in one layer. Decoding with latent attention works on the
+ * compressed cache (the absorbed form of DeepSeek-V2, arXiv 2405.04434 §2.1); prompts attend to uncompressed keys.
  */
 function pairFlops(attention: Attention): { readonly decode: number; readonly prefill: number } {
   const prefill = 2 * (queryWidth(attention) + valueWidth(attention));
@@ -119,7 +127,10 @@ export function servedShape(model: ModelArchitecture): ServedShape {
   };
 }
 
-/** Number of tokens that one query reads, summed over the layers; full layers, windows and sparse selection differ. */
+/**
+ * Number of tokens that one query reads, summed over the layers. Layers with full attention, a window or sparse
+ * selection read different numbers.
+ */
 export function attendedTokenLayers(kv: KvShape, contextTokens: number): number {
   const full = kv.fullLayerCount * Math.min(contextTokens, kv.readTokensMax);
   return full + kv.windowLayerCount * Math.min(contextTokens, kv.windowTokens);

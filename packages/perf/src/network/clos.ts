@@ -1,10 +1,11 @@
 import { impossible, type FabricAnswer, type FabricLevel, type FabricRequest } from "./fabric-request.ts";
 
 /**
- * Fat trees (Clos networks) of two and three tiers, and their rail-optimised form, in which port r of every node of a
- * scalable unit is connected to the same leaf. A radix k reaches k²/2 ports in two non-blocking tiers and k³/4 in three
- * (Al-Fares, SIGCOMM 2008). Every switch has the same number of links to each switch above it, as in NVIDIA's SuperPOD
- * designs (their 4 units of DGX B300 over 144-port switches use 18 spines where 16 would have enough ports).
+ * Fat trees (Clos networks) of two and three tiers, and their rail-optimised form. In the rail-optimised form, port r
+ * of every node of a scalable unit is connected to the same leaf. With switches of k ports, two non-blocking tiers have
+ * k²/2 node ports and three tiers k³/4 (Al-Fares, SIGCOMM 2008). Every switch has the same number of links to each
+ * switch above it, as in NVIDIA's SuperPOD designs. For example, NVIDIA's 4 units of DGX B300 over 144-port switches
+ * use 18 spines, although 16 would have enough ports.
  */
 export function closCounts(request: FabricRequest): FabricAnswer {
   const leaf = splitPorts(request.switchPorts, request.leafOversubscription);
@@ -26,7 +27,9 @@ interface PortSplit {
   readonly up: number;
 }
 
-/** The largest number of ports downwards that leaves enough ports upwards for the requested ratio. */
+/**
+ * The largest number of ports downwards for which enough ports upwards remain to keep the requested oversubscription.
+ */
 function splitPorts(ports: number, oversubscription: number): PortSplit {
   let down = Math.max(1, Math.floor((ports * oversubscription) / (1 + oversubscription)));
   while (down > 1 && down + Math.ceil(down / oversubscription) > ports) down -= 1;
@@ -34,8 +37,8 @@ function splitPorts(ports: number, oversubscription: number): PortSplit {
 }
 
 /**
- * Leaves come in groups that share their nodes: one leaf in a plain fat tree, one leaf per rail in a rail-optimised
- * tree.
+ * Groups of leaves whose leaves serve the same nodes. A group is one leaf in a plain fat tree, and one leaf for each
+ * rail in a rail-optimised tree.
  */
 interface LeafGroups {
   readonly nodesPerGroup: number;
@@ -56,8 +59,9 @@ function leafGroups(request: FabricRequest, leafDown: number): LeafGroups | unde
 }
 
 /**
- * The smallest number of switches above, such that each of `belowCount` switches has the same number of its `up` links
- * to each of them and no switch above has more than `ports`; `undefined`: even one link to each is too many.
+ * The smallest number of switches in the level above that spreads links evenly. Each of `belowCount` switches has `up`
+ * links upwards, the same number to each switch above, and no switch above needs more than `ports` ports. `undefined`
+ * if there is no such number: even one link to each switch above is too many.
  */
 function evenSpread(belowCount: number, up: number, ports: number): number | undefined {
   for (let above = Math.max(1, Math.ceil((belowCount * up) / ports)); above <= up; above += 1) {
@@ -77,7 +81,7 @@ function singleSwitch(request: FabricRequest): FabricAnswer {
 
 function twoTiers(request: FabricRequest, groups: LeafGroups, leaf: PortSplit, spineCount: number): FabricAnswer {
   const { planes, switchPorts } = request;
-  // With one link to each spine, a spine of k ports connects k leaves.
+  // If each leaf has one link to each spine, a spine of k ports connects k leaves.
   const groupCountMax = Math.floor(switchPorts / groups.leavesPerGroup);
   return counted(
     request,
@@ -94,8 +98,8 @@ function twoTiers(request: FabricRequest, groups: LeafGroups, leaf: PortSplit, s
 }
 
 /**
- * Three tiers: pods of leaves and spines, all equal and as evenly filled as whole groups allow, below a core in which
- * spine j of every pod is connected to the same core switches.
+ * Three tiers. The lower two form pods of leaves and spines. All pods are equal, and groups of leaves are divided among
+ * them as evenly as possible. In the third tier, the core, spine j of every pod is connected to the same core switches.
  */
 function threeTiers(request: FabricRequest, groups: LeafGroups, leaf: PortSplit): FabricAnswer {
   const { switchPorts, planes, nodeCount } = request;
@@ -123,7 +127,7 @@ function threeTiers(request: FabricRequest, groups: LeafGroups, leaf: PortSplit)
     ],
     {
       nodesBelow: [groups.nodesPerGroup, (leavesPerPod / groups.leavesPerGroup) * groups.nodesPerGroup, nodeCount],
-      // A pod that is not full has more links upwards than its leaves can use.
+      // The spines of a pod that is not full have more links upwards than the traffic of its leaves can use.
       oversubscription: [leaf.down / leaf.up, Math.max(1, (leavesPerPod * leaf.up) / (spinesPerPod * spine.up))],
       nodeCountMax,
     },
@@ -140,8 +144,8 @@ interface Shape {
   readonly oversubscription: readonly number[];
   readonly nodeCountMax: number;
   /**
-   * Number of links between two halves of the nodes, if it does not follow from the levels' share of half the node
-   * ports.
+   * Number of links between two halves of the nodes. Absent if it is half of the node ports divided by the
+   * oversubscriptions of the levels.
    */
   readonly bisectionLinks?: number;
 }

@@ -2,10 +2,10 @@ import { counted } from "./clos.ts";
 import { impossible, type FabricAnswer, type FabricRequest } from "./fabric-request.ts";
 
 /**
- * A dragonfly (Kim, Dally, Scott, Abts, ISCA 2008): groups of `a` switches, fully connected within the group. Each
+ * A dragonfly (Kim, Dally, Scott, Abts, ISCA 2008). A group has `a` switches, each connected to every other. Each
  * switch has p node ports, a − 1 local links and h global links, and every pair of groups gets an equal number of
- * global links. A balanced dragonfly has a = 2p = 2h, needs 4p − 1 ports and reaches 4p⁴ + 2p² node ports; an
- * oversubscription of r leaves p/r global links per switch.
+ * global links. A balanced dragonfly has a = 2p = 2h, needs switches with 4p − 1 ports and has 4p⁴ + 2p² node ports.
+ * With an oversubscription of r, a switch has p/r global links.
  */
 export function dragonflyCounts(request: FabricRequest): FabricAnswer {
   const { switchPorts, leafOversubscription, nodeCount, portsPerNode, planes } = request;
@@ -37,7 +37,7 @@ export function dragonflyCounts(request: FabricRequest): FabricAnswer {
     ],
     {
       nodesBelow: [Math.floor(portsPerGroup / portsPerNode), nodeCount],
-      // Uniform traffic almost always leaves its group, over one global link.
+      // Almost all uniform traffic leaves its group and passes over one global link.
       oversubscription: groupCount === 1 ? [] : [Math.max(1, portsPerGroup / globalPerGroup)],
       nodeCountMax,
       bisectionLinks:
@@ -52,7 +52,7 @@ interface SwitchShape {
   readonly globalPorts: number;
 }
 
-/** The largest number of node ports p for which p + (2p − 1) + ⌈p/r⌉ ports suffice. */
+/** The largest number of node ports p of a switch for which p + (2p − 1) + ⌈p/r⌉ ports suffice. */
 function switchShape(ports: number, oversubscription: number): SwitchShape | undefined {
   for (let nodePorts = Math.floor((ports + 1) / 3); nodePorts >= 1; nodePorts -= 1) {
     const globalPorts = Math.ceil(nodePorts / oversubscription);

@@ -11,14 +11,14 @@ function counts(given: Partial<FabricRequest> & Pick<FabricRequest, "nodeCount">
   return answer;
 }
 
-/** Switches by level, cables by level: `16/8 512+512`. */
+/** Numbers of switches by level, then numbers of cables by level, for example `16/8 512+512`. */
 function brief(answer: FabricCounts): string {
   const switches = answer.levels.map((level) => level.switchCount).join("/");
   return `${switches} ${answer.levels.map((level) => level.cablesDown).join("+")}`;
 }
 
 describe("published designs", () => {
-  // docs.nvidia.com, DGX SuperPOD scalable infrastructure B200, larger component counts.
+  // Source: docs.nvidia.com, DGX SuperPOD scalable infrastructure B200, larger component counts.
   it("DGX SuperPOD B200: 64-port switches, 8 ports of 400 Gbit/s per node", () => {
     expect([64, 128, 256, 512, 1024, 2048].map((nodeCount) => `${nodeCount}: ${brief(counts({ nodeCount }))}`)).toEqual(
       [
@@ -32,7 +32,8 @@ describe("published designs", () => {
     );
   });
 
-  // docs.nvidia.com, scalable infrastructure B300 XDR, table 3: 18 and 36 spines, not 16 and 32, so that links spread evenly.
+  // Source: docs.nvidia.com, scalable infrastructure B300 XDR, table 3. The design has 18 and 36 spines instead of 16
+  // and 32, so that links spread evenly.
   it("DGX SuperPOD B300 XDR: 144-port switches", () => {
     const of = (nodeCount: number): string => brief(counts({ nodeCount, switchPorts: 144, portGbps: 800 }));
     expect([72, 144, 288, 576, 1296].map((nodeCount) => `${nodeCount}: ${of(nodeCount)}`)).toEqual([
@@ -44,8 +45,8 @@ describe("published designs", () => {
     ]);
   });
 
-  // docs.nvidia.com, scalable infrastructure B300, table 3: two planes over 64 ports of 800, used as 128 of 400 Gbit/s;
-  // the table counts one cable for two links.
+  // Source: docs.nvidia.com, scalable infrastructure B300, table 3. The design has two planes. Its switches have 64
+  // ports of 800 Gbit/s, which are used as 128 ports of 400 Gbit/s. The table counts one cable for two links.
   it("DGX SuperPOD B300 over Ethernet in two planes", () => {
     const of = (nodeCount: number): string => brief(counts({ nodeCount, switchPorts: 128, planes: 2 }));
     expect([64, 128, 256, 512, 1024].map((nodeCount) => `${nodeCount}: ${of(nodeCount)}`)).toEqual([
@@ -71,7 +72,7 @@ describe("published designs", () => {
     }
   });
 
-  // Kim, Dally, Scott, Abts 2008: a = 2p = 2h; N = 4p⁴ + 2p².
+  // Kim, Dally, Scott, Abts 2008: a = 2p = 2h, N = 4p⁴ + 2p².
   it("a balanced dragonfly of 63-port switches joins 262,656 ports", () => {
     const answer = counts({ kind: "dragonfly", nodeCount: 262_656, portsPerNode: 1, switchPorts: 63 });
     expect(answer.nodeCountMax).toBe(262_656);

@@ -2,15 +2,18 @@
 export interface FabricRequest {
   readonly kind: "fat-tree" | "rail-optimised" | "dragonfly";
   readonly nodeCount: number;
-  /** Number of ports of the compute network per node and plane: one per rail in a rail-optimised fabric. */
+  /**
+   * Number of a node's ports on the compute network in each plane. In a rail-optimised fabric it is one port for each
+   * rail.
+   */
   readonly portsPerNode: number;
-  /** Number of ports of one switch (its radix), at the speed of the links below. */
+  /** Number of ports of one switch (its radix), at the speed of the links to the nodes. */
   readonly switchPorts: number;
-  /** Speed of one port, Gbit/s per direction. */
+  /** Speed of one port, Gbit/s in each direction. */
   readonly portGbps: number;
   /**
-   * Bandwidth from below divided by bandwidth upwards: at the leaves and, with three tiers, at the spines. For a
-   * dragonfly, the first figure is the ratio of node ports to global links.
+   * Bandwidth from below divided by the bandwidth upwards, at the leaves and, with three tiers, at the spines. For a
+   * dragonfly, the first figure is the number of node ports divided by the number of global links.
    */
   readonly leafOversubscription: number;
   readonly spineOversubscription: number;
@@ -32,23 +35,28 @@ export interface FabricCounts {
   readonly levels: readonly FabricLevel[];
   readonly switchCount: number;
   /**
-   * Number of node cables and cables between switches, each link counted once; two links may share one physical cable.
+   * Number of node cables and of cables between switches. Each link counts once, but one physical cable can carry two
+   * links.
    */
   readonly cableCount: number;
-  /** Number of nodes whose traffic with each other crosses no level above the one with the same index in `levels`. */
+  /**
+   * For each level, the number of nodes that can exchange traffic without crossing a higher level. The order is that of
+   * `levels`.
+   */
   readonly nodesBelow: readonly number[];
   /**
-   * Oversubscription upwards from each level but the highest, as built. It never exceeds the request, except for
-   * dragonflies, in which global links that cannot be divided evenly over the pairs of groups stay unused.
+   * Oversubscription upwards from each level except the highest, as built. It does not exceed the requested
+   * oversubscription, except in dragonflies. There, global links that cannot be divided evenly over the pairs of groups
+   * stay unused.
    */
   readonly oversubscription: readonly number[];
-  /** Maximum number of nodes of a fabric of the same shape and number of tiers. */
+  /** Maximum number of nodes of a fabric with the same shape and number of tiers. */
   readonly nodeCountMax: number;
-  /** Bandwidth between two halves of the nodes, GB/s per direction, for evenly spread traffic. */
+  /** Bandwidth between two halves of the nodes for evenly spread traffic, GB/s in each direction. */
   readonly bisectionGbPerS: number;
 }
 
-/** A request that cannot be built, with the nearest one that can. */
+/** The reason why a request cannot be built, and the nearest request that can be built. */
 export interface FabricImpossible {
   readonly kind: "impossible";
   readonly reason: string;
@@ -61,7 +69,7 @@ export function impossible(reason: string, nearest: string): FabricImpossible {
   return { kind: "impossible", reason, nearest };
 }
 
-/** The first problem of the numbers themselves; `undefined`: none. */
+/** The first problem with the numbers of a request, or `undefined` if there is none. */
 export function faultOf(request: FabricRequest): FabricImpossible | undefined {
   const counts = [
     ["node", request.nodeCount],

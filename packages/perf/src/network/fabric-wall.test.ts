@@ -29,7 +29,7 @@ const job: TrainingJob = {
   software: { stack: "eager", attention: "flash" },
 };
 
-/** FSDP over all accelerators: the plan with the most traffic between nodes. */
+/** FSDP over all accelerators, which is the plan with the most traffic between nodes. */
 const plan: ParallelPlan = {
   tensor: 1,
   pipeline: 1,

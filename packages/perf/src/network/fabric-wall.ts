@@ -2,20 +2,26 @@ import type { Cluster } from "../catalogue/node.ts";
 import type { ParallelPlan, TrainingJob } from "../training/job.ts";
 import { networkWait } from "./network-wait.ts";
 
-/** A kind of job in the mix, with a plan for its smallest size; it grows by more data-parallel replicas. */
+/**
+ * A kind of job in a mix of jobs, with the plan for the job's smallest size. Larger sizes have more data-parallel
+ * replicas.
+ */
 export interface MixedJob {
   readonly name: string;
-  /** Share of the mix's accelerator-hours. */
+  /** Share of the accelerator-hours of the mix. */
   readonly share: number;
   readonly job: TrainingJob;
   readonly plan: ParallelPlan;
-  /** `weak`: the batch grows with the replicas; `strong`: the batch stays, so that each replica has less work. */
+  /**
+   * `weak`: the batch grows with the number of replicas. `strong`: the batch stays the same, so each replica has less
+   * work.
+   */
   readonly scaling: "weak" | "strong";
 }
 
 export interface WallPoint {
   readonly nodeCount: number;
-  /** Share of accelerator time spent waiting for the network between nodes, over the mix. */
+  /** Share of the accelerator time of the whole mix in which jobs wait for the network between nodes. */
   readonly networkShare: number;
   /** The part of `networkShare` that a non-blocking fabric with the same ports would save. */
   readonly oversubscriptionShare: number;
@@ -24,13 +30,16 @@ export interface WallPoint {
 
 export interface FabricWall {
   readonly points: readonly WallPoint[];
-  /** The first size at which the mix loses more than the limit, and the cause; `undefined`: no size does. */
+  /**
+   * The first size at which the mix loses more than the limit, and the cause. `undefined` if the loss stays within the
+   * limit at every size.
+   */
   readonly wall: { readonly nodeCount: number; readonly blame: "oversubscription" | "ports" } | undefined;
 }
 
 /**
- * Doubles the size of every job of a mix and computes the share of time that the network between nodes takes: the step
- * on this fabric against the same step with unlimited ports.
+ * Doubles the size of every job of a mix step by step. At each size it computes the share of time that jobs wait for
+ * the network between nodes, by comparing a step on this fabric with the same step with unlimited ports.
  */
 export function fabricWall(
   jobs: readonly MixedJob[],
@@ -48,7 +57,7 @@ export function fabricWall(
   return { points, wall: { nodeCount: first.nodeCount, blame: isFabric ? "oversubscription" : "ports" } };
 }
 
-/** The figures of one size; `undefined`: the size is below the smallest of every job in the mix. */
+/** The figures for one size. `undefined` if no job of the mix can run at this size. */
 function wallPoint(jobs: readonly MixedJob[], cluster: Cluster, nodeCount: number): WallPoint | undefined {
   const byJob: { name: string; networkShare: number }[] = [];
   let lost = 0;

@@ -8,7 +8,7 @@ import { sizeStorage, type StorageReport, type StorageSizing } from "./storage.t
 import { sizeTraining, type TrainingReport } from "./training.ts";
 import type { TrainingSizing } from "./training-setting.ts";
 
-/** A question to the model, for CLI, API and console alike. */
+/** A question to the model. The command line, the API and the console use the same form. */
 export type SizingQuestion =
   | { readonly kind: "training"; readonly training: TrainingSizing }
   | { readonly kind: "serving"; readonly serving: ServingSizing }

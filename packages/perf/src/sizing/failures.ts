@@ -11,25 +11,25 @@ import { domainLoss, type DomainLoss, type Fleet } from "../failures/domains.ts"
 import { jobMttfSeconds } from "../failures/rates.ts";
 import { spareNodes, type SpareAnswer } from "../failures/spares.ts";
 
-/** One job on a part of a fleet, with the fleet's failure rates. Times in seconds. */
+/** One job on a part of a fleet, with the failure rates of the fleet. Times are in seconds. */
 export interface FailureSizing {
   /** Number of nodes of the job. */
   readonly nodeCount: number;
   readonly acceleratorsPerNode: number;
   readonly perThousandNodeDays: number;
-  /** Failures of the job per day that belong to no node: user code, quotas, manual preemption. */
+  /** Failures of the job per day that no node causes: user code, quotas, manual preemption. */
   readonly otherPerDay: number;
   readonly restartSeconds: number;
   /** Time in seconds for which one checkpoint stops the job. */
   readonly stallSeconds: number;
-  /** Checkpoint interval in seconds; `undefined`: the best one. */
+  /** Checkpoint interval in seconds. If `undefined`, the best interval is used. */
   readonly intervalSeconds?: number | undefined;
-  /** Share of time lost to ranks that are slower than others, beyond what the step time already includes. */
+  /** Share of time lost because some ranks are slower than others, beyond what the step time already includes. */
   readonly stragglerShare: number;
   readonly repairHours: number;
   readonly spareCoverage: number;
   readonly burstiness: number;
-  /** The fleet on which the job runs; `undefined`: a fleet of the job's own size. */
+  /** The fleet on which the job runs. If `undefined`, the fleet has the size of the job. */
   readonly fleet?: Fleet | undefined;
   readonly domains: readonly { readonly name: string; readonly nodeCount: number }[];
 }
@@ -44,9 +44,15 @@ export interface FailureReport {
     readonly best: number;
   };
   readonly chosen: Goodput;
-  /** ETTR by Meta's linear form at the chosen interval, for comparison with published figures. */
+  /**
+   * ETTR (expected share of time in which the job makes progress) at the chosen interval by Meta's linear form, for
+   * comparison with published figures.
+   */
   readonly ettrLinear: number;
-  /** ETTR × (1 − stragglers): share of an undisturbed run's throughput that remains. */
+  /**
+   * Throughput with failures and slow ranks, as a share of the throughput of an undisturbed run: ETTR × (1 − share lost
+   * to slow ranks).
+   */
   readonly goodputShare: number;
   readonly spares: SpareAnswer;
   readonly domainLosses: readonly DomainLoss[];

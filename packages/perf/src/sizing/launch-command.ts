@@ -1,6 +1,7 @@
 /**
- * The command that starts a plan: torchrun with Megatron-LM's arguments (megatron/training/arguments.py), or with
- * torchtitan's (torchtitan/config) if PyTorch modules run under FSDP. The variables are those that every worker gets.
+ * The command that starts a run with a plan. It is torchrun with the arguments of Megatron-LM
+ * (megatron/training/arguments.py), or of torchtitan (torchtitan/config) if PyTorch modules run under FSDP. The command
+ * uses the environment variables that every worker gets.
  */
 import type { Experts, ModelArchitecture } from "../catalogue/model.ts";
 import type { ParallelPlan, TrainingJob } from "../training/job.ts";
@@ -14,9 +15,10 @@ const torchrun =
 type HalfFormat = "bf16" | "fp16";
 
 /**
- * The command; `null`: no command line can state the plan. JAX programs set their mesh in code, and adapters need a
- * program of their own. torchtitan trains in bf16 or fp32 only (`mixed_precision_param` in torchtitan/config).
- * `usualHalf`: the 16-bit format of the accelerator, for operands of 8 bits or fewer.
+ * The launch command, or `null` if no command line can state the plan. JAX programs set their mesh in code, and
+ * adapters need a program of their own. torchtitan trains in bf16 or fp32 only (`mixed_precision_param` in
+ * torchtitan/config). `usualHalf`: the accelerator's 16-bit format. It is the 16-bit format of runs whose linear layers
+ * use 8 bits or fewer.
  */
 export function launchCommand(job: TrainingJob, plan: ParallelPlan, usualHalf: HalfFormat = "bf16"): string | null {
   if (job.software.stack === "compiled" || job.method.kind === "lora") return null;
@@ -55,7 +57,10 @@ function megatronPlan(job: TrainingJob, plan: ParallelPlan, half: HalfFormat): r
   ];
 }
 
-/** Layers of the last stage where the others hold more; `null`: all hold as many, or no such number is left. */
+/**
+ * Number of layers of the last stage if it is smaller than that of the other stages. `null` if all stages have the same
+ * number of layers, or if no layers would remain for the last stage.
+ */
 function lastStageLayers(layerCount: number, stages: number): number | null {
   const last = layerCount - (stages - 1) * Math.ceil(layerCount / stages);
   return layerCount % stages === 0 || last < 1 ? null : last;
@@ -108,7 +113,7 @@ function megatronExperts(experts: Experts, layerCount: number): readonly Argumen
     ["--moe-router-topk", perToken],
     ["--moe-ffn-hidden-size", ffnHidden],
     ...(sharedFfnHidden > 0 ? ([["--moe-shared-expert-intermediate-size", sharedFfnHidden]] as const) : []),
-    // Quoted: a shell would take the brackets for a pattern.
+    // The list is quoted, because a shell would read its brackets as a pattern.
     ...(denseLayerCount > 0
       ? ([["--moe-layer-freq", `'([0]*${denseLayerCount}+[1]*${layerCount - denseLayerCount})'`]] as const)
       : []),

@@ -16,20 +16,23 @@ import {
   type ModelChoice,
 } from "./resolve.ts";
 
-/** The jobs that run on the fabric, to find the size at which the fabric becomes the limit. */
+/** The jobs that run on the fabric. They determine the size at which the fabric becomes the limit. */
 export interface JobMix {
   readonly accelerator: string;
-  /** Share of accelerator time that may be lost to the network between nodes. */
+  /** Limit of the share of accelerator time that jobs may wait for the network between nodes. */
   readonly lossShare: number;
   readonly jobs: readonly MixJob[];
 }
 
 export interface MixJob {
   readonly model: ModelChoice;
-  /** Share of the mix's accelerator-hours. */
+  /** Share of the accelerator-hours of the mix. */
   readonly share: number;
   readonly scaling: "weak" | "strong";
-  /** The smallest size of the job, for which the best plan is searched; larger sizes add replicas. */
+  /**
+   * Number of accelerators of the job at its smallest size. The best plan is searched for this size; larger sizes add
+   * replicas.
+   */
   readonly acceleratorCount: number;
   readonly sequenceLength: number;
   readonly globalBatch: number;
@@ -59,7 +62,7 @@ export function sizeNetwork(request: FabricRequest, mix: JobMix | undefined): Ne
   return { kind: "network", ...counts, wall: fabricWall(jobs, cluster, limits) };
 }
 
-/** The accelerator's usual server with the ports of this fabric. */
+/** A cluster of the accelerator's usual servers with the ports of this fabric. */
 function clusterOf(counts: FabricCounts, mix: JobMix): Cluster | Impossible {
   const accelerator = resolveAccelerator(mix.accelerator);
   if (isImpossible(accelerator)) return accelerator;

@@ -12,7 +12,7 @@ import { describePlan, problemText } from "./plan-text.ts";
 import { impossible, isImpossible, stated, type Impossible } from "./resolve.ts";
 import type { TrainingSetting } from "./training-setting.ts";
 
-/** A plan, and the choices in it that the question left open. */
+/** A plan, and the names of its choices that the question left open. */
 export interface PlanChoice {
   readonly plan: ParallelPlan;
   /** The job with the chosen precision of gradients and optimizer. */
@@ -20,12 +20,15 @@ export interface PlanChoice {
   readonly chosen: readonly PlanChoiceName[];
 }
 
-/** The plan that users of the stack would run: stated choices are kept, and the rest is the fastest plan that fits. */
+/**
+ * The plan that users of the stack would run. Choices that the question states are kept. The others are those of the
+ * fastest plan that fits.
+ */
 export function chosenPlan(setting: TrainingSetting): PlanChoice | Impossible {
   const { question, job, system } = setting;
   const given = question.plan === undefined ? {} : stated(question.plan);
   const { tensor, pipeline, context, data } = given;
-  // Impossible widths are answered before any search.
+  // If all widths are stated and they are impossible, the answer needs no search.
   if ([tensor, pipeline, context, data].every((width) => width !== undefined)) {
     const whole = givenPlan(setting, given);
     if (isImpossible(whole)) return whole;
@@ -43,7 +46,10 @@ export function chosenPlan(setting: TrainingSetting): PlanChoice | Impossible {
   }
 }
 
-/** The same plan without advice where there is none: for searches over many settings. */
+/**
+ * The plan of `chosenPlan`, or `undefined` if there is none. It computes no advice for impossible questions, so that
+ * many settings can be searched.
+ */
 export function quickPlan(setting: TrainingSetting): PlanChoice | undefined {
   const { question, job, system } = setting;
   if (question.plan === undefined) {
@@ -55,7 +61,7 @@ export function quickPlan(setting: TrainingSetting): PlanChoice | undefined {
   return isImpossible(choice) ? undefined : choice;
 }
 
-/** Whether some plan divides the batch over the accelerators, whatever memory it needs. */
+/** Whether some plan divides the batch over the accelerators. The memory that the plan needs does not matter. */
 export function hasLayout({ question, job, system }: TrainingSetting): boolean {
   return leastNeed(job, system, wholeSpace(job, system, question.acceleratorCount)) !== undefined;
 }
@@ -64,7 +70,10 @@ function isRunnable({ job, system, question }: TrainingSetting, plan: ParallelPl
   return planProblems(job, plan, system).length === 0 && acceleratorCountOf(plan) === question.acceleratorCount;
 }
 
-/** A plan so tight that only a trial run can show whether it fits, or the problem of the stated choices. */
+/**
+ * Used if no plan is sure to fit: the plan with the stated choices, which may be so tight that only a trial run can
+ * show whether it fits. If the stated choices are impossible, the result is their problem.
+ */
 function givenChoice(
   setting: TrainingSetting,
   given: Partial<ParallelPlan>,
@@ -136,7 +145,7 @@ function nothingFits(setting: TrainingSetting, least: MemoryNeed | undefined): I
   );
 }
 
-/** The savings that the most frugal plan already contains. */
+/** The measures against a lack of memory that the most frugal plan already contains, as text. */
 function frugalText(job: TrainingJob, { plan, precision }: MemoryNeed): string {
   const savings = plan.recomputation === "none" ? [] : [`${plan.recomputation} recomputation`];
   if (precision.optimizerBytes < job.precision.optimizerBytes) {
@@ -148,7 +157,10 @@ function frugalText(job: TrainingJob, { plan, precision }: MemoryNeed): string {
 /** Rank of most published adapters. */
 const adapterRank = 16;
 
-/** Changes of which each lets the run fit, more accelerators first; else what reduces its memory at all. */
+/**
+ * Changes to the run that would each let it fit, a larger number of accelerators first. If no change is enough, the
+ * list has changes that reduce the memory that the run needs.
+ */
 function waysToFit(
   { question, job, system }: TrainingSetting,
   { plan, precision, neededGib }: MemoryNeed,
@@ -158,7 +170,7 @@ function waysToFit(
   const fits = (other: TrainingJob): boolean => findOrdinaryPlan(other, system, acceleratorCount).kind === "found";
   const count = smallestThatFits(job, system);
   const ways = count === undefined ? [] : [`${count} accelerators`];
-  // The weights at least stay on the accelerators, once each.
+  // Even if the optimizer is moved to the host, one copy of the weights stays on the accelerators.
   const weightBytes = (precision.weightBytes * parameterCounts(job.model).total) / acceleratorCount;
   const holdsWeights = fitVerdict({ peakBytes: weightBytes }, accelerator) === "fits";
   const offloaded = estimateMemory({ ...job, precision: { ...precision, optimizerBytes: 0 } }, plan);
@@ -176,7 +188,10 @@ function waysToFit(
   return ["a smaller model", "less to keep: a shorter sequence, adapters"];
 }
 
-/** Whether fewer bytes per kept activation are possible: fused kernels keep the quantised inputs of 8-bit products. */
+/**
+ * Whether the run could store kept activations in fewer bytes. Fused kernels keep the quantised inputs of 8-bit
+ * products.
+ */
 function canNarrow({ precision, software, method }: TrainingJob, accelerator: Accelerator): boolean {
   const isWide = matrixClassOf(precision.linear) === "bf16" && method.kind === "full";
   return isWide && software.stack === "fused" && accelerator.denseTflops.fp8 !== undefined;

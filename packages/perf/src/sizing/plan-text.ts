@@ -1,7 +1,7 @@
 import type { JobProblem, PlanProblem } from "../training/feasibility.ts";
 import type { ParallelPlan } from "../training/job.ts";
 
-/** A plan in words; choices that are 1 or usual are left out. */
+/** A plan in words. Choices that are 1 or usual are left out. */
 export function describePlan(plan: ParallelPlan): string {
   const widths = (["tensor", "pipeline", "context", "data", "expert"] as const)
     .filter((name) => plan[name] > 1)
@@ -17,7 +17,7 @@ export function describePlan(plan: ParallelPlan): string {
   ].join(", ");
 }
 
-/** The reason why a plan or a question is impossible, as a sentence without a full stop. */
+/** The reason why a plan or a question is impossible. The text is a sentence without a full stop. */
 export function problemText(problem: PlanProblem | JobProblem): string {
   switch (problem.kind) {
     case "noAccelerators":

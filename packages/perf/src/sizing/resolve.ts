@@ -9,17 +9,17 @@ import { findModel, modelNames } from "../catalogue/models.ts";
 import { measureInstead, otherModelReason } from "../catalogue/other-models.ts";
 import { readCatalogueEntries } from "../catalogue/user-entries.ts";
 
-/** An impossible question; `nearest` is a possible one. */
+/** The problem of an impossible question. `nearest` describes a possible question. */
 export interface Impossible {
   readonly kind: "impossible";
   readonly reason: string;
   readonly nearest: string;
 }
 
-/** A preset's name, or a config.json of Hugging Face with a name for it. */
+/** A preset's name, or a config.json of Hugging Face together with a name for it. */
 export type ModelChoice = string | { readonly name: string; readonly config: unknown };
 
-/** Fields as they come from outside; `undefined`: not stated. */
+/** Fields as they come from outside. A field that is `undefined` was not stated. */
 export type Given<Fields> = { readonly [Key in keyof Fields]?: Fields[Key] | undefined };
 
 export function stated<Fields>(given: Given<Fields>): Partial<Fields> {
@@ -45,7 +45,9 @@ export function resolveModel(choice: ModelChoice): ModelArchitecture | Impossibl
   return reading.kind === "model" ? reading.model : impossible(`${choice.name}: ${reading.reason}`, reading.nearest);
 }
 
-/** The user's own entries (a parsed catalogue file), then the catalogue. */
+/**
+ * The accelerators of the user's own catalogue file (`entries`, parsed), followed by the accelerators of the catalogue.
+ */
 export function knownAccelerators(entries?: unknown): readonly Accelerator[] | Impossible {
   if (entries === undefined) return accelerators;
   const reading = readCatalogueEntries(entries);
@@ -59,7 +61,7 @@ export function resolveAccelerator(name: string, entries?: unknown): Accelerator
   return findAccelerator(name, known) ?? unknownAccelerator(name, known);
 }
 
-/** A fabric from the user's entries; the catalogue has none, because sites are cabled differently. */
+/** A fabric from the user's own entries. The catalogue has no fabrics, because every site is cabled differently. */
 export function resolveFabric(name: string, entries?: unknown): Fabric | Impossible {
   const reading = entries === undefined ? undefined : readCatalogueEntries(entries);
   if (reading?.kind === "refused") return impossible(reading.problems.join("; "), "a catalogue file without these");
@@ -77,8 +79,8 @@ export function unknownAccelerator(name: string, known: readonly Accelerator[]):
 }
 
 /**
- * The problem if the profile is of another accelerator: its rates would be taken as shares of this accelerator's
- * datasheet.
+ * The problem, if the calibration profile is of another accelerator. Its rates would otherwise be taken as shares of
+ * this accelerator's datasheet.
  */
 export function otherDevice(profile: CalibrationProfile, accelerator: Accelerator): Impossible | undefined {
   const measured = acceleratorOfDevice(profile.deviceName, accelerators);
@@ -93,7 +95,7 @@ export function isImpossible(value: object): value is Impossible {
   return "kind" in value && value.kind === "impossible";
 }
 
-/** The three names that share most of their letters, in order, with the typed text. */
+/** Text with the three names that have the longest common subsequences of letters with the typed text. */
 function nearestNames(typed: string, names: readonly string[]): string {
   const wanted = typed.toLowerCase();
   const scored = names.map((name) => ({

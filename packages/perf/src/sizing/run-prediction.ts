@@ -1,4 +1,7 @@
-/** The model's prediction for one attempt of a workload that names its model; measured steps are compared with it. */
+/**
+ * The model's prediction for one attempt of a workload that names its model. The measured steps of the attempt are
+ * compared with it.
+ */
 import { findAccelerator } from "../catalogue/accelerators.ts";
 import { modelFamilyOf, type ModelFamily } from "../correction/fleet-correction.ts";
 import type { StepParts } from "../correction/slow-runs.ts";
@@ -8,7 +11,7 @@ import { workerQuestion, type SubmissionSizing } from "./submission.ts";
 import { sizeTraining } from "./training.ts";
 import { settingOf } from "./training-setting.ts";
 
-/** An attempt with its placement. */
+/** An attempt of a workload and its placement. */
 export interface PlacedRun {
   readonly training: SubmissionSizing["training"];
   readonly acceleratorType: string;
@@ -18,16 +21,22 @@ export interface PlacedRun {
 
 export interface RunPrediction {
   readonly kind: "predicted";
-  /** Name of the type in the catalogue. */
+  /** The catalogue's name of the accelerator type. */
   readonly acceleratorType: string;
   readonly family: ModelFamily;
   readonly acceleratorCount: number;
-  /** Uncorrected seconds of a step, with the ends of the 80% interval and the components. */
+  /**
+   * Seconds of a step without correction. The prediction also has the ends of the 80% interval and the components of
+   * the step.
+   */
   readonly seconds: number;
   readonly lowSeconds: number;
   readonly highSeconds: number;
   readonly parts: StepParts;
-  /** True: the prediction uses measured rates of the accelerator, so its runs do not correct the catalogue's rates. */
+  /**
+   * If true, the prediction uses measured rates of the accelerator. The run then does not correct the catalogue's
+   * rates.
+   */
   readonly isCalibrated: boolean;
 }
 
@@ -39,7 +48,7 @@ const networkParts: readonly (keyof StepBreakdown)[] = [
   "stateExchange",
 ];
 
-/** Predicts without correction, even if the question contains one. */
+/** Predicts a run without correction, even if the question contains a correction. */
 export function predictRun(run: PlacedRun): RunPrediction | { readonly kind: "unpredicted"; readonly reason: string } {
   const known = knownAccelerators(run.training.catalogue);
   if (isImpossible(known)) return { kind: "unpredicted", reason: known.reason };
@@ -62,7 +71,8 @@ export function predictRun(run: PlacedRun): RunPrediction | { readonly kind: "un
     seconds,
     lowSeconds: interval.lowSeconds,
     highSeconds: interval.highSeconds,
-    // Input is read while the accelerators compute, so the model expects no wait for storage within a step.
+    // Input is read while the accelerators compute, so the model expects no time in a step in which they wait for
+    // storage.
     parts: { compute: seconds - network, network, storage: 0 },
     isCalibrated: answer.isCalibrated,
   };

@@ -1,4 +1,4 @@
-/** An endpoint on every accelerator of the catalogue, for a question that names none. */
+/** Answers a serving question that names no accelerator, for every accelerator of the catalogue. */
 import { isImpossible, knownAccelerators, type Impossible } from "./resolve.ts";
 import { sizeServing, type ServingReport, type ServingSizing, type Unknown } from "./serving.ts";
 
@@ -7,7 +7,10 @@ export interface ServingOnAccelerator {
   readonly answer: ServingReport | Impossible | Unknown;
 }
 
-/** The fewest accelerators first, of equally many the one with the shortest time per token; those that cannot serve it last. */
+/**
+ * Answers sorted by the number of accelerators, the smallest first; among equals, by the time per token. Accelerators
+ * that cannot serve the endpoint come last.
+ */
 export function compareServing(open: Omit<ServingSizing, "accelerator">): readonly ServingOnAccelerator[] | Impossible {
   const known = knownAccelerators(open.catalogue);
   if (isImpossible(known)) return known;

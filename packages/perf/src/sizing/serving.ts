@@ -35,7 +35,7 @@ import {
 export interface ServingSizing {
   readonly model: ModelChoice;
   readonly accelerator: string;
-  /** A parsed file of accelerators that are not in the catalogue. */
+  /** A parsed file with accelerators that are not in the catalogue. */
   readonly catalogue?: unknown;
   readonly weights: NumberFormat;
   readonly kv?: NumberFormat | undefined;
@@ -46,20 +46,20 @@ export interface ServingSizing {
   readonly requestsPerS: number;
   readonly ttftMs: number;
   readonly tpotMs: number;
-  /** Share of requests that must stay below both times. */
+  /** Share of requests that must stay below both latencies of the objective. */
   readonly share: number;
   readonly pricePerAcceleratorHour: number;
-  /** The only layout to consider; absent: the usual ones are compared. */
+  /** The only layout to consider. If absent, the usual layouts are compared. */
   readonly layout?: ServingLayout | undefined;
-  /** A calibration profile of this accelerator, as written by `headroom calibrate`. */
+  /** A calibration profile of this accelerator, as `headroom calibrate` writes it. */
   readonly profile?: unknown;
-  /** Rate at which a starting node reads weights, GB/s. */
+  /** Rate in GB/s at which a starting node reads weights. */
   readonly weightsGbPerS: number;
-  /** Time in s until a node is available for a starting replica; absent: a node is idle. */
+  /** Time in s until a node is available for a starting replica. If absent, a node is idle. */
   readonly provisioningSeconds?: number | undefined;
   /**
-   * Size in GB of the container image that a starting node must download, at the rate of the weights; absent: the node
-   * has the image.
+   * Size in GB of the container image that a starting node must download. The download has the same rate as the
+   * weights. If absent, the node has the image.
    */
   readonly imageGb?: number | undefined;
 }
@@ -79,12 +79,12 @@ export interface ServingReport {
   readonly kind: "serving";
   readonly model: { readonly name: string; readonly source: string };
   readonly accelerator: string;
-  /** Choices that the question left open, in words. */
+  /** Choices that the question left open and the model made, in words. */
   readonly chosen: readonly string[];
   readonly evidence: ServingEvidenceReport;
-  /** Plans, the cheapest first. */
+  /** Plans sorted by cost, the cheapest first. */
   readonly plans: readonly ServingPlanRow[];
-  /** Details of the cheapest plan, at its share of the traffic. */
+  /** Details of the cheapest plan, for the share of the traffic that one replica gets. */
   readonly best: {
     readonly memory: ServingMemory;
     readonly batch: number;
@@ -95,20 +95,20 @@ export interface ServingReport {
     readonly coldStart: ColdStart;
   };
   readonly rejected: readonly RejectedLayout[];
-  /** Separate prefill and decode workers for the same objective, or the reason why they are impossible. */
+  /** A plan with separate prefill and decode workers for the same objective, or the reason why there is none. */
   readonly disaggregated: DisaggregatedAnswer;
   readonly isCalibrated: boolean;
 }
 
-/** Distance of the cheapest plan from measured replicas. */
+/** How far the cheapest plan is from measured replicas. */
 export interface ServingEvidenceReport {
   readonly distance: number;
-  /** False: the interval is an extrapolation, because no such architecture or family was measured. */
+  /** If false, the interval is an extrapolation, because no replica of this architecture or family was measured. */
   readonly isNear: boolean;
   readonly nearest: string | undefined;
 }
 
-/** The model abstains because it has no measurements or formulas for this case. */
+/** Answer without a prediction: the model has no measurements or formulas for this case. */
 export interface Unknown {
   readonly kind: "unknown";
   readonly reasons: readonly string[];
@@ -167,7 +167,7 @@ function chosenFor({ layout, weights, kv }: ServingSizing, { replica, replicaCou
   ];
 }
 
-/** States that fp16 replaces bf16, if the accelerator has no other 16-bit format. */
+/** Text that states that fp16 replaces bf16, if fp16 is the accelerator's only 16-bit format. */
 function halfText(accelerator: Accelerator, { linear, experts, kv }: ServingFormats): string | undefined {
   const { name, halfFormat } = accelerator;
   if (halfFormat === undefined || ![linear, experts, kv].includes("bf16")) return undefined;
@@ -234,8 +234,9 @@ function closeLook(
 }
 
 /**
- * The answer if no layout meets the objective: a plan with separate workers, else the nearest objective that could be
- * met, else the reason why the widest layout is impossible.
+ * The answer if no layout meets the objective. It is a plan with separate prefill and decode workers, if there is one.
+ * Otherwise it is the nearest objective that could be met. If no layout can run at all, it is the reason why the widest
+ * layout is impossible.
  */
 function nothingServes(
   question: ServingSizing,
@@ -255,7 +256,7 @@ function nothingServes(
 
 const layoutText = ({ tensor, pipeline }: ServingLayout): string => `tensor ${tensor}, pipeline ${pipeline}`;
 
-/** The nearest objective that could be met, and the layout that meets it. */
+/** Text with the nearest objective that could be met, and the layout that meets it. */
 function nearestReached(question: ServingSizing, rejected: ServingReport["rejected"]): string | undefined {
   const missed = ({ ttftMs, tpotMs }: LatencyQuantile): number =>
     Math.max(ttftMs / question.ttftMs, tpotMs / question.tpotMs);

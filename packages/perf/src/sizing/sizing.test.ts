@@ -93,7 +93,8 @@ describe("a training run", () => {
   it("saves adapters alone when only they are trained", () => {
     const bytes = (part: Partial<TrainingSizing>): number =>
       trained(part).storage.demand.parts.find(({ name }) => name === "checkpoint")?.capacityBytes ?? 0;
-    // Two checkpoints are kept and one is written: 14 bytes for each of 70.55e9 parameters.
+    // Three checkpoints take space: two that are kept and one that is being written. A checkpoint has 14 bytes for each
+    // of 70.55e9 parameters.
     expect(bytes({}) / 3 / 14 / 70.55e9).toBeCloseTo(1, 2);
     expect(bytes({ method: { kind: "lora", rank: 16 } })).toBeLessThan(bytes({}) / 100);
   });

@@ -15,7 +15,7 @@ import {
   type StartStorm,
 } from "../storage/demand.ts";
 
-/** Storage work of jobs; each kind of work may be absent or occur several times. */
+/** Kinds of storage work of jobs. Each kind can be absent or occur several times. */
 export interface StorageSizing {
   readonly datasets: readonly DatasetReads[];
   readonly checkpoints: readonly Checkpointing[];
@@ -27,7 +27,7 @@ export interface StorageReport {
   readonly verdicts: readonly { readonly tier: StorageTier; readonly verdict: StorageVerdict }[];
 }
 
-/** Storage demand by axis (capacity, bandwidth, operations, clients), and the load of each tier. */
+/** Storage demand on each axis (capacity, bandwidth, operations, clients), and the load of each tier. */
 export function sizeStorage(request: StorageSizing, tiers: readonly StorageTier[]): StorageReport {
   const parts: AxisDemand[] = [
     ...request.datasets.map(datasetDemand),

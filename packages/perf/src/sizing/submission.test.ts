@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { throughputOf } from "./submission.ts";
 import type { SubmissionCheck } from "./submission.ts";
 
-/** An answer in which only the scaling curve matters: tokens per second by number of workers of eight accelerators. */
+/**
+ * An answer of which the tests use only the scaling curve: tokens per second by number of workers. A worker has eight
+ * accelerators.
+ */
 function answered(tokensPerS: Readonly<Record<number, number>>, withoutPlan: readonly number[] = []): SubmissionCheck {
   const points = Object.entries(tokensPerS).map(([workers, each]) => ({
     acceleratorCount: Number(workers) * 8,

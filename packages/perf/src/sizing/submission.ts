@@ -8,27 +8,30 @@ import type { TrainingSizing } from "./training-setting.ts";
 /** A workload that names its model, before it is submitted. */
 export interface SubmissionSizing {
   /**
-   * Statements of the workload about its model and environment; accelerator and number follow from the other fields.
+   * Statements of the workload about its model and environment. The accelerator and the number of accelerators follow
+   * from the other fields.
    */
   readonly training: Omit<TrainingSizing, "accelerator" | "acceleratorCount" | "acceleratorsPerNode" | "scalingCounts">;
-  /** Accepted accelerator types. */
+  /** Accelerator types that the workload accepts. */
   readonly acceleratorTypes: readonly string[];
   readonly acceleratorsPerWorker: number;
   readonly workers: number;
-  /** Minimum number of workers; equal to `workers` if the gang is not elastic. */
+  /** Minimum number of workers. It equals `workers` if the gang is not elastic. */
   readonly minWorkers: number;
 }
 
-/** Prediction for the workload on one of its accelerator types. */
+/** Prediction for the workload on one of the accelerator types that it accepts. */
 export interface SubmissionCheck {
   readonly acceleratorType: string;
   readonly answer: TrainingReport | Impossible | { readonly kind: "unchecked"; readonly reason: string };
 }
 
-/** Up to this number, every size of an elastic gang is checked; above it only doublings. */
+/** Sizes of an elastic gang up to this number of workers are all checked. Above it, only doublings are checked. */
 const sizesMax = 16;
 
-/** One answer for each type: a gang never mixes types, and the type that it will get is not known yet. */
+/**
+ * One answer for each accepted type, because a gang never mixes types and the type that it will get is not known yet.
+ */
 export function sizeSubmission(submission: SubmissionSizing): readonly SubmissionCheck[] {
   return submission.acceleratorTypes.map((acceleratorType) => ({
     acceleratorType,
@@ -37,10 +40,10 @@ export function sizeSubmission(submission: SubmissionSizing): readonly Submissio
 }
 
 /**
- * Throughput of 1, 2, … workers in thousandths of one worker's throughput, from the answer on one type; `null`: the
- * answer does not give it. A size over which no plan divides the batch has the throughput of the largest size below it
- * that has a plan. Sizes that were not checked lie on the line between their neighbours. Sizes below the minimum are
- * proportional, because the gang never has them.
+ * Throughput of 1, 2, … workers, in thousandths of the throughput of one worker, from the answer for one type. `null`
+ * if the answer does not give it. A size for which no plan divides the batch has the throughput of the largest smaller
+ * size that has a plan. The throughput of a size that was not checked is interpolated linearly. Sizes below the minimum
+ * have a throughput proportional to their number of workers, because the gang never has these sizes.
  */
 export function throughputOf(
   {
@@ -80,7 +83,8 @@ function checkOn(submission: SubmissionSizing, acceleratorType: string): Submiss
   if (isImpossible(known)) return known;
   const accelerator = findAccelerator(acceleratorType, known);
   if (accelerator === undefined) {
-    // A fleet may have accelerators without a datasheet in the catalogue: then the answer is unknown, not impossible.
+    // A fleet can have accelerators without a datasheet in the catalogue. The answer for them is "unknown", not
+    // "impossible".
     const { reason, nearest } = unknownAccelerator(acceleratorType, known);
     return { kind: "unchecked", reason: `${reason} (nearest: ${nearest})` };
   }
@@ -100,7 +104,8 @@ export function workerQuestion(
   accelerator: Accelerator,
   workers: number,
 ): TrainingSizing {
-  // Workers share the usual server; if their accelerators do not divide it, each worker has a node of its own size.
+  // Several workers can share a usual server. If the accelerators of a worker do not divide the number in the server,
+  // each worker is predicted on a node of its own size.
   const isOwnNode = usualNode(accelerator).acceleratorCount % acceleratorsPerWorker !== 0;
   return {
     ...training,
@@ -118,8 +123,8 @@ function workerCounts(minWorkers: number, workers: number): readonly number[] {
 }
 
 /**
- * An elastic gang may get any size of its range: the smallest size must have a plan, and sizes without a plan give a
- * warning.
+ * The answer for an elastic gang, which can get any size of its range. The smallest size must have a plan; sizes
+ * without a plan give a warning.
  */
 function elasticAnswer(submission: SubmissionSizing, answer: TrainingReport): TrainingReport | Impossible {
   const { acceleratorsPerWorker, minWorkers, training } = submission;

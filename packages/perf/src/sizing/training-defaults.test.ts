@@ -44,7 +44,10 @@ describe("a recipe that allows a range of batches", () => {
   );
 });
 
-/** Answers for every batch of the recipe on every power of two of accelerators, until the run fits. */
+/**
+ * Answers for every batch of the recipe. Each batch is tried on growing powers of two of accelerators, until the run
+ * fits.
+ */
 function everyAnswer(model: string, accelerator: string): readonly TrainingReport[] {
   const architecture = findModel(model);
   if (architecture === undefined) throw new Error(`no model ${model}`);

@@ -1,6 +1,6 @@
 /**
- * Training questions that leave out values a user may not know: batch, sequence length, number and type of
- * accelerators.
+ * Completes training questions in which values are left open that a user may not know: batch, sequence length, and
+ * number and type of accelerators.
  */
 import { trainingRecipe, type TrainingRecipe } from "../catalogue/recipes.ts";
 import { acceleratorOf, leanerPrecisions } from "../training/job.ts";
@@ -13,7 +13,7 @@ import { settingOf, type TrainingSetting, type TrainingSizing } from "./training
 
 type Chosen = "accelerator" | "acceleratorCount" | "sequenceLength" | "globalBatch";
 
-/** Fields that are `undefined` are chosen. */
+/** A question in which these fields can be `undefined`. The values of such fields are chosen. */
 export type OpenTrainingSizing = Omit<TrainingSizing, Chosen> & {
   readonly [Name in Chosen]?: TrainingSizing[Name] | undefined;
 };
@@ -22,15 +22,21 @@ export type OpenTrainingSizing = Omit<TrainingSizing, Chosen> & {
 export interface CompletedTraining {
   readonly question: TrainingSizing;
   readonly answer: TrainingReport | Impossible;
-  /** Source of the batch; `null`: the question stated it. */
+  /** Source of the batch. `null` if the question states the batch. */
   readonly recipe: TrainingRecipe | null;
 }
 
 const acceleratorCountMax = 65_536;
-/** Batch of fine-tuning, for which models publish no recipe: the batch of most published fine-tunings. */
+/**
+ * Batch of a fine-tuning run, in sequences. Models publish no recipe for fine-tuning, so this is the batch of most
+ * published fine-tuning runs.
+ */
 const finetuneBatch = 64;
 const finetuneSource = "the usual batch of fine-tuning";
-/** The smallest batch of the recipe's range is chosen that loses no more than this share of the throughput. */
+/**
+ * The smallest batch of the recipe's range is chosen whose throughput is lower than the largest by no more than this
+ * share.
+ */
 const batchToleranceShare = 0.02;
 
 /** Completes and answers a question for the named accelerator. */
@@ -58,7 +64,7 @@ export function completeTraining(
   return { question: counted.question, answer: answerOf(counted), recipe };
 }
 
-/** The usual batch and its halvings down to the least one, the largest first. */
+/** The usual batch and its halvings, down to the smallest batch of the recipe. The largest comes first. */
 function batchesOf({ globalBatch: { usual, least } }: TrainingRecipe): number[] {
   const batches = [usual];
   for (let batch = usual / 2; batch >= least && Number.isInteger(batch); batch /= 2) batches.push(batch);
@@ -67,7 +73,7 @@ function batchesOf({ globalBatch: { usual, least } }: TrainingRecipe): number[] 
 
 type WithBatch = Omit<TrainingSizing, "acceleratorCount"> & { readonly acceleratorCount?: number | undefined };
 
-/** A complete question, and the throughput of its plan before any correction; 0: no plan fits. */
+/** A complete question, and the throughput of its plan before any correction. The throughput is 0 if no plan fits. */
 interface CountedQuestion {
   readonly question: TrainingSizing;
   readonly tokensPerS: number;
@@ -80,8 +86,9 @@ function answerOf({ question, planned }: CountedQuestion): TrainingReport | Impo
 }
 
 /**
- * On the stated number of accelerators, else on the smallest power of two on which the run fits and is not tight. If it
- * fits on none: on the largest of them over which some plan divides the batch, so that the answer is about memory.
+ * Answers a question on the stated number of accelerators. If none is stated, the number is the smallest power of two
+ * on which the run fits and is not tight. If the run fits on no such number, the number is the largest power of two
+ * over which some plan divides the batch, so that the answer names the memory as the problem.
  */
 function withCount(open: WithBatch): CountedQuestion {
   const on = (acceleratorCount: number): TrainingSizing => ({ ...open, acceleratorCount });
@@ -111,7 +118,10 @@ function throughputOf(question: TrainingSizing): CountedQuestion {
   };
 }
 
-/** A power of two of accelerators, below which the optimizer's state alone exceeds the memory. */
+/**
+ * The smallest power of two of accelerators that can be enough: on fewer accelerators, the optimizer's state alone
+ * exceeds the memory.
+ */
 function leastCount(question: TrainingSizing): number {
   const setting = settingOf(question);
   if (isImpossible(setting)) return 1;
@@ -134,7 +144,7 @@ function isDivisible(question: TrainingSizing): boolean {
   return isImpossible(setting) || hasLayout(setting);
 }
 
-/** Progress of a comparison: types that are answered, and the type that is next. */
+/** Progress of a comparison of accelerator types: the types that are answered, and the next type. */
 export interface ComparisonProgress {
   readonly done: number;
   readonly total: number;
@@ -142,8 +152,8 @@ export interface ComparisonProgress {
 }
 
 /**
- * Answers for every accelerator of the catalogue, sorted by tokens per second and accelerator, the highest first.
- * `onType` is called before each type.
+ * Answers for every accelerator of the catalogue, sorted by tokens per second and accelerator, the highest first. Calls
+ * `onType` before each type.
  */
 export function compareTraining(
   open: OpenTrainingSizing,

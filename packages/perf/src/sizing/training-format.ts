@@ -1,4 +1,7 @@
-/** The number format of a training's linear layers, if the question leaves it open, and the warnings about it. */
+/**
+ * Chooses the number format of the linear layers if a training question leaves it open, and gives warnings about the
+ * format.
+ */
 import type { Accelerator } from "../catalogue/accelerator.ts";
 import { matrixClassOf, type NumberFormat } from "../catalogue/number-format.ts";
 import { trainingFormat } from "../catalogue/recipes.ts";
@@ -8,12 +11,18 @@ import type { TrainingSizing } from "./training-setting.ts";
 
 export interface FormatChoice {
   readonly linear: NumberFormat;
-  /** The reason for a chosen format; `undefined`: the question stated it, or it is bf16 as for most models. */
+  /**
+   * The reason for a chosen format. `undefined` if the question stated the format, or if the format is bf16 as for most
+   * models.
+   */
   readonly reason: string | undefined;
   readonly warnings: readonly string[];
 }
 
-/** The stated format, else the one in which the model was trained, else the accelerator's 16-bit format. */
+/**
+ * The format that the question states. If it states none: the format in which the model was trained, or else the
+ * accelerator's 16-bit format.
+ */
 export function chosenFormat(
   { format, model, method }: Pick<TrainingSizing, "format" | "model" | "method">,
   accelerator: Accelerator,
@@ -26,7 +35,7 @@ export function chosenFormat(
     reason: undefined,
     warnings: half === "bf16" ? [] : [`${name} has no bf16 units: ${half} is chosen`],
   };
-  // Adapters are trained beside frozen weights, in 16 bits.
+  // Adapters are trained in 16 bits, beside frozen weights.
   const native = method.kind === "full" ? trainingFormat(model) : undefined;
   if (native === undefined) return usual;
   const trained = `${native.format}, in which the model was trained (${native.source})`;
@@ -37,7 +46,7 @@ export function chosenFormat(
       warnings: [`${name} has no ${native.format} units: ${half} is chosen instead of ${trained}`],
     };
   }
-  // The launch command of torchtitan states no narrow format.
+  // The launch command of torchtitan cannot state a format of 8 bits or fewer.
   if (stack === "eager") {
     return {
       ...usual,
@@ -48,7 +57,10 @@ export function chosenFormat(
   return { linear: native.format, reason: trained, warnings: [] };
 }
 
-/** Warnings about a stated format that the accelerator's matrix units lack: the rate of another format is counted. */
+/**
+ * Warnings about a stated format that the accelerator's matrix units do not have. The prediction then uses the rate of
+ * another format.
+ */
 function statedWarnings(format: NumberFormat, accelerator: Accelerator): readonly string[] {
   const { name, halfFormat = "bf16" } = accelerator;
   if (format === "bf16" && halfFormat !== "bf16") {

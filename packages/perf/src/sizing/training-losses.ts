@@ -6,7 +6,7 @@ import { sizeFailures, type FailureReport } from "./failures.ts";
 import { sizeStorage, type StorageReport } from "./storage.ts";
 import type { TrainingSetting } from "./training-setting.ts";
 
-/** A plan without any parallelism, with which amounts of the whole model are counted. */
+/** A plan without parallelism. With it, functions that count parameters on one rank count the whole model. */
 const undivided: ParallelPlan = {
   tensor: 1,
   pipeline: 1,
@@ -22,7 +22,7 @@ const undivided: ParallelPlan = {
   recomputation: "none",
 };
 
-/** Bytes of a checkpoint: trained weights and their optimizer; frozen weights are not saved again. */
+/** Bytes of a checkpoint. It contains the trained weights and their optimizer state, but not frozen weights. */
 function checkpointSize({ job }: TrainingSetting): number {
   const parameterCount = parametersPerRank(job, undivided).trained;
   return checkpointBytes({ parameterCount, weightBytes: 2, optimizerBytes: 12 });

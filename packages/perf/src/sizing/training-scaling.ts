@@ -4,23 +4,23 @@ import type { TrainingSetting } from "./training-setting.ts";
 export interface ScalingReport {
   readonly kind: "strong" | "weak";
   readonly points: readonly ScalingPoint[];
-  /** Sizes at which no plan fits, or over which no plan divides the batch. */
+  /** Sizes at which no plan fits, or for which no plan divides the batch. */
   readonly withoutPlan: readonly number[];
-  /** The size above which a doubling no longer pays, and the scarce resource there; `undefined`: all doublings pay. */
+  /** The size above which a doubling does not pay, and the scarce resource there. `undefined` if all doublings pay. */
   readonly wall: ScalingWall | undefined;
 }
 
-/** A size with its own best plan. */
+/** A size of the run with the best plan for this size. */
 export interface ScalingPoint {
   readonly acceleratorCount: number;
   readonly globalBatch: number;
   readonly stepSeconds: number;
   readonly tokensPerS: number;
-  /** Tokens per accelerator relative to the smallest size. */
+  /** Tokens per second and accelerator, relative to the smallest size. */
   readonly efficiency: number;
 }
 
-/** Sizes relative to the requested size: halvings below it and doublings above it. */
+/** Sizes that are compared, relative to the requested size: halvings below it and doublings above it. */
 const factors = [1 / 4, 1 / 2, 1, 2, 4];
 
 export function scalingOf({ question, job, system }: TrainingSetting): ScalingReport {
@@ -28,7 +28,8 @@ export function scalingOf({ question, job, system }: TrainingSetting): ScalingRe
   const usual = factors.map((factor) => acceleratorCount * factor).filter(Number.isInteger);
   const acceleratorCounts = question.scalingCounts ?? usual;
   const smallest = Math.min(...acceleratorCounts);
-  // A weak curve starts with a proportional share of the batch, so that the requested size has the requested batch.
+  // A curve with weak scaling starts with a proportional share of the batch, so that the requested size has the
+  // requested batch.
   const share =
     scaling === "weak" ? Math.max(1, Math.round((job.globalBatch * smallest) / acceleratorCount)) : job.globalBatch;
   const curve = scalingCurve({ ...job, globalBatch: share }, system, { kind: scaling, acceleratorCounts });

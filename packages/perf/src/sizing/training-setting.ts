@@ -32,44 +32,50 @@ import {
   type ModelChoice,
 } from "./resolve.ts";
 
-/** A training run on a part of a fleet. Absent fields are chosen. */
+/** A training run on a part of a fleet. Values of absent fields are chosen. */
 export interface TrainingSizing {
   readonly model: ModelChoice;
   readonly accelerator: string;
-  /** A parsed file of accelerators that are not in the catalogue. */
+  /** A parsed file with accelerators that are not in the catalogue. */
   readonly catalogue?: unknown;
   readonly acceleratorCount: number;
   readonly acceleratorsPerNode?: number | undefined;
   readonly nodeNetworkGbPerS?: number | undefined;
-  /** The network between nodes; absent: non-blocking. */
+  /** The network between nodes. If absent, it is non-blocking. */
   readonly fabric?: Given<Omit<FabricRequest, "nodeCount">> | undefined;
   readonly sequenceLength: number;
-  /** Name of a fabric in the catalogue file, instead of its ratios. */
+  /** Name of a fabric in the user's catalogue file. It replaces the ratios of `fabric`. */
   readonly fabricName?: string | undefined;
-  /** Sequences per optimizer step. */
+  /** Number of sequences per optimizer step. */
   readonly globalBatch: number;
   /** Number of tokens of the whole run. */
   readonly tokens?: number | undefined;
   readonly method: { readonly kind: "full" } | { readonly kind: "lora"; readonly rank: number };
   /**
-   * Operands of the linear layers; absent: the format in which the model was trained, where accelerator and stack have
-   * it, else bf16, or fp16 where the accelerator has no bf16.
+   * Number format of the operands of the linear layers. If absent, it is the format in which the model was trained, if
+   * accelerator and stack have this format; otherwise bf16, or fp16 on accelerators without bf16.
    */
   readonly format?: NumberFormat | undefined;
-  /** Software stack; absent: compiled (JAX) on TPUs, fused (Megatron) elsewhere. */
+  /** Software stack. If absent: `compiled` (JAX) on TPUs, `fused` (Megatron) on other accelerators. */
   readonly stack?: SoftwareStack | undefined;
   readonly plan?: Given<ParallelPlan> | undefined;
   readonly profile?: unknown;
-  /** Correction from the fleet's runs; its accelerator types are names of the catalogue. `null`: none. */
+  /**
+   * Correction from the fleet's runs. The accelerator types in it have their catalogue names. `null` means no
+   * correction.
+   */
   readonly correction?: FleetCorrection | null | undefined;
   readonly pricePerAcceleratorHour: number;
   readonly perThousandNodeDays?: number | undefined;
   readonly restartSeconds: number;
-  /** Comparison with other sizes: `strong` with the same batch, `weak` with a batch that grows with the size. */
+  /** How the run is compared with other sizes: `strong` keeps the batch, `weak` lets the batch grow with the size. */
   readonly scaling: "strong" | "weak";
-  /** Sizes to compare; absent: halvings and doublings of the requested size. */
+  /** Sizes to compare. If absent, halvings and doublings of the requested size. */
   readonly scalingCounts?: readonly number[] | undefined;
-  /** Whether plans that trade time for memory and cost are searched too; this takes longer than the best plan alone. */
+  /**
+   * Whether plans that trade time for memory and cost are searched too. This takes longer than a search for only the
+   * best plan.
+   */
   readonly alternatives?: boolean | undefined;
   readonly checkpointOverlapped: boolean;
   /** Rate in GB/s at which storage takes a checkpoint from this job. */
@@ -77,7 +83,7 @@ export interface TrainingSizing {
   readonly tiers: readonly StorageTier[];
 }
 
-/** A question with all named entries looked up. */
+/** A question with its named entries (model, accelerator, fabric) looked up. */
 export interface TrainingSetting {
   readonly question: TrainingSizing;
   readonly model: ModelArchitecture;
@@ -115,7 +121,7 @@ export function settingOf(question: TrainingSizing): TrainingSetting | Impossibl
   return { question, model, job, system, format };
 }
 
-/** The stack that most users of an accelerator train with. */
+/** The software stack with which most users of an accelerator train. */
 function usualStack(accelerator: Accelerator): SoftwareStack {
   return accelerator.scaleUp.kind === "torus" ? "compiled" : "fused";
 }
@@ -139,7 +145,10 @@ function calibrationOf(
   return other ?? deriveCalibration(reading.profile, accelerator).training;
 }
 
-/** The usual server, or one with the number of accelerators and the network that the question states. */
+/**
+ * The accelerator's usual server, with the number of accelerators and the network that the question states, if it
+ * states them.
+ */
 function nodeOf(question: TrainingSizing, accelerator: Accelerator): NodeShape {
   const { node } = usualCluster(accelerator, question.acceleratorCount);
   const acceleratorCount = question.acceleratorsPerNode ?? node.acceleratorCount;

@@ -37,7 +37,7 @@ export interface TrainingReport {
   readonly model: { readonly name: string; readonly parameterCount: number; readonly activeParameterCount: number };
   readonly accelerator: string;
   readonly nodeCount: number;
-  /** The stated stack, or the accelerator's usual one. */
+  /** The software stack that the question states, or the usual stack of the accelerator. */
   readonly stack: SoftwareStack;
   readonly plan: ParallelPlan;
   readonly isPlanGiven: boolean;
@@ -45,25 +45,34 @@ export interface TrainingReport {
   readonly chosen: readonly PlanChoiceName[];
   /** Bytes per parameter of weights, gradients and optimizer, and the format of the products. */
   readonly precision: TrainingPrecision;
-  /** Operands of the linear layers; `reason`: why this format was chosen, if the model or the accelerator decided it. */
+  /**
+   * Number format of the operands of the linear layers. `reason`: why this format was chosen, if the model or the
+   * accelerator decided it.
+   */
   readonly format: { readonly linear: NumberFormat; readonly reason?: string };
   readonly isCalibrated: boolean;
-  /** The step, and its 80% interval. */
+  /** Time of a step, with its parts and the 80% interval. */
   readonly step: { readonly seconds: number; readonly breakdown: StepBreakdown; readonly interval: PredictionInterval };
-  /** Distance from the nearest measured runs; the interval widens with it. */
+  /** Distance from the nearest measured runs. A larger distance widens the interval. */
   readonly evidence: EvidenceReport;
-  /** Factor from the fleet's own runs by which all times are multiplied, and the number of runs behind it. */
+  /** Factor from the fleet's own runs by which all times are multiplied, and the number of runs that it is based on. */
   readonly correction: CorrectionFactor;
-  /** Family of models with similar prediction errors. */
+  /** Family of the model. Prediction errors are similar within a family. */
   readonly family: ModelFamily;
   readonly tokensPerS: number;
   readonly tokensPerSPerAccelerator: number;
-  /** Model FLOPs (6 per active parameter that multiplies, and causal attention) relative to the 16-bit peak. */
+  /**
+   * FLOPs of the model (6 for each active parameter that multiplies, and causal attention) per second, as a share of
+   * the 16-bit peak.
+   */
   readonly modelFlopsShare: number;
   readonly memory: {
     readonly peakBytes: number;
     readonly availableBytes: number;
-    /** `tight`: so close to the available memory that only a trial run can show whether it fits. */
+    /**
+     * Whether the run fits. `tight` means that the run is so close to the available memory that only a trial run can
+     * show whether it fits.
+     */
     readonly verdict: FitVerdict;
     /** Probability of running out of memory. */
     readonly outOfMemoryProbability: number;
@@ -74,14 +83,17 @@ export interface TrainingReport {
   readonly network: NetworkWait;
   readonly run: RunReport | undefined;
   readonly scaling: ScalingReport;
-  /** Plans that no other plan beats in time, memory and cost at once, the fastest first; empty unless requested. */
+  /**
+   * Plans for which no other plan is better in time, memory and cost at once, the fastest first. Empty unless
+   * requested.
+   */
   readonly alternatives: readonly AlternativePlan[];
   readonly warnings: readonly string[];
-  /** The torchrun command that starts the run with this plan; `null`: no command line can state the plan. */
+  /** The torchrun command that starts the run with this plan. `null` if no command line can state the plan. */
   readonly launch: string | null;
 }
 
-/** A plan that trades time for memory and cost, on the requested size or a part of it. */
+/** A plan that trades time for memory and cost. It uses the requested number of accelerators or a part of them. */
 export interface AlternativePlan {
   readonly plan: ParallelPlan;
   readonly acceleratorCount: number;
@@ -95,7 +107,7 @@ export interface RunReport {
   readonly tokens: number;
   readonly steps: number;
   readonly undisturbedDays: number;
-  /** Duration in days with failures, checkpoints and restarts. */
+  /** Duration of the run in days, including failures, checkpoints and restarts. */
   readonly days: number;
   readonly acceleratorHours: number;
   readonly cost: number;
@@ -170,7 +182,8 @@ const uncorrected: CorrectionFactor = { factor: 1, runCount: 0, typeRunCount: 0 
 
 function correctionFor({ question, job, system }: TrainingSetting): CorrectionFactor {
   const { correction } = question;
-  // Measured rates of the accelerator itself take precedence over the correction from other runs of its type.
+  // Measured rates of the accelerator itself are better than a correction from other runs of its type, so no correction
+  // is used with them.
   if (correction == null || system.calibration !== undefined) return uncorrected;
   return correctionFactor(correction, system.cluster.node.accelerator.name, modelFamilyOf(job));
 }
@@ -196,7 +209,7 @@ function correctedScaling(scaling: ScalingReport, factor: number): ScalingReport
 export interface EvidenceReport {
   readonly distance: number;
   readonly isNear: boolean;
-  /** The most similar kind of measured run. */
+  /** The kind of measured run that is most similar to this run. */
   readonly nearest: string | undefined;
 }
 
@@ -204,7 +217,10 @@ function evidenceReport({ distance, isFar, nearest }: EvidenceReading): Evidence
   return { distance, isNear: !isFar, nearest: nearest === undefined ? undefined : describeRunKind(nearest) };
 }
 
-/** PaLM's convention with causal attention: 6 FLOPs per parameter that multiplies, 6·L·h·s for scores and values. */
+/**
+ * Achieved share of the peak FLOP/s by PaLM's convention with causal attention: 6 FLOPs for each parameter that
+ * multiplies, and 6·L·h·s for scores and values.
+ */
 function flopsShare({ model, job, system, question }: TrainingSetting, tokensPerS: number): number {
   const { active } = parameterCounts(model);
   const multiplying = model.hasTiedEmbeddings ? active : active - model.vocabulary * model.hidden;
@@ -229,12 +245,15 @@ function runOf(question: TrainingSizing, tokensPerS: number, goodputShare: numbe
   };
 }
 
-/** Parts of the requested size that compete in cost: fewer accelerators take longer and wait less. */
+/**
+ * Parts of the requested size for which alternative plans are searched. A run on fewer accelerators takes longer but
+ * loses less time to waiting.
+ */
 const alternativeParts = [1, 1 / 2, 1 / 4];
 
 function alternativesOf({ question, job, system }: TrainingSetting, factor: number): AlternativePlan[] {
   const acceleratorCounts = alternativeParts.map((part) => question.acceleratorCount * part).filter(Number.isInteger);
-  // The order of plans by cost does not depend on the price, so without a stated price any price works.
+  // The order of plans by cost does not depend on the price. If no price is stated, any price gives this order.
   const pricePerAcceleratorHour = question.pricePerAcceleratorHour > 0 ? question.pricePerAcceleratorHour : 1;
   const result = searchPareto(job, system, { acceleratorCounts, pricePerAcceleratorHour });
   if (result.kind === "refused") return [];
@@ -256,10 +275,13 @@ interface Findings {
   readonly correction: CorrectionFactor;
 }
 
-/** Number of the fleet's own runs of a kind from which they count as evidence. */
+/** Minimum number of the fleet's own runs of a type and family for them to count as evidence. */
 const ownRunsMin = 5;
 
-/** Above this share of time, a network counts as starving a job; the same limit as for a mix of jobs on a fabric. */
+/**
+ * If a job waits for the network for more than this share of time, the network counts as its limit. A mix of jobs on a
+ * fabric has the same limit.
+ */
 const networkShareMax = 0.1;
 
 function warningsOf({ question, model, format }: TrainingSetting, found: Findings): string[] {

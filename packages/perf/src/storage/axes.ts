@@ -1,6 +1,6 @@
 import type { AxisDemand } from "./demand.ts";
 
-/** Capability of a storage tier, as bought. An axis without a figure is not judged. */
+/** Capacity and rates of a storage tier, as bought. An axis for which the tier has no figure is not judged. */
 export interface StorageTier {
   readonly name: string;
   readonly capacityBytes?: number | undefined;
@@ -16,9 +16,9 @@ export type StorageAxis = "capacity" | "read" | "write" | "operations" | "client
 export interface AxisLoad {
   readonly axis: StorageAxis;
   readonly needed: number;
-  /** Demand divided by `offered`; above 1 the tier is too small on this axis. */
+  /** Amount that the tier offers on this axis. `undefined` if it is not stated. */
   readonly offered: number | undefined;
-  /** Demand divided by `offered`; above 1 the tier cannot carry the axis. */
+  /** Demand divided by `offered`. If it exceeds 1, the tier is too small on this axis. */
   readonly load: number | undefined;
   /** The largest part of the demand on this axis. */
   readonly cause: string;
@@ -26,20 +26,20 @@ export interface AxisLoad {
 
 export interface StorageVerdict {
   readonly axes: readonly AxisLoad[];
-  /** The axis with the highest load; `undefined`: no axis is stated. */
+  /** The axis with the highest load. `undefined` if the tier states no axis. */
   readonly breaksFirst: AxisLoad | undefined;
   readonly isEnough: boolean;
-  /** Multiple of this demand that the tier carries before the first axis is exhausted. */
+  /** The tier can carry the demand multiplied by this number; above it, the first axis is exhausted. */
   readonly headroom: number | undefined;
 }
 
 /**
- * Share of the bought rate that distributed storage delivers, about 80% (ml-engineering, storage/README.md: plan for
- * 1.25 times).
+ * Share of the bought rate that distributed storage delivers, about 80% (ml-engineering, storage/README.md: buy 1.25
+ * times the needed rate).
  */
 export const deliveredShare = 0.8;
 
-/** Storage demand of several jobs at one time, by kind of work. */
+/** Storage demand of several jobs at the same time, by kind of work. */
 export interface StorageDemand {
   readonly capacityBytes: number;
   readonly readGbPerS: number;
@@ -50,8 +50,8 @@ export interface StorageDemand {
 }
 
 /**
- * Combines the demands of a mix. Capacity and clients add up. For a rate, the heaviest burst counts in full and every
- * other part at its average, because jobs do not save or start in step with each other.
+ * Combines the demands of a mix of jobs. Capacity and clients add up. For rates, only the heaviest burst counts in
+ * full, and all other demands count with their average, because jobs do not save or start at the same time.
  */
 export function combineDemands(parts: readonly AxisDemand[]): StorageDemand {
   const sum = (pick: (part: AxisDemand) => number): number => parts.reduce((total, part) => total + pick(part), 0);

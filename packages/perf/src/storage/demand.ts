@@ -1,23 +1,23 @@
 /**
- * Storage demand of a job on three axes: capacity, throughput, and concurrency (clients at once and files opened per
- * second). Rates are in GB/s (10^9 bytes). A tier that fails a job on one axis fails it altogether, so the axes are
- * kept apart.
+ * Storage demand of a job on three axes: capacity, throughput, and concurrency (number of clients at the same time and
+ * files opened per second). Rates are in GB/s (10^9 bytes). The axes are kept apart, because a tier that is too small
+ * on one axis cannot serve the job.
  */
 export interface AxisDemand {
   readonly name: string;
   readonly capacityBytes: number;
   readonly readGbPerS: number;
   readonly writeGbPerS: number;
-  /** Opens, stats and similar operations of metadata servers, per second. */
+  /** Number of opens, stats and similar operations of metadata servers per second. */
   readonly operationsPerS: number;
   readonly clientCount: number;
-  /** Share of time for which the demand exists: 1 for a steady stream, little for a checkpoint. */
+  /** Share of time in which the demand exists. It is 1 for a steady stream, and small for checkpoints. */
   readonly dutyShare: number;
 }
 
 /**
- * Training data as a loader reads it, in the terms of MLPerf Storage: size of a sample, batches, compute time per
- * batch.
+ * Training data as a loader reads it, in the terms of MLPerf Storage: size of a sample, samples of a batch, compute
+ * time for a batch.
  */
 export interface DatasetReads {
   readonly acceleratorCount: number;
@@ -27,7 +27,8 @@ export interface DatasetReads {
   readonly batchSamples: number;
   readonly computeSeconds: number;
   /**
-   * Minimum share of time that accelerators must compute rather than wait for data (MLPerf's AU: 0.9, cosmoflow 0.7).
+   * Minimum share of time in which accelerators must compute rather than wait for data (MLPerf's accelerator
+   * utilisation AU: 0.9, for cosmoflow 0.7).
    */
   readonly utilisation: number;
   readonly readerThreads: number;
@@ -35,8 +36,8 @@ export interface DatasetReads {
 }
 
 /**
- * Demand that keeps the accelerators busy for the required share: a batch must arrive in computeSeconds ÷ utilisation
- * (MLPerf Storage v2.0, accelerator utilisation = compute time ÷ total time).
+ * Demand of a loader that keeps the accelerators busy for the required share of time. A batch must arrive within
+ * computeSeconds ÷ utilisation (MLPerf Storage v2.0, accelerator utilisation = compute time ÷ total time).
  */
 export function datasetDemand(reads: DatasetReads): AxisDemand {
   const { acceleratorCount, sampleBytes, samplesPerFile, batchSamples, computeSeconds, utilisation } = reads;
@@ -53,8 +54,8 @@ export function datasetDemand(reads: DatasetReads): AxisDemand {
 }
 
 /**
- * Demand of text, which is small: a step of B sequences reads 4 bytes per token (32-bit token ids), in shards of many
- * sequences.
+ * Demand of text, which is small. A step of B sequences reads 4 bytes for each token (32-bit token ids), in shards of
+ * many sequences.
  */
 export function tokenReads(step: {
   readonly acceleratorCount: number;
@@ -76,8 +77,8 @@ export function tokenReads(step: {
 }
 
 /**
- * Content of a checkpoint per parameter: 16-bit weights and an fp32 master copy with Adam's two moments make 2 + 12 =
- * 14 bytes.
+ * Content of a checkpoint in bytes per parameter: 16-bit weights have 2 bytes, an fp32 master copy with Adam's two
+ * moments 12 bytes, together 14 bytes.
  */
 export interface CheckpointContent {
   readonly parameterCount: number;
@@ -96,17 +97,18 @@ export function checkpointBytes(content: CheckpointContent): number {
 export interface Checkpointing {
   readonly bytes: number;
   readonly intervalSeconds: number;
-  /** Number of checkpoints that are kept, besides the one being written. */
+  /** Number of checkpoints that are kept, in addition to the one that is being written. */
   readonly keptCount: number;
   readonly writerCount: number;
-  /** Number of files per writer and checkpoint. */
+  /** Number of files that one writer writes in one checkpoint. */
   readonly filesPerWriter: number;
   readonly mode: CheckpointMode;
 }
 
 /**
- * `blocking`: the job stops until the checkpoint is written, for at most the stall budget. `overlapped`: it stops while
- * accelerators copy to host memory, and the write may take until the next checkpoint is due.
+ * How a checkpoint is written. `blocking`: the job stops until the checkpoint is written; the stop may take at most the
+ * stall budget. `overlapped`: the job stops only while accelerators copy to host memory. The write may then take until
+ * the next checkpoint is due.
  */
 export type CheckpointMode =
   | { readonly kind: "blocking"; readonly stallSeconds: number }
@@ -126,13 +128,17 @@ export function checkpointDemand(checkpointing: Checkpointing): AxisDemand {
   };
 }
 
-/** Seconds for which every accelerator stops while its share is copied to the host, at the host link's rate. */
+/**
+ * Seconds in which accelerators stop while each copies its part of the checkpoint to the host, at the rate of the host
+ * link.
+ */
 export function hostCopySeconds(bytes: number, acceleratorCount: number, hostLinkGbPerS: number): number {
   return bytes / acceleratorCount / (hostLinkGbPerS * 1e9);
 }
 
 /**
- * Demand at a start or restart: every process opens its libraries, every node reads its image, and all read the state.
+ * Demand at a start or restart. Every process opens its libraries, every node reads its image, and all processes
+ * together read the state.
  */
 export interface StartStorm {
   readonly nodeCount: number;
@@ -140,7 +146,7 @@ export interface StartStorm {
   readonly imageBytesPerNode: number;
   readonly filesPerProcess: number;
   readonly stateBytes: number;
-  /** Time in seconds within which all of it should be read. */
+  /** Time in seconds within which image, libraries and state should be read. */
   readonly budgetSeconds: number;
   readonly startsPerDay: number;
 }

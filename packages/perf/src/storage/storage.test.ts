@@ -26,8 +26,8 @@ function perAccelerator(given: Partial<DatasetReads>): number {
 }
 
 describe("MLPerf Storage v2.0", () => {
-  // Sample size, batch and compute time: mlcommons/storage configs/dlio/workload/*.yaml; rates: capacity figures derived
-  // from them (GB/s per accelerator, at full and at the required utilisation).
+  // Sample size, batch and compute time are from mlcommons/storage configs/dlio/workload/*.yaml. The rates are
+  // calculated from them, in GB/s per accelerator at full utilisation and at the required utilisation.
   it.each([
     ["unet3d H100", { sampleBytes: 146_600_628, batchSamples: 7, computeSeconds: 0.323 }, 0.9, 3.18, 2.86],
     ["unet3d A100", { sampleBytes: 146_600_628, batchSamples: 7, computeSeconds: 0.636 }, 0.9, 1.61, 1.45],
@@ -38,7 +38,9 @@ describe("MLPerf Storage v2.0", () => {
     expectWithinPercent(perAccelerator({ ...shape, utilisation }), required, 1);
   });
 
-  /** Parameters as the benchmark counts them: attention, gated feed-forward, two embeddings, no norms. */
+  /**
+   * Number of parameters as the benchmark counts them: attention, gated feed-forward and two embeddings, without norms.
+   */
   function parameters(layers: number, hidden: number, ffn: number, kvWidth: number): number {
     return layers * (2 * hidden * hidden + 2 * hidden * kvWidth + 3 * hidden * ffn) + 2 * 128_256 * hidden;
   }
@@ -47,8 +49,8 @@ describe("MLPerf Storage v2.0", () => {
     ["8B", parameters(32, 4096, 14_336, 1024), 105],
     ["70B, with the benchmark's 128 heads", parameters(80, 8192, 28_672, 512), 911],
     ["405B", parameters(126, 16_384, 53_248, 1024), 5288],
-    // The published 1T figures are 2,571 GiB of 16-bit weights and 15,426 GiB of optimizer state, which means 1.38e12
-    // parameters.
+    // The published figures for 1T are 2,571 GiB of 16-bit weights and 15,426 GiB of optimizer state, which corresponds
+    // to 1.38e12 parameters.
     ["1T, by its weights", (2571 * gib) / 2, 17_997],
   ])("checkpoint of Llama 3 %s", (_name, parameterCount, expectedGib) => {
     expectWithinPercent(checkpointBytes({ parameterCount, weightBytes: 2, optimizerBytes: 12 }) / gib, expectedGib, 1);

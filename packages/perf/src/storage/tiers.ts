@@ -1,6 +1,6 @@
 import type { StorageTier } from "./axes.ts";
 
-/** Storage of publicly described clusters, to compare a demand with. Axes that were not published are absent. */
+/** Storage of publicly described clusters, for comparison with a demand. Axes that were not published are absent. */
 export const publishedTiers: readonly StorageTier[] = [
   {
     name: "tectonic-llama3",

@@ -3,9 +3,10 @@ import { scaleOutPerAcceleratorGbPerS, type Cluster } from "../catalogue/node.ts
 import type { TrainingConstants } from "../constants.ts";
 
 /**
- * Times of collectives by the α-β model (Thakur, Rabenseifner, Gropp 2005; NCCL's rings and trees): bytes over
- * bandwidth plus a latency per step. In a group of n ranks that are `stride` accelerators apart, some ranks share a
- * scale-up domain and the rest lie on other nodes; the times of both parts add up, as in NCCL's rail-aligned rings.
+ * Times of collectives by the α-β model (Thakur, Rabenseifner, Gropp 2005; NCCL's rings and trees): bytes divided by
+ * bandwidth, plus a latency for each step. In a group of n ranks that are `stride` accelerators apart, some ranks share
+ * a scale-up domain, and the other ranks are on other nodes. The times inside and between domains add up, as in NCCL's
+ * rail-aligned rings.
  */
 export interface Links {
   readonly domainCount: number;
@@ -15,8 +16,9 @@ export interface Links {
 }
 
 /**
- * Latency of a collective's start and of each further rank of its ring: small all-reduces inside a node take 40, 48 and
- * 75 µs on 2, 4 and 8 ranks (nccl-tests on A100, VIA-Research/vTrain@f8dda84 trace/a100), half of it per direction.
+ * Latency of the start of a collective and of each further rank of its ring. Small all-reduces inside a node take 40,
+ * 48 and 75 µs on 2, 4 and 8 ranks (nccl-tests on A100, VIA-Research/vTrain@f8dda84 trace/a100). Half of that is the
+ * latency of one direction.
  */
 const startLatency = 15e-6;
 const nearLatency = 3e-6;
@@ -34,12 +36,12 @@ export function linksOf(cluster: Cluster, constants: TrainingConstants, scaleUpS
   };
 }
 
-/** A group of ranks: its size, and the number of ranks that share a scale-up domain. */
+/** A group of ranks: its size, the number of ranks in one scale-up domain, and the number of domains. */
 export interface Group {
   readonly count: number;
   readonly nearCount: number;
   readonly farCount: number;
-  /** Oversubscription of the fabric that the group spans. */
+  /** Oversubscription of the part of the fabric over which the group is spread. */
   readonly oversubscription: number;
 }
 
@@ -52,7 +54,9 @@ export function groupOf(links: Links, count: number, stride: number): Group {
   return { count, nearCount, farCount, oversubscription: farCount > 1 ? oversubscriptionAcross(fabric, nodes) : 1 };
 }
 
-/** Time of a reduce-scatter or all-gather of `bytes` (the whole tensor): (n − 1)/n of it passes each rank. */
+/**
+ * Time of a reduce-scatter or all-gather. `bytes` is the size of the whole tensor; (n − 1)/n of it passes each rank.
+ */
 export function gatherSeconds(links: Links, group: Group, bytes: number): number {
   if (group.count <= 1) return 0;
   const { nearCount, farCount } = group;
@@ -63,15 +67,15 @@ export function gatherSeconds(links: Links, group: Group, bytes: number): number
   return near + far + Math.log2(farCount) * farLatency;
 }
 
-/** Time of an all-reduce, as a reduce-scatter and an all-gather. */
+/** Time of an all-reduce. It is a reduce-scatter followed by an all-gather. */
 export function reduceSeconds(links: Links, group: Group, bytes: number): number {
   return 2 * gatherSeconds(links, group, bytes);
 }
 
 /**
- * Time of an all-to-all that sends each token to `copies` ranks of the group, chosen evenly. Inside a domain every copy
- * travels; between domains one copy travels to each domain that has a destination: on average f·(1 − (1 − 1/f)^copies)
- * of f domains.
+ * Time of an all-to-all that sends each token to `copies` ranks of the group, chosen at random. Inside a domain every
+ * copy is sent. Between domains, one copy is sent to each domain that has a destination: on average to f·(1 − (1 −
+ * 1/f)^copies) of f domains.
  */
 export function dispatchSeconds(links: Links, group: Group, tokenBytes: number, copies: number): number {
   if (group.count <= 1) return 0;
@@ -82,7 +86,7 @@ export function dispatchSeconds(links: Links, group: Group, tokenBytes: number, 
   return near + (wanted * tokenBytes * group.oversubscription) / links.farBytes + farLatency;
 }
 
-/** Time of a message to the neighbour at a distance of `stride` accelerators. */
+/** Time of a message to the neighbour that is `stride` accelerators away. */
 export function sendSeconds(links: Links, bytes: number, stride: number): number {
   const isNear = stride < links.domainCount;
   return isNear ? bytes / links.nearBytes + startLatency : bytes / links.farBytes + farLatency;

@@ -2,7 +2,7 @@ import { matrixClassOf, type MatrixClass } from "../catalogue/number-format.ts";
 import { measuredRuns } from "./measured-runs.ts";
 import { acceleratorCountOf, acceleratorOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "./job.ts";
 
-/** Traits of a run that determine how close it is to measured ones. */
+/** Traits of a run that determine how similar it is to measured runs. */
 export interface RunKind {
   readonly architecture: string;
   readonly stack: string;
@@ -11,7 +11,7 @@ export interface RunKind {
   readonly acceleratorCount: number;
 }
 
-/** Measured runs of one kind: the largest size, and the number of publications. */
+/** Measured runs of one kind: the largest number of accelerators, and the number of publications. */
 export interface EvidencePoint extends RunKind {
   readonly sourceCount: number;
 }
@@ -28,8 +28,8 @@ export function runKindOf(job: TrainingJob, plan: ParallelPlan, system: Training
 }
 
 /**
- * Distance added for each trait in which a run differs from measured ones, chosen so that intervals are equally
- * accurate near and far when whole sources are left out.
+ * Distance that is added for each trait in which a run differs from a measured run. The values were chosen so that
+ * intervals are equally accurate for small and large distances, in tests that leave out whole sources.
  */
 const differences = {
   architecture: 1,
@@ -41,15 +41,16 @@ const differences = {
 } as const;
 
 /**
- * Distance from which a prediction is an extrapolation: another architecture, stack or family than any measured run.
+ * From this distance on, a prediction is an extrapolation: the architecture, stack or model family differs from those
+ * of every measured run.
  */
 const farDistance = 1;
 
-/** Distance if there are no measurements at all. */
+/** Distance if there are no measurements. */
 const farthest = 4;
 
 export interface EvidenceReading {
-  /** Distance from measured runs; 0: several publications measured runs of this kind and size. */
+  /** Distance from the nearest measured run. 0 if several publications measured runs of this kind and size. */
   readonly distance: number;
   readonly isFar: boolean;
   /** The nearest kind of run that was measured. */
@@ -57,8 +58,9 @@ export interface EvidenceReading {
 }
 
 /**
- * Distance of a run from the nearest kind of measured run: larger for another architecture, framework, family or
- * precision, a larger scale, or a single publication. A calibrated accelerator counts as measured.
+ * Distance of a run from the nearest kind of measured run. It grows with each difference in architecture, framework,
+ * model family or precision, with a larger number of accelerators, and if only a single publication measured the kind.
+ * A calibrated accelerator counts as measured.
  */
 export function evidenceFor(
   run: RunKind,
@@ -93,7 +95,7 @@ export function describeRunKind({ architecture, stack, matrixClass, hasExperts, 
   return `${architecture}, ${stack}, ${matrixClass}, ${family}, up to ${acceleratorCount} accelerators`;
 }
 
-/** Kinds of measured runs, each with its largest size and its number of sources. */
+/** The kinds of the measured runs, each with its largest number of accelerators and its number of sources. */
 export function evidenceOf(
   runs: readonly { readonly kind: RunKind; readonly source: string }[],
 ): readonly EvidencePoint[] {

@@ -3,8 +3,8 @@ import { acceleratorCountOf, acceleratorOf, type ParallelPlan, type TrainingJob,
 import { estimateMemory, fitVerdict } from "./memory.ts";
 
 /**
- * A reason why a plan is impossible, with the numbers that show it. The list is closed, so that callers can switch on
- * `kind`.
+ * A reason why a plan is impossible, with the numbers that show it. The set of kinds is closed, so callers can switch
+ * on `kind`.
  */
 export type PlanProblem =
   | { readonly kind: "notACount"; readonly field: string; readonly value: number }
@@ -34,7 +34,7 @@ const counts = [
   "shardCount",
 ] as const;
 
-/** All problems of a plan, memory included; empty: it would run. */
+/** All problems of a plan, including memory. The list is empty if the plan would run. */
 export function planProblems(job: TrainingJob, plan: ParallelPlan, system: TrainingSystem): readonly PlanProblem[] {
   const wrong = counts.filter((field) => !(Number.isSafeInteger(plan[field]) && plan[field] >= 1));
   if (wrong.length > 0) return wrong.map((field) => ({ kind: "notACount", field, value: plan[field] }));
@@ -59,8 +59,8 @@ function modelProblems(job: TrainingJob, plan: ParallelPlan): readonly PlanProbl
   if (stageCount > model.layerCount) {
     problems.push({ kind: "pipelineExceedsLayers", stageCount, layerCount: model.layerCount });
   }
-  // Causal attention is balanced by giving each rank an early and a late piece of the sequence (zig-zag ring
-  // attention).
+  // With causal attention, each rank gets an early and a late piece of the sequence, so that all have the same work
+  // (zig-zag ring attention).
   if (sequenceLength % (context > 1 ? 2 * context : 1) !== 0) {
     problems.push({ kind: "contextDoesNotDivideSequence", context, sequenceLength });
   }
@@ -89,8 +89,8 @@ function layoutProblems(job: TrainingJob, plan: ParallelPlan, system: TrainingSy
   if (virtualStages > 1 !== (schedule === "interleaved") || (virtualStages > 1 && pipeline === 1)) {
     problems.push({ kind: "scheduleNeedsChunks", schedule, virtualStages });
   }
-  // Gathered weights and scattered gradients would conflict in every stage: DeepSpeed and Megatron refuse this
-  // combination.
+  // In a pipeline, gathering weights and scattering gradients would conflict in every stage. DeepSpeed and Megatron
+  // refuse this combination.
   if (zeroStage >= 2 && pipeline > 1) problems.push({ kind: "shardingUnderPipeline", zeroStage, pipeline });
   if (plan.data % plan.shardCount !== 0) {
     problems.push({ kind: "shardsDoNotDivide", shardCount: plan.shardCount, data: plan.data });
@@ -105,7 +105,7 @@ function memoryProblems(job: TrainingJob, plan: ParallelPlan, system: TrainingSy
   return [{ kind: "outOfMemory", neededGib: memory.peakBytes / 2 ** 30, availableGib: accelerator.memoryGib }];
 }
 
-/** A problem of the question itself, before any plan. */
+/** A problem of the question itself, which no plan can solve. */
 export type JobProblem =
   | { readonly kind: "noAccelerators"; readonly count: number }
   | { readonly kind: "nonsense"; readonly field: string; readonly value: number };

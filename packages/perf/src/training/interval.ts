@@ -2,7 +2,7 @@ import { intervalConstants, type FittedConstant } from "../constants.ts";
 import type { EvidenceReading } from "./evidence.ts";
 import type { StepBreakdown, StepEstimate } from "./step.ts";
 
-/** A step's time lies between these bounds with the stated probability. */
+/** Bounds of a step's time. The time lies between them with the stated probability. */
 export interface PredictionInterval {
   readonly lowSeconds: number;
   readonly highSeconds: number;
@@ -11,7 +11,10 @@ export interface PredictionInterval {
 
 const valueOf = (constant: FittedConstant): number => constant.value;
 
-/** Share of a step in parts that are hardest to predict for other sources: communication, waits and routing. */
+/**
+ * Share of a step's time in the parts that are hardest to predict for new sources of measurements: communication, waits
+ * and routing.
+ */
 function doubtfulShare(breakdown: StepBreakdown, seconds: number): number {
   const exchanged =
     breakdown.tensorExchange +
@@ -24,9 +27,9 @@ function doubtfulShare(breakdown: StepBreakdown, seconds: number): number {
 }
 
 /**
- * The 80% interval, symmetric in the logarithm. Its width combines the spread between publications of equal
- * configurations, a share of the parts that are hard to predict, and the distance from measured runs. The three were
- * set on whole sources that the constants were not fitted to and that did not count as evidence.
+ * The 80% interval. It is symmetric in the logarithm. Its width combines three parts: the spread between publications
+ * of equal configurations, a share of the parts that are hard to predict, and the distance from measured runs. The
+ * three constants were set with whole sources that were left out of the fit and did not count as evidence.
  */
 export function predictionInterval(estimate: StepEstimate, evidence: EvidenceReading): PredictionInterval {
   const { spread, doubt, distance } = intervalConstants;

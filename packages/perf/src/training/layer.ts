@@ -9,17 +9,17 @@ import type { TrainingConstants } from "../constants.ts";
 import { microBatchCount, type ParallelPlan, type TrainingJob } from "./job.ts";
 import type { Rates } from "./rates.ts";
 
-/** Seconds of one part of the work, by cause. */
+/** Seconds of one part of the computation, by cause. */
 export interface ComputeTime {
   readonly matmul: number;
   readonly attention: number;
   readonly elements: number;
   readonly routing: number;
-  /** Host time for launches that the kernels do not cover. */
+  /** Time in which the host launches kernels and no kernel runs. */
   readonly launch: number;
 }
 
-/** Time of one layer and one micro-batch on one accelerator, without the host's time. */
+/** Time of one layer for one micro-batch on one accelerator, without the time of the host. */
 export interface LayerTime {
   readonly forward: ComputeTime;
   readonly backward: ComputeTime;
@@ -36,18 +36,21 @@ export interface LayerWork {
 }
 
 /**
- * Number of kernels of one layer's forward pass: projections, attention, norms, residuals, activation. Modules that run
- * one after another launch biases, casts, masks and transpositions separately: about twice as many.
+ * Number of kernels of one layer's forward pass: projections, attention, norms, residuals, activation. Eager modules
+ * launch about twice as many, because biases, casts, masks and transpositions are separate kernels.
  */
 const kernelsPerLayer = { fused: 20, compiled: 20, eager: 40 } as const;
-/** Number of kernels of a layer with experts for router, sort, permutation, exchange and un-permutation. */
+/** Number of kernels for routing in a layer with experts: router, sort, permutation, exchange and un-permutation. */
 const kernelsOfRouting = 60;
-/** Number of kernels per local expert: products, casts and copies that are launched one expert at a time. */
+/** Number of kernels for each local expert. Products, casts and copies are launched one expert at a time. */
 const kernelsPerExpert = 6;
-/** Kernels of the backward pass relative to forward: gradients of inputs and of weights. */
+/**
+ * Number of kernels in the backward pass, relative to the forward pass. Backward computes the gradients of inputs and
+ * of weights.
+ */
 const backwardKernels = 2;
 
-/** Number of tokens of a micro-batch on one rank, before tensor ranks share them. */
+/** Number of tokens of a micro-batch on one rank, before they are divided among tensor ranks. */
 export function tokensPerRank(job: TrainingJob, plan: ParallelPlan): number {
   return (plan.microBatch * job.sequenceLength) / plan.context;
 }
@@ -56,7 +59,10 @@ export function secondsOf(time: ComputeTime): number {
   return time.matmul + time.attention + time.elements + time.routing + time.launch;
 }
 
-/** A product of m × k with k × n, and the number of equal products that run as one kernel (grouped experts). */
+/**
+ * A product of an m × k matrix with a k × n matrix. `alike`: number of equal products that run as one kernel (grouped
+ * experts).
+ */
 interface MatrixShape {
   readonly m: number;
   readonly n: number;
@@ -65,9 +71,9 @@ interface MatrixShape {
 }
 
 /**
- * Seconds of a matrix product of m × k with k × n: 2mnk FLOPs, and the exposed part of moving mk + kn + mn elements.
- * The second term makes small and narrow products inefficient, the more so the more FLOPs per byte an accelerator has.
- * Tiles do not fill the last wave over the units: half a wave is lost on average.
+ * Seconds of a product of an m × k matrix with a k × n matrix. It has 2mnk FLOPs. Moving the mk + kn + mn elements adds
+ * time that arithmetic does not hide. This makes small and narrow products inefficient, mostly on accelerators with
+ * many FLOPs per byte. The tiles do not fill the last wave over the compute units; on average half a wave is lost.
  */
 function product({ m, n, k, alike }: MatrixShape, work: LayerWork): number {
   const { linearFlops, linearOperandBytes, memoryBytes, waveElements, matrixUnitWidth } = work.rates;
@@ -79,14 +85,18 @@ function product({ m, n, k, alike }: MatrixShape, work: LayerWork): number {
   );
 }
 
-/** A dimension rounded up to whole multiples of a systolic unit's width; 0: the accelerator has no such unit. */
+/**
+ * A dimension rounded up to a multiple of a systolic unit's width. A width of 0 means that the accelerator has no such
+ * unit.
+ */
 function padded(size: number, unit: number): number {
   return unit === 0 ? size : Math.ceil(size / unit) * unit;
 }
 
 /**
- * Time to add gradients of weights to their buffer, besides the 16 bits that the product writes. Fully sharded
- * gradients are scattered before that, and with a single micro-batch modules have nothing to add to.
+ * Time to add the gradients of weights to their buffer, beyond the time to write the 16-bit result of the product.
+ * Fully sharded gradients are scattered before they would be added. With a single micro-batch, eager and compiled
+ * modules have nothing to which they would add.
  */
 function accumulation(n: number, k: number, work: LayerWork): number {
   const { job, plan, rates } = work;
@@ -95,7 +105,7 @@ function accumulation(n: number, k: number, work: LayerWork): number {
   return ((2 * job.precision.gradientBytes - 2) * n * k) / rates.memoryBytes;
 }
 
-/** Time of the low-rank matrices beside a frozen product (LoRA): two thin products. */
+/** Time of the low-rank matrices (LoRA) beside a product with frozen weights. They are two thin products. */
 function adapter(shape: MatrixShape, work: LayerWork): number {
   const { method } = work.job;
   if (method.kind !== "lora") return 0;
@@ -103,23 +113,24 @@ function adapter(shape: MatrixShape, work: LayerWork): number {
 }
 
 /**
- * Time of a linear layer forward and backward: two products backward (inputs and weights), one if the weights are
- * frozen.
+ * Time of the forward and backward pass of a linear layer. The backward pass has two products, for the gradients of
+ * inputs and of weights. If the weights are frozen, it has one.
  */
 function linear(shape: MatrixShape, work: LayerWork): { forward: number; backward: number } {
   const base = product(shape, work);
   const thin = adapter(shape, work);
   if (work.job.method.kind === "lora") return { forward: base + thin, backward: base + 2 * thin };
   const { m, n, k, alike } = shape;
-  // Gradients of inputs are m × k products over n, those of weights n × k products over m: their last waves differ.
+  // The gradient of inputs is an m × k product over n, and the gradient of weights an n × k product over m. Their last
+  // waves of tiles are therefore filled differently.
   const inputs = product({ m, n: k, k: n, alike }, work);
   const weights = product({ m: n, n: k, k: m, alike }, work) + accumulation(n, k, work);
   return { forward: base, backward: inputs + weights };
 }
 
 /**
- * Time of the projections around attention, from their parameters, as if one product that reads `hidden` had all of
- * them.
+ * Time of the projections around attention. It is computed from their parameters, as if all projections that read
+ * `hidden` were one product.
  */
 function projections(work: LayerWork): { forward: number; backward: number } {
   const { model } = work.job;
@@ -132,7 +143,8 @@ function projections(work: LayerWork): { forward: number; backward: number } {
 }
 
 /**
- * Mean number of positions that a query attends to, without causality: the sequence, or the window of windowed layers.
+ * Mean number of positions to which a query attends, before causality is taken into account: the sequence, or the
+ * window in layers with a window.
  */
 function attendedPositions(model: ModelArchitecture, sequenceLength: number): number {
   const { attention } = model;
@@ -140,13 +152,14 @@ function attendedPositions(model: ModelArchitecture, sequenceLength: number): nu
     return Math.min(sequenceLength, 2 * attention.sparse.tokens);
   }
   if (attention.kind === "linear-mix") {
-    // A gated delta layer reads and writes a state of head × head values, which costs as much as a context of twice the
-    // head's size.
+    // A gated delta layer reads and writes a state of head × head values. This costs as much as attention to a context
+    // of twice the head's size.
     return sequenceLength / attention.fullEvery + 2 * attention.linear.headDim * (1 - 1 / attention.fullEvery);
   }
   if (attention.kind !== "grouped" || attention.window === undefined) return sequenceLength;
   const { tokens, fullEvery } = attention.window;
-  // Causality halves full attention but not a window, so twice the window is used, which is then halved.
+  // Causality halves full attention but not a window. Because the result is later halved for all layers, twice the
+  // window is used here.
   const windowed = Math.min(sequenceLength, 2 * tokens);
   return sequenceLength / fullEvery + windowed * (1 - 1 / fullEvery);
 }
@@ -159,7 +172,8 @@ function attentionCore(work: LayerWork): { forward: number; backward: number } {
   const tokens = tokensPerRank(job, plan);
   const flops = (2 * tokens * positions * (queryWidth(attention) + valueWidth(attention))) / plan.tensor;
   if (job.software.attention === "flash") {
-    // Blocks above the diagonal are skipped. Backward recomputes the scores: five products instead of two.
+    // Blocks above the diagonal are skipped. The backward pass recomputes the scores, so it has five products instead
+    // of two.
     const forward = flops / 2 / rates.attentionFlops;
     return { forward, backward: 2.5 * forward };
   }
@@ -168,25 +182,28 @@ function attentionCore(work: LayerWork): { forward: number; backward: number } {
   return { forward, backward: 2 * forward };
 }
 
-/** Number of values per token that element-wise kernels read or write around attention and feed-forward, in forward. */
+/**
+ * Number of values per token that element-wise kernels around attention and feed-forward read or write in the forward
+ * pass.
+ */
 function elementsPerToken(work: LayerWork, ffnWidth: number): number {
   const { model } = work.job;
   const { tensor, sequenceParallel } = work.plan;
-  // Two norms and two residual additions: they read twice, write once, and read their inputs. The work is divided only
-  // under sequence parallelism.
+  // Two norms and two residual additions read twice and write once, and also read their inputs. Tensor ranks share this
+  // work only under sequence parallelism.
   const stream = (10 * model.hidden) / (sequenceParallel ? tensor : 1);
   const rotary = (2 * (queryWidth(model.attention) + kvCacheWidth(model.attention) / 2)) / tensor;
   return stream + rotary + (model.isFfnGated ? 3 : 2) * ffnWidth;
 }
 
-/** Number of values per token that are quantised before the products of a layer, in forward. */
+/** Number of values per token that are quantised in the forward pass before the products of a layer. */
 function castsPerToken(work: LayerWork, ffnWidth: number): number {
   const { model } = work.job;
   const { tensor } = work.plan;
   return 2 * model.hidden + valueWidth(model.attention) / tensor + ffnWidth;
 }
 
-/** A cast reads 16 bits and writes 8 or fewer. */
+/** Bytes that the cast of one value moves: it reads 16 bits and writes 8 or fewer. */
 const castBytes = 3;
 
 function elementSeconds(work: LayerWork, ffnWidth: number): number {
@@ -197,9 +214,9 @@ function elementSeconds(work: LayerWork, ffnWidth: number): number {
 }
 
 /**
- * Launch time that is not hidden. Launching overlaps with the kernels: if one takes much longer, the shorter one is
- * hidden; if they are nearly equal, both cost time because kernels differ in length. The root of the sum of squares
- * joins the two cases.
+ * Launch time that is not hidden. Launching overlaps with the kernels. If one of the two takes much longer, the shorter
+ * one is hidden. If they are nearly equal, both cost time, because kernels differ in length. The root of the sum of
+ * squares gives a smooth transition between the two cases.
  */
 function uncovered(kernels: number, covered: number, work: LayerWork): number {
   return Math.hypot(kernels * work.rates.launchSeconds, covered) - covered;
@@ -218,7 +235,10 @@ function layerTime(work: LayerWork, ffn: { forward: number; backward: number }, 
   };
 }
 
-/** Adds the launch time that neither the kernels nor `waits` cover; `waits`: exchange that attention does not hide. */
+/**
+ * Adds the launch time during which neither kernels run nor the accelerator waits. `waits`: seconds of exchange that
+ * attention does not hide.
+ */
 export function withLaunches(
   layer: LayerTime,
   waits: { readonly forward: number; readonly backward: number },
@@ -230,7 +250,9 @@ export function withLaunches(
   return { forward: { ...forward, launch: launched }, backward: { ...backward, launch: launchedBack }, kernels };
 }
 
-/** Additional work of a layer with experts compared with a dense layer. */
+/**
+ * Work of a layer beyond its matrix products and attention. It differs between dense layers and layers with experts.
+ */
 interface Extra {
   readonly ffnWidth: number;
   readonly routing: number;
@@ -276,7 +298,7 @@ export function expertLayerTime(work: LayerWork): LayerTime {
   );
 }
 
-/** Time of the routed experts' products; the tokens of a rank are spread evenly over its local experts. */
+/** Time of the matrix products of the routed experts. The tokens of a rank are spread evenly over its local experts. */
 function groupedProducts(work: LayerWork, tokens: number, localCount: number): { forward: number; backward: number } {
   const { model } = work.job;
   const width = model.experts?.ffnHidden ?? 0;
@@ -287,7 +309,10 @@ function groupedProducts(work: LayerWork, tokens: number, localCount: number): {
   return { forward: localCount * (up.forward + down.forward), backward: localCount * (up.backward + down.backward) };
 }
 
-/** Time of output head and loss: one wide product in 16 bits and passes over the logits, which are kept in fp32. */
+/**
+ * Time of the output head and the loss: one wide product in 16 bits, and passes over the logits, which are kept in
+ * fp32.
+ */
 export function headTime(work: LayerWork): LayerTime {
   const { job, plan, rates } = work;
   const tokens = tokensPerRank(job, plan);
@@ -312,7 +337,7 @@ export function recomputedTime(layer: LayerTime, plan: ParallelPlan, attention: 
     case "none":
       return scaled(forward, 0);
     case "selective":
-      // Fused attention recomputes its scores anyway; here norms and activations are recomputed.
+      // Fused attention recomputes its scores in any case. Here, the recomputation of norms and activations is added.
       return attention === "flash"
         ? { ...scaled(forward, 0), elements: forward.elements }
         : { ...scaled(forward, 0), attention: forward.attention };

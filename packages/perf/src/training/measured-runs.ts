@@ -10,7 +10,7 @@ type MeasuredRunRow = readonly [
 ];
 
 /**
- * Kinds of training runs that the constants were fitted to; `npm run validate:training -- FILE… --refit` prints these
+ * Kinds of training runs to which the constants were fitted. `npm run validate:training -- FILE… --refit` prints these
  * lines.
  */
 const rows: readonly MeasuredRunRow[] = [

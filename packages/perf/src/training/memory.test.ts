@@ -16,7 +16,8 @@ describe("model states", () => {
       const { weights, gradients, optimizer } = estimateMemory(job, planWith({ data, zeroStage })).first.breakdown;
       return (weights + gradients + optimizer) / total;
     };
-    // ZeRO (arXiv 1910.02054, §5) with gradients of 4 bytes; the counts are equal apart from norms and positions.
+    // Numbers from ZeRO (arXiv 1910.02054, §5), but with gradients of 4 bytes. They agree except for norms and
+    // positions.
     expect(states(0, 8)).toBeCloseTo(18, 2);
     expect(states(1, 8)).toBeCloseTo(6 + 12 / 8, 2);
     expect(states(2, 8)).toBeCloseTo(2 + 16 / 8, 2);
@@ -84,7 +85,9 @@ describe("the estimate", () => {
   });
 });
 
-/** The two models of the nanotron runs in the Ultra-Scale Playbook of Hugging Face: 1.34 and 8.86 billion parameters. */
+/**
+ * The two models of nanotron's runs in the Ultra-Scale Playbook of Hugging Face, with 1.34 and 8.86 billion parameters.
+ */
 const playbook = {
   small: { layerCount: 16, hidden: 2048, ffnHidden: 8192, hasTiedEmbeddings: true },
   large: { layerCount: 32, hidden: 4096, ffnHidden: 14_336, hasTiedEmbeddings: false },

@@ -13,16 +13,16 @@ import { microBatchCount, stateShardCount, type ParallelPlan, type TrainingJob }
 import { tokensPerRank } from "./layer.ts";
 import { layersOnStage, parametersOfStage, type RankParameters } from "./parameters.ts";
 
-/** Bytes on one accelerator by use. The parts add up to the total. */
+/** Bytes on one accelerator, by use. The parts add up to the total. */
 export interface MemoryBreakdown {
   readonly weights: number;
   readonly gradients: number;
   readonly optimizer: number;
-  /** Layers whose sharded weights are currently gathered. */
+  /** Complete weights of the layers whose sharded weights are gathered at one time. */
   readonly gathered: number;
   readonly activations: number;
   readonly logits: number;
-  /** Fragmentation of the allocator, and memory of the runtime. */
+  /** Memory of the runtime, and flat buffers of libraries. */
   readonly overhead: number;
 }
 
@@ -31,7 +31,7 @@ export interface StageMemory {
   readonly breakdown: MemoryBreakdown;
 }
 
-/** Peak memory of the first and of the last pipeline stage; one of them is the fullest. */
+/** Peak memory of the first and of the last pipeline stage. One of these two stages needs the most memory. */
 export interface MemoryEstimate {
   readonly first: StageMemory;
   readonly last: StageMemory;
@@ -39,15 +39,16 @@ export interface MemoryEstimate {
 }
 
 /**
- * Number of layers whose weights are complete at a time under ZeRO-3 and FSDP: the layer at work and the prefetched
- * one.
+ * Number of layers whose weights are complete at a time under ZeRO-3 and FSDP: the layer that is computed and the layer
+ * that is prefetched.
  */
 const gatheredLayers = 2;
 /**
- * Memory of modules besides the layers' activations. `logitBytes`: bytes per logit. Megatron's and XLA's losses hold
- * fp32 logits, write gradients over them and keep a 16-bit copy; losses of PyTorch modules hold the 16-bit logits and
- * their fp32 copy; nanotron's loss holds fp32 logits and their softmax. `workingLayers`: number of layers whose activations and gradients exist at a time;
- * `aroundLayers`: memory that each micro-batch in flight keeps around its layers, in layers.
+ * Memory of modules besides the activations of layers. `logitBytes`: bytes per logit. The losses of Megatron and XLA
+ * hold fp32 logits, write gradients over them and keep a 16-bit copy. The losses of PyTorch modules hold 16-bit logits
+ * and their fp32 copy. The loss of nanotron holds fp32 logits and their softmax. `workingLayers`: number of layers
+ * whose activations and gradients exist at the same time. `aroundLayers`: memory that each micro-batch in flight keeps
+ * outside the layers, in units of one layer.
  */
 const moduleKinds = {
   fused: { logitBytes: 8, workingLayers: 1, aroundLayers: 0 },
@@ -61,25 +62,35 @@ function moduleKind(job: TrainingJob, plan: ParallelPlan): (typeof moduleKinds)[
   if (job.software.stack !== "eager") return moduleKinds.fused;
   return plan.zeroStage === 3 ? moduleKinds.sharded : moduleKinds.plain;
 }
-/** Bytes of softmax, dropout mask and dropped-out scores of unfused attention (arXiv 2205.05198, eq. 1). */
+/**
+ * Bytes of the softmax, the dropout mask and the scores after dropout in unfused attention, for each score (arXiv
+ * 2205.05198, eq. 1).
+ */
 const scoreBytes = 5;
 /**
- * DeepSpeed keeps flat buckets of 5e8 elements for reduced gradients, and several are in flight when communication
- * overlaps: 4.5 buckets of 16 bits (deepspeed.ai/docs/config-json, `overlap_comm`).
+ * DeepSpeed keeps flat buckets of 5e8 elements for reduced gradients. If communication overlaps, several buckets are in
+ * flight: 4.5 buckets of 16-bit elements (deepspeed.ai/docs/config-json, `overlap_comm`).
  */
 const deepSpeedBucketBytes = 4.5 * 5e8 * 2;
 
 export type FitVerdict = "fits" | "tight" | "does not fit";
 
-/** Memory of the driver's context and of the communicators' buffers outside the allocator, in GiB: half a GiB each. */
+/**
+ * Memory outside the allocator, in GiB: half a GiB for the driver's context and half a GiB for the buffers of the
+ * communicators.
+ */
 const contextGib = 1;
 
-/** Above this probability of running out of memory only a trial run can tell, and users choose a leaner plan. */
+/**
+ * If the probability of running out of memory is higher than this, only a trial run can show whether a run fits, and
+ * users choose a leaner plan.
+ */
 const tightProbability = 0.2;
 
 /**
- * Probability that a run needs more memory than the accelerator has. The allocator holds more than the tensors need at
- * their peak, and driver and communicators need further memory; the estimate's own error is normal in the logarithm.
+ * Probability that a run needs more memory than the accelerator has. At the peak, the allocator holds more memory than
+ * the tensors need, and driver and communicators need additional memory. The error of the estimate has a normal
+ * distribution in the logarithm.
  */
 export function outOfMemoryProbability(
   memory: Pick<MemoryEstimate, "peakBytes">,
@@ -115,12 +126,15 @@ export function estimateMemory(
   return { first, last, peakBytes: Math.max(first.bytes, last.bytes) };
 }
 
-/** Lower bound of the state of the two end stages, for all schedules, micro-batches and levels of recomputation. */
+/**
+ * Lower bound of the bytes of weights, gradients and optimizer on the first and the last stage. It is valid for all
+ * schedules, micro-batches and levels of recomputation.
+ */
 export function leastStateBytes(
   job: TrainingJob,
   plan: ParallelPlan,
 ): { readonly first: number; readonly last: number } {
-  // Narrower gradients appear when activations are freed, so they need not add to the peak.
+  // Gradients that are no wider than the weights appear when activations are freed, so they need not add to the peak.
   const isKept = job.precision.gradientBytes > job.precision.weightBytes;
   const state = (stage: "first" | "last"): number => {
     const parameters = parametersOfStage(job, plan, stage);
@@ -131,7 +145,10 @@ export function leastStateBytes(
   return { first: plan.pipeline === 1 ? last : state("first"), last };
 }
 
-/** Bytes besides the state: the last stage's logits, activations of layers, and the runtime. */
+/**
+ * Bytes other than weights, gradients and optimizer: the last stage's logits, the activations of layers, and the
+ * runtime.
+ */
 export interface WorkingBytes {
   readonly logits: number;
   readonly layers: number;
@@ -139,8 +156,9 @@ export interface WorkingBytes {
 }
 
 /**
- * Lower bound of the bytes besides the state, for all schedules and levels of recomputation: one layer at work, and the
- * least that any level keeps of one layer. Logits and layers are proportional to the micro-batch.
+ * Lower bound of the bytes other than weights, gradients and optimizer. It is valid for all schedules and levels of
+ * recomputation. It contains the layer that is computed, and the smallest amount that any level of recomputation keeps
+ * of one layer. `logits` and `layers` are proportional to the micro-batch.
  */
 export function leastWorkingBytes(
   job: TrainingJob,
@@ -153,7 +171,7 @@ export function leastWorkingBytes(
     keptBytesPerToken(job, { ...plan, recomputation: "selective" }),
   );
   const input = (2 * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
-  // nanotron's last stage may hold the output layer alone.
+  // The last stage of nanotron can consist of only the output layer.
   const keptLayers = job.software.library === "nanotron" ? 0 : 1;
   return {
     logits: logitBytes(job, plan, "last"),
@@ -163,8 +181,8 @@ export function leastWorkingBytes(
 }
 
 /**
- * Lower bound of the optimizer's bytes over all accelerators, for any plan: no plan shards a parameter's state further
- * than over all ranks that train it. 0 for adapters, whose state is small.
+ * Lower bound of the optimizer's bytes over all accelerators, for any plan. No plan shards the state of a parameter
+ * further than over all ranks that train it. 0 for adapters, whose state is small.
  */
 export function leastOptimizerBytes(job: TrainingJob): number {
   if (job.method.kind === "lora") return 0;
@@ -184,8 +202,8 @@ function logitCount(job: TrainingJob, plan: ParallelPlan): number {
 }
 
 /**
- * Bytes of nanotron's 16-bit logits, which are freed before the loss: from the second micro-batch on, other tensors take
- * parts of their block, so that the next logits need a new one.
+ * Bytes of nanotron's 16-bit logits, which are freed before the loss. From the second micro-batch on, other tensors
+ * take parts of the freed block, so the next logits need a new block.
  */
 function splitLogitBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
   if (job.software.library !== "nanotron" || microBatchCount(job, plan) === 1) return 0;
@@ -193,8 +211,8 @@ function splitLogitBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | 
 }
 
 /**
- * Weights, gradients and optimizer of a stage on one accelerator; gradients as if all of them were held at once.
- * `copied`: share of the gradients that have a copy in the weights' format.
+ * Bytes of weights, gradients and optimizer of a stage on one accelerator. Gradients are counted as if all of them were
+ * held at the same time. `copied`: share of the gradients that also have a copy in the number format of the weights.
  */
 function stateParts(
   job: TrainingJob,
@@ -206,11 +224,12 @@ function stateParts(
   const { stack } = job.software;
   const shards = stateShardCount(plan);
   const whole = plan.zeroStage === 3 ? shards : 1;
-  // PyTorch's gradients are computed in the weights' format and added to wider buffers; Megatron's kernels add in
-  // place.
+  // PyTorch computes gradients in the number format of the weights and then adds them to wider buffers. Megatron's
+  // kernels add them in place.
   const isCopied = stack === "eager" && gradientBytes > weightBytes && plan.zeroStage < 3;
   const arriving = isCopied ? weightBytes * copied : 0;
-  // Fully sharded modules keep their weights only in the optimizer's precision, and cast the gathered ones.
+  // Fully sharded modules keep their weights only in the optimizer's precision. They cast the weights to 16 bits when
+  // they gather them.
   const isMasterOnly = plan.zeroStage === 3 && stack !== "fused" && optimizerBytes > 0;
   return {
     weights: isMasterOnly ? frozenBytes(job, parameters, whole) : (weightBytes * parameters.total) / whole,
@@ -220,10 +239,10 @@ function stateParts(
 }
 
 /**
- * Share of the gradients that have memory of their own in the weights' format. nanotron's ZeRO 1 frees them before it
- * gathers the updated weights into one flat tensor per replica. PyTorch's allocator takes the blocks of freed activations
- * for these tensors, and for about half of the gradients, only if the widest block is as large as a flat tensor;
- * otherwise the flat tensors need as much new memory as all gradients.
+ * Share of the gradients that need memory of their own in the number format of the weights. nanotron's ZeRO 1 frees
+ * these gradients, and then gathers the updated weights into one flat tensor for each replica. PyTorch's allocator can
+ * reuse the blocks of freed activations for the flat tensors and for about half of the gradients, if the widest block
+ * is at least as large as a flat tensor. If it is smaller, the flat tensors need as much new memory as all gradients.
  */
 function copiedShare(job: TrainingJob, plan: ParallelPlan, parameters: RankParameters): number {
   const least = leastCopiedShare(job, plan);
@@ -261,20 +280,26 @@ function stageMemory(
   return { bytes: sum + overhead, breakdown: { ...parts, overhead } };
 }
 
-/** Bytes of weights without a master copy in the optimizer (LoRA's frozen ones), sharded over the replicas. */
+/**
+ * Bytes of weights that have no master copy in the optimizer (the frozen weights of LoRA), sharded over the replicas.
+ */
 function frozenBytes(job: TrainingJob, parameters: RankParameters, shards: number): number {
   return (job.precision.weightBytes * (parameters.total - parameters.trained)) / shards;
 }
 
 /**
  * Whether gradients exist at the same time as activations. Buffers wider than the weights (fp32 for 16-bit weights) are
- * allocated once, and accumulated gradients stay; otherwise a gradient appears when its activations are freed.
+ * allocated once and stay, and so do accumulated gradients. Other gradients appear only when the activations of their
+ * layer are freed.
  */
 function areGradientsKept(job: TrainingJob, plan: ParallelPlan): boolean {
   return job.precision.gradientBytes > job.precision.weightBytes || microBatchCount(job, plan) > 1;
 }
 
-/** Bytes of the optimizer. The dense part is sharded over all replicas; a routed expert has fewer replicas. */
+/**
+ * Bytes of the optimizer state. The state of dense parameters is sharded over all replicas. The state of a routed
+ * expert is sharded over fewer, because an expert has fewer replicas.
+ */
 function optimizerOf(plan: ParallelPlan, parameters: RankParameters, optimizerBytes: number): number {
   if (plan.zeroStage === 0) return optimizerBytes * parameters.trained;
   const shards = stateShardCount(plan);
@@ -293,14 +318,15 @@ function gatheredBytes(job: TrainingJob, plan: ParallelPlan): number {
 }
 
 /**
- * Bytes per token that a layer keeps for its backward pass, tensor by tensor in 16 bits: inputs and outputs of the two
- * norms, queries, keys, values and the output of attention, inputs and product of the feed-forward layer. For GPT this
- * gives 32 bytes per hidden element, against 34 in arXiv 2205.05198, which counts dropout masks.
+ * Bytes per token that a layer keeps for its backward pass. The tensors are counted one by one in 16 bits: inputs and
+ * outputs of the two norms, queries, keys, values and the output of attention, inputs and product of the feed-forward
+ * layer. For GPT this gives 32 bytes per hidden element. arXiv 2205.05198 counts dropout masks too and gives 34.
  */
 export function keptBytesPerToken(job: TrainingJob, plan: ParallelPlan): number {
   const { model } = job;
   const { tensor } = plan;
-  // Selectively recomputed tensors: normalised inputs, activated products, up-projections of latent attention.
+  // Tensors that selective recomputation computes again: normalised inputs, activated products, up-projections of
+  // latent attention.
   const { attention, library } = job.software;
   const isLean = attention === "flash" && library !== "nanotron" && plan.recomputation === "selective";
   const inputBytes = keptInputBytes(job);
@@ -319,8 +345,8 @@ export function keptBytesPerToken(job: TrainingJob, plan: ParallelPlan): number 
 }
 
 /**
- * Bytes per value of kept inputs of linear layers: they are kept in the format of the product, quantised if fused
- * kernels multiply 8 or 4 bits.
+ * Bytes per value of the inputs of linear layers that are kept for the backward pass. They are kept in the number
+ * format of the product. If fused kernels multiply 8 or 4 bits, the inputs are kept quantised.
  */
 function keptInputBytes(job: TrainingJob): number {
   const isQuantised = job.software.stack === "fused" && bytesPerElement(job.precision.linear) < 2;
@@ -328,10 +354,10 @@ function keptInputBytes(job: TrainingJob): number {
 }
 
 /**
- * Additional bytes of a Llama-like block of plain PyTorch modules: fp32 copies inside its two RMS norms, and the output
- * of the activation before it is multiplied. Fused kernels recompute both. nanotron's norm is fused, but its attention
- * keeps keys and values twice where they have as many heads as the queries: rotated, and in the joint buffer of the
- * three.
+ * Additional bytes per token of a Llama-like block of plain PyTorch modules: fp32 copies inside its two RMS norms, and
+ * the output of the activation before it is multiplied. Fused kernels recompute both. The norm of nanotron is fused. If
+ * keys and values have as many heads as the queries, however, its attention keeps them twice: rotated, and in the joint
+ * buffer of queries, keys and values.
  */
 function plainModuleBytes(job: TrainingJob, plan: ParallelPlan): number {
   const { model } = job;
@@ -346,7 +372,8 @@ function plainModuleBytes(job: TrainingJob, plan: ParallelPlan): number {
 }
 
 /**
- * Bytes of the dispatched input and the feed-forward tensors of every routed copy of a token, and of the shared expert.
+ * Bytes of the dispatched input and the feed-forward tensors, for every copy of a token that is routed to an expert and
+ * for the shared expert.
  */
 function expertBytes(model: ModelArchitecture, wide: { readonly hidden: number; readonly input: number }): number {
   const { experts } = model;
@@ -358,8 +385,8 @@ function expertBytes(model: ModelArchitecture, wide: { readonly hidden: number; 
 }
 
 /**
- * Bytes of queries, keys, values and the output of attention; only the compressed form is kept if latent attention is
- * projected up again.
+ * Bytes of queries, keys, values and the output of attention. If the up-projection of latent attention is recomputed,
+ * only the compressed form is kept.
  */
 function attentionBytes(model: ModelArchitecture, isLean: boolean, inputBytes: number): number {
   const { attention } = model;
@@ -388,16 +415,17 @@ function activationBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | 
 }
 
 /**
- * Bytes per token, hidden element and layer of gathered inputs that sequence-parallel PyTorch modules keep: 4 for the
- * two products of a layer. The measured runs do not state whether they keep the inputs or gather them again; 3.3 is the
- * average that fits them.
+ * Bytes of gathered inputs that sequence-parallel PyTorch modules keep for each token, hidden element and layer. Kept
+ * inputs of the two products of a layer would take 4 bytes. The measured runs do not state whether they keep the inputs
+ * or gather them again; 3.3 is the average that fits them.
  */
 const keptGatheredBytes = 3.3;
 
 /**
- * Bytes per token of inputs that sequence-parallel PyTorch modules gather from the tensor ranks. On one stage they keep
- * them for the backward pass. nanotron gathers them again in pipelines and under selective recomputation
- * (`tp_recompute_allgather`), into a buffer that it never frees, beside the gathered gradient.
+ * Bytes per token of inputs that sequence-parallel PyTorch modules gather from the tensor ranks. Without a pipeline,
+ * the modules keep the gathered inputs for the backward pass. In pipelines and under selective recomputation, nanotron
+ * gathers them again (`tp_recompute_allgather`), into a buffer that it never frees; the gathered gradient is held at
+ * the same time.
  */
 function inputsGathered(job: TrainingJob, plan: ParallelPlan): number {
   const { stack, library } = job.software;
@@ -410,8 +438,8 @@ function inputsGathered(job: TrainingJob, plan: ParallelPlan): number {
 }
 
 /**
- * Number of micro-batches whose activations a stage holds, in units of the whole stage (SC21 §2.2; arXiv 2205.05198 for
- * chunks).
+ * Number of micro-batches whose activations a stage holds. A micro-batch in some chunks of a stage counts as a fraction
+ * (SC21 §2.2; arXiv 2205.05198 for chunks).
  */
 function inFlight(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
   const microBatches = microBatchCount(job, plan);

@@ -7,17 +7,20 @@ import {
 } from "../catalogue/model.ts";
 import type { ParallelPlan, TrainingJob } from "./job.ts";
 
-/** Parameters on one accelerator of the fullest pipeline stage, before the state is sharded over data ranks. */
+/** Numbers of parameters on one accelerator of a pipeline stage, before the state is sharded over data ranks. */
 export interface RankParameters {
   readonly total: number;
-  /** Parameters other than routed experts; every data rank has a replica of them. */
+  /** Parameters other than those of routed experts. Every data rank has a replica of them. */
   readonly dense: number;
   readonly experts: number;
   /** Parameters that the optimizer updates. */
   readonly trained: number;
 }
 
-/** The fullest stage with respect to traffic and optimizer of a step: one of those with an embedding table. */
+/**
+ * Parameters of the pipeline stage that has the most. It determines the time of the gradient exchange and of the
+ * optimizer. It is the first or the last stage, because these two hold the embedding and the output head.
+ */
 export function parametersPerRank(job: TrainingJob, plan: ParallelPlan): RankParameters {
   const first = parametersOfStage(job, plan, "first");
   if (plan.pipeline === 1) return first;
@@ -39,7 +42,7 @@ export function parametersOfStage(job: TrainingJob, plan: ParallelPlan, stage: "
 
 /**
  * Number of layers on the first or the last stage. nanotron fills the stages in order, each up to its share of the
- * compute, and counts the output layer as the layers that cost as much (models/base.py, build_model).
+ * compute. It counts the output layer like the number of layers that cost as much (models/base.py, build_model).
  */
 export function layersOnStage(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
   const { model } = job;
@@ -51,7 +54,8 @@ export function layersOnStage(job: TrainingJob, plan: ParallelPlan, stage: "firs
 }
 
 /**
- * Dense layers of a mixed model come first: the first stage has them, while the last one has experts in every layer.
+ * Splits the layers of a stage into dense layers and layers with experts. In a model with both, the dense layers come
+ * first: the first stage has them, and on the last stage every layer has experts.
  */
 function layersOfStage(
   model: ModelArchitecture,
@@ -64,8 +68,8 @@ function layersOfStage(
 }
 
 /**
- * Parameters of embedding and head: on one rank without a pipeline, on the two end stages with one (a tied table is
- * kept on both).
+ * Parameters of the embedding and the output head. Without a pipeline, one rank has both. With a pipeline, the first
+ * stage has the embedding and the last stage the head; if the two share a table, both stages keep it.
  */
 function endParameters(model: ModelArchitecture, plan: ParallelPlan, stage: "first" | "last"): number {
   if (plan.pipeline === 1) return embeddingParameters(model);
@@ -73,7 +77,8 @@ function endParameters(model: ModelArchitecture, plan: ParallelPlan, stage: "fir
 }
 
 /**
- * Parameters of low-rank matrices at projections and feed-forward layers: rank × (inputs + outputs) of each product.
+ * Parameters of the low-rank matrices (LoRA) at projections and feed-forward layers. Each product has rank × (inputs +
+ * outputs) of them.
  */
 function adapterParameters(job: TrainingJob, plan: ParallelPlan): number {
   if (job.method.kind !== "lora") return 0;

@@ -1,7 +1,7 @@
 import { expertLayerCount, type ModelArchitecture } from "../catalogue/model.ts";
 import type { ParallelPlan } from "./job.ts";
 
-/** Number of layers of each kind on a stage; the head counts as a separate part. */
+/** Number of layers of each kind on a stage. The output head counts separately. */
 export interface StageWeights {
   readonly dense: number;
   readonly expert: number;
@@ -11,7 +11,7 @@ export interface StageWeights {
 export interface Stages {
   readonly slowest: StageWeights;
   readonly slowestSeconds: number;
-  /** Seconds of one micro-batch over all stages. */
+  /** Seconds of one micro-batch, summed over all stages. */
   readonly allSeconds: number;
 }
 
@@ -22,9 +22,9 @@ interface PartSeconds {
 }
 
 /**
- * Distributes layers over stages. If they do not divide evenly, the last stage, which also has the head, gets the rest
- * (Megatron's "account for embedding and loss in the split"). Dense layers of a mixed model are spread evenly here,
- * because they are few.
+ * Distributes the layers over the stages. If the layers cannot be divided evenly, the last stage, which also has the
+ * output head, gets fewer (Megatron's "account for embedding and loss in the split"). If a model has dense layers and
+ * layers with experts, the dense layers are spread evenly here, because they are few.
  */
 export function stagesOf(model: ModelArchitecture, plan: ParallelPlan, seconds: PartSeconds): Stages {
   const share = expertLayerCount(model) / model.layerCount;
@@ -43,8 +43,8 @@ export function stagesOf(model: ModelArchitecture, plan: ParallelPlan, seconds: 
 }
 
 /**
- * Idle time of a stage: 1F1B fills and drains all other stages once (SC21, arXiv 2104.04473), interleaving divides that
- * by the chunks per stage, ZB-H1 (arXiv 2401.10241) leaves about a third of it.
+ * Seconds in which a stage is idle. 1F1B fills and drains all other stages once (SC21, arXiv 2104.04473). Interleaving
+ * divides this time by the number of chunks in a stage. ZB-H1 (arXiv 2401.10241) leaves about a third of it.
  */
 export function bubbleSeconds(stages: Stages, plan: ParallelPlan): number {
   const others = Math.max(0, stages.allSeconds - stages.slowestSeconds);

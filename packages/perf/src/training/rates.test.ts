@@ -20,7 +20,7 @@ describe("rates of an accelerator", () => {
     expect(gain(job)).toBeCloseTo(1.2, 6);
     expect(gain(fp8)).toBeLessThan(1.2);
     expect(ratesOn("A100", { powerWatts: 800 })).toEqual(ratesOn("A100"));
-    // H100 and B200 are made in the same process: per watt they sustain nearly the same 16-bit rate.
+    // H100 and B200 are made in the same process, so they sustain nearly the same 16-bit rate per watt.
     const perWatt = (name: string, watts: number): number => ratesOn(name).linearFlops / watts;
     expect(perWatt("B200", 1000) / perWatt("H100", 700)).toBeGreaterThan(0.9);
     expect(perWatt("B200", 1000) / perWatt("H100", 700)).toBeLessThan(1.1);
@@ -46,7 +46,8 @@ describe("rates of an accelerator", () => {
       return estimateStep(jobOf(gptModel(8, hidden, 32), 512, 1), plan, systemOf(name, 8, change)).breakdown.matmul;
     };
     expect(seconds("H100", { computeUnits: 1320 })).toBeGreaterThan(seconds("H100", {}) * 1.05);
-    // 2,880 is 11.25 times 256, so one unit in sixteen is idle along that side.
+    // A size of 2,880 is 11.25 times 256 and takes 12 units of 256, so one sixteenth of the time is lost along that
+    // side.
     const odd = seconds("TPU-v7x", {}, 2880) / seconds("TPU-v7x", { matrixUnitWidth: 1 }, 2880);
     expect(odd).toBeGreaterThan(1.05);
   });

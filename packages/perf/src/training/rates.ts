@@ -6,12 +6,12 @@ import { queryWidth, valueWidth } from "../catalogue/model.ts";
 import type { TrainingJob, TrainingSystem } from "./job.ts";
 
 /**
- * Share of the peak if neither the accelerator nor another one of its vendor has a measured best product: the
- * catalogue's median.
+ * Share of the peak that is used if no accelerator of the vendor has a measured best product. It is the median over the
+ * catalogue.
  */
 const usualBestShare = 0.78;
 
-/** Speeds of one accelerator for the layers of a job: FLOP/s, bytes/s, seconds. */
+/** Speeds of one accelerator for the layers of a job, in FLOP/s, bytes/s and seconds. */
 export interface Rates {
   readonly linearFlops: number;
   readonly halfFlops: number;
@@ -23,29 +23,32 @@ export interface Rates {
   readonly elementPasses: number;
   readonly launchSeconds: number;
   /**
-   * Number of elements of a product's result that one wave of tiles over all units computes; 0 if units are few and
-   * wide.
+   * Number of elements of a product's result that one wave of tiles computes, with one tile on every compute unit. 0 if
+   * the accelerator has only a few wide units.
    */
   readonly waveElements: number;
   readonly matrixUnitWidth: number;
 }
 
-/** Elements of a tile that vendors' libraries choose for large products; tiles are spread over the units (SMs, CUs). */
+/**
+ * Number of elements of the tile that vendors' libraries choose for large products. Each compute unit (SM, CU) computes
+ * one tile at a time.
+ */
 const tileElements = 128 * 128;
 
 function waveElements(accelerator: Accelerator): number {
   return (accelerator.computeUnits ?? 0) * tileElements;
 }
 
-/** The rate class that executes a format: accelerators without FP8 units run FP8 tensors at the 16-bit rate. */
+/** The rate class that executes a number format. Accelerators without FP8 units run FP8 tensors at the 16-bit rate. */
 export function executedClass(accelerator: Accelerator, wanted: MatrixClass): MatrixClass {
   const order: readonly MatrixClass[] = wanted === "int8" ? ["int8"] : wanted === "fp4" ? ["fp4", "fp8"] : [wanted];
   return order.find((candidate) => accelerator.denseTflops[candidate] !== undefined) ?? "bf16";
 }
 
 /**
- * Matrix rate in FLOP/s that real layers approach: a share of the best measured product, or of an estimate from other
- * accelerators of the vendor, as far as the power limit sustains it.
+ * Matrix rate in FLOP/s that real layers approach. It is a share of the accelerator's best measured product, or of an
+ * estimate from other accelerators of the vendor. The power limit can reduce it.
  */
 function achievableFlops(
   system: TrainingSystem,
@@ -65,9 +68,9 @@ function achievableFlops(
 const bitsOf: Readonly<Record<MatrixClass, number>> = { fp32: 32, bf16: 16, fp8: 8, int8: 8, fp4: 4 };
 
 /**
- * FLOP/s that the board's power sustains over hours. Short benchmarks exceed it: H100 and B200 are made in one process
- * (4N), spend nearly the same energy on a 16-bit product, and differ by 43% in power but by a factor of 2.3 in their
- * peaks. Narrower operands take less energy, by a power of their width.
+ * FLOP/s that the power limit of the board sustains over hours. Short benchmarks exceed this rate. H100 and B200 are
+ * made in one process (4N) and spend nearly the same energy on a 16-bit product; their power differs by 43%, but their
+ * peak rates by a factor of 2.3. Narrower operands take less energy: the energy is a power of their width.
  */
 function sustainedFlops(accelerator: Accelerator, matrixClass: MatrixClass, constants: TrainingConstants): number {
   if (accelerator.powerWatts === undefined) return Number.POSITIVE_INFINITY;
@@ -77,7 +80,10 @@ function sustainedFlops(accelerator: Accelerator, matrixClass: MatrixClass, cons
 
 const bestShares = new WeakMap<Accelerator, number>();
 
-/** Measured share of the 16-bit peak, else that of the vendor's accelerator nearest in years; cached for searches. */
+/**
+ * Measured share of the 16-bit peak. If there is none, it is the share of the vendor's accelerator that is nearest in
+ * years. The result is cached, because searches use it often.
+ */
 function bestShareOf(accelerator: Accelerator): number {
   const share = bestShares.get(accelerator) ?? findBestShare(accelerator);
   bestShares.set(accelerator, share);
@@ -129,9 +135,10 @@ export function ratesOf(job: TrainingJob, system: TrainingSystem, constants: Tra
 }
 
 /**
- * Rate of fused attention. Tuned kernels (FlashAttention-3, arXiv 2407.08608; cuDNN) follow the matrix units. Kernels
- * that PyTorch modules call were written for an earlier generation and gain with the root of the peak's growth:
- * FlashAttention-2 reaches 70% of an A100 and 35% of an H100 (same paper).
+ * Rate of fused attention in FLOP/s. The rate of tuned kernels (FlashAttention-3, arXiv 2407.08608; cuDNN) is
+ * proportional to the rate of the matrix units. The kernels that PyTorch modules call were written for an earlier
+ * generation, and their rate grows only with the square root of the peak rate: FlashAttention-2 reaches 70% of the peak
+ * of an A100 and 35% of the peak of an H100 (same paper).
  */
 function attentionFlops(job: TrainingJob, system: TrainingSystem, constants: TrainingConstants): number {
   const { accelerator } = system.cluster.node;
@@ -146,20 +153,21 @@ function attentionFlops(job: TrainingJob, system: TrainingSystem, constants: Tra
   );
 }
 
-/** Head size for which rates of attention are stated. */
+/** Head size for which published rates of attention are stated. */
 const usualHead = 128;
 /**
- * Work besides the products per pair of positions, expressed as a head width: FlashAttention-3 runs heads of 64 at 0.70
- * of the rate of 128.
+ * Work for each pair of positions besides the products, such as softmax. It is expressed as an addition to the head
+ * size: FlashAttention-3 runs heads of 64 at 0.70 of the rate of heads of 128.
  */
 const softmaxWidth = 93;
 
 /**
- * Effect of a head's width on the rate: softmax costs the same for all widths, and matrix units wider than the head are
- * partly idle.
+ * Effect of the head size on the rate of attention. Softmax costs the same for all head sizes, and matrix units that
+ * are wider than the head are partly idle.
  */
 function headShare(job: TrainingJob, accelerator: Accelerator): number {
-  // FlashAttention-2 is limited by its products alone: an A100 runs heads of 64 and 128 at the same rate.
+  // The rate of FlashAttention-2 depends only on its matrix products: an A100 runs heads of 64 and 128 at the same
+  // rate.
   if (job.software.stack === "eager") return 1;
   const { attention } = job.model;
   const width = (queryWidth(attention) + valueWidth(attention)) / 2 / attention.headCount;

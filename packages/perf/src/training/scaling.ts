@@ -3,7 +3,7 @@ import { findOrdinaryPlan } from "./search/ordinary.ts";
 import type { TrainingJob, TrainingSystem } from "./job.ts";
 import type { StepBreakdown } from "./step.ts";
 
-/** The resource that limits a larger run. */
+/** The resource that limits the run if it uses more accelerators. */
 export type ScarceResource =
   | "network between nodes"
   | "links inside the domain"
@@ -28,20 +28,26 @@ export interface ScalingCurve {
   readonly points: readonly MeasuredScalingPoint[];
   /** Sizes at which no plan fits. */
   readonly tooSmall: readonly number[];
-  /** The first size whose step to the next gains less than required, and the cause; `undefined`: all steps pay. */
+  /**
+   * The first size from which the step to the next size gains less than required, with the cause. `undefined` if all
+   * steps gain enough.
+   */
   readonly wall: ScalingWall | undefined;
 }
 
 export interface ScalingWall {
   readonly acceleratorCount: number;
   readonly nextCount: number;
-  /** Gain in tokens per second for a doubling of accelerators. */
+  /** Factor by which tokens per second grow if the number of accelerators doubles. */
   readonly gainPerDoubling: number;
   readonly scarce: ScarceResource;
 }
 
 export interface ScalingQuestion {
-  /** `strong`: the same batch on more accelerators; `weak`: the batch grows with the size, from the first size on. */
+  /**
+   * `strong`: the same batch on more accelerators. `weak`: the batch grows with the number of accelerators, starting at
+   * the smallest size.
+   */
   readonly kind: "strong" | "weak";
   readonly acceleratorCounts: readonly number[];
   /** Minimum factor by which throughput must grow for a doubling to pay. */
@@ -67,7 +73,7 @@ const resourceOf: Readonly<Record<keyof StepBreakdown, ScarceResource>> = {
   jitter: "evenness of the nodes",
 };
 
-/** The stack's usual plan at each size, and the size from which more accelerators no longer pay. */
+/** The usual plan of the stack at each size, and the size above which more accelerators do not pay. */
 export function scalingCurve(job: TrainingJob, system: TrainingSystem, question: ScalingQuestion): ScalingCurve {
   const counts = question.acceleratorCounts.toSorted((a, b) => a - b);
   const base = counts[0] ?? 1;
@@ -93,7 +99,8 @@ export function scalingCurve(job: TrainingJob, system: TrainingSystem, question:
 function wallOf(points: readonly MeasuredScalingPoint[], payingGain: number): ScalingWall | undefined {
   for (const [index, point] of points.entries()) {
     const later = points.slice(index + 1);
-    // Sizes between two doublings may divide the batch badly, so they say little about growth.
+    // A size less than double this one may divide the batch badly, so it says little about growth. The next size is
+    // therefore at least double, if there is one.
     const next = later.find((each) => each.acceleratorCount >= 2 * point.acceleratorCount) ?? later.at(-1);
     if (next === undefined) return undefined;
     const doublings = Math.log2(next.acceleratorCount / point.acceleratorCount);

@@ -23,7 +23,7 @@ interface Case {
   readonly count: number;
 }
 
-/** Layouts of every kind; sizes are exponents of two, so that everything divides. */
+/** Layouts of every kind. Sizes are powers of two, so that everything can be divided evenly. */
 const cases: fc.Arbitrary<Case> = fc
   .record({
     model: fc.constantFrom(...models),
@@ -104,8 +104,8 @@ describe("a step", () => {
         ];
         for (const change of better) expect(secondsWith(one, change)).toBeLessThanOrEqual(before * (1 + 1e-9));
       }),
-      // At changes between hidden and exposed parts, one case in thousands may be slower; cases are cheap enough to
-      // check many.
+      // Where a part of the time changes between hidden and exposed, one case in thousands may be slower. The cases are
+      // cheap, so many are checked.
       { numRuns: 5000 },
     );
   });

@@ -41,7 +41,7 @@ import { parametersPerRank, type RankParameters } from "./parameters.ts";
 import { bubbleSeconds, stagesOf } from "./pipeline.ts";
 import { ratesOf } from "./rates.ts";
 
-/** Seconds of one optimizer step by cause, on the slowest stage. The parts add up to the step. */
+/** Seconds of one optimizer step on the slowest stage, by cause. The parts add up to the time of the step. */
 export interface StepBreakdown {
   readonly matmul: number;
   readonly attention: number;
@@ -65,14 +65,20 @@ export interface StepEstimate {
   readonly breakdown: StepBreakdown;
 }
 
-/** Seconds of the parts of a layer (or the head) for one micro-batch, forward and backward together. */
+/**
+ * Seconds that the parts of one layer, or of the output head, take for one micro-batch. Forward and backward pass are
+ * added.
+ */
 interface PartTime {
   readonly compute: ComputeTime;
   readonly recomputation: number;
   readonly tensor: number;
   readonly context: number;
   readonly expert: number;
-  /** Exposed time of sharded weights and gradients that move with every micro-batch (ZeRO-3, FSDP). */
+  /**
+   * Exposed time of the exchange of sharded weights and gradients that takes place for every micro-batch (ZeRO-3,
+   * FSDP).
+   */
   readonly state: number;
   readonly total: number;
   readonly forwardSeconds: number;
@@ -86,12 +92,14 @@ interface TrainingStepWork extends LayerWork {
 }
 
 /**
- * Passes of optimizer traffic: Adam reads gradient, master weight and two moments, and writes three of them and the
- * weights.
+ * Number of times that the optimizer state passes through memory: Adam reads the master weight and two moments, and
+ * writes them. The gradient that it reads and the weight that it writes count separately.
  */
 const optimizerPasses = 2;
 
-/** Bytes per gradient on the network: Megatron reduces in fp32 by default, FSDP and XLA in 16 bits. */
+/**
+ * Bytes of one gradient on the network. By default, Megatron reduces gradients in fp32, and FSDP and XLA in 16 bits.
+ */
 function reducedBytes(job: TrainingJob): number {
   return job.software.stack === "fused" ? job.precision.gradientBytes : 2;
 }
@@ -108,8 +116,9 @@ function workOf(
 }
 
 /**
- * Seconds of one micro-batch over all layers and the head, without effects of stages, replicas and sharding: no plan
- * with the same tensor, context and expert ranks and micro-batch is faster. The search's bounds use it.
+ * Seconds of one micro-batch over all layers and the output head, without the effects of stages, replicas and sharding.
+ * No plan with the same tensor, context and expert ranks and the same micro-batch is faster, so the bounds of the
+ * search use this time.
  */
 export function wholeModelSeconds(
   job: TrainingJob,
@@ -170,7 +179,8 @@ function withJitter(work: TrainingStepWork, busy: Omit<StepBreakdown, "jitter">)
   for (const part of Object.values(busy)) seconds += part;
   const count = acceleratorCountOf(plan);
   const nodes = count / system.cluster.node.acceleratorCount;
-  // The slowest of n noisy nodes determines the pace: the expected maximum of n normal draws is near σ√(2 ln n).
+  // The slowest of n nodes determines the pace. If the times of nodes vary, the expected maximum of n normal draws is
+  // near σ√(2 ln n).
   const jitter = nodes > 1 ? seconds * constants.jitter * Math.sqrt(2 * Math.log(nodes)) : 0;
   const whole = seconds + jitter;
   return {
@@ -184,7 +194,7 @@ function partTime(work: TrainingStepWork, bare: LayerTime, hasExperts: boolean):
   const { plan, constants } = work;
   const waits = contextSeconds(work, bare);
   const layer = withLaunches(bare, waits, work);
-  // Keys and values are not exchanged again, so only the kernels themselves cover the launches of recomputation.
+  // Recomputation does not exchange keys and values again, so only its kernels can hide the time of its launches.
   const again = recomputedTime(
     withLaunches(bare, { forward: 0, backward: 0 }, work),
     plan,
@@ -197,8 +207,8 @@ function partTime(work: TrainingStepWork, bare: LayerTime, hasExperts: boolean):
   const tensor = tensorSeconds(work, hasExperts) * passes * exposedShare(work);
   const context = waits.forward + waits.backward;
   const expert = hasExperts ? expertSeconds(work) * passes * constants.expertExposed : 0;
-  // Other exchange overlaps with attention's own exchange of keys and values: faster attention does not hide less of
-  // it.
+  // Other exchange also overlaps with the time in which attention waits for keys and values. Faster attention therefore
+  // does not make other exchange more visible.
   const window = { forward: forward + waits.forward, backward: backward + waits.backward };
   const state = plan.zeroStage === 3 ? shardedSeconds(work, hasExperts, window) : 0;
   return {
@@ -243,12 +253,18 @@ function headPart(work: TrainingStepWork): PartTime {
   };
 }
 
-/** Only fused and compiled stacks overlap products with their own exchange; eager modules wait for it. */
+/**
+ * Share of the exchange that takes additional time. Only fused and compiled stacks overlap matrix products with their
+ * own exchange; eager modules wait for the exchange.
+ */
 function exposedShare(work: TrainingStepWork): number {
   return work.job.software.stack === "eager" ? 1 : work.constants.exchangeExposed;
 }
 
-/** Two all-reduces of the hidden states per layer and direction (Megatron, arXiv 1909.08053); one if experts follow. */
+/**
+ * Seconds of tensor parallelism's exchange for one layer and direction: two all-reduces of the hidden states (Megatron,
+ * arXiv 1909.08053), or one in a layer with experts.
+ */
 function tensorSeconds(work: TrainingStepWork, hasExperts: boolean): number {
   const { job, plan, links } = work;
   if (plan.tensor === 1) return 0;
@@ -257,8 +273,8 @@ function tensorSeconds(work: TrainingStepWork, hasExperts: boolean): number {
 }
 
 /**
- * Ring attention passes keys and values round: once forward, twice backward. Attention hides it if attention takes
- * longer.
+ * Seconds that ring attention waits for keys and values. It passes them round once in the forward pass and twice in the
+ * backward pass. If attention itself takes longer, it hides the exchange.
  */
 function contextSeconds(
   work: TrainingStepWork,
@@ -278,8 +294,8 @@ function contextSeconds(
 }
 
 /**
- * Dispatch to the experts and combination of their results, once in each direction. A token for several experts of one
- * node crosses the network once (DeepEP, Megatron's hybrid dispatcher).
+ * Seconds of dispatching tokens to the experts and combining their results, once in each direction. A token for several
+ * experts of one node crosses the network once (DeepEP, Megatron's hybrid dispatcher).
  */
 function expertSeconds(work: TrainingStepWork): number {
   const { job, plan, links } = work;
@@ -290,8 +306,8 @@ function expertSeconds(work: TrainingStepWork): number {
 }
 
 /**
- * Weights are gathered for forward and again for backward, and gradients are scattered after it: per layer and
- * micro-batch.
+ * Seconds of the exchange of sharded weights and gradients, for each layer and micro-batch. Weights are gathered for
+ * the forward pass and again for the backward pass. Gradients are scattered after the backward pass.
  */
 function shardedSeconds(
   work: TrainingStepWork,
@@ -314,8 +330,8 @@ function shardedSeconds(
 }
 
 /**
- * Exposed time of gradients and updated weights among replicas, once per step. They overlap with the last backward and
- * the first forward pass.
+ * Exposed time of the exchange of gradients and updated weights among replicas, once per step. The exchange overlaps
+ * with the last backward pass and the first forward pass.
  */
 function stateSeconds(work: TrainingStepWork, window: { readonly forward: number; readonly backward: number }): number {
   const { job, plan, links, constants, parameters } = work;
@@ -324,8 +340,8 @@ function stateSeconds(work: TrainingStepWork, window: { readonly forward: number
   const stride = plan.tensor * (plan.zeroStage === 3 ? plan.shardCount : 1);
   const group = groupOf(links, replicas, stride);
   const held = plan.zeroStage === 3 ? parameters.total / plan.shardCount : parameters.dense;
-  // Sharded gradients cannot be accumulated where they are computed: they travel with every micro-batch (ZeRO, arXiv
-  // 1910.02054).
+  // Sharded gradients cannot be accumulated on the rank that computes them, so they are sent for every micro-batch
+  // (ZeRO, arXiv 1910.02054).
   const times = plan.zeroStage === 2 ? microBatchCount(job, plan) : 1;
   const gradients = times * gatherSeconds(links, group, reducedBytes(job) * held);
   const second = plan.zeroStage === 0 || plan.zeroStage === 3 ? reducedBytes(job) : job.precision.weightBytes;
@@ -345,15 +361,18 @@ function optimizerSeconds(work: TrainingStepWork): number {
 }
 
 /**
- * Number of passes of a stage that can hide gradients and weights: the last backward and the first forward pass. With
- * interleaved stages, a chunk's gradients are final while a group of micro-batches still passes the other chunks.
+ * Number of passes of a stage that can hide the exchange of gradients and weights: the last backward pass and the first
+ * forward pass. With interleaved stages, the gradients of one chunk are final while a group of micro-batches still
+ * passes through the other chunks.
  */
 function hidingPasses(plan: ParallelPlan, microBatches: number): number {
   const others = (plan.virtualStages - 1) / plan.virtualStages;
   return Math.max(1, Math.min(microBatches, plan.pipeline) * others);
 }
 
-/** Activations to the next stage and gradients back, per micro-batch and chunk of layers. */
+/**
+ * Seconds in which activations are sent to the next stage and gradients back, for each micro-batch and chunk of layers.
+ */
 function transferSeconds(work: TrainingStepWork): number {
   const { job, plan, links } = work;
   if (plan.pipeline === 1) return 0;

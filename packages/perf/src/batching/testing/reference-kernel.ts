@@ -1,7 +1,7 @@
 import type { BatchingLimits } from "../limits.ts";
 import type { BatchedRequest } from "../requests.ts";
 
-/** Work of a step of the reference, by request. */
+/** Work of a step of the reference kernel, by request. */
 export interface ReferenceStep {
   readonly decodeSequences: number;
   readonly contextTokens: number;
@@ -28,8 +28,9 @@ interface Sequence {
 }
 
 /**
- * The same rules block by block and sequence by sequence, written as plainly as possible: a list of blocks in the order
- * of their release, searched linearly for names. Pages are single blocks.
+ * Reference for the batching kernel. It follows the same rules block by block and sequence by sequence, written as
+ * plainly as possible: blocks are in a list in the order of their release, which is searched linearly for names. A page
+ * is always a single block.
  */
 export class ReferenceKernel {
   readonly #limits: BatchingLimits;
@@ -136,7 +137,10 @@ export class ReferenceKernel {
     return blocks.filter((block) => block.holders === 0);
   }
 
-  /** The name of a block of a sequence: shared for pages of the prompt, otherwise unique. */
+  /**
+   * Name of a block of a sequence. Pages of the prompt have names that sequences share; every other block has a unique
+   * name.
+   */
   #nameOf(sequence: Sequence, index: number): string {
     const page = sequence.request.pages[index];
     return page === undefined ? `own ${sequence.arrival} ${index}` : `page ${page}`;
@@ -171,7 +175,8 @@ export class ReferenceKernel {
     this.#running.push(sequence);
     for (const block of hits) block.holders += 1;
     this.#free = this.#free.filter((block) => block.holders === 0);
-    // Own blocks that the sequence does not reuse now lose their names, because it computes them again.
+    // Cached blocks of this sequence that it does not reuse now lose their names, because the sequence computes them
+    // again.
     for (const block of this.#free)
       if (block.name?.startsWith(`own ${sequence.arrival} `) === true) block.name = undefined;
     sequence.blocks = hits;

@@ -23,7 +23,7 @@ export function layout(tensor: number, others: Partial<ServingLayout> = {}): Ser
   return { tensor, pipeline: 1, attentionData: 1, expert: 1, ...others };
 }
 
-/** A replica of presets with the defaults of current engines. */
+/** A replica of presets from the catalogue, with the default options of current engines. */
 export function replicaOf(
   modelName: string,
   acceleratorName: string,

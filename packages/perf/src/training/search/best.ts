@@ -31,8 +31,8 @@ export interface PlannedStep {
 }
 
 /**
- * Effort of a search: layer choices whose time was bounded, plans whose time was computed, and layouts that their bound
- * excluded.
+ * Effort of a search: the number of layer choices whose time was bounded, of plans whose time was computed, and of
+ * layouts that were excluded because of their bound.
  */
 export interface SearchEffort {
   readonly boundedCount?: number;
@@ -45,7 +45,7 @@ export type SearchResult =
   | { readonly kind: "nothingFits"; readonly least: MemoryNeed | undefined; readonly effort: SearchEffort }
   | { readonly kind: "refused"; readonly problems: readonly JobProblem[] };
 
-/** The plan nearest to fitting, and the memory that it would need. */
+/** The plan that needs the least memory, and the memory that it needs. */
 export interface MemoryNeed {
   readonly plan: ParallelPlan;
   readonly precision: TrainingPrecision;
@@ -58,13 +58,16 @@ interface Bounded extends AbleChoice {
   readonly bound: number;
 }
 
-/** A plan that only fixes the choices that layers depend on. */
+/** A plan that fixes only those choices on which the layers depend. */
 function layerPlan(choice: LayerChoice): ParallelPlan {
   const stage: StageChoice = { pipeline: 1, data: 1, virtualStages: 1, schedule: "1f1b", microBatchCount: 1 };
   return planOf(choice, stage, { zeroStage: 1, shardCount: 1 }, "none");
 }
 
-/** Layer choices that could fit, with their bounds of time, the most promising first; ties keep the order of the space. */
+/**
+ * Layer choices that could fit, with lower bounds of their time. The lowest bound comes first; equal bounds keep the
+ * order of the search space.
+ */
 export function boundedChoices(
   job: TrainingJob,
   system: TrainingSystem,
@@ -82,9 +85,9 @@ export function boundedChoices(
 }
 
 /**
- * The fastest plan that fits, exact over the whole space: a branch is left out only if its lower bound of time is not
- * below the best step found, or its lower bound of memory does not fit. ZeRO stage 0 is not in the space: stage 1 sends
- * as much and stores less.
+ * The fastest plan that fits. The result is exact over the whole search space: a branch is left out only if its lower
+ * bound of time is not below the best step found, or if its lower bound of memory does not fit. ZeRO stage 0 is not in
+ * the search space, because stage 1 sends as much and stores less.
  */
 export function searchBestPlan(
   job: TrainingJob,
@@ -96,7 +99,9 @@ export function searchBestPlan(
   return result.kind === "nothingFits" ? { ...result, least: leastNeed(job, system, space) } : result;
 }
 
-/** The same without the memory that the most frugal plan needs, where none fits. */
+/**
+ * The result of `searchBestPlan`. If nothing fits, however, the memory that the most frugal plan needs is not computed.
+ */
 export function findBestPlan(
   job: TrainingJob,
   system: TrainingSystem,
@@ -152,8 +157,8 @@ function searchChoice(question: Question, bounded: Bounded, state: SearchState):
 }
 
 /**
- * Levels of recomputation that fit; if no recomputation is needed, only that level, because each further level is
- * slower.
+ * Plans with the levels of recomputation that fit. If the plan without recomputation fits, it is the only one, because
+ * every other level is slower.
  */
 function plansThatFit(
   question: Question,
@@ -172,7 +177,7 @@ function plansThatFit(
   return fitting;
 }
 
-/** The plan of a space that needs the least memory; `undefined`: no plan divides the batch. */
+/** The plan of a search space that needs the least memory. `undefined` if no plan divides the batch. */
 export function leastNeed(job: TrainingJob, system: TrainingSystem, space: SearchSpace): MemoryNeed | undefined {
   let least: { readonly plan: ParallelPlan; readonly peakBytes: number } | undefined;
   const choices = choicesWithin(job, system, space, Number.POSITIVE_INFINITY);
@@ -189,7 +194,7 @@ export function leastNeed(job: TrainingJob, system: TrainingSystem, space: Searc
   return { plan, precision: job.precision, neededGib: peakBytes / 2 ** 30, availableGib: memoryGib };
 }
 
-/** All plans of a space with these choices of the layers. */
+/** All plans of a search space that make these choices for the layers. */
 function plansOf(
   job: TrainingJob,
   system: TrainingSystem,

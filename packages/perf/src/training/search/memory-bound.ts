@@ -1,6 +1,7 @@
 /**
- * Layouts that could fit into memory, by lower bounds that hold for every schedule and level of recomputation. They are
- * cheap, because the state does not depend on the micro-batch, and activations are proportional to it.
+ * Finds the layouts that could fit into memory, with lower bounds that are valid for every schedule and level of
+ * recomputation. The bounds are cheap to compute: weights, gradients and optimizer do not depend on the micro-batch,
+ * and activations are proportional to it.
  */
 import type { Accelerator } from "../../catalogue/accelerator.ts";
 import { acceleratorOf, type TrainingJob, type TrainingSystem } from "../job.ts";
@@ -15,22 +16,22 @@ import {
   type StageChoice,
 } from "./space.ts";
 
-/** Stages and sharding, without the schedule. */
+/** A number of stages with a sharding of the state. The schedule is left open. */
 interface Sharding {
   readonly pipeline: number;
   readonly key: string;
   readonly state: { readonly first: number; readonly last: number };
-  /** Bytes besides the state, for a micro-batch of one sequence. */
+  /** Bytes other than weights, gradients and optimizer, for a micro-batch of one sequence. */
   readonly working: WorkingBytes;
 }
 
-/** A choice with the stages and shardings with which it could fit. */
+/** A choice for the layers, with the numbers of stages and the shardings with which it could fit. */
 export interface AbleChoice {
   readonly choice: LayerChoice;
   readonly pipelines: readonly number[];
   /** Keys of `shardingKey`. */
   readonly shardings: ReadonlySet<string>;
-  /** Lower bound of the peak over all of the choice's plans. */
+  /** Lower bound of the peak memory over all plans with this choice. */
   readonly leastBytes: number;
 }
 
@@ -41,12 +42,15 @@ export function shardingKey(
   return `${pipeline} ${zeroStage} ${shardCount}`;
 }
 
-/** The choices of a space with at least one sharding that could fit. */
+/** The choices of a search space for which at least one sharding could fit. */
 export function ableChoices(job: TrainingJob, system: TrainingSystem, space: SearchSpace): readonly AbleChoice[] {
   return choicesWithin(job, system, space, unfittingBytes(acceleratorOf(system)));
 }
 
-/** The choices of a space with at least one sharding whose lower bound of the peak is below `limitBytes`. */
+/**
+ * The choices of a search space for which at least one sharding has a lower bound of the peak memory below
+ * `limitBytes`.
+ */
 export function choicesWithin(
   job: TrainingJob,
   system: TrainingSystem,
@@ -73,7 +77,7 @@ export function choicesWithin(
 
 interface Layout {
   readonly shardings: readonly Sharding[];
-  /** The least of each part over all shardings: a bound for all of them together. */
+  /** The smallest value of each part over all shardings. Together they are a lower bound for every sharding. */
   readonly least: Pick<Sharding, "state" | "working">;
 }
 
@@ -111,7 +115,10 @@ function leastPeakBytes({ state, working }: Layout["least"], microBatch: number)
   return Math.max(state.first, state.last + logits * microBatch) + layers * microBatch + runtime;
 }
 
-/** A peak that does not fit, while all below it by more than a millionth do; by halving, because only the verdict is known. */
+/**
+ * A peak that does not fit, such that every peak that is smaller by more than a millionth fits. It is found by
+ * bisection, because only the verdict for a given peak is known.
+ */
 function unfittingBytes(accelerator: Accelerator): number {
   let [low, high] = [0, 2 * accelerator.memoryGib * 2 ** 30];
   while (high - low > high * 1e-6) {

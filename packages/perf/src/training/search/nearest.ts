@@ -16,7 +16,10 @@ import {
 const sizes = ["tensor", "pipeline", "context", "data", "expert", "virtualStages", "microBatch"] as const;
 const choices = ["zeroStage", "recomputation", "schedule", "sequenceParallel"] as const;
 
-/** Distance of two plans: doublings between them, field by field, plus one for each other choice that differs. */
+/**
+ * Distance between two plans. It is the number of doublings by which their numeric fields differ, plus one for each
+ * other choice that differs.
+ */
 export function planDistance(a: ParallelPlan, b: ParallelPlan): number {
   let distance = 0;
   for (const field of sizes) distance += Math.abs(Math.log2(positive(a[field]) / positive(b[field])));
@@ -27,8 +30,9 @@ export function planDistance(a: ParallelPlan, b: ParallelPlan): number {
 const positive = (value: number): number => (Number.isFinite(value) && value >= 1 ? value : 1);
 
 /**
- * The plan that works and differs least from an impossible one: among all layouts of the requested number of
- * accelerators, else of all accelerators. Ties keep the order of the space.
+ * The plan that can run and differs least from an impossible plan. Layouts of the requested number of accelerators are
+ * searched first. If none of them can run, layouts of all accelerators are searched, then layouts of smaller parts of
+ * them. If plans are equally near, the first in the search space is taken.
  */
 export function nearestPlan(job: TrainingJob, plan: ParallelPlan, system: TrainingSystem): ParallelPlan | undefined {
   const available = system.cluster.nodeCount * system.cluster.node.acceleratorCount;
@@ -66,11 +70,14 @@ function nearestOf(
   return best;
 }
 
-/** Problems of a plan, and the nearest plan that works. */
+/** Problems of a plan, and the nearest plan that can run. */
 export interface PlanAdvice {
   readonly problems: ReturnType<typeof planProblems>;
   readonly nearest: ParallelPlan | undefined;
-  /** If no plan of this cluster works: the next size by doubling, with the same nodes, at which one does. */
+  /**
+   * If no plan of this cluster can run: the first number of accelerators, in doublings with the same kind of node, at
+   * which a plan can run.
+   */
   readonly smallestCount: number | undefined;
 }
 
@@ -84,8 +91,8 @@ export function advise(job: TrainingJob, plan: ParallelPlan, system: TrainingSys
 }
 
 /**
- * Smallest number of accelerators, in doublings of the present number, on which the job fits; `undefined`: memory never
- * suffices.
+ * Smallest number of accelerators, in doublings of the present number, on which the job fits. `undefined` if it fits on
+ * none that was tried.
  */
 export function smallestThatFits(job: TrainingJob, system: TrainingSystem): number | undefined {
   const { cluster } = system;
@@ -99,14 +106,14 @@ export function smallestThatFits(job: TrainingJob, system: TrainingSystem): numb
 }
 
 /**
- * Number of counts directly below the requested one that are tried one by one: a neighbour of a prime number divides a
- * usual batch.
+ * Number of sizes directly below the requested size that are tried one by one. For example, if the requested size is a
+ * prime number, a size just below it can divide a usual batch.
  */
 const neighbourMax = 64;
 
 /**
- * The largest number of accelerators below `count` over which some plan divides the batch: a close one, else a power of
- * two.
+ * The largest number of accelerators below `count` on which some plan fits and divides the batch. Only numbers close to
+ * `count` and powers of two are tried.
  */
 export function nearestCountBelow(job: TrainingJob, system: TrainingSystem, count: number): number | undefined {
   const candidates: number[] = [];

@@ -3,17 +3,18 @@ import { findBestPlan, leastNeed, type MemoryNeed, type PlannedStep, type Search
 import { wholeSpace, type SearchSpace, type StatedPlan } from "./space.ts";
 
 /**
- * The choices that users of a stack make by default. Megatron's users set tensor ranks inside a node, stages and its
- * distributed optimizer (ZeRO-1); users of FSDP and of JAX shard the state over all replicas and raise the micro-batch.
- * If none of a stack's plans fits or divides the batch, the next entry is tried.
+ * Maximum width of tensor parallelism in the usual choices of users. Users of Megatron choose tensor ranks inside a
+ * node, pipeline stages and the distributed optimizer (ZeRO-1). Users of FSDP and of JAX shard the state over all
+ * replicas and raise the micro-batch. If no usual plan of a stack fits and divides the batch, the wider search space of
+ * the stack is tried.
  */
 const usualTensorMax = 8;
 
-/** A plan, and how it was chosen. */
+/** A plan, and which of its choices the search made. */
 export interface OrdinaryPlan extends PlannedStep {
   /** The job with the chosen precision of gradients and optimizer. */
   readonly job: TrainingJob;
-  /** Choices that were not stated, so the search made them. */
+  /** Names of the choices that were not stated, so that the search made them. */
   readonly chosen: readonly PlanChoiceName[];
 }
 
@@ -21,7 +22,7 @@ export type OrdinaryResult =
   | ({ readonly kind: "found" } & OrdinaryPlan)
   | Exclude<SearchResult, { readonly kind: "found" }>;
 
-/** Fields that describe a plan; shard count, schedule and sequence parallelism follow from them. */
+/** Fields that describe a plan. Shard count, schedule and sequence parallelism follow from these fields. */
 export const planChoices = [
   "tensor",
   "pipeline",
@@ -38,9 +39,10 @@ export const planChoices = [
 export type PlanChoiceName = (typeof planChoices)[number];
 
 /**
- * The plan that users of the job's stack would run on `acceleratorCount` accelerators: stated choices are kept, and the
- * rest is the fastest of the stack's usual choices that fits. Gradients and optimizer keep the job's precision unless
- * no plan fits with it. The result is refused or without a fitting plan as in the search that it uses.
+ * The plan that users of the job's stack would run on `acceleratorCount` accelerators. Stated choices are kept. The
+ * others are those of the fastest plan that fits among the usual choices of the stack. Gradients and optimizer keep the
+ * job's precision unless no plan with this precision fits. If the question is refused or nothing fits, the result is
+ * the same as for `searchBestPlan`.
  */
 export function ordinaryPlan(
   job: TrainingJob,
@@ -60,7 +62,9 @@ export function ordinaryPlan(
   return { ...found, least };
 }
 
-/** The same without the memory that the most frugal plan needs, where none fits. */
+/**
+ * The result of `ordinaryPlan`. If nothing fits, however, the memory that the most frugal plan needs is not computed.
+ */
 export function findOrdinaryPlan(
   job: TrainingJob,
   system: TrainingSystem,
@@ -78,13 +82,16 @@ export function findOrdinaryPlan(
   return { kind: "nothingFits", least: undefined, effort: { evaluatedCount: 0, excludedCount: 0 } };
 }
 
-/** The job in the precisions that are tried one after the other. */
+/** The job in each of the precisions that are tried one after the other. */
 function jobsOf(job: TrainingJob, { precision }: StatedPlan): readonly TrainingJob[] {
   const precisions = precision === undefined ? leanerPrecisions(job.precision) : [precision];
   return precisions.map((each) => ({ ...job, precision: each }));
 }
 
-/** Search spaces of the stack, the smaller first: its usual settings, then all settings that its software supports. */
+/**
+ * Search spaces of the stack, the smaller one first. The first has the usual settings of the stack, the second all
+ * settings that its software supports.
+ */
 function usualSpaces(
   job: TrainingJob,
   system: TrainingSystem,
@@ -106,8 +113,8 @@ function usualSpace(job: TrainingJob, whole: SearchSpace, system: TrainingSystem
     case "eager":
       return { ...whole, tensors: [1], pipelines: [1], contexts: [1], experts: [1], zeroStages: [3] };
     case "compiled": {
-      // MaxText recomputes whole layers by default (`remat_policy: full`) and gives each accelerator its own sequences
-      // as long as there are enough.
+      // MaxText recomputes whole layers by default (`remat_policy: full`). Each accelerator gets its own sequences as
+      // long as there are enough sequences.
       const isPlentiful = job.globalBatch >= whole.acceleratorCount;
       const shared = isPlentiful ? { tensors: [1], contexts: [1] } : { tensors };
       return { ...whole, ...shared, pipelines: [1], zeroStages: [3], recomputations: ["full"] };

@@ -16,10 +16,10 @@ import {
   type StageChoice,
 } from "./space.ts";
 
-/** A plan that no other plan beats in time, memory and cost at once. */
+/** A plan for which no other plan is better in time, memory and cost at once. */
 export interface ParetoPoint extends PlannedStep {
   readonly acceleratorCount: number;
-  /** Cost of one step, in the currency of the price per accelerator-hour. */
+  /** Cost of one step, in the currency of the price of an accelerator-hour. */
   readonly cost: number;
 }
 
@@ -40,15 +40,16 @@ interface FrontSearch {
 }
 
 export interface ParetoQuestion {
-  /** Numbers of accelerators to choose from; all are searched. */
+  /** Numbers of accelerators that a plan can have. All of them are searched. */
   readonly acceleratorCounts: readonly number[];
   readonly pricePerAcceleratorHour: number;
   readonly constants?: TrainingConstants;
 }
 
 /**
- * All plans that are optimal in time, memory and cost, exact: a plan is left out without computing its time only if
- * some plan of the front is at least as good as the lower bound of that time, with no more memory and no more cost.
+ * All plans that are optimal in time, memory and cost. The result is exact: a plan is left out without computing its
+ * time only if a plan that is already found is at least as fast as the lower bound of that time, and needs no more
+ * memory and no more cost.
  */
 export function searchPareto(job: TrainingJob, system: TrainingSystem, question: ParetoQuestion): ParetoResult {
   const problems = jobProblems(job, system);

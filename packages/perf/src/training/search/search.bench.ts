@@ -1,6 +1,7 @@
 /**
- * Speed of the training model and its search on one core: the time of one evaluation as the mean over 100,000 different
- * plans, and the searches that `docs/promises.md` names, each with the number of plans whose time was computed.
+ * Measures the speed of the training model and its search on one core. The time of one evaluation is the mean over
+ * 100,000 different plans. The searches are those that `docs/promises.md` names, each with the number of plans whose
+ * time was computed.
  */
 import { searchBestPlan } from "./best.ts";
 import { estimateMemory } from "../memory.ts";
@@ -38,8 +39,8 @@ function differentPlans(search: Search, count: number): readonly ParallelPlan[] 
 }
 
 /**
- * Every plan is evaluated once. A search with fewer plans than its part is made up for by the following ones, so the
- * largest spaces come last.
+ * Every plan is evaluated once. Each search contributes an equal part of the plans. If a search has fewer plans than
+ * its part, the following searches contribute more, so the searches with the largest spaces come last.
  */
 const wanted = 100_000;
 const plans = searches.reduce<readonly { readonly search: Search; readonly plan: ParallelPlan }[]>(

@@ -21,7 +21,7 @@ import {
 
 type Choices = { readonly [Field in keyof ParallelPlan]?: readonly ParallelPlan[Field][] };
 
-/** Every combination of the given choices. */
+/** Every combination of the given values of the choices. */
 function combinations(choices: Choices): readonly Partial<ParallelPlan>[] {
   let all: readonly Partial<ParallelPlan>[] = [{}];
   for (const [field, values] of Object.entries(choices)) {
@@ -31,8 +31,8 @@ function combinations(choices: Choices): readonly Partial<ParallelPlan>[] {
 }
 
 /**
- * All plans that are feasible but for memory, directly from the rules: without bounds, without order, and without
- * leaving out dominated choices.
+ * All plans that would be feasible with unlimited memory. They are listed directly from the rules, without bounds, in
+ * no special order, and without leaving out plans that other plans dominate.
  */
 function everyPlan(job: TrainingJob, system: TrainingSystem, count: number): readonly ParallelPlan[] {
   const divisors = divisorsOf(count);
@@ -58,7 +58,7 @@ function everyPlan(job: TrainingJob, system: TrainingSystem, count: number): rea
   );
 }
 
-/** Every plan of a search space, whatever memory it needs. */
+/** Every plan of a search space, even if it needs too much memory. */
 function plansOfSpace(job: TrainingJob, system: TrainingSystem, space: SearchSpace): readonly ParallelPlan[] {
   return layerChoices(job, space).flatMap((choice) =>
     stageChoices(job, space, choice).flatMap((stage) =>

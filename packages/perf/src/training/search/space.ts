@@ -7,7 +7,7 @@ import type {
   TrainingSystem,
 } from "../job.ts";
 
-/** The number of accelerators, and the open choices. All allowed values are searched. */
+/** The number of accelerators, and the allowed values of the choices that are open. All allowed values are searched. */
 export interface SearchSpace {
   readonly acceleratorCount: number;
   readonly tensors: readonly number[];
@@ -17,16 +17,22 @@ export interface SearchSpace {
   readonly microBatchMax: number;
   readonly schedules: readonly PipelineSchedule[];
   readonly zeroStages: readonly (0 | 1 | 2 | 3)[];
-  /** Levels from the fastest to the leanest: each costs time and saves memory compared with the one before. */
+  /**
+   * Levels of recomputation in the order of their time. Each level takes more time and needs less memory than the one
+   * before.
+   */
   readonly recomputations: readonly Recomputation[];
-  /** Stated choices; every plan of the space has these values. */
+  /** Choices that the user stated. Every plan of the search space has these values. */
   readonly stated?: StatedPlan;
 }
 
-/** Choices that a user can state, including the precision of numbers; everything else is searched. */
+/** Choices that a user can state, including the precision of numbers. All other choices are searched. */
 export type StatedPlan = Partial<ParallelPlan> & { readonly precision?: TrainingPrecision };
 
-/** Minimum number of tokens per context rank; below it, ring attention's blocks are too small to hide its transfers. */
+/**
+ * Minimum number of tokens of each context rank. With fewer tokens, the blocks of ring attention are too small to hide
+ * its transfers.
+ */
 const contextTokensMin = 1024;
 
 export function divisorsOf(value: number): readonly number[] {
@@ -66,7 +72,7 @@ export function wholeSpace(job: TrainingJob, system: TrainingSystem, accelerator
   };
 }
 
-/** Choices that determine the time of a layer on one micro-batch. */
+/** Choices that determine the time of a layer for one micro-batch. */
 export interface LayerChoice {
   readonly tensor: number;
   readonly context: number;
@@ -89,7 +95,9 @@ export function layerChoices(job: TrainingJob, space: SearchSpace): readonly Lay
   );
 }
 
-/** Division of the remaining accelerators into stages and replicas, and the state that each stage keeps. */
+/**
+ * Division of the remaining accelerators into stages and replicas, with the schedule and the number of micro-batches.
+ */
 export interface StageChoice {
   readonly pipeline: number;
   readonly data: number;
@@ -117,7 +125,10 @@ export function stageChoices(job: TrainingJob, space: SearchSpace, choice: Layer
   });
 }
 
-/** Published micro-batches that do not divide their batch stay fractions, because rounding would lose their count. */
+/**
+ * Rounds the number of micro-batches if it is a whole number except for rounding errors. Some published micro-batches
+ * do not divide their batch; their numbers stay fractions.
+ */
 function wholeNear(count: number): number {
   const whole = Math.round(count);
   return Math.abs(count - whole) < 1e-9 * count ? whole : count;
@@ -148,15 +159,18 @@ function schedulesOf(
 }
 
 /**
- * Number of accelerators that share state over fast links: those of a node, or of the scale-up domain that joins
- * several nodes.
+ * Number of accelerators that can share state over fast links: the accelerators of a node, or of a scale-up domain that
+ * joins several nodes.
  */
 export function sharingCount({ cluster }: TrainingSystem): number {
   const { acceleratorCount, accelerator } = cluster.node;
   return Math.max(acceleratorCount, accelerator.scaleUp.kind === "pcie" ? 1 : accelerator.scaleUp.domainCount);
 }
 
-/** Shardings of the state: over all replicas, and for ZeRO-3 also within the domain (HSDP). */
+/**
+ * Shardings of the state that are possible. The state can be sharded over all replicas. With ZeRO-3 it can also be
+ * sharded within the scale-up domain (HSDP).
+ */
 export function shardChoices(
   space: SearchSpace,
   choice: LayerChoice,
@@ -165,7 +179,8 @@ export function shardChoices(
 ): readonly Pick<ParallelPlan, "zeroStage" | "shardCount">[] {
   const { shardCount } = space.stated ?? {};
   return space.zeroStages.flatMap((zeroStage) => {
-    // Context ranks hold the same weights: they share optimizer and gradients, but weights are sharded over replicas.
+    // Context ranks hold the same weights. They can share optimizer and gradients, but weights are sharded only over
+    // replicas.
     const ranks = zeroStage === 3 ? stage.data : stage.data * choice.context;
     if (zeroStage >= 2 && (stage.pipeline > 1 || ranks === 1)) return [];
     if (shardCount !== undefined) return stage.data % shardCount === 0 ? [{ zeroStage, shardCount }] : [];

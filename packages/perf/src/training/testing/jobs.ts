@@ -4,7 +4,7 @@ import type { ModelArchitecture } from "../../catalogue/model.ts";
 import { usualCluster } from "../../catalogue/nodes.ts";
 import { mixedPrecision, type ParallelPlan, type TrainingJob, type TrainingSystem } from "../job.ts";
 
-/** GPT-like models by their shape, as in SC21's table 1. */
+/** GPT-like models given by their sizes, as in table 1 of SC21. */
 export function gptModel(layerCount: number, hidden: number, headCount: number): ModelArchitecture {
   return {
     name: `GPT-${layerCount}x${hidden}`,
@@ -77,7 +77,7 @@ export function systemOf(name: string, count: number, change: Partial<Accelerato
   return { cluster: usualCluster({ ...acceleratorNamed(name), ...change }, count) };
 }
 
-/** One accelerator's plan, with the named fields changed. */
+/** A plan for one accelerator in which the fields of `change` are replaced. */
 export function planWith(change: Partial<ParallelPlan>): ParallelPlan {
   const plan: ParallelPlan = {
     tensor: 1,
