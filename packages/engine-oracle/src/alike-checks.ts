@@ -1,9 +1,9 @@
-/** Checks that of equal requests the one that the policy orders first starts first, under every policy. */
+/** Checks, under every policy, that the first of several equal requests in the policy's order starts first. */
 import { rulesOf } from "@headroom/engine/internals";
 import type { AttemptId, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { compareByPolicy, hasReadyTask } from "./recount.ts";
 
-/** `known`: tasks that were nominated before the batch. */
+/** `known`: tasks that were already nominated before the batch. */
 export function checkAlike(
   findings: Findings,
   state: ReadonlyState,
@@ -35,7 +35,7 @@ export function checkAlike(
   }
 }
 
-/** Whether the workload is a gang that lost no workers, so that hot spares must not help it. */
+/** Whether the workload is a gang that lost no workers, and therefore must not use hot spares. */
 const isPlain = ({ spec, lostWorkers }: Workload): boolean => spec.kind === "train" && lostWorkers === undefined;
 
 function areAlike(left: Workload, right: Workload): boolean {

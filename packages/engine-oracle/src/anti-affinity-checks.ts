@@ -19,7 +19,7 @@ interface Present {
 
 const NOTHING_SAID: AntiAffinitySpec = {};
 
-/** All gangs with workers, terminating ones included. */
+/** All gangs that have workers, with those whose workers are terminating. */
 const running = (state: ReadonlyState): Present[] =>
   [...state.attempts.values()].map((attempt) => ({
     who: attempt.id,

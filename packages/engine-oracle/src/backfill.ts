@@ -1,4 +1,7 @@
-/** Checks that a request that waits although idle capacity fits it would delay a protected start (DESIGN §7.11, 12). */
+/**
+ * Checks requests that wait although idle capacity fits them: each must be one that would delay a protected start
+ * (DESIGN §7.11, 12).
+ */
 import { attemptId, plannedDurationMs, reservationsOf, rulesOf } from "@headroom/engine/internals";
 import { withoutClosedNodes } from "./closed-nodes.ts";
 import type { AttemptId, Findings, Nomination, ReadonlyState, Workload, World } from "@headroom/engine/internals";

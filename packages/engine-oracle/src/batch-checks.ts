@@ -1,7 +1,7 @@
 /**
- * Checks the newest batch by its events. Nothing is placed on a node that takes no work, beyond a limit, against a
- * constraint or ahead of a blocking head of the queue. Effects match the decisions. Accepted commands have their
- * result.
+ * Checks the newest batch by its events. No work is placed on a node that takes no work, beyond a limit, against a
+ * constraint or ahead of a head of the queue that blocks it. Effects match the decisions. Every accepted command has
+ * had its effect.
  */
 import { Findings, rulesOf, wholeSlices, windowBroken } from "@headroom/engine/internals";
 import type {
@@ -34,8 +34,9 @@ import { brokenConstraints, isAdmitted } from "./constraint-checks.ts";
 import type { Share } from "./constraint-checks.ts";
 
 /**
- * All rules that the batch broke, judged by the state at its end; empty: none. `nominatedBefore`: tasks that were
- * nominated when the batch began; their nominations were checked then.
+ * All rules that the batch broke, judged by the state at the end of the batch. Empty if it broke none.
+ * `nominatedBefore`: tasks that were nominated when the batch began; their nominations were checked in an earlier
+ * batch.
  */
 export function checkBatch(
   state: ReadonlyState,
@@ -54,14 +55,14 @@ export function checkBatch(
   for (const reply of ready.replies) {
     if (reply.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") continue;
     const { workloadId } = reply.result;
-    // A retried command may be answered long after its workload has ended and was dropped.
+    // A retried command may be answered long after its workload has ended and is no longer in the state.
     const isNew = ready.events.some((event) => event.kind === "workloadSubmitted" && event.workloadId === workloadId);
     findings.expect(!isNew || state.workloads.has(workloadId), () => `${workloadId} was accepted and is not there`);
   }
   return findings.list;
 }
 
-/** Workers that the batch placed or nominated. */
+/** A gang, or a part of one, that the batch placed or nominated. */
 interface CheckedBatch {
   readonly attemptId: AttemptId;
   readonly workload: Workload;
@@ -96,8 +97,8 @@ interface Round {
 
 function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nominatedBefore }: Round): void {
   const held = heldByTeam(state);
-  // The head of such a batch cannot be reconstructed from the end state: plans change quotas, and hot spares become
-  // ordinary nodes, after the head was checked.
+  // For these batches the head of the queue cannot be derived from the state at the end, because plans change quotas
+  // and hot spares become ordinary nodes after the head was checked.
   const isMoved =
     rulesOf(state.policy).phases.length > 1 || ready.events.some(({ kind }) => kind === "hotSpareReleased");
   const head = isMoved ? null : blockingHead(state, ready.atMs);
@@ -118,7 +119,8 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
     const { team, gang } = workload.spec;
     const asked =
       gang.taskGroups === undefined ? amountsOf(gang, 1, typeInFamily(state, type)) : amountsHeld(state, gang, workers);
-    // A plan may evict before it places: the state at the end of the batch is the result of its last placement.
+    // A plan may evict work before it places other work, so the limits are checked in the state at the end of the
+    // batch.
     const isKept = isWithinLimits(state, held, { team, asked });
     const isKeptByUser = isWithinUserLimits(state, workload.actor, { team, asked });
     findings.expect(isKeptByUser, () => `${attemptId} put user ${workload.actor} above the limit per user for ${type}`);
@@ -130,22 +132,25 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
   }
 }
 
-/** A migrated gang holds the same amount of the same type as before, so a lowered limit does not stop the migration. */
+/**
+ * Whether the event migrates a gang to nodes of the same accelerator type. The gang then holds the same amount as
+ * before, so a limit that was lowered does not stop the migration.
+ */
 function movesAlike(state: ReadonlyState, event: Event): boolean {
   if (event.kind !== "placementNominated" || event.nomination.afterAttempt === undefined) return false;
   return state.attempts.get(event.nomination.afterAttempt)?.acceleratorType === event.nomination.acceleratorType;
 }
 
 /**
- * Whether the gang must be in whole slices: false for a gang whose slice lost workers while it grew, and for a
- * partially evicted gang without whole slices.
+ * Whether the gang must consist of whole slices. This is false if a slice of the gang lost workers while the gang grew,
+ * or if the gang was partly evicted and has no whole slices.
  */
 const isInSlices = (spec: WorkloadSpec, workers: readonly WorkerAllocation[]): boolean =>
   spec.gang.minWorkers === undefined || wholeSlices(spec, workers, workers.length) === workers.length;
 
 /**
- * Checks that the gang's placement, together with its earlier workers, meets its constraints (labels, level, spreading,
- * slices).
+ * Checks that the new workers of a gang, together with its earlier workers, meet its constraints (labels, level,
+ * spreading, slices).
  */
 function checkConstraints(
   findings: Findings,
@@ -202,8 +207,8 @@ function checkEffects(findings: Findings, { events, effects }: Ready): void {
 }
 
 /**
- * Events that begin or end an attempt's back-off in place: other events of that attempt in the batch happen while
- * nothing of it runs.
+ * Whether the event begins or ends an attempt's back-off in place. Other events of this attempt in the batch happen
+ * while none of its workers runs.
  */
 const isOfUnlaunched = (event: Event): event is Event & { readonly attemptId: AttemptId } =>
   (event.kind === "gangPlaced" && event.launchAtMs !== undefined) ||

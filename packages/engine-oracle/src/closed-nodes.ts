@@ -1,8 +1,10 @@
-/** A state as one workload sees it: without the nodes that the calendar closes to it. */
+/** The state from the view of one workload: without the nodes that the calendar closes to it. */
 import { windowBroken } from "@headroom/engine/internals";
 import type { ReadonlyState, Workload } from "@headroom/engine/internals";
 
-/** The same state with nodes drained that the calendar closes to the workload. Running work is unchanged. */
+/**
+ * The same state, in which the nodes that the calendar closes to the workload are drained. Running work is unchanged.
+ */
 export function withoutClosedNodes(state: ReadonlyState, workload: Workload, nowMs: number): ReadonlyState {
   if (state.calendar.size === 0) return state;
   const nodes = new Map(

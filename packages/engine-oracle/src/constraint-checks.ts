@@ -11,7 +11,7 @@ export interface Constraints {
   readonly data?: DataSpec;
 }
 
-/** A node, and the number of workers that it has or could have. */
+/** A node, and the number of a gang's workers that it has or could have. */
 export interface Share {
   readonly node: Node;
   readonly workers: number;
@@ -24,7 +24,7 @@ export const isSelected = (state: ReadonlyState, node: Node, constraints: Constr
 const hasLabels = ({ labels }: Node, { nodeSelector = {} }: Constraints): boolean =>
   Object.entries(nodeSelector).every(([label, value]) => labels?.[label] === value);
 
-/** Whether the node's pool or site admits the data rule, if there is one. */
+/** Whether the node's pool or site admits the work's data rule. True for work without a data rule. */
 export function isAdmitted(state: ReadonlyState, { pool: name }: Node, { data }: Constraints): boolean {
   if (data?.rule === undefined) return true;
   const pool = state.pools.get(name);
@@ -33,7 +33,7 @@ export function isAdmitted(state: ReadonlyState, { pool: name }: Node, { data }:
   return (own === undefined ? site?.data?.rules : own)?.includes(data.rule) === true;
 }
 
-/** The node's domain at a level, as a path; `null`: its site has no such level. */
+/** The path of the node's domain at a level, or `null` if the node's site has no such level. */
 function domainOf(state: ReadonlyState, node: Node, level: string): string | null {
   const site = state.sites.get(state.pools.get(node.pool)?.site as SiteName);
   if (site === undefined) return null;
@@ -51,7 +51,7 @@ function byDomain(state: ReadonlyState, shares: readonly Share[], level: string)
   return [...domains].flatMap(([domain, inside]) => (domain === null ? [] : [inside]));
 }
 
-/** Constraints that a placement violates; `isWhole`: the gang must be in slices. */
+/** The constraints that a placement violates. `isWhole`: whether the gang must consist of whole slices. */
 export function brokenConstraints(
   state: ReadonlyState,
   constraints: Constraints,
@@ -80,13 +80,14 @@ export function brokenConstraints(
   return broken;
 }
 
-/** Whether the constraints can be judged: not for spreading combined with slices, and not over several sites. */
+/** Whether `couldHold` can judge the constraints. It cannot judge spreading combined with slices, or several sites. */
 export const canBeTold = ({ sites }: ReadonlyState, { fabric = {}, spread }: Constraints): boolean =>
   (spread === undefined || (fabric.slices ?? []).length === 0) && (fabric.within !== undefined || sites.size <= 1);
 
 /**
- * Whether free capacity could hold this number of workers under their constraints; `null`: it cannot be judged. Exact
- * for a required level, for spreading and for slices each alone, and for a required level with either of the two.
+ * Whether free capacity could hold this number of workers under their constraints, or `null` if that cannot be judged.
+ * The answer is exact for a required level, for spreading, and for slices, each alone. It is also exact for a required
+ * level combined with spreading or with slices.
  */
 export function couldHold(
   state: ReadonlyState,
@@ -109,7 +110,7 @@ export function couldHold(
   return groups.some((group) => slicedRoom(state, group, slices) >= workers);
 }
 
-/** Number of workers that fit with a maximum per label value: the values are filled one by one. */
+/** Number of workers that fit if every label value has a maximum. The values are filled one after the other. */
 function spreadRoom(rooms: readonly Share[], spread: SpreadSpec): number {
   let room = 0;
   for (const [, inside] of Map.groupBy(rooms, ({ node }) => valueOf(node, spread)))
@@ -117,7 +118,10 @@ function spreadRoom(rooms: readonly Share[], spread: SpreadSpec): number {
   return room;
 }
 
-/** Number of workers that fit in whole slices, the widest first, each made of whole slices of the next. */
+/**
+ * Number of workers that fit in whole slices. The widest slices come first; each is made of whole slices of the next
+ * size.
+ */
 function slicedRoom(state: ReadonlyState, rooms: readonly Share[], slices: NonNullable<FabricSpec["slices"]>): number {
   const [slice, ...narrower] = slices;
   if (slice === undefined) return sumOf(rooms);

@@ -53,8 +53,8 @@ interface Moved {
 }
 
 /**
- * Lower bound of repeated work in accelerators times ms: work that a requested checkpoint may still save is not
- * counted.
+ * Lower bound of the work that a migration repeats, in accelerators times ms. Work that a requested checkpoint may
+ * still save is left out.
  */
 function leastLossMs({ policy }: ReadonlyState, { attempt, workload, nowMs }: Moved): number {
   const { spec, checkpoint } = workload;
@@ -64,7 +64,10 @@ function leastLossMs({ policy }: ReadonlyState, { attempt, workload, nowMs }: Mo
   return ((saves ? 0 : sinceMs) + (spec.restartCostMs ?? 0)) * acceleratorsIn(leastParts(spec.gang));
 }
 
-/** Whether no other decision changed capacity after the migration was planned. */
+/**
+ * Whether no other decision changed capacity after the migration was planned, so that the capacity at the time of the
+ * plan is known.
+ */
 const isLastToTake = (events: readonly Event[], move: PlannedMigration): boolean =>
   events
     .slice(events.indexOf(move) + 1)

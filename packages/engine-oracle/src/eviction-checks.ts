@@ -1,6 +1,7 @@
 /**
- * Checks the evictions of the newest batch: each belongs to a recorded plan whose preemptor got a placement, each plan
- * was carried out completely, and every victim was eligible (DESIGN §7.8, and the rules of policy and workload).
+ * Checks the evictions of the newest batch: each eviction belongs to a recorded plan whose preemptor got a placement,
+ * each plan was carried out completely, and every victim was eligible (DESIGN §7.8, and the rules of policy and
+ * workload).
  */
 import {
   ALL_ACCELERATORS,
@@ -58,7 +59,7 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
   else checkEntitlements(findings, state, { plan, asked: askedFor(state, plan, placeGiven(plan, events)) });
 }
 
-/** Whether the plan's preemptor was placed, has grown or is nominated afterwards. */
+/** The event that placed, grew or nominated the plan's preemptor after the plan, or `undefined` if there is none. */
 function placeGiven(plan: PlannedEviction, events: readonly Event[]): Event | undefined {
   return events.slice(events.indexOf(plan)).find((event) => {
     if (event.kind === "gangPlaced") return event.workloadId === plan.workloadId;
@@ -73,7 +74,7 @@ const wasAsked = ({ attemptId, keeps }: PlannedVictim, events: readonly Event[])
     return event.kind === "gangShrinkRequested" && event.attemptId === attemptId && event.workers === keeps;
   });
 
-/** Whether the victim's task has a nomination for the time after its end. */
+/** Whether the victim's task is nominated for another place, where it starts after the victim has ended. */
 const hasPlaceElsewhere = ({ attemptId }: PlannedVictim, events: readonly Event[]): boolean =>
   events.some((event) => event.kind === "placementNominated" && event.nomination.afterAttempt === attemptId);
 
@@ -92,7 +93,8 @@ function checkVictim(
 ): void {
   const { attemptId, keeps } = victim;
   findings.expect(asked, () => `${attemptId} is a victim and gets no stop request`);
-  // If the policy forgets nominations after a round, the preemptor requests the plan's place again in the next round.
+  // Under a policy that forgets nominations after a round, a migrating victim may have none: the place is requested
+  // again in the next round.
   findings.expect(
     victim.moves !== true || keeps > 0 || isNominated || rulesOf(state.policy).eviction.nominations !== "kept",
     () => `${attemptId} is to move and is promised no place`,
@@ -101,8 +103,8 @@ function checkVictim(
   const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
   if (attempt === undefined || workload === undefined) return;
   const { spec } = workload;
-  // A workload may be its own victim if its tasks migrate for one another, or if rebalancing gives freed quota to its
-  // other tasks.
+  // A workload may be its own victim in two cases: one of its tasks migrates for another, or rebalancing gives freed
+  // quota to its other tasks.
   const refills = rulesOf(state.policy).phases.includes("rebalance");
   const moves = refills || plan.reason === "moved" || attempt.stop?.reason === "moved";
   findings.expect(moves || workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
@@ -135,20 +137,20 @@ interface Right {
 function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, preemptor }: Right): void {
   const isSameTeam = spec.team === preemptor.spec.team;
   const isLower = spec.priority < preemptor.spec.priority;
-  // Work without a guarantee on idle accelerators may be evicted for guaranteed work.
+  // Opportunistic work on idle accelerators may be evicted for guaranteed work.
   if (plan.reason === "preempted" && victim.right !== "reclaimGuarantee")
     findings.expect(
       isSameTeam && isLower,
       () => `${attempt.id} is preempted by work of no higher priority in its team`,
     );
-  // Rebalancing may evict work of any team: the work that comes last in fair order.
+  // Rebalancing may evict work of any team. It evicts the work that comes last in the fair order.
   if (plan.reason === "reclaimed" && victim.right === undefined && !refills && attempt.stop?.reason !== "moved")
     findings.expect(!isSameTeam, () => `${attempt.id} is reclaimed for its own team`);
 }
 
 /**
- * Resources, as teams name them, that the plan's preemptor requested; accelerator types only if no other type is
- * accepted.
+ * Resources that the plan's preemptor requested, by the names that teams use. An accelerator type is included only if
+ * the preemptor accepts no other type.
  */
 function askedFor(state: ReadonlyState, plan: PlannedEviction, given: Event | undefined): readonly string[] {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};
@@ -163,7 +165,7 @@ function askedFor(state: ReadonlyState, plan: PlannedEviction, given: Event | un
   return [...new Set([...all, ...lists.flatMap((types) => (types.length === 1 ? types : []))])];
 }
 
-/** Fleet types that the preemptor accepts; a running gang grows on its own type. */
+/** Accelerator types of the fleet that the preemptor accepts. A running gang grows on its own type. */
 function typesFor(
   state: ReadonlyState,
   { acceleratorTypes }: WorkloadSpec,
@@ -182,10 +184,10 @@ interface Entitled {
 }
 
 /**
- * Checks that nothing was reclaimed from a side that is within its guarantee for all requested resources. Sides are the
- * children of the lowest common ancestor of both teams. A team below a protected side is protected too, if the
- * guarantees above it cover the sum of their children's. Not checked for several plans in one batch, because the usage
- * between them is unknown.
+ * Checks that no work was reclaimed from a side that is within its guarantee for all requested resources. The two sides
+ * are children of the lowest common ancestor of the victim's team and the preemptor's team: each is the child above one
+ * of them. A team below a protected side is protected too, if each guarantee above it covers the sum of its children's
+ * guarantees. Not checked for several plans in one batch, because the usage between them is unknown.
  */
 function checkEntitlements(findings: Findings, state: ReadonlyState, { plan, asked }: Entitled): void {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};
@@ -236,8 +238,9 @@ function givenBy(state: ReadonlyState, { attempt, gang, keeps }: EvictionRecord)
 }
 
 /**
- * A rebalance records the first request that it serves as the preemptor of all victims, so the requested resources are
- * unknown. The check is that a victim's team held more than its guarantee for some resource that the victim released.
+ * A rebalance records the first request that it starts as the preemptor of all victims, so the requested resources are
+ * not known. The check is therefore that the team of each victim held more than its guarantee of some resource that the
+ * victim released.
  */
 function checkRefilled(findings: Findings, state: ReadonlyState, { victims }: PlannedEviction): void {
   const gave = new Map<TeamName, Map<string, number>>();
@@ -262,13 +265,14 @@ function checkRefilled(findings: Findings, state: ReadonlyState, { victims }: Pl
   }
 }
 
-/** A team's guarantee for a resource, capped by its limit; unlimited if the team states neither. */
+/** A team's guarantee of a resource, capped by the team's limit. Unlimited if the team states neither. */
 function rightfulOf(state: ReadonlyState, team: TeamName, resource: string): number {
   const { guarantee = {}, limit = {} } = state.teams.get(team) ?? {};
   const ofTypes = Object.entries(guarantee).filter(([name]) => !ofAllTypes.has(name));
   const isType = !ofAllTypes.has(resource);
   let guaranteed = guarantee[resource] ?? Number.POSITIVE_INFINITY;
-  // A guarantee stated by type applies to those types; one stated as a number of accelerators, to all types.
+  // A guarantee that is stated by type applies to these types only. A guarantee that is stated as a number of
+  // accelerators applies to all types.
   if (!(resource in guarantee) && (isType || resource === ALL_ACCELERATORS)) {
     if (isType) guaranteed = guarantee[ALL_ACCELERATORS] ?? (ofTypes.length > 0 ? 0 : guaranteed);
     else if (ofTypes.length > 0) guaranteed = ofTypes.reduce((sum, [, amount]) => sum + amount, 0);
@@ -278,7 +282,9 @@ function rightfulOf(state: ReadonlyState, team: TeamName, resource: string): num
 
 const ofAllTypes: ReadonlySet<string> = new Set(RESOURCES_BESIDE_TYPES);
 
-/** Whether a guarantee covers the resource; a type is also covered by the total number of accelerators. */
+/**
+ * Whether the guarantee states an amount for the resource. For a type, a stated total of accelerators is sufficient.
+ */
 const isNamed = (guarantee: Amounts, resource: string): boolean =>
   resource in guarantee || (!ofAllTypes.has(resource) && ALL_ACCELERATORS in guarantee);
 

@@ -1,4 +1,7 @@
-/** Usage of each team, counted from attempts and nominations alone, and the growth that running gangs may request. */
+/**
+ * Usage of each team, counted from attempts and nominations alone, and the number of workers that running gangs may
+ * request.
+ */
 import { isEviction, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
 import { countedMilli } from "./part-recount.ts";
 import type {
@@ -18,7 +21,7 @@ export const specOf = (
   attempt: { readonly workloadId: WorkloadId },
 ): Workload["spec"] | undefined => state.workloads.get(attempt.workloadId)?.spec;
 
-/** Amounts by the resource's name as teams state it, in the unit in which they state it. */
+/** Amounts by resource, with the names and the units in which teams state them. */
 export type TeamAmounts = ReadonlyMap<string, number>;
 
 /** An accelerator type, with its family if it has one. */
@@ -27,11 +30,14 @@ export interface TypeInFamily {
   readonly acceleratorFamily?: string;
 }
 
-/** An accelerator type with the family recorded for nodes of that type. */
+/** An accelerator type, with the family that is recorded on nodes of this type. */
 export const typeInFamily = (state: ReadonlyState, type: string): TypeInFamily =>
   [...state.nodes.values()].find(({ acceleratorType }) => acceleratorType === type) ?? { acceleratorType: type };
 
-/** Names of types or families that cover the accelerators. A name is read as a type first, then as a family. */
+/**
+ * Whether names of types or families include an accelerator type. A name is read as a type if a node has this type,
+ * otherwise as a family. An empty list includes every type.
+ */
 export function acceptsType(
   state: ReadonlyState,
   names: readonly string[],
@@ -58,7 +64,7 @@ export function amountsOf(
   ]);
 }
 
-/** Sum of the amounts of several kinds of worker. */
+/** Sum of amounts, by resource. */
 export function sumOfAmounts(amounts: Iterable<TeamAmounts>): TeamAmounts {
   const sum = new Map<string, number>();
   for (const each of amounts) addAmounts(sum, each);
@@ -71,7 +77,7 @@ function addAmounts(sum: Map<string, number>, more: TeamAmounts): void {
     sum.set(resource, Math.round(((sum.get(resource) ?? 0) + amount) * 1000) / 1000);
 }
 
-/** Resources of these workers, each on the type of its node. */
+/** Resources that workers of a gang hold. Each worker's resources count on the accelerator type of its node. */
 export const amountsHeld = (state: ReadonlyState, gang: GangSpec, workers: readonly WorkerAllocation[]): TeamAmounts =>
   sumOfAmounts(
     workers.map((worker) =>
@@ -79,7 +85,7 @@ export const amountsHeld = (state: ReadonlyState, gang: GangSpec, workers: reado
     ),
   );
 
-/** Usage and nominations of each team, subteams included; work evicted by a plan no longer counts. */
+/** Usage of each team, with its nominations and with all teams below it. Work that a plan evicted no longer counts. */
 export function heldByTeam(
   state: ReadonlyState,
   counts: (workload: Workload) => boolean = () => true,
@@ -106,8 +112,8 @@ export function heldByTeam(
 const isEvicted = ({ stop }: Attempt): boolean => stop !== null && isEviction(stop.reason);
 
 /**
- * Number of workers that a running gang may request at once: those missing to its minimum, else one, or those that
- * complete a slice.
+ * Number of workers that a running gang may request at once. Below its minimum: the missing workers. Otherwise: one
+ * worker, or the workers that complete a slice.
  */
 export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   const workload = state.workloads.get(attempt.workloadId);
@@ -131,13 +137,17 @@ export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   return isByCurve ? bestStep(gang.throughputMilli ?? [], length, slice) : stepWithin(slice, length, gang.workers);
 }
 
-/** Number of workers up to the next size in whole slices; 0: none. */
+/**
+ * Number of workers that a gang must add to reach the next size in whole slices. 0 if this size exceeds its maximum.
+ */
 function stepWithin(slice: number, has: number, most: number): number {
   const next = slice * (Math.floor(has / slice) + 1);
   return next <= most ? next - has : 0;
 }
 
-/** The growth step of the group with the smallest share of its maximum. */
+/**
+ * The number of workers that complete a slice of one task group: the group that has the smallest part of its maximum.
+ */
 function stepOfGroups(groups: readonly TaskGroup[], workers: readonly WorkerAllocation[]): number {
   let [part, step] = [Number.POSITIVE_INFINITY, 0];
   for (const [index, { workers: most, fabric }] of groups.entries()) {
@@ -148,7 +158,10 @@ function stepOfGroups(groups: readonly TaskGroup[], workers: readonly WorkerAllo
   return step;
 }
 
-/** The growth step with the highest gain per worker, the smallest among equals; 0: no step gains anything. */
+/**
+ * The growth step with the highest gain per worker; among equal ones, the smallest. 0 if no step increases the
+ * throughput.
+ */
 function bestStep(curve: readonly number[], length: number, slice: number): number {
   const now = curve[length - 1] ?? 0;
   const eachOf = curve
@@ -158,7 +171,7 @@ function bestStep(curve: readonly number[], length: number, slice: number): numb
   return best > 0 ? eachOf.indexOf(best) + 1 : 0;
 }
 
-/** Usage of one user's work in each team, subteams included. */
+/** Usage by one user's work in each team, with all teams below it. */
 export const heldByUser = (state: ReadonlyState, user: string): ReadonlyMap<TeamName, TeamAmounts> =>
   heldByTeam(state, ({ actor }) => actor === user);
 

@@ -1,6 +1,6 @@
 /**
- * Checks hot spares from the nodes alone: no work runs on a hot spare, and a pool has its declared number while enough
- * nodes are empty.
+ * Checks hot spares from the nodes alone. No work may run on a hot spare. A pool must have its declared number of hot
+ * spares, as long as enough nodes are empty.
  */
 import { HOT_SPARE_AHEAD_MS, covers } from "@headroom/engine/internals";
 import type { Findings, Node, ReadonlyState } from "@headroom/engine/internals";

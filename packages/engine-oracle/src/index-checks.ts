@@ -1,4 +1,4 @@
-/** Compares the incrementally updated indexes with a recount of the state. */
+/** Compares the indexes, which are kept up to date event by event, with a recount of the state. */
 import {
   PREDICTED_MS_MAX,
   acceptedTypes,
@@ -119,7 +119,9 @@ function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
   );
 }
 
-/** Checks the index of slices slice by slice; an undivided or fractionally shared device offers no slice. */
+/**
+ * Checks the index of slices, slice by slice. A device that is not divided, or is shared by fractions, offers no slice.
+ */
 function checkSlicesFiled(
   findings: Findings,
   slot: NodeSlot,
@@ -310,7 +312,7 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
     }
     const isKnown = spread === undefined || fabric?.slices === undefined;
     const isRight = fitsFleet === couldEver(request.spec);
-    // A gang that may use hot spares may fit only on them.
+    // A gang that may use hot spares may fit on hot spares only.
     findings.expect(
       !isKnown || isRight || (fitsFleet && request.lostWorkers > 0),
       () => `${describe(bucket)} is said ${fitsFleet ? "" : "not "}to fit the empty fleet, which is wrong`,
@@ -350,7 +352,7 @@ function checkTimers(findings: Findings, world: World, nowMs: number): void {
     if (attempt.startedAtMs !== null && attempt.stop === null && attempt.prediction !== undefined)
       if (attempt.prediction.durationMs < (walltimeMs ?? PREDICTED_MS_MAX))
         due.push(attempt.startedAtMs + attempt.prediction.durationMs);
-    // The instant from which the attempt may be preempted.
+    // The instant from which the attempt can be preempted.
     const mayLeaveAtMs = attempt.placedAtMs + (spec?.minRuntimeMs ?? 0);
     if (attempt.stop === null && mayLeaveAtMs > nowMs) due.push(mayLeaveAtMs);
   }
@@ -399,7 +401,10 @@ function checkEndedKept(findings: Findings, { state, endedKept, endedDropped, ba
   );
 }
 
-/** Checks that the digest from cached entity texts equals one computed from scratch, also after a snapshot. */
+/**
+ * Checks that the digest from cached hashes of entities equals a digest that is computed from scratch, also after a
+ * snapshot was read.
+ */
 function checkDigest(findings: Findings, { state }: World): void {
   const live = stateDigest(state);
   const fromNothing = stateDigest(decodeSnapshot(encodeSnapshot(state)));

@@ -11,7 +11,7 @@ import type { Feasibility } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
 import { checkState } from "./state-checks.ts";
 
-/** Every invariant that is broken after the last batch, one sentence each; empty if all hold. */
+/** All invariants that are broken after the last batch, one sentence for each. Empty if none is broken. */
 export function checkInvariants(engine: Engine): string[] {
   const world = worldOf(engine);
   const nowMs = clockOf(engine);
@@ -83,7 +83,7 @@ function isTrue(
     case "reservedTopology":
       return reason.neededCount > 0 && reason.heldCount >= 0 && (reason.team !== null || reason.ownedCount === 0);
     case "behindHead":
-      // If teams take turns, the head depends on the scheduler, so the reported head is accepted.
+      // If teams take turns, the head of the queue depends on the scheduler, so the head that it reports is accepted.
       return (
         reason.aheadCount > 0 && reason.headWorkloadId === (head?.id ?? reason.headWorkloadId) && head !== workload
       );

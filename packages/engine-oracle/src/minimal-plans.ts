@@ -1,8 +1,8 @@
 /**
- * Checks that a plan evicts no more than needed (DESIGN §7.7): if one victim stayed, or some workers of a shrunk gang,
- * the preemptor would not fit. Recomputed from the state after the batch by the independent fit check. Skipped where
- * that check is not exact: fabric placement, spreading, task groups, reserved topology, windows, other terminating
- * work.
+ * Checks that a plan evicts no more than needed (DESIGN §7.7): if one victim stayed, or if a shrunk gang kept one more
+ * worker or slice, the preemptor would not fit. The check uses the state after the batch and the independent fit check.
+ * It is skipped where the fit check is not exact: fabric placement, spreading, task groups, reserved topology, windows,
+ * other terminating work.
  */
 import { canDo, rulesOf, withAncestors } from "@headroom/engine/internals";
 import type { Attempt, AttemptId, Event, Findings, ReadonlyState, WorkloadSpec } from "@headroom/engine/internals";
@@ -31,7 +31,10 @@ export function checkMinimal(findings: Findings, state: ReadonlyState, events: r
   }
 }
 
-/** Attempt id of the only start in the batch after the plan; `null`: there were several, or it was a growth. */
+/**
+ * Id of the attempt that the plan's preemptor started: the only start in the batch after the plan. `null` if there were
+ * several starts, or the preemptor grew.
+ */
 function takenBy(plan: Planned, events: readonly Event[]): AttemptId | null {
   const given = events.slice(events.indexOf(plan)).flatMap((event) => {
     if (event.kind === "gangGrown") return [{ id: event.attemptId, of: null }];
@@ -65,7 +68,10 @@ interface Staying {
   readonly staying: AttemptId;
 }
 
-/** The state in which one victim releases less and the preemptor still waits; `null`: the victim has ended. */
+/**
+ * The state before the preemptor started, in which one victim keeps more workers than under the plan. `null` if a
+ * victim has ended.
+ */
 function beforePlan(state: ReadonlyState, { plan, taken, staying }: Staying): ReadonlyState | null {
   const attempts = new Map(state.attempts);
   attempts.delete(taken);
@@ -89,8 +95,8 @@ function withoutTerminating({ terminating: _terminating, ...attempt }: Attempt):
 }
 
 /**
- * The state in which a shrunk gang keeps one more worker or slice; an evicted gang keeps its minimum if it could have
- * shrunk.
+ * The attempt of a victim with more workers than under the plan. A shrunk gang keeps one more worker or slice. An
+ * evicted gang keeps its minimum if it could have shrunk, otherwise all workers.
  */
 function withOneMore(state: ReadonlyState, attempt: Attempt, keeps: number): Attempt {
   const staying = withoutTerminating(attempt);
@@ -104,7 +110,7 @@ function withOneMore(state: ReadonlyState, attempt: Attempt, keeps: number): Att
   return { ...staying, stop: null, workers };
 }
 
-/** Whether plans may evict single workers of the attempt, and its executor supports that. */
+/** Whether plans may evict single workers of the attempt, and the attempt's executor supports this. */
 function couldShrink(state: ReadonlyState, { workers }: Attempt): boolean {
   const node = workers[0] === undefined ? undefined : state.nodes.get(workers[0].node);
   const executor = node === undefined ? undefined : state.pools.get(node.pool)?.executor;

@@ -1,4 +1,7 @@
-/** Checks of nominations: they match the gang's request, lie on nodes that take work, and belong to waiting work. */
+/**
+ * Checks of nominations. A nomination matches the gang's request, is on nodes that take work, and belongs to waiting
+ * work.
+ */
 import { acceleratorCount, checkGroups, checkPart, shapeOf } from "@headroom/engine/internals";
 import type { Findings, Nomination, ReadonlyState } from "@headroom/engine/internals";
 import { acceptsType, typeInFamily } from "./held-by-team.ts";

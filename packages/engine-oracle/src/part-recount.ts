@@ -6,11 +6,14 @@ import { migTable, profileMilli } from "@headroom/engine";
 import { slicesOf } from "@headroom/engine/internals";
 import type { Findings, Node, WorkerAllocation, WorkerShape } from "@headroom/engine/internals";
 
-/** Thousandths of each of its accelerators that count as a worker's. */
+/** Thousandths of each of a worker's accelerators that count as held by the worker. */
 export const countedMilli = ({ shareMilli, profile }: WorkerShape): number =>
   profile === undefined ? (shareMilli ?? 1000) : profileMilli(profile);
 
-/** Thousandths that a worker's fraction takes of one accelerator of the node; `undefined`: it has no fraction. */
+/**
+ * Thousandths of one accelerator of the node that a worker's fraction takes, or `undefined` if the worker has no
+ * fraction.
+ */
 export function countedFraction({ shareMilli, acceleratorMemoryMib }: WorkerShape, node: Node): number | undefined {
   if (acceleratorMemoryMib === undefined) return shareMilli;
   const { acceleratorMemoryMib: memory = 0 } = node;
@@ -30,7 +33,10 @@ export function partsBeside(node: Node, profile: string, taken: readonly number[
   ).length;
 }
 
-/** No slice is used twice, and an accelerator with slices holds no other work. `milli`: thousandths that are booked. */
+/**
+ * Checks that no slice is used twice, and that an accelerator with slices holds no other work. `milli`: the booked
+ * thousandths of the accelerator.
+ */
 export function checkSlices(
   findings: Findings,
   what: string,

@@ -17,7 +17,7 @@ export function checkPredictions(findings: Findings, state: ReadonlyState, event
   }
 }
 
-/** The prediction in ms; `null`: too few runs of the kind, or the mean is not below the walltime. */
+/** The predicted run time in ms. `null` if the kind has too few runs, or the mean is not below the walltime. */
 function tookMs({ policy, runTimes }: ReadonlyState, workload: Workload): number | null {
   const { protectedStarts, predictFrom } = rulesOf(policy).backfill;
   if (protectedStarts === 0 || predictFrom === undefined) return null;

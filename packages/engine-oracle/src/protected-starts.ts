@@ -1,8 +1,8 @@
 /**
- * Checks that a start that overtook the head of the queue does not delay the head's protected start (DESIGN §7.12):
- * without the overtaking starts, the head could start no earlier than it can now. Recomputed from the state after the
- * batch, by expected ends and the independent fit check, with later placements and nominations undone. Cases that the
- * fit check cannot judge, and batches with placements of other origin, are skipped.
+ * Checks that starts of requests behind the head of the queue do not delay the head's protected start (DESIGN §7.12):
+ * without these starts, the head could start no earlier than it can now. Recomputed from the state after the batch, by
+ * expected ends and the independent fit check, with later placements and nominations undone. Cases that the fit check
+ * cannot judge, and batches with other kinds of placement, are skipped.
  */
 import { rulesOf, taskOf } from "@headroom/engine/internals";
 import type {
@@ -18,7 +18,7 @@ import { specOf } from "./held-by-team.ts";
 import { compareByPolicy, feasibility, requestOf } from "./recount.ts";
 import { firstOfLine, reservesStarts } from "./rest.ts";
 
-/** Events after which it is unknown which requests could have started at the same time. */
+/** Kinds of event that make it unknown which requests could have started at the same time. */
 const UNSETTLING: ReadonlySet<Event["kind"]> = new Set([
   "evictionPlanned",
   "gangGrown",
@@ -27,15 +27,15 @@ const UNSETTLING: ReadonlySet<Event["kind"]> = new Set([
   "workersReplaced",
 ]);
 
-/** `known`: tasks that were nominated before the batch. */
+/** `known`: tasks that were already nominated before the batch. */
 export function checkProtectedStarts(
   findings: Findings,
   state: ReadonlyState,
   { events, known, nowMs }: { events: readonly Event[]; known: ReadonlySet<AttemptId>; nowMs: number },
 ): void {
   if (!reservesStarts(state) || state.policy.whenHeadBlocked === "stop" || !canBeTold(state, events)) return;
-  // The head may be nominated later and is then no longer the head, so starts are judged at the nomination that follows
-  // them.
+  // A nominated request is no longer the head of the queue. So the starts before a nomination are judged by the state
+  // just before this nomination.
   const since: PlacementRecord[] = [];
   let started: PlacementRecord[] = [];
   const judge = (): void => {
@@ -52,10 +52,10 @@ export function checkProtectedStarts(
   judge();
 }
 
-/** A task's placement, or its nomination. */
+/** The placement or the nomination of a task. */
 type PlacementRecord = Pick<Attempt, "workloadId" | "task"> & { readonly attemptId: AttemptId };
 
-/** `started`: the starts up to the last one, without nominations since. */
+/** `started`: the starts to judge. The state contains no later starts or nominations. */
 function checkStarts(
   findings: Findings,
   state: ReadonlyState,
@@ -68,7 +68,8 @@ function checkStarts(
     return workload !== undefined && workload.id !== head.id && compareByPolicy(state.policy, head, workload) < 0;
   };
   const behind = new Set(started.filter(isBehind).map(({ attemptId }) => attemptId));
-  // A later start of the batch may have exhausted the limit of an earlier request's team.
+  // These starts may have used up the limit of the head's team. The check applies only if the request is the head
+  // without them too.
   const before = without(state, behind);
   if (behind.size === 0 || firstOfLine(before, nowMs) !== head) return;
   const alone = earliestStartMs(before, head, nowMs);
@@ -86,7 +87,7 @@ function canBeTold({ policy, calendar }: ReadonlyState, events: readonly Event[]
   return isPlain && !events.some(({ kind }) => UNSETTLING.has(kind));
 }
 
-/** Earliest start of the head in ms; `null`: it fits at no expected end. */
+/** Earliest start of the head in ms, or `null` if it does not fit even at the last expected end. */
 function earliestStartMs(state: ReadonlyState, head: Workload, nowMs: number): number | null {
   const running = [...state.attempts.values()].map((attempt) => ({ attempt, endMs: endOf(state, attempt, nowMs) }));
   const instants = [...new Set([nowMs, ...running.map(({ endMs }) => endMs)])].toSorted((left, right) => left - right);
@@ -104,7 +105,7 @@ function earliestStartMs(state: ReadonlyState, head: Workload, nowMs: number): n
   return null;
 }
 
-/** The state as if these tasks had not been placed: they wait again. */
+/** The state in which these tasks are not placed but wait. */
 function withoutGiven(state: ReadonlyState, given: readonly PlacementRecord[], nowMs: number): ReadonlyState {
   if (given.length === 0) return state;
   const ids = new Set(given.map(({ attemptId }) => attemptId));
@@ -128,7 +129,7 @@ const without = (state: ReadonlyState, attempts: ReadonlySet<AttemptId>): Readon
 const withAttempts = (state: ReadonlyState, attempts: readonly Attempt[]): ReadonlyState =>
   Object.assign(Object.create(state) as ReadonlyState, { attempts: new Map(attempts.map((each) => [each.id, each])) });
 
-/** Work beyond its expected end may end at any moment. */
+/** Expected end of an attempt. It is after `nowMs`: work beyond its expected end may end at any moment. */
 function endOf(state: ReadonlyState, attempt: Attempt, nowMs: number): number {
   const spec = specOf(state, attempt);
   return spec === undefined ? nowMs + 1 : Math.max(nowMs + 1, expectedEndMs(state, attempt, spec));

@@ -16,7 +16,7 @@ import { unguaranteed } from "./unguaranteed-recount.ts";
 
 export interface QuotaAsked {
   readonly team: TeamName;
-  /** The user whose limits apply; absent: user limits are ignored. */
+  /** The user whose user limits are checked. Absent: user limits are ignored. */
   readonly actor?: string;
   /** Whether the work is preemptible. */
   readonly isPreemptible: boolean;
@@ -26,8 +26,8 @@ export interface QuotaAsked {
 export interface QuotaView {
   allows(asked: QuotaAsked): boolean;
   /**
-   * Amount of a resource that the team may still use from its own and lent quota; `null`: no guarantee for it is
-   * stated.
+   * Amount of a resource that the team may still use, from its own quota and from quota that other teams lend. `null`
+   * if no team states a guarantee of the resource.
    */
   available(team: TeamName, resource: string): number | null;
 }
@@ -129,14 +129,17 @@ class Lending {
     return this.#quota(team) - this.#lent(team);
   }
 
-  /** Usage that counts against the quota: the team's own work, and the children's usage above their unlent quota. */
+  /**
+   * Usage that counts against the team's quota: its own work, and the usage of its children beyond the part of their
+   * quota that they do not lend.
+   */
   #usage(team: TeamName): number {
     const children = this.#children(team);
     const own = children.reduce((rest, child) => rest - this.#heldBy(child), this.#heldBy(team));
     return children.reduce((sum, child) => sum + Math.max(0, this.#usage(child) - this.#kept(child)), own);
   }
 
-  /** Amount still available within the quotas and within the limits of all teams above. */
+  /** Amount that the team may still use within the quotas and limits of the team and all teams above it. */
   available(team: TeamName): number {
     const below = withAncestors(this.#state, team).map(
       (at) => this.#stated(this.#state.teams.get(at)?.limit, Number.POSITIVE_INFINITY) - this.#heldBy(at),

@@ -44,18 +44,18 @@ export type GangRequest = Pick<
 
 export const requestOf = ({ spec, actor }: Pick<Workload, "spec" | "actor">): GangRequest => ({ ...spec, actor });
 
-/** Held, releasing and nominated amounts of one node. Accelerators in thousandths by index. */
+/** Held, releasing and nominated amounts of one node. Amounts of accelerators are in thousandths, by index. */
 export interface Held {
   readonly accelerators: Map<number, number>;
   readonly terminating: Map<number, number>;
   readonly nominated: Map<number, number>;
-  /** Number of holders of each slice of divided accelerators: held, terminating or nominated. */
+  /** Number of workers that hold, release or are nominated for each slice of divided accelerators. */
   readonly slices: Readonly<Record<"held" | "terminating" | "nominated", Map<number, readonly number[]>>>;
   coresMilli: number;
   memoryMib: number;
   networkGbps: number;
   workers: number;
-  /** Amounts of terminating work and of nominations. */
+  /** Amounts of terminating work (`away`) and of nominations (`ahead`). */
   readonly away: { coresMilli: number; memoryMib: number; networkGbps: number; workers: number };
   readonly ahead: { coresMilli: number; memoryMib: number; networkGbps: number; workers: number };
   readonly attempts: Set<AttemptId>;
@@ -97,7 +97,10 @@ function addAccelerators({ layer, slices, node }: Booked, shape: WorkerShape, wo
   }
 }
 
-/** Held and nominated amounts of every node, without attempts of missing workloads, which a separate check reports. */
+/**
+ * Held and nominated amounts of every node. Attempts whose workload is missing are left out; a separate check reports
+ * them.
+ */
 export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
   const held = new Map<NodeId, Held>();
   for (const id of state.nodes.keys()) held.set(id, nothing());
@@ -141,11 +144,11 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
 export const isUsable = (node: Node): boolean =>
   node.health === "up" && !node.draining && node.hotSpare !== true && node.acceleratorsChanged !== true;
 
-/** Free capacity of a usable node: thousandths of every accelerator, and totals. */
+/** Free capacity of a usable node: thousandths of each accelerator, and totals of other resources. */
 interface Room {
   readonly node: Node;
   readonly accelerators: readonly number[];
-  /** Taken slices by accelerator. */
+  /** Slices that are taken, by accelerator. */
   readonly slices: readonly (readonly number[])[];
   readonly coresMilli: number;
   readonly memoryMib: number;
@@ -186,8 +189,7 @@ function workersIn(room: Room, gang: WorkerShape): number {
     bounds.push(room.accelerators.reduce((sum, left, index) => sum + ofOne(left, index), 0));
   } else if (gang.profile !== undefined) {
     const { profile } = gang;
-    // If held and nominated slices do not add up to the used amount, the accelerator is used in another way and offers
-    // no slice.
+    // If the taken slices do not add up to the used amount, the accelerator is used in another way and offers no slice.
     const ofOne = (left: number, index: number): number => {
       const taken = room.slices[index] ?? [];
       return 1000 - left === 125 * taken.length ? partsBeside(room.node, profile, taken) : 0;
@@ -230,9 +232,9 @@ interface Packing {
 }
 
 /**
- * Whether the minimum of every group certainly fits, with each group's type chosen. Assumes that every worker of the
- * other groups takes a whole node, the largest ones first; this is sufficient for greedy placement. An exact answer
- * would need a search.
+ * Whether the minimum of every task group certainly fits, for one choice of a type for each group. The check assumes
+ * that every worker of the other groups takes a whole node, and that the largest nodes are taken first. If the groups
+ * fit under this assumption, greedy placement succeeds. An exact answer would need a search.
  */
 function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }: Packing): boolean {
   const { gang, acceleratorTypes, fabric, spread } = request;
@@ -256,14 +258,17 @@ function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }
   return combinations(options).some((types) => allows(amounts(types)));
 }
 
-/** The Cartesian product, the last list varying fastest. */
+/** All combinations of one element from each list. The element of the last list changes fastest. */
 const combinations = (options: readonly (readonly string[])[]): readonly (readonly string[])[] =>
   options.reduce<readonly (readonly string[])[]>(
     (chosen, types) => chosen.flatMap((before) => types.map((type) => [...before, type])),
     [[]],
   );
 
-/** Number of workers of a gang that the empty usable fleet holds, without fabric and spreading constraints. */
+/**
+ * Number of the gang's workers that the usable fleet could hold without any work, if fabric and spreading constraints
+ * are ignored.
+ */
 function countFits(state: ReadonlyState, rooms: readonly Room[], request: GangRequest): boolean {
   const { gang, acceleratorTypes } = request;
   const byType = new Map<string, number>();
@@ -275,7 +280,10 @@ function countFits(state: ReadonlyState, rooms: readonly Room[], request: GangRe
   return [...byType.values()].some((workers) => workers >= leastWorkers(request));
 }
 
-/** Whether gangs fit. For task groups only `true` is certain: a gang that fails the simple check may still fit. */
+/**
+ * Whether gangs fit. For task groups only the answer `true` is certain: a gang that fails the simple check may still
+ * fit.
+ */
 export interface Feasibility {
   /** Whether the usable fleet could hold the gang if nothing ran. */
   couldEver(request: GangRequest): boolean;
@@ -286,14 +294,14 @@ export interface Feasibility {
    * the teams above.
    */
   mayBlock(request: GangRequest): boolean;
-  /** Whether the request could start now, by free capacity and all limits above its team. */
+  /** Whether the request could start now, by free capacity and by the limits of its team and all teams above. */
   couldNow(request: GangRequest): boolean;
 }
 
 /**
- * Whether the request depends on reserved topology: guaranteed work, and opportunistic work that must avoid it. The
- * checks skip such requests, because they would need an assignment of all cells; separate tests compare small fleets
- * with every assignment.
+ * Whether the request depends on reserved topology: it is guaranteed work, or opportunistic work that must avoid
+ * reserved topology. The checks skip such requests, because they would need an assignment of all cells. Separate tests
+ * try every assignment on small fleets.
  */
 const dependsOnShapes = (rules: Rules, work: GangRequest): boolean =>
   rules.teams.reservedTopology !== undefined &&
@@ -338,7 +346,7 @@ export function feasibility(state: ReadonlyState): Feasibility {
   };
 }
 
-/** Whether one of the workload's tasks may start at this instant, capacity aside. */
+/** Whether one of the workload's tasks may start at this instant, if capacity is ignored. */
 export function hasReadyTask(workload: Workload, nowMs: number): boolean {
   if (workload.endedAtMs !== null || workload.stopRequested || workload.held === true) return false;
   if (

@@ -5,7 +5,7 @@ import type { Findings, Policy, ReadonlyState, Workload } from "@headroom/engine
 import { canBeTold } from "./constraint-checks.ts";
 import { compareByPolicy, feasibility, hasReadyTask, isInGroups, requestOf } from "./recount.ts";
 
-/** Whether the queue order depends only on the workloads; then the head is known without the scheduler. */
+/** Whether the queue order depends on the workloads alone, so that the head is known without the scheduler. */
 function hasOneLine(policy: Policy): boolean {
   const { teams, phases, order } = rulesOf(policy);
   const isPlain = order.every((key) => key !== "user" && key !== "running" && key !== "starting");
@@ -27,8 +27,8 @@ export const blockingHead = (state: ReadonlyState, nowMs: number): Workload | nu
   state.policy.whenHeadBlocked === "stop" ? firstOfLine(state, nowMs) : null;
 
 /**
- * The first waiting request, skipping those blocked by limits or the fleet's size; `null`: none, or it cannot be
- * judged.
+ * The first waiting request, skipping requests that limits or the fleet's size block. `null` if there is none, or if
+ * this cannot be judged.
  */
 export function firstOfLine(state: ReadonlyState, nowMs: number): Workload | null {
   if (!hasOneLine(state.policy) || mayGrowInLine(state)) return null;
@@ -38,7 +38,7 @@ export function firstOfLine(state: ReadonlyState, nowMs: number): Workload | nul
     if (!hasReadyTask(workload, nowMs)) continue;
     // The fit of task groups and of some constraints cannot be judged with certainty, so the head is unknown.
     if (isInGroups(workload.spec) || !canBeTold(state, workload.spec)) return null;
-    // The fit of a gang with lost workers on hot spares cannot be judged either.
+    // The fit of a gang with lost workers cannot be judged either, because the gang may use hot spares.
     if (workload.lostWorkers !== undefined && hasHotSpares(state)) return null;
     if (!mayBlock(requestOf(workload))) continue;
     if (head === null || compareByPolicy(state.policy, workload, head) < 0) head = workload;
@@ -59,7 +59,7 @@ export function checkRest(findings: Findings, state: ReadonlyState, nowMs: numbe
     findings.expect(false, () => `${id} waits although it fits`);
 }
 
-/** Requests that could start now, in the policy's own order. */
+/** Waiting requests that could start now, in the policy's order. */
 export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): readonly Workload[] {
   const { couldNow } = feasibility(state);
   const fits = (workload: Workload): boolean =>

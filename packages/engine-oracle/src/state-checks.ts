@@ -26,7 +26,7 @@ import { checkRest } from "./rest.ts";
 import { checkHotSpares } from "./hot-spare-checks.ts";
 import { checkWindows } from "./time-checks.ts";
 
-/** Every rule that the state breaks after a round at `nowMs`, one sentence each; empty if all hold. */
+/** All rules that the state breaks after a round at `nowMs`, one sentence for each. Empty if it breaks none. */
 export function checkState(state: ReadonlyState, nowMs: number): string[] {
   const findings = new Findings();
   checkReferences(findings, state);
@@ -232,7 +232,7 @@ function checkCheckpointWait(findings: Findings, state: ReadonlyState, attempt: 
 function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload): void {
   const { id, spec, nextTask, waitingTasks, activeAttempts, succeededCount, failedCount } = workload;
   const taskCount = taskCountOf(spec);
-  // The task of an attempt that will migrate still runs in its old place.
+  // A task whose attempt will migrate is nominated, but still runs in its old place.
   const nominated = [...state.nominations.values()].filter(
     ({ workloadId, growth, afterAttempt }) => workloadId === id && !growth && afterAttempt === undefined,
   );
@@ -322,8 +322,8 @@ function checkConservation(findings: Findings, state: ReadonlyState): void {
     () => `${unended} workloads have not ended; ${submittedCount} were submitted and ${endedCount} ended`,
   );
   const kept = Math.min(endedCount, ENDED_WORKLOADS_KEPT);
-  // The end of a rerun workload was counted but is no longer kept; the number of such ends among dropped workloads is
-  // unknown.
+  // A rerun workload was counted when it ended, but is no longer kept as ended. The number of such ends among dropped
+  // workloads is not known.
   findings.expect(
     isRerun ? endedKept <= kept : endedKept === kept,
     () => `${endedKept} ended workloads are kept, ${kept} should be`,

@@ -108,8 +108,8 @@ export function checkTerminating(findings: Findings, { state, terminating }: Wor
 }
 
 /**
- * Checks that every running gang below its maximum requests as many workers as it may have at once, and that no other
- * gang does.
+ * Checks that every running gang below its maximum requests the number of workers that it may get at once, and that no
+ * other gang requests any.
  */
 export function checkGrowth(findings: Findings, { state, queue }: World): void {
   const filed = new Map([...queue.growthClasses()].map(({ request }) => [request.grows as string, request.workers]));
@@ -125,7 +125,10 @@ export function checkGrowth(findings: Findings, { state, queue }: World): void {
   findings.expect(filed.size === 0, () => `${[...filed.keys()].join(", ")} would grow and does not run`);
 }
 
-/** Checks the index of preemptible work, kept apart by who may evict it, and its upper bounds for plans. */
+/**
+ * Checks the index of preemptible work, which is divided by the plans that may evict the work, and its upper bounds for
+ * plans.
+ */
 export function checkEvictable(findings: Findings, { state, rules, evictable }: World): void {
   const counted = new Map<string, { accelerators: number; priorityMin: number; size: number }>();
   for (const attempt of state.attempts.values()) {

@@ -6,7 +6,7 @@
 import { covers, isKeptFor, lastDueMs, withAncestors } from "@headroom/engine/internals";
 import type { Findings, ReadonlyState, Tariff, Workload } from "@headroom/engine/internals";
 
-/** Checks a start without an earlier nomination. */
+/** Checks a start that had no earlier nomination. */
 export function checkTime(findings: Findings, state: ReadonlyState, workload: Workload, nowMs: number): void {
   const { id, spec, held, waitsFor } = workload;
   findings.expect(held !== true, () => `${id} was started while it is held`);
@@ -20,12 +20,15 @@ export function checkTime(findings: Findings, state: ReadonlyState, workload: Wo
   }
 }
 
-/** Whether the start window is open by price; the cheapest or cleanest hours, and carbon, cannot be judged here. */
+/**
+ * Whether the start window is open by price. Conditions on the cheapest or cleanest hours, and on carbon, cannot be
+ * judged here and count as met.
+ */
 function mayUsePower(state: ReadonlyState, { spec }: Workload, nowMs: number): boolean {
   const { startWindow, deadlineMs, walltimeMs } = spec;
   const { microUsdPerKwhMax: most, latestStartMs } = startWindow ?? {};
   if (most === undefined || (latestStartMs ?? nowMs + 1) <= nowMs) return true;
-  // A deadline may force the start; work without a walltime is not judged.
+  // A deadline may force the start. For work without a walltime this cannot be judged, so it counts as forced.
   if (deadlineMs !== undefined && (walltimeMs === null || deadlineMs - walltimeMs <= nowMs)) return true;
   return [...state.sites.keys()].every((site) => {
     const price = priceAt(state, site, nowMs) ?? priceAt(state, undefined, nowMs);
@@ -33,7 +36,7 @@ function mayUsePower(state: ReadonlyState, { spec }: Workload, nowMs: number): b
   });
 }
 
-/** Power price of a site: a forecast has precedence over other tariffs, else the tariff that began last. */
+/** Power price of a site. A forecast comes before other tariffs; among these, the tariff that began last is used. */
 function priceAt({ calendar }: ReadonlyState, site: Tariff["site"], nowMs: number): number | null {
   const inForce = [...calendar.values()].flatMap(({ entry }) => {
     if (entry.kind !== "tariff" || entry.site !== site) return [];
@@ -61,7 +64,7 @@ function sinceMs({ when }: Tariff, nowMs: number): number | null {
 const priceOf = ({ when, microUsdPerKwh }: Tariff, nowMs: number): number | undefined =>
   when.kind === "series" ? when.microUsdPerKwh?.[Math.floor((nowMs - when.startMs) / when.stepMs)] : microUsdPerKwh;
 
-/** Checks that once a window has begun, only work that it is reserved for runs on its nodes. */
+/** Checks that once a window has begun, only work for which the window is reserved runs on its nodes. */
 export function checkWindows(findings: Findings, state: ReadonlyState, nowMs: number): void {
   for (const item of state.calendar.values()) {
     const { entry } = item;

@@ -17,8 +17,8 @@ import type { TeamAmounts } from "./held-by-team.ts";
 
 export interface Unguaranteed {
   /**
-   * Whether the team's non-preemptible work, with this amount more, leaves what other teams' guarantees exceed their
-   * non-preemptible usage.
+   * Whether the fleet can still cover the unused guarantees of other teams, if this amount of non-preemptible work of
+   * the team is added.
    */
   leaves(team: TeamName, more: TeamAmounts): boolean;
 }
@@ -33,7 +33,10 @@ export function unguaranteed(state: ReadonlyState, fixed: ReadonlyMap<TeamName, 
   );
   const isCompared = (resource: string): boolean => RESOURCES_COMPARED.has(resource) || named.has(resource);
 
-  /** Unused guarantees of the teams directly below one, if usage of the line grows by `more`. */
+  /**
+   * Sum of the unused guarantees of the teams directly below `above`, if the usage of each team in `grown` is larger by
+   * the given amount.
+   */
   function unusedBelow(above: TeamName | null, resource: string, grown: ReadonlyMap<TeamName, number>): number {
     let sum = 0;
     for (const { name, parent } of teams) {
@@ -64,7 +67,10 @@ export function unguaranteed(state: ReadonlyState, fixed: ReadonlyMap<TeamName, 
 const RESOURCES_COMPARED: ReadonlySet<string> = new Set(["cores", "memory", ALL_ACCELERATORS]);
 const besideTypes: ReadonlySet<string> = new Set(RESOURCES_BESIDE_TYPES);
 
-/** Amounts that a guarantee keeps available: a type also counts in its family and in the total, where these are not stated. */
+/**
+ * Amounts that a guarantee keeps available. If no amount is stated for a family or for the total, the amounts of its
+ * types are added up.
+ */
 function reservedBy(state: ReadonlyState, guarantee: Amounts): TeamAmounts {
   const reserved = new Map(Object.entries(guarantee));
   const types = Object.keys(guarantee).filter((resource) => !besideTypes.has(resource));
@@ -74,7 +80,7 @@ function reservedBy(state: ReadonlyState, guarantee: Amounts): TeamAmounts {
   for (const family of new Set(types.map(familyOf)))
     if (family !== undefined && !reserved.has(family)) reserved.set(family, sumOfMembers(family));
   if (types.length > 0 && !reserved.has(ALL_ACCELERATORS)) {
-    // The types of a stated family are parts of its amount, unless their sum is larger.
+    // If a family is stated too, the amounts of its types are parts of the family's amount, unless their sum is larger.
     const parts = types.filter((type) => !types.includes(familyOf(type) ?? ""));
     const amountOf = (part: string): number => Math.max(guarantee[part] ?? 0, sumOfMembers(part));
     reserved.set(
@@ -85,7 +91,7 @@ function reservedBy(state: ReadonlyState, guarantee: Amounts): TeamAmounts {
   return reserved;
 }
 
-/** Amounts are sums of thousandths. */
+/** Whether two sums of thousandths are equal, apart from rounding. */
 const isSame = (left: number, right: number): boolean => Math.abs(left - right) < 0.0005;
 
 function* usableNodes(state: ReadonlyState): Generator<TeamAmounts> {

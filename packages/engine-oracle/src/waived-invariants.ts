@@ -6,8 +6,9 @@ import { rulesOf } from "@headroom/engine/internals";
 import type { Policy } from "@headroom/engine/internals";
 
 /**
- * Forgotten nominations let a victim return to its place (5, 6, 8). KAI's search finds more victims than needed (5 to
- * 8). Rebalancing records all evictions for the first request that it starts (6, 7).
+ * Numbers of the invariants that are not checked under the policy. Forgotten nominations let a victim return to its
+ * place (5, 6, 8). KAI's search finds more victims than needed (5 to 8). Rebalancing records all evictions for the
+ * first request that it starts (6, 7).
  */
 export function waivedInvariants(policy: Policy): ReadonlySet<number> {
   const { eviction, phases } = rulesOf(policy);

@@ -8,14 +8,16 @@ import { canonicalJson } from "../base/canonical.ts";
 import type { World } from "../cluster/world.ts";
 import type { WritableWorld } from "./writable.ts";
 
-/** Brings the accounts of the team and of every team above it up to now, before running work changes. */
+/**
+ * Brings the budget accounts of the team and of every team above it up to now. Called before the running work changes.
+ */
 export function accrueLine(world: WritableWorld, team: TeamName): void {
   const { accounts, teams } = world.state;
   if (accounts.size === 0) return;
   for (let at: TeamName | null = team; at !== null; at = teams.get(at)?.parent ?? null) accrue(world, at);
 }
 
-/** Brings every account up to now, before teams or prices change. */
+/** Brings every budget account up to now. Called before teams or prices change. */
 export function accrueAll(world: WritableWorld): void {
   for (const team of world.state.accounts.keys()) accrue(world, team);
 }
@@ -40,7 +42,7 @@ export function openAccount({ state }: WritableWorld, { name, budget }: Team, be
   }
 }
 
-/** From now on the team's use is also counted by day, if it has a budget. */
+/** Begins to count the team's usage by day, if it has a budget. */
 export function countDays({ state }: WritableWorld, team: TeamName): void {
   const account = state.accounts.get(team);
   if (account !== undefined && account.days === undefined)
@@ -54,7 +56,10 @@ export function recountAccounts(world: WritableWorld): void {
   for (const team of world.state.accounts.keys()) wakeForBudget(world, team, world.state.nowMs);
 }
 
-/** Schedules a wakeup for the next warning level, end or renewal of the budgets of the team and all teams above it. */
+/**
+ * Schedules a wakeup for the next warning level, the using up or the renewal of the budgets of the team and all teams
+ * above it.
+ */
 export function wakeForBudgets(world: WritableWorld, team: TeamName): void {
   const { accounts, teams, nowMs } = world.state;
   if (accounts.size === 0) return;
@@ -68,7 +73,7 @@ export function nextLook({ state, budgets }: World, team: TeamName, nowMs: numbe
   if (account === undefined || budget === undefined) return null;
   const percent = account.crossed === undefined ? BUDGET_WARNING_PERCENT : BUDGET_SPENT_PERCENT;
   const isSpent = account.crossed?.percent === BUDGET_SPENT_PERCENT;
-  // Usage of an ended period no longer counts, whether or not its end was recorded.
+  // Usage of an ended budget period no longer counts, even if the end of the period is not recorded yet.
   const rate = budgets.rate(team);
   const reaches = isSpent ? null : reachesMs(accrued(account, budget, { rate, nowMs }), budget, { rate, percent });
   const renewed = renewalMs(budget, nowMs);

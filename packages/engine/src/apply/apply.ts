@@ -40,7 +40,8 @@ export function applyEvent(readonlyWorld: World, event: Event): void {
   const world = writable(readonlyWorld);
   const { state } = world;
   const apply = appliers.get(event.kind);
-  // Most events have version 1, which skips the look-up. The negation refuses a version that is no number.
+  // Most events have version 1, for which the lookup is skipped. The condition is negated so that a version that is not
+  // a number is refused.
   if (apply === undefined || (event.version !== 1 && !(event.version <= newestVersion(event.kind))))
     throw unknownEvent(event);
   if (event.atMs < state.nowMs)

@@ -93,7 +93,7 @@ function place(world: WritableWorld, event: EventOf<"gangPlaced">): void {
 const stopFor = ({ reason, atMs }: Pick<AttemptStop, "reason" | "atMs">, closedBy: ClosedBy | undefined): AttemptStop =>
   closedBy === undefined ? { reason, atMs } : { reason, atMs, closedBy };
 
-/** Records a new expected end: requests beside protected starts may now fit or not. */
+/** Records a new expected end. Requests that protected starts delayed may now fit, and others no longer fit. */
 function refileCompletion(world: WritableWorld, attempt: WritableAttempt): void {
   world.completions.file(attempt, workloadOf(world, attempt.workloadId).spec);
   if (world.rules.backfill.protectedStarts > 0) world.queue.markDirty();
@@ -149,7 +149,8 @@ function end(world: WritableWorld, event: EventOf<"attemptEnded">): void {
 }
 
 /**
- * A gang that restarts because its nodes were lost, drained or will be away may use hot spares for the workers there.
+ * If a gang restarts because nodes were lost, drained or will leave, its workers on these nodes may use hot spares.
+ * Records their number.
  */
 function countLost(world: WritableWorld, workload: WritableWorkload, attempt: WritableAttempt): void {
   const { state, calendar, rules } = world;

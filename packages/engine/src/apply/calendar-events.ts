@@ -31,7 +31,8 @@ export const calendarEvents: Appliers<CalendarEvent> = {
 };
 
 /**
- * Waiting work is bucketed by duration while there are windows, and rejected requests may fit beside changed windows.
+ * Puts waiting work into new buckets, because buckets depend on duration while there are windows. Rejected requests may
+ * fit beside changed windows.
  */
 function refile(world: WritableWorld): void {
   world.startWindow.lookAtMs = -1;

@@ -21,7 +21,7 @@ export const fleetEvents: Appliers<FleetEvent> = {
   executorRegistered(world, { executor }) {
     const { state, queue } = world;
     state.executors.set(executor.id, executor);
-    // Running gangs of the executor may be able to grow now, or no longer be.
+    // The executor's running gangs may now be able to grow, or may no longer be able to.
     for (const attempt of state.attempts.values()) {
       const workload = workloadOf(world, attempt.workloadId);
       queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
@@ -85,7 +85,7 @@ function updateNode(world: WritableWorld, id: NodeId, set: (node: WritableNode) 
 const POOL_PROPERTIES = ["mig", "networkGbps", "acceleratorMemoryMib"] as const;
 
 function changeProperties(world: WritableWorld, node: WritableNode, pool: Pool): void {
-  // If a node is about to change its accelerator type, these properties change with the type.
+  // If the node is about to change its accelerator type, these properties change together with the type.
   if (node.acceleratorType !== pool.acceleratorType) return;
   if (POOL_PROPERTIES.every((property) => node[property] === pool[property])) return;
   updateNode(world, node.id, () => takeOver(node, pool));
@@ -95,7 +95,10 @@ function takeOver(node: WritableNode, pool: Pool): void {
   for (const property of POOL_PROPERTIES) setOrDelete(node, property, pool[property]);
 }
 
-/** A field that keeps its place among the fields of the node keeps the digest of the node. */
+/**
+ * Sets a field, or deletes it if the value is absent. A field that stays in its position among the node's fields does
+ * not change the digest of the node.
+ */
 function setOrDelete<Field extends keyof WritableNode>(
   node: WritableNode,
   field: Field,

@@ -11,7 +11,7 @@ import { ANSWERS_KEPT } from "../state/state.ts";
 import { waitForEveryWindow } from "../cluster/world.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 
-/** First versions of events from which budgets are counted by day. Older events give the same state as before. */
+/** First version of each event kind from which usage is counted by day. Older events give the same state as before. */
 const DAYS_COUNTED_FROM = { teamDefined: 3, budgetRenewed: 2 } as const;
 
 export const governanceEvents: Appliers<GovernanceEvent> = {
@@ -67,8 +67,9 @@ export const governanceEvents: Appliers<GovernanceEvent> = {
 };
 
 /**
- * Usage counts for the teams as now defined. From the first user limit on, usage is tracked by user. Otherwise user
- * totals are rebuilt only when a team has moved, so that tentative changes survive while team amounts are tried.
+ * Usage counts for the present team definitions. With the first user limit, usage begins to be tracked by user.
+ * Otherwise the totals of users are rebuilt only when a team has moved, so that tentative changes survive while other
+ * team amounts are tried.
  */
 function refreshTeams(world: WritableWorld, isMoved: boolean): void {
   const { teamUse, queue, rules } = world;

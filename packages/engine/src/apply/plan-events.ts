@@ -36,7 +36,7 @@ export const planEvents: Appliers<PlanEvent> = {
     }
     // A migrating task waits again only after its running attempt has ended.
     if (afterAttempt !== undefined) return;
-    // The task is an immediate retry, because its attempt number was already used.
+    // The task is a retry without a delay, because its attempt number was already used.
     updateTask(workload, task, { retryAtMs: atMs });
     if (workload.spec.startWindow !== undefined) world.startWindow.lookAtMs = -1;
     queueIfReady(world, workload, atMs);
@@ -51,8 +51,8 @@ export const planEvents: Appliers<PlanEvent> = {
 };
 
 /**
- * Records a migration; migrated work rests before it may migrate again. Entries whose rest is over are dropped, oldest
- * first.
+ * Records a migration. Migrated work rests before it may migrate again. Entries whose rest is over are dropped, the
+ * oldest first.
  */
 function rememberMigration(world: WritableWorld, id: WorkloadId, atMs: number): void {
   const { moved } = world.state;
@@ -71,8 +71,8 @@ export function markDirty({ queue, rules }: WritableWorld): void {
 }
 
 /**
- * Takes the task from the workload's retries or its tasks that have not started, and the workload from the queue if no
- * task is left.
+ * Removes the task from the workload's retries, or from its tasks that have not started. If no task is left, removes
+ * the workload from the queue.
  */
 export function takeTask(
   world: WritableWorld,

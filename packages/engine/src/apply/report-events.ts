@@ -1,4 +1,7 @@
-/** Reports of running work: checkpoints, artifacts, progress and idle times; older journals contain every report. */
+/**
+ * Reports of running work: checkpoints, artifacts, progress estimates and idle times. Older journals contain every
+ * progress report.
+ */
 import type { ReportEvent } from "../contract/events.ts";
 import { taskOf } from "../model/task.ts";
 import { addUtilization } from "../state/utilization.ts";

@@ -83,7 +83,7 @@ export function settleUse(world: WritableWorld, workload: WritableWorkload): voi
   recordDecayedUsage(world, workload);
 }
 
-/** Changes an attempt's workers: the indexes release what it held and book what it holds. */
+/** Changes an attempt's workers. The indexes release the former places and book the new ones. */
 function rebook(
   world: WritableWorld,
   id: AttemptId,

@@ -29,19 +29,19 @@ export class UndoLog {
   readonly #endedCount: number;
   readonly #endedKeptCount: number;
   readonly #endedDropped: number;
-  /** Modified attempts; `null`: the attempt did not exist. */
+  /** Attempts as they were before the first change. `null`: the attempt did not exist. */
   readonly #attempts = new Map<AttemptId, RecordedAttempt<WritableAttempt> | null>();
-  /** All attempts in their order, recorded when the first one ends. */
+  /** All attempts in their former order, recorded when the first one ends. */
   #order: readonly AttemptId[] | null = null;
   readonly #workloads = new Map<WorkloadId, WritableWorkload>();
-  /** All nominations in their order, recorded when the first one changes. */
+  /** All nominations in their former order, recorded when the first one changes. */
   #nominations: ReadonlyMap<AttemptId, Nomination> | null = null;
   /**
-   * Accounts when the recording began; `null`: there are none. Bringing them up to date changes nothing at the same
-   * instant.
+   * Budget accounts at the start of the recording, or `null` if there are none. All events have the same time, so
+   * bringing an account up to date does not change it.
    */
   readonly #accounts: ReadonlyMap<TeamName, Account> | null;
-  /** Usage history in its order; `null`: no history is kept. */
+  /** Usage history in its former order, or `null` if no history is kept. */
   readonly #decayedUsage: WritableWorld["state"]["decayedUsage"] | null;
   readonly #submitted = new Set<WorkloadId>();
   #demand: DemandMix | null = null;
@@ -89,7 +89,8 @@ export class UndoLog {
         this.#isKnown &&= isForItself(this.#world, event.workloadId);
         return this.#noteWorkload(event.workloadId);
       case "evictionPlanned":
-        // A migration starts a rest period, and the order of rest periods is not recorded here.
+        // A migration starts a rest period. The order of rest periods is not recorded here, so the event cannot be
+        // undone.
         this.#isKnown &&= event.pairsGathered === undefined;
         return;
       default:
@@ -138,7 +139,7 @@ export class UndoLog {
     this.#noteWorkload(workloadId);
   }
 
-  /** Undoes all events. False: some event cannot be undone, and nothing was changed. */
+  /** Undoes all events and returns true. If some event cannot be undone, changes nothing and returns false. */
   undo(): boolean {
     const world = this.#world;
     const { state, capacity, queue } = world;
@@ -234,7 +235,7 @@ export class UndoLog {
   }
 }
 
-/** Whether the workload's end affects nothing else: no workload depends on it, and it has no start window. */
+/** Whether the end of the workload affects no other work: no workload depends on it, and it has no start window. */
 const isForItself = ({ dependents, state }: WritableWorld, id: WorkloadId): boolean =>
   !dependents.has(id) && state.workloads.get(id)?.spec.startWindow === undefined;
 

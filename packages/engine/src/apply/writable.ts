@@ -62,8 +62,8 @@ export function queueIfReady({ queue }: WritableWorld, workload: WritableWorkloa
 }
 
 /**
- * Removes met dependencies on a workload from the work that waits for it, which may start now. An unmet dependency
- * stays, and the round decides about it. `given`: the artifact that met the dependencies.
+ * Removes met dependencies on a workload from the work that waits for it, so that this work may start. A dependency
+ * that is not met stays, and the round decides about it. `given`: the artifact that met the dependencies.
  */
 export function meetDependencies(
   world: WritableWorld,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalJson, compareText } from "./canonical.ts";
 
-/** The same fields in another order, at every depth. */
+/** The same value with the fields of every object in reverse order. */
 function turnedOver(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(turnedOver);
   if (value === null || typeof value !== "object") return value;

@@ -15,7 +15,7 @@ function countsOf(values: Iterable<number>, buckets: number): number[] {
 
 const sequences = Array.from({ length: 20_000 }, (_, index) => index);
 
-/** 63 degrees of freedom: a fair source exceeds 117 once in 20,000 times; the drawn numbers are fixed. */
+/** With 63 degrees of freedom, a fair source exceeds 117 once in 20,000 runs. The drawn numbers are always the same. */
 const LIMIT = 117;
 
 describe("draw", () => {

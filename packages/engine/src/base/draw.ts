@@ -2,8 +2,8 @@ import { finalMix, hashInto } from "./hash.ts";
 
 /**
  * A uniform 32-bit unsigned integer that depends only on its arguments: the only source of randomness of engine and
- * simulator. There is no generator state, so a fork or a replay draws the same numbers. The words of seed and sequence
- * are mixed in one after the other, so that no two of them are interchangeable.
+ * simulator. There is no generator state, so a fork or a replay draws the same numbers. Seed and sequence are mixed in
+ * word by word, one after the other, so that exchanging two words changes the result.
  */
 export function draw(seed: number, sequence: number, purpose: string): number {
   const lanes = { a: 0, b: 0, c: 0, d: 0 };

@@ -5,8 +5,8 @@
  */
 
 /**
- * Bound of the relative error of two products (four roundings of 2^-53, and a margin): a larger difference is exact in
- * sign.
+ * Bound of the relative error of a difference of two products (four roundings of 2^-53, and a margin). If the relative
+ * difference is larger, its sign is exact.
  */
 const DOUBT = 1e-15;
 

@@ -44,7 +44,7 @@ export function finalMix(value: number): number {
   return h ^ (h >>> 16);
 }
 
-/** The text's bytes as little-endian words; grows to the longest text seen. */
+/** Buffer for the text's bytes as little-endian words. It grows to the longest text so far. */
 let scratch: Int32Array = new Int32Array(1 << 14);
 let scratchBytes: Uint8Array = new Uint8Array(scratch.buffer);
 
@@ -71,7 +71,8 @@ export function hashInto(into: Lanes, text: string): void {
   const words = scratch;
   const blockEnd = (length >>> 4) * BLOCK_WORDS;
   let { a, b, c, d } = into;
-  // The mixing functions are inlined: this loop is among the simulator's hottest, and four calls a block cost a third of it.
+  // The mixing functions are inlined: this loop is among the simulator's hottest, and four calls for each block took a
+  // third of its time.
   for (let i = 0; i < blockEnd; i += BLOCK_WORDS) {
     let k = Math.imul(words[i] as number, C1);
     a ^= Math.imul((k << 15) | (k >>> 17), C2);
@@ -86,7 +87,7 @@ export function hashInto(into: Lanes, text: string): void {
     d ^= Math.imul((k << 18) | (k >>> 14), C1);
     d = (Math.imul(((d << 13) | (d >>> 19)) + a, 5) + 0x32ac3b17) | 0;
   }
-  // The rest is zero-padded; zeros do not change the hash.
+  // The rest of the last block is zero-padded; zeros do not change the hash.
   d ^= mixD(words[blockEnd + 3] as number);
   c ^= mixC(words[blockEnd + 2] as number);
   b ^= mixB(words[blockEnd + 1] as number);
@@ -129,10 +130,10 @@ export function hashText(text: string): string {
   return lanesToHex(lanes);
 }
 
-/** The chain before the journal's first group. */
+/** The chain value before the journal's first group. */
 export const CHAIN_START = "00000000000000000000000000000000";
 
-/** The chain after a group: the hash of its text, seeded with the chain before it. */
+/** The chain value after a group: the hash of the group's text, seeded with the chain value before it. */
 export function chainAfter(chain: string, text: string): string {
   const lanes = lanesFromHex(chain);
   hashInto(lanes, text);

@@ -6,7 +6,10 @@ export class InvariantError extends Error {
   override readonly name = "InvariantError";
 }
 
-/** The message is built even if the condition holds: code that runs for every event throws by itself instead. */
+/**
+ * The message is built even if the condition holds. Code that runs for every event therefore throws the error by
+ * itself.
+ */
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new InvariantError(message);
 }

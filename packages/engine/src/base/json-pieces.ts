@@ -7,7 +7,10 @@ import { utf8Decode, utf8Encode } from "./utf8.ts";
 /** Number of list entries that are written as one text. */
 const ENTRIES_IN_PIECE = 4096;
 
-/** The object as UTF-8 JSON. Members that are lists are written in pieces; `undefined` is left out. */
+/**
+ * The object as UTF-8 JSON. Members that are lists are written in pieces; Members with the value `undefined` are left
+ * out.
+ */
 export function jsonBytes(members: Readonly<Record<string, unknown>>): Uint8Array {
   const pieces: Uint8Array[] = [];
   let text = "{";
@@ -52,8 +55,8 @@ const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
 /**
- * The object that `jsonBytes` wrote. Lists are parsed in pieces of about `pieceBytes`. Throws `SyntaxError` on other
- * bytes, also on white space between values.
+ * The object that `jsonBytes` wrote. Lists are parsed in pieces of about `pieceBytes`. Throws `SyntaxError` on any
+ * other bytes, including JSON with white space between values.
  */
 export function parseJsonBytes(bytes: Uint8Array, pieceBytes: number): Record<string, unknown> {
   const members: Record<string, unknown> = {};

@@ -1,6 +1,6 @@
 /**
- * One call of `receive` in progress: decisions so far. Events are applied as they are emitted, so later decisions see
- * earlier ones.
+ * One call of `receive` in progress, with its decisions so far. Events are applied as they are emitted, so later
+ * decisions see the earlier ones.
  */
 import { applyEvent } from "../apply/apply.ts";
 import type { Effect } from "../contract/effects.ts";
@@ -23,9 +23,11 @@ export class Batch {
   effects: readonly Effect[] = [];
   #scratch: Scratch | null = null;
   #ledger: Ledger | null = null;
-  /** In a counterfactual run: returns whether the answer is known after the round considered the bucket. */
+  /**
+   * In a counterfactual run: called after the round has considered a bucket. Returns whether the answer is known then.
+   */
   readonly #tells: ((bucket: QueueBucket, started: boolean) => boolean) | null;
-  /** True: the remaining phases of the round are not needed. */
+  /** True if the remaining phases of the round are not needed. */
   isOver = false;
   /** In a counterfactual run: called with every event before it is applied. */
   note: ((event: Event) => void) | null = null;
@@ -40,7 +42,7 @@ export class Batch {
     this.#queueChanges = world.queue.changes;
   }
 
-  /** False after a wakeup whose reason no longer exists. */
+  /** Whether the batch changes anything. False after a wakeup whose reason no longer exists. */
   get changesAnything(): boolean {
     return this.events.length > 0 || this.freesVictims || this.world.queue.changes !== this.#queueChanges;
   }
@@ -50,7 +52,7 @@ export class Batch {
     return this.#tells !== null;
   }
 
-  /** Notes that the round has considered a bucket, and whether its head starts. */
+  /** Reports that the round has considered a bucket, and whether the head of the bucket starts. */
   asked(bucket: QueueBucket, started: boolean): void {
     if (this.#tells !== null) this.isOver ||= this.#tells(bucket, started);
   }
@@ -65,7 +67,7 @@ export class Batch {
     return this.#ledger;
   }
 
-  /** Undoes tentative changes that were not undone in the round. */
+  /** Undoes the tentative changes that the round did not undo itself. */
   endRound(): void {
     this.#ledger?.rollback();
   }
@@ -76,7 +78,7 @@ export class Batch {
     this.events = appended(this.events, event);
   }
 
-  /** Notes that the gang lost workers and requests replacements. */
+  /** Records that the gang lost workers and requests replacements. */
   markDegraded(attempt: Attempt): void {
     if (!this.degraded.includes(attempt)) this.degraded = appended(this.degraded, attempt);
   }
@@ -95,7 +97,7 @@ export class Batch {
 }
 
 /**
- * Most rounds have one or two of each. A literal list has capacity for exactly these; pushing would allocate capacity
+ * Most rounds append one or two items. A literal list has exactly this capacity, while pushing would allocate capacity
  * for seventeen.
  */
 function appended<T>(list: readonly T[], item: T): readonly T[] {

@@ -3,8 +3,8 @@ import { ACCELERATORS_AT, amountAt, CORES_AT, MEMORY_AT, NETWORK_AT } from "./te
 import type { Amount, AmountOfType, TeamNode } from "./team-node.ts";
 
 /**
- * The first position at which usage and amount together exceed a bound; -1 if none. Resources with amount 0 exceed
- * nothing.
+ * The first position at which usage plus amount exceeds a bound, or -1 if there is none. A resource of which the amount
+ * is 0 exceeds no bound.
  */
 export function passes(used: readonly number[], bound: readonly number[], amount: Amount): number {
   const over = (position: number, more: number): boolean =>
@@ -26,8 +26,8 @@ export function passes(used: readonly number[], bound: readonly number[], amount
 }
 
 /**
- * The type of the amount if the guarantee names other types only and no total, so that this type's guarantee is zero;
- * else -1.
+ * The position of the amount's type, if the guarantee names only other types and no total: the guarantee of this type
+ * is then zero. Otherwise -1.
  */
 export function passesOtherType({ guarantee, isByTypeAlone }: TeamNode, amount: Amount): number {
   if (!isByTypeAlone) return -1;
@@ -54,7 +54,10 @@ function addAt(vector: number[], position: number, more: number): void {
   vector[position] = (vector[position] as number) + more;
 }
 
-/** Adds cores, memory, network bandwidth and all accelerators together; amounts by type are left out. */
+/**
+ * Adds an amount's cores, memory, network bandwidth and total of accelerators to a vector. Amounts by type are left
+ * out.
+ */
 export function addCompared(vector: number[], amount: Amount, sign: 1 | -1): void {
   while (vector.length <= NETWORK_AT) vector.push(0);
   vector[CORES_AT] = (vector[CORES_AT] as number) + sign * amount.coresMilli;
@@ -65,7 +68,7 @@ export function addCompared(vector: number[], amount: Amount, sign: 1 | -1): voi
 
 const NO_TYPES: NonNullable<Amount["byType"]> = [];
 
-/** Amounts of several types together. */
+/** Sum of amounts, which may be on several types. */
 export function sumOf(amounts: readonly Amount[]): Amount {
   const total = (of: (amount: Amount) => number): number => amounts.reduce((sum, amount) => sum + of(amount), 0);
   const byType = new Map<number, AmountOfType>();

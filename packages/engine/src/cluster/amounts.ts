@@ -20,7 +20,7 @@ export function amountHeld(
   return teamUse.amountOfParts(partsOf(gang, held.workers), (part) => typeOfPart(capacity, held, part));
 }
 
-/** The workers of each kind with their type; kinds without workers are omitted. */
+/** The workers of each kind, with their accelerator type. Kinds without workers are left out. */
 export function partsByType(
   { capacity }: Pick<World, "capacity">,
   gang: GangSpec,

@@ -1,4 +1,4 @@
-/** Rates at which running work uses up budgets, and the pending wakeups for them. */
+/** Rates at which running work uses up budgets, and the pending wakeups for these budgets. */
 import { milliOf } from "../model/device-part.ts";
 import type { Rate } from "../model/budget.ts";
 import { shapeOf } from "../model/gang.ts";
@@ -11,7 +11,7 @@ const NO_RATE: Rate = { milli: 0, moneyMilli: 0 };
 export class BudgetIndex {
   readonly #state: Pick<ReadonlyState, "accounts" | "teams" | "pools" | "nodes" | "workloads" | "attempts">;
   readonly #rates = new Map<TeamName, { milli: number; moneyMilli: number }>();
-  /** The earliest pending wakeup of a team. */
+  /** Instant of the earliest pending wakeup, by team. */
   readonly wakes: Map<TeamName, number> = new Map();
 
   constructor(state: ReadonlyState) {

@@ -1,6 +1,6 @@
 /**
- * Nodes that the calendar closes, the work that it closes them for, and from when on. Rebuilt when an entry or the
- * fleet changes; read by every placement.
+ * Index of the nodes that the calendar closes: the work that they are closed to, and the time from which they are. It
+ * is rebuilt when an entry or the fleet changes. Every placement reads it.
  */
 import type { AdvanceReservation, TimeWindow } from "../model/calendar.ts";
 import type { NodeId, TeamName } from "../model/ids.ts";
@@ -11,7 +11,7 @@ export interface IndexedWindow {
   readonly nodes: ReadonlySet<NodeId>;
 }
 
-/** A window with its nodes; `chosen`: the nodes chosen for a reservation that states an amount. */
+/** A window with its nodes. `chosen`: the chosen nodes, for a reservation of a number of accelerators. */
 export function indexedWindow(
   { nodes }: Pick<ReadonlyState, "nodes">,
   window: TimeWindow,
@@ -35,7 +35,10 @@ export class CalendarIndex {
   #firstStartMs = Number.POSITIVE_INFINITY;
   #isLeftAside = false;
   #without: IndexedWindow | null = null;
-  /** The instant of the placement: that of the round, or a later one during the search for a protected start. */
+  /**
+   * The instant for which a placement is tried: that of the round, or a later one during the search for a protected
+   * start.
+   */
   nowMs: number;
 
   constructor(state: ReadonlyState) {
@@ -64,7 +67,7 @@ export class CalendarIndex {
     return this.#windows.length > 0;
   }
 
-  /** Whether any entry is reserved for this user by name, so that the submitter matters. */
+  /** Whether any calendar entry is reserved for this user by name, so that it matters who submits the work. */
   isNamed(actor: string): boolean {
     return this.#users.has(actor);
   }
@@ -92,19 +95,19 @@ export class CalendarIndex {
     return false;
   }
 
-  /** Runs `ask` with an empty calendar. */
+  /** Runs `ask` as if the calendar were empty. */
   leftAside<T>(ask: () => T): T {
     this.#isLeftAside = true;
     return restoring(ask, () => (this.#isLeftAside = false));
   }
 
-  /** Runs `ask` without this window. */
+  /** Runs `ask` as if this window did not exist. */
   without<T>(window: IndexedWindow, ask: () => T): T {
     this.#without = window;
     return restoring(ask, () => (this.#without = null));
   }
 
-  /** Runs `ask` at another instant. */
+  /** Runs `ask` as if it were another instant. */
   at<T>(instantMs: number, ask: () => T): T {
     const { nowMs } = this;
     this.nowMs = instantMs;

@@ -1,7 +1,7 @@
 /**
- * Capacity by accelerator type, indexed so that "where does this worker fit" visits no node with too few free
- * accelerators: for each type, the usable nodes (up, not draining) by their count of free accelerators, and separately
- * those with terminating work and those with a partly free accelerator.
+ * Capacity by accelerator type, indexed so that the search for a worker's node visits no node with too few free
+ * accelerators. For each type, usable nodes (up, not draining) are indexed by their number of free accelerators.
+ * Separate indexes contain the nodes with terminating work, and those with a partly free accelerator.
  */
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
 import type { Node } from "../model/fleet.ts";
@@ -16,26 +16,30 @@ import { NodeSet } from "../base/collections/node-set.ts";
 import { NodeSlot } from "./node-slot.ts";
 import type { Layer } from "./node-slot.ts";
 
-/** Below this number a scan of the nodes is as fast as a lookup by count. */
+/**
+ * A scan of the nodes is as fast as a lookup by count, if it visits fewer than this number of nodes for each node that
+ * it finds.
+ */
 const SCANNED_PER_FOUND = 8;
 
-/** All nodes of one accelerator type (`""`: nodes without). */
+/** All nodes of one accelerator type. The type `""` has the nodes without accelerators. */
 export class TypeCapacity {
   readonly type: string;
-  /** The family of the type; `undefined`: it has none. */
+  /** The family of the type, or `undefined` if it has none. */
   readonly family: string | undefined;
   readonly slots: NodeSlot[] = [];
   /** Usable nodes by number of free accelerators. */
   readonly byFree: NodeSet[] = [new NodeSet()];
   /**
-   * Numbers of free accelerators for which `byFree` has nodes: in a pool with one large node nearly all sets are empty.
+   * Numbers of free accelerators for which `byFree` contains nodes. In a pool with one large node nearly all sets are
+   * empty.
    */
   readonly freeCounts: NodeSet = new NodeSet();
   freeCount = 0;
-  /** Accelerators on usable nodes, free or not. */
+  /** Number of accelerators on usable nodes, free or not. */
   usableCount = 0;
   readonly releasing: NodeSet = new NodeSet();
-  /** Whole accelerators on usable nodes that terminating work will free. */
+  /** Number of whole accelerators on usable nodes that terminating work will free. */
   releasingCount = 0;
   usableCoresMilli = 0;
   usableMemoryMib = 0;
@@ -50,8 +54,8 @@ export class TypeCapacity {
   }
 
   /**
-   * Every node with this number of whole accelerators free or releasing, in the order of joining; all nodes if a lookup
-   * by count would be slower.
+   * All nodes with this number of whole accelerators that are free or releasing, in the order of joining. If a lookup
+   * by count would be slower, all nodes are returned.
    */
   roomy(accelerators: number, layer: Layer): readonly NodeSlot[] {
     const free = this.freeCount + (layer === "idle" ? 0 : this.releasingCount);
@@ -90,7 +94,7 @@ export class TypeCapacity {
     this.usableMemoryMib += sign * slot.node.memoryMib;
   }
 
-  /** Updates the index after a slot's amounts changed from these counts. */
+  /** Updates the index after a node's amounts have changed. The arguments are the counts before the change. */
   refile(slot: NodeSlot, freeBefore: number, releasingBefore: number): void {
     if (!slot.usable) return;
     if (slot.freeCount !== freeBefore) {
@@ -123,27 +127,27 @@ export class Capacity {
   #sortedTypes: readonly TypeCapacity[] = [];
   hasFamilies = false;
   readonly marks: Marks = new Marks();
-  /** Capacity epoch: grows whenever a rejected request may fit now, because capacity was freed or added. */
+  /** Capacity epoch. It grows whenever capacity was freed or added, so that a rejected request may fit. */
   freedEpoch = 0;
-  /** Grows whenever the set of usable nodes changes, so that the empty fleet could hold other work. */
+  /** Grows whenever the set of usable nodes changes, so that the fleet without any work could hold other requests. */
   fleetEpoch = 0;
   /**
-   * The `fleetEpoch` of the next plan that treats hot spares as ordinary nodes: lower than all other epochs, and
-   * unique.
+   * Value of `fleetEpoch` for the next plan that treats hot spares as ordinary nodes. It is unique, and lower than the
+   * value of any other epoch.
    */
   #openedEpoch = -2;
   readonly #hotSpares = new Set<NodeSlot>();
-  /** The `freedEpoch` at which every pool had its hot spares, or no empty node was left. */
+  /** The `freedEpoch` at which every pool had all of its hot spares, or no further empty node existed. */
   hotSparesSettledAt = -1;
 
   /** Called for every change of a node's free capacity; used by node scores, if the policy has any. */
   watch: ((slot: NodeSlot) => void) | null = null;
 
-  /** Grows whenever a node joins or changes, because fabric positions may have changed. */
+  /** Grows whenever a node joins or changes, because positions in the fabric may have changed. */
   nodesEpoch = 0;
 
   slot(id: NodeId): NodeSlot {
-    // Cache: an attempt causes several bookings on its node in a row.
+    // Cached, because an attempt causes several bookings on its node in a row.
     if (this.#lastSlot !== null && this.#lastSlot.node.id === id) return this.#lastSlot;
     const slot = this.#slots.get(id);
     if (slot === undefined) throw new InvariantError(`no node ${id}`);
@@ -163,24 +167,25 @@ export class Capacity {
   acceptable(names: readonly string[]): readonly TypeCapacity[] {
     if (names.length === 0) return this.#sortedTypes;
     if (!this.hasFamilies) return names.flatMap((name) => this.#types.get(name) ?? []);
-    // A family stands for its types in order of name. A type that is named before its family keeps its rank.
+    // A family stands for all of its types, in the order of their names. A type that is named before its family keeps
+    // its rank.
     return [...new Set(names.flatMap((name) => this.named(name)))];
   }
 
-  /** The type of that name, else the types of the family of that name. */
+  /** The type with this name. If there is none, the types of the family with this name. */
   named(name: string): readonly TypeCapacity[] {
     const type = this.#types.get(name);
     return type === undefined ? this.#sortedTypes.filter(({ family }) => family === name) : [type];
   }
 
-  /** Nodes may have joined or changed: rejected requests may fit now, also by their position in the fabric. */
+  /** Records that nodes joined or changed: rejected requests may fit now, also because of positions in the fabric. */
   nodesChanged(): void {
     this.nodesEpoch++;
     this.freedEpoch++;
     this.fleetEpoch++;
   }
 
-  /** `isOpened`: the node joins for a plan, which treats hot spares as ordinary nodes. */
+  /** Adds a node. `isOpened`: whether the node joins for a plan that treats hot spares as ordinary nodes. */
   join(node: Node, isOpened = false): void {
     let type = this.#types.get(node.acceleratorType);
     if (type === undefined) {
@@ -204,7 +209,7 @@ export class Capacity {
     this.hasFamilies = this.#sortedTypes.some(({ family }) => family !== undefined);
   }
 
-  /** Rebuilds the index of a type from these slots, in the order of joining; without slots the type has no index. */
+  /** Rebuilds the index of a type from these nodes, in the order of joining. A type without nodes has no index. */
   #rebuilt(name: string, family: string | undefined, slots: readonly NodeSlot[]): TypeCapacity {
     const type = new TypeCapacity(name, family);
     for (const slot of slots.toSorted((left, right) => left.node.ordinal - right.node.ordinal)) {
@@ -228,7 +233,7 @@ export class Capacity {
     this.nodesChanged();
   }
 
-  /** Lets `change` modify the accelerator type and the amounts of an empty node and updates the index. */
+  /** Runs `change`, which modifies the accelerator type and the amounts of an empty node, and updates the index. */
   retype(node: Node, change: () => void): void {
     const old = this.slot(node.id);
     invariant(old.attempts.size === 0, `node ${node.id} changes its accelerators while it holds work`);
@@ -253,7 +258,7 @@ export class Capacity {
     return this.#hotSpares;
   }
 
-  /** Runs `ask` with these hot spares as ordinary nodes; `ask` records nothing. */
+  /** Runs `ask` while these hot spares count as ordinary nodes. `ask` must not record events. */
   opened<T>(hotSpares: readonly NodeSlot[], ask: () => T): T {
     const { fleetEpoch } = this;
     this.fleetEpoch = this.#openedEpoch--;
@@ -273,7 +278,9 @@ export class Capacity {
     if (slot.usable) type.list(slot);
   }
 
-  /** Lets `change` modify whether a node takes work (`health`, `draining`, `hotSpare`) and updates the index. */
+  /**
+   * Runs `change`, which modifies whether a node takes work (`health`, `draining`, `hotSpare`), and updates the index.
+   */
   update(node: Node, change: () => void): void {
     const slot = this.slot(node.id);
     const type = this.#typeOf(slot);
@@ -286,7 +293,7 @@ export class Capacity {
     this.fleetEpoch++;
   }
 
-  /** Lets `change` modify the amounts of an empty node and updates the index. */
+  /** Runs `change`, which modifies the amounts of an empty node, and updates the index. */
   resize(node: Node, change: () => void): void {
     const old = this.slot(node.id);
     invariant(old.attempts.size === 0, `node ${node.id} changes size while it holds work`);
@@ -303,8 +310,8 @@ export class Capacity {
   }
 
   /**
-   * Books a gang's workers. Throws if any part of a place is taken; this check does not depend on the search in
-   * `place`.
+   * Books the workers of a gang. Throws if any part of their places is already taken; this check shares no code with
+   * the search in `place`.
    */
   take(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[]): void {
     for (const worker of workers) {
@@ -316,7 +323,7 @@ export class Capacity {
     }
   }
 
-  /** Releases workers. `terminating`: the workers were terminating. */
+  /** Releases workers. `terminating`: whether the workers were marked as terminating. */
   release(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[], terminating: boolean): void {
     for (const worker of workers) {
       if (terminating) this.#book("terminating", gang, worker, -1);

@@ -1,6 +1,7 @@
 /**
- * Running work by expected end: predicted, by walltime, else by the policy's assumption. Updated as attempts start and
- * end, so that a protected start is found by reading the next ends only. Empty while no starts are protected.
+ * Running work by expected end: the predicted end, the end by walltime, or the end by the policy's assumption. It is
+ * updated as attempts start and end, so the search for a protected start reads only the next ends. It is empty while
+ * the policy protects no starts.
  */
 import type { AttemptId } from "../model/ids.ts";
 import type { Attempt, GangSpec, WorkloadSpec } from "../model/workload.ts";
@@ -18,7 +19,10 @@ export interface ExpectedCompletion {
 export class CompletionIndex {
   #rules: Rules;
   #list: SortedList<ExpectedCompletion> = new SortedList(compareCompletions);
-  /** Entries added since the order was last read: on an idle fleet most work ends before the order is read. */
+  /**
+   * Entries that were added since the order was last read. They are not sorted yet, because on an idle fleet most work
+   * ends before the order is read.
+   */
   readonly #unsorted = new Set<ExpectedCompletion>();
   readonly #byAttempt = new Map<AttemptId, ExpectedCompletion>();
 
@@ -30,12 +34,12 @@ export class CompletionIndex {
     return this.#sorted().from(0);
   }
 
-  /** The first expected end, overdue or not; `null`: none. */
+  /** The first expected end, which may be in the past, or `null` if there is none. */
   first(): number | null {
     return this.#sorted().first()?.endMs ?? null;
   }
 
-  /** The first expected end after an instant; `null`: none. */
+  /** The first expected end after an instant, or `null` if there is none. */
   nextAfter(atMs: number): number | null {
     const list = this.#sorted();
     if (list.length === 0) return null;
@@ -55,7 +59,7 @@ export class CompletionIndex {
     if (this.#rules.backfill.protectedStarts === 0) return;
     const endMs = expectedEndMs(this.#rules, attempt, spec);
     const known = this.#byAttempt.get(attempt.id);
-    // Most attempts have a known end when they are placed.
+    // The end of most attempts is already known when they are placed and does not change.
     if (known?.endMs === endMs && known.attempt === attempt) return;
     if (known !== undefined) this.#unlist(known);
     const completion: ExpectedCompletion = { attempt, gang: spec.gang, endMs };

@@ -1,4 +1,7 @@
-/** Current usage of teams and of users in teams, for the usage history: kept only while a policy needs it. */
+/**
+ * Current usage of teams, and of users in teams, from which usage history is computed. It is kept only while a policy
+ * needs it.
+ */
 import { milliIn, partsOf } from "../model/gang.ts";
 import { NO_USE } from "../model/usage-history.ts";
 import type { DecayedUsage, UseVector } from "../model/usage-history.ts";
@@ -10,7 +13,7 @@ import { isSteady, useAsOf } from "../usage/decayed-usage.ts";
 import type { Rules } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
-/** Key of a team's history, or of one user's in the team; no name contains a line break. */
+/** Key of the usage history of a team, or of one user in the team. No name contains a line break. */
 export const usageKey = (team: TeamName, user?: string): string => (user === undefined ? team : `${team}\n${user}`);
 
 export class DecayedUsageIndex {
@@ -25,7 +28,7 @@ export class DecayedUsageIndex {
     this.#halfLife = halfLifeUnder(rules);
   }
 
-  /** `null`: usage history does not count. */
+  /** Half-life of usage history, or `null` if usage history does not count. */
   get halfLife(): HalfLife | null {
     return this.#halfLife;
   }
@@ -38,24 +41,27 @@ export class DecayedUsageIndex {
     return this.#rates;
   }
 
-  /** The average at the step that contains the instant, in 2^-16 of the units; default: the instant of the round. */
+  /**
+   * The average in the step that contains the instant, in 2^-16 of the units. Without an instant, that of the round is
+   * used.
+   */
   average(key: string, nowMs: number = this.nowMs): UseVector {
     const use = this.#state.decayedUsage.get(key);
     if (use === undefined || this.#halfLife === null) return NO_USE;
     return useAsOf(use, this.#halfLife, { rate: this.rate(key), nowMs: Math.max(use.atMs, nowMs) }).average;
   }
 
-  /** Number of the step: within one, usage history is constant. */
+  /** Number of the current step. Usage history is constant within a step. */
   get step(): number {
     return this.#halfLife === null ? 0 : Math.floor(this.nowMs / this.#halfLife.stepMs);
   }
 
-  /** Whether another step has begun since that instant. */
+  /** Whether a new step has begun since that instant. */
   hasMovedSince(atMs: number): boolean {
     return this.#halfLife !== null && Math.floor(atMs / this.#halfLife.stepMs) !== this.step;
   }
 
-  /** Next instant at which usage history may change without events; `null`: never. */
+  /** Next instant at which usage history may change without events, or `null` if it never does. */
   nextStepAtMs(nowMs: number): number | null {
     const halfLife = this.#halfLife;
     if (halfLife === null) return null;
@@ -66,7 +72,7 @@ export class DecayedUsageIndex {
       : null;
   }
 
-  /** Recomputes everything under the active rules. */
+  /** Recomputes everything under these rules. */
   rebuild(rules: Rules): void {
     this.#halfLife = halfLifeUnder(rules);
     this.#rates.clear();
@@ -91,7 +97,10 @@ export class DecayedUsageIndex {
     }
   }
 
-  /** Accounts of its usage: the user in the team, the team, and every team above it. */
+  /**
+   * Keys of the usage histories to which a workload's usage is added: those of the user in the team, of the team, and
+   * of every team above.
+   */
   keysOf({ spec, actor }: Pick<Workload, "spec" | "actor">): readonly string[] {
     const keys = [usageKey(spec.team, actor)];
     for (let at: TeamName | null = spec.team; at !== null; at = this.#state.teams.get(at)?.parent ?? null)
@@ -100,7 +109,10 @@ export class DecayedUsageIndex {
   }
 }
 
-/** Rebalancing uses current usage only: otherwise work would be evicted and returned as time passes. */
+/**
+ * Half-life that applies under the rules. Rebalancing uses current usage only: otherwise work would be evicted and
+ * started again as time passes.
+ */
 function halfLifeUnder({ teams: { usageHalfLifeMs }, phases }: Rules): HalfLife | null {
   return usageHalfLifeMs === null || phases.includes("rebalance") ? null : halfLifeOf(usageHalfLifeMs);
 }

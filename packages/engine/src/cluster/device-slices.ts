@@ -1,6 +1,7 @@
 /**
- * Memory slices of a node's divided accelerators that are held, releasing or nominated: one hexadecimal digit per slice
- * counts them. Amounts in thousandths are in `node-slot.ts`, which decides whether a device is whole.
+ * Memory slices of a node's divided accelerators that are held, releasing or nominated: the number of workers that have
+ * a slice is one hexadecimal digit. Amounts in thousandths are in `node-slot.ts`, which decides whether a device is
+ * whole.
  */
 import type { MigPart } from "../model/mig.ts";
 import { migTable } from "../model/mig.ts";
@@ -40,7 +41,10 @@ export class DeviceSlices {
   }
 }
 
-/** The slices that a worker would take on this node's accelerators; `undefined`: the profile is not available. */
+/**
+ * The geometry of the worker's MIG profile on this node's accelerators, or `undefined` if the profile is not available
+ * there.
+ */
 export function partOn(node: Node, { profile }: WorkerShape): MigPart | undefined {
   return profile === undefined ? undefined : migTable(node.mig)?.get(profile);
 }

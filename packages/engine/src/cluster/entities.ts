@@ -1,6 +1,6 @@
 /**
- * Lookups of entities that must exist. Events about one attempt or workload come in runs, so the last result is cached:
- * it saves most map lookups of a workload's life.
+ * Lookups of entities that must exist. Events about one attempt or workload often follow each other, so the last result
+ * is cached. This saves most of the map lookups for a workload.
  */
 import type { AttemptId, NodeId, WorkloadId } from "../model/ids.ts";
 import { InvariantError } from "../base/invariant.ts";
@@ -27,12 +27,15 @@ export function attemptsOn({ state, capacity }: World, nodes: Iterable<NodeId>):
   return [...ids].flatMap((id) => state.attempts.get(id) ?? []).toSorted(byPlacement);
 }
 
-/** Caches the workload before its lookup by id: a workload that waited long is no longer in the processor's caches. */
+/**
+ * Caches the workload before it is looked up by id. A workload that waited for long is no longer in the processor's
+ * caches, so the lookup would be slow.
+ */
 export function rememberWorkload({ recent }: World, workload: WorkloadEntity): void {
   recent.workload = workload;
 }
 
-/** The attempt, unless it has ended. */
+/** The attempt with this id, or `undefined` if it has ended. */
 export function activeAttempt(world: World, id: AttemptId): Attempt | undefined {
   const { recent } = world;
   if (recent.attempt !== null && recent.attempt.id === id) return recent.attempt;

@@ -1,11 +1,11 @@
 /**
- * A team's preemptible, non-terminating attempts, with sums that bound the yield of any plan. Work that only a guarantee
- * can reclaim is kept apart: plans for any other purpose cannot evict or migrate it, so they do not look at it.
+ * A team's preemptible attempts that are not terminating, with sums that bound what any plan can free. Work that only a
+ * guarantee can reclaim is in a separate index, because plans for any other purpose cannot evict or migrate it.
  */
 import type { NodeId } from "../model/ids.ts";
 import type { Attempt, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 
-/** The amounts with which an attempt was counted. */
+/** The amounts that were added to the sums for an attempt. */
 interface CountedWork {
   readonly workers: readonly WorkerAllocation[];
   readonly perWorker: number;
@@ -15,7 +15,7 @@ class PreemptibleAttempts {
   readonly #counted = new Map<Attempt, CountedWork>();
   readonly #byPriority = new Map<number, number>();
   #sum = 0;
-  /** `null` until the first read; maintained from then on. */
+  /** Upper bounds by node. `null` until they are first read; from then on they are kept up to date. */
   #byNode: Map<NodeId, number> | null = null;
 
   get size(): number {
@@ -26,7 +26,7 @@ class PreemptibleAttempts {
     return this.#counted.keys();
   }
 
-  /** An upper bound: a fraction counts as a whole accelerator. */
+  /** Upper bound of the accelerators of all attempts: a fraction counts as a whole accelerator. */
   get accelerators(): number {
     return this.#sum;
   }
@@ -37,7 +37,7 @@ class PreemptibleAttempts {
     return least;
   }
 
-  /** Upper bound of preemptible accelerators by node. */
+  /** Upper bound of the accelerators of preemptible work, by node. */
   get byNode(): ReadonlyMap<NodeId, number> {
     if (this.#byNode === null) {
       this.#byNode = new Map();
@@ -66,7 +66,7 @@ class PreemptibleAttempts {
     else this.#byPriority.delete(priority);
   }
 
-  /** False: it is not in the index. */
+  /** Returns whether the attempt was in the index. */
   #uncount(attempt: Attempt): boolean {
     const before = this.#counted.get(attempt);
     if (before !== undefined) this.#count(before, -1);
@@ -89,7 +89,10 @@ export class EvictableWork {
     return this.always.size + this.guarded.size;
   }
 
-  /** Attempts that a plan may evict: for a team's own guarantee (`guarantee`), or for any other purpose. */
+  /**
+   * Attempts that a plan may evict. `guarantee`: a plan for a team's own guarantee. `any`: a plan for any other
+   * purpose.
+   */
   for(ground: "guarantee" | "any"): readonly PreemptibleAttempts[] {
     return ground === "guarantee" ? [this.always, this.guarded] : [this.always];
   }

@@ -1,13 +1,13 @@
 /**
- * The placement tree of each site, from its fabric levels down to its nodes; built lazily after nodes joined or
- * changed.
+ * The placement tree of each site, from its fabric levels down to its nodes. It is built when it is first read after
+ * nodes have joined or changed.
  */
 import { DomainTree } from "../topology/domain-tree.ts";
 import type { NodeId, SiteName } from "../model/ids.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import type { PoolName } from "../model/ids.ts";
 
-/** The level below all named levels. */
+/** Name of the level below all named fabric levels. */
 export const NODE_LEVEL = "node";
 
 export interface SiteFabric {
@@ -32,7 +32,10 @@ export class FabricIndex {
     this.#declared = declared;
   }
 
-  /** Sites with nodes, in order of definition. `epoch`: the `nodesEpoch` for which they are valid. */
+  /**
+   * The placement trees of sites that have nodes, in the order of definition. `epoch`: the `nodesEpoch` for which the
+   * trees must be valid.
+   */
   sites(epoch: number): readonly SiteFabric[] {
     if (epoch !== this.#epoch) {
       this.#sites = this.#build();

@@ -1,7 +1,7 @@
 import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "./team-node.ts";
 import type { World } from "./world.ts";
 
-/** Cores, memory and accelerators of all usable nodes, and of each compared type, by position. */
+/** Total cores, memory and accelerators of all usable nodes, and accelerators of each compared type, by position. */
 export function fleetTotal({ capacity, teamUse }: World): readonly number[] {
   const total = [0, 0, 0];
   const named = new Map(teamUse.compared.map((position) => [teamUse.resources[position], position]));

@@ -11,7 +11,10 @@ import { growingAttempt } from "./request.ts";
 
 export type CompareClasses = (left: QueueBucket, right: QueueBucket) => number;
 
-/** Order among requests of one workload: a running task, one to start, then growth, by attempt. */
+/**
+ * Order of the requests of one workload: requests that keep a running place come first, then starts, then growth
+ * requests. Requests of the same kind are in the order of attempt ids.
+ */
 function compareRequests(left: QueueBucket, right: QueueBucket): number {
   return (
     Number(left.request.holds === null) - Number(right.request.holds === null) ||
@@ -25,7 +28,7 @@ function compareRequests(left: QueueBucket, right: QueueBucket): number {
 
 const head = (bucket: QueueBucket): Workload => bucket.waiting.first() as Workload;
 
-/** The policy's order between workloads, if the heads alone decide; `null`: more must be compared. */
+/** The policy's order between the heads of buckets, or `null` if it depends on more than the two workloads. */
 export function plainHeadOrder(
   { phases, order }: Rules,
   compare: (left: Workload, right: Workload) => number,
@@ -39,7 +42,9 @@ export const headOrder = (world: World): CompareClasses => world.queue.compareHe
 
 function orderBeyondHeads(world: World): CompareClasses {
   const { order } = world.rules;
-  /** 0: not running; 1: runs with its minimum; 2: has grown beyond. */
+  /**
+   * Stage of a gang: 0 if it is not running, 1 if it runs with its minimum of workers at most, 2 if it runs with more.
+   */
   const stage = (bucket: QueueBucket): number => {
     if (!bucket.request.isGrowth) return 0;
     const running = growingAttempt(world, bucket.request)?.workers.length ?? 0;

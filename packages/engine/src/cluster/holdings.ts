@@ -1,6 +1,6 @@
 /**
- * Books what attempts and nominations hold into the indexes: for `apply/`, for `indexState`, and for tentative plans.
- * Every booking has an exact inverse.
+ * Books the amounts that attempts and nominations hold into the indexes. `apply/`, `indexState` and tentative plans use
+ * it. Every booking has an exact inverse.
  */
 import { canDo, executorOf } from "../state/executors.ts";
 import type { ExecutorCapabilities } from "../model/fleet.ts";
@@ -23,7 +23,7 @@ export const countsForTeam = ({ stop }: Attempt): boolean => stop === null || !i
 
 export const holderOf = ({ spec: { team }, actor }: Pick<Workload, "spec" | "actor">): Holder => ({ team, actor });
 
-/** Adds workers on one type to their team's usage (1), or removes them (-1). */
+/** Adds the amounts of workers to their team's usage (1), or subtracts them (-1). */
 function countWorkers(world: World, workload: Workload, held: Held, sign: 1 | -1): void {
   const { teamUse, rules } = world;
   const { spec } = workload;
@@ -35,7 +35,8 @@ export function holdAttempt(world: World, attempt: Attempt): void {
   const workload = workloadOf(world, attempt.workloadId);
   const { gang } = workload.spec;
   const { capacity } = world;
-  // A termination is known before it is booked: its capacity may already be nominated for other requests.
+  // Terminating workers are marked before their amounts are booked, because their places may already be nominated for
+  // other requests.
   if (attempt.stop !== null) capacity.leave(gang, attempt.workers, 1);
   capacity.take(attempt.id, gang, attempt.workers);
   if (attempt.terminating !== undefined) {
@@ -56,7 +57,7 @@ function fileEvictable({ evictable, rules }: World, attempt: Attempt, spec: Work
   if (preemptibility === "never") return unfileEvictable(evictable, attempt, spec);
   let known = evictable.get(spec.team);
   if (known === undefined) evictable.set(spec.team, (known = new EvictableWork()));
-  // A new policy may change who can evict it.
+  // A new policy may change which plans can evict the attempt, so it is removed from the other index.
   const [own, other] = preemptibility === "always" ? [known.always, known.guarded] : [known.guarded, known.always];
   other.delete(attempt, spec);
   own.add(attempt, spec);
@@ -109,7 +110,7 @@ export function holdNomination(world: World, nomination: Nomination, sign: 1 | -
   countWorkers(world, workload, nomination, sign);
 }
 
-/** Whether no terminating work is left in the nominated place. */
+/** Whether the nominated place is free of terminating work, so that the task can start there. */
 export function canKeepNomination({ capacity, state }: World, { workers }: Nomination): boolean {
   return workers.every(({ node, accelerators }) => {
     const slot = capacity.slot(node);
@@ -120,8 +121,8 @@ export function canKeepNomination({ capacity, state }: World, { workers }: Nomin
 }
 
 /**
- * Number of workers that a running gang requests at once: those that its minimum lacks; else one worker, one slice, or
- * the best step of its throughput curve; 0 if the gang may not grow.
+ * Number of workers that a running gang requests at once. A gang below its minimum requests the missing workers. Any
+ * other gang requests one worker, one slice, or the best step of its throughput curve. 0 if the gang may not grow.
  */
 export function growthOf(
   { rules, state }: Pick<World, "rules" | "state">,

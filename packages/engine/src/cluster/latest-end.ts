@@ -5,9 +5,9 @@ import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import type { Rules } from "../policy/rules.ts";
 
 /**
- * Instant at which the attempt must be stopped; `null`: its walltime ends it before the window begins. An attempt that
- * has not started has nothing to save. The same holds for an attempt whose walltime, counted from its placement, ends
- * before the window.
+ * Instant at which the attempt must be stopped for the window, or `null` if its walltime ends it before the window
+ * begins. No time for a checkpoint is reserved for an attempt that has not started, because it has nothing to save. The
+ * same holds for an attempt whose walltime, counted from its placement, ends before the window.
  */
 export function latestEndMs(
   rules: Pick<Rules, "eviction">,

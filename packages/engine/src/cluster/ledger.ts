@@ -1,6 +1,6 @@
 /**
- * Tentative plans on the live indexes: a search evicts work, books places, asks the same placing code as the round, and
- * undoes everything. None of this is an event; only a verified plan is carried out, by events.
+ * Tentative plans on the live indexes. A search evicts work, books places, calls the same placement code as the round,
+ * and then undoes all of this. None of it is an event. Only a verified plan is executed, by events.
  */
 import type { Attempt, Nomination, WorkerAllocation } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
@@ -22,7 +22,7 @@ export class Ledger {
     this.#world = world;
   }
 
-  /** A point to which later changes can be undone. */
+  /** Returns the present position in the list of changes, to which later changes can be rolled back. */
   mark(): number {
     return this.#undo.length;
   }
@@ -39,7 +39,7 @@ export class Ledger {
     this.vacateWorkers(attempt, keeps, attempt.workers.length);
   }
 
-  /** Marks the workers from `first` to before `end` as terminating. */
+  /** Marks the workers at the positions from `first` up to, but not including, `end` as terminating. */
   vacateWorkers(attempt: Attempt, first: number, end: number): void {
     this.#move(attempt, attempt.workers.slice(first, end), 1);
   }
@@ -61,12 +61,12 @@ export class Ledger {
     });
   }
 
-  /** The inverse of `vacateWorkers`, valid after any later changes. */
+  /** The inverse of `vacateWorkers`. Other changes may have been made in between. */
   stay(attempt: Attempt, first: number, end: number): void {
     this.#move(attempt, attempt.workers.slice(first, end), -1);
   }
 
-  /** Releases the places of all workers; the team's usage stays. */
+  /** Marks all workers as terminating, but keeps their amounts in the team's usage. */
   leaveOnly(attempt: Attempt): void {
     const { capacity } = this.#world;
     const { gang } = workloadOf(this.#world, attempt.workloadId).spec;
@@ -81,7 +81,7 @@ export class Ledger {
     this.#nomination(request, nomination, -1);
   }
 
-  /** Books workers in a place, counting for their team. */
+  /** Books workers in a place, and adds them to their team's usage. */
   occupy(request: LedgerHolder, placement: Placement): void {
     this.#nomination(request, placement, 1);
   }

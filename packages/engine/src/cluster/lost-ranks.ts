@@ -1,4 +1,4 @@
-/** Whether a gang continues with replacements for lost workers, and the ranks on a node. */
+/** Decides whether a gang continues with replacements for its lost workers, and lists the ranks on a node. */
 
 import type { NodeId } from "../model/ids.ts";
 import { type Attempt, ranksOf } from "../model/workload.ts";
@@ -7,7 +7,8 @@ import { canReplace } from "./holdings.ts";
 import type { World } from "./world.ts";
 
 /**
- * Whether the workload permits replacement, its workers are alike, and the attempt runs without another change of size.
+ * Whether lost workers may be replaced: the workload permits it, its workers are alike, and the attempt runs and is
+ * neither stopping nor shrinking.
  */
 export function mayReplace(world: World, attempt: Attempt): boolean {
   const { spec } = workloadOf(world, attempt.workloadId);

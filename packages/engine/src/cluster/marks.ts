@@ -1,6 +1,6 @@
 /**
- * Anti-affinity marks of nodes: counts of workers by set and by term, in the same three layers as the rest of a node
- * (`node-slot.ts`), so that tentative plans see their effect.
+ * Anti-affinity marks of nodes: the number of workers by set and by anti-affinity term. They have the same three layers
+ * as the other amounts of a node (`node-slot.ts`), so tentative plans see them.
  */
 import type { AntiAffinityFrom, AntiAffinitySpec } from "../model/anti-affinity.ts";
 import type { Layer, NodeSlot } from "./node-slot.ts";
@@ -20,7 +20,7 @@ export const avoiderKey = (from: AntiAffinityFrom): string =>
 
 export class Marks {
   readonly #counts = new Map<string, Map<NodeSlot, MarkCounts>>();
-  /** The mark of work with anti-affinity to a set. */
+  /** Marks of work with anti-affinity to a set, by set. */
   readonly #avoiders = new Map<string, Map<string, AntiAffinityFrom>>();
 
   get isEmpty(): boolean {
@@ -50,7 +50,7 @@ export class Marks {
     if (slots.size === 0) this.#counts.delete(key);
   }
 
-  /** Nodes with workers of this mark, and their number, in the capacity view. */
+  /** Nodes with workers of this mark, each with the number of these workers, in the capacity view. */
   *on(key: string, layer: Layer): Generator<readonly [NodeSlot, number]> {
     for (const [slot, { held, terminating, nominated }] of this.#counts.get(key) ?? [])
       yield [slot, held + nominated - (layer === "idle" ? 0 : terminating)];

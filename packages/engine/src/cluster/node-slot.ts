@@ -1,7 +1,8 @@
 /**
- * One node's capacity in the phases of a round. Every accelerator has three layers, in thousandths: held, releasing
- * (held by terminating work), and nominated. Cores, memory and workers are sums. Every change is a signed amount with
- * an exact inverse, which makes tentative plans on the live indexes possible (`ledger.ts`).
+ * The capacity of one node, as the phases of a round read and change it. Every accelerator has three layers, in
+ * thousandths: held, releasing (held by terminating work), and nominated. Cores, memory and workers are sums. Every
+ * change is a signed amount with an exact inverse, which makes tentative plans on the live indexes possible
+ * (`ledger.ts`).
  */
 import { forEachRange } from "../model/accelerator-set.ts";
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
@@ -26,25 +27,28 @@ const NO_WORKERS_MAX = 1_000_000;
 
 export class NodeSlot {
   readonly node: Node;
-  /** Position of the node within its type, in order of joining. */
+  /** Position of the node among the nodes of its type, in the order of joining. */
   position: number;
   readonly totalCount: number;
-  /** One bit for each accelerator: set if nothing on it is held or nominated. */
+  /** One bit for each accelerator, which is set if nothing on the accelerator is held or nominated. */
   readonly free: Int32Array;
-  /** One bit for each accelerator: set if it is not free now, but is entirely free once terminating work has ended. */
+  /**
+   * One bit for each accelerator, which is set if the accelerator is not free now, but will be entirely free when
+   * terminating work has ended.
+   */
   readonly releasing: Int32Array;
   /** Thousandths held, by accelerator. */
   readonly held: Int32Array;
   readonly #terminating: Int32Array;
   readonly #nominated: Int32Array;
-  /** Slices of divided accelerators; `null`: none was ever divided. */
+  /** Slices of divided accelerators, or `null` if no accelerator was ever divided. */
   #slices: DeviceSlices | null = null;
   #coresNominatedMilli = 0;
   #memoryNominatedMib = 0;
   #workersNominated = 0;
   freeCount: number;
   releasingCount = 0;
-  /** Negative while a nomination waits for terminating work. */
+  /** Free cores. Negative while a nomination waits for terminating work. */
   coresFreeMilli: number;
   coresReleasingMilli = 0;
   memoryFreeMib: number;
@@ -58,15 +62,15 @@ export class NodeSlot {
   #networkTaken = 0;
   #networkReleasing = 0;
   #networkNominated = 0;
-  /** Attempts on the node, with their number of workers. */
+  /** Attempts with workers on the node, and the number of these workers. */
   readonly attempts: Map<AttemptId, number> = new Map();
   /**
-   * Number of accelerators of the last booking. `bookedOver`: whether one of them is now held twice, or is held and
-   * nominated beyond its releasing part.
+   * Number of accelerators in the last booking. `bookedOver`: whether the last booking left an accelerator held twice,
+   * or held and nominated beyond its releasing part.
    */
   bookedCount = 0;
   bookedOver = false;
-  /** In a plan: this hot spare counts as an ordinary node. */
+  /** Whether this hot spare counts as an ordinary node, while a plan is tried. */
   isOpened = false;
 
   constructor(node: Node, position: number) {
@@ -95,13 +99,13 @@ export class NodeSlot {
     return this.attempts.size === 0 && this.workersBooked("idle") === 0;
   }
 
-  /** Held or nominated workers, in the capacity view. */
+  /** Number of workers that are held or nominated, in the capacity view. */
   workersBooked(layer: Layer): number {
     const booked = (this.node.workersMax ?? NO_WORKERS_MAX) - this.workersFree;
     return booked - (layer === "idle" ? 0 : this.workersReleasing);
   }
 
-  /** Network bandwidth that is neither held nor nominated. Negative: the pool states less than is booked. */
+  /** Network bandwidth that is neither held nor nominated. Negative if the pool now states less than is booked. */
   networkLeft(layer: Layer): number {
     return (this.node.networkGbps ?? 0) - this.#networkTaken + (layer === "idle" ? 0 : this.#networkReleasing);
   }
@@ -110,7 +114,10 @@ export class NodeSlot {
     return this.workersReleasing > 0;
   }
 
-  /** Whether more cores, memory or workers are held than exist; a nomination waits for held amounts. */
+  /**
+   * Whether more cores, memory or workers are held than exist. Nominations do not count here: a nomination may wait for
+   * held amounts.
+   */
   get isOverHeld(): boolean {
     return (
       this.coresFreeMilli + this.#coresNominatedMilli < 0 ||
@@ -120,8 +127,8 @@ export class NodeSlot {
   }
 
   /**
-   * Thousandths of an accelerator available to a fraction: none if it is divided. Negative: more is nominated than
-   * releasing.
+   * Thousandths of an accelerator that are available to a fraction; none if the accelerator is divided. Negative if
+   * more is nominated than releasing.
    */
   room(index: number, layer: Layer): number {
     const left = this.left(index, layer);
@@ -135,8 +142,8 @@ export class NodeSlot {
   }
 
   /**
-   * Slices of an accelerator that are not available, one hexadecimal digit each: all if it is not divided, or has
-   * fractions.
+   * Slices of an accelerator that are not available, as one hexadecimal digit for each slice. All slices, if the
+   * accelerator cannot be divided or has fractions.
    */
   slicesTaken(index: number, layer: Layer): number {
     if (this.node.mig === undefined) return ALL_SLICES;
@@ -156,14 +163,14 @@ export class NodeSlot {
   }
 
   /**
-   * Whether a slice is nominated and also held by work that is not terminating. A termination may be reported before it
-   * is booked.
+   * Whether a slice is nominated and also held by work that is not terminating. This is no fault if the termination was
+   * reported but is not booked yet.
    */
   #isNominatedTwice(index: number): boolean {
     return this.#slices !== null && isTakenTwice(this.#slices.taken(index, false));
   }
 
-  /** Whether the held amounts alone are consistent. */
+  /** Whether the held amounts of the accelerator are consistent, without nominations. */
   #isHeldSoundly(index: number): boolean {
     const held = this.held[index] as number;
     const slices = this.#slices?.held(index) ?? 0;
@@ -172,14 +179,14 @@ export class NodeSlot {
   }
 
   /**
-   * Whether all of the accelerator is available in the capacity view: nothing is held or nominated beyond its releasing
-   * part.
+   * Whether the whole accelerator is available in the capacity view: nothing on it is held or nominated, except for its
+   * releasing part.
    */
   isWhole(index: number, layer: Layer): boolean {
     return hasBit(this.free, index) || (layer !== "idle" && hasBit(this.releasing, index));
   }
 
-  /** Whether a worker of the gang could have exactly this place. */
+  /** Whether a worker of the gang could be placed exactly here. */
   couldHold({ accelerators, slice }: WorkerAllocation, gang: WorkerShape, layer: Layer): boolean {
     if (this.workersThatFit({ ...withoutPart(gang), accelerators: 0 }, 1, layer) === 0) return false;
     let open = true;
@@ -202,7 +209,7 @@ export class NodeSlot {
   }
 
   /**
-   * Whether the amounts of a nomination that is already booked are available now (`idle`) or once terminating work has
+   * Whether an already booked nomination has its amounts now (`idle`), or will have them when terminating work has
    * ended (`releasing`).
    */
   canKeep(set: AcceleratorSet, layer: Layer = "idle"): boolean {
@@ -224,7 +231,10 @@ export class NodeSlot {
     this.#bookPlace("held", place, gang, sign);
   }
 
-  /** Marks a worker as terminating (1); it has ended or stays after all (-1). */
+  /**
+   * Marks a worker as terminating (1). Removes the mark (-1) when the worker has ended, or when it is not stopped after
+   * all.
+   */
   leave(place: SliceSpot, gang: WorkerShape, sign: 1 | -1): void {
     this.coresReleasingMilli += sign * gang.coresMilli;
     this.memoryReleasingMib += sign * gang.memoryMib;
@@ -244,8 +254,8 @@ export class NodeSlot {
   }
 
   /**
-   * Counts amounts that a reservation booked as free (1), because running work releases them before the reservation
-   * starts, or undoes that (-1).
+   * Counts amounts of a reservation as free (1), because running work releases them before the reservation starts.
+   * Undoes that (-1).
    */
   lend(coresMilli: number, memoryMib: number, workers: number, sign: 1 | -1): void {
     this.coresFreeMilli += sign * coresMilli;
@@ -269,11 +279,11 @@ export class NodeSlot {
     this.#networkTaken -= sign * (gang.networkGbps ?? 0);
   }
 
-  /** Books thousandths on each accelerator of the set. `bookedCount` and `bookedOver` then hold what a check needs. */
+  /** Adds thousandths to each accelerator of the set. Sets `bookedCount` and `bookedOver` for a later check. */
   #book(layer: Int32Array, set: AcceleratorSet, milli: number): void {
     this.bookedCount = 0;
     this.bookedOver = false;
-    // Parsed in place, as in `forEachRange`: this runs four times in the life of every worker.
+    // The set is parsed here, in the same way as in `forEachRange`, because this code runs four times for every worker.
     let value = 0;
     let first = -1;
     for (let position = 0; position <= set.length; position++) {
@@ -312,7 +322,7 @@ export class NodeSlot {
     }
   }
 
-  /** The `count` lowest whole accelerators after the first `skip`, in the order of the capacity view. */
+  /** The `count` lowest whole accelerators after the first `skip` of them, in the order of the capacity view. */
   pick(skip: number, count: number, layer: Layer = "idle"): AcceleratorSet {
     if (layer === "idle") return this.#pickIdle(skip, count);
     const [first, second] = layer === "eventual" ? [this.releasing, this.free] : [this.free, this.releasing];
@@ -326,7 +336,7 @@ export class NodeSlot {
     return acceleratorSetOf(indices);
   }
 
-  /** Ranges are collected while scanning: runs for every worker that starts. */
+  /** Ranges are built during the scan, because this code runs for every worker that starts. */
   #pickIdle(skip: number, count: number): AcceleratorSet {
     let ranges: string[] | null = null;
     let first = -1;
@@ -387,7 +397,7 @@ export class NodeSlot {
     return count;
   }
 
-  /** The positions of one profile do not overlap, so the count of open positions is the answer. */
+  /** The positions of one profile do not overlap, so the number of open positions is the number of workers that fit. */
   #partsThatFit(gang: WorkerShape, layer: Layer): number {
     const part = partOn(this.node, gang);
     let count = 0;
@@ -411,7 +421,7 @@ function flipBit(mask: Int32Array, index: number): void {
   mask[index >>> 5] = (mask[index >>> 5] as number) ^ (1 << (index & 31));
 }
 
-/** The `count` lowest bits of a mask after the first `skip`, or all there are. */
+/** The `count` lowest bits of a mask after the first `skip`. If there are fewer, all of these. */
 function lowestOf(mask: Int32Array, skip: number, count: number): number[] {
   const found: number[] = [];
   let passed = 0;

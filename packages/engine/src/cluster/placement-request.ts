@@ -12,7 +12,7 @@ type RequestFields = Omit<PlacementRequest, "with">;
 
 interface RequestOptions {
   readonly rules: Rules;
-  /** Number of further workers that `grows` requests; absent: the request is for a start. */
+  /** Number of further workers that the running attempt `grows` requests. Absent: the request is for a start. */
   readonly growth?: number;
   readonly grows?: AttemptId | null;
   readonly holds?: Attempt | null;
@@ -21,45 +21,47 @@ interface RequestOptions {
 
 export class PlacementRequest {
   readonly team: TeamName;
-  /** The user who submitted the workload, or one of several workloads with equal requests. */
+  /** The user who submitted the workload. If several workloads have equal requests, the user of one of them. */
   readonly actor: string;
   readonly spec: WorkloadSpec;
-  /** The gang of the workload; for a single task group, that group as a gang. */
+  /** The gang of the workload. If the request is for a single task group, this group in the form of a gang. */
   readonly gang: GangSpec;
   /**
-   * Accepted types in order of preference; empty: any. For a gang with task groups: every type that any group accepts.
+   * Accepted accelerator types in order of preference. Empty: any type. For a gang with task groups: every type that
+   * any group accepts.
    */
   readonly acceleratorTypes: readonly string[];
   readonly workers: number;
-  /** Number of workers of each task group; `null`: the minimum of each, or the gang has no groups. */
+  /** Number of workers of each task group. `null`: the minimum of each group, or the gang has no groups. */
   readonly counts: readonly number[] | null;
   readonly isPreemptible: boolean;
-  /** Longest possible run time in ms; calendar windows are compared with it. */
+  /** Longest possible run time in ms, which is compared with calendar windows. */
   readonly longestMs: number;
   /** Planned run time in ms, by the walltime or a prediction; used by backfill. */
   readonly durationMs: number;
   /** Number of workers lost with their nodes: the request may use this many hot spares. */
   readonly lostWorkers: number;
-  /** The running attempt that requests further workers; `null`: the request is for a start. */
+  /** The running attempt that requests further workers, or `null` if the request is for a start. */
   readonly grows: AttemptId | null;
   readonly isGrowth: boolean;
-  /** The running attempt whose place the request may keep during a rebalance; otherwise `null`. */
+  /** The running attempt whose place the request may keep during a rebalance. Otherwise `null`. */
   readonly holds: Attempt | null;
   /**
-   * The task group of the workers; `null`: all groups, the group that lacks most workers, or the gang has no groups.
+   * Index of the task group to which the workers belong. `null`: the workers belong to all groups or to the group that
+   * lacks most workers, or the gang has no groups.
    */
   readonly group: number | null;
-  /** The only nodes that may be used; `null`: all. */
+  /** The nodes to which the placement is restricted, or `null` if all nodes may be used. */
   readonly among: ReadonlySet<NodeId> | null;
-  /** The only executor whose nodes may be used; `null`: any. */
+  /** The executor to whose nodes the placement is restricted, or `null` if any may be used. */
   readonly executor: ExecutorId | null;
-  /** Data inputs that a node must hold. */
+  /** Minimum number of the work's data inputs that must be stored at a node. */
   readonly inputsHeldMin: number;
-  /** Workers of the running gang that stay, where a plan evicts some of them; `undefined`: all. */
+  /** Number of the running gang's workers that stay if a plan evicts some of them, or `undefined` if all stay. */
   readonly ownKept: number | undefined;
-  /** Workers of the same gang that are placed together with it. */
+  /** Other workers of the same gang, whose places are chosen in the same plan. */
   readonly beside: readonly WorkerAllocation[];
-  /** Whether anti-affinity rules are left out, to find out whether they block the request. */
+  /** Whether anti-affinity is ignored, to find out whether it blocks the request. */
   readonly ignoresAntiAffinity: boolean;
 
   private constructor(base: RequestFields, changes: Partial<RequestFields> = {}) {

@@ -19,22 +19,24 @@ import type { WorkloadEntity } from "../state/state.ts";
 import type { RunTimes } from "../model/usage-history.ts";
 
 /**
- * The capacity epoch (`ordering/round-order.ts`) in which the request was last found not to fit; -1: it must be tried.
+ * The capacity epoch (`ordering/round-order.ts`) in which the request was last found not to fit, or -1 if it must be
+ * tried.
  */
 export const rejectedAtEpoch: Slot<number> = new Slot(() => -1, { survivesUndo: true });
 
 /**
- * Waiting requests that are equal for placement: a result for one request holds for all of them. In plans: a single
- * request with its workload.
+ * Waiting requests that are equal for placement, so a result for one of them holds for all. In a plan, a bucket is a
+ * single request with its workload.
  */
 export class QueueBucket {
   #request: PlacementRequest;
   /** The workloads in the policy's order. */
   readonly waiting: SortedList<WorkloadEntity>;
-  /** Position among the buckets with waiting work; -1: no workload waits. */
+  /** Position of the bucket among the buckets with waiting work, or -1 if no workload waits. */
   waitingAt = -1;
   /**
-   * Array workloads, which can have any number of waiting tasks; every other workload in the bucket has exactly one.
+   * Waiting array workloads. They can have any number of waiting tasks; every other workload in the bucket has exactly
+   * one.
    */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
   /** Results of earlier rounds for the request. */
@@ -49,14 +51,14 @@ export class QueueBucket {
     return this.#request;
   }
 
-  /** Changes the planned run time of the bucket's workloads: the request may fit now. */
+  /** Changes the planned run time of the bucket's workloads, after which the request may fit. */
   plan(durationMs: number): void {
     this.#request = this.#request.with({ durationMs });
     this.memo.set(rejectedAtEpoch, -1);
   }
 }
 
-/** The bucket in which the workload waits; `null`: it does not wait. */
+/** The bucket in which the workload waits, or `null` if it does not wait. */
 export const classIn = ({ placementClass }: WorkloadEntity): QueueBucket | null => placementClass as QueueBucket | null;
 
 interface SignatureContext {
@@ -105,19 +107,25 @@ interface RecentBucket {
   readonly signature: readonly Signature[];
 }
 
-/** Maximum number of buckets. There are as many as kinds and lengths of work; empty buckets cost a round nothing. */
+/**
+ * Maximum number of buckets that are kept. Each kind and length of work has a bucket; empty buckets cost a round
+ * nothing.
+ */
 const CLASSES_KEPT = 4096;
-/** Maximum number of buckets with predicted durations: every end of an attempt reads the buckets of its kind. */
+/**
+ * Maximum number of buckets that are kept if run times are predicted: whenever an attempt ends, all buckets of its kind
+ * are read.
+ */
 const PREDICTED_CLASSES_KEPT = 64;
 
 const classesKept = (rules: Rules): number => (predictsRuns(rules) ? PREDICTED_CLASSES_KEPT : CLASSES_KEPT);
 
 export class Queue {
   #classes = new Map<string, QueueBucket>();
-  /** Buckets with waiting work, in no particular order: every round reads them. */
+  /** Buckets with waiting work, in no particular order. Every round reads all of them. */
   #waiting: QueueBucket[] = [];
   #growth = new Map<AttemptId, QueueBucket>();
-  /** Buckets by the kind from which their run time is predicted; empty if the policy does not predict. */
+  /** Buckets by the kind of work from which their run time is predicted. Empty if the policy does not predict. */
   #byKind = new Map<string, Set<QueueBucket>>();
   #context: QueueContext;
   #compare: (left: Workload, right: Workload) => number;
@@ -130,14 +138,14 @@ export class Queue {
   #groupedCount = 0;
   #changes = 0;
   /**
-   * Incremented whenever a round's result may change. A workload that queues behind others does not change it if only
-   * heads are considered.
+   * Incremented whenever the result of a round may change. If a round considers only the heads of buckets, a workload
+   * that is added behind a head does not increment it.
    */
   #judgedChanges = 0;
   #cleanChanges = -1;
   #cleanEpoch = -1;
   #cleanAtMs = -1;
-  /** Empty buckets are dropped once there are more buckets than this. */
+  /** Number of buckets above which empty ones are dropped. */
   #classesBeforeDrop: number;
 
   constructor(context: QueueContext) {
@@ -152,7 +160,7 @@ export class Queue {
     return this.#compare;
   }
 
-  /** The order between the heads of two buckets; `null`: it depends on more than these two. */
+  /** The order between the heads of two buckets, or `null` if it depends on more than these two. */
   get compareHeads(): CompareClasses | null {
     return this.#compareHeads;
   }
@@ -161,7 +169,9 @@ export class Queue {
     return this.#changes;
   }
 
-  /** Whether gangs with task groups wait: one may fit into capacity that is left after another took a part. */
+  /**
+   * Whether gangs with task groups wait. One of them may fit into the capacity that is left after another was placed.
+   */
   get hasGroups(): boolean {
     return this.#groupedCount > 0;
   }
@@ -205,8 +215,8 @@ export class Queue {
   }
 
   /**
-   * Objects, also those in lists, are compared by identity, which is fast and usually sufficient: for equal objects
-   * that are not identical, the key decides.
+   * Objects, and objects in lists, are compared by identity. This is fast and usually sufficient: if equal objects are
+   * not identical, the key is compared.
    */
   #isAlike(known: readonly Signature[], workload: Workload): boolean {
     const context = this.#context;
@@ -240,7 +250,7 @@ export class Queue {
     }
   }
 
-  /** Handles changed predictions of these kinds: waiting work gets new planned run times and may now fit. */
+  /** Handles changed predictions for these kinds of work. Waiting work gets new planned run times, and may now fit. */
   predictAnew(kinds: readonly string[]): void {
     for (const kind of kinds)
       for (const bucket of this.#byKind.get(kind) ?? []) {
@@ -281,7 +291,7 @@ export class Queue {
     this.#changes++;
   }
 
-  /** The bucket is empty: the last one in the list takes its position. */
+  /** The bucket is empty. The last bucket in the list takes its position. */
   #unlist(bucket: QueueBucket): void {
     const last = this.#waiting.pop();
     if (last !== undefined && last !== bucket) {
@@ -291,7 +301,10 @@ export class Queue {
     bucket.waitingAt = -1;
   }
 
-  /** Sets the number of further workers that a running gang requests, all or none; 0: no request. */
+  /**
+   * Sets the number of further workers that a running gang requests; it gets all of them or none. 0: the gang requests
+   * none.
+   */
   setGrowth(workload: WorkloadEntity, grows: AttemptId, workers: number): void {
     if (workers === 0 && this.#growth.size === 0) return;
     const known = this.#growth.get(grows);
@@ -310,19 +323,19 @@ export class Queue {
     return new QueueBucket(request, waiting);
   }
 
-  /** Notes that nothing can start until the head of a bucket changes or the capacity epoch advances. */
+  /** Records that nothing can start until the head of a bucket changes or the capacity epoch grows. */
   markClean(capacityEpoch: number, nowMs: number): void {
     this.#cleanAtMs = nowMs;
     this.#cleanChanges = this.#judgedChanges;
     this.#cleanEpoch = capacityEpoch;
   }
 
-  /** Notes that requests must be considered again although no capacity was freed. */
+  /** Records that requests must be considered again although no capacity was freed. */
   markDirty(): void {
     this.#cleanChanges = -1;
   }
 
-  /** Time at which `markClean` last noted that nothing can start. */
+  /** Time at which `markClean` last recorded that nothing can start. */
   get cleanAtMs(): number {
     return this.#cleanAtMs;
   }
@@ -332,15 +345,16 @@ export class Queue {
   }
 
   /**
-   * Whether a round considers only the first workload of each bucket. If teams are compared, the number of waiting
-   * workloads counts as demand; with protected starts, workloads behind a head are considered in the same round.
+   * Whether a round considers only the first workload of each bucket. It does not if teams are compared, because the
+   * number of waiting workloads then counts as demand. It does not with protected starts, because workloads behind a
+   * head are then considered in the same round.
    */
   get #judgesHeadsAlone(): boolean {
     const { teams, backfill, order } = this.#context.rules;
     return teams.order.length === 0 && backfill.protectedStarts === 0 && !order.includes("user");
   }
 
-  /** Pairs of buckets with equal requests in another queue and this one. */
+  /** Maps each bucket of another queue to the bucket of this queue with an equal request. */
   twinsOf(other: Queue): ReadonlyMap<QueueBucket, QueueBucket> {
     const twins = new Map<QueueBucket, QueueBucket>();
     for (const [key, bucket] of other.#classes) {
@@ -354,7 +368,7 @@ export class Queue {
     return twins;
   }
 
-  /** Drops empty buckets once they outnumber the buckets with work. */
+  /** Drops empty buckets when there are too many buckets. */
   dropEmptyClasses(): void {
     if (this.#classes.size <= this.#classesBeforeDrop) return;
     for (const [key, bucket] of this.#classes) {

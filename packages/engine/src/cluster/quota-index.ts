@@ -1,6 +1,6 @@
 /**
- * Borrowable capacity: the quota tree of `quota/tree.ts` over the defined teams, updated with their usage. It exists
- * only while the active policy allows borrowing.
+ * Capacity that teams may borrow: the quota tree of `quota/tree.ts` over the defined teams, kept up to date with their
+ * usage. It exists only while the active policy allows borrowing.
  */
 import type { TeamName } from "../model/ids.ts";
 import type { Amounts, Team } from "../model/team.ts";
@@ -11,7 +11,7 @@ import type { Amount, TeamNode } from "./team-node.ts";
 
 export class QuotaIndex {
   readonly tree: QuotaTree;
-  /** Resources of the quota tree, as positions (`team-use.ts`): the resources for which a team states a guarantee. */
+  /** Resources of the quota tree, as positions (`team-use.ts`): those for which any team states a guarantee. */
   readonly positions: readonly number[];
   readonly #leaves = new Map<TeamName, number>();
 
@@ -63,7 +63,7 @@ export class QuotaIndex {
     };
   }
 
-  /** The tree's node that holds the team's own work. */
+  /** Index of the tree's node for the team's own work. */
   leaf(team: TeamName): number {
     return this.#leaves.get(team) as number;
   }

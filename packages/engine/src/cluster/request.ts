@@ -1,4 +1,4 @@
-/** Amounts that a request needs at once, and quotas that block it. */
+/** The amounts that a request needs at once, and the quotas that block the request. */
 import { WHOLE_MILLI, needsPart } from "../model/device-part.ts";
 import type { NodeId, TeamName } from "../model/ids.ts";
 import { groupAt, leastParts, typesOfGroup } from "../model/gang.ts";
@@ -19,25 +19,27 @@ export interface Placement {
   readonly workers: readonly WorkerAllocation[];
 }
 
-/** Whether the request is for several task groups, or for growth of one. */
+/** Whether the request is for several task groups, or for further workers of one task group. */
 export const isInGroups = ({ gang }: Pick<PlacementRequest, "gang">): boolean => gang.taskGroups !== undefined;
 
-/** Minimum number of whole accelerators of one type; 0 if fractions or several types may suffice. */
+/**
+ * Minimum number of whole accelerators of one type that the request needs. 0 if fractions or several types may suffice.
+ */
 export const wholeNeeded = ({ gang, workers }: Pick<PlacementRequest, "gang" | "workers">): number =>
   !needsPart(gang) && gang.taskGroups === undefined ? workers * gang.accelerators : 0;
 
-/** The attempt that would get further workers; `null` for work that waits to start. */
+/** The attempt that requests further workers, or `null` if the request is for a start. */
 export function growingAttempt({ state }: World, request: PlacementRequest): Attempt | null {
   return request.grows === null ? null : (state.attempts.get(request.grows) ?? null);
 }
 
-/** A node on which the gang, or its growing task group, already has a worker. */
+/** A node on which the gang already has a worker, or, if one task group grows, this group. */
 export function nodeHeld(world: World, request: PlacementRequest): NodeId | undefined {
   const { group } = request;
   return growingAttempt(world, request)?.workers.find((worker) => group === null || worker.taskGroup === group)?.node;
 }
 
-/** Accepted types, most preferred first; a running gang stays on its own type. */
+/** Accelerator types that the request accepts, most preferred first. A running gang stays on its own type. */
 export function acceptableTypes(world: World, request: PlacementRequest): readonly TypeCapacity[] {
   const attempt = growingAttempt(world, request);
   return attempt === null
@@ -70,13 +72,13 @@ function partsOfRequest(world: World, request: PlacementRequest): readonly GangP
   return [{ shape: groupAt(gang, group), workers, group }];
 }
 
-/** Number of accelerators of one worker, with fractions. */
+/** Number of accelerators that one worker needs; a fraction counts as its fraction. */
 export const acceleratorsPerWorker = ({ teamUse }: World, { gang }: PlacementRequest): number =>
   teamUse.amountOf(gang, 1, "").acceleratorsMilli / WHOLE_MILLI;
 
 /**
- * Amounts that the request would hold on a type; `""`: on any type. Task groups that accept a single type count on that
- * type only.
+ * Amounts that the request would hold on a type; `""` stands for any type. Workers of a task group that accepts only
+ * one type count on that type.
  */
 export function amountAsked(world: World, request: PlacementRequest, type: string): Amount {
   const { teamUse } = world;
@@ -88,7 +90,7 @@ export function amountAsked(world: World, request: PlacementRequest, type: strin
   return teamUse.amountOfParts(partsAsked(world, request), typeOf);
 }
 
-/** Amounts for the comparison of teams: on the only accepted type, if there is just one. */
+/** Amounts by which teams are compared. If only one accelerator type is accepted, they are on this type. */
 export function amountCompared(world: World, request: PlacementRequest): Amount {
   if (world.teamUse.compared.length === COMPARED.length) return amountAsked(world, request, "");
   const [only, other] = acceptableTypes(world, request);
@@ -96,13 +98,13 @@ export function amountCompared(world: World, request: PlacementRequest): Amount 
 }
 
 /**
- * The quota that blocks the request on a type: a limit of the team or of a team above, or, for non-preemptible work, a
- * guarantee; `null`: none.
+ * The quota that blocks the request on a type, or `null` if none does. It is a limit of the team or of a team above or,
+ * for non-preemptible work, a guarantee.
  */
 export const quotaReached = (world: World, request: PlacementRequest, type: string): QuotaReached | null =>
   quotaReachedBy(world, request, () => amountAsked(world, request, type));
 
-/** Like `quotaReached`, for any amount. */
+/** Like `quotaReached`, for a given amount. */
 export function quotaReachedBy(world: World, request: PlacementRequest, amountOf: () => Amount): QuotaReached | null {
   const { teamUse, state } = world;
   const spent = spentBudget(state, request.team);
@@ -110,11 +112,14 @@ export function quotaReachedBy(world: World, request: PlacementRequest, amountOf
   return teamUse.isBounded ? boundReached(world, request, amountOf(), "present") : null;
 }
 
-/** The quota that the request exceeds by itself, so that waiting for the end of other work does not help; `null`: none. */
+/**
+ * The quota that the request exceeds even if no other work runs, so that waiting for the end of other work does not
+ * help. `null` if there is none.
+ */
 export const quotaExceededAlone = (world: World, request: PlacementRequest, amount: Amount): QuotaReached | null =>
   world.teamUse.isBounded ? boundReached(world, request, amount, "none") : null;
 
-/** The usage with which a request is compared: that of all work, or none. */
+/** Usage to which a request is added for the comparison with a quota: that of all present work, or none. */
 type ComparedUsage = "present" | "none";
 
 const boundReached = (
@@ -127,7 +132,10 @@ const boundReached = (
   borrowingReached(world.teamUse, request.team, amount, usage) ??
   guaranteeReached(world, request, amount, usage);
 
-/** The guarantee that bounds a non-preemptible request: of its own team and those above, or of other teams. */
+/**
+ * The guarantee that blocks a non-preemptible request, or `null`. The policy decides whether the guarantees of its own
+ * team and the teams above count, or those of other teams.
+ */
 export function guaranteeReached(
   world: World,
   { team, isPreemptible }: PlacementRequest,
@@ -141,7 +149,10 @@ export function guaranteeReached(
     : unguaranteedReached(world, team, amount, usage);
 }
 
-/** With borrowing: the quota that is missing because no team lends this amount, or could lend it. */
+/**
+ * Under a policy with borrowing: the quota that the amount exceeds because other teams do not lend enough now or, for
+ * `none`, even if no work runs. `null` if there is none.
+ */
 function borrowingReached(
   { quota, resources }: TeamUse,
   team: TeamName,

@@ -1,10 +1,13 @@
-/** Active work with a start window, and when it must be re-checked. */
+/** Work with a start window that has not ended, and the time at which its windows must be checked again. */
 import type { WorkloadId } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
 
 export class StartWindowIndex {
   readonly waiting: Set<WorkloadId> = new Set();
-  /** Instant before which nothing changes; -1: something has changed. */
+  /**
+   * Instant before which no start window opens or closes, or -1 if windows must be checked because something has
+   * changed.
+   */
   lookAtMs = -1;
 
   add({ id, spec }: Pick<Workload, "id" | "spec">): void {

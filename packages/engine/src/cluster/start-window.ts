@@ -1,11 +1,15 @@
-/** When work with a start window on price or carbon may start: in such a window, or at its latest start. */
+/**
+ * Decides when work with a start window on price or carbon may start: in such a window, or from its latest start on.
+ */
 import type { WorkloadSpec } from "../model/workload.ts";
 import { statedDurationMs } from "../usage/expected-duration.ts";
 import type { World } from "./world.ts";
 import type { PowerForecast } from "../energy/power-forecast.ts";
 import { nextTariffChangeMs } from "../energy/tariffs.ts";
 
-/** Latest start of the work: stated, or derived from its deadline and expected run time; `null`: none. */
+/**
+ * Latest start of the work, as stated or as derived from its deadline and expected run time. `null` if there is none.
+ */
 export function latestStartAtMs(world: World, spec: WorkloadSpec): number | null {
   const { startWindow, deadlineMs } = spec;
   const byDeadlineMs = deadlineMs === undefined ? null : Math.max(0, deadlineMs - statedDurationMs(world.rules, spec));
@@ -15,7 +19,8 @@ export function latestStartAtMs(world: World, spec: WorkloadSpec): number | null
 }
 
 /**
- * Whether an interval of the forecast meets the conditions. A condition on a figure that no tariff states is not met.
+ * Whether a period of the forecast meets the conditions of the start window. A condition on a figure that no tariff
+ * states is not met.
  */
 function isMet(world: World, spec: WorkloadSpec, { forecast, index }: ForecastPoint): boolean {
   const { microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs } = spec.startWindow ?? {};
@@ -45,14 +50,14 @@ export function mayStart(world: World, spec: WorkloadSpec, forecast: PowerForeca
   return latestStartMs !== null && latestStartMs <= nowMs;
 }
 
-/** Start of the next window, as far as tariffs are known; `null`: none is known. */
+/** Start of the next window within the known tariffs, or `null` if none is known. */
 export function opensAtMs(world: World, spec: WorkloadSpec, forecast: PowerForecast): number | null {
   for (let index = 1, piece = forecast.at(index); piece !== undefined; piece = forecast.at(++index))
     if (isMet(world, spec, { forecast, index })) return piece.fromMs;
   return null;
 }
 
-/** The next instant at which a start window may open or close for any of the work; `null`: none. */
+/** The next instant at which the start window of any work may open or close, or `null` if there is none. */
 export function nextLookMs(world: World, nowMs: number): number | null {
   const { waiting } = world.startWindow;
   if (waiting.size === 0) return null;

@@ -1,4 +1,7 @@
-/** Guarantees of teams by compared position: of types, of their families, and of all accelerators together. */
+/**
+ * Guarantees of teams by resource position: for accelerator types, for families of types, and for all accelerators
+ * together.
+ */
 import { ACCELERATORS_AT, FIRST_TYPE_AT } from "./team-node.ts";
 import type { TeamNode } from "./team-node.ts";
 
@@ -10,8 +13,9 @@ export const isStatedByTypeAlone = (guarantee: readonly number[]): boolean =>
 export type FamilyAt = ReadonlyMap<number, number>;
 
 /**
- * The amount that the team's own guarantee keeps available; 0: none is stated. Types count in the total and in their
- * family, if these are not stated. Unlike `guaranteed`, a total keeps no amount of any one type.
+ * The amount that the team's own guarantee keeps available; 0 if none is stated. If no amount is stated for a family or
+ * for the total, the amounts of its types are added up. Unlike in `guaranteed`, a stated total keeps no amount of any
+ * single type.
  */
 export function reservedAt(node: TeamNode, position: number, familyAt: FamilyAt): number {
   const { guarantee, guaranteed, isByTypeAlone } = node;

@@ -19,24 +19,25 @@ export interface TeamNode {
   team: Team;
   parent: TeamNode | null;
   readonly children: TeamNode[];
-  /** Position of the team in the order of definition, the last tie-breaker between teams. */
+  /** Position of the team in the order of definition, which breaks ties between teams that no other rule decides. */
   readonly ordinal: number;
   readonly used: number[];
   /** The non-preemptible part of the team's usage. */
   readonly fixed: number[];
-  /** The part of its own usage that tentative plans booked: cores, memory and accelerators only. */
+  /** The part of the team's own usage that tentative plans have booked: cores, memory and accelerators only. */
   readonly tentative: number[];
-  /** `Infinity` for a resource without a limit. */
+  /** Limit of the team. `Infinity` for a resource without a limit. */
   limit: readonly number[];
-  /** Limit of any one user; empty: the team's limit. */
+  /** Limit of any one user. Empty: only the team's limit applies. */
   userLimit: readonly number[];
   guarantee: readonly number[];
   /** Whether the team's guarantee names accelerator types and no total: other types then have no guarantee. */
   isByTypeAlone: boolean;
   /**
-   * Guarantee of the team by compared position; `Infinity` if not named. If it names types and no total, the total is
-   * the sum of the types, and the guarantee of other types is 0. If it names a total alone, the total holds for any
-   * type. A team without a guarantee has the sum of its children's guarantees.
+   * Guarantee of the team by compared position; `Infinity` for a resource that the guarantee does not name. If the
+   * guarantee names types and no total, the total is the sum of the types, and other types have a guarantee of 0. If it
+   * names only a total, the total holds for any type. A team without a guarantee has the sum of its children's
+   * guarantees.
    */
   guaranteed: readonly number[];
 }
@@ -49,17 +50,17 @@ export function isUnder(team: TeamNode, above: TeamNode): boolean {
 /** Resources by which teams are always compared. */
 export const COMPARED: readonly (0 | 1 | 2)[] = [CORES_AT, MEMORY_AT, ACCELERATORS_AT];
 
-/** Resources of some workers of a gang: on one accelerator type, or with task groups on several. */
+/** Resources of some workers of a gang. They are on one accelerator type or, with task groups, on several. */
 export interface Amount {
-  /** Position of the type; -1: no type, or several types. */
+  /** Position of the accelerator type, or -1 if there is no type or several. */
   readonly typeAt: number;
-  /** The family of the type; absent: it has none. */
+  /** Position of the family of the type. Absent: the type has no family. */
   readonly familyAt?: number;
   readonly acceleratorsMilli: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
   readonly networkMilli: number;
-  /** For several types: the amount of each, each type once; `typeAt` is -1 then. */
+  /** The amount of each type, if there are several types; each type occurs once, and `typeAt` is then -1. */
   readonly byType?: readonly AmountOfType[];
 }
 

@@ -24,18 +24,18 @@ import type { Holder } from "./user-use.ts";
 import type { QuotaBound } from "../contract/verdicts.ts";
 
 /**
- * A bound of a team: its limit, a user limit, its guarantee or other teams' guarantees for non-preemptible work, its
- * borrowing limit, or a spent budget.
+ * A bound of a team that a request exceeds: its limit, a user limit, its guarantee or other teams' guarantees for
+ * non-preemptible work, its borrowing limit, or a used-up budget.
  */
 export interface QuotaReached {
   readonly bound: QuotaBound;
   readonly team: TeamName;
   readonly resource: string;
-  /** In the unit in which the team states it. */
+  /** The bound, in the unit in which the team states it. */
   readonly limit: number;
   /**
-   * Usage that counts towards the bound: for a guarantee the non-preemptible part, for a user limit the user's, for
-   * other teams' guarantees the non-preemptible usage of all teams and what guarantees exceed it.
+   * Usage that counts towards the bound. For a guarantee: the non-preemptible part. For a user limit: the usage of the
+   * user. For other teams' guarantees: the non-preemptible usage of all teams, plus the unused guarantees.
    */
   readonly used: number;
   readonly user?: string;
@@ -46,7 +46,7 @@ export interface Freed extends Holder {
   readonly amount: Amount;
 }
 
-/** Usage that a check of quotas leaves out; `all`: as if no work ran. */
+/** Usage that a check of quotas treats as released. `all`: the check is made as if no work ran. */
 type Released = readonly Freed[] | "all";
 
 const NO_RELEASE: readonly Freed[] = [];
@@ -61,13 +61,13 @@ export class TeamUse {
   readonly #families = new Map<string, string>();
   #ordinals = 0;
   /**
-   * Grows whenever a limit may have been raised, or an eviction freed quota below one; a release shows in
-   * `Capacity.freedEpoch`.
+   * Grows whenever a limit may have been raised, or an eviction released quota below a limit. Other releases of usage
+   * raise `Capacity.freedEpoch` instead.
    */
   limitEpoch = 0;
   useEpoch = 0;
 
-  /** Borrowable capacity; `null` while the policy has no borrowing. */
+  /** Capacity that teams may borrow, or `null` while the policy has no borrowing. */
   quota: QuotaIndex | null = null;
   #isBounded = false;
   #borrows: boolean;
@@ -85,7 +85,7 @@ export class TeamUse {
     this.heed(rules);
   }
 
-  /** Sets whether users' usage affects the order, which determines how waiting work is indexed. */
+  /** Sets whether the usage of users affects the order of waiting work, which determines how this work is indexed. */
   heed({ order }: Rules): void {
     this.#ranksUsers = order.includes("user");
     this.#keepUsers();
@@ -119,12 +119,12 @@ export class TeamUse {
     return this.#nodes.values();
   }
 
-  /** Whether a team or a user has a quota that usage could reach. */
+  /** Whether any team or user has a quota that usage could reach. */
   get isBounded(): boolean {
     return this.#isBounded || this.users.isKept;
   }
 
-  /** The position of a resource by its name; accelerator types get theirs when first named. */
+  /** The position of a resource by its name. An accelerator type gets a position when it is first named. */
   position(resource: string): number {
     const known = this.#positions.get(resource);
     if (known !== undefined) return known;
@@ -137,9 +137,9 @@ export class TeamUse {
   }
 
   /**
-   * The shape with the fraction that quotas are charged before its place is known: a fraction of the smallest
-   * accelerator of the type (`""`: of any) that has the requested memory, which is the largest fraction; a whole
-   * accelerator if no pool states enough memory.
+   * The worker shape with the fraction that quotas are charged while the place of the worker is not known. The fraction
+   * is that of the smallest accelerator of the type (`""`: of any type) that has the requested memory, which is the
+   * largest possible fraction. If no pool states enough memory, it is a whole accelerator.
    */
   charged(shape: WorkerShape, acceleratorType: string): WorkerShape {
     const { acceleratorMemoryMib: asked, shareMilli } = shape;
@@ -179,7 +179,10 @@ export class TeamUse {
     return at !== undefined && [...this.#nodes.values()].some(({ used }) => (used[at] ?? 0) > 0);
   }
 
-  /** Resources of workers of several kinds; `typeOf`: the type of a part, `""` if it is open. */
+  /**
+   * Resources of workers of several kinds. `typeOf` returns the accelerator type of a part, or `""` if it is not
+   * decided.
+   */
   amountOfParts(parts: readonly GangPart[], typeOf: (part: GangPart) => string): Amount {
     const [only] = parts;
     if (only !== undefined && parts.length === 1) return this.#amountOfPart(only, typeOf(only));
@@ -201,7 +204,10 @@ export class TeamUse {
     }
   }
 
-  /** Adds or removes the bookings of a tentative plan: they count like the rest and are marked as tentative. */
+  /**
+   * Adds (1) or removes (-1) the amounts that a tentative plan books. They count like other amounts, and are marked as
+   * tentative.
+   */
   try(holder: Holder, amount: Amount, isFixed: boolean, sign: 1 | -1): void {
     this.add(holder, amount, isFixed, sign);
     addCompared(this.node(holder.team).tentative, amount, sign);
@@ -223,8 +229,8 @@ export class TeamUse {
   }
 
   /**
-   * The first limit exceeded by `amount`, walking from the team to the root and treating `freed` as released; then user
-   * limits.
+   * The first limit that `amount` would exceed: first the limits of the team and the teams above it, then the user
+   * limits. `freed` is treated as released.
    */
   limitReached({ team, actor: user }: Holder, amount: Amount, freed: Released = NO_RELEASE): QuotaReached | null {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
@@ -259,8 +265,8 @@ export class TeamUse {
   }
 
   /**
-   * The first guarantee, walking from the team to the root, that this amount of non-preemptible work would exceed; a
-   * guarantee stated by type alone is zero for other types.
+   * The first guarantee that this amount of non-preemptible work would exceed, from the team up to the root. A
+   * guarantee that is stated by type alone is zero for other types.
    */
   guaranteePassed(team: TeamName, amount: Amount, freed: Released = NO_RELEASE): QuotaReached | null {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
@@ -288,7 +294,7 @@ export class TeamUse {
     };
   }
 
-  /** Resets all usage, before it is recounted under these rules. */
+  /** Resets all usage, before it is counted again under these rules. */
   forget(rules: Rules): void {
     this.#borrows = borrowsUnder(rules);
     this.users.clear();
@@ -317,7 +323,7 @@ export class TeamUse {
     }
   }
 
-  /** Reads the current team definitions; usage moves with teams that moved. */
+  /** Reads the current team definitions. The usage of a team that has moved counts for its new ancestors. */
   refresh(): void {
     this.useEpoch++;
     const own = new Map<TeamName, { used: number[]; fixed: number[] }>();
@@ -383,7 +389,7 @@ export class TeamUse {
     });
   }
 
-  /** Stated amounts by position, in the units of usage; `missing` for those not stated. */
+  /** Stated amounts by position, in the units of usage. `missing`: the value for resources that are not stated. */
   #vector(amounts: Amounts, missing: number): number[] {
     const vector: number[] = [];
     for (const [resource, amount] of Object.entries(amounts)) {

@@ -1,6 +1,6 @@
 /**
- * Timers: walltimes and back-offs that end. A binary heap by instant; entries are not removed when their reason
- * disappears but re-checked when they are due, so a wakeup can be early and is never late.
+ * Timers for walltimes, back-offs and other instants. They are a binary heap by instant. An entry stays when its reason
+ * disappears, and is checked when it is due. So a wakeup can be early but is never late.
  */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 
@@ -36,7 +36,10 @@ export class Timers {
     heap[index] = timer;
   }
 
-  /** Takes one timer that is due at `nowMs`; `null` when there is none left. Among equal instants the order is arbitrary. */
+  /**
+   * Removes and returns one timer that is due at `nowMs`, or `null` if there is none. Among timers of the same instant,
+   * the order is arbitrary.
+   */
   takeDue(nowMs: number): Timer | null {
     const top = this.#heap[0];
     if (top === undefined || top.atMs > nowMs) return null;

@@ -1,8 +1,8 @@
 /**
- * The rule `nonPreemptible: unguaranteed`. Non-preemptible work within its team's own guarantee starts. Above it, work
- * may use idle capacity as long as the guarantees that other teams do not use remain covered: by idle capacity and by
- * work that can be reclaimed for them, which is all preemptible work above guarantees. A team's own guarantee, or one
- * of a team above it, thus never excludes work that would start without it.
+ * The rule `nonPreemptible: unguaranteed`. Non-preemptible work within its team's own guarantee starts. Above this
+ * guarantee, work may use idle capacity as long as the unused guarantees of other teams remain covered: by idle
+ * capacity, and by preemptible work above guarantees, which can be reclaimed for them. So the guarantee of a team, or
+ * of a team above it, never prevents a start that would be possible without this guarantee.
  */
 import type { TeamName } from "../model/ids.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
@@ -20,8 +20,9 @@ import type { Commitment } from "./unused-guarantees.ts";
 import type { World } from "./world.ts";
 
 /**
- * The first resource of which other teams' guarantees would not remain covered; `null`: none. `usage` `none`: even if no
- * other work ran; `limit` is then the most that the guarantees leave to the amount.
+ * The first resource of which other teams' unused guarantees would not remain covered, or `null` if there is none. With
+ * `usage` `none`, the check is made as if no other work ran; `limit` is then the largest amount that the guarantees
+ * allow.
  */
 export function unguaranteedReached(
   world: World,
@@ -47,7 +48,10 @@ export function unguaranteedReached(
   };
 }
 
-/** Whether this much non-preemptible work, beside what is used, stays within the guarantee that the team itself states. */
+/**
+ * Whether this amount of non-preemptible work, added to the used amounts, stays within the guarantee that the team
+ * itself states.
+ */
 const isWithinOwn = (node: TeamNode, used: readonly number[], amount: Amount): boolean =>
   node.guarantee.length > 0 && passesOtherType(node, amount) < 0 && passes(used, node.guarantee, amount) < 0;
 
@@ -68,7 +72,7 @@ function firstNotCovered(
 }
 
 interface HeldOnClosed {
-  /** Key of the epochs as of which it was counted. */
+  /** Key made of the epochs at which the amounts were counted. */
   readonly key: string;
   readonly amounts: readonly number[];
 }

@@ -1,13 +1,17 @@
 /**
- * Unused guarantees: the part of a team's guarantee above its non-preemptible usage, and at least what the teams below
- * it leave unused. Preemptible work does not use a guarantee up: above its team's guarantee it can be reclaimed, and
- * within it the guarantee is kept. Resources are independent; a guarantee of types counts in the total too.
+ * Unused guarantees. A team's unused guarantee is the part of its guarantee above its non-preemptible usage. It is at
+ * least the sum of the unused guarantees of the teams below it. Preemptible work does not use a guarantee up: above its
+ * team's guarantee it can be reclaimed, and within it the guarantee is kept. Resources are independent; a guarantee of
+ * types counts in the total too.
  */
 import { reservedAt } from "./stated-guarantees.ts";
 import type { FamilyAt } from "./stated-guarantees.ts";
 import type { TeamNode } from "./team-node.ts";
 
-/** Non-preemptible usage and unused guarantees of the fleet at one resource position, with an amount added. */
+/**
+ * Non-preemptible usage plus unused guarantees of the fleet, at one resource position, if an amount of non-preemptible
+ * work is added. `more`: this amount.
+ */
 export interface Commitment {
   readonly position: number;
   readonly committed: number;
@@ -15,15 +19,18 @@ export interface Commitment {
 }
 
 export class UnusedGuarantees {
-  /** Resource positions of which any team states a guarantee. */
+  /** Positions of the resources of which any team states a guarantee. */
   #positions: readonly number[] = [];
   #roots: readonly TeamNode[] = [];
-  /** Unused guarantees of the teams directly below one; `null`: of the teams without a parent. By `#positions`. */
+  /**
+   * By team: the unused guarantees of the teams directly below it, summed, in the order of `#positions`. The key `null`
+   * has the sum of the teams without a parent.
+   */
   readonly #below = new Map<TeamNode | null, readonly number[]>();
-  /** Amounts that each team's own guarantee keeps available, by `#positions`. */
+  /** By team: the amounts that its own guarantee keeps available, in the order of `#positions`. */
   readonly #reserved = new Map<TeamNode, readonly number[]>();
 
-  /** Reads changed team definitions. `positions`: those by which teams are compared. */
+  /** Reads changed team definitions. `positions`: the resource positions by which teams are compared. */
   refresh(nodes: Iterable<TeamNode>, positions: readonly number[], familyAt: FamilyAt): void {
     const all = [...nodes];
     this.#roots = all.filter(({ parent }) => parent === null);
@@ -37,7 +44,7 @@ export class UnusedGuarantees {
     this.#below.clear();
   }
 
-  /** Has to be called after every change of the team's non-preemptible usage. */
+  /** Must be called after every change of the team's non-preemptible usage. */
   changed({ parent }: TeamNode): void {
     if (this.#below.size === 0) return;
     for (let at = parent; at !== null; at = at.parent) this.#below.delete(at);
@@ -49,8 +56,8 @@ export class UnusedGuarantees {
   }
 
   /**
-   * The commitments that this amount of non-preemptible work of a team would raise above its share of the guarantees;
-   * `amountAt`: the amount by position.
+   * The commitments that grow if this amount of non-preemptible work of a team is added. A commitment does not grow if
+   * unused guarantees shrink by the whole amount. `amountAt`: the amount by position.
    */
   *raisedBy(node: TeamNode, amountAt: (position: number) => number): Generator<Commitment> {
     for (const [index, position] of this.#positions.entries()) {
@@ -65,14 +72,17 @@ export class UnusedGuarantees {
         after = Math.max(this.#left(at, index) - more, changed);
       }
       const unused = (this.#unusedBelow(null)[index] as number) - before + after;
-      // Within a guarantee the unused part falls by the whole amount.
+      // If the whole amount is within guarantees, the unused guarantees shrink by the whole amount.
       if (unused === 0 || before - after === more) continue;
       const used = this.#roots.reduce((sum, root) => sum + (root.fixed[position] ?? 0), 0);
       yield { position, committed: used + more + unused, more };
     }
   }
 
-  /** Like `raisedBy`, as if no other work ran: the least that these commitments can be while the guarantees stand. */
+  /**
+   * Like `raisedBy`, but as if no other work ran. These are the smallest possible commitments under the present
+   * guarantees.
+   */
   *leastRaisedBy(node: TeamNode, amountAt: (position: number) => number): Generator<Commitment> {
     const line = new Set<TeamNode>();
     for (let at: TeamNode | null = node; at !== null; at = at.parent) line.add(at);
@@ -107,7 +117,7 @@ export class UnusedGuarantees {
     return this.#reserved.get(node)?.[index] ?? 0;
   }
 
-  /** Unused part of the team's own guarantee; negative: its non-preemptible usage exceeds it. */
+  /** Unused part of the team's own guarantee. Negative if its non-preemptible usage exceeds the guarantee. */
   #left(node: TeamNode, index: number): number {
     return this.#reservedOf(node, index) - (node.fixed[this.#positions[index] as number] ?? 0);
   }

@@ -1,4 +1,4 @@
-/** Users' shares of their teams: current usage, and usage history if it counts. */
+/** Shares of users in their teams, by current usage and, if it counts, by usage history. */
 import type { PlacementRequest } from "./placement-request.ts";
 import { usageKey } from "./decayed-usage-index.ts";
 import { AVERAGE_ONE } from "../usage/decayed-usage.ts";
@@ -7,7 +7,8 @@ import { COMPARED } from "./team-node.ts";
 import { fleetTotal } from "./fleet-total.ts";
 
 /**
- * The user's largest share of the fleet's cores, memory or accelerators in the team, with usage history if it counts.
+ * Returns the share of a request's user: the largest part of the fleet's cores, memory or accelerators that the user
+ * holds in the team. Usage history is added if it counts.
  */
 export function userShare(world: World): (request: Pick<PlacementRequest, "team" | "actor">) => number {
   const total = fleetTotal(world);

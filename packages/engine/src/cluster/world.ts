@@ -54,23 +54,23 @@ export interface World {
   /** Attempts that keep a place during their back-off and are not launched yet. */
   readonly backingOff: Set<AttemptId>;
   readonly scratch: Scratch;
-  /** Number of queue-only events since the world was indexed. */
+  /** Number of queue-only events (events that change only the queue) since the world was indexed. */
   queueEventCount: number;
   readonly recent: { workload: WorkloadEntity | null; attempt: Attempt | null };
   /** Executors of the pools, in the order in which pools first named them. */
   executors: readonly ExecutorId[];
   hotSparesStated: number;
-  /** Work that waits for the end of an active workload. */
+  /** Ids of workloads that wait for the end of a workload, by the id of the latter. */
   readonly dependents: Map<WorkloadId, WorkloadId[]>;
-  /** Ended workloads that are still kept, oldest end first. */
+  /** Ended workloads that the state keeps; the one that ended first is first. */
   readonly endedKept: WorkloadId[];
-  /** Positions at the front of `endedKept` that were removed. */
+  /** Number of entries at the front of `endedKept` that were removed. */
   endedDropped: number;
   /** Keys of `state.answers`, oldest first. */
   readonly answerKeys: Fifo<string>;
 }
 
-/** Changes whenever any allocation may have changed; queue-only events do not advance it. */
+/** A number that changes whenever any allocation may have changed. Queue-only events do not change it. */
 export const bookedSequenceOf = ({ state, queueEventCount }: World): number => state.sequence - queueEventCount;
 
 export const executorsOf = ({ pools }: ReadonlyState): readonly ExecutorId[] => [
@@ -177,7 +177,7 @@ export function fileWorkload(world: World, workload: WorkloadEntity): void {
 
 const NONE: NonNullable<Workload["waitsFor"]> = [];
 
-/** Schedules the wakeups of everything that changes with time alone. */
+/** Schedules the wakeups for everything that changes with time alone. */
 function waitForTheClock(world: World): void {
   const { state, timers, calendar } = world;
   for (const { window } of calendar.windows) waitForWindow(timers, window);
@@ -204,7 +204,10 @@ export function waitForPrediction(
     timers.add({ kind: "prediction", atMs: startedAtMs + prediction.durationMs, attemptId: id });
 }
 
-/** Schedules a wakeup when the migration rate allows more, and when a migrated workload's rest is over. */
+/**
+ * Schedules a wakeup for the time when the migration rate allows more migrations, and when a migrated workload's rest
+ * is over.
+ */
 export function waitForRest({ timers }: World, movedAtMs: number): void {
   timers.add({ kind: "calendar", atMs: movedAtMs + HOUR_MS });
   timers.add({ kind: "calendar", atMs: movedAtMs + MIGRATION_REST_MS });
@@ -249,7 +252,10 @@ export function waitForWindows(world: World, attempt: Attempt): void {
   });
 }
 
-/** `instantFor`: the instant of the wakeup for a window that closes a node to this work; `null`: none. */
+/**
+ * Schedules wakeups for windows. `instantFor`: the instant of the wakeup for a window that closes a node to this work,
+ * or `null` if none is needed.
+ */
 function waitForClosing(
   { calendar, state, timers }: World,
   { workloadId, workers }: Pick<Attempt, "workloadId" | "workers">,

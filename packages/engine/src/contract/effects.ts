@@ -1,6 +1,6 @@
 /**
- * Requests of the engine to an executor. Every effect may be repeated after a restart, so executors must treat them as
- * idempotent by attempt: launching an attempt that was launched before, or stopping one that has ended, does nothing.
+ * Requests of the engine to an executor. Every effect may be repeated after a restart, so executors must treat effects
+ * as idempotent for each attempt: to launch an attempt again, or to stop an attempt that has ended, does nothing.
  */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import type { ExecutorId } from "../model/fleet.ts";
@@ -15,9 +15,9 @@ export interface LaunchGang {
   readonly number: number;
   readonly spec: WorkloadSpec;
   readonly workers: readonly WorkerAllocation[];
-  /** Artifacts of other workloads for which this one waited; absent: none. */
+  /** Artifacts of other workloads for which this workload waited. Absent: none. */
   readonly artifacts?: readonly Artifact[];
-  /** Time between checkpoints; absent: the workload decides. */
+  /** Time between checkpoints. Absent: the workload decides. */
   readonly checkpointEveryMs?: number;
   /**
    * Journal sequence of the attempt's `gangPlaced`. Executors store it with the attempt and return it in `inventory`.
@@ -33,18 +33,18 @@ export interface StopGang {
   readonly reason: StopReason;
 }
 
-/** Requests a checkpoint from the gang, which continues to run; a separate `stopGang` stops it. */
+/** Requests a checkpoint from the gang, which continues to run. It is stopped only by a separate `stopGang`. */
 export interface CheckpointGang {
   readonly kind: "checkpointGang";
   readonly executor: ExecutorId;
   readonly attemptId: AttemptId;
-  /** How long the engine waits for the checkpoint. */
+  /** Instant until which the engine waits for the checkpoint. */
   readonly untilMs: number;
 }
 
 /**
- * Starts more workers for a running gang, with ranks from `firstRank` on. Existing ranks do not change, so the effect
- * may be repeated.
+ * Starts further workers of a running gang. Their ranks begin with `firstRank`. The ranks of running workers do not
+ * change, so the effect may be repeated.
  */
 export interface GrowGang {
   readonly kind: "growGang";
@@ -53,11 +53,13 @@ export interface GrowGang {
   readonly workloadId: WorkloadId;
   readonly firstRank: number;
   readonly workers: readonly WorkerAllocation[];
-  /** The launch of the gang at its new size; the environment of the further workers is derived from it. */
+  /** The launch of the gang at its new size. The environment of the further workers is derived from it. */
   readonly launch: LaunchGang;
 }
 
-/** Shrinks the gang to its first `workers` workers; the others get SIGTERM and, after the grace period, SIGKILL. */
+/**
+ * Shrinks the gang to its first `workers` workers. The other workers get SIGTERM and, after the grace period, SIGKILL.
+ */
 export interface ShrinkGang {
   readonly kind: "shrinkGang";
   readonly executor: ExecutorId;
@@ -65,8 +67,8 @@ export interface ShrinkGang {
   readonly workers: number;
   readonly graceTimeoutMs: number;
   /**
-   * Time limit of a checkpoint that is requested first; the workers are stopped when it is reported or the time is
-   * over. Absent: they are stopped at once.
+   * Time limit of a checkpoint that is requested first. The workers are stopped when the checkpoint is reported or the
+   * time is over. Absent: the workers are stopped at once.
    */
   readonly checkpointTimeoutMs?: number;
 }
@@ -78,8 +80,8 @@ export interface ReplacedWorker {
 
 /**
  * Replaces workers whose node was lost or is about to leave: new workers start with the same ranks while the others
- * continue. Old processes that still run are stopped first. If the node is only disconnected, the executor must prevent
- * its processes from rejoining.
+ * continue. Old processes that still run are stopped first. If the node is not lost but only disconnected, the executor
+ * must prevent the old processes from rejoining the gang.
  */
 export interface ReplaceWorkers {
   readonly kind: "replaceWorkers";

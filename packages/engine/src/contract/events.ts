@@ -1,6 +1,6 @@
 /**
  * All events: facts in the past tense, stored in the journal as JSON in this form. The `version` of a kind grows when
- * its fields change. `apply/` reads older versions; an unknown kind prevents the start.
+ * its fields change. `apply/` also reads older versions. A journal with an unknown kind is refused at the start.
  */
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
@@ -26,7 +26,7 @@ import type { CalendarEntry, ClosedBy } from "../model/calendar.ts";
 import type { Policy } from "../policy/policy.ts";
 
 /**
- * The version that this engine writes, for each kind whose fields have changed; it is 1 for every other kind. The engine
+ * The version that this engine writes of each kind whose fields have changed. It is 1 for every other kind. The engine
  * reads all versions from 1 on.
  */
 const CHANGED_VERSIONS = {
@@ -57,7 +57,7 @@ export const newestVersion = (kind: string): number =>
 
 export type FleetEvent =
   | (Fact<"siteDefined"> & { readonly site: Site })
-  /** An executor registered for the first time, or with other capabilities. */
+  /** An executor registered for the first time, or with changed capabilities. */
   | (Fact<"executorRegistered"> & { readonly executor: ExecutorSpec })
   | (Fact<"poolDefined"> & { readonly pool: Pool })
   | (Fact<"nodeJoined"> & { readonly node: NodeSpec })
@@ -68,7 +68,7 @@ export type FleetEvent =
   | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
   /** The node becomes a hot spare, reserved for work that loses nodes. */
   | (Fact<"hotSpareReserved"> & { readonly nodeId: NodeId })
-  /** The node is no longer a hot spare. `workloadId`: the workload that took it. */
+  /** The node is no longer a hot spare. `workloadId`: the workload that took the node. */
   | (Fact<"hotSpareReleased"> & {
       readonly nodeId: NodeId;
       readonly reason: HotSpareEnd;
@@ -76,8 +76,8 @@ export type FleetEvent =
     });
 
 /**
- * Reason. `taken`: work that lost a node uses it. `lost`, `drained`: state of the node. `calendar`: a window needs it.
- * `fewer`: the pool declares fewer spares.
+ * Reason why a node is no longer a hot spare. `taken`: work that lost a node uses it. `lost`, `drained`: the node was
+ * lost or drained. `calendar`: a calendar window needs it. `fewer`: the pool declares fewer hot spares.
  */
 export type HotSpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer";
 
@@ -86,8 +86,8 @@ export type GovernanceEvent =
   | (Fact<"teamRemoved"> & { readonly team: TeamName })
   | (Fact<"policySet"> & { readonly policy: Policy })
   /**
-   * A warning percentage of a team's budget in this period is reached. `spent` and `limit`: of the resource with the
-   * larger percentage.
+   * A team's usage reached a warning percentage of its budget in this period. `spent` and `limit` are amounts of the
+   * resource with the larger percentage.
    */
   | (Fact<"budgetCrossed"> & {
       readonly team: TeamName;
@@ -98,13 +98,16 @@ export type GovernanceEvent =
       readonly periodStartMs: number;
     })
   | (Fact<"budgetRenewed"> & { readonly team: TeamName })
-  /** Stores the answer to a command with an idempotency key; `fingerprint` distinguishes a retry from a reused key. */
+  /**
+   * Stores the answer to a command with an idempotency key. `fingerprint` distinguishes a retry of the command from
+   * another command with the same key.
+   */
   | (Fact<"commandAnswered"> & { readonly key: string; readonly fingerprint: string; readonly result: CommandResult });
 
 export type CalendarEvent =
   /**
-   * A calendar entry was declared; it replaces an entry of the same name. `nodes`: the nodes chosen for a reservation
-   * by amount.
+   * A calendar entry was declared. It replaces an entry of the same name. `nodes`: the nodes chosen for a reservation
+   * of a number of accelerators.
    */
   | (Fact<"calendarSet"> & {
       readonly entry: CalendarEntry;
@@ -113,12 +116,12 @@ export type CalendarEvent =
     })
   | (Fact<"calendarRemoved"> & { readonly name: string; readonly actor: string })
   | (Fact<"windowBegan"> & { readonly name: string })
-  /** The window is over, and it is removed from the calendar. */
+  /** A calendar window is over and is removed from the calendar. */
   | (Fact<"windowEnded"> & {
       readonly name: string;
       /**
-       * Fingerprint of the entry (`entryFingerprint`), which identifies its document when it is applied again; absent:
-       * no document declared it.
+       * Fingerprint of the entry (`entryFingerprint`). It identifies the document of the entry if the document is
+       * applied again. Absent: no document declared the entry.
        */
       readonly fingerprint?: string;
     });
@@ -126,7 +129,9 @@ export type CalendarEvent =
 export type ScheduleEvent =
   | (Fact<"scheduleSet"> & { readonly schedule: Schedule; readonly actor: string })
   | (Fact<"scheduleRemoved"> & { readonly name: string; readonly actor: string })
-  /** A schedule was due. `submittedId`: the submitted workload; `null`: none, for the reason `left`. */
+  /**
+   * A schedule was due. `submittedId`: the submitted workload, or `null` if none was submitted, for the reason `left`.
+   */
   | (Fact<"scheduleRan"> & {
       readonly name: string;
       readonly dueAtMs: number;
@@ -139,12 +144,14 @@ export type WorkloadEvent =
       readonly workloadId: WorkloadId;
       readonly spec: WorkloadSpec;
       readonly actor: string;
-      /** Dependencies of `spec.after` that had not ended yet; absent: none. */
+      /** Dependencies in `spec.after` that were not met at submission. Absent: none. */
       readonly waitsFor?: readonly WaitsFor[];
-      /** Artifacts in `spec.after` that existed already; absent: none. */
+      /** Artifacts in `spec.after` that existed at submission. Absent: none. */
       readonly given?: readonly Artifact[];
     })
-  /** The unsuccessful tasks of an ended workload wait again, in the queue position of a new submission. */
+  /**
+   * The unsuccessful tasks of an ended workload wait again. Their position in the queue is that of a new submission.
+   */
   | (Fact<"workloadRerun"> & {
       readonly workloadId: WorkloadId;
       readonly actor: string;
@@ -154,10 +161,11 @@ export type WorkloadEvent =
     })
   | (Fact<"workloadHeld"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadReleased"> & { readonly workloadId: WorkloadId; readonly actor: string })
-  /** Power is cheap and clean enough for the workload, or its latest start is reached. */
+  /** Power became cheap and clean enough for the workload, or its latest start was reached. */
   | (Fact<"startWindowOpened"> & { readonly workloadId: WorkloadId })
   /**
-   * Power is no longer cheap or clean enough for the workload; tasks that have not started wait for the next window.
+   * Power is no longer cheap or clean enough for the workload. Its tasks that have not started wait for the next
+   * window.
    */
   | (Fact<"startWindowClosed"> & { readonly workloadId: WorkloadId })
   | (Fact<"workloadStopRequested"> & { readonly workloadId: WorkloadId; readonly actor: string })
@@ -175,26 +183,32 @@ export type AttemptEvent =
       readonly number: number;
       readonly acceleratorType: string;
       readonly workers: readonly WorkerAllocation[];
-      /** Predicted run time; absent: the walltime is used. */
+      /** Predicted run time. Absent: the walltime is used instead. */
       readonly prediction?: Prediction;
-      /** End of the back-off, during which the attempt keeps the place of its predecessor; absent: launched at once. */
+      /**
+       * End of the back-off during which the attempt holds the place of its predecessor. Absent: the attempt is
+       * launched at once.
+       */
       readonly launchAtMs?: number;
     })
-  /** The back-off of an attempt that kept its place is over, and the attempt is launched. */
+  /** The back-off of an attempt that holds its place is over, and the attempt is launched. */
   | (Fact<"backoffEnded"> & { readonly attemptId: AttemptId })
   | (Fact<"attemptStarted"> & { readonly attemptId: AttemptId })
   /**
-   * The attempt ran longer than predicted. `prediction`: the new expected total run time; protected starts may move
-   * back.
+   * The attempt ran longer than predicted. `prediction`: the new expected total run time. Protected starts may become
+   * later.
    */
   | (Fact<"predictionCorrected"> & { readonly attemptId: AttemptId; readonly prediction: Prediction })
   | (Fact<"attemptStopRequested"> & {
       readonly attemptId: AttemptId;
       readonly reason: StopReason;
-      /** The window or notice that causes the stop; absent: none, or an older version of the event. */
+      /**
+       * The calendar window or notice that causes the stop. Absent: neither does, or the stop was recorded by an older
+       * version of the event.
+       */
       readonly closedBy?: ClosedBy;
     })
-  /** A checkpoint was requested from an attempt that will be stopped; `untilMs`: time limit. */
+  /** A checkpoint was requested from an attempt that will be stopped. `untilMs`: the time limit of the checkpoint. */
   | (Fact<"checkpointRequested"> & { readonly attemptId: AttemptId; readonly untilMs: number })
   /**
    * The executor is asked to stop the attempt now: a checkpoint was written, its time limit has passed, or another
@@ -210,16 +224,16 @@ export type AttemptEvent =
       readonly outcome: AttemptOutcome;
       readonly exit: WorkerExit | null;
       readonly detail: string;
-      /** Time of the retry; `null`: no retry. */
+      /** Time of the retry, or `null` if there is no retry. */
       readonly retryAtMs: number | null;
       /**
-       * Number of consecutive losses of the task that the workload may have caused, including this one; absent: the
+       * Number of consecutive losses of the task that the workload may have caused, with this loss. Absent: the
        * workload did not cause this loss.
        */
       readonly losses?: number;
       /**
-       * True: an array task ended without success and is not retried. Absent: it succeeded, is retried, or belongs to
-       * no array.
+       * True if a task of an array ended without success and is not retried. Absent: the task succeeded, is retried, or
+       * belongs to no array.
        */
       readonly givenUp?: true;
     });
@@ -228,7 +242,10 @@ export type AttemptEvent =
 export type ResizeEvent =
   /** A running gang gets further workers, with ranks after the existing ones. */
   | (Fact<"gangGrown"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
-  /** Further workers did not start. The gang continues with its first `workers` workers and requests no more. */
+  /**
+   * Further workers of a gang did not start. The gang continues with its first `workers` workers and requests no
+   * further ones.
+   */
   | (Fact<"joinFailed"> & { readonly attemptId: AttemptId; readonly workers: number; readonly detail: string })
   /** An elastic gang shrinks to its first `workers` workers; the others are stopped. */
   | (Fact<"gangShrinkRequested"> & {
@@ -243,28 +260,30 @@ export type ResizeEvent =
       readonly attemptId: AttemptId;
       readonly nodeId: NodeId;
       readonly ranks: readonly number[];
-      /** True: the node is about to leave, and the workers are replaced before. Absent: the node is lost. */
+      /**
+       * True if the node is about to leave, and the workers are replaced before it leaves. Absent: the node is lost.
+       */
       readonly ahead?: true;
     })
   /** Allocations of the replacement workers for all lost ranks, in rank order. */
   | (Fact<"workersReplaced"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
   | (Fact<"workersJoined"> & { readonly attemptId: AttemptId });
 
-/** Plans for nominated places and victims. */
+/** Events of plans: nominated places and victims. */
 export type PlanEvent =
   | (Fact<"placementNominated"> & { readonly nomination: Nomination })
   | (Fact<"nominationWithdrawn"> & { readonly attemptId: AttemptId; readonly reason: string })
-  /** The preemption ground of the evictions that follow: the preemptor, and the shares of both sides. */
+  /** The preemption ground of the evictions that follow: the preemptor, and the shares of the teams involved. */
   | (Fact<"evictionPlanned"> & {
       readonly workloadId: WorkloadId;
       readonly task: number;
       readonly reason: EvictionReason;
       readonly victims: readonly PlannedVictim[];
-      /** The share of the preemptor's team before and after its placement; absent in older journals. */
+      /** The share of the preemptor's team before and after its placement. Absent in older journals. */
       readonly preemptor?: RecordedTeamShare;
       /**
-       * For a migration by defragmentation, which has no preemptor: number of pairs of idle accelerators that it
-       * gathers on one node.
+       * Number of pairs of idle accelerators that a migration by defragmentation gathers on one node. Such a migration
+       * has no preemptor. Absent: another kind of plan.
        */
       readonly pairsGathered?: number;
     })
@@ -273,7 +292,7 @@ export type PlanEvent =
    */
   | (Fact<"opportunisticJobRelabelled"> & { readonly attemptId: AttemptId; readonly workloadId: WorkloadId });
 
-/** Reports of running work. */
+/** Events from reports of running work. */
 export type ReportEvent =
   /**
    * The expected ends of these attempts moved by more than a tenth of the remaining time
@@ -285,19 +304,19 @@ export type ReportEvent =
   /** The attempt has produced one of its declared artifacts. */
   | (Fact<"artifactRecorded"> & { readonly attemptId: AttemptId; readonly name: string; readonly path: string })
   | (Fact<"checkpointRecorded"> & { readonly attemptId: AttemptId; readonly step: number; readonly path: string })
-  /** Found only in journals from before the telemetry store. */
+  /** A report of progress; only journals older than the telemetry store contain this event. */
   | (Fact<"progressRecorded"> & {
       readonly attemptId: AttemptId;
       readonly step: number;
       readonly totalSteps: number | null;
       readonly metrics: Readonly<Record<string, number>>;
     })
-  /** Found only in journals from before the telemetry store. */
+  /** A report of utilization; only journals older than the telemetry store contain this event. */
   | (Fact<"utilizationRecorded"> & { readonly attemptId: AttemptId } & UtilizationReport);
 
 /**
- * `saved`: the attempt reported a newer checkpoint. `timedOut`: none in time. `cutShort`: another reason did not allow
- * waiting.
+ * How the wait for a checkpoint ended. `saved`: the attempt reported a newer checkpoint. `timedOut`: it reported none
+ * in time. `cutShort`: the attempt had to be stopped at once for another reason.
  */
 export type CheckpointWaitOutcome = "saved" | "timedOut" | "cutShort";
 
@@ -313,13 +332,13 @@ export interface RecordedTeamShare {
  */
 export interface PlannedVictim {
   readonly attemptId: AttemptId;
-  /** Number of remaining workers; 0: the attempt is evicted completely. */
+  /** Number of workers that the attempt keeps. 0: the attempt is evicted completely. */
   readonly keeps: number;
   readonly team: TeamName;
   readonly teamShareBeforeMilli: number;
   readonly teamShareAfterMilli: number;
   readonly right?: EvictionRight;
-  /** True: the plan migrates the workers, so the team's usage stays the same. */
+  /** True if the plan migrates the workers, so that the team's usage stays the same. Otherwise absent. */
   readonly moves?: true;
 }
 
@@ -335,5 +354,5 @@ export type Event =
   | ReportEvent;
 export type EventKind = Event["kind"];
 
-/** The events of one kind. */
+/** The event type of one kind. */
 export type EventOf<Kind extends EventKind> = Extract<Event, { readonly kind: Kind }>;

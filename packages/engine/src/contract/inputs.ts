@@ -14,14 +14,16 @@ import type { Policy } from "../policy/policy.ts";
 interface CommandCommon {
   readonly commandId: CommandId;
   readonly actor: string;
-  /** Idempotency key: a retry with the same key gets the first answer; `null`: none. */
+  /**
+   * Idempotency key: a retry of the command with the same key gets the first answer. `null`: the command has no key.
+   */
   readonly idempotencyKey: string | null;
 }
 
 export type Command =
   | (CommandCommon & { readonly kind: "submitWorkload"; readonly spec: WorkloadSpec })
   | (CommandCommon & { readonly kind: "stopWorkload"; readonly workloadId: WorkloadId })
-  /** Holds a workload: no further task starts until its release; running tasks continue. */
+  /** Holds a workload: no further task starts until the workload is released. Running tasks continue. */
   | (CommandCommon & { readonly kind: "holdWorkload"; readonly workloadId: WorkloadId })
   | (CommandCommon & { readonly kind: "releaseWorkload"; readonly workloadId: WorkloadId })
   /** Reruns the unsuccessful tasks of an ended workload under its id. */
@@ -42,12 +44,15 @@ export type Command =
   | (CommandCommon & { readonly kind: "removeSchedule"; readonly name: string })
   | (CommandCommon & { readonly kind: "removeCalendarEntry"; readonly name: string })
   | (CommandCommon & { readonly kind: "removeTeam"; readonly team: TeamName })
-  /** `requeue` stops running work (with its grace period) and puts it back in the queue; `wait` lets it finish. */
+  /**
+   * Drains a node. `requeue` stops its running work (with the grace period) and puts it back in the queue. `wait` lets
+   * the work finish.
+   */
   | (CommandCommon & { readonly kind: "drainNode"; readonly nodeId: NodeId; readonly running: "wait" | "requeue" })
   | (CommandCommon & { readonly kind: "resumeNode"; readonly nodeId: NodeId })
   /**
-   * Notice that the provider takes the node away: at an instant, or a duration after the command is decided. A later
-   * notice replaces an earlier one.
+   * Announces that the provider takes the node away, at an instant or at the end of a duration that begins when the
+   * command is decided. A later notice replaces an earlier one.
    */
   | (CommandCommon & {
       readonly kind: "noticeNode";
@@ -61,7 +66,7 @@ export type Command =
 export type Observation =
   /** Registers an executor; sent at each start of the control plane. */
   | { readonly kind: "executorSeen"; readonly executor: ExecutorSpec }
-  /** Accelerators that the executor found on the nodes of a pool. Absent family: the type has none. */
+  /** Accelerators that the executor found on the nodes of a pool. If the family is absent, the type has none. */
   | {
       readonly kind: "acceleratorsSeen";
       readonly pool: PoolName;
@@ -70,26 +75,26 @@ export type Observation =
     }
   | { readonly kind: "nodeSeen"; readonly node: NodeSpec }
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
-  /** The executor has notice that the node leaves at this instant; a later notice replaces an earlier one. */
+  /** The executor knows that the node leaves at this instant. A later notice replaces an earlier one. */
   | { readonly kind: "nodeNotice"; readonly nodeId: NodeId; readonly goneAtMs: number }
   | { readonly kind: "attemptRunning"; readonly attemptId: AttemptId }
-  /** All workers of an attempt have ended; their exits are in order of time. */
+  /** All workers of an attempt have ended. Their exits are in the order of time. */
   | {
       readonly kind: "attemptExited";
       readonly attemptId: AttemptId;
       readonly exits: readonly WorkerExit[];
-      /** Artifacts that were not reported during the run; absent: none. */
+      /** Artifacts that were not reported while the attempt ran. Absent: none. */
       readonly artifacts?: readonly Artifact[];
     }
   /**
-   * The stopped workers of a shrunk gang have ended. `workers`: the size that was reached, which tells an answer to an
-   * earlier request apart; absent: the size last requested.
+   * The stopped workers of a shrunk gang have ended. `workers`: the size that the gang has reached, which shows the
+   * request that this input answers. If absent, it answers the last request.
    */
   | { readonly kind: "workersLeft"; readonly attemptId: AttemptId; readonly workers?: number }
   | { readonly kind: "workersJoined"; readonly attemptId: AttemptId }
   /**
-   * A further worker of a growing gang did not start or ended at once. The gang continues with its first `workers`
-   * workers, and no later rank runs.
+   * A further worker of a growing gang did not start, or ended at once. The gang continues with its first `workers`
+   * workers, and no worker with a higher rank runs.
    */
   | {
       readonly kind: "joinFailed";
@@ -97,41 +102,50 @@ export type Observation =
       readonly workers: number;
       readonly detail: string;
     }
-  /** The attempt never ran (for example no such directory), or its supervisor ended without an exit record. */
+  /**
+   * The attempt never ran (for example because its directory does not exist), or its supervisor ended without a record
+   * of its exit.
+   */
   | {
       readonly kind: "attemptLost";
       readonly attemptId: AttemptId;
       readonly detail: string;
-      /** Set if the workload itself may have caused the loss; absent: the machine caused it. */
+      /** Present if the workload itself may have caused the loss. Absent: the machine caused it. */
       readonly cause?: LossCause;
     };
 
-/** Progress of an attempt: id, step, total steps. A tuple, because an input may contain thousands of them. */
+/**
+ * Progress of an attempt: attempt id, step, total number of steps. It is a tuple, because an input may contain
+ * thousands of them.
+ */
 export type ProgressEstimate = readonly [attemptId: AttemptId, step: number, totalSteps: number];
 
-/** An attempt id, and the time in ms since when none of its accelerators is busy; `null`: one is busy again. */
+/**
+ * An attempt id, and the time in ms since which none of the attempt's accelerators has been busy. `null`: one of them
+ * is busy again.
+ */
 export type IdleChange = readonly [attemptId: AttemptId, idleSinceMs: number | null];
 
 /** Utilisation of an attempt's accelerators since the last report, for workers that report it. */
 export interface UtilizationReport {
   readonly accelerators: number;
-  /** Number of accelerators above the noise level. */
+  /** Number of accelerators whose utilisation is above the noise level. */
   readonly busyAccelerators: number;
-  /** Mean share of busy time, in thousandths. */
+  /** Part of the time that the accelerators were busy, as a mean over them, in thousandths. */
   readonly busyMilli: number;
-  /** Largest memory in use on one accelerator, and the smallest memory of an accelerator; `null`: not reported. */
+  /** Largest memory in use on one accelerator, and smallest memory that an accelerator has. `null`: not reported. */
   readonly peakMemoryMib: number | null;
   readonly capacityMib: number | null;
 }
 
-/** A kind of invalid line in an attempt's progress file, with its first example. */
+/** A kind of invalid line in the progress file of an attempt, with the first such line as an example. */
 export interface RejectedLine {
   readonly problem: string;
-  /** Example of a valid line. */
+  /** An example of a valid line. */
   readonly expected: string;
-  /** The invalid line, shortened, without control characters. */
+  /** The invalid line, shortened and without control characters. */
   readonly line: string;
-  /** Rank of the worker that wrote the line; `null`: unknown. */
+  /** Rank of the worker that wrote the line, or `null` if it is unknown. */
   readonly worker: number | null;
   /** Number of invalid lines of this kind. */
   readonly count: number;
@@ -147,11 +161,11 @@ export type Signal =
       readonly metrics: Readonly<Record<string, number>>;
     }
   /**
-   * Moved expected ends of many attempts. A driver sends only these and stores the reports themselves outside the
-   * journal.
+   * Expected ends of many attempts that have moved. A driver sends only these to the engine and stores the progress
+   * reports outside the journal.
    */
   | { readonly kind: "estimatesReported"; readonly estimates: readonly ProgressEstimate[] }
-  /** Changes between idle and busy of many attempts. */
+  /** Attempts whose accelerators became idle or busy again, collected over many attempts. */
   | { readonly kind: "idleChangesReported"; readonly changes: readonly IdleChange[] }
   | {
       readonly kind: "artifactReported";
@@ -159,7 +173,10 @@ export type Signal =
       readonly name: string;
       readonly path: string;
     }
-  /** Invalid lines of an attempt's progress file so far. The engine ignores them; drivers store them with telemetry. */
+  /**
+   * Invalid lines that were found so far in the progress file of an attempt. The engine ignores them; drivers store
+   * them with telemetry.
+   */
   | {
       readonly kind: "linesRejected";
       readonly attemptId: AttemptId;

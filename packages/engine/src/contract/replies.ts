@@ -49,11 +49,11 @@ export type Rejection =
   | { readonly code: "workloadActive"; readonly workloadId: string; readonly name: string }
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }
-  /** The node is lost already, so it cannot get a notice. */
+  /** The node is already lost, so a notice for it is rejected. */
   | { readonly code: "nodeLost"; readonly nodeId: string }
   /** The instant of the notice is in the past. */
   | { readonly code: "noticeOver"; readonly nodeId: string; readonly goneAtMs: number; readonly nowMs: number }
-  /** These names are reserved for calendar entries of node notices. */
+  /** Calendar names of this form are reserved for node notices. */
   | { readonly code: "reservedName"; readonly name: string }
   | { readonly code: "unknownPool"; readonly pool: string }
   | { readonly code: "unknownCalendarEntry"; readonly name: string }
@@ -62,7 +62,7 @@ export type Rejection =
   | { readonly code: "neverDue"; readonly name: string }
   /** The window ended before it was declared. */
   | { readonly code: "windowOver"; readonly name: string; readonly endMs: number; readonly nowMs: number }
-  /** Not enough accelerators on nodes without other calendar entries in this period. */
+  /** On the nodes without other calendar entries in this period there are not enough accelerators. */
   | {
       readonly code: "reservationTooLarge";
       readonly name: string;
@@ -77,7 +77,10 @@ export type Rejection =
       readonly acceleratorsPerWorker: number;
     }
   | { readonly code: "queueFull"; readonly waitingCount: number; readonly maxCount: number }
-  /** `artifact`: no workload produces it; `cycle`: the names of workloads that wait for each other. */
+  /**
+   * A dependency does not exist, or is circular. `artifact`: the artifact, if no workload produces it. `cycle`: the
+   * names of workloads that wait for each other.
+   */
   | {
       readonly code: "unknownDependency";
       readonly name: string;

@@ -1,6 +1,6 @@
 /**
  * The engine's answer to "why does it wait", in numbers. The first reason is the dominant one. `wakeOn` lists the kinds
- * of event that could change the answer; until one of them occurs, the answer stays the same.
+ * of event that could change the answer. Until such an event occurs, the answer stays the same.
  */
 import type { NodeResourceName } from "../model/node-resources.ts";
 import type { WorkloadId } from "../model/ids.ts";
@@ -10,8 +10,8 @@ import type { EventKind } from "./events.ts";
 export type QuotaBound = "limit" | "user" | "guarantee" | "unguaranteed" | "borrowing" | "budget";
 
 /**
- * Resource that even an empty fleet lacks: nodes of an accepted type; a device with the MIG profile; an amount that no
- * accepted node has for one worker; nodes with the required labels; or capacity under spread and fabric constraints.
+ * The first thing that even an empty fleet lacks: nodes of an accepted type, a device with the MIG profile, an amount
+ * that one worker needs of a node, nodes with the required labels, or capacity under spread and fabric constraints.
  */
 export type FleetLack =
   | { readonly of: "type" }
@@ -24,26 +24,29 @@ export type FleetLack =
   | { readonly of: "nodeSelector" | "spread" | "fabric" };
 
 /**
- * Reasons. Accelerator counts include only nodes that the workload accepts by labels and data rule; a fraction counts
- * as its fraction.
+ * Reasons why a workload waits. Accelerator counts include only nodes that the workload accepts by labels and data
+ * rule. A fraction counts as its fraction.
  */
 export type BlockedReason =
-  /** Even the empty usable fleet could not hold the gang. `fleetCount`: accelerators of the type with most of them. */
+  /**
+   * Even the usable fleet without any work could not hold the gang. `fleetCount`: number of accelerators of the type
+   * with the most accelerators.
+   */
   | {
       readonly kind: "exceedsFleet";
-      /** The first task group without capacity beside the others; absent: the gang has no groups. */
+      /** The first task group for which no capacity is left beside the other groups. Absent: the gang has no groups. */
       readonly group?: string;
       readonly acceleratorTypes: readonly string[];
       readonly workers: number;
       readonly placeableWorkers: number;
       readonly neededCount: number;
       readonly fleetCount: number;
-      /** Absent: the group would fit alone, or only the combination of constraints fails. */
+      /** Absent: the group would fit alone, or each constraint alone could be met, but not all of them together. */
       readonly lack?: FleetLack;
     }
   /**
-   * No type has enough free accelerators (a gang never mixes types). The counts are of the type with most free
-   * accelerators.
+   * No type has enough free accelerators (a gang never mixes types). The counts are those of the type with the most
+   * free accelerators.
    */
   | {
       readonly kind: "acceleratorShortfall";
@@ -79,7 +82,7 @@ export type BlockedReason =
       readonly placeableWorkers: number;
       readonly misalignedCount: number;
     }
-  /** Victim candidates that the request needs are within their minimum runtime until this time. */
+  /** The request needs victims that are within their minimum runtime until this time. */
   | { readonly kind: "minRuntime"; readonly workloadId: WorkloadId; readonly untilMs: number }
   /** Blocked by anti-affinity. `workloadIds`: the first conflicting workloads. */
   | {
@@ -100,8 +103,8 @@ export type BlockedReason =
       readonly kind: "teamLimit";
       /**
        * The exceeded quota: a limit, a borrowing limit, a budget, or, for non-preemptible work, a guarantee.
-       * `unguaranteed`: guarantees of other teams would not remain covered; `usedCount` is then what non-preemptible
-       * work holds and guarantees exceed it, in the fleet, and `limitCount` what can cover both.
+       * `unguaranteed`: guarantees of other teams would not remain covered; `usedCount` is then the fleet's
+       * non-preemptible usage plus its unused guarantees, and `limitCount` is the capacity that can cover both.
        */
       readonly bound: QuotaBound;
       readonly user?: string;
@@ -114,8 +117,8 @@ export type BlockedReason =
       readonly neededCount: number;
     }
   /**
-   * The team's reserved topology guarantees the workload, but none of the team's free cells fits. `team`: the owner of
-   * the topology; `null`: no team above the workload owns any.
+   * The team's reserved topology guarantees capacity for the workload, but none of the team's free cells fits. `team`:
+   * the owner of the reserved topology, or `null` if neither the workload's team nor a team above owns any.
    */
   | {
       readonly kind: "reservedTopology";
@@ -124,7 +127,7 @@ export type BlockedReason =
       readonly ownedCount: number;
       readonly heldCount: number;
     }
-  /** The policy starts no work behind the head of the queue, and the head does not fit. */
+  /** The policy starts no work behind the head of the queue, and the head of the queue does not fit. */
   | { readonly kind: "behindHead"; readonly headWorkloadId: WorkloadId; readonly aheadCount: number }
   /** A user holds the workload; it can start after its release. */
   | { readonly kind: "held" }
@@ -132,14 +135,14 @@ export type BlockedReason =
       readonly kind: "waitsFor";
       readonly workloadId: WorkloadId;
       readonly on: "ok" | "failed" | "any" | "artifact";
-      /** The artifact for which the workload waits; absent: it waits for the end of other work. */
+      /** The artifact for which the workload waits. Absent: it waits for the end of other work. */
       readonly artifact?: string;
       readonly othersCount: number;
     }
   | { readonly kind: "notBefore"; readonly atMs: number }
   /**
-   * Power is too expensive or too carbon-intensive. `null` means: no tariff (current price and carbon), unknown (next
-   * window), none (latest start).
+   * Power is too expensive or too carbon-intensive. The current price or carbon is `null` if no tariff states it. The
+   * next window is `null` if it is not known. The latest start is `null` if there is none.
    */
   | {
       readonly kind: "startWindow";
@@ -158,10 +161,10 @@ export type BlockedReason =
       readonly workloadId: WorkloadId;
       readonly startMs: number;
       readonly expectedEndMs: number;
-      /** Source of the expected end; absent: the walltime. */
+      /** Basis of the expected end. Absent: the walltime. */
       readonly prediction?: Prediction;
     }
-  /** The budget of the team, or of a team above it, is used up. Money in micro-dollars. */
+  /** The budget of the team, or of a team above it, is used up. Amounts of money are in micro-dollars. */
   | {
       readonly kind: "budget";
       readonly team: string;
@@ -170,7 +173,7 @@ export type BlockedReason =
       readonly spent: number;
       readonly renewsAtMs: number | null;
     }
-  /** The request fits, but might overlap a calendar window that is for other work. */
+  /** The request fits, but the work might still run during a calendar window that is reserved for other work. */
   | {
       readonly kind: "window";
       readonly name: string;
@@ -184,7 +187,10 @@ export type BlockedReason =
       readonly kind: "hotSparesKept";
       readonly acceleratorTypes: readonly string[];
       readonly nodes: number;
-      /** True: the spares alone would not suffice, so the reasons after this one apply too. Absent: they would. */
+      /**
+       * False if the request would not fit even with these nodes as ordinary nodes; the reasons after this one apply
+       * too. Absent: it would fit.
+       */
       readonly suffice?: false;
     }
   /** The workload has a nomination and starts when terminating work has ended. */
@@ -195,7 +201,10 @@ export type Verdict =
   | {
       readonly kind: "blocked";
       readonly reasons: readonly BlockedReason[];
-      /** While fleet, limits and budgets stay as they are, neither time nor the end of other work can start it. */
+      /**
+       * True if neither time nor the end of other work can start the workload while fleet, limits and budgets stay the
+       * same. Otherwise absent.
+       */
       readonly neverStarts?: true;
       readonly wakeOn: readonly EventKind[];
     }

@@ -1,4 +1,6 @@
-/** Forecast of tariffs from an instant on, in periods, computed as far as it is read. */
+/**
+ * Forecast of price and carbon of power from an instant on, in periods. Each period is computed when it is first read.
+ */
 import type { ReadonlyState } from "../state/state.ts";
 import { figuresAt, nextTariffChangeMs } from "./tariffs.ts";
 import type { Figures } from "./tariffs.ts";
@@ -6,12 +8,12 @@ import type { Figures } from "./tariffs.ts";
 /** A period in which no tariff changes. */
 export interface Piece {
   readonly fromMs: number;
-  /** `Infinity`: no further change. */
+  /** End of the period; `Infinity` if no further tariff change is known. */
   readonly untilMs: number;
   readonly figures: Figures;
 }
 
-/** Maximum number of tariff changes that are read: weeks of hourly ones. */
+/** Maximum number of periods that are read: weeks of hourly tariff changes. */
 const PIECES_MAX = 1000;
 
 export class PowerForecast {
@@ -25,7 +27,8 @@ export class PowerForecast {
   }
 
   /**
-   * The period at an index; period 0 contains the first instant. `undefined`: beyond the last change, or the maximum.
+   * The period at an index; period 0 contains the first instant. `undefined` beyond the last change or beyond the
+   * maximum number of periods.
    */
   at(index: number): Piece | undefined {
     while (this.#pieces.length <= index) {
@@ -39,9 +42,9 @@ export class PowerForecast {
   }
 
   /**
-   * Whether a piece is among the cheapest (or cleanest) periods of this total length between its beginning and
-   * `untilMs`: the strictly cheaper later pieces together must take less time than that. The earlier of two equal
-   * pieces counts; pieces without a figure never do.
+   * Whether the period at `index` is among the cheapest (or cleanest) periods between its beginning and `untilMs` that
+   * together last `leastMs`. That is so if the strictly cheaper later periods last less than `leastMs`. The earlier of
+   * two equal periods is preferred. A period without a figure is never among them.
    */
   isAmongLeast(index: number, figure: keyof Figures, { leastMs, untilMs }: LeastPower): boolean {
     const now = this.at(index)?.figures[figure] ?? null;

@@ -1,10 +1,10 @@
-/** Price and carbon of a kilowatt-hour at an instant, from the tariffs of the calendar. */
+/** Price and carbon of a kilowatt-hour at an instant, from the tariffs in the calendar. */
 import { tariffEndMs } from "../model/calendar.ts";
 import type { Tariff, TariffTimes } from "../model/calendar.ts";
 import { lastDueMs, nextDueMs } from "../model/time/due.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
-/** Figures of a kilowatt-hour; `null`: no tariff states the figure. */
+/** Price and carbon of a kilowatt-hour. A figure is `null` if no tariff states it. */
 export interface Figures {
   readonly microUsdPerKwh: number | null;
   readonly gramsPerKwh: number | null;
@@ -17,8 +17,8 @@ export function tariffsOf({ calendar }: Pick<ReadonlyState, "calendar">): readon
 }
 
 /**
- * The site of a future start is unknown, so the most expensive and the most carbon-intensive of several sites counts;
- * unknown for one means unknown.
+ * The figures for a start at this instant. The site of the start is not known yet, so the highest price and the highest
+ * carbon intensity of all sites are used. A figure is `null` if it is unknown for any site.
  */
 export function figuresAt(state: ReadonlyState, atMs: number): Figures {
   const tariffs = tariffsOf(state);
@@ -52,13 +52,13 @@ function goesBefore(left: InForce, right: InForce): boolean {
   return left.begunMs > right.begunMs || (left.begunMs === right.begunMs && left.name > right.name);
 }
 
-/** The value of a series at the step that contains the instant, if the series reaches it. */
+/** The value of a series in the step that contains the instant, or `undefined` if the series does not cover it. */
 const stepAt = (when: TariffTimes & { readonly kind: "series" }, atMs: number, figure: Figure): number | undefined =>
   when[figure]?.[Math.floor((atMs - when.startMs) / when.stepMs)];
 
 /**
- * The tariff whose figure holds at the site: a series before other tariffs, then the one that began last, then the
- * later name.
+ * The figure that applies at the site. A series is preferred to other tariffs, then the tariff that began last, then
+ * the one with the later name.
  */
 function inForce(tariffs: readonly Tariff[], figure: Figure, { site, atMs }: TariffScope): number | null {
   let best: InForce | null = null;
@@ -73,7 +73,7 @@ function inForce(tariffs: readonly Tariff[], figure: Figure, { site, atMs }: Tar
   return best?.amount ?? null;
 }
 
-/** Start of the tariff's current period; `null`: it does not apply at this instant. */
+/** Start of the tariff's current period, or `null` if the tariff does not apply at this instant. */
 function begunAtMs({ when }: Tariff, atMs: number): number | null {
   if (when.kind !== "recurring") return when.startMs <= atMs && atMs < tariffEndMs(when) ? when.startMs : null;
   const begunMs = lastDueMs(when.times, atMs);
@@ -87,7 +87,7 @@ function nextStepMs(when: TariffTimes & { readonly kind: "series" }, afterMs: nu
   return nextMs <= tariffEndMs(when) ? nextMs : null;
 }
 
-/** The first instant after this one at which a tariff begins or ends; `null`: none. */
+/** The first instant after this one at which a tariff begins or ends, or `null` if there is none. */
 export function nextTariffChangeMs(state: Pick<ReadonlyState, "calendar">, afterMs: number): number | null {
   const instants = tariffsOf(state).flatMap(({ when }): (number | null)[] => {
     if (when.kind === "once") return [when.startMs, when.endMs];

@@ -1,6 +1,6 @@
 /**
- * Calendar entries: maintenance windows, reservations and tariffs. Declared like teams and pools; names are unique
- * among all entries. Instants in ms since the epoch.
+ * Calendar entries: maintenance windows, reservations and tariffs. They are declared like teams and pools, and no two
+ * entries have the same name. Instants are in ms since the epoch.
  */
 import type { NodeId, PoolName, SiteName, TeamName } from "./ids.ts";
 import type { ScheduleTimes } from "./schedule.ts";
@@ -15,21 +15,21 @@ interface WindowCommon extends EntryCommon {
 }
 
 /**
- * No work runs on these nodes in this period: work that might still run then is not placed there, and running work is
- * stopped early enough.
+ * No work runs on these nodes in this period. Work that might still be running when it begins is not placed there, and
+ * running work is stopped early enough.
  */
 export interface MaintenanceWindow extends WindowCommon {
   readonly kind: "maintenance";
-  /** All nodes of the pool, later ones included; absent: `nodes` lists them. */
+  /** The window applies to all nodes of the pool, including nodes added later. Absent: `nodes` lists the nodes. */
   readonly pool?: PoolName;
   readonly nodes?: readonly NodeId[];
-  /** The reason, for people; absent: none was stated. */
+  /** The reason, for people to read. Absent: none was stated. */
   readonly reason?: string;
 }
 
 /**
- * Nodes that are reserved for a team and all teams below it, or for users, in this period. Work of others there ends
- * before it begins.
+ * Nodes that are reserved for a team and all teams below it, or for users, in this period. Work of other teams or users
+ * on these nodes ends before the period begins.
  */
 export interface AdvanceReservation extends WindowCommon {
   readonly kind: "reservation";
@@ -38,22 +38,27 @@ export interface AdvanceReservation extends WindowCommon {
   readonly users?: readonly string[];
   readonly nodes?: readonly NodeId[];
   /**
-   * Minimum total number of accelerators on the reserved nodes, which are chosen when the reservation is recorded;
-   * absent: `nodes` lists them.
+   * Minimum total number of accelerators on the reserved nodes, which are chosen when the reservation is recorded.
+   * Absent: `nodes` lists the nodes.
    */
   readonly accelerators?: number;
-  /** Accelerator type of the chosen nodes; absent: any. */
+  /** Accelerator type of the chosen nodes. Absent: any type. */
   readonly acceleratorType?: string;
 }
 
 export type TimeWindow = MaintenanceWindow | AdvanceReservation;
-/** Price or carbon intensity of power in certain periods. If several tariffs apply, the one that began last counts. */
+/**
+ * Price or carbon intensity of power in certain periods. If several tariffs apply at an instant, the one that began
+ * last is used.
+ */
 export interface Tariff extends EntryCommon {
   readonly kind: "tariff";
-  /** Site of the tariff; absent: all sites without a tariff of their own. */
+  /** Site of the tariff. Absent: the tariff applies to all sites without a tariff of their own. */
   readonly site?: SiteName;
   readonly when: TariffTimes;
-  /** Micro-dollars for a kilowatt-hour, negative if consumers are paid; a series has one value per step. */
+  /**
+   * Price of a kilowatt-hour in micro-dollars; negative if consumers are paid. A series has one value for each step.
+   */
   readonly microUsdPerKwh?: number;
   readonly gramsPerKwh?: number;
 }
@@ -74,7 +79,7 @@ export type TariffTimes =
   /** A recurring tariff: it begins at each of `times` and lasts `durationMs`. */
   | { readonly kind: "recurring"; readonly times: ScheduleTimes; readonly durationMs: number };
 
-/** Time at which a tariff is removed from the calendar; `Infinity`: it recurs without end. */
+/** Time at which a tariff is removed from the calendar; `Infinity` if it recurs without end. */
 export function tariffEndMs(when: TariffTimes): number {
   if (when.kind === "recurring") return Number.POSITIVE_INFINITY;
   if (when.kind === "once") return when.endMs;
@@ -85,19 +90,19 @@ export function tariffEndMs(when: TariffTimes): number {
 export type CalendarEntry = TimeWindow | Tariff;
 
 /**
- * The calendar entry or notice because of which running work must leave a node. A notice also has the node and the
- * stated reason.
+ * The calendar entry or notice because of which running work must leave a node. If it is a notice, the node and the
+ * stated reason are included.
  */
 export type ClosedBy =
   | { readonly kind: "maintenance"; readonly name: string; readonly reason?: string }
   | { readonly kind: "reservation"; readonly name: string }
   | { readonly kind: "notice"; readonly nodeId: NodeId; readonly reason?: string };
 
-/** An entry and its state. */
+/** A calendar entry and its state. */
 export interface CalendarItem {
   readonly entry: CalendarEntry;
-  /** The nodes chosen for a reservation by amount; absent: the entry itself lists them. */
+  /** The nodes chosen for a reservation of a number of accelerators. Absent: the entry itself lists its nodes. */
   readonly nodes?: readonly NodeId[];
-  /** True: the entry's period has begun. Absent: it has not. */
+  /** True if the entry's period has begun, otherwise absent. */
   readonly begun?: true;
 }

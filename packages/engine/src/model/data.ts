@@ -2,14 +2,14 @@
 import type { Pool, Site } from "./fleet.ts";
 
 export interface DataPlace {
-  /** Rules under which work may run here. A pool's own list replaces its site's; absent: none. */
+  /** Data rules that this place admits. A pool's list replaces the list of its site. Absent: the place admits none. */
   readonly rules?: readonly string[];
-  /** Data sets stored here, each with everything below it: `s3://corpus` includes `s3://corpus/v7`. */
+  /** Data sets stored here. A data set includes everything below its path: `s3://corpus` includes `s3://corpus/v7`. */
   readonly holds?: readonly string[];
 }
 
 export interface DataSpec {
-  /** Inputs; the work is placed where most of them are stored, if possible. */
+  /** Data sets that the work reads. The work is placed where most of them are stored, if possible. */
   readonly inputs?: readonly string[];
   /** The rule of the work's data: it runs only in pools that admit this rule. */
   readonly rule?: string;

@@ -1,6 +1,6 @@
 /**
- * How a worker uses accelerators: whole, as a fraction of one, or as a MIG slice of one. No other code distinguishes
- * these forms, so that a further form is added in this file alone.
+ * How a worker uses accelerators: whole, as a fraction of one, or as a MIG slice of one. Only this file distinguishes
+ * these forms, so a further form is added here alone.
  */
 import type { Node } from "./fleet.ts";
 import { profileMilli } from "./mig.ts";
@@ -16,20 +16,20 @@ export const needsPart = (shape: PartFields): boolean => needsFraction(shape) ||
 export const needsFraction = ({ shareMilli, acceleratorMemoryMib }: PartFields): boolean =>
   shareMilli !== undefined || acceleratorMemoryMib !== undefined;
 
-/** Whether the fraction is the same on every node; scores need that. */
+/** Whether the worker takes the same fraction on every node; node scores need that. */
 export const hasFixedFraction = ({ shareMilli, acceleratorMemoryMib }: PartFields): boolean =>
   shareMilli !== undefined && acceleratorMemoryMib === undefined;
 
 /**
- * Fraction in thousandths that gives `askedMib` of an accelerator with `memoryMib`, rounded up, so that fractions on
- * one accelerator never exceed its memory. Infinite if its memory is unknown.
+ * Fraction, in thousandths, of an accelerator with `memoryMib` that has at least `askedMib`. It is rounded up, so that
+ * fractions on one accelerator never exceed its memory. Infinite if its memory is unknown.
  */
 export const shareOfMemory = (askedMib: number, memoryMib: number | undefined): number =>
   memoryMib === undefined ? Number.POSITIVE_INFINITY : Math.ceil((askedMib * WHOLE_MILLI) / memoryMib);
 
 /**
- * Thousandths of one accelerator of the node that the worker's fraction takes; more than `WHOLE_MILLI`: no accelerator
- * holds it.
+ * Thousandths of one accelerator of the node that the worker's fraction takes. If the result exceeds `WHOLE_MILLI`, no
+ * accelerator of the node can hold the fraction.
  */
 export const fractionOn = (
   { shareMilli, acceleratorMemoryMib }: PartFields,
@@ -45,11 +45,11 @@ export const workerWithFraction = (shape: PartFields, node: Node, index: number)
   ...(shape.acceleratorMemoryMib === undefined ? {} : { shareMilli: fractionOn(shape, node) }),
 });
 
-/** Thousandths of each accelerator that count for the worker. */
+/** Thousandths of each of the worker's accelerators that are charged to the worker. */
 export const milliOf = ({ shareMilli, profile }: PartFields): number =>
   profile === undefined ? (shareMilli ?? WHOLE_MILLI) : profileMilli(profile);
 
-/** Key of the form: equal for shapes that use accelerators in the same form. */
+/** Key of the form in which a worker uses accelerators. Workers with the same form have equal keys. */
 export const partKey = ({ shareMilli, acceleratorMemoryMib, profile }: PartFields): readonly unknown[] => [
   shareMilli,
   acceleratorMemoryMib,

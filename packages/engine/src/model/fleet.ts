@@ -7,8 +7,8 @@ import type { NodeId, PoolName, SiteName } from "./ids.ts";
 import type { MigDevice } from "./mig.ts";
 
 /**
- * Id of the executor that runs work on a pool's nodes. Journals from before executors registered contain one of each
- * kind.
+ * Id of the executor that runs work on a pool's nodes. Journals that are older than the registration of executors
+ * contain one executor of each kind.
  */
 export type ExecutorId = string;
 
@@ -25,7 +25,7 @@ export interface ExecutorCapabilities {
 
 export interface ExecutorSpec {
   readonly id: ExecutorId;
-  /** Name of the implementation, such as `local`, for display; several executors may be of one kind. */
+  /** Name of the implementation, such as `local`, for display. Several executors may have the same kind. */
   readonly kind: string;
   readonly capabilities: ExecutorCapabilities;
 }
@@ -34,7 +34,7 @@ export interface Site {
   readonly name: SiteName;
   /** Names of the fabric levels below the site, widest first, without the node itself: `["spine", "leaf"]`. */
   readonly fabricLevels: readonly string[];
-  /** Data rules that the site admits, and data stored there; a pool may state its own. */
+  /** Data rules that the site admits, and data stored at the site. A pool may state its own. */
   readonly data?: DataPlace;
 }
 
@@ -42,48 +42,57 @@ export interface Pool {
   readonly name: PoolName;
   readonly site: SiteName;
   readonly executor: ExecutorId;
-  /** The accelerator type of the pool; `""`: its nodes have none. */
+  /** The accelerator type of the pool; `""` if its nodes have no accelerators. */
   readonly acceleratorType: string;
-  /** The family of the type, by which requests and quotas may name it (`H100` for `H100-SXM-80GB`); absent: the type has none. */
+  /**
+   * The family of the type, such as `H100` for `H100-SXM-80GB`. Requests and quotas may name it instead of the type.
+   * Absent: the type has no family.
+   */
   readonly acceleratorFamily?: string;
   readonly priceMicroUsdPerHour: number;
-  /** MIG device of its accelerators (`mig.ts`); absent: they are not divided. */
+  /** MIG device of the pool's accelerators (`mig.ts`). Absent: the accelerators are not divided. */
   readonly mig?: MigDevice;
-  /** Network bandwidth of each node that workers may reserve; absent: none. */
+  /** Network bandwidth of each node that workers may reserve, in Gbps. Absent: it cannot be reserved. */
   readonly networkGbps?: number;
-  /** MiB of memory of each accelerator; absent: unknown, so no worker can request a part of it. */
+  /** Memory of each accelerator in MiB. Absent: it is unknown, so no worker can request an amount of it. */
   readonly acceleratorMemoryMib?: number;
-  /** Labels of all its nodes; executors attach them. */
+  /** Labels of all nodes of the pool; executors attach them. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Labels of single nodes by id; they override the pool's labels. */
+  /** Labels of single nodes, by node id. They override the pool's labels. */
   readonly nodeLabels?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly data?: DataPlace;
-  /** Number of empty nodes that are kept for work that loses nodes; absent: none. */
+  /** Number of empty nodes that are reserved for work that loses nodes. Absent: none is reserved. */
   readonly hotSpares?: number;
 }
 
 export interface NodeSpec {
   readonly id: NodeId;
   readonly pool: PoolName;
-  /** The node's domain at each level of the site's fabric, widest first; as long as `Site.fabricLevels`. */
+  /**
+   * The node's domain at each level of the site's fabric, widest first. There is one for each entry of
+   * `Site.fabricLevels`.
+   */
   readonly fabric: readonly string[];
   readonly acceleratorCount: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
-  /** Labels that workloads can select or spread over: failure domains (rack, power feed, zone) and others. */
+  /**
+   * Labels that workloads can select, or spread their workers over: failure domains (rack, power feed, zone) and
+   * others.
+   */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Maximum number of workers at a time, whatever their size; absent: as many as fit. */
+  /** Maximum number of workers on the node at a time, whatever their size. Absent: the number is not limited. */
   readonly workersMax?: number;
   /**
-   * Connected groups of the node's accelerators: sizes of equal groups, widest first. `[4, 2]`: groups of four, each
-   * made of two pairs.
+   * Sizes of the node's connected groups of accelerators, widest first; all groups of a level have the same size. `[4,
+   * 2]`: groups of four, each made of two pairs.
    */
   readonly acceleratorGroups?: readonly number[];
 }
 
 /** The engine's knowledge of a node. A node can be lost and draining at the same time. */
 export interface Node extends NodeSpec {
-  /** Position in the order in which nodes joined; the last tie-breaker. */
+  /** Position of the node in the order in which nodes joined. It breaks ties that no other rule decides. */
   readonly ordinal: number;
   readonly acceleratorType: string;
   readonly acceleratorFamily?: string;
@@ -94,10 +103,11 @@ export interface Node extends NodeSpec {
   /** True from `drainNode` to `resumeNode`: no new work is placed on the node. */
   readonly draining: boolean;
   readonly joinedAtMs: number;
-  /** The node is a hot spare: only work that lost a node is placed on it. Absent: an ordinary node. */
+  /** True if the node is a hot spare: only work that lost a node is placed on it. Absent: an ordinary node. */
   readonly hotSpare?: true;
   /**
-   * The pool's accelerator type has changed. Nothing new is placed on the node until it is empty and gets the new type.
+   * True if the pool's accelerator type has changed: no work is placed on the node until it is empty and gets the new
+   * type. Absent: the type is up to date.
    */
   readonly acceleratorsChanged?: true;
 }
@@ -111,7 +121,7 @@ export const isOfTypes = (
   names.includes(acceleratorType) ||
   (acceleratorFamily !== undefined && names.includes(acceleratorFamily));
 
-/** A node that will leave within this time is not made a hot spare. */
+/** A node that is known to leave within this time is not made a hot spare. */
 export const HOT_SPARE_AHEAD_MS = 3_600_000;
 
 export const takesWork = ({

@@ -1,4 +1,4 @@
-/** A gang as a list of parts: one for each task group, or a single one. */
+/** A gang as a list of parts: one part for each task group, or a single part if the gang has no task groups. */
 import { milliOf } from "./device-part.ts";
 import { minWorkersOf } from "./workload.ts";
 import type { TaskGroup, GangSpec, WorkerAllocation, WorkerShape, WorkloadSpec } from "./workload.ts";
@@ -6,16 +6,16 @@ import type { TaskGroup, GangSpec, WorkerAllocation, WorkerShape, WorkloadSpec }
 export interface GangPart {
   readonly shape: WorkerShape;
   readonly workers: number;
-  /** Index of the task group; absent without task groups. */
+  /** Index of the task group. Absent: the gang has no task groups. */
   readonly group?: number;
   /**
-   * Thousandths of accelerators that these workers hold, if the fraction depends on their nodes; absent: as the shape
-   * states.
+   * Thousandths of accelerators that the part's workers hold, if the size of their fraction depends on their nodes.
+   * Absent: the amount follows from the shape.
    */
   readonly heldMilli?: number;
 }
 
-/** Resources of one worker, by its task group. */
+/** Resources of one worker of a gang, which depend on its task group. */
 export function shapeOf(
   gang: GangSpec,
   { taskGroup, shareMilli }: Pick<WorkerAllocation, "taskGroup" | "shareMilli">,
@@ -35,7 +35,7 @@ export const wholeParts = (gang: GangSpec): GangPart[] => partsBy(gang, ({ worke
 
 export const leastParts = (gang: GangSpec): GangPart[] => partsBy(gang, minWorkersOf);
 
-/** Parts that these placed workers form. */
+/** Parts of the gang that these placed workers belong to, with the number of workers in each. */
 export function partsOf(gang: GangSpec, workers: readonly WorkerAllocation[]): GangPart[] {
   if (gang.taskGroups === undefined) return [heldPart({ shape: gang, workers: workers.length }, workers)];
   const counts = gang.taskGroups.map(() => 0);
@@ -55,11 +55,11 @@ function heldPart(part: GangPart, workers: readonly WorkerAllocation[]): GangPar
 export const acceleratorsIn = (parts: readonly GangPart[]): number =>
   parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators, 0);
 
-/** Types that a task group accepts, in order of preference; empty: any. */
+/** Accelerator types that a task group accepts, in order of preference. Empty: it accepts any type. */
 export const typesOfGroup = (spec: WorkloadSpec, group: TaskGroup): readonly string[] =>
   group.acceleratorTypes ?? spec.acceleratorTypes;
 
-/** Types that any worker of the workload accepts, most preferred first; empty: any. */
+/** Accelerator types that any worker of the workload accepts, most preferred first. Empty: any type is accepted. */
 export function acceptedTypes(spec: WorkloadSpec): readonly string[] {
   const { taskGroups } = spec.gang;
   if (taskGroups === undefined) return spec.acceleratorTypes;
@@ -96,9 +96,9 @@ export function gangOfGroups(groups: readonly TaskGroup[]): GangSpec {
   };
 }
 
-/** Thousandths of accelerators that count for a part. */
+/** Thousandths of accelerators that a part is charged. */
 export const milliOfPart = ({ shape, workers, heldMilli }: GangPart): number =>
   heldMilli ?? workers * shape.accelerators * milliOf(shape);
 
-/** Sum of accelerators in thousandths; a fraction counts as such. */
+/** Sum of the accelerators of all parts, in thousandths; a fraction counts as its fraction. */
 export const milliIn = (parts: readonly GangPart[]): number => parts.reduce((sum, part) => sum + milliOfPart(part), 0);

@@ -11,7 +11,7 @@ export type NodeId = Branded<"NodeId">;
 export type PoolName = Branded<"PoolName">;
 export type SiteName = Branded<"SiteName">;
 export type TeamName = Branded<"TeamName">;
-/** The correlation number that a driver gives to a command, echoed in its reply. */
+/** The correlation number that a driver gives to a command. The reply to the command contains it. */
 export type CommandId = Branded<"CommandId">;
 
 export const workloadId = (text: string): WorkloadId => text as WorkloadId;

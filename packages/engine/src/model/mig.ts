@@ -1,19 +1,20 @@
 /**
  * MIG (Multi-Instance GPU): how hardware divides accelerators. A device has eight memory slices, of which the eighth
- * has no compute slice; a profile takes adjacent slices from one of its possible start positions, and no two instances
- * overlap. Sizes and positions are those of `nvidia-smi mig -lgipp` on A100 and H100, names those of NVIDIA's MIG User
- * Guide, "Supported MIG Profiles" (docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html).
- * Profiles with media engines (`+me`) are left out.
+ * has no compute slice; an instance of a profile takes adjacent slices from one of the profile's start positions, and
+ * no two instances overlap. Sizes and positions are those of `nvidia-smi mig -lgipp` on A100 and H100, names those of
+ * NVIDIA's MIG User Guide, "Supported MIG Profiles"
+ * (docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html). Profiles with media engines (`+me`)
+ * are left out.
  */
 
-/** A profile's geometry, on every device that supports it. */
+/** A profile's geometry, the same on every device that supports the profile. */
 interface PartGeometry {
   readonly size: number;
-  /** Memory slices at which it can begin. */
+  /** Memory slices at which an instance can begin. */
   readonly starts: readonly number[];
 }
 
-/** Smallest first, in the order of the names in `DEVICES`. */
+/** The profiles in ascending size, in the order of the names in `DEVICES`. */
 const PARTS: readonly PartGeometry[] = [
   { size: 1, starts: [0, 1, 2, 3, 4, 5, 6] },
   { size: 2, starts: [0, 2, 4, 6] },
@@ -32,28 +33,29 @@ const DEVICES = {
   "B200-180GB": ["1g.23gb", "1g.45gb", "2g.45gb", "3g.90gb", "4g.90gb", "7g.180gb"],
 } as const;
 
-/** The devices with a known table; the values of a pool's `mig`. */
+/** The devices whose table of profiles is known: the values of a pool's `mig`. */
 export type MigDevice = keyof typeof DEVICES;
 
 export const MIG_DEVICES: readonly MigDevice[] = Object.keys(DEVICES) as MigDevice[];
 
-/** Every profile of any device, by name. */
+/** The names of all profiles of all devices. */
 export const MIG_PROFILES: readonly string[] = [...new Set<string>(Object.values(DEVICES).flat())].toSorted();
 
 const COMPUTE_SLICES = 7;
 
 /**
- * Amount of a profile in quotas, budgets and fair shares, in thousandths of an accelerator: its sevenths of the
- * compute, rounded down, so that the instances on a device never count as more than the device.
+ * Amount that one instance of a profile counts in quotas, budgets and fair shares, in thousandths of an accelerator:
+ * its sevenths of the compute. It is rounded down, so that the instances on a device together never count as more than
+ * the device.
  */
 export const profileMilli = (profile: string): number => Math.floor((1000 * Number(profile[0])) / COMPUTE_SLICES);
 
-/** Thousandths of a device in one memory slice, the unit in which slices are booked. */
+/** Thousandths of a device that one memory slice counts. Slices are booked in this unit. */
 export const SLICE_MILLI = 125;
 
 /**
- * A position of an instance. `digits`: a hexadecimal digit 1 for each memory slice of the instance; the lowest digit is
- * the first slice.
+ * A position of an instance. `digits`: a hexadecimal number with the digit 1 for each memory slice of the instance; the
+ * lowest digit is the first slice.
  */
 export interface MigPlace {
   readonly start: number;
@@ -87,7 +89,7 @@ const tables: ReadonlyMap<string, MigTable> = new Map(
   ]),
 );
 
-/** The geometry of a device; `undefined`: it is not divided, or unknown. */
+/** The geometry of a device, or `undefined` if the device is not divided or not known. */
 export const migTable = (device: MigDevice | undefined): MigTable | undefined =>
   device === undefined ? undefined : tables.get(device);
 
@@ -101,7 +103,7 @@ export function openCount({ places }: MigPart, taken: number): number {
   return count;
 }
 
-/** Number of positions, over all profiles, that a device loses if these slices are also taken. */
+/** Number of positions, summed over all profiles, that are lost on a device if these slices are taken in addition. */
 export function positionsLost(table: MigTable, taken: number, digits: number): number {
   let lost = 0;
   for (const part of table.values()) lost += openCount(part, taken) - openCount(part, taken + digits);

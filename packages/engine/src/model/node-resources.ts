@@ -1,4 +1,4 @@
-/** Resources of a node that workers take in amounts, beside accelerators. */
+/** Resources of a node, other than accelerators, that workers take in amounts. */
 import type { Node } from "./fleet.ts";
 import type { WorkerShape } from "./workload.ts";
 
@@ -6,22 +6,24 @@ export type NodeResourceName = "cores" | "memory" | "networkGbps";
 
 interface NodeResource {
   readonly name: NodeResourceName;
-  /** Amounts that one worker needs and that the node has, in the unit of verdicts. */
+  /**
+   * `asked`: the amount that one worker needs. `of`: the amount that the node has. Both are in the unit of verdicts.
+   */
   readonly asked: (shape: WorkerShape) => number;
   readonly of: (node: Node) => number;
-  /** The fields of a shape that requests 0 of the resource. */
+  /** The fields of a worker shape that requests nothing of the resource. */
   readonly none: Partial<WorkerShape>;
 }
 
 export const nodeResources: readonly NodeResource[] = [
-  // In thousandths.
+  // Cores, in thousandths.
   {
     name: "cores",
     asked: ({ coresMilli }) => coresMilli,
     of: ({ coresMilli }) => coresMilli,
     none: { coresMilli: 0 },
   },
-  // In MiB.
+  // Memory, in MiB.
   {
     name: "memory",
     asked: ({ memoryMib }) => memoryMib,

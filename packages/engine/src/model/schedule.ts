@@ -6,14 +6,17 @@ import type { WorkloadSpec } from "./workload.ts";
 export interface ScheduleTimes {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
-  /** 1 to 31. If both this and `daysOfWeek` are restricted, a day in either of them counts, as in cron. */
+  /**
+   * Days from 1 to 31. If both this list and `daysOfWeek` are restricted, a day that is in either list counts, as in
+   * cron.
+   */
   readonly daysOfMonth: readonly number[];
   readonly months: readonly number[];
   /** 0 (Sunday) to 6. */
   readonly daysOfWeek: readonly number[];
 }
 
-/** Times in the submitted spec, in ms relative to the due time. */
+/** Times of the submitted spec, in ms after the due time. */
 export interface FromDue {
   readonly notBeforeMs?: number;
   readonly deadlineMs?: number;
@@ -24,10 +27,13 @@ export interface FromDue {
 export interface Schedule {
   readonly name: string;
   readonly times: ScheduleTimes;
-  /** Spec of all submissions; times relative to the due time are in `fromDue`. */
+  /** Spec of every submission. Times that are relative to the due time are in `fromDue` instead. */
   readonly spec: WorkloadSpec;
   readonly fromDue?: FromDue;
-  /** If the previous run has not ended: submit another one, skip this due time, or stop the previous run. */
+  /**
+   * Action if the previous run has not ended. `allow`: another run is submitted. `forbid`: the due time is skipped.
+   * `replace`: the previous run is stopped.
+   */
   readonly concurrency: "allow" | "forbid" | "replace";
 }
 
@@ -36,27 +42,27 @@ export interface ScheduleItem {
   readonly schedule: Schedule;
   /** The user who declared the schedule and submits its workloads. */
   readonly actor: string;
-  /** Due times up to this instant have been handled. */
+  /** All due times up to this instant have been handled. */
   readonly lookedAtMs: number;
   readonly lastWorkloadId?: WorkloadId;
-  /** The newest due times, oldest first, at most `SCHEDULE_RUNS_KEPT`; absent: none. */
+  /** The newest due times, oldest first, at most `SCHEDULE_RUNS_KEPT`. Absent: no due time has been handled. */
   readonly runs?: readonly ScheduleRun[];
 }
 
 export interface ScheduleRun {
   readonly dueAtMs: number;
-  /** When the engine handled the due time; later than the due time if the control plane was down. */
+  /** Time at which the engine handled the due time. It is later than the due time if the control plane was down. */
   readonly atMs: number;
-  /** The submitted workload; `null`: none. */
+  /** The submitted workload, or `null` if no workload was submitted. */
   readonly workloadId: WorkloadId | null;
   /** Reason why no workload was submitted; `""` if one was. */
   readonly left: string;
 }
 
-/** Seven runs: a week of a nightly schedule. */
+/** Seven runs are a week of a nightly schedule. */
 export const SCHEDULE_RUNS_KEPT = 7;
 
-/** The submission for a due time. */
+/** The workload spec that is submitted for a due time. */
 export function specDueAt({ spec, fromDue = {} }: Schedule, dueAtMs: number): WorkloadSpec {
   const { notBeforeMs, deadlineMs, latestStartMs } = fromDue;
   return {

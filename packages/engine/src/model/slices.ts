@@ -7,13 +7,15 @@ import type { GangSpec, WorkerAllocation, WorkloadSpec } from "./workload.ts";
 
 type SlicedSpec = Pick<WorkloadSpec, "gang" | "fabric">;
 
-/** Number of workers of the outermost slice, of the gang or of one task group; 1: no slices. */
+/**
+ * Number of workers in a slice of the outermost level, of the gang or of one task group. 1 if slices are not required.
+ */
 export function sliceSize({ gang, fabric }: SlicedSpec, group: number | undefined): number {
   const wished = group === undefined ? fabric : groupAt(gang, group).fabric;
   return wished?.slices?.[0]?.workers ?? 1;
 }
 
-/** Number of leading workers that form whole slices, up to a maximum. */
+/** Largest number of workers, at most `most`, that form whole slices, counted from rank 0. */
 export function wholeSlices(spec: SlicedSpec, workers: readonly WorkerAllocation[], most: number): number {
   const group = workers[most - 1]?.taskGroup;
   const size = sliceSize(spec, group);
@@ -23,13 +25,13 @@ export function wholeSlices(spec: SlicedSpec, workers: readonly WorkerAllocation
 }
 
 /**
- * Number of workers that remain of the leading ones without their last slice, or without their last worker if there are
- * no slices.
+ * Number of workers that remain if the last of the first `count` workers is removed, together with its whole slice if
+ * the gang has slices.
  */
 export const withoutLast = (spec: SlicedSpec, workers: readonly WorkerAllocation[], count: number): number =>
   wholeSlices(spec, workers, count - 1);
 
-/** Number of workers that the gang must add to complete a slice; 0: it is at its maximum. */
+/** Number of workers that the gang must add to complete its next slice; 0 if it is at its maximum. */
 export function growthCount(spec: SlicedSpec, workers: readonly WorkerAllocation[]): number {
   if (spec.gang.taskGroups === undefined)
     return upToWhole(sliceSize(spec, undefined), workers.length, spec.gang.workers);
@@ -39,7 +41,10 @@ export function growthCount(spec: SlicedSpec, workers: readonly WorkerAllocation
   return upToWhole(sliceSize(spec, group), has, groupAt(spec.gang, group).workers);
 }
 
-/** Task groups that can grow (by this number of workers, if given), those with the largest relative shortfall first. */
+/**
+ * Indexes of the task groups that can grow, by exactly `count` workers if a count is given. The group with the smallest
+ * part of its maximum number of workers comes first.
+ */
 export function groupsToGrow(gang: GangSpec, workers: readonly WorkerAllocation[], count = 0): readonly number[] {
   return partsOf(gang, workers)
     .map((part, index) => {
@@ -51,7 +56,7 @@ export function groupsToGrow(gang: GangSpec, workers: readonly WorkerAllocation[
     .map(({ index }) => index);
 }
 
-/** Number of workers missing to the next whole slice; 0: it would exceed the maximum. */
+/** Number of workers that complete the next slice; 0 if the gang would then exceed its maximum. */
 function upToWhole(size: number, has: number, most: number): number {
   const more = size - (has % size);
   return has + more > most ? 0 : more;

@@ -1,29 +1,29 @@
 /**
  * Tasks of a workload: the elements of an array, the one gang of a `train` workload, later the replicas of an endpoint.
- * Every task is in one of these states: not started, active, waiting for another attempt, succeeded, given up.
+ * A task is in one of five states: not started, active, waiting for another attempt, succeeded, given up.
  */
 
-/** A task that has started. */
+/** Record of a task that has started. */
 export interface Task {
   readonly index: number;
-  /** Number of attempts, including one whose place is nominated. */
+  /** Number of attempts. It includes an attempt that is only nominated so far. */
   readonly attemptCount: number;
-  /** Failures by own exit; compared with the maximum number of retries. */
+  /** Number of attempts that failed by their own exit. It is compared with the maximum number of retries. */
   readonly failureCount: number;
-  /** Consecutive losses with a `LossCause`; a checkpoint or an exit resets the count. */
+  /** Number of consecutive losses with a `LossCause`. A checkpoint or an exit resets it to 0. */
   readonly lossCount: number;
-  /** Start of the next attempt at the earliest; `null`: the task does not wait for one. */
+  /** Earliest start of the next attempt, or `null` if the task does not wait for one. */
   readonly retryAtMs: number | null;
   /** True if the task ended without success and is not tried again. */
   readonly isGivenUp: boolean;
 }
 
 /**
- * The tasks of one workload. Arrays have up to a million tasks, most of which succeed at the first attempt, so only the
- * other ones have a record.
+ * The tasks of one workload. Arrays have up to a million tasks, most of which succeed at their first attempt. Only the
+ * other tasks have a record.
  */
 export interface WorkloadTasks {
-  /** Index of the first task without an attempt: all tasks before it have started. */
+  /** Index of the first task that has not started. All tasks before it have started. */
   readonly nextTask: number;
   /** Records of started tasks, by index; a started task without a record has had one attempt and no failure. */
   readonly tasks: ReadonlyMap<number, Task>;
@@ -51,7 +51,7 @@ export const isWaiting = (task: Task): task is WaitingTask => task.retryAtMs !==
 export const waitingTasksOf = (workload: Omit<WorkloadTasks, "nextTask">): readonly WaitingTask[] =>
   workload.waitingTasks.map((index) => taskOf(workload, index)).filter(isWaiting);
 
-/** The waiting task whose next attempt is first. The workload must have one. */
+/** The waiting task whose next attempt may start first. The workload must have a waiting task. */
 export const firstRetry = (workload: Omit<WorkloadTasks, "nextTask">): WaitingTask =>
   waitingTasksOf(workload).reduce((first, task) => (task.retryAtMs < first.retryAtMs ? task : first));
 

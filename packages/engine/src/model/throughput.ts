@@ -1,11 +1,11 @@
 /**
- * Throughput gained by further workers of an elastic gang, from its throughput curve; without a curve, every worker
- * counts the same.
+ * Throughput that an elastic gang gains by further workers, from its throughput curve. Without a curve, every worker
+ * adds the same throughput.
  */
 import { sliceSize } from "./slices.ts";
 import type { GangSpec, WorkloadSpec } from "./workload.ts";
 
-/** A growth step in workers, and its gain in thousandths of the throughput of a single worker. */
+/** A growth step: the number of added workers, and the gain in thousandths of a single worker's throughput. */
 export interface GrowthStep {
   readonly workers: number;
   readonly gainMilli: number;
@@ -13,15 +13,15 @@ export interface GrowthStep {
 
 const ONE_WORKER_MILLI = 1000;
 
-/** Throughput of this number of workers, in thousandths of a single worker's. */
+/** Throughput of a gang with this number of workers, in thousandths of a single worker's throughput. */
 export function throughputMilli({ throughputMilli: curve }: GangSpec, workers: number): number {
   return curve === undefined ? workers * ONE_WORKER_MILLI : (curve[workers - 1] ?? 0);
 }
 
 /**
  * Growth steps with a gain, highest gain per worker first. Curves have plateaus and jumps (for example, a batch cannot
- * be divided over three workers), so the best step is not always one worker. `usual`: the step without a curve; with
- * slices, whole slices.
+ * be divided over three workers), so the best step is not always one worker. `usual`: the number of workers that the
+ * gang adds if it has no curve: one worker, or enough to complete a slice.
  */
 export function growthSteps(
   spec: Pick<WorkloadSpec, "gang" | "fabric">,

@@ -1,7 +1,7 @@
 import type { WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "./rules.ts";
 
-/** How long work may take to write a checkpoint before it is stopped; 0: it is not asked for one. */
+/** Time that work gets to write a checkpoint before it is stopped. 0 if no checkpoint is requested. */
 export function checkpointTimeoutOf(
   { eviction }: Pick<Rules, "eviction">,
   { checkpointOnRequest }: Pick<WorkloadSpec, "checkpointOnRequest">,

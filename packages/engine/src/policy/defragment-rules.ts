@@ -1,9 +1,9 @@
-/** Bounds of defragmentation that no policy states, and the rules of its dry run. */
+/** Bounds of defragmentation that are the same in every policy, and the rules of a dry run of defragmentation. */
 import type { DefragmentRules } from "./policy.ts";
 
 export const HOUR_MS = 3_600_000;
 
-/** Minimum time between two migrations of a workload by defragmentation, in ms. */
+/** Minimum time, in ms, between two migrations of the same workload by defragmentation. */
 export const MIGRATION_REST_MS: number = 24 * HOUR_MS;
 
 /** Rules of a dry run under a policy without defragmentation rules. */

@@ -2,8 +2,8 @@ import type { Attempt, WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "./rules.ts";
 
 /**
- * Whether work of this priority may use only its team's reserved topology, which it can always reclaim; otherwise it is
- * opportunistic. Reserved topology supports identical workers only: a gang with task groups is always opportunistic.
+ * Whether work is guaranteed: it may use only its team's reserved topology, and can always reclaim it. Other work is
+ * opportunistic. Reserved topology supports identical workers only, so a gang with task groups is always opportunistic.
  */
 export function isGuaranteed({ teams }: Pick<Rules, "teams">, spec: Pick<WorkloadSpec, "priority" | "gang">): boolean {
   return (
@@ -13,7 +13,7 @@ export function isGuaranteed({ teams }: Pick<Rules, "teams">, spec: Pick<Workloa
   );
 }
 
-/** Like `isGuaranteed` for running work: a relabelled job is opportunistic. */
+/** Whether running work is guaranteed. Unlike in `isGuaranteed`, a relabelled job counts as opportunistic. */
 export function isGuaranteedOpportunistic(
   rules: Pick<Rules, "teams">,
   spec: Pick<WorkloadSpec, "priority" | "gang">,

@@ -3,7 +3,10 @@ import type { OrderKey, Policy } from "./policy.ts";
 
 type Compare = (left: Workload, right: Workload) => number;
 
-/** Comparisons of two workloads. Keys that depend on more than both are applied in `ordering/`. */
+/**
+ * Comparisons of two workloads by the keys of a policy's order. Keys that depend on more than the two workloads are
+ * applied in `ordering/`.
+ */
 export const comparisons: Partial<Record<OrderKey, Compare>> = {
   priority: (left, right) => right.spec.priority - left.spec.priority,
   walltime: (left, right) => orLast(left.spec.walltimeMs) - orLast(right.spec.walltimeMs),
@@ -13,8 +16,8 @@ export const comparisons: Partial<Record<OrderKey, Compare>> = {
 const orLast = (value: number | null | undefined): number => value ?? Number.MAX_SAFE_INTEGER;
 
 /**
- * The total order in which a policy considers waiting work. It ends in the order of submission, so no two workloads
- * compare equal.
+ * The total order in which a policy considers waiting work. Its last key is the order of submission, so no two
+ * workloads compare equal.
  */
 export function workloadOrder({ order }: Pick<Policy, "order">): Compare {
   // `submitted` is a total order, so keys after it have no effect.

@@ -1,7 +1,7 @@
 /**
- * A policy is data: all settings ("knobs") of a round in one closed record. Presets (`presets.ts`) are named policies;
- * comparing with another system means running this engine under another policy. The first five knobs are required. The
- * others have the defaults in `rules.ts`, so that a policy in an old journal keeps its meaning.
+ * A policy is data: all settings ("knobs") of a round in one closed record. Presets (`presets.ts`) are named policies.
+ * To compare with another system, this engine runs under the preset that imitates it. The first five knobs are
+ * required. The others have the defaults in `rules.ts`, so that a policy in an old journal keeps its meaning.
  */
 import type { ScheduleTimes } from "../model/schedule.ts";
 import type { StrategyName } from "./strategies.ts";
@@ -9,7 +9,7 @@ import type { StrategyName } from "./strategies.ts";
 export interface Policy {
   readonly name: string;
   /**
-   * System whose rules of preemption, quotas and fabric placement the policy follows (`strategies.ts`); absent:
+   * System whose rules of preemption, quotas and fabric placement the policy follows (`strategies.ts`). Absent:
    * `headroom`.
    */
   readonly strategy?: StrategyName;
@@ -25,7 +25,10 @@ export interface Policy {
    * skipped. `skip`: every request that fits starts, in order.
    */
   readonly whenHeadBlocked: "stop" | "skip";
-  /** Choice among the nodes on which a worker fits. `fragmentation` without demand learns it from submissions. */
+  /**
+   * Order in which nodes are preferred among those on which a worker fits. `fragmentation` without stated demand learns
+   * the demand from submissions.
+   */
   readonly placement: NodeOrder | FragmentationFor;
   /**
    * Treatment of work that does not fit even on the empty fleet. `hold`: it waits and does not block other work.
@@ -44,19 +47,23 @@ export interface Policy {
   readonly eviction?: EvictionRules;
   /**
    * When elastic gangs get further workers. `in-order`: one at a time, in the order of the queue. `last`: after all
-   * other requests. With `-by-throughput`, gangs with a throughput curve grow by the step with the highest gain per
-   * worker, and by none without gain; after all other requests, teams take turns and the gain decides within a team.
+   * other requests. With `-by-throughput`, a gang with a throughput curve grows by the step with the highest gain per
+   * worker, and does not grow if no step has a gain. With `last-by-throughput`, teams take turns, and the gain decides
+   * within a team.
    */
   readonly elastic?: Growth;
-  /** Maximum back-off, in ms, during which a task whose attempt failed keeps its place; 0: it never does. */
+  /**
+   * Maximum length, in ms, of a back-off during which a task keeps its place after a failed attempt. 0: a task never
+   * keeps its place.
+   */
   readonly retryInPlaceMs?: number;
-  /** Rules of the phase `defragment`, which has no effect without them. */
+  /** Rules of the phase `defragment`. Absent: the phase has no effect. */
   readonly defragment?: DefragmentRules;
 }
 
 /**
- * A kind of worker: number of accelerators, thousandths of each (1000, or less for a fraction of one), cores in
- * thousandths, and its frequency.
+ * A kind of worker: its number of accelerators, the thousandths that it takes of each (1000, or less for a fraction of
+ * one), its cores in thousandths, and how frequent it is.
  */
 export interface TypicalDemand {
   readonly accelerators: number;
@@ -65,7 +72,7 @@ export interface TypicalDemand {
   readonly count: number;
 }
 
-/** Node order `fragmentation` for stated demand, as published evaluations use it. */
+/** Node order `fragmentation` for a stated demand, in the form that published evaluations use. */
 export interface FragmentationFor {
   readonly order: "fragmentation";
   readonly typicalDemand: readonly TypicalDemand[];
@@ -75,20 +82,21 @@ export type OrderKey = "submitted" | "priority" | "walltime" | "starting" | "run
 
 /**
  * Order of the nodes on which a worker fits. `pack`: the fewest free accelerators first. `spread`: the most free
- * accelerators first. `random`: random, from seed and sequence. `best-fit`: the smallest rest of cores and
- * accelerators, as parts of the largest node. `fragmentation`: the smallest loss of usable capacity for typical demand
- * (`TypicalDemand`). `balanced`: the same for recent demand; empty nodes are kept for requests of whole nodes, and
- * requests of whole accelerators alone are packed (`placement/score`).
- * Ties: the node that joined first.
+ * accelerators first. `random`: a random order, drawn from seed and sequence. `best-fit`: the least cores and
+ * accelerators that remain free, as parts of the largest node. `fragmentation`: the smallest loss of usable capacity
+ * for typical demand (`TypicalDemand`). `balanced`: the same for recent demand; empty nodes are kept for requests of
+ * whole nodes, and requests of whole accelerators alone are packed (`placement/score`). Among equal nodes, the one that
+ * joined first is preferred.
  */
 export type NodeOrder = "pack" | "spread" | "random" | "best-fit" | "fragmentation" | "balanced";
 
 /**
- * Phases of a round, after events that time causes. `place`: starts requests that fit. `consolidate`: migrates work to free
- * whole nodes. `reclaim`: stops work of teams above their entitlement for a team below its own. `preempt`: stops work of lower
- * priority in the same team. `rebalance`: tentatively evicts usage above share and guarantee, and reschedules all work in
- * fair order. `defragment`: while no request waits for capacity, migrates a little work to gather idle accelerators. `grow`:
- * gives idle capacity to elastic gangs. `drop-incomplete`: ends gangs that fell below their minimum.
+ * Phases of a round. They follow the events that are due by time. `place`: starts requests that fit. `consolidate`:
+ * migrates work to free whole nodes. `reclaim`: stops work of teams above their entitlement for a team below its own.
+ * `preempt`: stops work of lower priority in the same team. `rebalance`: tentatively evicts usage above share and
+ * guarantee, and reschedules all work in fair order. `defragment`: while no request waits for capacity, migrates a
+ * little work to gather idle accelerators. `grow`: gives idle capacity to elastic gangs. `drop-incomplete`: ends gangs
+ * that fell below their minimum.
  */
 export type Phase =
   | "place"
@@ -102,20 +110,20 @@ export type Phase =
 
 export interface TeamRules {
   /**
-   * Order of sibling teams, most significant key first; each team is compared with its best waiting request. Empty:
-   * teams do not affect the order.
+   * Order of sibling teams, most significant key first; each team is compared with its best waiting request. If the
+   * list is empty, teams do not affect the order.
    */
   readonly order: readonly TeamOrderKey[];
   /**
-   * Bound of non-preemptible work. `guarantee`: the guarantee of its team and of every team above that states one.
-   * `unguaranteed`: above its team's guarantee, capacity that other teams' unused guarantees do not need
-   * (`cluster/unguaranteed.ts`). `limit`: the same limit as for other work.
+   * Bound of the usage by non-preemptible work. `guarantee`: the guarantees of its team and of the teams above it,
+   * where they are stated. `unguaranteed`: beyond its team's guarantee, capacity that other teams' unused guarantees do
+   * not need (`cluster/unguaranteed.ts`). `limit`: the same limits as for other work.
    */
   readonly nonPreemptible: "guarantee" | "unguaranteed" | "limit";
   /**
-   * Half-life of usage history in ms (`ordering/weights-after-usage.ts`); `null`: only current usage counts. Usage
-   * history affects the order; an eviction also requires that shares by current usage allow it. Ignored by the phase
-   * `rebalance`.
+   * Half-life of usage history in ms (`ordering/weights-after-usage.ts`), or `null` if only current usage counts. Usage
+   * history affects the order of teams. An eviction also requires that the teams' shares by current usage allow it. The
+   * phase `rebalance` ignores usage history.
    */
   readonly usageHalfLifeMs: number | null;
 }
@@ -142,44 +150,50 @@ export type TeamOrderKey =
 
 export interface BackfillRules {
   /**
-   * Number of blocked requests, from the head of the queue, whose start backfilled work must not delay. 0: none. 1: the
-   * head (EASY). More: conservative backfill.
+   * Number of blocked requests, counted from the head of the queue, whose start backfilled work must not delay. 0:
+   * none. 1: the head alone (EASY). More: conservative backfill.
    */
   readonly protectedStarts: number;
   /** Assumed run time of work without a walltime, in ms. */
   readonly assumedWalltimeMs: number;
   /**
-   * Predicts the run time of work as the mean of this number of recent runs of its kind (`usage/run-times.ts`), 1 to
-   * `RUNS_KEPT`; absent: the walltime counts.
+   * Number of recent runs, 1 to `RUNS_KEPT`, whose mean predicts the run time of work of the same kind
+   * (`usage/run-times.ts`). Absent: the walltime is used instead.
    */
   readonly predictFrom?: number;
 }
 
 export interface EvictionRules {
   readonly preemptible: UnstatedPreemptible;
-  /** Maximum number of migrations in a plan; absent: 8. */
+  /** Maximum number of migrations in a plan; 8 if absent. */
   readonly movesMax?: number;
-  /** Time limit, in ms, of the checkpoint that work is asked for before it is stopped; 0: none is requested. */
+  /**
+   * Time limit, in ms, of the checkpoint that is requested from work before it is stopped. 0: no checkpoint is
+   * requested.
+   */
   readonly checkpointTimeoutMs: number;
 }
 
-/** Default of `preemptible`, for work that does not state it. */
+/** Value of `preemptible` for work that does not state it. */
 export interface UnstatedPreemptible {
-  /** Work below this priority is preemptible; `null`: all work. */
+  /** Work below this priority is preemptible. `null`: all work is preemptible. */
   readonly belowPriority: number | null;
-  /** Work at or above `belowPriority`; absent: `never`. */
+  /** Value for work whose priority is `belowPriority` or higher. Absent: `never`. */
   readonly otherwise?: "never" | "aboveGuarantee";
 }
 
 export interface DefragmentRules {
-  /** Maximum number of migrations within any hour. */
+  /** Maximum number of migrations in any period of one hour. */
   readonly movesPerHour: number;
   /**
-   * Maximum cost of a migration for each pair of idle accelerators that it gathers on a node, in accelerators times ms:
-   * repeated work, and capacity that would be freed within the hour anyway.
+   * Maximum cost of a migration, in accelerators times ms, for each pair of idle accelerators that it gathers on a
+   * node. The cost is the repeated work, and the capacity that would become free within the hour in any case.
    */
   readonly lossPerPairMs: number;
-  /** Start times and length, in ms, of the periods in which work may be migrated; absent: always. */
+  /**
+   * Start times and length, in ms, of the periods in which work may be migrated. Absent: work may be migrated at any
+   * time.
+   */
   readonly during?: { readonly times: ScheduleTimes; readonly lastsMs: number };
 }
 

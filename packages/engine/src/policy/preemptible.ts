@@ -3,15 +3,15 @@ import type { Rules } from "./rules.ts";
 
 /**
  * `always`: any plan of the policy may evict it. `aboveGuarantee`: usage within its team's guarantee is protected;
- * usage above it can be reclaimed only by a team below its own guarantee. `never`: it is not
- * evicted, and `teams.nonPreemptible` bounds what it may use.
+ * usage above it can be reclaimed only by a team below its own guarantee. `never`: the work is not evicted, and
+ * `teams.nonPreemptible` bounds its usage.
  */
 export type Preemptibility = "always" | "aboveGuarantee" | "never";
 
 /**
- * The work's own statement comes first. Work that states nothing is preemptible below `preemptibleBelowPriority`;
- * otherwise `unstatedPreemptible` decides. Policies that imitate another scheduler treat `aboveGuarantee` like no
- * statement.
+ * The field `preemptible` of the work decides. Without this field, work below `preemptibleBelowPriority` is
+ * preemptible, and `unstatedPreemptible` decides for other work. Policies that imitate another scheduler treat
+ * `aboveGuarantee` like an absent field.
  */
 export function preemptibilityOf(
   { eviction }: Pick<Rules, "eviction">,
@@ -25,7 +25,7 @@ export function preemptibilityOf(
   return knowsGuarantees ? unstatedPreemptible : "never";
 }
 
-/** Whether any work could evict it; if so, it may use more than its team's guarantee. */
+/** Whether any plan could evict the work. If so, the work may use more than its team's guarantee. */
 export const isPreemptible = (
   rules: Pick<Rules, "eviction">,
   spec: Pick<WorkloadSpec, "preemptible" | "priority">,

@@ -1,12 +1,12 @@
 /** The named policies that ship with the engine. */
 import type { Policy } from "./policy.ts";
 
-/** Every request that fits starts, on the fullest nodes. */
+/** Every request that fits is started, on the nodes with the fewest free accelerators. */
 const skipping = { whenHeadBlocked: "skip", placement: "pack", exceedsFleet: "hold" } as const;
 const assumedWalltimeMs = 24 * 3_600_000;
 /** Teams do not affect the order. */
 const unordered = { order: [], nonPreemptible: "limit", usageHalfLifeMs: null } as const;
-/** Work is preemptible unless it states otherwise, and gets no time for a checkpoint. */
+/** All work is preemptible unless it states otherwise, and no checkpoint is requested before it is stopped. */
 const anyVictim = { preemptible: { belowPriority: null }, checkpointTimeoutMs: 0 } as const;
 
 const presetList = [
@@ -23,7 +23,7 @@ const presetList = [
     },
     backfill: { protectedStarts: 1, assumedWalltimeMs },
     fabric: "fewest",
-    // Work is evicted only with its consent: it states `preemptible`, or its priority is below that of ordinary work.
+    // Work is evicted only if it states `preemptible`, or if its priority is below that of ordinary work.
     eviction: {
       preemptible: { belowPriority: 0, otherwise: "aboveGuarantee" },
       checkpointTimeoutMs: 120_000,
@@ -32,7 +32,7 @@ const presetList = [
     retryInPlaceMs: 60_000,
   },
   { name: "fifo", order: ["submitted"], ...skipping, whenHeadBlocked: "stop" },
-  /** Large gangs can starve; the preset exists to measure that. */
+  /** Large gangs can wait for ever under this preset, which exists to measure that. */
   { name: "fifo-skip", order: ["submitted"], ...skipping },
   /** EASY backfill (Lifka, JSSPP 1995). */
   { name: "easy", order: ["submitted"], ...skipping, backfill: { protectedStarts: 1, assumedWalltimeMs } },
@@ -66,7 +66,10 @@ const presetList = [
     eviction: { ...anyVictim, preemptible: { belowPriority: 100 } },
     elastic: "in-order",
   },
-  /** Volcano's capacity plugin: deserved and capability, allocate then reclaim. */
+  /**
+   * The rules of Volcano's capacity plugin, with the fields `deserved` and `capability`: the actions allocate, then
+   * reclaim.
+   */
   {
     name: "volcano-capacity",
     strategy: "volcano",
@@ -76,7 +79,7 @@ const presetList = [
     teams: { ...unordered, order: ["priority", "guarantee-ratio", "name"] },
     eviction: anyVictim,
   },
-  /** Armada's rounds: fair shares by weight; usage above them is evicted tentatively and rescheduled. */
+  /** Armada's rounds: fair shares by weight. Usage above the shares is evicted tentatively and then rescheduled. */
   {
     name: "armada",
     strategy: "armada",
@@ -86,7 +89,7 @@ const presetList = [
     teams: { ...unordered, order: ["weighted-use", "name"] },
     eviction: anyVictim,
   },
-  /** Kueue with fair sharing: quotas that are lent and borrowed, victims by dominant share. */
+  /** Kueue with fair sharing: teams lend and borrow quotas, and victims are chosen by dominant share. */
   {
     name: "kueue-fair-sharing",
     strategy: "kueue-fair-sharing",
@@ -97,8 +100,8 @@ const presetList = [
     eviction: anyVictim,
   },
   /**
-   * Kueue's topology-aware placement: the fewest domains, then the tightest; the least free capacity for unconstrained
-   * work.
+   * Kueue's topology-aware placement: the fewest domains, then the tightest ones. Unconstrained work goes to the
+   * domains with the least free capacity.
    */
   {
     name: "kueue-topology",
@@ -108,7 +111,7 @@ const presetList = [
     phases: ["place"],
     fabric: "fewest",
   },
-  /** Kueue without fair sharing: victims by priority and by hierarchical advantage. */
+  /** Kueue without fair sharing: victims are chosen by priority and by hierarchical advantage. */
   {
     name: "kueue-classic",
     strategy: "kueue-classical",
@@ -135,5 +138,8 @@ export const presets: ReadonlyMap<string, Policy> = new Map(presetList.map((pres
 export const presetNames: readonly string[] = presetList.map((preset) => preset.name);
 export const defaultPolicy: Policy = presetList[0];
 
-/** Policy of a control plane before any was set. It precedes the first event of every journal and never changes. */
+/**
+ * Policy of a control plane on which no policy has been set. It is the state before the first event of every journal
+ * and never changes.
+ */
 export const genesisPolicy: Policy = { name: "default", order: ["priority", "submitted"], ...skipping };

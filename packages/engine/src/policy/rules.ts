@@ -1,4 +1,6 @@
-/** A policy with its strategy's rules and all defaults: the form that the phases of a round read. */
+/**
+ * A policy with the rules of its strategy and with all defaults filled in: the form that the phases of a round read.
+ */
 import type {
   EvictionRules,
   Growth,
@@ -17,20 +19,25 @@ export type Rules = Required<
 > &
   Pick<Policy, Optional> & {
     readonly placement: NodeOrder;
-    /** Demand that `fragmentation` assumes; absent: learned from submissions. */
+    /** Demand that the node order `fragmentation` assumes. Absent: it is learned from submissions. */
     readonly typicalDemand?: readonly TypicalDemand[];
     readonly teams: TeamRules & StrategyRules["teams"];
     readonly fabric: {
       readonly choose: "fullest" | "fewest" | "cells";
-      /** A gang that no single domain holds is split as evenly as possible. */
+      /** Whether a gang that no single domain holds is split as evenly as possible. */
       readonly balanced: boolean;
       readonly unconstrainedToFullest: boolean;
     };
     readonly eviction: Omit<EvictionRules, "preemptible"> &
       StrategyRules["eviction"] & {
-        /** Work that does not state `preemptible` is preemptible below this priority; `null`: always. */
+        /**
+         * Work that does not state `preemptible` is preemptible below this priority. `null`: it is always preemptible.
+         */
         readonly preemptibleBelowPriority: number | null;
-        /** Default of `preemptible` for work at or above `preemptibleBelowPriority`. */
+        /**
+         * Value of `preemptible` for work that does not state it and whose priority is `preemptibleBelowPriority` or
+         * higher.
+         */
         readonly unstatedPreemptible: NonNullable<UnstatedPreemptible["otherwise"]>;
       };
     readonly elastic: {
@@ -40,10 +47,10 @@ export type Rules = Required<
     };
   };
 
-/** Sections without a default. */
+/** Sections of a policy that have no default. */
 type Optional = "defragment";
 
-/** Defaults: every request that fits starts, and no work is evicted. */
+/** Defaults of a policy: every request that fits starts, and no work is evicted. */
 const plain = {
   phases: ["place"],
   teams: { order: [], nonPreemptible: "limit", usageHalfLifeMs: null },
@@ -52,11 +59,11 @@ const plain = {
   retryInPlaceMs: 0,
 } as const;
 
-/** Whether the node scores use recent demand. */
+/** Whether node scores depend on recent demand. */
 export const learnsDemand = ({ placement, typicalDemand }: Rules): boolean =>
   placement === "balanced" || (placement === "fragmentation" && typicalDemand === undefined);
 
-/** Whether the first request that does not fit has an effect on others: it blocks them, or its start is protected. */
+/** Whether the first request that does not fit affects other requests: it blocks them, or its start is protected. */
 export const heedsHead = ({ whenHeadBlocked, backfill }: Rules): boolean =>
   whenHeadBlocked === "stop" || backfill.protectedStarts > 0;
 

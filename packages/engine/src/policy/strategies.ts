@@ -1,6 +1,6 @@
 /**
- * Rules of a strategy that are no knobs, because only the imitated system has them. Their code is in `strategies/`. A
- * policy names its strategy and states the knobs that all strategies share.
+ * Rules of a strategy that are not knobs of a policy, because only the imitated system has them. Their code is in
+ * `strategies/`. A policy names its strategy and states the knobs that all strategies share.
  */
 
 export const strategyNames = [
@@ -19,41 +19,45 @@ export const strategyNames = [
 
 export type StrategyName = (typeof strategyNames)[number];
 
-/** Search for the victims of a plan. */
+/** Method by which the victims of a plan are searched. */
 export type VictimRule = "lowest-cost" | "volcano" | "kai" | "kueue-fair-sharing" | "kueue-classical" | "cells";
 
 export interface StrategyRules {
   readonly teams: {
-    /** A team's fair share. `divide`: its guarantee, then the rest by weight. `weights`: by weight alone, among teams that want more. */
+    /**
+     * How a team's fair share is computed. `divide`: the team's guarantee, then a part of the rest by weight.
+     * `weights`: by weight alone, among teams with unmet demand.
+     */
     readonly share: "divide" | "weights";
     /**
-     * Usage beyond the guarantee. `idle`: all idle capacity, up to the limit. `borrow`: capacity that other teams lend
-     * (a quota tree with lending and borrowing limits).
+     * Capacity that a team may use beyond its guarantee. `idle`: all idle capacity, up to the team's limit. `borrow`:
+     * capacity that other teams lend (a quota tree with lending and borrowing limits).
      */
     readonly overGuarantee: "idle" | "borrow";
     /**
-     * Work with at least this priority is placed in the reserved topology of its team; absent: reserved topology has no
+     * Work with at least this priority is placed in its team's reserved topology. Absent: reserved topology has no
      * effect.
      */
     readonly reservedTopology?: { readonly fromPriority: number };
   };
   readonly fabric: {
-    /** Gangs are placed in topology cells, whatever the value of the knob `fabric`. */
+    /** Whether gangs are placed in topology cells, whatever the value of the knob `fabric`. */
     readonly inCells: boolean;
-    /** Work without placement constraints goes to the fullest domains. */
+    /** Whether work without placement constraints goes to the fullest domains. */
     readonly unconstrainedToFullest: boolean;
   };
   readonly eviction: {
     readonly search: VictimRule;
-    /** For `kueue-fair-sharing`: the share tests that a victim's team must pass, in order. */
+    /** For `kueue-fair-sharing`: the tests of shares that the team of a victim must pass, in order. */
     readonly shareTests: readonly ("final" | "initial")[];
     /**
-     * `kept`: the preemptor is nominated for the place until it is free. `forgotten`: the preemptor asks again in the
-     * next round.
+     * Effect of a plan after its round. `kept`: the preemptor stays nominated for the place until the place is free.
+     * `forgotten`: the preemptor requests a place again in the next round.
      */
     readonly nominations: "kept" | "forgotten";
     /**
-     * Guaranteed work that gives up its cells continues as opportunistic work, and is evicted only if it is in the way.
+     * Whether guaranteed work that gives up its cells continues as opportunistic work. It is then evicted only when
+     * other work needs its place.
      */
     readonly lazyPreemption: boolean;
   };

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { divideDownTree, divideFairShare, type ShareRequest, type TreeShareRequest } from "./divide.ts";
 
-/** Accelerators in thousandths, as the division counts them; weights and priorities unchanged. */
+/** Accelerators in thousandths, the unit of the division. Weights and priorities stay as given. */
 function entitlement(given: Partial<ShareRequest> & { readonly request: number }): ShareRequest {
   const milli = (amount: number | null | undefined): number | null => (amount == null ? null : amount * 1000);
   return {
@@ -91,7 +91,7 @@ describe("dividing fair shares", () => {
         const light = { ...base, guarantee: 0, weight };
         const heavy = { ...light, weight: weight + more };
         const [ofLight, ofHeavy] = divideFairShare(total, [light, heavy], 1000) as [number, number];
-        // Each share is rounded once, and the order of the requests decides which team gets the last unit.
+        // Each share is rounded only once. The order of the requests decides which team gets the last unit.
         expect(ofHeavy).toBeGreaterThanOrEqual(ofLight - (more === 0 ? 1000 : 0));
         if (ofHeavy === Math.min(base.request, base.limit ?? base.request)) return;
         const part = (total * weight) / (2 * weight + more);

@@ -1,28 +1,35 @@
 /**
- * Fair shares of one resource: every team first gets its guarantee, up to its request; the rest is divided by priority
- * and then by weight, in whole units. A share is an entitlement by present demand; it is no limit, and overcommitted
- * guarantees may add up to more than the total.
+ * Fair shares of one resource. Every team first gets its guarantee, up to its request. The rest is divided by priority
+ * and then by weight, in whole units. A share is an entitlement under present demand, not a limit. If the guarantees
+ * are overcommitted, the shares may add up to more than the total.
  */
 import { compareProducts, divideProduct } from "../base/exact.ts";
 
-/** The request of one team. Amounts are safe integers in one unit, such as thousandths of an accelerator, or MiB. */
+/**
+ * The request of one team. Its amounts are safe integers in one unit, such as thousandths of an accelerator, or MiB.
+ */
 export interface ShareRequest {
-  /** Guarantee of the team, served before the rest is divided; null: its whole request. */
+  /**
+   * Guarantee of the team, which it gets before the rest is divided. Null: everything that it requests is guaranteed.
+   */
   readonly guarantee: number | null;
-  /** Maximum share; null: no limit. */
+  /** Maximum share of the team, or null if there is no limit. */
   readonly limit: number | null;
-  /** Requested amount of the team with all teams below: running and waiting work. */
+  /** Amount that the team requests: its running and waiting work, with all teams below it. */
   readonly request: number;
   /**
-   * Weight in the division of the rest, among teams of the same priority; only ratios count. 0: no share beyond the
-   * guarantee.
+   * Weight of the team, among teams of the same priority, when the rest is divided. Only ratios count. With weight 0
+   * the team gets no share beyond its guarantee.
    */
   readonly weight: number;
-  /** The rest goes to higher priorities first, regardless of weights. Guarantees do not depend on priority. */
+  /** Teams of higher priority get the rest first, whatever the weights. Guarantees do not depend on priority. */
   readonly priority: number;
 }
 
-/** Exact share of a team between two whole units: `amount + remainder / divisor`, in the unit of account. */
+/**
+ * Exact share of a team before it is rounded to whole units: `amount + remainder / divisor`, in the unit of the
+ * amounts.
+ */
 interface Rest {
   readonly amount: number;
   readonly remainder: number;
@@ -41,9 +48,8 @@ interface Division {
 }
 
 /**
- * The share of each team, in the order of the requests; this order also breaks ties for the last units. Amounts that a
- * team does not need are divided again among the other teams of its priority, then among teams of the next lower
- * priority.
+ * The share of each team, in the order of the requests. This order also decides ties for the last units. An amount that
+ * a team does not need goes to the other teams of its priority, and then to teams of the next lower priority.
  */
 export function divideFairShare(total: number, entitlements: readonly ShareRequest[], unit: number): number[] {
   const mosts = entitlements.map((entitlement) =>
@@ -64,16 +70,16 @@ export function divideFairShare(total: number, entitlements: readonly ShareReque
 }
 
 /**
- * A request in a tree: its parent is an earlier entry, or -1. The requested amount is that of the team's own work,
- * without the teams below it.
+ * A request in a tree of teams. `parent`: the index of an earlier entry, or -1 at the top. The requested amount is that
+ * of the team's own work, without the teams below it.
  */
 export interface TreeShareRequest extends ShareRequest {
   readonly parent: number;
 }
 
 /**
- * Shares down a tree of teams: the top level divides the fleet, and each team's share is divided among its children. A
- * team requests the sum of everything below it, capped by its limit.
+ * Fair shares in a tree of teams. The teams at the top divide the fleet, and each team's share is divided among its
+ * children. A team requests the sum of everything below it, capped by its limit.
  */
 export function divideDownTree(total: number, entitlements: readonly TreeShareRequest[], unit: number): number[] {
   const requests = entitlements.map((entitlement) => entitlement.request);
@@ -103,7 +109,10 @@ export function divideDownTree(total: number, entitlements: readonly TreeShareRe
   return shares;
 }
 
-/** Requests grouped by priority, larger priorities first, each group in the order of the requests. */
+/**
+ * Indexes of the requests, grouped by priority. Larger priorities come first. Each group keeps the order of the
+ * requests.
+ */
 function groupsByPriority(entitlements: readonly ShareRequest[]): readonly (readonly number[])[] {
   const groups = new Map<number, number[]>();
   for (const [index, entitlement] of entitlements.entries()) {
@@ -114,7 +123,7 @@ function groupsByPriority(entitlements: readonly ShareRequest[]): readonly (read
   return [...groups].toSorted((left, right) => right[0] - left[0]).map((entry) => entry[1]);
 }
 
-/** Divides the rest by weight in rounds, until no team is below its part. */
+/** Divides the rest by weight. Rounds are repeated until no team is below its part. */
 function divideByWeight(division: Division, group: readonly number[]): void {
   while (division.left > 0) {
     const lacking = group.filter((index) => lack(division, index) > 0);
@@ -140,7 +149,10 @@ function divideByWeight(division: Division, group: readonly number[]): void {
   }
 }
 
-/** Distributes the units lost by rounding down: one unit for each team, the largest remainder first. */
+/**
+ * Distributes the units that were lost by rounding down. Each team gets at most one unit, and teams with the largest
+ * remainder get theirs first.
+ */
 function giveLastUnits(division: Division, group: readonly number[]): void {
   const waiting = group.filter((index) => division.rests[index] !== null);
   waiting.sort(
@@ -166,7 +178,7 @@ const lack = (division: Division, index: number): number =>
 
 const weightOf = (division: Division, index: number): number => division.weights[index] as number;
 
-/** Weights as whole numbers. Only ratios count, to a millionth, so that products with them are exact. */
+/** Weights as whole numbers, so that products with them are exact. Only ratios count; they are exact to a millionth. */
 function wholeWeights(entitlements: readonly ShareRequest[]): readonly number[] {
   const weights = entitlements.map(({ weight }) => weight);
   return weights.every(Number.isInteger) ? weights : weights.map((weight) => Math.round(weight * 1_000_000));

@@ -1,12 +1,12 @@
-/** By how much a team exceeds its guarantee: a fraction that allows comparing two teams without rounding. */
+/** The amount by which a team exceeds its guarantee, as a fraction. Two teams are compared without rounding. */
 import { compareProducts } from "../base/exact.ts";
 
 export interface Share {
-  /** Usage above the guarantee, of the resource with the largest relative excess. */
+  /** Usage above the guarantee, for the resource with the largest relative excess. */
   readonly borrowed: number;
-  /** Capacity of the team's parent for that resource in an empty tree. */
+  /** Capacity that the team's parent has of this resource when no work runs. */
   readonly lendable: number;
-  /** Weight in thousandths; a team with a larger weight may borrow more before its share is equal. */
+  /** Weight in thousandths. The share is divided by it, so a team with a larger weight may borrow more. */
   readonly weightMilli: number;
   /** Whether the team holds more than its guarantee of any resource. */
   readonly isBorrowing: boolean;
@@ -14,7 +14,8 @@ export interface Share {
 
 /**
  * Orders shares. The team with the larger share is the better victim and the worse preemptor. A borrowing team of
- * weight 0 is above all teams with weight; two teams of weight 0 compare by the borrowed amount.
+ * weight 0 has a larger share than any team with a weight. Two borrowing teams of weight 0 are compared by the borrowed
+ * amount.
  */
 export function compareShares(left: Share, right: Share): number {
   const leftIsInfinite = isInfinite(left);
@@ -29,5 +30,5 @@ export function compareShares(left: Share, right: Share): number {
 
 const isInfinite = (share: Share): boolean => share.weightMilli === 0 && share.borrowed > 0;
 
-/** The weight of an empty share does not matter, but must not make the product on the other side zero. */
+/** The weight of an empty share does not matter, but it must not make the product on the other side zero. */
 const weightOrOne = (share: Share): number => (share.borrowed === 0 ? 1 : share.weightMilli);

@@ -1,5 +1,5 @@
 /**
- * Arithmetic of the quota tree: how much each team may use, how much it can borrow, and how far it exceeds its
+ * Arithmetic of the quota tree: the amount that each team may use, that it can borrow, and by which it exceeds its
  * guarantee. Teams and resources are indices, amounts are safe integers (thousandths for divisible resources) in flat
  * arrays, because every decision of a round reads them: adding or removing usage allocates nothing and touches only the
  * affected ancestors. A team's guarantee plus its children's lendable quota is its subtree quota. Quota that it does
@@ -14,15 +14,17 @@ import type { Share } from "./share.ts";
 export const UNLIMITED: number = Number.MAX_SAFE_INTEGER;
 
 export interface QuotaNode {
-  /** The index of an earlier node, or -1 for a root. There may be several roots. */
+  /** The index of the parent, which is an earlier node, or -1 for a root. There may be several roots. */
   readonly parent: number;
-  /** By resource: the team's own guarantee; null: unbounded. */
+  /** The team's own guarantee, by resource; null if it is unbounded. */
   readonly guarantee: readonly (number | null)[];
-  /** By resource: maximum usage of the team and everything below it; null: no limit. */
+  /** Maximum usage of the team and all teams below it, by resource; null if there is no limit. */
   readonly limit: readonly (number | null)[];
-  /** By resource: the part of its subtree quota that other teams may borrow; null: all. */
+  /**
+   * The part of the team's subtree quota that other teams may borrow, by resource; null if they may borrow all of it.
+   */
   readonly lendingLimit: readonly (number | null)[];
-  /** By resource: maximum usage beyond its subtree quota; null: no limit. */
+  /** Maximum usage beyond the team's subtree quota, by resource; null if there is no limit. */
   readonly borrowingLimit: readonly (number | null)[];
   readonly weightMilli: number;
 }
@@ -50,18 +52,21 @@ export class QuotaTree {
   readonly #borrowingLimit: Float64Array;
   readonly #subtreeQuota: Float64Array;
   readonly #localQuota: Float64Array;
-  /** The part of the subtree quota that counts in the parent's subtree quota. */
+  /** The part of the node's subtree quota that counts in its parent's subtree quota. */
   readonly #lent: Float64Array;
   readonly #potential: Float64Array;
   /**
-   * Usage charged to the subtree quota: for a leaf its own usage; above, the usage of the children beyond their local
-   * quotas.
+   * Usage that is charged to the subtree quota. A leaf is charged its own usage. Any other node is charged the usage of
+   * its children beyond their local quotas.
    */
   readonly #usage: Float64Array;
   readonly #held: Float64Array;
-  /** By `node * kindCount + kind`: capacity of the node in an empty tree, summed over the resources of the kind. */
+  /**
+   * Capacity of the node when no work runs, summed over the resources of a kind. The index is `node * kindCount +
+   * kind`.
+   */
   readonly #lendable: Float64Array;
-  /** Buffer of `shareOf`, by kind. */
+  /** Buffer of `shareOf`: the borrowed amount by kind. */
   readonly #borrowedOfKind: Float64Array;
 
   constructor(spec: QuotaSpec) {
@@ -110,7 +115,7 @@ export class QuotaTree {
     return this.#subtreeQuota[node * this.resourceCount + resource] as number;
   }
 
-  /** The part of the subtree quota that is never lent. */
+  /** The part of the node's subtree quota that is never lent. */
   localQuota(node: number, resource: number): number {
     return this.#localQuota[node * this.resourceCount + resource] as number;
   }
@@ -123,15 +128,15 @@ export class QuotaTree {
     return this.#held[node * this.resourceCount + resource] as number;
   }
 
-  /** Unused local quota: usage up to this amount does not reach the parent. */
+  /** Local quota that is not used. Usage up to this amount is not charged to the parent. */
   localAvailable(node: number, resource: number): number {
     const at = node * this.resourceCount + resource;
     return Math.max(0, minus(this.#localQuota[at] as number, this.#usage[at] as number));
   }
 
   /**
-   * How much more the node may use; negative if quotas or limits were lowered below usage. At each level: local quota,
-   * plus the parent's available amount up to the borrowing limit.
+   * The amount that the node may use in addition. It is negative if quotas or limits were lowered below usage. At each
+   * level it is the unused local quota, plus the amount available in the parent, up to the borrowing limit.
    */
   available(node: number, resource: number): number {
     let available = UNLIMITED;
@@ -160,8 +165,7 @@ export class QuotaTree {
   }
 
   /**
-   * Whether the node may use this much more of every resource. An amount of 0 requests nothing, so it fits even where
-   * usage exceeds the quota.
+   * Whether the node may use these amounts in addition. An amount of 0 always fits, even where usage exceeds the quota.
    */
   hasRoomFor(node: number, amounts: readonly number[]): boolean {
     for (let resource = 0; resource < this.resourceCount; resource++) {
@@ -171,7 +175,7 @@ export class QuotaTree {
     return true;
   }
 
-  /** Whether the node, with these amounts added, stays inside its subtree quota of each of the given resources. */
+  /** Whether the node would stay inside its subtree quota of each given resource if these amounts were added. */
   isWithinQuotaWith(node: number, amounts: readonly number[], resources: readonly number[]): boolean {
     const row = node * this.resourceCount;
     for (const resource of resources) {
@@ -191,8 +195,8 @@ export class QuotaTree {
   }
 
   /**
-   * By how much the node exceeds its subtree quota, in the resource kind with the largest relative excess. The root has
-   * no share.
+   * The amount by which the node exceeds its subtree quota, for the kind of resource with the largest relative excess.
+   * A root has no share.
    */
   shareOf(node: number): Share {
     const parent = this.#parents[node] as number;
@@ -204,7 +208,7 @@ export class QuotaTree {
     for (let kind = 0; kind < this.#kindCount; kind++) {
       const ofKind = this.#borrowedOfKind[kind] as number;
       const lendableOfKind = this.#lendable[parent * this.#kindCount + kind] as number;
-      // A resource that the parent cannot lend is irrelevant for fairness.
+      // A kind of resource that the parent cannot lend is irrelevant for fairness.
       if (ofKind === 0 || lendableOfKind === 0) continue;
       if (borrowed > 0 && compareProducts([ofKind, lendable, 1], [borrowed, lendableOfKind, 1]) <= 0) continue;
       borrowed = ofKind;
@@ -244,7 +248,7 @@ export class QuotaTree {
     for (let at = node; at >= 0; at = this.#parents[at] as number) {
       const index = at * this.resourceCount + resource;
       const held = (this.#held[index] as number) - amount;
-      // Not a call of `invariant`, so that the message is only built when it is needed: this code is on the hot path.
+      // Not a call of `invariant`, because the message must be built only when it is needed. This code runs very often.
       if (held < 0) throw new InvariantError(`node ${at} of the quota tree would hold ${held} of resource ${resource}`);
       this.#held[index] = held;
       if (falling === 0) continue;
@@ -254,7 +258,7 @@ export class QuotaTree {
     }
   }
 
-  /** Fills the buffer with the borrowed amounts by kind. Returns whether the node borrows anything. */
+  /** Fills the buffer with the borrowed amounts by kind. Returns whether the node borrows any resource. */
   #sumBorrowed(node: number): boolean {
     this.#borrowedOfKind.fill(0);
     let isBorrowing = false;
@@ -278,7 +282,7 @@ export class QuotaTree {
         const subtreeQuota = this.#subtreeQuota[at] as number;
         const lent = Math.min(subtreeQuota, lendingLimit[at] as number);
         this.#lent[at] = lent;
-        // Without a lending limit no quota is local, even if the quota is unbounded.
+        // Without a lending limit the local quota is zero, even if the subtree quota is unbounded.
         this.#localQuota[at] = lent === subtreeQuota ? 0 : minus(subtreeQuota, lent);
         if (parent < 0) continue;
         const above = parent * this.resourceCount + resource;
@@ -287,7 +291,7 @@ export class QuotaTree {
     }
   }
 
-  /** Capacity of each node in an empty tree, from the root down: by quotas, capped by limits. */
+  /** Computes the capacity of each node when no work runs, from the roots down: the quotas, capped by the limits. */
   #spreadDown(): void {
     const byQuota = new Float64Array(this.#potential.length);
     const lowestLimit = Float64Array.from(this.#limit);
@@ -328,6 +332,6 @@ function childrenOfAll(nodes: readonly QuotaNode[]): readonly (readonly number[]
   return children;
 }
 
-/** Sum and difference that keep an unbounded value unbounded. */
+/** Sum and difference of two amounts. An unbounded amount stays unbounded. */
 const plus = (left: number, right: number): number => Math.min(UNLIMITED, left + right);
 const minus = (left: number, right: number): number => (left === UNLIMITED ? UNLIMITED : left - right);

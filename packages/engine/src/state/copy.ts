@@ -43,7 +43,10 @@ function liveWorkloads({ workloads }: State): State["workloads"] {
   return copy;
 }
 
-/** The list of active attempts is the only nested object that is modified in place. */
+/**
+ * The list of active attempts is the only object inside a workload that is modified in place, so only this list is
+ * copied.
+ */
 function copyOf(workload: WritableWorkload): WritableWorkload {
   const { activeAttempts } = workload;
   const own = activeAttempts.length === 0 ? NO_ATTEMPTS : [...activeAttempts];

@@ -51,7 +51,7 @@ describe("the mix of recent demand", () => {
       ),
       mix,
     );
-    // A sample is kept if at most an eighth of it is outdated.
+    // The old sample stays as long as at most an eighth of it is outdated.
     expect(mix.sample.filter(({ accelerators }) => accelerators === 8).length).toBeLessThanOrEqual(24);
     expect(mix.countedMilliBySize.get(8) ?? 0).toBe(0);
     expect(mix.countedMilli).toBeLessThan(4096 * 1000);
@@ -64,7 +64,7 @@ describe("the mix of recent demand", () => {
       spec("b", { gang: { workers: 3, accelerators: 2, coresMilli: 0, memoryMib: 0 } }),
     ];
     for (let turn = 0; turn < 200; turn++) counted(kinds, mix);
-    // The expected number is three quarters of 192, minus an eighth that may be outdated.
+    // Three quarters of 192 entries are expected. Up to an eighth of the sample may be outdated.
     expect(Math.abs(mix.sample.filter(({ accelerators }) => accelerators === 2).length - 144)).toBeLessThanOrEqual(24);
     expect(mix.sample.map(({ accelerators }) => accelerators)).toEqual(
       mix.sample.map(({ accelerators }) => accelerators).toSorted((left, right) => right - left),

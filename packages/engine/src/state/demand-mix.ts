@@ -1,6 +1,6 @@
 /**
- * Recent demand as counts of worker shapes, and a small sample of them that changes rarely. It is folded from
- * submissions while a policy's scores need it, so that a restart, a replay and a fork decide alike. Every score
+ * Recent demand as counts of worker shapes, and a small sample of them that changes rarely. It is folded from the
+ * events of submissions while a policy's scores need it, so a restart, a replay and a fork decide alike. Every score
  * computed against the sample becomes invalid when the sample changes.
  */
 import { milliOf } from "../model/device-part.ts";
@@ -11,13 +11,13 @@ import { compareText } from "../base/canonical.ts";
 
 export interface WorkerAsk {
   readonly accelerators: number;
-  /** Thousandths of each accelerator: 1000, or less for a fraction of one. */
+  /** Thousandths that the worker takes of each accelerator: 1000, or less for a fraction of one. */
   readonly milli: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
 }
 
-/** A requested shape of worker; empty `types`: any accelerator type is accepted. */
+/** A worker shape that workloads requested. `types`: the accepted accelerator types; if empty, any type is accepted. */
 export interface DemandKind extends WorkerAsk {
   readonly types: readonly string[];
 }
@@ -31,15 +31,18 @@ export const workerAsk = (gang: WorkerShape): WorkerAsk => ({
 
 export const askedMilli = ({ accelerators, milli }: WorkerAsk): number => accelerators * milli;
 
-/** The sample is split into queues of equal length. */
+/** Number of queues of equal length into which the sample is divided. */
 export const SAMPLE_QUEUES = 8;
 export const SAMPLE_LENGTH = 24;
 const SAMPLE_SIZE = SAMPLE_QUEUES * SAMPLE_LENGTH;
-/** At this count all counts are halved, so that old demand fades. */
+/** When the sum of the counts reaches this number, all counts are halved, so that old demand fades. */
 const COUNTED_MAX = 4096;
 /** Maximum number of workers counted for one submission, so that one large array does not dominate the sample. */
 const COUNTED_AT_ONCE_MAX = 256;
-/** A new sample replaces the old one only if it differs in more than 1/8: every score must be computed again then. */
+/**
+ * Divisor of the sample's size: a new sample replaces the old one only if more than 1/8 of the entries differ, because
+ * every score must then be computed again.
+ */
 const KEPT_BELOW = 8;
 
 interface CountedKind {
@@ -55,7 +58,7 @@ type StoredKind = readonly [
   types: readonly string[],
 ];
 
-/** The plain form that is hashed and stored. */
+/** Recent demand as plain data, which is hashed and stored. */
 export interface StoredDemand {
   readonly seen: number;
   readonly nextAt: number;
@@ -69,12 +72,16 @@ export class DemandMix {
   #total = 0;
   #seen = 0;
   /**
-   * Number of submissions at which the sample is renewed next: after a quarter more submissions, within fixed bounds.
+   * Number of submissions after which the sample is computed again next. It grows by a quarter each time, within fixed
+   * bounds.
    */
   #nextAt = 1;
   #renewals = 0;
   #sample: readonly DemandKind[] = [];
-  /** Counted accelerators in thousandths: in total, and by accelerators per worker for workers with more than one. */
+  /**
+   * Accelerators of all counted workers, in thousandths. The map contains those of workers with more than one
+   * accelerator, by the number of accelerators of a worker.
+   */
   #milli = 0;
   readonly #milliBySize = new Map<number, number>();
 
@@ -82,7 +89,7 @@ export class DemandMix {
     return this.#renewals;
   }
 
-  /** Shapes in descending size, each in proportion to its count. */
+  /** Worker shapes in descending size. Each shape occurs in proportion to its count. */
   get sample(): readonly DemandKind[] {
     return this.#sample;
   }
@@ -91,7 +98,10 @@ export class DemandMix {
     return this.#milli;
   }
 
-  /** Counted accelerators in thousandths, by accelerators per worker, for workers with two or more. */
+  /**
+   * Accelerators of counted workers with two or more accelerators, in thousandths, by the number of accelerators of a
+   * worker.
+   */
   get countedMilliBySize(): ReadonlyMap<number, number> {
     return this.#milliBySize;
   }
@@ -137,7 +147,7 @@ export class DemandMix {
     }
   }
 
-  /** Samples the counts at even intervals, unless the result nearly equals the present sample. */
+  /** Takes a new sample of the counts at even intervals. The present sample stays if the new one is nearly equal. */
   #renew(): void {
     const sorted = [...this.#counts.values()].toSorted((left, right) => largestFirst(left.kind, right.kind));
     const drawn: DemandKind[] = [];
@@ -171,7 +181,7 @@ export class DemandMix {
     mix.#seen = seen;
     mix.#nextAt = nextAt;
     mix.#renewals = renewals;
-    // Equal shapes share one object, as in the stored sample.
+    // Equal shapes share one object, as they did in the sample that was stored.
     const kinds = new Map<string, DemandKind>();
     mix.#sample = sample.map((stored) => {
       const kind = readKind(stored);

@@ -32,7 +32,7 @@ export function stateDigest(readonlyState: ReadonlyState): string {
         "moved",
         "calendar",
       ]),
-      // Lists, because the order of these entries counts.
+      // These tables are hashed as lists, because the order of their entries counts.
       ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
       ...(state.endedEntries.size === 0 ? {} : { endedEntries: [...state.endedEntries] }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),

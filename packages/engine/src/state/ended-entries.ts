@@ -1,18 +1,21 @@
-/** Ended calendar entries by name, so that applying the same document again changes nothing. */
+/**
+ * Calendar entries that have ended, by name, so that nothing changes when the document of such an entry is applied
+ * again.
+ */
 import type { CalendarEntry } from "../model/calendar.ts";
 import { canonicalJson } from "../base/canonical.ts";
 import { hashText } from "../base/hash.ts";
 import type { ReadonlyState } from "./state.ts";
 
 /**
- * Maximum number of ended entries kept: years of one window a day, because a document may be applied again as long as
+ * Maximum number of ended entries that are kept: years of one window a day. A document may be applied again as long as
  * it exists.
  */
 export const ENDED_ENTRIES_KEPT = 1_000;
 
 export const entryFingerprint = (entry: CalendarEntry): string => hashText(canonicalJson(entry));
 
-/** The present or ended calendar entry of this name and content; `undefined`: none. */
+/** The calendar entry of this name and content, present or ended, or `undefined` if there is none. */
 export function knownEntry(
   { calendar, endedEntries }: Pick<ReadonlyState, "calendar" | "endedEntries">,
   declared: CalendarEntry,

@@ -5,8 +5,8 @@ import type { Attempt } from "../model/workload.ts";
 import type { ReadonlyState } from "./state.ts";
 
 /**
- * The executor of an attempt's first worker, since a gang lies within one executor; `null`: the worker's node is no
- * longer known.
+ * Id of the executor of an attempt, or `null` if the node of its first worker is no longer known. All workers of a gang
+ * have the same executor.
  */
 export const executorOf = (state: ReadonlyState, { workers }: Pick<Attempt, "workers">): ExecutorId | null =>
   workers[0] === undefined ? null : executorOfNode(state, workers[0].node);

@@ -15,8 +15,8 @@ import type { ReadonlyState, WorkloadEntity } from "./state.ts";
 export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /**
- * Sequence of the last event that touched the entity, and its digest at that sequence. They make a digest cost only
- * what changed.
+ * Sequence of the last event that changed the entity, and the entity's digest at this sequence. With both, a digest of
+ * the state hashes only the entities that changed.
  */
 export interface Digested {
   revision: number;
@@ -33,10 +33,10 @@ type Tables<Fields> = {
   readonly [Name in keyof Fields]: Fields[Name] extends ReadonlyMap<infer Key, infer Entity> ? Map<Key, Entity> : never;
 };
 
-/** Fields that are not tables, in the order in which snapshots store them. */
+/** Fields of the state that are not tables, in the order in which snapshots store them. */
 export type Scalars = Pick<ReadonlyState, "nowMs" | "sequence" | "chain" | "policy" | "submittedCount" | "endedCount">;
 
-/** Tables whose entities count their changes. */
+/** Tables whose entities carry the sequence of their last change. */
 interface DigestedTables {
   readonly nodes: Map<NodeId, WritableNode>;
   readonly workloads: Map<WorkloadId, WritableWorkload>;
@@ -78,5 +78,5 @@ export function writableEmptyState(): State {
   };
 }
 
-/** The empty list that all workloads without active attempts share; never written to. */
+/** The empty list that all workloads without active attempts share. No code writes to it. */
 export const NO_ATTEMPTS: AttemptId[] = [];

@@ -8,8 +8,8 @@ import { hashText } from "../base/hash.ts";
 import type { ReadonlyState } from "./state.ts";
 
 /**
- * Characters and length of calendar names (`names.calendarName` of the protocol). Node ids may be longer and contain
- * other characters.
+ * Characters and length of the calendar names that users may choose (`names.calendarName` of the protocol). Node ids
+ * may be longer and contain other characters.
  */
 const PLAIN_NAME = /^[A-Za-z0-9._-]{1,63}$/;
 
@@ -25,18 +25,18 @@ export const isNoticeName = (name: string): boolean => name.startsWith(PREFIX);
 
 export interface Notice {
   readonly goneAtMs: number;
-  /** Time after the announced departure at which a node that still exists takes work again. */
+  /** End of the notice, after the announced departure. If the node still exists then, it takes work again. */
   readonly overAtMs: number;
   readonly reason?: string;
 }
 
-/** The node of a notice entry; `null`: a declared entry. */
+/** The node that the entry announces to leave, or `null` if users declared the entry. */
 export function noticedNode({ name, ...entry }: CalendarEntry): NodeId | null {
   const [nodeId, ...others] = entry.kind === "maintenance" ? (entry.nodes ?? []) : [];
   return nodeId !== undefined && others.length === 0 && noticeName(nodeId) === name ? nodeId : null;
 }
 
-/** The notice of a node; `null`: no departure is announced. */
+/** The notice of a node, or `null` if no departure of the node is announced. */
 export function noticeOf({ calendar }: Pick<ReadonlyState, "calendar">, nodeId: NodeId): Notice | null {
   const entry = calendar.get(noticeName(nodeId))?.entry;
   if (entry?.kind !== "maintenance" || noticedNode(entry) !== nodeId) return null;

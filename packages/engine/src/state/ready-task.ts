@@ -3,8 +3,8 @@ import type { Workload } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
 
 /**
- * The task that would start next: a retry whose back-off is over (lowest task first), else a task that has not started
- * yet; `null`: none is eligible.
+ * The task that would start next, or `null` if no task may start. A retry whose back-off is over comes before tasks
+ * that have not started; the lowest task comes first.
  */
 export function readyTask(workload: Workload, nowMs: number): number | null {
   if (workload.stopRequested || isWaitingForTime(workload, nowMs)) return null;
@@ -13,7 +13,7 @@ export function readyTask(workload: Workload, nowMs: number): number | null {
   return workload.nextTask < taskCountOf(workload.spec) ? workload.nextTask : null;
 }
 
-/** Whether the workload is held, or waits for a dependency, its start window or its start time. */
+/** Whether the workload is held, or waits for a dependency, for its start window or for its start time. */
 export function isWaitingForTime({ held, waitsFor, waitsForStartWindow, spec }: Workload, nowMs: number): boolean {
   const isAskedFor = held === undefined && waitsFor === undefined && waitsForStartWindow === undefined;
   if (isAskedFor && spec.notBeforeMs === undefined) return false;
@@ -22,7 +22,7 @@ export function isWaitingForTime({ held, waitsFor, waitsForStartWindow, spec }: 
 
 export type HoldReasonBy = "held" | "waitsFor" | "notBefore" | "startWindow";
 
-/** The first hold reason that applies; `null`: none. */
+/** The first hold reason that applies, or `null` if none does. */
 export function holdReasonBy(
   { held, waitsFor, waitsForStartWindow, spec }: Workload,
   nowMs: number,
@@ -41,7 +41,7 @@ export const readyTaskCount = (workload: Workload, nowMs: number): number =>
       workload.nextTask;
 
 /**
- * Tasks of an ended workload that started and did not succeed, lowest first. Tasks that never started are not listed.
+ * Tasks of an ended workload that started and did not succeed, lowest first. Tasks that never started are not included.
  */
 export function tasksToRerun({ spec, nextTask, succeededCount, tasks }: Workload): readonly number[] {
   if (spec.kind === "train") return nextTask > 0 && succeededCount === 0 ? [0] : [];
@@ -51,13 +51,16 @@ export function tasksToRerun({ spec, nextTask, succeededCount, tasks }: Workload
     .toSorted((left, right) => left - right);
 }
 
-/** Whether the workload has ended with tasks that did not succeed and the state still knows all of them. */
+/**
+ * Whether the workload has ended, some of its tasks did not succeed, and the state still has the records of all of
+ * them.
+ */
 export function canRerun(workload: Workload): boolean {
   const again = tasksToRerun(workload).length;
   const { endedAtMs, spec, nextTask, succeededCount } = workload;
   return endedAtMs !== null && succeededCount < taskCountOf(spec) && again + succeededCount === nextTask;
 }
 
-/** Number of tasks that have neither ended nor run, tasks in back-off included. */
+/** Number of tasks that wait to run: tasks that have not started, and tasks in back-off. */
 export const waitingTaskCount = (workload: Workload): number =>
   workload.stopRequested ? 0 : workload.waitingTasks.length + taskCountOf(workload.spec) - workload.nextTask;

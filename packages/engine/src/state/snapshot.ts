@@ -1,6 +1,6 @@
 /**
- * The state as bytes and back: UTF-8 JSON with a format number, for snapshots and forks. Indexes are not included; they
- * are rebuilt.
+ * Writes the state as bytes (UTF-8 JSON with a format number), and reads it back, for snapshots and forks. Indexes are
+ * not included; they are rebuilt.
  */
 import { isWaiting } from "../model/task.ts";
 import { DemandMix } from "./demand-mix.ts";
@@ -15,7 +15,7 @@ import type { PlainTables, Scalars, State, WritableWorkload } from "./mutable-st
 import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
-/** Raised when the form below changes; a reader refuses a newer format. */
+/** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
 const SNAPSHOT_FORMAT = 3;
 
 export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
@@ -51,7 +51,7 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
 /** Tables whose entities contain their keys are stored as lists of entities, the others as lists of entries. */
 type ListedTable = "sites" | "executors" | "pools" | "teams" | "nominations" | "schedules" | "calendar";
 
-/** Tables that hold nothing are left out. */
+/** Stored form of the tables. Empty tables are left out. */
 type StoredTables = {
   readonly [Name in keyof PlainTables]?: PlainTables[Name] extends Map<infer Key, infer Value>
     ? readonly (Name extends ListedTable ? Value : readonly [Key, Value])[]
@@ -63,7 +63,7 @@ interface StoredState extends Scalars, StoredTables {
   readonly nodes: readonly StoredNode[];
   readonly workloads: readonly StoredWorkload[];
   readonly attempts: readonly StoredAttempt[];
-  /** Absent while no policy's scores need it. */
+  /** Recent demand. Absent while no policy's scores need it. */
   readonly demand?: StoredDemand;
 }
 
@@ -77,16 +77,16 @@ const someOf = <Item>(items: Iterable<Item>): readonly Item[] | undefined => {
 };
 
 /**
- * A snapshot up to this size in bytes is parsed as one text, which is faster. The limit is well below the longest
+ * A snapshot of at most this many bytes is parsed as one text, which is faster. The limit is well below the longest
  * string of the runtime.
  */
 const TEXT_BYTES_MAX = 2 ** 28;
-/** Lists of larger snapshots are parsed in pieces of this size in bytes. */
+/** Larger snapshots have their lists parsed in pieces of this number of bytes. */
 const PIECE_BYTES = 2 ** 24;
 
 /**
- * Reads a snapshot. Throws `InvariantError` on bytes that no `encodeSnapshot` of this or an older format wrote. Only
- * tests pass another `textBytesMax`.
+ * Reads a snapshot. Throws `InvariantError` if the bytes are not a snapshot of this format or an older one. Only tests
+ * pass their own `textBytesMax`.
  */
 export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BYTES_MAX): ReadonlyState {
   let stored: StoredState | null;

@@ -1,7 +1,7 @@
 /**
- * The state of the control plane: the journal's events folded into data, without anything derived. `apply/` is its only
- * writer, through the form of `mutable-state.ts`; other rooms read `ReadonlyState`. Indexes that can be rebuilt from it
- * live in `cluster/`.
+ * The state of the control plane: the data into which the journal's events are folded, without derived data. `apply/`
+ * is its only writer, through the form of `mutable-state.ts`; other rooms read `ReadonlyState`. Indexes that can be
+ * rebuilt from it live in `cluster/`.
  */
 import type { Account } from "../model/budget.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
@@ -16,13 +16,13 @@ import type { Policy } from "../policy/policy.ts";
 import type { DemandMix } from "./demand-mix.ts";
 import type { CommandResult } from "../contract/replies.ts";
 
-/** A workload's place in the queue: an opaque reference that belongs to the queue. */
+/** Membership of a workload in the queue: an opaque reference that only the queue interprets. */
 export interface QueueMembership {
   readonly waitingAt: number;
 }
 
 export interface WorkloadEntity extends Workload {
-  /** Position in the order of ended workloads; 0: the workload has not ended. */
+  /** Position of the workload in the order of ended workloads; 0 if it has not ended. */
   readonly endOrdinal: number;
   /** The queue bucket in which the workload waits. Index data: written by the queue, never stored or hashed. */
   placementClass: QueueMembership | null;
@@ -31,50 +31,58 @@ export interface WorkloadEntity extends Workload {
 export interface ReadonlyState {
   /** Time of the newest batch, in ms since the epoch of the driver's clock. */
   readonly nowMs: number;
-  /** Number of events folded so far, which is the sequence of the newest event. */
+  /** Number of events folded so far. It equals the sequence of the newest event. */
   readonly sequence: number;
-  /** Head of the journal's hash chain, 32 hex digits. */
+  /** The newest value of the journal's hash chain, as 32 hexadecimal digits. */
   readonly chain: string;
   readonly policy: Policy;
   readonly sites: ReadonlyMap<SiteName, Site>;
-  /** Registered executors by id; empty in a simulation and in journals from before executors registered. */
+  /**
+   * Registered executors by id. Empty in a simulation, and in journals that are older than the registration of
+   * executors.
+   */
   readonly executors: ReadonlyMap<ExecutorId, ExecutorSpec>;
   readonly pools: ReadonlyMap<PoolName, Pool>;
   readonly nodes: ReadonlyMap<NodeId, Node>;
   readonly teams: ReadonlyMap<TeamName, Team>;
-  /** Every workload that has not ended, and the newest `ENDED_WORKLOADS_KEPT` ended ones; in order of submission. */
+  /**
+   * All workloads that have not ended, and the `ENDED_WORKLOADS_KEPT` workloads that ended last, in the order of
+   * submission.
+   */
   readonly workloads: ReadonlyMap<WorkloadId, WorkloadEntity>;
   readonly attempts: ReadonlyMap<AttemptId, Attempt>;
-  /** Nominations, by the nominated attempt. */
+  /** Nominations, by the id of the nominated attempt. */
   readonly nominations: ReadonlyMap<AttemptId, Nomination>;
   /** Calendar entries by name, in the order of definition. */
   readonly calendar: ReadonlyMap<string, CalendarItem>;
   /**
-   * Fingerprints of ended calendar entries by name, the entry that ended first at the front; at most
+   * Fingerprints of ended calendar entries by name. The entry that ended first is first. There are at most
    * `ENDED_ENTRIES_KEPT`.
    */
   readonly endedEntries: ReadonlyMap<string, string>;
   readonly accounts: ReadonlyMap<TeamName, Account>;
-  /** Usage history of teams and users in teams (`usageKey`), least recently updated first. */
+  /**
+   * Usage history of teams, and of users in teams, by `usageKey`. The entry that was updated least recently is first.
+   */
   readonly decayedUsage: ReadonlyMap<string, DecayedUsage>;
-  /** Recent run times by kind of work (`usage/run-times.ts`); empty while no policy predicts run times. */
+  /** Recent run times by kind of work (`usage/run-times.ts`). Empty while no policy predicts run times. */
   readonly runTimes: RunTimes;
   /** Schedules by name, in the order of definition. */
   readonly schedules: ReadonlyMap<string, ScheduleItem>;
   /**
-   * Workloads migrated by defragmentation, with the time of the last migration; those that may migrate again are
-   * omitted.
+   * Workloads that defragmentation migrated, with the time of the last migration. Workloads that may migrate again are
+   * left out.
    */
   readonly moved: ReadonlyMap<WorkloadId, number>;
-  /** Answers to commands with an idempotency key, oldest first, at most `ANSWERS_KEPT`. */
+  /** Answers to commands with an idempotency key, oldest first. There are at most `ANSWERS_KEPT`. */
   readonly answers: ReadonlyMap<string, Answer>;
-  /** Recent demand, from the first submission under a policy that needs it. */
+  /** Recent demand. It is counted from the first submission under a policy that needs it; before, it is `null`. */
   readonly demand: ReadonlyDemand | null;
   readonly submittedCount: number;
   readonly endedCount: number;
 }
 
-/** Work that names no team belongs to this one; it always exists. */
+/** The team of work that names no team. It always exists. */
 export const DEFAULT_TEAM: TeamName = teamName("default");
 
 export type ReadonlyDemand = Pick<DemandMix, "renewals" | "sample" | "countedMilli" | "countedMilliBySize">;
@@ -85,15 +93,15 @@ export interface Answer {
   readonly atMs: number;
 }
 
-/** Number of ended workloads kept in the state; older ones are in the journal only. */
+/** Number of ended workloads that the state keeps. Older ones are in the journal only. */
 export const ENDED_WORKLOADS_KEPT = 10_000;
 /**
- * Maximum number of kept answers. Retries of a command come within minutes; this number covers hours at the stated peak
- * of sustained load.
+ * Maximum number of answers that are kept. A command is retried within minutes, and this number covers hours at the
+ * stated peak of sustained load.
  */
 export const ANSWERS_KEPT = 50_000;
 /**
- * Maximum number of workloads without running attempts. Further submissions are refused, so that the control plane does
- * not run out of memory.
+ * Maximum number of workloads that wait without a running attempt. Further submissions are refused, so that the control
+ * plane does not run out of memory.
  */
 export const WAITING_WORKLOADS_MAX = 1_000_000;

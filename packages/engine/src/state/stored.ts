@@ -1,6 +1,6 @@
 /**
- * Entities without bookkeeping fields and with their maps as lists of entries: the form in which they are hashed and
- * stored.
+ * Entities in the form in which they are hashed and stored: without bookkeeping fields, and with lists of entries
+ * instead of maps.
  */
 import type { Task } from "../model/task.ts";
 import type { Digested, WritableAttempt, WritableNode, WritableWorkload } from "./mutable-state.ts";
@@ -9,7 +9,7 @@ export type StoredWorkload = Omit<
   WritableWorkload,
   "digestRevision" | "digestLanes" | "placementClass" | "tasks" | "waitingTasks"
 > & {
-  /** Ascending by index. */
+  /** Records of tasks, in ascending order of their indexes. */
   readonly tasks: readonly Task[];
 };
 export type Stored<T extends Digested> = Omit<T, "digestRevision" | "digestLanes">;

@@ -29,7 +29,7 @@ const kinds: ReadonlyMap<string, string> = new Map([
   ["loanRelabelled", "opportunisticJobRelabelled"],
 ]);
 
-/** For each kind with renamed fields, its first version in format 2. */
+/** The first version of each kind with renamed fields that belongs to format 2. */
 const renamedSince: ReadonlyMap<string, number> = new Map([
   ["poolDefined", 3],
   ["teamDefined", 4],
@@ -62,7 +62,7 @@ const fields: ReadonlyMap<string, string> = new Map([
   ["pastEntries", "endedEntries"],
 ]);
 
-/** Fields whose keys are user-defined names, which are not renamed. */
+/** Fields that contain maps with user-defined keys. These keys are not renamed. */
 const ofUsers: ReadonlySet<string> = new Set([
   "env",
   "metrics",
@@ -76,7 +76,7 @@ const ofUsers: ReadonlySet<string> = new Set([
   "borrowingLimit",
 ]);
 
-/** Renamed values, by the field that holds them. */
+/** Renamed values, by the name of the field that contains them. */
 const values: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
   ["phases", new Map([["refill", "rebalance"]])],
   [
@@ -100,14 +100,14 @@ const values: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-/** `field`: the name of the field that holds the value. */
+/** Renames fields and values. `field`: the name of the field that contains the value. */
 function renamed(value: Json, field: string): Json {
   if (typeof value === "string") return values.get(field)?.get(value) ?? value;
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item: Json) => renamed(item, field));
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
-      // In a budget, `over` is the action at its end; elsewhere it names a topology key.
+      // In a budget, `over` is the action when the budget is used up. Elsewhere it names a topology key.
       const isLabel = name === "over" && ("maxPerDomain" in value || "set" in value);
       const to = isLabel ? "topologyKey" : (fields.get(name) ?? name);
       return [to, ofUsers.has(name) ? item : renamed(item, to)];
@@ -115,7 +115,7 @@ function renamed(value: Json, field: string): Json {
   );
 }
 
-/** The event in the names of format 2, its policy upcast too; the same object if nothing changed. */
+/** The event with the names of format 2, in its policy too. The same object is returned if nothing changes. */
 export function upcastEvent(event: Event): Event {
   const renamedEvent = renameEvent(event);
   return renamedEvent.kind === "policySet" && renamedEvent.version < KNOBS_MERGED_SINCE
@@ -130,12 +130,12 @@ function renameEvent(event: Event): Event {
   return { ...(renamed(event as unknown as Json, "") as unknown as Event), kind: to ?? kind } as Event;
 }
 
-/** The events of a group's recorded text, in the names of format 2. */
+/** The events of a group, read from its recorded text, with the names of format 2. */
 export const readEvents = (text: string): readonly Event[] => (JSON.parse(text) as readonly Event[]).map(upcastEvent);
 
 /**
- * The inputs of a recorded round, in the names of format 2. Inputs have no version: no new name is the old name of
- * another field, so renaming is safe for both formats.
+ * The inputs of a recorded round with the names of format 2. Inputs have no version. No new name is an old name of
+ * another field, so renaming is safe for inputs of both formats.
  */
 export const readInputs = (text: string): readonly Input[] =>
   (renamed(JSON.parse(text) as Json, "") as unknown as Input[]).map((input) =>
@@ -149,7 +149,7 @@ export function upcastSnapshot<Stored extends { readonly format: number }>(store
   return { ...named, workloads: workloads.map(withTasks) };
 }
 
-/** The fields of a workload before format 3: a list for each fact about its tasks. */
+/** The fields of a workload before format 3, which had a separate list for each fact about tasks. */
 interface FormerTasks {
   readonly retries: readonly { readonly task: number; readonly notBeforeMs: number }[];
   readonly failureCounts: readonly (readonly [number, number])[];
@@ -178,7 +178,10 @@ function withTasks({ retries, failureCounts, attemptCounts, losses, givenUpTasks
   return { ...rest, tasks };
 }
 
-/** The first version of `policySet` whose policy has the knobs of today. Version 4 was the first one that names a strategy. */
+/**
+ * The first version of `policySet` in which a policy has its present knobs. Version 4 was the first one in which a
+ * policy names a strategy.
+ */
 const KNOBS_MERGED_SINCE = 5;
 
 /** The fields of a policy before it named a strategy. */
@@ -197,13 +200,16 @@ interface Waiving {
   readonly waivedInvariants?: readonly number[];
 }
 
-/** A policy of any version in the form of today, by the fields that it has; the same object where nothing changed. */
+/**
+ * A policy of any version in its present form. The fields of the policy show its version. The same object is returned
+ * if nothing changes.
+ */
 export const upcastPolicy = (policy: Policy): Policy => withMergedKnobs(withStrategy(policy));
 
 /**
  * Turns the rules of an imitated system into the policy's strategy; a policy that names a strategy stays unchanged.
- * Every former preset keeps its rules. A combination of rules of several systems gets the strategy of its victim
- * search.
+ * Every former preset keeps its rules. If a policy combined rules of several systems, it gets the strategy to which its
+ * victim search belongs.
  */
 function withStrategy(policy: Policy): Policy {
   const { waivedInvariants: waived, ...former } = policy as Policy & Waiving;
@@ -252,7 +258,7 @@ function strategyOf({ teams, fabric, eviction }: FormerPolicy): StrategyName {
   }
 }
 
-/** The knobs of a policy before version 5 that are parts of others since, or constants. */
+/** The knobs of a policy before version 5 that have since become parts of other knobs, or constants. */
 interface SplitKnobs {
   readonly placement: NodeOrder;
   readonly typicalDemand?: FragmentationFor["typicalDemand"];
@@ -274,9 +280,9 @@ interface SplitKnobs {
 }
 
 /**
- * Each section in its form of today. `depth` had no effect unless `reserve` was `all`, and `by` none on a policy that never grows gangs but
- * the order of workers that a gang gives up. `moveLossMsMax` and `restMs` became constants (`MOVE_LOSS_MS_MAX`, `MIGRATION_REST_MS`), so a
- * recorded policy with other values decides by these from now on.
+ * Converts each section to its present form. `depth` had no effect unless `reserve` was `all`. `by` had only one effect
+ * on a policy that never grows gangs: it set the order of workers that a gang gives up. `moveLossMsMax` and `restMs`
+ * became constants (`MOVE_LOSS_MS_MAX`, `MIGRATION_REST_MS`), so the constants replace the values of a recorded policy.
  */
 function withMergedKnobs(policy: Policy): Policy {
   const split = policy as unknown as SplitKnobs;

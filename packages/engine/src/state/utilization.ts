@@ -1,4 +1,4 @@
-/** Summary of the utilisation reports of an attempt's accelerators. */
+/** Summary of the reports about how busy the accelerators of an attempt are. */
 import type { UtilizationReport } from "../contract/inputs.ts";
 import type { AttemptUtilization } from "../model/workload.ts";
 
@@ -8,7 +8,7 @@ interface ReportTimes {
 }
 
 /**
- * Adds a report to the summary. `before`: the summary of all earlier reports; `undefined`: this is the first report.
+ * Adds a report to the summary. `before`: the summary of all earlier reports, or `undefined` if this is the first one.
  */
 export function addUtilization(
   before: AttemptUtilization | undefined,

@@ -1,13 +1,14 @@
 /**
- * Balanced placement: if work prefers one domain but needs several, each of them gets nearly the same amount, instead
- * of full ones and a remnant. Among all groups of sibling domains, the one with the largest minimum part is chosen.
+ * Balanced placement. If work prefers one domain but needs several, each of them gets nearly the same amount; without
+ * it, some domains would be full and one would get a remnant. Among all groups of sibling domains, the group in which
+ * the smallest part is largest is chosen.
  */
 import { type Counts, holding, sortDomains, sumDomain } from "./counts.ts";
 import type { DomainRange } from "./domain-tree.ts";
 import { entropyOf } from "./entropy.ts";
 import type { Portion } from "./take.ts";
 
-/** Slices by domain at one level, and the counts for the levels below. */
+/** Slices for each domain of one level, and the counts from which the levels below are placed. */
 export interface Balance {
   readonly counts: Counts;
   readonly level: number;
@@ -15,19 +16,19 @@ export interface Balance {
 }
 
 /**
- * Bound of some 50 ms: a better distribution is not worth more. 4,096 workers on 5,000 leaves of nine sizes need fewer
- * steps.
+ * Bound of the search, some 50 ms: a better distribution is not worth more time. 4,096 workers on 5,000 leaves of nine
+ * different capacities need fewer steps.
  */
 const STEPS_MAX = 2_000_000;
 
 interface DomainGroup {
   readonly domains: readonly number[];
-  /** Minimum part that each chosen domain gets. */
+  /** Minimum number of slices that each chosen domain gets. */
   readonly threshold: number;
   readonly domainCount: number;
 }
 
-/** The balanced placement of slices for work that prefers one domain of the level; null if there is none. */
+/** The balanced placement of slices for work that prefers one domain of the level, or null if there is none. */
 export function balance(original: Counts, level: number, sliceCount: number): Balance | null {
   const counts = copyOf(original, level);
   const group = bestGroup(counts, level, sliceCount);
@@ -42,14 +43,17 @@ export function balance(original: Counts, level: number, sliceCount: number): Ba
   return spread(counts, level + 1, children, { sliceCount, group });
 }
 
-/** A copy in which the level and the one below may be changed. */
+/** A copy of the counts in which this level and the one below may be changed. */
 function copyOf(counts: Counts, level: number): Counts {
   const copy = (amounts: Float64Array, at: number): Float64Array =>
     at === level || at === level + 1 ? Float64Array.from(amounts) : amounts;
   return { ...counts, workers: counts.workers.map(copy), slices: counts.slices.map(copy) };
 }
 
-/** The siblings with the largest threshold, then with the fewest domains needed, then the first. */
+/**
+ * The group of siblings with the largest threshold. Among equal ones, the group that needs the fewest domains, then the
+ * first.
+ */
 function bestGroup(counts: Counts, level: number, sliceCount: number): DomainGroup | null {
   let best: DomainGroup | null = null;
   for (const siblings of siblingsAt(counts, level)) {
@@ -68,8 +72,9 @@ function siblingsAt(counts: Counts, level: number): readonly DomainRange[] {
 }
 
 /**
- * Largest minimum part with which a group of siblings could share the slices; null: none. Domains below this threshold
- * are removed from the counts, children first; the other domains of the group must still hold all slices.
+ * A group of siblings with the largest number of slices that each chosen domain can get at least (the threshold), or
+ * null if there is none. Domains below the threshold are removed from the counts, children first. The other domains of
+ * the group must still hold all slices.
  */
 function thresholdOf(counts: Counts, level: number, siblings: DomainRange, sliceCount: number): DomainGroup | null {
   const { tree, slicing } = counts;
@@ -99,7 +104,8 @@ function strikeOff(counts: Counts, level: number, domain: number, threshold: num
 }
 
 /**
- * Number of domains that hold the slices if the largest are used first, and the slices that the last of them can hold.
+ * Number of domains that hold all slices if the largest domains are used first, and the number of slices that the last
+ * of them can hold. Null if the domains together hold fewer slices.
  */
 function takeGreedily(
   counts: Counts,
@@ -120,8 +126,8 @@ function takeGreedily(
 }
 
 /**
- * Each of the fewest possible domains, by name, gets the threshold; the rest is distributed in order, up to their
- * capacity.
+ * Chooses the fewest possible domains. Each of them gets the threshold, and the remaining slices are distributed in
+ * order, up to the capacity of each domain.
  */
 function spread(
   counts: Counts,
@@ -145,8 +151,9 @@ function spread(
 
 /**
  * Among all sets with the minimum number of domains, the one that holds all workers with the least excess capacity;
- * ties go to the first domains. A knapsack: for every number of domains and of missing workers, the first set that
- * leads there. Domains of equal capacity are interchangeable, so at most the set's size of each is considered.
+ * ties go to the first domains. The method is that of a knapsack: for every number of domains and of missing workers,
+ * it keeps the first set that leads there. Domains of equal capacity are interchangeable, so of each capacity at most
+ * as many domains are considered as the set has.
  */
 function fewestOfLeastCapacity(
   counts: Counts,
@@ -175,10 +182,13 @@ function fewestOfLeastCapacity(
   return tightestSet(reached);
 }
 
-/** By the number of missing workers: the domain added last, and the number missing before. */
+/**
+ * The key is the number of workers that are still missing. The value is the domain that was added last, and the number
+ * that was missing before.
+ */
 type Reached = Map<number, { readonly domain: number; readonly before: number }>;
 
-/** Among the largest complete sets the one with the least excess capacity; null if there is none. */
+/** The set of the full size that holds all workers with the least excess capacity, or null if there is none. */
 function tightestSet(reached: readonly Reached[]): readonly number[] | null {
   let missing = -Infinity;
   for (const each of (reached.at(-1) as Reached).keys()) if (each <= 0 && each > missing) missing = each;
@@ -192,7 +202,7 @@ function tightestSet(reached: readonly Reached[]): readonly number[] | null {
   return set.toReversed();
 }
 
-/** The domains that hold a slice, in order, limited in number for each capacity. */
+/** The domains that hold a slice, in order. At most `most` domains of each capacity are included. */
 function firstOfEachSize(counts: Counts, level: number, ordered: readonly number[], most: number): readonly number[] {
   const workers = counts.workers[level] as Float64Array;
   const slices = counts.slices[level] as Float64Array;
@@ -205,7 +215,10 @@ function firstOfEachSize(counts: Counts, level: number, ordered: readonly number
   });
 }
 
-/** Most slices first, then those with the most evenly filled children, then by name. */
+/**
+ * Domains with the most slices first. Among equal ones, those whose children have the most even free capacity, then by
+ * name.
+ */
 function sortByEvenness(counts: Counts, level: number, domains: number[]): number[] {
   const slices = counts.slices[level] as Float64Array;
   const below = counts.workers[level + 1] as Float64Array;

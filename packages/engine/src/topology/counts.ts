@@ -1,19 +1,22 @@
 /**
- * Number of workers of a request, and of slices (workers that must share a domain), that each domain of the fabric can
- * hold.
+ * For each domain of the fabric, the number of a request's workers that it can hold, and the number of slices (workers
+ * that must share a domain).
  */
 import type { DomainRange, DomainTree } from "./domain-tree.ts";
 
-/** Slices of the workers. Without slices, each worker is a slice of its own at the lowest level. */
+/** Slices into which the workers are divided. Without slices, each worker is a slice of its own at the lowest level. */
 export interface Slicing {
   readonly workers: number;
   /** Every slice is inside one domain of this level. */
   readonly level: number;
-  /** By level: a domain of this level gets a multiple of this number of workers, so that inner slices stay whole. */
+  /**
+   * By level: each domain of the level gets a multiple of this number of workers, so that slices inside slices stay
+   * whole.
+   */
   readonly innerWorkers: readonly number[];
 }
 
-/** Counts by level and domain. Below the level of the slices, the number of slices is 0. */
+/** Counts by level and domain. Below the level of the slices, the counts of slices are 0. */
 export interface Counts {
   readonly tree: DomainTree;
   readonly slicing: Slicing;
@@ -21,7 +24,9 @@ export interface Counts {
   readonly slices: readonly Float64Array[];
 }
 
-/** Counts capacity in the leaves of the range, and sums it up level by level; outside the range it is 0. */
+/**
+ * Counts the capacity of the leaves in the range, and sums it up level by level. Leaves outside the range count as 0.
+ */
 export function countWhatFits(
   tree: DomainTree,
   slicing: Slicing,
@@ -39,7 +44,7 @@ export function countWhatFits(
   return counts;
 }
 
-/** Sums up one domain from the level below; a leaf keeps its workers. */
+/** Computes the counts of one domain from the level below. A leaf keeps its count of workers. */
 export function sumDomain(counts: Counts, level: number, domain: number): void {
   const { tree, slicing } = counts;
   const workers = counts.workers[level] as Float64Array;
@@ -62,12 +67,16 @@ export function sumDomain(counts: Counts, level: number, domain: number): void {
   slices[domain] = level > slicing.level ? 0 : sliceCount;
 }
 
-/** `mostFirst`: domains with most capacity first, so that few are used. `leastFirst`: small remnants first. */
+/**
+ * `mostFirst`: domains with the most capacity first, so that few domains are used. `leastFirst`: domains with the least
+ * capacity first, so that small remnants are used up.
+ */
 export type DomainOrder = "mostFirst" | "leastFirst";
 
 /**
- * Sorts domains by slices, then by workers, fewer first, so that whole slices leave little unused, then by name. Below
- * the slice level only workers count: the smallest remnant goes first.
+ * Sorts domains by their number of slices. Among equal ones, the domain with fewer workers is first, so that whole
+ * slices leave little capacity unused; then by name. Below the slice level only workers count, and the smallest remnant
+ * is first.
  */
 export function sortDomains(counts: Counts, level: number, domains: readonly number[], order: DomainOrder): number[] {
   const slices = counts.slices[level] as Float64Array;
@@ -96,7 +105,7 @@ export function sortDomains(counts: Counts, level: number, domains: readonly num
   return Array.from(keys, (key) => key % domainSpan);
 }
 
-/** Domains of the range with capacity. */
+/** Domains of the range that have capacity. */
 export function holding(amounts: Float64Array, { first, end }: DomainRange): number[] {
   const domains: number[] = [];
   for (let domain = first; domain < end; domain++) if ((amounts[domain] as number) > 0) domains.push(domain);

@@ -1,7 +1,7 @@
 /**
  * The fabric as a placement tree: named levels, widest first, and the domains of each level in the order of their
  * paths. A domain's children are adjacent in the level below, so a domain is a range of leaves, and index order is the
- * name order that breaks ties. It is built when nodes join or leave, not for a placement.
+ * name order that breaks ties. It is built after nodes have joined or left, not for each placement.
  */
 import { invariant } from "../base/invariant.ts";
 
@@ -13,12 +13,15 @@ export interface DomainRange {
 
 export class DomainTree {
   readonly levels: readonly string[];
-  /** Leaf of each path from which the tree was built; equal paths share a leaf. */
+  /** Index of the leaf for each path from which the tree was built. Equal paths share a leaf. */
   readonly leafOfPath: readonly number[];
   readonly #paths: readonly (readonly string[])[];
-  /** First leaf of each domain, by level; a further entry holds the end of the last domain. */
+  /** By level: the first leaf of each domain. One more entry at the end holds the end of the last domain. */
   readonly #firstLeaf: readonly Int32Array[];
-  /** First child of each domain in the level below, by level; a further entry holds the end of the last domain. */
+  /**
+   * By level: the first child of each domain in the level below. One more entry at the end holds the end of the last
+   * domain.
+   */
   readonly #firstChild: readonly Int32Array[];
 
   constructor(levels: readonly string[], paths: readonly (readonly string[])[]) {
@@ -52,7 +55,7 @@ export class DomainTree {
     return (this.#firstLeaf[level] as Int32Array).length - 1;
   }
 
-  /** The names from the top down to the domain. */
+  /** The names on the path from the top level down to the domain. */
   pathOf(level: number, domain: number): readonly string[] {
     const leaf = (this.#firstLeaf[level] as Int32Array)[domain] as number;
     return (this.#paths[leaf] as readonly string[]).slice(0, level + 1);
@@ -62,7 +65,7 @@ export class DomainTree {
     return rangeOf(this.#firstLeaf[level] as Int32Array, domain);
   }
 
-  /** Domains of the level below; empty for a leaf. */
+  /** The domain's children in the level below; empty for a leaf. */
   childrenOf(level: number, domain: number): DomainRange {
     if (level === this.levels.length - 1) return { first: 0, end: 0 };
     return rangeOf(this.#firstChild[level] as Int32Array, domain);
@@ -96,7 +99,8 @@ function sharesPrefix(left: readonly string[] = [], right: readonly string[] = [
 }
 
 /**
- * Both lists hold the first leaf of each domain. Each start in the wider level is also a start in the narrower level.
+ * Each list holds the first leaf of every domain of its level. A leaf that begins a domain of the wider level also
+ * begins a domain of the narrower level.
  */
 function firstChildren(wider: Int32Array, narrower: Int32Array): Int32Array {
   let child = 0;

@@ -1,7 +1,7 @@
 /**
- * Shannon entropy, in bits, of the amounts as parts of their sum: it is larger the more even they are. The logarithm
- * consists of additions and multiplications, because `Math.log2` differs in the last bits between JavaScript engines.
- * The amounts are sorted first, so that their order does not change the result.
+ * Shannon entropy, in bits, of the amounts as parts of their sum. More even amounts have a larger entropy. The
+ * logarithm uses only additions and multiplications, because the last bits of `Math.log2` differ between JavaScript
+ * engines. The amounts are sorted first, so their order does not change the result.
  */
 export function entropyOf(amounts: readonly number[]): number {
   const positive = amounts.filter((amount) => amount > 0).toSorted((left, right) => left - right);
@@ -11,7 +11,10 @@ export function entropyOf(amounts: readonly number[]): number {
 
 const LOG2_E = 1.4426950408889634;
 
-/** Terms of the series below: for arguments up to 1/3 the 17th is smaller than the last bit of the sum. */
+/**
+ * Number of terms of the series below. For arguments up to 1/3, the 17th term is already smaller than the last bit of
+ * the sum.
+ */
 const TERM_COUNT = 18;
 
 /** log2(x) for 0 < x: x = m * 2^e with 1 <= m < 2, and ln m = 2 artanh((m - 1) / (m + 1)), Abramowitz & Stegun 4.1.27. */

@@ -8,7 +8,7 @@ import { DomainTree } from "./domain-tree.ts";
 const policy = { usesRemnants: false, balances: false };
 const anywhere = (workers: number): FabricRequest => ({ workers, required: null, preferred: null, slices: [] });
 
-/** Groups whose workers take this many places of a leaf each. */
+/** A gang of these groups. `sizes`: the number of places of a leaf that each worker of a group takes. */
 function gang(
   { capacity }: Fabric,
   groups: readonly FabricRequest[],

@@ -1,6 +1,6 @@
 /**
- * Places the task groups of a gang one after the other, each after the placements before it, optionally all inside one
- * domain of a level. All groups are placed, or none.
+ * Places the task groups of a gang one after the other; each sees the placements before it. All groups can be required
+ * to be inside one domain of a level. Either all groups are placed, or none.
  */
 import type { DomainRange, DomainTree } from "./domain-tree.ts";
 import {
@@ -11,20 +11,20 @@ import {
   placeWorkers,
 } from "./place-workers.ts";
 
-/** Number of workers that a leaf has received so far, by group. */
+/** Number of workers that a leaf has received so far, for each group. */
 export type TakenInLeaf = readonly number[];
 
 export interface GangOnFabric {
   readonly groups: readonly FabricRequest[];
-  /** Level at which all groups must share a domain; null: only the constraints of each group apply. */
+  /** Level at which all groups must share a domain, or null if each group has only its own constraints. */
   readonly together: number | null;
-  /** Number of workers of a group that fit on a leaf, beside earlier groups. */
+  /** Number of workers of a group that fit on a leaf, beside the workers of earlier groups. */
   capacityOf(group: number, leaf: number, taken: TakenInLeaf): number;
 }
 
 export type GangOutcome =
   | { readonly kind: "placed"; readonly groups: readonly (readonly LeafPortion[])[] }
-  /** The first group that did not fit, in the attempt that placed most groups. */
+  /** The first group that did not fit, in the try that placed the most groups. */
   | { readonly kind: "refused"; readonly group: number; readonly outcome: Exclude<FabricOutcome, { kind: "placed" }> };
 
 export function placeGroups(tree: DomainTree, gang: GangOnFabric, policy: FabricPolicy): GangOutcome {
@@ -58,7 +58,7 @@ function placeInside(tree: DomainTree, gang: GangOnFabric, policy: FabricPolicy,
   return { kind: "placed", groups: placedGroups };
 }
 
-/** Domains of the level that could hold each group by itself, smallest capacity first. */
+/** Domains of the level in which every group would fit by itself, smallest capacity first. */
 function tightestFirst(tree: DomainTree, gang: GangOnFabric, level: number): readonly DomainRange[] {
   const nothing = gang.groups.map(() => 0);
   const domains: { readonly domain: number; readonly leaves: DomainRange; readonly room: number }[] = [];

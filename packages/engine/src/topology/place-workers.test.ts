@@ -8,7 +8,7 @@ const packed: FabricPolicy = { usesRemnants: false, balances: false };
 const remnants: FabricPolicy = { usesRemnants: true, balances: false };
 const balanced: FabricPolicy = { usesRemnants: false, balances: true };
 
-/** Free places by `block/rack/node`; levels are 0, 1 and 2. */
+/** A fabric with free places by the path `block/rack/node`. The levels are 0, 1 and 2. */
 function fabric(free: Readonly<Record<string, number>>): Fabric {
   const tree = new DomainTree(
     ["block", "rack", "node"],
@@ -197,7 +197,10 @@ function workersOf(given: Fabric, outcome: Extract<FabricOutcome, { kind: "place
   return workers;
 }
 
-/** Checked from the request alone: all workers, inside capacity and required level, slices whole in their domains. */
+/**
+ * Checks a placement against its request alone: all workers are placed within the capacity and the required level, and
+ * slices are whole in their domains.
+ */
 function isValid({ tree, capacity }: Fabric, request: FabricRequest, workers: readonly number[]): boolean {
   if (workers.some((count, leaf) => count > (capacity[leaf] as number))) return false;
   if (workers.reduce((sum, count) => sum + count, 0) !== request.workers) return false;

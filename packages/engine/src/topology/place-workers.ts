@@ -1,8 +1,8 @@
 /**
- * Places the workers of one group on the fabric: the number of workers for each leaf. One level may be required (all in
- * one domain of it) and one preferred (as narrow as possible, from there upwards); slices of workers stay together in a
- * domain of their own level. Chooses the narrowest place that holds everything, and in it the fewest and fullest
- * domains.
+ * Places the workers of one group on the fabric: the number of workers for each leaf. One level may be required: all
+ * workers are in one domain of it. Another level may be preferred: the placement is as narrow as possible, from this
+ * level upwards. The workers of a slice share a domain of the slice's level. The narrowest domain that holds everything
+ * is chosen, and in it the fewest and fullest domains.
  */
 import { balance } from "./balance.ts";
 import { type Counts, countWhatFits, type DomainOrder, holding, type Slicing, sortDomains } from "./counts.ts";
@@ -16,25 +16,31 @@ export interface FabricSlice {
   readonly workers: number;
 }
 
-/** Levels are indices into the tree's levels, 0 the widest. */
+/** A request for workers. Levels are indices into the tree's levels; 0 is the widest. */
 export interface FabricRequest {
   readonly workers: number;
-  /** All workers in one domain of this level; null: not required. */
+  /** Level at which all workers must be in one domain, or null if none is required. */
   readonly required: number | null;
-  /** One domain of this level if possible, else of the next wider one; null: no preference. */
+  /**
+   * Level at which one domain is preferred; if none holds the work, one domain of the next wider level is tried. Null
+   * if there is no preference.
+   */
   readonly preferred: number | null;
-  /** From the widest level to the narrowest, each a whole part of the one before; none: workers are free. */
+  /**
+   * Slices from the widest level to the narrowest. Each size divides the size before it. If the list is empty, workers
+   * need not share domains.
+   */
   readonly slices: readonly FabricSlice[];
 }
 
 export interface FabricPolicy {
-  /** Unconstrained work uses small remnants first, instead of the largest free domains. */
+  /** Whether unconstrained work uses small remnants first, instead of the largest free domains. */
   readonly usesRemnants: boolean;
-  /** Work that prefers a level and needs several domains is spread evenly over them, if possible. */
+  /** Whether work that prefers a level but needs several domains is spread evenly over them, if possible. */
   readonly balances: boolean;
 }
 
-/** The candidate leaves, and how many workers of the group each of them holds now. */
+/** The leaves that may be used, and the number of workers of the group that each can hold now. */
 export interface FabricRoom {
   readonly leaves: DomainRange;
   readonly capacityOf: (leaf: number) => number;
@@ -48,11 +54,11 @@ export interface LeafPortion {
 export type FabricOutcome =
   | { readonly kind: "placed"; readonly portions: readonly LeafPortion[] }
   /**
-   * `fittingSlices`: most slices that fit into one domain of the required level; without a required level, into all
-   * domains.
+   * `fittingSlices`: the largest number of slices that fit into one domain of the required level. Without a required
+   * level: the number that fits into all domains together.
    */
   | { readonly kind: "noRoom"; readonly level: number; readonly fittingSlices: number; readonly neededSlices: number }
-  /** The request contradicts itself or the fabric, so that free capacity does not help. */
+  /** The request contradicts itself or the fabric, so free capacity does not help. */
   | { readonly kind: "contradiction"; readonly problem: FabricContradiction };
 
 export type FabricContradiction =
@@ -62,7 +68,10 @@ export type FabricContradiction =
   | "slicesOutOfOrder"
   | "slicesDoNotDivideWork";
 
-/** Returns the portions in the order of the leaves, without empty ones. Reads the capacity of each leaf once. */
+/**
+ * Returns the number of workers for each leaf that gets any, in the order of the leaves. Reads the capacity of each
+ * leaf once.
+ */
 export function placeWorkers(
   tree: DomainTree,
   request: FabricRequest,
@@ -87,7 +96,10 @@ export function placeWorkers(
   return found.kind === "noRoom" ? found : placed(descend(found, counts, neededSlices, order));
 }
 
-/** The narrowest level at which a single domain is searched. Unconstrained slices start from the root. */
+/**
+ * The narrowest level at which a single domain is searched for. For slices without a required or preferred level, the
+ * search starts at the widest level.
+ */
 function startLevel(tree: DomainTree, { required, preferred, slices }: FabricRequest): number {
   if (preferred === null && required === null) return slices.length > 0 ? 0 : tree.levels.length - 1;
   return Math.max(preferred ?? 0, required ?? 0);
@@ -114,7 +126,7 @@ function contradictionIn(tree: DomainTree, request: FabricRequest): FabricContra
 
 function slicingOf(tree: DomainTree, { slices }: FabricRequest): Slicing {
   const outer = slices[0] ?? { level: tree.levels.length - 1, workers: 1 };
-  // Between two slice levels, a domain gets whole inner slices only.
+  // A domain between two slice levels gets only whole slices of the inner level.
   const innerWorkers = tree.levels.map((_, level) => {
     if (level <= outer.level) return 1;
     return slices.find((slice) => slice.level >= level)?.workers ?? 1;
@@ -128,7 +140,10 @@ interface DomainChoice {
   readonly domains: readonly number[];
 }
 
-/** The narrowest level at which the work fits, from the preferred one upwards, and the domains that it uses there. */
+/**
+ * The narrowest level at which the work fits, from the preferred level upwards, and the domains that it uses at this
+ * level.
+ */
 function findDomains(
   counts: Counts,
   request: FabricRequest,
@@ -159,8 +174,8 @@ function findDomains(
 }
 
 /**
- * The domain that holds this many slices with the least excess, then with the fewest workers, then the first; -1 for
- * none.
+ * The domain that holds this number of slices with the least excess. Among equal ones, the domain with the fewest
+ * workers, then the first. -1 if there is none.
  */
 function tightestThatHolds(counts: Counts, level: number, domains: readonly number[], sliceCount: number): number {
   const slices = counts.slices[level] as Float64Array;
@@ -176,8 +191,8 @@ function tightestThatHolds(counts: Counts, level: number, domains: readonly numb
 }
 
 /**
- * Above the slice level, the children of all chosen domains are considered together, so that few domains are used in
- * total. Below it, each domain distributes its own workers.
+ * Distributes slices and workers to the levels below. Above the slice level, the children of all chosen domains are
+ * considered together, so that few domains are used in total. Below it, each domain distributes its own workers.
  */
 function descend(found: DomainChoice, counts: Counts, neededSlices: number, order: DomainOrder): LeafPortion[] {
   const slicesAt = (level: number): ((domain: number) => number) => {
@@ -196,7 +211,7 @@ function descend(found: DomainChoice, counts: Counts, neededSlices: number, orde
   return distribute({ level, portions }, counts, order);
 }
 
-/** Converts portions in slices at a level to workers in leaves, inside each domain. */
+/** Distributes the slices of each domain to the leaves inside this domain, as workers. */
 function distribute(
   start: { readonly level: number; readonly portions: readonly Portion[] },
   counts: Counts,
@@ -218,7 +233,7 @@ function distribute(
   return portions.map(({ domain, amount }) => ({ leaf: domain, workers: amount }));
 }
 
-/** The counts of the level above guarantee this capacity below. */
+/** Asserts that the portions exist: the counts of the level above guarantee this capacity in the level below. */
 function covered(portions: Portion[] | null): Portion[] {
   invariant(portions !== null, "the fabric's counts disagree between levels");
   return portions;

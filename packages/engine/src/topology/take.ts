@@ -8,8 +8,9 @@ export interface Portion {
 }
 
 /**
- * Domains, in order, that together cover the amount, with the portion of each; null: all domains together hold less.
- * With `mostFirst`, the last domain is the smallest that holds the rest; ties go to the first.
+ * The first domains, in order, that together hold the amount, with the portion of each, or null if all domains together
+ * hold less. With `mostFirst`, the last domain is replaced by the smallest one that holds the rest; ties go to the
+ * first.
  */
 export function takeUntilCovered(
   domains: readonly number[],

@@ -1,4 +1,6 @@
-/** Arithmetic of accounts: usage at an instant, and the time at which an amount will be used up. */
+/**
+ * Arithmetic of budget accounts: usage at an instant, and the time at which a given part of a budget will be used up.
+ */
 import type { Account, Budget, Rate } from "../model/budget.ts";
 import { daysUntil } from "./days.ts";
 import { monthStartMs, nextMonthStartMs } from "../model/time/months.ts";
@@ -9,11 +11,11 @@ export const WHOLE_MILLI = 1000;
 export const periodStartMs = ({ period }: Budget, nowMs: number): number =>
   period === "month" ? monthStartMs(nowMs) : 0;
 
-/** When the budget is renewed; `null`: never. */
+/** Time at which the budget is renewed, or `null` if it is never renewed. */
 export const renewalMs = ({ period }: Budget, nowMs: number): number | null =>
   period === "month" ? nextMonthStartMs(nowMs) : null;
 
-/** The account at a later instant. A new period begins with zero usage; daily counts continue. */
+/** The account at a later instant. In a new budget period usage starts at zero, but the daily counts continue. */
 export function accrued(account: Account, budget: Budget, { rate, nowMs }: { rate: Rate; nowMs: number }): Account {
   const startMs = periodStartMs(budget, nowMs);
   const isNew = startMs > account.atMs;
@@ -30,7 +32,7 @@ export function accrued(account: Account, budget: Budget, { rate, nowMs }: { rat
 export const gpuHoursOf = ({ milliMs }: Account): number => milliMs / WHOLE_MILLI / HOUR_MS;
 export const microUsdOf = ({ moneyMilliMs }: Account): number => moneyMilliMs / WHOLE_MILLI / HOUR_MS;
 
-/** The bound of the budget with the largest used part, and that part. */
+/** The bound of the budget, accelerator-hours or money, of which the largest part is used, and that part. */
 export interface Spent {
   readonly resource: "gpuHours" | "money";
   readonly limit: number;
@@ -49,7 +51,10 @@ function part(resource: Spent["resource"], spent: number, limit: number | undefi
   return { resource, limit, spent, part: limit === 0 ? Number.POSITIVE_INFINITY : spent / limit };
 }
 
-/** Time until a part of a budget is used up at this rate, in whole ms; `null`: not in this period. */
+/**
+ * Instant, in whole ms, at which this percentage of the budget is used up at this rate, or `null` if the rate never
+ * uses it up.
+ */
 export function reachesMs(
   account: Account,
   { gpuHours, microUsd }: Budget,

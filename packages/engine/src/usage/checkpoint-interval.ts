@@ -8,26 +8,31 @@ import type { ReadonlyState } from "../state/state.ts";
 
 const DAY_MS = 86_400_000;
 /**
- * Assumed time per node failure before anything was recorded, with the weight of one failure: 419 interruptions of
- * 2,048 nodes in 54 days (The Llama 3 Herd of Models, table 5).
+ * Prior for the time between failures of one node, with the weight of one recorded failure: 419 interruptions of 2,048
+ * nodes in 54 days (The Llama 3 Herd of Models, table 5).
  */
 const PRIOR_NODE_MS = Math.round(((2048 * 54) / 419) * DAY_MS);
-/** Assumed cost of a checkpoint, in ms, for work that does not state one. */
+/** Assumed time that a checkpoint takes, in ms, for work that does not state it. */
 export const CHECKPOINT_COST_MS = 30_000;
 
-/** Node failures that interrupted work of which the state has a record, and the node time of that work. */
+/**
+ * Node failures that interrupted attempts which the state still has a record of, and the node time of these attempts.
+ */
 export interface NodeFailures {
   readonly failureCount: number;
   readonly nodeMs: number;
-  /** Mean time between failures of one node: from the recorded failures and one failure at the published rate. */
+  /**
+   * Mean time between failures of one node. It is computed from the recorded failures and, so that few records do not
+   * mislead, from one assumed failure at the published rate.
+   */
   readonly meanNodeMs: number;
 }
 
 export interface CheckpointInterval {
   readonly everyMs: number;
-  /** Time for which one checkpoint stops the work. */
+  /** Time for which one checkpoint interrupts the work. */
   readonly costMs: number;
-  /** Mean time between failures of the work's nodes. */
+  /** Mean time until any of the work's nodes fails. */
   readonly failureMs: number;
   readonly nodeCount: number;
   readonly failures: NodeFailures;
@@ -45,7 +50,7 @@ export function nodeFailures({ workloads, attempts, nowMs }: ReadonlyState): Nod
   return { failureCount, nodeMs, meanNodeMs: Math.round((PRIOR_NODE_MS + nodeMs) / (1 + failureCount)) };
 }
 
-/** A lost attempt ended with its machine or its supervisor. */
+/** Whether the attempt ended by the loss of its node, or of its supervisor. */
 const isNodeFailure = ({ outcome, stopReason }: EndedAttempt): boolean =>
   stopReason === "nodeLost" || (outcome === "lost" && stopReason === null);
 
@@ -55,8 +60,8 @@ const nodeTimeMs = ({ workers, startedAtMs }: Pick<Attempt, "workers" | "started
 export const distinctNodes = (workers: Attempt["workers"]): number => new Set(workers.map(({ node }) => node)).size;
 
 /**
- * Checkpoint interval in whole seconds, at least the cost of a checkpoint. `workers`: present or planned places of the
- * gang.
+ * Checkpoint interval, in whole seconds but at least the time that a checkpoint takes. `nodeCount`: number of nodes on
+ * which the gang runs or will run.
  */
 export function checkpointIntervalOn(
   failures: NodeFailures,
@@ -75,8 +80,8 @@ function dalyMs(costMs: number, failureMs: number): number {
 }
 
 /**
- * Maximum number of nodes of the gang: one for each worker, or as many of the fleet's largest nodes as hold its
- * accelerators.
+ * Number of nodes that the gang would take if each of them were as large as the fleet's largest node. A worker without
+ * accelerators counts as one node.
  */
 export function nodeCountOf({ nodes }: ReadonlyState, { gang }: Pick<WorkloadSpec, "gang">): number {
   const largest = [...nodes.values()].reduce((most, { acceleratorCount }) => Math.max(most, acceleratorCount), 1);

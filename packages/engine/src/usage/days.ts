@@ -1,11 +1,11 @@
-/** Daily usage of a budget's team in UTC over the last days, independent of the budget's period. */
+/** Usage of a team with a budget on each of the last days in UTC, whatever the budget's period. */
 import type { DayUse, Rate } from "../model/budget.ts";
 import { DAY_MS, dayOf } from "../model/time/months.ts";
 
-/** Whole days before the present one: a week, so that a weekend is included. */
+/** Number of whole days before the present one that are kept: a week, so that a weekend is included. */
 const WHOLE_DAYS_COUNTED = 7;
 
-/** The first, empty daily count, which begins at this instant. */
+/** The first daily count. It is empty and begins at this instant. */
 export const daysFrom = (fromMs: number): readonly DayUse[] => [{ fromMs, milliMs: 0, moneyMilliMs: 0 }];
 
 interface Passed {
@@ -14,7 +14,7 @@ interface Passed {
   readonly nowMs: number;
 }
 
-/** The daily counts as of a later instant; usage between both was at one rate. */
+/** The daily counts at a later instant. In between, usage had one constant rate. */
 export function daysUntil(days: readonly DayUse[], { rate, fromMs, nowMs }: Passed): readonly DayUse[] {
   const firstMs = (dayOf(nowMs) - WHOLE_DAYS_COUNTED) * DAY_MS;
   const counted = days.filter((day) => dayOf(day.fromMs) * DAY_MS >= firstMs);

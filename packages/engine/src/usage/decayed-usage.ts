@@ -10,19 +10,20 @@ import { FACTOR_ONE, factorAfter } from "./half-life.ts";
 import type { HalfLife } from "./half-life.ts";
 
 /**
- * Averages are in 2^-16 of the unit, so that they reach zero, and a single accelerator counts from the first step on.
+ * One unit of a resource in averages, which are stored in 2^-16 of the unit. So an average reaches zero, and a single
+ * accelerator counts from the first step on.
  */
 export const AVERAGE_ONE = 65_536;
 
 export const freshUse = (atMs: number): DecayedUsage => ({ atMs, average: NO_USE, pending: NO_USE });
 
 export interface HeldAmounts {
-  /** Usage per time since the record was made. */
+  /** Amounts in use since the record was made. */
   readonly rate: UseVector;
   readonly nowMs: number;
 }
 
-/** The record as of a later instant. */
+/** The record brought up to a later instant. */
 export function useAsOf(use: DecayedUsage, halfLife: HalfLife, { rate, nowMs }: HeldAmounts): DecayedUsage {
   const { stepMs } = halfLife;
   const step = Math.floor(use.atMs / stepMs);
@@ -53,12 +54,15 @@ export function isSteady(use: DecayedUsage, halfLife: HalfLife, held: HeldAmount
   return held.rate.every((rate, at) => average[at] === rate * AVERAGE_ONE && pending[at] === rate * intoStepMs);
 }
 
-/** The record under another half-life: the average is kept, as if usage had been constant since the step began. */
+/** The record under another half-life. The average stays, as if usage had been constant since the step began. */
 export function rebased({ average, atMs }: DecayedUsage, { stepMs }: HalfLife): DecayedUsage {
   return { atMs, average, pending: map(average, (each) => divideProduct(each, atMs % stepMs, AVERAGE_ONE).quotient) };
 }
 
-/** The remaining difference is rounded towards zero, so that the average reaches its target. */
+/**
+ * Moves an average towards its target. The remaining difference is rounded towards zero, so the average reaches the
+ * target.
+ */
 function towards(target: number, from: number, factor: number): number {
   const left = divideProduct(Math.abs(target - from), factor, FACTOR_ONE).quotient;
   return target < from ? target + left : target - left;

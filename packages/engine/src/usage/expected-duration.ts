@@ -1,13 +1,16 @@
-/** Expected end of work, for planning: by its predicted run time, else its walltime, else the policy's assumption. */
+/**
+ * Expected end of work, for plans. It follows from the predicted run time; without a prediction, from the walltime;
+ * without both, from the policy's assumption.
+ */
 import { stoppedByMs } from "../model/workload.ts";
 import type { Attempt, WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 
-/** Assumed run time of work without a prediction: its walltime, else the policy's assumption. */
+/** Run time assumed for work without a prediction: its walltime, or the policy's assumption if it has none. */
 export const statedDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>
   walltimeMs ?? backfill.assumedWalltimeMs;
 
-/** The result may be in the past: work that has passed its expected end can end at any moment. */
+/** Expected end of running work. It may be in the past: work that has passed its expected end can end at any moment. */
 export function expectedEndMs(
   rules: Pick<Rules, "backfill">,
   { stop, startedAtMs, placedAtMs, prediction }: Attempt,

@@ -23,7 +23,7 @@ const used = (gpuHours: number, days?: readonly (readonly [number, number])[]): 
         })),
       }),
 });
-/** Usage rate of this number of accelerators at two dollars an hour. */
+/** Rate at which this number of accelerators uses up a budget, at two dollars an hour each. */
 const running = (accelerators: number) => ({ milli: accelerators * 1000, moneyMilli: accelerators * 2_000_000 * 1000 });
 
 describe("a forecast of a budget", () => {
@@ -34,7 +34,7 @@ describe("a forecast of a budget", () => {
       microUsdPerDay: 96_000_000,
       usedUpAtMs: NOW_MS + 30 * HOUR_MS,
     });
-    // Budget of $120, of which $80 are used: enough for 10 hours of two accelerators.
+    // Budget of $120, $80 of which are used. The rest lasts two accelerators for 10 hours.
     const both = budgetForecast(used(40), budget({ microUsd: 120_000_000 }), running(2))?.now;
     expect(both?.usedUpAtMs).toBe(NOW_MS + 10 * HOUR_MS);
   });

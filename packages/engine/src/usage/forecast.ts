@@ -1,4 +1,7 @@
-/** Forecast of when a budget will be used up: at the rate of running work, and at the mean rate of the last days. */
+/**
+ * Forecast of the time at which a budget will be used up, at the rate of running work and at the mean rate of the last
+ * days.
+ */
 import type { Account, Budget, Rate } from "../model/budget.ts";
 import { HOUR_MS, WHOLE_MILLI, reachesMs, renewalMs, spentOf } from "./account.ts";
 import { DAY_MS } from "../model/time/months.ts";
@@ -6,29 +9,29 @@ import { DAY_MS } from "../model/time/months.ts";
 export interface PaceForecast {
   /** Accelerator-hours a day. */
   readonly gpuHoursPerDay: number;
-  /** Micro-dollars a day: at present prices for `now`, at recorded prices for `lately`. */
+  /** Micro-dollars a day. `now` uses present prices, and `lately` the prices that were recorded. */
   readonly microUsdPerDay: number;
   /**
-   * Time at which the first bound of the budget is used up at this pace; `null`: not before the budget is renewed, or
-   * never.
+   * Time at which the first bound of the budget is used up at this pace. `null`: the budget is renewed before, or no
+   * bound is ever reached.
    */
   readonly usedUpAtMs: number | null;
 }
 
 export interface BudgetForecast {
-  /** Forecast for the case that running work continues and nothing else starts or ends. */
+  /** Forecast on the assumption that all running work continues and no other work starts. */
   readonly now: PaceForecast;
   /**
-   * Forecast at the mean rate since `sinceMs`: the start of the day (UTC) a week ago, or the start of counting; `null`:
-   * less than an hour was counted.
+   * Forecast at the mean rate since `sinceMs`: the start of the day (UTC) a week ago, or the start of counting if it is
+   * later. `null`: less than an hour was counted.
    */
   readonly lately: (PaceForecast & { readonly sinceMs: number }) | null;
 }
 
-/** Minimum counted time: a mean over a shorter time does not predict the coming days. */
+/** Minimum time that must have been counted, because a mean over less time does not predict the coming days. */
 const COUNTED_MS_MIN = HOUR_MS;
 
-/** The forecast from an account as of now and its present rate; `null`: the budget is used up. */
+/** The forecast from an account as of now and the present rate, or `null` if the budget is used up. */
 export function budgetForecast(account: Account, budget: Budget, rate: Rate): BudgetForecast | null {
   if (spentOf(account, budget).part >= 1) return null;
   return { now: atPace(account, budget, rate), lately: lately(account, budget) };
@@ -54,5 +57,5 @@ function atPace(account: Account, budget: Budget, rate: Rate): PaceForecast {
   };
 }
 
-/** From thousandths per hour to units per day. */
+/** Converts a rate in thousandths per hour to units per day. */
 const perDay = (rate: number): number => (rate / WHOLE_MILLI) * (DAY_MS / HOUR_MS);

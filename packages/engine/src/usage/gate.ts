@@ -1,9 +1,14 @@
-/** Whether a budget prevents a team's work from starting. Changed by events only, so it is constant within a round. */
+/**
+ * Decides whether a budget prevents a team's work from starting. Only events change the answer, so it is constant
+ * within a round.
+ */
 import { BUDGET_SPENT_PERCENT } from "../model/budget.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
-/** The first team, walking to the root, whose used-up budget prevents starts; `null`: none. */
+/**
+ * The first team with a used-up budget that prevents starts, from this team up to the root, or `null` if there is none.
+ */
 export function spentBudget(state: ReadonlyState, team: TeamName): TeamName | null {
   if (state.accounts.size === 0) return null;
   for (let at: TeamName | null = team; at !== null; at = state.teams.get(at)?.parent ?? null)
@@ -11,7 +16,7 @@ export function spentBudget(state: ReadonlyState, team: TeamName): TeamName | nu
   return null;
 }
 
-/** All teams whose used-up budget prevents starts, the lowest team first. */
+/** All teams from this one up to the root whose used-up budget prevents starts, the lowest team first. */
 export function spentBudgets(state: ReadonlyState, team: TeamName): readonly TeamName[] {
   const spent: TeamName[] = [];
   for (let at = spentBudget(state, team); at !== null;) {

@@ -1,6 +1,6 @@
-/** Powers of one half by table: the same bits everywhere, which `Math.pow` does not promise. */
+/** Powers of one half from a table. They have the same bits everywhere, which `Math.pow` does not guarantee. */
 
-/** Factors are in 2^-26: the product of two is exact in a double. */
+/** The factor 1. Factors are multiples of 2^-26, so that the product of two of them is exact in a double. */
 export const FACTOR_ONE = 67_108_864;
 
 /** 2^(-1/2), 2^(-1/4), 2^(-1/8)… in units of 2^-26, rounded. */
@@ -11,13 +11,13 @@ const ROOTS: readonly number[] = [
 ];
 
 /**
- * Length of a step: the number of steps in the half-life is a power of two and at least 16, so that no step changes
- * anything by more than a 23rd. A step is at most five minutes, so that the usage of a large fleet times ms stays a
- * safe integer.
+ * A half-life and the length of its steps. The number of steps is a power of two and at least 16, so that a step
+ * changes an average by at most a 23rd. A step is at most five minutes, so that the usage of a large fleet times ms
+ * stays a safe integer.
  */
 export interface HalfLife {
   readonly stepMs: number;
-  /** Steps in the half-life, a power of two. */
+  /** Number of steps in the half-life, a power of two. */
   readonly steps: number;
 }
 
@@ -31,7 +31,7 @@ export function halfLifeOf(halfLifeMs: number): HalfLife {
   return { steps, stepMs: Math.max(1, Math.floor(halfLifeMs / steps)) };
 }
 
-/** Remaining factor after this number of steps, in 2^-26. */
+/** Factor that remains of an amount after this number of steps, in multiples of 2^-26. */
 export function factorAfter({ steps: perHalf }: HalfLife, steps: number): number {
   let factor = FACTOR_ONE;
   let rest = steps % perHalf;

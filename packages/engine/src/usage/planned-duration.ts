@@ -1,7 +1,8 @@
 /**
- * Planned run time of waiting work: its walltime, rounded up in steps that grow with it. Work whose walltimes differ by
- * less than a step shares a bucket, so that a round considers a few hundred durations at most (Slurm's `bf_resolution`
- * does the same with one step for all). Rounding up delays no protected start.
+ * Planned run time of waiting work: its walltime, rounded up to a multiple of a step that is larger for longer
+ * walltimes. Work whose walltimes differ by less than a step shares a bucket, so that a round considers a few hundred
+ * durations at most (Slurm's `bf_resolution` does the same with one step for all). Rounding up delays no protected
+ * start.
  */
 import type { Workload, WorkloadSpec } from "../model/workload.ts";
 import { predictedRun } from "./run-times.ts";
@@ -15,7 +16,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Steps by duration, longest durations first. A step size divides the duration from which the next larger step applies.
+ * Steps by duration, longest durations first. Each step divides the duration from which the next larger step applies.
  * Rounding adds at most 9%.
  */
 const STEPS: readonly { readonly fromMs: number; readonly stepMs: number }[] = [
@@ -34,24 +35,24 @@ function stepOf(durationMs: number): number {
   return 1;
 }
 
-/** The smallest planned duration that is not shorter. */
+/** The smallest planned duration that is at least `durationMs`. */
 export const roundedUpMs = (durationMs: number): number => {
   const stepMs = stepOf(durationMs);
   return Math.ceil(durationMs / stepMs) * stepMs;
 };
 
-/** The largest planned duration that is not longer. */
+/** The largest planned duration that is at most `durationMs`. */
 export const roundedDownMs = (durationMs: number): number => {
   const stepMs = stepOf(durationMs);
   return Math.floor(durationMs / stepMs) * stepMs;
 };
 
-/** Duration by the walltime alone, or else by the policy's assumption. */
+/** Run time of work without predictions: its walltime, or the policy's assumption if it has none. */
 export const longestDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>
   walltimeMs === null ? backfill.assumedWalltimeMs : roundedUpMs(walltimeMs);
 
 /**
- * Duration that is compared with calendar windows. For work without a walltime it is longer than the time limit of a
+ * Run time that is compared with calendar windows. For work without a walltime, it is longer than the time limit of a
  * requested checkpoint.
  */
 export const windowDurationMs = (rules: Pick<Rules, "backfill" | "eviction">, spec: WorkloadSpec): number =>
@@ -59,7 +60,10 @@ export const windowDurationMs = (rules: Pick<Rules, "backfill" | "eviction">, sp
     ? Math.max(longestDurationMs(rules, spec), checkpointTimeoutOf(rules, spec) + 1)
     : longestDurationMs(rules, spec);
 
-/** Duration by recent runs of the kind, if the policy predicts run times; never longer than the walltime. */
+/**
+ * Planned run time by recent runs of the same kind, if the policy predicts run times. It is never longer than the
+ * walltime.
+ */
 export function plannedDurationMs(
   rules: Pick<Rules, "backfill">,
   runTimes: RunTimes,

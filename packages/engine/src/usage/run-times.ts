@@ -1,24 +1,28 @@
 /**
- * Predicted run times: the mean of the last runs of the kind. Work that outlives its prediction gets a longer one, by
- * growing steps (Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predictions rather than user
- * runtime estimates", IEEE TPDS 18(6), 2007). Predictions affect plans only: work is stopped at its walltime.
+ * Predicted run times: the mean of the last runs of the same kind of work. Work that outlives its prediction gets a
+ * longer one, by growing steps (Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predictions rather
+ * than user runtime estimates", IEEE TPDS 18(6), 2007). Predictions affect plans only: work is stopped at its walltime.
  */
 import type { RunTimes } from "../model/usage-history.ts";
 import type { Prediction, Workload } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 
-/** Number of remembered runs of a kind; no policy uses more. */
+/** Number of runs of a kind that are kept; no policy uses more. */
 export const RUNS_KEPT = 8;
-/** Maximum number of kinds; beyond it the kind whose last run is oldest is forgotten. */
+/** Maximum number of kinds. Beyond it, the kind whose last run is oldest is dropped. */
 export const RUN_KINDS_KEPT = 10_000;
 
-/** Predictions are used for protected starts only; without protected starts no run times are recorded. */
+/**
+ * Whether run times are recorded for predictions. Predictions serve protected starts only, so the policy must protect
+ * starts.
+ */
 export const predictsRuns = ({ backfill }: Pick<Rules, "backfill">): boolean =>
   backfill.protectedStarts > 0 && backfill.predictFrom !== undefined;
 
 /**
- * The kinds of the work, closest first: same user, team, name (without trailing numbers) and number of accelerators;
- * then any work of the user in the team. No name contains a line break.
+ * The kinds that the work belongs to, closest first. The first kind is the work of the same user, team, name (without
+ * trailing numbers) and number of accelerators. The second kind is all work of the user in the team. No name contains a
+ * line break.
  */
 export function runKindsOf({ spec, actor }: Pick<Workload, "spec" | "actor">): readonly [string, string] {
   const { team, name, gang } = spec;
@@ -27,7 +31,7 @@ export function runKindsOf({ spec, actor }: Pick<Workload, "spec" | "actor">): r
 }
 
 /**
- * Prediction by the closest kind with enough runs; `null`: no kind has enough runs, the prediction is not below the
+ * Prediction by the closest kind that has enough runs. `null`: no kind has enough runs, the prediction is not below the
  * walltime, or the policy does not predict.
  */
 export function predictedRun(
@@ -52,8 +56,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * Amounts by which a prediction is extended when the run exceeds it: for the first time, the second and so on; after
- * the last entry the amount doubles each time.
+ * Amounts by which a prediction is extended each time that the run exceeds it, in order. After the last entry, the
+ * amount doubles each time.
  */
 const INCREMENTS_MS = [
   MINUTE_MS,
@@ -69,7 +73,10 @@ const INCREMENTS_MS = [
   100 * HOUR_MS,
 ] as const;
 
-/** Upper bound of a prediction, so that work without a walltime is corrected a limited number of times. */
+/**
+ * Upper bound of a prediction, so that the prediction of work without a walltime is corrected only a limited number of
+ * times.
+ */
 export const PREDICTED_MS_MAX: number = 10 * 365 * 24 * HOUR_MS;
 
 function incrementMs(corrections: number): number {
@@ -80,7 +87,8 @@ function incrementMs(corrections: number): number {
 }
 
 /**
- * The prediction for work that has run this long, extended as often as necessary, up to the maximum or the walltime.
+ * The prediction for work that has run for this time. It is extended until it is longer, up to the upper bound or the
+ * walltime.
  */
 export function correctedPrediction(
   { durationMs: fromMs, runs, corrections: before = 0 }: Prediction,

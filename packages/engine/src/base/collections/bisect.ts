@@ -1,6 +1,6 @@
 /**
  * The first index after `fails` for which `holds` is true, by bisection. Precondition: `holds` is false for `fails` and
- * true for `passes`, and changes only once between them. Neither of the two is tried again.
+ * true for `passes`, and changes only once between them. `holds` is not called for `fails` and `passes` themselves.
  */
 export function bisect(fails: number, passes: number, holds: (index: number) => boolean): number {
   let low = fails;

@@ -4,7 +4,7 @@
  */
 export class Fifo<T> {
   #items: T[];
-  /** Positions at the front that were removed. */
+  /** Number of entries at the front of the array that were removed. */
   #taken = 0;
 
   constructor(items: Iterable<T>) {

@@ -2,7 +2,10 @@
  * A set of small integers (node positions, counts) as a two-level bit set: finding the next member costs a few words.
  */
 export class NodeSet {
-  /** Short at first: a pool of one large node has a set for each count of its free accelerators, most of them empty. */
+  /**
+   * Starts short: a pool of one large node has one set for each count of its free accelerators, and most sets are
+   * empty.
+   */
   #words = new Int32Array(1);
   #summary = new Int32Array(1);
 

@@ -20,7 +20,7 @@ const times: fc.Arbitrary<ScheduleTimes> = fc.record({
   daysOfWeek: some(0, 6),
 });
 
-/** Computed with the platform's calendar. */
+/** Computed with the platform's calendar, as an independent check. */
 function isDue({ minutes, hours, daysOfMonth, months, daysOfWeek }: ScheduleTimes, atMs: number): boolean {
   const at = new Date(atMs);
   const inMonth = daysOfMonth.includes(at.getUTCDate());

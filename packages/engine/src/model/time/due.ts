@@ -10,12 +10,15 @@ const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 /** 1 January 1970 was a Thursday. */
 const EPOCH_WEEKDAY = 4;
-/** Every existing date recurs within eight years, including 29 February across a century year without a leap day. */
+/**
+ * Every date that exists recurs within eight years. 29 February takes that long around a century year that is no leap
+ * year.
+ */
 const DAYS_LOOKED_AT = 8 * 366 + 1;
 const DAYS_OF_MONTH = 31;
 const DAYS_OF_WEEK = 7;
 
-/** The first due time after this instant; `null`: there is none. */
+/** The first due time after this instant, or `null` if there is none. */
 export function nextDueMs(times: ScheduleTimes, afterMs: number): number | null {
   const from = Math.floor(afterMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
   const first = dayOf(from);
@@ -26,7 +29,7 @@ export function nextDueMs(times: ScheduleTimes, afterMs: number): number | null 
   return null;
 }
 
-/** The last due time up to and including this instant; `null`: there was none since 1970. */
+/** The last due time at or before this instant, or `null` if there was none since 1970. */
 export function lastDueMs(times: ScheduleTimes, untilMs: number): number | null {
   const last = dayOf(untilMs);
   for (let day = last; day >= Math.max(0, last - DAYS_LOOKED_AT); day--) {

@@ -10,7 +10,7 @@ export interface CivilDay {
   readonly day: number;
 }
 
-/** Howard Hinnant's civil_from_days: eras of 400 years, years that begin in March. */
+/** Howard Hinnant's algorithm civil_from_days, which counts in eras of 400 years and in years that begin in March. */
 export function civilDay(days: number): CivilDay {
   const sinceZero = days + DAYS_BEFORE_EPOCH;
   const era = Math.floor(sinceZero / ERA_DAYS);
@@ -26,7 +26,7 @@ export function civilDay(days: number): CivilDay {
 
 export const dayOf = (instantMs: number): number => Math.floor(instantMs / DAY_MS);
 
-/** The first instant of the month that contains the instant. */
+/** The first instant of the calendar month that contains `instantMs`. */
 export function monthStartMs(instantMs: number): number {
   const day = dayOf(instantMs);
   return (day - civilDay(day).day + 1) * DAY_MS;
