@@ -1,7 +1,7 @@
 /**
- * Total demand of each team's own work: usage plus requests. Decisions do not change it: evicted work counts until it
- * waits again, and tentative bookings do not count. So shares change only when work is submitted or ends, and no
- * decision invalidates its own basis.
+ * Demand of each team, without the teams below it: usage plus waiting requests. A decision of the scheduler does not
+ * change demand: evicted work keeps counting while it terminates, and tentative bookings do not count. So fair shares
+ * change only when work is submitted or ends, and not by the decisions that are based on them.
  */
 import { canDo } from "../state/executors.ts";
 import { groupAt, leastParts, partsOf, typesOfGroup, wholeParts } from "../model/gang.ts";
@@ -15,15 +15,18 @@ import { COMPARED, amountAt } from "../cluster/team-node.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 
-/** Demands of each team by position, and the positions of the compared accelerator types by name. */
+/**
+ * The demand of each team by resource position, and the resource position of each compared accelerator type by its
+ * name.
+ */
 interface Demands {
   readonly byTeam: ReadonlyMap<TeamNode, number[]>;
   readonly typesAt: ReadonlyMap<string, number>;
 }
 
 /**
- * Compared amounts for each node, by position, in the order of the nodes. Work counts for every accepted type, also
- * while it runs on one of them: the assigned type is no demand.
+ * Demand of each team in `nodes`, in the same order, by resource position. Work counts as demand for every accelerator
+ * type that it accepts, even while it runs on one of these types.
  */
 export function ownDemands(world: World, nodes: readonly TeamNode[]): readonly (readonly number[])[] {
   const { compared, resources } = world.teamUse;
@@ -45,7 +48,9 @@ export function ownDemands(world: World, nodes: readonly TeamNode[]): readonly (
   return nodes.map((node) => demands.byTeam.get(node) as number[]);
 }
 
-/** Usage and nominations of the team's own work, without tentative bookings. */
+/**
+ * Amount that the team's own work uses or is nominated for, without the teams below it and without tentative bookings.
+ */
 const held = (node: TeamNode, position: number): number =>
   node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0) -
   (node.tentative[position] ?? 0);
@@ -71,7 +76,7 @@ function addByType(
     const { group } = part;
     const { acceleratorsMilli } = teamUse.amountOfParts([part], () => "");
     const accepted = group === undefined ? spec.acceleratorTypes : typesOfGroup(spec, groupAt(spec.gang, group));
-    // A family counts once, however many of its types are accepted.
+    // A family of accelerator types counts once, even if the work accepts several of its types.
     const names = capacity
       .acceptable(accepted)
       .flatMap(({ type, family }) => (family === undefined ? type : [type, family]));
@@ -82,7 +87,7 @@ function addByType(
   }
 }
 
-/** All placed and nominated work that counts for its team. */
+/** Adds placed and nominated work to the demand for each accelerator type that the work accepts. */
 function countHeldByType(world: World, demands: Demands): void {
   const { state } = world;
   const count = (id: WorkloadId, workers: readonly WorkerAllocation[]): void => {
@@ -93,7 +98,10 @@ function countHeldByType(world: World, demands: Demands): void {
   for (const { workloadId, workers } of state.nominations.values()) count(workloadId, workers);
 }
 
-/** The size of a gang that counts as demand: its maximum, or its minimum if it may not grow. */
+/**
+ * The number of workers that count as demand of a gang: its maximum, or its minimum if gangs cannot grow under the
+ * policy and the executors.
+ */
 function fullSize({ rules, state }: World): (gang: GangSpec) => readonly GangPart[] {
   const mayGrow =
     rules.elastic.grow !== "never" &&
@@ -112,7 +120,10 @@ function countWaiting(world: World, demands: Demands): void {
   }
 }
 
-/** Missing workers of running gangs that request growth, or are nominated for a part of it. */
+/**
+ * Adds the workers that running gangs lack to reach their maximum. This covers gangs that request growth and gangs that
+ * are nominated for some of the missing workers.
+ */
 function countGrowing(world: World, demands: Demands): void {
   const { queue, state } = world;
   for (const { request } of queue.growthClasses())
@@ -134,8 +145,8 @@ function countLacking(world: World, demands: Demands, id: AttemptId, nominated: 
 }
 
 /**
- * Evicted work does not count for its team while it terminates. It requests capacity again when it has ended, unless it
- * migrates; a shrunk gang requests growth.
+ * Adds evicted work that still terminates, because the usage of its team no longer includes it. Evicted work waits
+ * again when it has ended, unless it migrates. A shrunk gang will request growth, so its missing workers are added.
  */
 function countTerminating(world: World, demands: Demands): void {
   const { terminating, state } = world;

@@ -8,7 +8,7 @@ export class FlatOrder implements RoundOrder {
   readonly #compare: CompareClasses;
   #firstAt = 0;
 
-  /** Takes ownership of the list. */
+  /** Keeps and changes the list `classes`, so the caller must not use it afterwards. */
   constructor(classes: readonly QueueBucket[], compare: CompareClasses) {
     this.#classes = classes as QueueBucket[];
     this.#compare = compare;
@@ -34,7 +34,7 @@ export class FlatOrder implements RoundOrder {
   }
 
   /**
-   * The order of the candidates depends only on their heads, so the last candidate may take the place of the removed
+   * The list needs no order, because `first` compares all buckets. So the last bucket takes the place of the removed
    * one.
    */
   drop(bucket: QueueBucket): void {

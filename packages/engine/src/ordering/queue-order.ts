@@ -1,6 +1,6 @@
 /**
- * Order of waiting requests and growth requests if no two teams are compared. No two of these requests are identical,
- * so equal keys cannot occur and the evaluation order does not matter.
+ * Order of waiting requests and growth requests if all of them belong to one team, or if the policy does not compare
+ * teams. No two requests are equal in this order, so it does not matter which are compared first.
  */
 import type { Rules } from "../policy/rules.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
@@ -8,15 +8,16 @@ import type { CompareClasses } from "../cluster/head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 
 /**
- * Number of buckets found by a plain search; most rounds end with the first or second bucket, so the list need not be
- * sorted.
+ * Number of dropped buckets from which on the list is sorted. Before that, a linear search finds the best bucket: most
+ * rounds need only one or two buckets.
  */
 const SOUGHT_MAX = 2;
 
 export class QueueOrder implements RoundOrder {
   readonly #rules: Rules;
   /**
-   * Buckets, with the best one last after a search; the list is sorted completely once more than a few were dropped.
+   * All buckets. After a search the best bucket is last. After `SOUGHT_MAX` drops the whole list is sorted, with the
+   * best bucket last.
    */
   readonly #classes: QueueBucket[];
   readonly #compare: CompareClasses;
@@ -24,7 +25,7 @@ export class QueueOrder implements RoundOrder {
   #isSorted = false;
   #droppedCount = 0;
 
-  /** Takes ownership of the list. */
+  /** Keeps and changes the list `classes`, so the caller must not use it afterwards. */
   constructor(rules: Rules, classes: QueueBucket[], compare: CompareClasses) {
     this.#rules = rules;
     this.#classes = classes;
@@ -59,9 +60,9 @@ export class QueueOrder implements RoundOrder {
 
   served(bucket: QueueBucket): void {
     this.#remove(bucket);
-    // The usage of this user has changed, and with it the position of all requests of the user.
+    // The user's usage changed, so every request of this user may have another position in the order.
     if (this.#rules.order.includes("user")) this.#forgetOrder();
-    // The bucket has another head, so its position changes.
+    // The next request is now first in the bucket, so the bucket may have another position in the order.
     if (bucket.waiting.length > 0 && !bucket.request.isGrowth) this.add(bucket);
   }
 
@@ -93,7 +94,7 @@ export class QueueOrder implements RoundOrder {
   }
 }
 
-/** Inserts a bucket into a sorted list, the best one last. */
+/** Inserts a bucket into a list that is sorted with the best bucket last. */
 export function insertSorted(classes: QueueBucket[], bucket: QueueBucket, compare: CompareClasses): void {
   let low = 0;
   let high = classes.length;

@@ -1,4 +1,4 @@
-/** Order of the buckets in a round. */
+/** Order in which a round serves the buckets of the queue. */
 import { rejectedAtEpoch } from "../cluster/queue.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
@@ -10,9 +10,9 @@ import { comparesRequests } from "./team-comparison.ts";
 import { TeamOrder } from "./team-order.ts";
 
 export interface RoundOrder {
-  /** The bucket whose head is served next; `null`: none is left. */
+  /** The bucket whose first request is served next, or `null` if no bucket is left. */
   first(): QueueBucket | null;
-  /** The head of the bucket was served. The next request may be of the same bucket or team. */
+  /** Records that the bucket's first request was served. The next request served may be of the same bucket or team. */
   served(bucket: QueueBucket): void;
   /** Removes the bucket for the rest of the phase. */
   drop(bucket: QueueBucket): void;
@@ -20,32 +20,39 @@ export interface RoundOrder {
   add(bucket: QueueBucket): void;
 }
 
-/** Counter that grows whenever a rejected request may fit. */
+/**
+ * The capacity epoch: a counter that grows when capacity is freed or a limit changes, so that a rejected request may
+ * fit.
+ */
 export const capacityEpochOf = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
 
 export const isClosed = (world: World, bucket: QueueBucket): boolean =>
   bucket.memo.get(rejectedAtEpoch) === capacityEpochOf(world);
 
-/** Marks a request that does not fit, and will not until capacity is freed or a limit changes. */
+/** Marks a bucket whose request does not fit. The mark holds until capacity is freed or a limit changes. */
 export const markRejected = (world: World, { memo }: QueueBucket): void =>
   memo.set(rejectedAtEpoch, capacityEpochOf(world));
 
-/** The buckets that determine the order of the buckets not known to be rejected. */
+/**
+ * The buckets that a round must sort: those that are not marked as rejected, or all buckets if rejected ones affect the
+ * order.
+ */
 export function classesInTurn(world: World, classes: readonly QueueBucket[]): readonly QueueBucket[] {
   const open = classes.filter((bucket) => !isClosed(world, bucket));
   return heedsClosed(world, open) ? classes : open;
 }
 
 /**
- * Whether skipped buckets affect the order of the others: if teams are compared by their best request, each bucket
- * represents its team until its turn; and a team's own work may compete with its child teams.
+ * Returns whether rejected buckets affect the order of the other buckets. If teams are compared by their best request,
+ * a rejected bucket represents its team until its turn. A team's own work may also compete with the work of its child
+ * teams.
  */
 export function heedsClosed(world: World, open: readonly QueueBucket[]): boolean {
   const { order } = world.rules.teams;
   return open.length > 1 && order.length > 0 && (comparesRequests(order) || isAnyAbove(world, open));
 }
 
-/** Whether the team of one bucket is an ancestor of the team of another. */
+/** Returns whether the team of one bucket is an ancestor of the team of another. */
 function isAnyAbove({ teamUse }: World, classes: readonly QueueBucket[]): boolean {
   const below = classes.map(({ request }) => teamUse.node(request.team)).filter(({ parent }) => parent !== null);
   if (below.length === 0) return false;
@@ -56,7 +63,10 @@ function isAnyAbove({ teamUse }: World, classes: readonly QueueBucket[]): boolea
   });
 }
 
-/** `compareHeads`: order among the buckets of a team; default: the policy's. */
+/**
+ * Builds the order of buckets for a round. `compareHeads` orders the buckets within a team, by default as the policy
+ * says.
+ */
 export function roundOrder(
   world: World,
   classes: readonly QueueBucket[],
@@ -67,14 +77,14 @@ export function roundOrder(
     : new TeamOrder(world, classes, compareHeads);
 }
 
-/** The order of buckets of the queue alone, by the policy's order; takes ownership of the list. */
+/** Builds the order of the buckets in `classes` by the policy. Keeps and changes the list. */
 export function queueOrder(world: World, classes: QueueBucket[]): RoundOrder {
   return world.rules.teams.order.length === 0 || areOfOneTeam(classes)
     ? new QueueOrder(world.rules, classes, headOrder(world))
     : new TeamOrder(world, classes, headOrder(world));
 }
 
-/** True if no two teams are compared. Buckets that are added later belong to the same team. */
+/** Returns whether all buckets belong to one team. Buckets that are added later then belong to the same team. */
 function areOfOneTeam(classes: readonly QueueBucket[]): boolean {
   for (const { request } of classes) if (request.team !== classes[0]?.request.team) return false;
   return true;

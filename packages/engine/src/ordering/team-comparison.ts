@@ -1,6 +1,6 @@
 /**
- * The keys by which sibling teams are compared (`TeamOrderKey`), most significant first; ties end in the order of
- * definition.
+ * Compares sibling teams by the policy's keys (`TeamOrderKey`), the most significant key first. Teams with equal keys
+ * go in the order in which they are defined.
  */
 import type { TeamOrderKey } from "../policy/policy.ts";
 import { ACCELERATORS_AT, CORES_AT, MEMORY_AT, amountAt } from "../cluster/team-node.ts";
@@ -9,11 +9,14 @@ import { entitlementOf, dominantShare } from "./team-share.ts";
 import type { TeamShare } from "./team-share.ts";
 import type { WeightLeft } from "./weights-after-usage.ts";
 
-/** A team and the request of work below it, as input of a comparison. */
+/** Input of a comparison: a team, and the best request of this team and the teams below it. */
 export interface Seen {
   readonly teamShare: TeamShare;
   readonly request: Amount;
-  /** Amounts tentatively evicted from the team, by resource position; its dominant share excludes them. */
+  /**
+   * Amounts that were tentatively evicted from the team, by resource position. The dominant share of the team is
+   * computed without these amounts.
+   */
   readonly taken: readonly number[] | null;
 }
 
@@ -26,7 +29,7 @@ const keysOfRequests: ReadonlySet<TeamOrderKey> = new Set([
   "weighted-use",
 ]);
 
-/** Whether the order of teams depends on the size of their best requests. */
+/** Returns whether the order of teams depends on the size of their best requests. */
 export const comparesRequests = (keys: readonly TeamOrderKey[]): boolean => keys.some((key) => keysOfRequests.has(key));
 
 export function teamComparison(keys: readonly TeamOrderKey[]): CompareTeams {
@@ -39,7 +42,7 @@ export function teamComparison(keys: readonly TeamOrderKey[]): CompareTeams {
   };
 }
 
-/** The rank of a team by one key: smaller goes first; several numbers are compared in order. */
+/** The rank of a team by one key. The team with the smaller rank goes first. Lists are compared number by number. */
 type Rank = number | string | readonly number[];
 
 function compareRanks(left: Rank, right: Rank): number {
@@ -67,8 +70,8 @@ export class RankedTeam {
   }
 
   /**
-   * Sets the values from which the team's ranks are computed, unless they were set at the same `useEpoch` (counter of
-   * usage changes, `TeamUse`).
+   * Sets the values from which the team's ranks are computed. Does nothing if `useEpoch`, which counts changes of
+   * usage, is the same as at the last call.
    */
   see(seen: () => Seen, useEpoch: number): void {
     if (this.#seen !== null && this.#useEpoch === useEpoch) return;
@@ -77,7 +80,7 @@ export class RankedTeam {
     this.#ranks.length = 0;
   }
 
-  /** Precondition: `see` was called for both. */
+  /** Compares two teams by their ranks. `see` must have been called for both teams. */
   compare(other: RankedTeam): number {
     for (let index = 0; index < this.#keys.length; index++) {
       const difference = compareRanks(this.#rank(index), other.#rank(index));
@@ -102,12 +105,12 @@ const last =
     holds(seen) ? 1 : 0;
 
 const usedAt = ({ node }: TeamShare, position: number): number => node.used[position] ?? 0;
-/** The remaining weight after usage history. */
+/** The team's weight after the reduction by its usage history. */
 const weightAt = ({ node, weightsLeft }: TeamShare, position: number): number => {
   const { part, whole } = weightsLeft[position] as WeightLeft;
   return ((node.team.weight ?? 1) * part) / whole;
 };
-/** Positions in the order of comparison: accelerators before cores before memory. */
+/** Resource positions in the order in which entitlements are compared: accelerators, cores, memory. */
 const ENTITLEMENTS_COMPARED = [ACCELERATORS_AT, CORES_AT, MEMORY_AT];
 
 const rankOf: { readonly [Key in TeamOrderKey]: (seen: Seen) => Rank } = {
@@ -129,7 +132,8 @@ const rankOf: { readonly [Key in TeamOrderKey]: (seen: Seen) => Rank } = {
   ),
   "share-with": ({ teamShare, request, taken }) => dominantShare(teamShare, request, taken),
   share: ({ teamShare }) => dominantShare(teamShare, null),
-  // Compared in sequence; a team with no larger and some smaller entitlement also goes first in this order.
+  // Entitlements are compared resource by resource. So a team goes first if one of its entitlements is smaller and none
+  // is larger.
   entitlement: ({ teamShare }) => ENTITLEMENTS_COMPARED.map((position) => entitlementOf(teamShare, position)),
   "weighted-use": ({ teamShare, request }) =>
     Math.max(

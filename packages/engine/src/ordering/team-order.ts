@@ -1,6 +1,7 @@
 /**
- * Turns of teams: from the root down, the sibling with the lowest rank is next, each compared with the best request
- * below it. A team's own work competes with its children.
+ * Order in which teams are served. From the root of the quota tree down, the sibling with the lowest rank is next. The
+ * rank of a team uses the best request of the team and the teams below it. A team's own work competes with the work of
+ * its child teams.
  */
 import { amountCompared } from "../cluster/request.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
@@ -23,14 +24,17 @@ interface Entry {
   /** The team's own buckets, the best one last. */
   readonly classes: QueueBucket[];
   readonly children: Entry[];
-  /** The best bucket of the team and all teams below it; `null`: none is left. */
+  /** The best bucket of the team and all teams below it, or `null` if no bucket is left. */
   best: QueueBucket | null;
   readonly ranked: RankedTeam;
 }
 
 export class TeamOrder implements RoundOrder {
   readonly #world: World;
-  /** Shares are computed when two teams are compared for the first time; a single team does not need them. */
+  /**
+   * Team shares, computed when two teams are compared for the first time; `null` until then. A single team needs no
+   * shares.
+   */
   #teamShares: TeamShares | null = null;
   readonly #keys: readonly TeamOrderKey[];
   readonly #compareHeads: CompareClasses;
@@ -42,7 +46,7 @@ export class TeamOrder implements RoundOrder {
     this.#keys = world.rules.teams.order;
     this.#compareHeads = compareHeads;
     for (const bucket of classes) this.#entry(world.teamUse.node(bucket.request.team)).classes.push(bucket);
-    // The best bucket is last, so for most teams only taking it from the end is needed.
+    // The best bucket is sorted last, because for most teams only this bucket is taken, from the end of the list.
     for (const { classes: own } of this.#entries.values()) own.sort((left, right) => this.#compareHeads(right, left));
     for (const entry of [...this.#entries.values()].toReversed())
       if (entry.parent === null) this.#chooseFromBelow(entry);
@@ -69,7 +73,8 @@ export class TeamOrder implements RoundOrder {
     const own = entry.classes.at(-1) ?? null;
     const child = this.#bestEntry(entry.children);
     entry.best = child?.best ?? own;
-    // A team's own work is compared with its children's by queue order, because both count equally for this team.
+    // A team's own work and the work of its child teams are compared by queue order, because both count as usage of
+    // this team.
     if (own !== null && child?.best != null) entry.best = this.#compareHeads(own, child.best) < 0 ? own : child.best;
   }
 
@@ -89,14 +94,14 @@ export class TeamOrder implements RoundOrder {
     const { classes } = this.#entry(this.#world.teamUse.node(bucket.request.team));
     remove(classes, bucket);
     this.#sortAgain(bucket.request);
-    // The bucket has another head, so its position among the team's buckets changes.
+    // The next request is now first in the bucket, so the bucket may have another position among the team's buckets.
     if (bucket.waiting.length > 0 && !bucket.request.isGrowth) insertSorted(classes, bucket, this.#compareHeads);
     this.#refresh(bucket);
   }
 
   /**
-   * The usage of this user in the team and all teams above has changed, and with it the position of all requests of the
-   * user.
+   * The user's usage changed in the team and in all teams above it. So the position of each request of this user may
+   * change in all of these teams.
    */
   #sortAgain({ team, actor }: PlacementRequest): void {
     if (!this.#world.rules.order.includes("user")) return;
@@ -118,7 +123,10 @@ export class TeamOrder implements RoundOrder {
     this.#refresh(bucket);
   }
 
-  /** Usage or best request of the team changed, which may change the best bucket of every team above it. */
+  /**
+   * Updates the best bucket of the team and of every team above it, after the usage or the best request of the team
+   * changed.
+   */
   #refresh(bucket: QueueBucket): void {
     for (let at: Entry | null = this.#entry(this.#world.teamUse.node(bucket.request.team)); at !== null; at = at.parent)
       this.#chooseBest(at);

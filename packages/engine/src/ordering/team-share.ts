@@ -1,6 +1,6 @@
 /**
- * Team shares in a round: usage, demand and fair share of each resource, by position as in `cluster/team-use.ts`. Fair
- * shares use the demand at the start of the phase; usage is read as it changes.
+ * Team shares in a round: usage, demand and fair share of each resource, by resource position (`cluster/team-use.ts`).
+ * Fair shares are computed from the demand at the start of the phase. Usage is the current usage at each read.
  */
 import { divideDownTree } from "../quota/divide.ts";
 import type { TreeShareRequest } from "../quota/divide.ts";
@@ -13,29 +13,38 @@ import { WHOLE_WEIGHT, scaledWeight, weightsLeft } from "./weights-after-usage.t
 import type { WeightLeft } from "./weights-after-usage.ts";
 import { fleetTotal } from "../cluster/fleet-total.ts";
 
-/** The indivisible unit in the rounding of shares. */
+/**
+ * The unit to which shares are rounded: 1 MiB of memory, 1000 thousandths of a core, or 1000 thousandths of an
+ * accelerator.
+ */
 const unitAt = (position: number): number => (position === MEMORY_AT ? 1 : 1000);
 
 export interface TeamShare {
   readonly node: TeamNode;
-  /** Positions of the compared resources. The lists that follow have one entry for each position. */
+  /** Positions of the compared resources. The lists below have a value at each of these positions. */
   readonly positions: readonly number[];
   readonly fair: readonly number[];
-  /** Fair share without usage history: the level below which no work is evicted. */
+  /** Fair share computed without usage history. No work below this level is evicted. */
   readonly fairByPresent: readonly number[];
-  /** The remaining weight after usage history. */
+  /** Fraction of the team's weight that remains after the reduction by its usage history. */
   readonly weightsLeft: readonly WeightLeft[];
   readonly total: readonly number[];
 }
 
 export type TeamShares = ReadonlyMap<TeamNode, TeamShare>;
 
-/** Cached until the next event: shares depend on the recorded demand, not on tentative evictions. */
+/**
+ * Team shares, cached until the next event. They depend on the recorded demand, so tentative evictions do not change
+ * them.
+ */
 interface KnownShares {
-  /** Key of the sequence, queue and usage history from which `value` was computed. */
+  /**
+   * Identifies the state from which `value` was computed: the sequence of the state, the queue's count of changes, and
+   * the step of the usage history.
+   */
   key: string;
   value: TeamShares | null;
-  /** The shares of the current phase; `null`: none. */
+  /** The team shares that stay fixed during a phase; `null` if no phase has fixed them. */
   held: TeamShares | null;
 }
 const knownTeamShares = new Slot<KnownShares>(() => ({ key: "", value: null, held: null }), { survivesUndo: false });
@@ -53,8 +62,8 @@ export function teamSharesOf(world: World): TeamShares {
 }
 
 /**
- * Runs `body` with the shares at its start: its decisions do not change them (`demand.ts`), and recomputing them for
- * each of thousands of plans would dominate the round.
+ * Runs `act` with the team shares fixed at their present values. Decisions do not change them anyway (`demand.ts`), and
+ * computing them again for each of thousands of plans would take most of the round.
  */
 export function withFixedTeamShares(world: World, act: () => void): void {
   const known = world.scratch.get(knownTeamShares);
@@ -128,12 +137,15 @@ function byPosition<T>(positions: readonly number[], valueAt: (position: number,
   return values;
 }
 
-/** Position whose amount also bounds this one: an amount stated for all accelerators bounds each type. */
+/**
+ * The resource position whose weight applies to `position`. The weight for accelerators also applies to each
+ * accelerator type.
+ */
 const baseAt = (position: number): 0 | 1 | 2 => (position < FIRST_TYPE_AT ? (position as 0 | 1 | 2) : ACCELERATORS_AT);
 
 /**
- * Weights as teams state them for accelerators. Cores and memory are divided with equal weights, unless the strategy
- * divides by weight alone.
+ * The weights of the teams before usage history. The weights that teams state apply to accelerators. Cores and memory
+ * are divided with equal weights, unless the policy divides by weight alone.
  */
 const plainWeights = (nodes: readonly TeamNode[], byWeight: boolean): readonly (readonly number[])[] =>
   COMPARED.map((position) =>
@@ -150,23 +162,28 @@ function parentsFirst({ teamUse }: World): TeamNode[] {
 }
 
 /**
- * A team's entitlement to a resource: the larger of guarantee and fair share, within its limit; everything if nothing
- * bounds it.
+ * A team's entitlement to a resource: the larger of its guarantee and its fair share, within its limit. Without any of
+ * these bounds it is the total of the fleet.
  */
 export const entitlementOf = (teamShare: TeamShare, position: number): number =>
   boundedBy(teamShare, position, entitlementBy(teamShare, position, teamShare.fair[position] as number));
 
-/** The entitlement up to which a team may preempt others. */
+/**
+ * The usage up to which a team may reclaim from other teams: its entitlement, computed with the smaller of its two fair
+ * shares, with and without usage history.
+ */
 export const entitlementToPreempt = (teamShare: TeamShare, position: number): number => {
   const fair = Math.min(teamShare.fair[position] as number, teamShare.fairByPresent[position] as number);
   return boundedBy(teamShare, position, entitlementBy(teamShare, position, fair));
 };
 
 /**
- * The level that a team keeps: only usage above it may be evicted, and no usage if everything is guaranteed, even on
- * nodes that no longer take work. With usage history, fair shares change by time alone, so evictions require that both
- * shares agree: each eviction then moves teams towards their shares of current usage, and the process ends. Usage
- * history decides the order and may prevent a team from reclaiming, but no work is evicted only because of it.
+ * The usage that a team keeps: only usage above it may be evicted. It is the team's entitlement, computed with the
+ * larger of its two fair shares, with and without usage history. A team with an unlimited guarantee keeps everything,
+ * even work on nodes that take no new work. Fair shares with usage history change as time passes. Because an eviction
+ * needs both fair shares to agree, each eviction moves teams towards their shares of current usage, and evictions come
+ * to an end. Usage history decides the order and may prevent a team from reclaiming, but no work is evicted only
+ * because of it.
  */
 export const entitlementToKeep = (teamShare: TeamShare, position: number): number =>
   entitlementBy(
@@ -184,8 +201,8 @@ const boundedBy = ({ total }: TeamShare, position: number, entitlement: number):
   entitlement === Number.POSITIVE_INFINITY ? (total[position] as number) : entitlement;
 
 /**
- * The team's dominant share of its entitlement with this amount added and removed; an entitlement of zero counts a
- * thousandfold.
+ * The team's largest ratio of usage to entitlement over all resources, with `more` added to its usage and `taken`
+ * subtracted. If the entitlement is zero, the ratio is 1000 times the usage.
  */
 export function dominantShare(
   teamShare: TeamShare,

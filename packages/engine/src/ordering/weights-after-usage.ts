@@ -1,8 +1,9 @@
 /**
- * Weight of a team after usage history. A team whose average usage beyond its guarantee equals its part of the fleet
- * counts with half its weight, one without usage with all of it, one with three times its part with a quarter: part /
- * (part + past). Its part is by weight alone, down the tree. So nothing changes among teams that use what their weights
- * say, no weight becomes zero, and guaranteed usage never counts against a team.
+ * Reduces the weight of a team by its usage history, by the factor part / (part + past). `part` is the team's part of
+ * the fleet by weight alone, down the quota tree. `past` is its average past usage beyond its guarantee. So a team
+ * without past usage keeps its whole weight, a team whose past usage equals its part keeps half, and a team with three
+ * times its part keeps a quarter. Teams that use the fleet in proportion to their weights keep these proportions, no
+ * weight becomes zero, and usage within a guarantee never counts against a team.
  */
 import { AVERAGE_ONE } from "../usage/decayed-usage.ts";
 import { divideProduct } from "../base/exact.ts";
@@ -10,7 +11,7 @@ import { usageKey } from "../cluster/decayed-usage-index.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 
-/** The remaining fraction of a weight: `part` of `whole`. */
+/** The fraction of a weight that remains: `part` divided by `whole`. */
 export interface WeightLeft {
   readonly part: number;
   readonly whole: number;
@@ -18,7 +19,7 @@ export interface WeightLeft {
 
 export const WHOLE_WEIGHT: WeightLeft = { part: 1, whole: 1 };
 
-/** Scale of weights with usage history, so that the remaining weights are whole numbers. */
+/** Factor by which weights are multiplied, so that weights reduced by usage history are whole numbers. */
 const SCALE = 1_000_000;
 
 export const scaledWeight = (weight: number, { part, whole }: WeightLeft): number =>
@@ -33,7 +34,7 @@ export interface Tree {
   readonly weights: readonly number[];
 }
 
-/** Remaining weights by node, for the resource at this position. */
+/** The fraction of each team's weight that remains, in the order of `tree.nodes`, for the resource at `position`. */
 export function weightsLeft(world: World, position: 0 | 1 | 2, tree: Tree): readonly WeightLeft[] {
   const parts = partsByWeight(tree);
   return tree.nodes.map((node) => {

@@ -1,6 +1,6 @@
 /**
- * Whether the usable fleet, if empty, could hold a request under its constraints. Requests that it could not hold are
- * skipped.
+ * Decides whether the usable fleet, if it were empty, could hold a request under its constraints. Rounds skip requests
+ * that it could not hold.
  */
 import { acceptedTypes } from "../model/gang.ts";
 import { minWorkersOf } from "../model/workload.ts";
@@ -29,7 +29,7 @@ interface FleetFit {
   readonly fits: boolean;
 }
 
-/** Whether the usable fleet could hold the bucket's request, as of a `Capacity.fleetEpoch`. */
+/** The cached answer whether the usable fleet could hold the bucket's request, as of a `Capacity.fleetEpoch`. */
 export const fleetFit: Slot<FleetFit> = new Slot(() => ({ fleetEpoch: -1, fits: false }), { survivesUndo: true });
 
 export function couldEverFit(world: World, { memo, request }: QueueBucket): boolean {
@@ -52,17 +52,23 @@ const couldHold = (world: World, request: PlacementRequest): boolean =>
     ? couldHoldGroups(world, request)
     : fitsByCounts(world, request) && fitsAsWished(world, request, request.workers);
 
-/** Whether one accepted type of the empty fleet has enough capacity for the workers; constraints are ignored. */
+/**
+ * Returns whether one accepted accelerator type has enough capacity for the workers in the empty fleet. Constraints are
+ * ignored.
+ */
 const fitsByCounts = (
   { capacity }: World,
   { gang, acceleratorTypes, workers }: Pick<PlacementRequest, "gang" | "acceleratorTypes" | "workers">,
 ): boolean => capacity.acceptable(acceleratorTypes).some((type) => emptyFleetWorkers(type, gang) >= workers);
 
-/** Whether the usable fleet, if empty, could hold all task groups of the gang at once. */
+/** Returns whether the usable fleet, if it were empty, could hold all task groups of the gang at once. */
 const couldHoldGroups = (world: World, request: PlacementRequest): boolean =>
   request.isGrowth || placedOnEmptied(world, request, false) !== null;
 
-/** Whether the empty usable fleet could hold the request's minimum. Constraints are ignored, except for task groups. */
+/**
+ * Returns whether the empty usable fleet could hold the minimum of the workload's gang. Constraints are ignored, except
+ * for gangs with task groups.
+ */
 export function couldHoldByCounts(world: World, spec: WorkloadSpec): boolean {
   const { gang } = spec;
   if (isInGroups(spec)) return couldHoldGroups(world, unqueued(world, spec));
@@ -77,8 +83,9 @@ const placedOnEmptied = (world: World, request: PlacementRequest, heedsQuotas: b
   world.calendar.leftAside(() => placeGroups(emptied(world), request, { layer: "idle", heedsQuotas }));
 
 /**
- * Whether quotas of the team, or of teams above it, are all that blocks the bucket on every type that could hold it.
- * Called for every blocked head of every round, so the fleet is read only if a quota is reached.
+ * Returns whether only quotas block the request: on each accelerator type that could hold it, a quota of its team or of
+ * a team above is reached. This is called for every blocked request of every round, so the fleet is read only if a
+ * quota is reached.
  */
 export function isHeldByLimit(world: World, request: PlacementRequest): boolean {
   if (isInGroups(request)) return !request.isGrowth && placedOnEmptied(world, request, true) === null;
@@ -86,7 +93,7 @@ export function isHeldByLimit(world: World, request: PlacementRequest): boolean 
   return isKeptOffEveryType(world, request, ({ type }) => quotaReached(world, request, type) !== null);
 }
 
-/** Like `isHeldByLimit`, for quotas that are too small even without any usage. */
+/** Like `isHeldByLimit`, but for quotas that the request exceeds even if its team uses nothing. */
 export function isBeyondQuotas(world: World, request: PlacementRequest): boolean {
   if (!world.teamUse.isBounded) return false;
   const isBeyond = (type: string): boolean =>
@@ -97,7 +104,7 @@ export function isBeyondQuotas(world: World, request: PlacementRequest): boolean
   return isKeptOffEveryType(world, request, ({ type }) => isBeyond(type));
 }
 
-/** Whether at least one type could hold the request, and every such type is blocked. */
+/** Returns whether some accelerator type is blocked, and every type that could hold the request is blocked. */
 function isKeptOffEveryType(
   world: World,
   request: PlacementRequest,
@@ -112,8 +119,8 @@ function isKeptOffEveryType(
 }
 
 /**
- * Number of workers that the empty fleet holds on one type under the request's constraints, at most the requested
- * number.
+ * The largest number of workers, up to the requested number, that the empty fleet could hold on one accelerator type
+ * under the request's constraints.
  */
 export function placeableAsWished(world: World, request: PlacementRequest): number {
   for (let workers = request.workers; workers > 0; workers--) if (fitsAsWished(world, request, workers)) return workers;

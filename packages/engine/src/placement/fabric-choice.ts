@@ -1,7 +1,7 @@
 /**
- * Parts of the fabric to try for a request, best first. Without constraints all candidates are one choice. A required
- * level gives one choice for each of its domains that could hold the request, a preferred one adds narrower domains
- * before them; within a level the fullest go first.
+ * Parts of the fabric to try for a request, best first. Without fabric constraints, all candidates are one choice. A
+ * required level gives one choice for each domain of this level that could hold the request. A preferred level adds
+ * narrower domains before these. Within a level the fullest domains go first.
  */
 import type { NodeId } from "../model/ids.ts";
 import type { FabricSpec } from "../model/workload.ts";
@@ -42,8 +42,8 @@ function* choicesByLevel(
 }
 
 /**
- * The levels at which one domain for all workers is searched, narrowest first; `null`: there is none. A preferred level
- * is ignored if the site does not have it or if it is wider than the required one.
+ * The levels at which one domain for all workers is searched, narrowest first. It is `null` if there is no such level.
+ * A preferred level is ignored if the site does not have it, or if it is wider than the required level.
  */
 export function levelsToTry(
   levels: readonly string[],
@@ -88,7 +88,7 @@ interface Domain {
   readonly index: number;
   readonly candidates: Candidate[];
   workers: number;
-  /** Free accelerators of the domain at each level from the top down to it. */
+  /** Number of free accelerators of each domain that contains this one, from the widest level down to this domain. */
   readonly free: readonly number[];
 }
 
@@ -121,8 +121,8 @@ function fullestFirst(site: SiteFabric, candidates: readonly Candidate[], level:
 }
 
 /**
- * Order of nodes if the choice contains several domains of the preferred level: the domain with most free capacity
- * first, because it takes most of the gang; ties go to the last. Empty without a preferred level.
+ * Ranks of nodes if the candidates cover several domains of the preferred level. The domain with most free capacity is
+ * first, because it can take most of the gang. The map is empty without a preferred level.
  */
 export function preferredRanks(
   world: World,

@@ -1,5 +1,6 @@
 /**
- * Fabric placement by the fewest domains (`topology/place-workers.ts`): the number of workers for each candidate node.
+ * Places workers in the fewest fabric domains (`topology/place-workers.ts`): computes the number of workers for each
+ * candidate node.
  */
 import { domainOf } from "./fabric-choice.ts";
 import { placeWorkers } from "../topology/place-workers.ts";
@@ -11,7 +12,10 @@ import type { World } from "../cluster/world.ts";
 import type { Candidate } from "./place-constrained.ts";
 import { growingAttempt, nodeHeld } from "../cluster/request.ts";
 
-/** The chosen candidates, each with its number of workers; `null`: no site holds the request under its constraints. */
+/**
+ * The chosen candidates, each with its number of workers. It is `null` if no site holds the request under its
+ * constraints.
+ */
 export function fewestDomains(
   world: World,
   request: PlacementRequest,
@@ -34,7 +38,7 @@ export function fewestDomains(
   return null;
 }
 
-/** Growth also adds whole slices, unless it completes a partial slice. */
+/** Returns whether the workers must be placed in whole slices. Growth must too, unless it completes a partial slice. */
 function isOfWholeSlices(world: World, request: PlacementRequest): boolean {
   const { spec, workers, isGrowth, group } = request;
   const size = spec.fabric?.slices?.[0]?.workers ?? 1;
@@ -47,8 +51,8 @@ function isOfWholeSlices(world: World, request: PlacementRequest): boolean {
 function requestIn({ tree: { levels } }: SiteFabric, request: PlacementRequest, isInSlices: boolean): FabricRequest {
   const { spec, workers } = request;
   const { within, prefer, slices = [] } = spec.fabric ?? {};
-  // Index of a level. A required level that the site does not have gets an index beyond the tree, so nothing fits; a
-  // preferred one is ignored.
+  // Index of a level. A required level that the site does not have gets an index beyond the tree, so that nothing fits.
+  // A preferred level that the site does not have is ignored.
   const level = (name: string | undefined): number | null => {
     if (name === undefined) return null;
     const index = levels.indexOf(name);
@@ -64,7 +68,7 @@ function requestIn({ tree: { levels } }: SiteFabric, request: PlacementRequest, 
   };
 }
 
-/** The leaves of the whole site, or of the required domain in which the gang runs. */
+/** The leaves of the required domain in which the gang runs, or of the whole site if there is no such domain. */
 function leavesFor(world: World, site: SiteFabric, request: PlacementRequest, asked: FabricRequest): DomainRange {
   const all = { first: 0, end: site.tree.leafCount };
   const node = nodeHeld(world, request);

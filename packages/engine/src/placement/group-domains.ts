@@ -1,4 +1,6 @@
-/** Fabric domains for a whole gang with task groups, best first, each as its set of nodes; `null`: any node. */
+/**
+ * Fabric domains for a whole gang with task groups, best first, each as its set of nodes. `null` stands for all nodes.
+ */
 import type { NodeSlot } from "../cluster/node-slot.ts";
 import { needsPart } from "../model/device-part.ts";
 import { leastParts } from "../model/gang.ts";
@@ -43,7 +45,10 @@ function domainsAt({ tree, nodes }: SiteFabric, name: string): ReadonlySet<NodeI
   });
 }
 
-/** Domains with enough free accelerators, the fewest free first; else by name, as in the tree. */
+/**
+ * Domains with enough free and releasing accelerators, those with the fewest free accelerators first. Ties keep the
+ * order of the tree, by name.
+ */
 function tightestFirst(
   { capacity }: World,
   { gang }: PlacementRequest,

@@ -1,6 +1,6 @@
 /**
- * Placement of requests that need more than free counts: selectors, fractions, fabric, spreading, scores, and plans on
- * releasing capacity. Visits each usable node of the type that may fit once.
+ * Places requests for which counts of free accelerators do not suffice: selectors, fractions, fabric, spreading,
+ * scores, and plans on releasing capacity. Each usable node of the accelerator type that may fit is read once.
  */
 import { fractionOn, needsFraction, needsPart, workerWithFraction } from "../model/device-part.ts";
 import type { NodeId } from "../model/ids.ts";
@@ -33,7 +33,8 @@ export function placeConstrained(
   request: PlacementRequest,
   where: Where,
 ): readonly WorkerAllocation[] | null {
-  // First tries to place all workers near most of the inputs; then anywhere, with those nodes first.
+  // First tries to place all workers on nodes that store most of the inputs, then on nodes that store fewer, and at
+  // last on any node.
   for (const inputsHeldMin of dataPlaces(world, request.spec).tiers) {
     if (inputsHeldMin < request.inputsHeldMin) break;
     const near = inputsHeldMin === 0 ? request : request.with({ inputsHeldMin });
@@ -46,8 +47,8 @@ export function placeConstrained(
 function placeNear(world: World, request: PlacementRequest, where: Where): readonly WorkerAllocation[] | null {
   const { layer } = where;
   const byDomains = choosesDomains(world, request);
-  // The choice of domains compares how many workers each could hold, so a node counts all that fit, not only those
-  // requested.
+  // The choice of domains compares how many workers each could hold. So a node counts all workers that fit, not only
+  // the requested number.
   const most = byDomains ? WORKERS_COUNTED_MAX : request.workers;
   const candidates = candidatesOn(world, request, where, most);
   const spreadOver = (): DomainBudget => domainBudget(world, request);
@@ -69,7 +70,8 @@ function placeNear(world: World, request: PlacementRequest, where: Where): reado
 }
 
 /**
- * With fabric constraints, ranks follow the fabric: neighbouring ranks are close, and every slice is a run of ranks.
+ * With fabric constraints, ranks follow the fabric: neighbouring ranks are close, and every slice is a sequence of
+ * consecutive ranks.
  */
 function ranked(
   world: World,
@@ -106,9 +108,9 @@ function groupedByDomain(site: SiteFabric, workers: readonly WorkerAllocation[])
 const WORKERS_COUNTED_MAX = 1_000_000;
 
 /**
- * Whether the request is placed in the fewest fabric domains. Its constraints require it, or it is unconstrained and
- * the policy fills partly used domains first. That algorithm does not support a maximum per domain; slices always use
- * it.
+ * Returns whether the request is placed in the fewest fabric domains. Requests with slices always are. Other requests
+ * are if the policy chooses the fewest domains, and either the request has fabric constraints or the policy also
+ * applies this to requests without them. The algorithm does not support a maximum number of workers per label value.
  */
 function choosesDomains({ rules }: World, { spec: { fabric, spread } }: PlacementRequest): boolean {
   if (fabric?.slices !== undefined) return true;
@@ -129,7 +131,7 @@ function candidatesOn(world: World, request: PlacementRequest, { type, layer }: 
   return candidates;
 }
 
-/** Fills the candidates in the policy's order; `null` if they do not hold all requested workers. */
+/** Fills the candidates in the policy's order. Returns `null` if they do not hold all requested workers. */
 function assign(
   world: World,
   request: PlacementRequest,
@@ -173,8 +175,8 @@ function workersOn(
 }
 
 /**
- * A fraction goes to the fullest accelerator that holds it, then to the lowest index; the first fraction goes to the
- * accelerator that the scores prefer (-1: none).
+ * Chooses an accelerator for each fraction: the fullest one that holds it, and of equally full ones the one with the
+ * lowest index. The first fraction goes to the accelerator `first` that the scores prefer, unless `first` is -1.
  */
 function fractionsOn(milli: number, slot: NodeSlot, count: number, layer: Layer, first: number): number[] {
   const rooms = Array.from({ length: slot.totalCount }, (_, index) => slot.room(index, layer));
@@ -195,8 +197,8 @@ export interface DomainBudget {
 }
 
 /**
- * Limits the workers of each candidate, the one with most capacity first, so that any choice among the candidates
- * satisfies the maximum per label value.
+ * Limits the number of workers on each candidate, so that any choice among the candidates satisfies the maximum per
+ * label value. Candidates with more capacity get their workers first.
  */
 export function withinBudget(
   world: World,

@@ -23,7 +23,7 @@ import { isPlacedByScore, placeByScore } from "./score/place-by-score.ts";
 
 export interface GroupsWhere {
   readonly layer: Layer;
-  /** Whether the search itself checks the quotas; if not, the caller does. */
+  /** True if the search checks the quotas. If false, the caller checks them. */
   readonly heedsQuotas: boolean;
 }
 
@@ -63,7 +63,7 @@ function classOfGroup(
   return request.with(own);
 }
 
-/** Larger workers first, because fewer nodes can hold them. */
+/** The order in which task groups are placed: groups with larger workers first, because fewer nodes can hold these. */
 function placingOrder({ taskGroups = [] }: GangSpec): readonly number[] {
   return taskGroups
     .map((group, index) => ({ ...group, index, milli: group.accelerators * milliOf(group) }))
@@ -85,7 +85,7 @@ function placementOf({ capacity }: World, { gang }: WorkloadSpec, workers: reado
   return { acceleratorType: capacity.slot(first.node).node.acceleratorType, workers: ranked };
 }
 
-/** Further workers of one group, on the accelerator type of its running workers. */
+/** Places further workers of one group, on the accelerator type of its running workers. */
 function placeFurther(world: World, request: PlacementRequest, { layer, heedsQuotas }: GroupsWhere): Placement | null {
   const attempt = growingAttempt(world, request);
   if (attempt === null) return null;
@@ -132,7 +132,10 @@ class GroupPlacing {
     this.#order = this.#largestFirst;
   }
 
-  /** Largest workers first; if a group then finds no capacity, each group in turn is placed first. */
+  /**
+   * Tries the group with the largest workers first. If a group then finds no capacity, each group in turn is placed
+   * first.
+   */
   place(): readonly WorkerAllocation[] | null {
     for (const group of this.#largestFirst) {
       const workers = this.#placeInOrder([group, ...this.#largestFirst.filter((other) => other !== group)]);
@@ -186,7 +189,7 @@ class GroupPlacing {
     return placeOnType(this.#world, one, { type, layer });
   }
 
-  /** The placement of the remaining groups beside these workers. */
+  /** Places the remaining groups, with `workers` placed. Returns the workers of all groups. */
   #with(workers: readonly WorkerAllocation[], depth: number): readonly WorkerAllocation[] | null {
     const { capacity } = this.#world;
     const { gang } = this.#request;

@@ -21,7 +21,7 @@ export interface PlacementOnHotSpares {
 /** Maximum number of combinations of spares that are tried; a pool usually has only a few spares. */
 const CHOICES_MAX = 64;
 
-/** The result of `find` with some spares as ordinary nodes; `null`: no combination helps. */
+/** The result of `find` with some hot spares as ordinary nodes, or `null` if no combination of spares helps. */
 export function placeOnHotSpares(
   world: World,
   request: PlacementRequest,
@@ -50,8 +50,8 @@ export function takeHotSpares(batch: Batch, workloadId: WorkloadId, { taken }: P
 }
 
 /**
- * Combinations of spares to try: single spares, then pairs, up to the number that the lost workers need; spares that
- * are neighbours in the fabric are combined.
+ * Combinations of hot spares to try: single spares, then pairs, and so on up to the number that the lost workers need.
+ * Only neighbours in the fabric are combined.
  */
 export function choicesOfHotSpares(world: World, request: PlacementRequest): readonly (readonly NodeSlot[])[] {
   if (request.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return [];
@@ -67,8 +67,8 @@ export function choicesOfHotSpares(world: World, request: PlacementRequest): rea
 }
 
 /**
- * Spares that could hold a worker: the nearest to the running workers of the gang first, then in the order of the
- * fabric.
+ * Hot spares that could hold a worker. Those nearest to the running workers of the gang come first, then the order is
+ * that of the fabric.
  */
 function hotSparesOf(world: World, request: PlacementRequest, type: string): readonly NodeSlot[] {
   const [beside] = growingAttempt(world, request)?.workers ?? [];

@@ -18,7 +18,7 @@ import { partOn } from "../cluster/device-slices.ts";
 export interface Where {
   readonly type: TypeCapacity;
   readonly layer: Layer;
-  /** Attempts that the plan already treats as opportunistic; absent: none. */
+  /** Attempts that the plan already treats as opportunistic, if any. */
   readonly relabelled?: ReadonlySet<AttemptId>;
 }
 
@@ -37,7 +37,7 @@ function placeWithinOne(world: World, request: PlacementRequest, where: Where): 
   return count === 1 ? placeOne(where.type, gang, isPacking) : placeSeveral(where.type, request, isPacking);
 }
 
-/** Whether the index of free counts suffices, so that nodes need not be read. */
+/** Returns whether the index of free counts suffices, so that nodes need not be read. */
 const isPlacedByCounts = (world: World, request: PlacementRequest): boolean =>
   !request.isGrowth && !needsPart(request.gang) && !isScored(world, request.gang) && isUnconstrained(world, request);
 
@@ -76,7 +76,7 @@ const workerOn = (slot: NodeSlot, gang: GangSpec, index: number): WorkerAllocati
   accelerators: gang.accelerators === 0 ? "" : slot.pick(index * gang.accelerators, gang.accelerators),
 });
 
-/** Number of workers of the gang that fit on one type now, at most all of them. */
+/** Number of workers of the gang that fit on one type now, at most the size of the gang. */
 export function placeableWorkers(type: TypeCapacity, gang: GangSpec): number {
   let count = 0;
   const needed = needsPart(gang) ? { ...gang, accelerators: 0 } : gang;
@@ -87,7 +87,10 @@ export function placeableWorkers(type: TypeCapacity, gang: GangSpec): number {
   return count;
 }
 
-/** Usable nodes with enough free accelerators for one worker, fullest or emptiest first, while `visit` returns true. */
+/**
+ * Visits usable nodes with enough free accelerators for one worker, fullest or emptiest first, until `visit` returns
+ * false.
+ */
 function visitNodes(type: TypeCapacity, gang: GangSpec, isPacking: boolean, visit: (slot: NodeSlot) => boolean): void {
   for (
     let free = firstCount(type, gang, isPacking);
@@ -101,7 +104,10 @@ function visitNodes(type: TypeCapacity, gang: GangSpec, isPacking: boolean, visi
   }
 }
 
-/** Number of free accelerators at which the search begins: the fewest, or the most, of all nodes that hold a worker. */
+/**
+ * Number of free accelerators of the nodes at which the search begins: the smallest number that holds a worker, or the
+ * largest.
+ */
 const firstCount = ({ freeCounts, perNodeMax }: TypeCapacity, { accelerators }: GangSpec, isPacking: boolean): number =>
   isPacking ? freeCounts.next(accelerators) : freeCounts.previous(perNodeMax);
 

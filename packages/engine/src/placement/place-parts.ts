@@ -1,7 +1,7 @@
 /**
- * Chooses the position of a MIG instance: a divided device before an undivided one, then the position that leaves the
- * device most positions for all profiles, then the lowest accelerator and position. Positions are counted and not
- * slices, because instances of equal size can block different numbers of positions.
+ * Chooses the position of a MIG instance: on a divided device rather than an undivided one, then at the position that
+ * leaves the device the most positions for all profiles, then on the lowest accelerator and position. Positions are
+ * counted instead of slices, because instances of equal size can block different numbers of positions.
  */
 import { isOpen, migTable, positionsLost } from "../model/mig.ts";
 import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
@@ -22,11 +22,11 @@ export interface PartSpot {
 interface Sought {
   readonly shape: WorkerShape;
   readonly layer: Layer;
-  /** Slices that count as taken in addition to booked ones, by accelerator. */
+  /** Slices that count as taken in addition to the booked slices, by accelerator. */
   readonly given?: ReadonlyMap<number, number>;
 }
 
-/** The best position on one accelerator; `null`: there is none. */
+/** The best position on one accelerator, or `null` if there is none. */
 export function partOf(slot: NodeSlot, index: number, { shape, layer, given }: Sought): PartSpot | null {
   const part = partOn(slot.node, shape);
   const table = migTable(slot.node.mig);
@@ -42,7 +42,7 @@ export function partOf(slot: NodeSlot, index: number, { shape, layer, given }: S
   return best;
 }
 
-/** The best position on a node; `null`: there is none. */
+/** The best position on a node, or `null` if there is none. */
 export function bestPart(slot: NodeSlot, sought: Sought): PartSpot | null {
   let best: PartSpot | null = null;
   for (let index = 0; index < slot.totalCount; index++) {
@@ -55,7 +55,9 @@ export function bestPart(slot: NodeSlot, sought: Sought): PartSpot | null {
 const isBetter = (left: PartSpot, right: PartSpot): boolean =>
   left.divides === right.divides ? left.lost < right.lost : left.divides < right.divides;
 
-/** Slices for several workers on one node, placed one after another; fewer if not all fit. */
+/**
+ * MIG slices for several workers on one node, placed one after another. Returns fewer workers if not all of them fit.
+ */
 export function partsOn(slot: NodeSlot, count: number, { shape, layer }: Sought): WorkerAllocation[] {
   const given = new Map<number, number>();
   const workers: WorkerAllocation[] = [];

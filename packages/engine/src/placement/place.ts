@@ -12,11 +12,15 @@ import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "../clust
 import type { Placement } from "../cluster/request.ts";
 import { isPlacedByScore, placeByScore } from "./score/place-by-score.ts";
 
-/** The most preferred type that holds all requested workers within the quotas; `null` if none does. */
+/**
+ * A placement on the most preferred accelerator type that holds all requested workers within the quotas, or `null` if
+ * no type does.
+ */
 export function findPlacement(world: World, request: PlacementRequest, layer: Layer = "idle"): Placement | null {
   if (isInGroups(request)) return placeGroups(world, request, { layer, heedsQuotas: true });
   if (layer === "idle" && isPlacedByScore(world, request)) return placeByScore(world, request);
-  // A request without named types prefers types near its inputs; other requests use their own order of types.
+  // A request that names no accelerator types prefers types near its input data. Other requests use their own order of
+  // types.
   if (request.spec.data !== undefined && request.acceleratorTypes.length === 0)
     for (const inputsHeldMin of dataPlaces(world, request.spec).tiers.slice(0, -1)) {
       const near = request.with({ inputsHeldMin });

@@ -1,6 +1,6 @@
 /**
- * Counts the workers that would fit as running work ends, node by node. The count is a necessary condition and cheaper
- * than a search, so the search runs only if the count suffices.
+ * Counts, node by node, the workers that would fit as running work ends. A request can only fit if the count suffices.
+ * The count is cheaper than a search, so the search runs only then.
  */
 import type { NodeId } from "../model/ids.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
@@ -45,12 +45,14 @@ export class ReleasingRoom {
     this.#byType.set(type, (this.#byType.get(type) ?? 0) + fits - before);
   }
 
-  /** Number of workers that the nodes of one type hold; each node counts at most all workers. */
+  /**
+   * Number of workers that the nodes of one accelerator type could hold. Each node counts at most the requested number.
+   */
   of(type: string): number {
     return this.#byType.get(type) ?? 0;
   }
 
-  /** Whether one type holds the requested number of workers; always true for task groups. */
+  /** True if one accelerator type holds the requested number of workers. Always true for task groups. */
   get suffices(): boolean {
     if (isInGroups(this.#preemptor)) return true;
     for (const count of this.#byType.values()) if (count >= this.#preemptor.workers) return true;
@@ -59,8 +61,9 @@ export class ReleasingRoom {
 }
 
 /**
- * Whether one type would have enough whole accelerators if all of these workers ended; the end of a fraction frees at
- * most its accelerator. Only nodes with free capacity or victims are read.
+ * Returns whether one accelerator type would have enough whole accelerators if the victims ended. `given` lists the
+ * accelerators that their end would free, by node. The end of a fraction frees at most its accelerator. Only nodes with
+ * free capacity or victims are read.
  */
 export function couldSuffice(
   world: World,

@@ -19,9 +19,9 @@ export interface DegradedGang {
 type RankSlice = NonNullable<FabricSpec["slices"]>[number];
 
 /**
- * Sets of nodes; any one set could take all replacements. If slices of one domain are broken: that domain. If only
- * whole slices are lost: each domain inside the domain of their outer slice. If slices of several domains are broken:
- * none.
+ * Sets of nodes, each of which could take all replacements. If slices of one domain are broken, this domain is the only
+ * set. If only whole slices are lost, each domain inside the domain of their outer slice is a set. If slices of several
+ * domains are broken, there is no set.
  */
 export function slicePlaces(
   world: World,
@@ -34,8 +34,8 @@ export function slicePlaces(
   const innermost = slices.at(-1);
   if (site === undefined || innermost === undefined) return [];
   let open: readonly NodeId[] = site.nodes;
-  // Goes from the innermost level outwards and stops at the first level with remaining workers, because outer levels
-  // contain it.
+  // Goes from the innermost level outwards, and stops at the first level at which workers of broken slices remain,
+  // because the domains of outer levels contain the domain found there.
   for (const slice of slices.toReversed()) {
     const domains = domainsOfMates(site, slice, degraded);
     if (domains.size > 1) return [];
@@ -65,8 +65,8 @@ function domainsOfMates(
 }
 
 /**
- * Whether every domain would hold only whole slices with the replacements in this domain; false if ranks do not follow
- * the fabric.
+ * Returns whether every domain would hold only whole slices with all replacements in `domain`. The result is false if
+ * ranks do not follow the fabric.
  */
 function isWholeWith(
   site: SiteFabric,

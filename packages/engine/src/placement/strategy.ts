@@ -1,4 +1,7 @@
-/** The ports for placement and scores by the rules of imitated systems; at most one of each is installed. */
+/**
+ * The interfaces for placement and scores by the rules of imitated systems. At most one implementation of each is
+ * installed.
+ */
 import { invariant } from "../base/invariant.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import { Slot } from "../cluster/scratch.ts";
@@ -10,12 +13,12 @@ import type { Score } from "./score/score.ts";
 
 export interface CandidateRequest extends Where {
   readonly candidates: readonly Candidate[];
-  /** Remaining number of workers for each value of the spreading label; every call starts a new count. */
+  /** Starts a new count of the remaining number of workers for each value of the spreading label. */
   readonly spreadOver: () => DomainBudget;
 }
 
 export interface PlacementStrategy {
-  /** Whether the active policy places this request by the imitated system's rules. */
+  /** Returns whether the active policy places this request by the rules of the imitated system. */
   appliesTo(world: World, request: PlacementRequest): boolean;
   place(world: World, request: PlacementRequest, candidates: CandidateRequest): readonly WorkerAllocation[] | null;
 }
@@ -33,14 +36,14 @@ export function installPlacement(world: World, strategy: PlacementStrategy, scor
   world.scratch.set(installedScore, scoreOf);
 }
 
-/** The score of a node order other than the product's own. */
+/** The score for a node order other than Headroom's own. */
 export function importedScore(world: World): Score {
   const scoreOf = world.scratch.get(installedScore);
   invariant(scoreOf !== null, `no score is installed for the node order ${world.rules.placement}`);
   return scoreOf(world);
 }
 
-/** The strategy that places the request; `null`: nodes are chosen by the policy's `placement`. */
+/** The strategy that places the request, or `null` if nodes are chosen by the policy's `placement`. */
 export function placementStrategy(world: World, request: PlacementRequest): PlacementStrategy | null {
   const strategy = world.scratch.get(installed);
   return strategy?.appliesTo(world, request) === true ? strategy : null;

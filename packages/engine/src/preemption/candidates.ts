@@ -1,6 +1,6 @@
 /**
- * Victim candidates of a preemptor in the order in which they are evicted: workers that elastic gangs can spare first,
- * then the cheapest work.
+ * Lists the victim candidates of a preemptor in the order of eviction: first the workers beyond the minimum of elastic
+ * gangs, then the cheapest work.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { Event } from "../contract/events.ts";
@@ -26,11 +26,14 @@ export interface VictimCandidate extends VictimUnit {
   /** Eviction cost in accelerator-milliseconds (`cost.ts`). */
   readonly cost: number;
   /**
-   * Throughput that the gang loses for each worker, by its throughput curve, in thousandths of a worker; 0 if the
-   * policy does not compare throughput.
+   * Throughput that the gang loses for each evicted worker, by its throughput curve. The unit is a thousandth of the
+   * throughput of one worker. It is 0 if the policy does not compare throughput.
    */
   readonly slowerMilli: number;
-  /** 1 for work that only a guarantee can reclaim (`preemptible: aboveGuarantee`), which comes last; else 0. */
+  /**
+   * 1 for work that only a team's guarantee can reclaim (`preemptible: aboveGuarantee`). Such work is evicted last. 0
+   * for other work.
+   */
   readonly guarded: 0 | 1;
 }
 
@@ -41,19 +44,19 @@ interface VictimQuery {
   readonly donors: readonly TeamName[];
 }
 
-/** Properties that determine the candidates. Preemptors of the same group share one list. */
+/** Properties of a preemptor that determine its victim candidates. Preemptors with equal properties share one list. */
 interface VictimGroup {
   readonly reason: EvictionReason;
   readonly ground: Ground;
   readonly teams: readonly TeamName[];
   readonly types: readonly string[];
-  /** Victims of a preemption have a lower priority than this; 0 for a reclaim. */
+  /** The priority of the preemptor: a preemption only evicts work of lower priority. 0 for a reclaim. */
   readonly priority: number;
 }
 
 /**
- * Evictable work that the preemptor may be entitled to: first workers that elastic gangs can spare, one by one, then
- * whole gangs.
+ * Evictable work that the preemptor may be allowed to evict: first workers beyond the minimum of elastic gangs, one by
+ * one, then whole gangs.
  */
 export function victimCandidatesFor(batch: Batch, asked: VictimQuery): VictimCandidates {
   const { world, events } = batch;
@@ -84,7 +87,7 @@ const isSameGroup = (left: VictimGroup, right: VictimGroup): boolean =>
   isSameList(left.types, right.types);
 
 interface Units {
-  /** Workers that elastic gangs can spare, one by one. */
+  /** Workers beyond the minimum of elastic gangs, one by one. */
   readonly sparable: VictimCandidate[];
   readonly whole: VictimCandidate[];
 }
@@ -112,12 +115,12 @@ function gather(batch: Batch, { preemptor, reason }: VictimQuery, group: VictimG
 }
 
 /**
- * Larger than any real eviction cost, so that work that only a guarantee can reclaim also comes last if whole nodes are
- * compared by cost.
+ * Added to the eviction cost of work that only a guarantee can reclaim. It is larger than any real cost, so such work
+ * also comes last where whole nodes are compared by cost.
  */
 const GUARDED_COST = 2 ** 44;
 
-/** 1 if only the guarantee of another team can reclaim the work; 0 if any entitled request can. */
+/** 1 if only a team's guarantee can reclaim the work; 0 if any entitled request can. */
 const guardedOf = ({ rules }: World, { spec }: Workload): 0 | 1 =>
   preemptibilityOf(rules, spec) === "aboveGuarantee" ? 1 : 0;
 
@@ -129,8 +132,8 @@ export function wholeOf({ world, nowMs }: Batch, workload: Workload, attempt: At
 }
 
 /**
- * Victim candidates, cached for the next plans of the batch: rebuilding the list for every plan dominated the round.
- * The events of a plan only remove its victims from the list; any other event invalidates it.
+ * Victim candidates, cached for the next plans of the batch, because building the list for each plan took most of the
+ * round. The events of a plan only remove its victims from the list. Any other event makes the list invalid.
  */
 export class VictimCandidates {
   readonly group: VictimGroup;
@@ -159,7 +162,10 @@ export class VictimCandidates {
     for (const { node } of workers) this.givenBy.set(node, (this.givenBy.get(node) ?? 0) + accelerators);
   }
 
-  /** Applies the events since the last use. False: some event does more than evict work, so the list is out of date. */
+  /**
+   * Applies the events since the last use. Returns false if the list is out of date, because an event did more than
+   * evict work.
+   */
   goOn(world: World, events: readonly Event[]): boolean {
     for (let index = this.#eventCount; index < events.length; index++) {
       const event = events[index] as Event;
@@ -192,8 +198,8 @@ export class VictimCandidates {
   }
 
   /**
-   * Removes an attempt; false: it is not in the list. The search from the front is short, because victims are taken
-   * from there.
+   * Removes an attempt, and returns whether it was in the list. The search from the front is short, because plans take
+   * their victims from the front.
    */
   #removeFrom(list: readonly VictimCandidate[], attempt: Attempt): boolean {
     let found = false;
@@ -216,8 +222,8 @@ const byCost = (left: VictimCandidate, right: VictimCandidate): number =>
   steadily(left, right);
 
 /**
- * The gang that loses least throughput first, then the attempt that was placed last; within a gang its last worker
- * first.
+ * An order of candidates that is independent of time: lower priority first, then the smaller loss of throughput, then
+ * the later placement. Within a gang the last worker comes first. Work that only a guarantee can reclaim comes last.
  */
 export const steadily = (left: VictimCandidate, right: VictimCandidate): number =>
   left.guarded - right.guarded ||
@@ -227,8 +233,8 @@ export const steadily = (left: VictimCandidate, right: VictimCandidate): number 
   right.keeps - left.keeps;
 
 /**
- * Workers beyond the gang's minimum, the last first. A worker leaves only after the workers behind it, so its cost is
- * at least theirs, although the throughput loss per worker may be smaller.
+ * Candidates for the workers beyond the gang's minimum, the last worker first. A worker can only be evicted after the
+ * workers of higher rank. So its loss of throughput counts as at least as large as theirs.
  */
 function sparableOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: VictimUnit): VictimCandidate[] {
   const { gang } = workload.spec;
@@ -242,7 +248,10 @@ function sparableOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: 
   });
 }
 
-/** The steps in which a gang loses its last workers, down to `least`: one worker or one whole slice each. */
+/**
+ * The steps in which a gang loses its last workers, until `least` workers remain. Each step removes one worker, or one
+ * whole slice.
+ */
 function* lastWorkers(
   { spec }: Workload,
   { workers }: Attempt,
@@ -259,7 +268,10 @@ function* lastWorkers(
 const lossOf = (gang: GangSpec, keeps: number, last: number): number =>
   throughputMilli(gang, last) - throughputMilli(gang, keeps);
 
-/** Splits a candidate into the single workers that its gang can spare, the last first, and the inseparable rest. */
+/**
+ * Splits a candidate into steps that each remove one worker or slice beyond the gang's minimum, the last first, and the
+ * workers of the minimum, which are evicted together.
+ */
 export function piecesOf(batch: Batch, unit: VictimCandidate): readonly VictimCandidate[] {
   const core = coreOf(batch, unit.workload, unit.attempt);
   if (core >= unit.upTo) return [unit];

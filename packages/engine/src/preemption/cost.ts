@@ -10,9 +10,10 @@ import type { World } from "../cluster/world.ts";
 import { ESTIMATE_HORIZON_MS, remainingMs } from "./remaining-time.ts";
 
 /**
- * Orders victims. Lost work is increased by the time within the next hour (`ESTIMATE_HORIZON_MS`) that would be free
- * anyway: an attempt that ends in ten minutes frees fifty of sixty minutes by itself, so evicting it gains only ten
- * minutes and loses all its work.
+ * The eviction cost by which victims are ordered: lost work, plus the time within the next hour (`ESTIMATE_HORIZON_MS`)
+ * in which the attempt's accelerators would be free anyway. For example, an attempt that ends in ten minutes frees its
+ * accelerators for fifty of the next sixty minutes by itself. So evicting it gains only ten minutes and loses all its
+ * work.
  */
 export function evictionCost(world: World, attempt: Attempt, nowMs: number): number {
   const workload = workloadOf(world, attempt.workloadId);
@@ -21,7 +22,7 @@ export function evictionCost(world: World, attempt: Attempt, nowMs: number): num
   return evictionLoss(world, attempt, nowMs) + releasedAnywayMs * heldBy(workload);
 }
 
-/** Lost work in accelerator-milliseconds: the time since the last checkpoint, and the restart. */
+/** Lost work in accelerator-milliseconds: the time since the last checkpoint, and the cost of the restart. */
 export function evictionLoss(world: World, attempt: Attempt, nowMs: number): number {
   const workload = workloadOf(world, attempt.workloadId);
   const { spec, checkpoint } = workload;

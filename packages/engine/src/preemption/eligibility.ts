@@ -1,4 +1,4 @@
-/** Stage 1: eligible victims, and the requests that may evict them. */
+/** Stage 1 of freeing capacity (`pipeline.ts`): which work may be evicted, and which requests may evict it. */
 import type { Batch } from "../batch/batch.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Attempt, EvictionReason, Workload } from "../model/workload.ts";
@@ -13,16 +13,20 @@ import { entitlementToKeep, entitlementToPreempt, teamSharesOf } from "../orderi
 import { acceptableTypes, amountCompared, guaranteeReached } from "../cluster/request.ts";
 import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
 
-/** Whether plans that serve no guarantee could evict or migrate any running work. */
+/**
+ * Returns whether any running work is always preemptible, so that plans can evict or migrate it without a guarantee.
+ */
 export function isAnyAlwaysPreemptible({ evictable }: World): boolean {
   for (const { always } of evictable.values()) if (always.size > 0) return true;
   return false;
 }
 
-/** Purpose of an eviction: a team's own guarantee, or any other purpose that the policy names. */
+/**
+ * The preemption ground: `guarantee` if the preemptor stays within its team's own guarantee, `any` in all other cases.
+ */
 export type Ground = "guarantee" | "any";
 
-/** Whether the attempt runs, is preemptible on this ground, and has reached its minimum runtime. */
+/** Returns whether the attempt runs, is preemptible on this ground, and has reached its minimum runtime. */
 export function isEvictable({ world, nowMs }: Batch, attempt: Attempt, ground: Ground = "any"): boolean {
   if (attempt.stop !== null || attempt.terminating !== undefined || attempt.workers.length === 0) return false;
   const { spec } = workloadOf(world, attempt.workloadId);
@@ -31,27 +35,31 @@ export function isEvictable({ world, nowMs }: Batch, attempt: Attempt, ground: G
   return spec.minRuntimeMs === undefined || nowMs - attempt.placedAtMs >= spec.minRuntimeMs;
 }
 
-/** Whether the attempt holds a node of one of the types. Task groups of one gang may lie on different types. */
+/**
+ * Returns whether the attempt runs on a node of one of the accelerator types. Task groups of one gang may run on
+ * different types.
+ */
 export function isOnAny({ capacity, state }: World, attempt: Attempt, types: ReadonlySet<string>): boolean {
   if (types.has(attempt.acceleratorType)) return true;
   if (state.workloads.get(attempt.workloadId)?.spec.gang.taskGroups === undefined) return false;
   return attempt.workers.some(({ node }) => types.has(capacity.slot(node).node.acceleratorType));
 }
 
-/** Preemption within a team is by higher priority alone. */
+/** Returns whether the request may preempt the work: both belong to one team, and the work has lower priority. */
 export function mayPreempt(head: Workload, victim: Workload): boolean {
   return victim.spec.team === head.spec.team && victim.spec.priority < head.spec.priority;
 }
 
-/** Teams whose work a request may reclaim: all teams under `below`; `null`: all teams. */
+/** Teams whose work a request may reclaim: all teams under `below`, or all teams if `below` is `null`. */
 export interface PreemptionScope {
   readonly below: TeamNode | null;
 }
 
 /**
- * The scope of a reclaim: with the request, all teams from its own up to the scope stay within their entitlements.
- * Usage taken from a sibling changes nothing above both, so those levels are not checked. `null`: the request is not
- * entitled.
+ * The scope of a reclaim. It is limited by the first team, from the request's team upwards, that would exceed its
+ * entitlement if the request started: only teams below that team may lose work. Capacity that moves between these teams
+ * does not change the usage of the teams above them, so higher levels are not checked. The scope is `null` if the
+ * request's own team would exceed its entitlement: the request may not reclaim then.
  */
 export function scopeOf(world: World, teamShares: TeamShares, preemptor: QueueBucket): PreemptionScope | null {
   const beyond = firstBeyondEntitlement(world, teamShares, preemptor);
@@ -64,8 +72,8 @@ interface BeyondEntitlement {
 }
 
 /**
- * The first team, walking from the request's own to the root, that would exceed its entitlement if the request started,
- * and the exceeded resources; `null`: none.
+ * The first team, from the request's own team up to the root, that would exceed its entitlement if the request started,
+ * with the exceeded resources. It is `null` if no team would.
  */
 export function firstBeyondEntitlement(
   world: World,
@@ -86,8 +94,9 @@ export function firstBeyondEntitlement(
 }
 
 /**
- * Whether the team stays within its own guarantee if the request starts. Accelerators and their types are compared; for
- * a request without accelerators, cores and memory. False if the team has no guarantee for the requested resources.
+ * Returns whether the team stays within its own guarantee if the request starts. Accelerators and accelerator types are
+ * compared. A request without accelerators is compared by cores and memory. The result is false if the team has no
+ * guarantee for the requested resources.
  */
 function isWithinGuarantee(world: World, preemptor: QueueBucket): boolean {
   const { teamUse } = world;
@@ -105,7 +114,7 @@ function isWithinGuarantee(world: World, preemptor: QueueBucket): boolean {
 export const groundOf = (world: World, preemptor: QueueBucket, reason: EvictionReason): Ground =>
   reason === "reclaimed" && isWithinGuarantee(world, preemptor) ? "guarantee" : "any";
 
-/** Whether the team exceeds its own guarantee for a resource that the victim would give up. */
+/** Returns whether the team exceeds its own guarantee for a resource that the eviction would free. */
 const isAboveGuarantee = ({ used, guaranteed }: TeamNode, positions: readonly number[], given: Amount): boolean =>
   positions.some((at) => amountAt(given, at) > 0 && (used[at] ?? 0) > (guaranteed[at] ?? Number.POSITIVE_INFINITY));
 
@@ -122,8 +131,9 @@ interface Taking {
 }
 
 /**
- * Whether workers are eligible for another team: of the two children of the lowest common ancestor, the victim's side
- * exceeds its entitlement to a requested resource, and the workers hold some of it.
+ * Returns whether the preemptor may evict workers of another team. The lowest common ancestor of the two teams has a
+ * child team on the victim's side. This child team must exceed its entitlement to a requested resource, and the workers
+ * must hold some of this resource.
  */
 export function isAboveEntitlement({ world }: Batch, teamShares: TeamShares, taking: Taking): boolean {
   const { teamUse } = world;
@@ -151,8 +161,8 @@ export function isAboveEntitlement({ world }: Batch, teamShares: TeamShares, tak
 }
 
 /**
- * Whether the victim's usage is protected: for a type of its guarantee that the victim holds, the team is within its
- * entitlement. The team may still exceed its entitlement to other types.
+ * Returns whether a guarantee protects the victim. It does if the guarantee names an accelerator type that the victim
+ * holds, and the team is within its entitlement to this type. The team may still exceed its entitlement to other types.
  */
 export const holdsByRight = (teamShare: TeamShare, given: Amount): boolean =>
   teamShare.positions.some(
@@ -167,8 +177,9 @@ export const isAbove = (teamShare: TeamShare, position: number): boolean =>
   (teamShare.node.used[position] ?? 0) > entitlementToKeep(teamShare, position);
 
 /**
- * Whether a team contributes to its side's excess: from the side down to it every team exceeds its own entitlement, or
- * no sibling does and the parent has no work of its own.
+ * Returns whether a team contributes to the excess of `side`, a team above it. On the path from `side` down to the
+ * team, each team must exceed its own entitlement. A team that does not may still contribute if none of its siblings
+ * exceeds its entitlement and its parent has no work of its own.
  */
 function gives(teamShares: TeamShares, node: TeamNode, side: TeamNode, position: number): boolean {
   for (let at = node; at !== side; at = at.parent as TeamNode) {
@@ -187,7 +198,10 @@ interface EligibilityRequest {
   readonly scope: PreemptionScope;
 }
 
-/** Whether a team has any excess now; evictions only reduce it. */
+/**
+ * Returns whether work of a team may be reclaimed now: the child of the lowest common ancestor on the team's side
+ * exceeds its entitlement to a requested resource. Evictions only reduce this excess.
+ */
 export function holdsAboveEntitlement(
   world: World,
   { preemptor, teamShares, scope }: EligibilityRequest,
@@ -202,12 +216,15 @@ export function holdsAboveEntitlement(
 }
 
 /**
- * The other team's ancestor just below the lowest common ancestor; `null`: the other team is an ancestor, or the same.
+ * The child of the two teams' lowest common ancestor on the side of `other`. It is `null` if `other` is the team `own`
+ * or a team above it.
  */
 export const sideOf = (world: World, own: TeamName, other: TeamName): TeamNode | null =>
   pathToSide(world, own, other).at(-1) ?? null;
 
-/** The other team and the teams above it, up to the child of the lowest common ancestor. */
+/**
+ * The team `other` and the teams above it, up to and including the child of the lowest common ancestor of both teams.
+ */
 export function pathToSide({ teamUse }: World, own: TeamName, other: TeamName): readonly TeamNode[] {
   const above = new Set<TeamNode>();
   for (let at: TeamNode | null = teamUse.node(own); at !== null; at = at.parent) above.add(at);
@@ -217,15 +234,15 @@ export function pathToSide({ teamUse }: World, own: TeamName, other: TeamName): 
 }
 
 /**
- * Teams whose work the preemptor may evict. A preemption within the team is limited by priority alone, so it has no
- * limiting team. `null`: the request may not reclaim.
+ * The teams whose work the preemptor may evict, or `null` if the request may not reclaim. A preemption within a team is
+ * limited by priority alone, so its scope has no limiting team.
  */
 export const reachOf = (world: World, preemptor: QueueBucket, reason: EvictionReason): PreemptionScope | null =>
   reason === "reclaimed" ? scopeOf(world, teamSharesOf(world), preemptor) : { below: null };
 
 /**
- * Upper bound on the accelerators of one type that a plan could find, if every victim candidate were evicted; -1: there
- * is no plan. Computed from sums alone.
+ * Upper bound on the accelerators of one type that would be available if every victim candidate were evicted. It is -1
+ * if no plan is possible. It is computed from totals alone.
  */
 export function roomAtMost(world: World, preemptor: QueueBucket, reason: "reclaimed" | "preempted"): number {
   if (world.evictable.size === 0) return -1;
@@ -256,6 +273,9 @@ export function roomAtMost(world: World, preemptor: QueueBucket, reason: "reclai
   return types.reduce((most, type) => Math.max(most, type.freeCount + type.releasingCount + terminating), -1);
 }
 
-/** Whether guarantees bound the non-preemptible request: evicting preemptible work changes nothing about them. */
+/**
+ * Returns whether a guarantee blocks the request, which then is not preemptible. Evicting preemptible work would not
+ * help such a request.
+ */
 const isHeldByGuarantee = (world: World, { request }: QueueBucket): boolean =>
   guaranteeReached(world, request, world.teamUse.amountOf(request.gang, request.workers, "")) !== null;

@@ -52,8 +52,8 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   }
   for (const { id: attemptId } of plan.relabelled ?? [])
     batch.emit({ kind: "opportunisticJobRelabelled", version: 1, atMs, attemptId, workloadId: preemptor.id });
-  // Checked after the victims were stopped, because until then their accelerators are in use. If nominations are not
-  // kept, the preemptor requests the place again in the next round.
+  // Whether the place is idle is checked after the victims were stopped, because until then their accelerators are in
+  // use. If nominations are not kept, the preemptor requests the place again in the next round.
   const areKept = world.rules.eviction.nominations === "kept";
   if (areKept && isIdleNow(batch, plan)) start(batch, plan.preemptor, plan.placement);
   else nominate(batch, plan.preemptor, plan.placement);
@@ -65,9 +65,9 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
 }
 
 /**
- * Nominates migrating work, one nomination for each attempt: for an evicted gang all workers, for a shrunk gang the
- * first of its migrating workers, for a withdrawn nomination its new place. Further workers ask again when the gang has
- * grown; their moves are returned.
+ * Nominates migrating work for its new place. Each attempt gets one nomination: an evicted gang for all its workers, a
+ * shrunk gang for the first of its migrating workers, and work whose nomination was withdrawn for its new place.
+ * Returns the moves without a nomination: those workers request capacity again when their gang has grown.
  */
 function nominationMoves(batch: Batch, moves: readonly Move[]): readonly Move[] {
   const { state } = batch.world;
@@ -98,10 +98,10 @@ function reasonFor({ moving = 0, right }: Victim, reason: EvictionReason): Evict
   return right === "reclaimGuarantee" ? "reclaimed" : reason;
 }
 
-/** Whether the preemptor's place is idle already: some plans free quota instead of capacity. */
+/** Returns whether the preemptor's place is idle already, because some plans free quota instead of capacity. */
 export function isIdleNow({ world }: Batch, { preemptor, placement }: Plan): boolean {
   const { gang } = preemptor.request;
-  // Work that anti-affinity excludes may have to be evicted from another node first.
+  // Work on another node that conflicts with the preemptor by anti-affinity may have to end first.
   if (!respectsAntiAffinity(world, preemptor.request, placement.workers, "idle")) return false;
   world.capacity.nomination(gang, placement.workers, 1);
   const idle = isIdle(world, placement.workers);
@@ -109,7 +109,7 @@ export function isIdleNow({ world }: Batch, { preemptor, placement }: Plan): boo
   return idle;
 }
 
-/** The preemptor's team share without and with its placement. */
+/** The dominant share of the preemptor's team, without and with the placement. */
 function recordPreemptor({ world }: Batch, bucket: QueueBucket): RecordedTeamShare {
   const teamShare = teamSharesOf(world).get(world.teamUse.node(bucket.request.team)) as TeamShare;
   const share = (more: Amount | null): number => Math.round(dominantShare(teamShare, more) * 1000);
@@ -120,7 +120,7 @@ function recordPreemptor({ world }: Batch, bucket: QueueBucket): RecordedTeamSha
   };
 }
 
-/** Team shares of the victims' teams before and after the plan, relative to their entitlements. */
+/** The dominant shares of the victims' teams before and after the plan, in thousandths of their entitlements. */
 export function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVictim[] {
   const teamShares = teamSharesOf(world);
   return victims.map(({ attempt, keeps, right, moving = 0 }) => {

@@ -10,7 +10,7 @@ interface Minimal<Item, Found> {
 interface Minimising<Item, Found> {
   /** Order in which items are tried for dropping. */
   readonly order: Iterable<Item>;
-  /** Result of the search without this item and the items dropped so far; `null`: the item is needed. */
+  /** The result of the search without this item and the items dropped so far, or `null` if the item is needed. */
   without(item: Item, rest: () => readonly Item[]): Found | null;
 }
 

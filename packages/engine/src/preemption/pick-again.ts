@@ -1,6 +1,6 @@
 /**
- * Selects accelerators on the placed nodes a second time, from those that are free or releasing. Only a complete plan
- * determines which ones these are.
+ * Selects the accelerators of a placement again, on the same nodes, from those that are free or releasing. Which ones
+ * are free or releasing is known only when the plan is complete.
  */
 import { gangOfGroup } from "../model/gang.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
@@ -13,7 +13,9 @@ import type { Placement } from "../cluster/request.ts";
 import type { World } from "../cluster/world.ts";
 import { bestPart, give, partAt } from "../placement/place-parts.ts";
 
-/** The workers with accelerators selected again on the same nodes; `null`: too few are free or releasing there. */
+/**
+ * The workers on the same nodes, with newly selected accelerators. It is `null` if too few are free or releasing there.
+ */
 export function pickAgain(
   world: World,
   { gang }: Pick<PlacementRequest, "gang">,
@@ -57,7 +59,8 @@ function pickGroups(
 }
 
 /**
- * Keeps the accelerators that still have capacity; replaces others by the fullest accelerator of the node that fits.
+ * Keeps each accelerator that still has capacity for the fraction. Replaces any other one by the fullest accelerator of
+ * the node that has capacity.
  */
 function pickFractions(
   { capacity }: World,
@@ -83,7 +86,7 @@ function pickFractions(
   return picked;
 }
 
-/** Keeps the slices that are still free; replaces others by the best free slices of the node. */
+/** Keeps the MIG slices that are still free. Replaces any other slice by the best free slice of the node. */
 function pickParts(
   { capacity }: World,
   gang: GangSpec,

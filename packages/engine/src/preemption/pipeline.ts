@@ -42,7 +42,8 @@ function planInTurn(batch: Batch, waiting: readonly QueueBucket[], reason: Evict
   const asking = new Set(waiting);
   const order = roundOrder(world, waiting);
   for (let bucket = order.first(); bucket !== null; bucket = order.first()) {
-    // A team with a used-up budget may not evict work. A gang that was shrunk for a request ahead stops growing.
+    // A team whose budget is used up may not evict work. A gang that was shrunk for an earlier request no longer
+    // requests this growth.
     const asksStill = bucket.request.grows === null || world.queue.growthOf(bucket.request.grows) === bucket;
     const mayPreempt = asksStill && spentBudget(world.state, bucket.request.team) === null;
     const plan = mayPreempt ? findPlan(batch, bucket, reason) : null;
@@ -56,7 +57,8 @@ function planInTurn(batch: Batch, waiting: readonly QueueBucket[], reason: Evict
     batch.asked(bucket, true);
     if (batch.isOver) return;
     order.served(bucket);
-    // A migrated victim may be the last workload of another bucket in this phase: its task already has its place.
+    // A migrated victim may have been the last workload of another bucket in this phase. Such a bucket is dropped,
+    // because the victim already has a new place.
     for (const { attempt } of plan.moves ?? []) {
       const own = world.queue.classOf(workloadOf(world, attempt.workloadId));
       if (own !== bucket && own.waiting.length === 0 && asking.has(own)) order.drop(own);
@@ -65,7 +67,9 @@ function planInTurn(batch: Batch, waiting: readonly QueueBucket[], reason: Evict
   }
 }
 
-/** Stages 1 to 5 for the head of a bucket; `null`: there is no plan. Every index is left as it was. */
+/**
+ * Stages 1 to 5 for the first request of a bucket. Returns `null` if there is no plan. Every index is left as it was.
+ */
 export function findPlan(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null {
   const strategy = preemptionStrategy(batch.world);
   if (!strategy.isEligible(batch, preemptor, reason)) return null;
@@ -75,7 +79,10 @@ export function findPlan(batch: Batch, preemptor: QueueBucket, reason: EvictionR
   return step.value;
 }
 
-/** Stages 2 to 4: the first candidate whose simulation succeeds, minimised; `null`: none. */
+/**
+ * Stages 2 to 4. Returns the minimised result of the first candidate whose simulation succeeds, or `null` if none
+ * succeeds.
+ */
 export function firstFound<Candidate, Simulated, Found>(search: Search<Candidate, Simulated, Found>): Found | null {
   for (const candidate of search.candidates) {
     const simulated = search.simulate(candidate);

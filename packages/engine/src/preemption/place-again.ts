@@ -27,13 +27,18 @@ export interface PlacedAgain {
   readonly moves: readonly Move[];
   /** Nominations that the plan withdraws. */
   readonly withdrawn: readonly Nomination[];
-  /** Tried units that found no place. */
+  /** Units that were tentatively evicted and found no place. */
   readonly lost: readonly VictimUnit[];
-  /** Tried units that do not keep their place; a larger request starts its search from them. */
+  /**
+   * Units that were tentatively evicted and did not get their old place back. The search for a larger request starts
+   * with them.
+   */
   readonly units: readonly VictimUnit[];
 }
 
-/** The request of a victim's unit for a new place, and its result; `placement` is `null` if it finds none. */
+/**
+ * The request for a new place for a victim's unit, and its result. `placement` is `null` if the unit finds no place.
+ */
 export interface Returning {
   readonly unit: VictimUnit;
   readonly bucket: QueueBucket;
@@ -51,13 +56,13 @@ export interface Turns {
 
 interface PlacingAgain {
   readonly preemptor: QueueBucket;
-  /** The other waiting requests in the queue order; absent: none is considered. */
+  /** The other waiting requests in the queue order. If absent, only the preemptor and the victims are ordered. */
   readonly turns?: Turns;
-  /** Nodes that the victims must avoid; absent: none. */
+  /** Nodes that the victims must avoid. If absent, they may use any node. */
   readonly keptFree?: ReadonlySet<NodeId> | undefined;
 }
 
-/** Places the preemptor and the victims' units in queue order; `null`: the preemptor finds no place. */
+/** Places the preemptor and the victims' units in queue order. Returns `null` if the preemptor finds no place. */
 export const placeAgain = (world: World, asked: PlacingAgain, units: readonly VictimUnit[]): PlacedAgain | null =>
   simulate(world, (ledger) => {
     for (const unit of units) vacate(ledger, unit);
@@ -69,7 +74,7 @@ export const placeAgain = (world: World, asked: PlacingAgain, units: readonly Vi
     return placement === null ? null : settle(world, ledger, preemptor, placement, returning);
   });
 
-/** The same request, restricted to nodes other than these. */
+/** The same request, restricted to nodes outside the set `nodes`. */
 function offNodes(world: World, request: PlacementRequest, nodes: ReadonlySet<NodeId> | undefined): PlacementRequest {
   if (nodes === undefined) return request;
   const ids = world.capacity
@@ -92,8 +97,8 @@ export const returningBucket = (world: World, unit: VictimUnit): QueueBucket =>
   bucketOf(world, unit, requestOf(world, unit));
 
 /**
- * The core of a gang, or the whole gang, comes back as a start; workers beyond the core come back as growth of the
- * workers that stay.
+ * The request with which an evicted unit is placed again. A whole gang, or its minimum of workers, requests a new
+ * start. Workers beyond the minimum request growth of the workers that stay.
  */
 function requestOf({ rules }: World, { workload, attempt, keeps, upTo }: VictimUnit): PlacementRequest {
   const { gang } = workload.spec;
@@ -110,8 +115,9 @@ function requestOf({ rules }: World, { workload, attempt, keeps, upTo }: VictimU
 }
 
 /**
- * A gang requests its minimum first, and each further worker after the workers before it are placed. Other waiting
- * requests stay in the order, because a team is ranked by its best request: the result is the order of the next round.
+ * Places the preemptor and the evicted units in queue order. A gang requests its minimum first, and each further worker
+ * after the earlier ones are placed. Other waiting requests take part in the order but are not placed. They matter
+ * because a team is ranked by its best request, so the order is that of the next round.
  */
 function placeAll(
   world: World,
@@ -198,8 +204,8 @@ export function settle(
 }
 
 /**
- * Whole accelerators of a node are interchangeable: a gang stays if it gets the same number on the same nodes. A
- * fraction or MIG slice must get the same accelerator and position.
+ * Returns whether the unit gets its old place again. Whole accelerators of a node are interchangeable, so the same
+ * number on the same nodes suffices. A fraction or MIG slice must get the same accelerator and position.
  */
 function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }: Placement): boolean {
   const { gang } = workload.spec;

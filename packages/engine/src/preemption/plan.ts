@@ -1,4 +1,4 @@
-/** Stage 5: the plan states the preemptor's placement and the victims that free it. */
+/** Stage 5: the plan, with the preemptor's placement and the victims whose eviction frees it. */
 import { acceleratorsIn, partsOf } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import type { Attempt, EvictionRight, Nomination, Workload } from "../model/workload.ts";
@@ -16,7 +16,7 @@ export interface VictimUnit {
   readonly keeps: number;
   readonly upTo: number;
   /**
-   * The nomination that the unit withdraws, where `attempt` is the attempt that would start; `null`: the unit is
+   * The nomination that is withdrawn. `attempt` is then the attempt that would have started. `null` if the unit is
    * running work.
    */
   readonly nomination: Nomination | null;
@@ -31,11 +31,11 @@ export const acceleratorsOfUnit = (unit: VictimUnit): number => acceleratorsIn(p
 
 export interface Victim {
   readonly attempt: Attempt;
-  /** Number of workers that the attempt keeps; 0: it is evicted completely. */
+  /** Number of workers that the attempt keeps; 0 if it is evicted completely. */
   readonly keeps: number;
   /** The ground of the eviction, if the strategy knows it more precisely than the plan's reason. */
   readonly right?: EvictionRight;
-  /** Number of leaving workers that get another place in the plan; absent: none. */
+  /** Number of evicted workers that get another place in the plan. Absent means 0. */
   readonly moving?: number;
 }
 
@@ -50,15 +50,15 @@ export interface Plan {
   readonly preemptor: QueueBucket;
   readonly placement: Placement;
   readonly victims: readonly Victim[];
-  /** Nominations that are withdrawn for the preemptor; absent: none. */
+  /** The nominations that are withdrawn for the preemptor, if any. */
   readonly withdrawn?: readonly Nomination[];
-  /** Attempts that keep running in their place as opportunistic jobs; absent: none. */
+  /** The attempts that keep running in their place as opportunistic jobs, if any. */
   readonly relabelled?: readonly Attempt[];
-  /** Destinations of migrating victims; absent: nothing migrates. */
+  /** The destinations of migrating victims, if any victim migrates. */
   readonly moves?: readonly Move[];
 }
 
-/** Whether the plan has no victim and withdraws or relabels nothing. */
+/** Returns whether the plan has no victim and withdraws or relabels nothing. */
 export const takesNothing = ({ victims, withdrawn = [], relabelled = [] }: Plan): boolean =>
   victims.length === 0 && withdrawn.length === 0 && relabelled.length === 0;
 

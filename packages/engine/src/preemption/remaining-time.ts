@@ -1,7 +1,7 @@
 /** Expected remaining time of running work: from its reported steps, capped by its walltime. */
 import type { Attempt, AttemptProgress, Workload } from "../model/workload.ts";
 
-/** Horizon of the cost of evictions: evicting work that ends within it gains less. */
+/** Time ahead that the eviction cost looks at, in ms. Evicting work that ends within this time gains less. */
 export const ESTIMATE_HORIZON_MS = 3_600_000;
 /**
  * An estimate is recorded when the expected end moves by more than this fraction of the remaining time, and by more
@@ -11,9 +11,10 @@ const MOVED_PART = 0.1;
 const MOVED_MIN_MS = 60_000;
 
 /**
- * Whether a report gives the first expected end of an attempt, or moves it enough to be recorded: by more than a tenth
- * of the remaining time and by more than a minute, with both ends capped at the walltime. Forecasts read the recorded
- * end, however far ahead it is. An end that can no longer be computed, because the steps went back, is recorded too.
+ * Returns whether the expected end that follows from a report must be recorded. The first expected end of an attempt is
+ * recorded. A later one is recorded if it moves by more than a tenth of the remaining time and by more than a minute,
+ * with both ends capped at the walltime. Forecasts read the recorded end, even if it is far ahead. If the end can no
+ * longer be computed, because the steps went back, that is recorded too.
  */
 export function movesExpectedEnd(
   workload: Workload,
@@ -31,7 +32,9 @@ export function movesExpectedEnd(
   return Math.abs(reportedMs - recordedMs) > Math.max(MOVED_MIN_MS, recordedMs * MOVED_PART);
 }
 
-/** Expected remaining time in ms, never negative; `null`: neither a walltime nor reported steps give one. */
+/**
+ * The expected remaining time in ms, never negative. It is `null` if neither a walltime nor reported steps give one.
+ */
 export function remainingMs(workload: Workload, attempt: Attempt, nowMs: number): number | null {
   const { walltimeMs } = workload.spec;
   const startedAtMs = attempt.startedAtMs ?? nowMs;
@@ -42,7 +45,7 @@ export function remainingMs(workload: Workload, attempt: Attempt, nowMs: number)
   return Math.max(0, endMs - nowMs);
 }
 
-/** The end at the pace of the reported steps; `null`: the attempt reports no steps, or no total. */
+/** The end at the pace of the reported steps, or `null` if the attempt reports no steps or no total number of steps. */
 export function endByProgressMs(workload: Workload, attempt: Attempt): number | null {
   const { progress, startedAtMs } = attempt;
   const total = progress?.totalSteps ?? null;

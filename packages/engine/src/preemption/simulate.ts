@@ -34,8 +34,8 @@ export class TentativeEvictions {
   }
 
   /**
-   * Evicts the candidate's workers and all workers behind them, because a gang loses its last workers first. False: all
-   * of them are evicted already.
+   * Evicts the candidate's workers and all workers of higher rank, because a gang loses its last workers first. Returns
+   * false if all of them were evicted already.
    */
   take(victimCandidate: VictimCandidate): boolean {
     const { attempt, keeps } = victimCandidate;
@@ -61,7 +61,7 @@ export class TentativeEvictions {
     return answer;
   }
 
-  /** The result of `find` if all of these candidates were evicted too. */
+  /** The result of `find` if all candidates in `others` were evicted too. */
   findBeyond<T>(others: readonly VictimCandidate[], find: () => T): T {
     return this.tentatively(() => {
       for (const victimCandidate of others) this.take(victimCandidate);
@@ -81,7 +81,7 @@ export class TentativeEvictions {
     return minimise(this.#taken, first, {
       order: this.#taken.toReversed(),
       without: ({ attempt, keeps, upTo }) => {
-        // Workers further in front of the gang are needed, so the workers behind them cannot stay.
+        // Workers of lower rank in the same gang must be evicted, so these workers cannot stay.
         if (needed.has(attempt)) return null;
         const mark = this.#ledger.mark();
         this.#ledger.stay(attempt, keeps, upTo);

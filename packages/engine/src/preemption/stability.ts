@@ -19,8 +19,8 @@ import type { Plan } from "./plan.ts";
 import { isInScope, scopeOf, sideOf } from "./eligibility.ts";
 
 /**
- * Whether the plan brings a team above its entitlement to a resource that another team's waiting request could then
- * reclaim.
+ * Returns whether the plan brings a team above its entitlement to a resource that another team's waiting request could
+ * then reclaim.
  */
 export function wouldBeUndone(world: World, teamShares: TeamShares, plan: Plan): boolean {
   if (!world.rules.phases.includes("reclaim")) return false;
@@ -38,8 +38,7 @@ export function wouldBeUndone(world: World, teamShares: TeamShares, plan: Plan):
 }
 
 /**
- * For the preemptor's team and each team above it: the resources of which the plan increases usage beyond the
- * entitlement.
+ * The resources for which the plan raises usage above the entitlement, for the preemptor's team and each team above it.
  */
 function positionsPassed(
   world: World,
@@ -66,7 +65,7 @@ function positionsPassed(
   return passed;
 }
 
-/** Whether the request fits the fleet and accepts the accelerator type of the plan. */
+/** Returns whether the request could fit the fleet and accepts the accelerator type of the plan. */
 const goesThere = (world: World, bucket: QueueBucket, { placement }: Plan): boolean =>
   couldEverFit(world, bucket) &&
   acceptableTypes(world, bucket.request).some(({ type }) => type === placement.acceleratorType);

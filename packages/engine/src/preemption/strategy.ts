@@ -1,7 +1,7 @@
 /**
- * The port between the pipeline and a policy's strategy: the product's own (`lowest-cost/`) or that of an imitated
- * system (`strategies/`). A strategy supplies eligibility, candidates and their order; the driver (`pipeline.ts`) tries
- * them.
+ * The interface between the pipeline and a policy's strategy: Headroom's own (`lowest-cost/`) or that of an imitated
+ * system (`strategies/`). A strategy determines which requests are eligible, the candidates and their order. The
+ * pipeline (`pipeline.ts`) tries the candidates.
  */
 import { invariant } from "../base/invariant.ts";
 import type { Batch } from "../batch/batch.ts";
@@ -17,17 +17,18 @@ export interface Search<Candidate, Simulated, Found> {
    * Stage 2: candidates to try, best first. Evaluated lazily: a candidate may depend on the results of earlier ones.
    */
   readonly candidates: Iterable<Candidate>;
-  /** Stage 3: the preemptor's placement with this candidate; `null`: none. */
+  /** Stage 3: the simulated result with this candidate, or `null` if the preemptor finds no placement. */
   simulate(candidate: Candidate): Simulated | null;
   /**
-   * Stage 4: the result without needless victims; `null`: the candidate is not acceptable, and the next one is tried.
+   * Stage 4: the result without needless victims, or `null` if the candidate is not acceptable. Then the next one is
+   * tried.
    */
   minimise(simulated: Simulated, candidate: Candidate): Found | null;
 }
 
 /**
- * Yields searches one after another, receives the result of each, and returns the plan (stage 5). Every index is left
- * as it was.
+ * A generator that yields searches one after another, receives the result of each, and returns the plan (stage 5). It
+ * leaves every index as it was.
  */
 export type Planning<Found> = Generator<Search<unknown, unknown, Found>, Plan | null, Found | null>;
 
@@ -44,7 +45,7 @@ type StrategyOf = (world: World) => PreemptionStrategy;
 
 const installed = new Slot<StrategyOf | null>(() => null, { survivesUndo: true });
 
-/** Called once for every indexed world, before its first round. */
+/** Sets how the strategy of a policy is found. Called once for each engine state, before its first round. */
 export const installPreemption = (world: World, strategyOf: StrategyOf): void =>
   world.scratch.set(installed, strategyOf);
 

@@ -1,4 +1,4 @@
-/** Connects the strategies to their ports. */
+/** Installs the strategies that decide preemption and placement. */
 import type { VictimRule } from "../policy/strategies.ts";
 import type { World } from "../cluster/world.ts";
 import { installPlacement } from "../placement/strategy.ts";
@@ -11,7 +11,7 @@ import { kai } from "./kai/kai.ts";
 import { classical, fairSharing } from "./kueue/kueue.ts";
 import { volcano } from "./volcano/volcano.ts";
 
-/** Preemption strategies by the victim rule of the policy's strategy. */
+/** Preemption strategies by the victim rule that the policy names. */
 const strategies: { readonly [Name in VictimRule]: PreemptionStrategy } = {
   cells: hived,
   "lowest-cost": lowestCost,
@@ -21,7 +21,7 @@ const strategies: { readonly [Name in VictimRule]: PreemptionStrategy } = {
   kai,
 };
 
-/** Prepares a world whose indexes were just built. */
+/** Installs the strategies for an engine state whose indexes were just built. */
 export function installStrategies(world: World): void {
   installPreemption(world, ({ rules }) => strategies[rules.eviction.search]);
   installPlacement(world, cellPlacement, publishedScore);

@@ -1,4 +1,7 @@
-/** Builds the effects about an attempt, for the round that places it, for stops, and for repeats after a restart. */
+/**
+ * Builds the effects that start, resize, checkpoint and stop attempts. They are built when a decision is made, and once
+ * more after a restart.
+ */
 import type {
   CheckpointGang,
   Effect,
@@ -93,14 +96,14 @@ function executorOf({ state }: World, attempt: Attempt): ExecutorId {
   return executor;
 }
 
-/** Failures of nodes, counted once for each instant, however many gangs start then. */
+/** Failures of nodes, counted once for each instant, even if many gangs start at that instant. */
 const scanned = new Slot<{ readonly atMs: number; readonly failures: NodeFailures } | null>(() => null, {
   survivesUndo: false,
 });
 
 /**
- * The interval between checkpoints, in ms, that the workers of an attempt get at their start; `undefined`: the workload
- * states none.
+ * The interval between checkpoints, in ms, that the workers of an attempt are given at their start. It is `undefined`
+ * if the workload states no interval.
  */
 function checkpointEveryMs(
   { state, scratch }: World,
@@ -116,7 +119,10 @@ function checkpointEveryMs(
   return checkpointIntervalOn(known.failures, spec, distinctNodes(workers)).everyMs;
 }
 
-/** The effects that a crash may have lost. Executors are idempotent by attempt, so asking again is always right. */
+/**
+ * The effects that a crash may have lost. Executors ignore a repeated effect for the same attempt, so it is always safe
+ * to send one again.
+ */
 export const outstandingEffects = (world: World): readonly Effect[] =>
   [...world.state.attempts.values()].toSorted(byPlacement).flatMap((attempt) => effectsOf(world, attempt));
 
@@ -133,6 +139,9 @@ function effectsOf(world: World, attempt: Attempt): Effect[] {
   return effects;
 }
 
-/** Executors report that an attempt runs, but not with how many workers, so all workers are sent again. */
+/**
+ * Returns whether the growth of the gang must be sent again after a crash. Executors report that an attempt runs, but
+ * not with how many workers, so all workers of a gang that can grow are sent again.
+ */
 const mayHaveGrown = (world: World, attempt: Attempt): boolean =>
   workloadOf(world, attempt.workloadId).spec.gang.minWorkers !== undefined && canResize(world.state, attempt);

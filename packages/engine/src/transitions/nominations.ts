@@ -1,4 +1,6 @@
-/** Nominations: each becomes an attempt, or growth of one, as soon as terminating work has ended. */
+/**
+ * Nominations. Each becomes an attempt, or the growth of an attempt, when the terminating work in its place has ended.
+ */
 import type { Batch } from "../batch/batch.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { growthOf, launchOf } from "./attempt-effects.ts";
@@ -17,7 +19,8 @@ export function keepNominations(batch: Batch): void {
   const { world } = batch;
   const { nominations } = world.state;
   if (nominations.size === 0) return;
-  // A withdrawn nomination may free the place of another one, whichever was made first, so all are checked.
+  // All nominations are checked before the first one starts: a withdrawn nomination may free the place of another one,
+  // whichever was made first.
   for (const nomination of Array.from(nominations.values())) {
     const reason = whyWithdrawn(world, nomination);
     if (reason !== null) withdraw(batch, nomination, reason);
@@ -30,7 +33,7 @@ export function keepNominations(batch: Batch): void {
   }
 }
 
-/** The reason for which the nomination must be withdrawn; `null`: it stays valid. */
+/** The reason why the nomination must be withdrawn, or `null` if it stays valid. */
 function whyWithdrawn(world: World, nomination: Nomination): string | null {
   if (world.rules.eviction.nominations === "forgotten") return "the policy forgets promises after a round";
   if (isHeldBack(world, nomination)) return "it is held";
@@ -42,12 +45,13 @@ function whyWithdrawn(world: World, nomination: Nomination): string | null {
 }
 
 /**
- * Whether a hold of the workload withdraws the nomination. A hold does not affect running work that migrates or grows.
+ * Returns whether the nomination is withdrawn because its workload is held. A hold does not affect running work that
+ * migrates or grows.
  */
 const isHeldBack = (world: World, { workloadId, growth, afterAttempt }: Nomination): boolean =>
   !growth && afterAttempt === undefined && workloadOf(world, workloadId).held === true;
 
-/** Whether a calendar window has come too near since the nomination. */
+/** Returns whether the nominated work, if it started now, could overlap a calendar window of its nodes. */
 function runsIntoWindow(world: World, { workloadId, workers }: Nomination): boolean {
   if (!world.calendar.hasWindows) return false;
   const { request } = world.queue.classOf(workloadOf(world, workloadId));
@@ -55,7 +59,7 @@ function runsIntoWindow(world: World, { workloadId, workers }: Nomination): bool
   return workers.some(({ node }) => !isOpen(world.capacity.slot(node)));
 }
 
-/** Whether all work that anti-affinity keeps apart from the nominated workers has ended. */
+/** Returns whether all work has ended that anti-affinity forbids near the nominated workers. */
 function isFreeOfConflicts(world: World, { workloadId, attemptId, growth, workers }: Nomination): boolean {
   const { spec, actor } = workloadOf(world, workloadId);
   if (!looksAround(world, spec)) return true;
@@ -65,17 +69,23 @@ function isFreeOfConflicts(world: World, { workloadId, attemptId, growth, worker
   return respectsAntiAffinity(world, request.with({ beside: workers }), workers, "idle");
 }
 
-/** The data rules of a site or pool may have changed since the nomination. */
+/**
+ * Returns whether the workload's data may be used on the nominated nodes. The data rules of a site or pool may have
+ * changed since the nomination.
+ */
 const isAdmitted = (world: World, { workloadId, workers }: Nomination): boolean => {
   const { spec } = workloadOf(world, workloadId);
   return workers.every(({ node }) => admitsNode(world, spec, node));
 };
 
-/** New ranks follow the existing ones, so they wait until terminating ranks have ended. */
+/**
+ * Returns whether the gang that is to grow still has terminating workers. New ranks follow the existing ranks, so
+ * growth waits until the terminating ranks have ended.
+ */
 const isShrinking = ({ state }: World, { attemptId, growth }: Nomination): boolean =>
   growth && state.attempts.get(attemptId)?.terminating !== undefined;
 
-/** Whether the nodes still take work and the attempt that is to grow still runs. */
+/** Returns whether the nominated nodes still take work, and the attempt that is to grow or migrate still runs. */
 function isStillThere({ capacity, state }: World, { workers, growth, attemptId, afterAttempt }: Nomination): boolean {
   // The attempt ended before it migrated, and does not continue.
   if (afterAttempt !== undefined && !state.attempts.has(afterAttempt)) return false;

@@ -1,4 +1,4 @@
-/** Records the decision for the head of a bucket: a start, growth, or a nomination. */
+/** Records the decision for the first request of a bucket: a start, growth, or a nomination. */
 import type { Batch } from "../batch/batch.ts";
 import { growthOf, launchOf } from "./attempt-effects.ts";
 import type { Event } from "../contract/events.ts";
@@ -17,7 +17,10 @@ import { verifyPlacement } from "../placement/verify/placement.ts";
 import { growingAttempt } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
 
-/** Starts the head of the bucket with its workers; returns the attempt. */
+/**
+ * Starts the first request of the bucket, or lets its gang grow, with the workers of the placement. Returns the id of
+ * the attempt.
+ */
 export function start(batch: Batch, bucket: QueueBucket, placement: Placement): AttemptId {
   const { world, nowMs: atMs } = batch;
   verifyPlacement(world, bucket, placement);
@@ -66,12 +69,15 @@ export function recordPlace(
 
 const NOTHING_MORE = {} as const;
 
-/** Gives the place of an ended attempt to the task's next attempt, which is launched at this instant. */
+/** Gives the place of an ended attempt to the next attempt of the same task, which is launched at `launchAtMs`. */
 export function placeRetry(batch: Batch, ended: Attempt, launchAtMs: number): void {
   recordPlace(batch, nextAfter(batch, ended), ended, launchAtMs);
 }
 
-/** Predicted run time, which plans use as the attempt's expected end; none if the policy does not predict. */
+/**
+ * The predicted run time, which plans use as the expected end of the attempt. It is missing if the policy does not
+ * predict run times.
+ */
 export function predictionOf(
   { state, rules }: World,
   workload: Pick<Workload, "spec" | "actor">,
@@ -82,7 +88,7 @@ export function predictionOf(
 
 const NOT_PREDICTED = {} as const;
 
-/** Nominates the head of the bucket for a place that is being freed. */
+/** Nominates the first request of the bucket for a place that is being freed. */
 export function nominate(batch: Batch, bucket: QueueBucket, { acceleratorType, workers }: Placement): void {
   const { world, nowMs: atMs } = batch;
   const growing = growingAttempt(world, bucket.request);
@@ -99,8 +105,8 @@ export function nominateMigration(batch: Batch, moving: Attempt, { acceleratorTy
 }
 
 /**
- * The placement that an event gives to a start, now or after terminating work has ended; `null`: the event gives none,
- * or it moves running work.
+ * The placement that an event gives to work that starts, now or after terminating work has ended. It is `null` if the
+ * event places nothing, or places workers of a gang that already runs.
  */
 export function placeGiven(event: Event): Pick<Nomination, "workloadId" | "acceleratorType" | "workers"> | null {
   if (event.kind === "gangPlaced") return event;
@@ -129,7 +135,7 @@ function nextAfter({ world }: Batch, { workloadId, task, number }: Attempt): Att
   return { attemptId: attemptIdOf(workloadId, task, number + 1, kind), workloadId, task, number: number + 1 };
 }
 
-/** The attempt with which the head of the bucket would start. */
+/** The identity of the attempt that would start the first request of the bucket. */
 function nextAttempt({ nowMs, world }: Batch, bucket: QueueBucket): AttemptIdentity {
   const workload = bucket.waiting.first() as WorkloadEntity;
   rememberWorkload(world, workload);

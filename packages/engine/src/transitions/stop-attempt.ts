@@ -1,6 +1,6 @@
 /**
- * Stops an attempt. Evicted or drained work that supports it is first asked for a checkpoint, and stopped when the
- * checkpoint is reported or its time limit is over. All other work is stopped at once.
+ * Stops an attempt. Evicted or drained work that writes checkpoints on request is asked for a checkpoint first. It is
+ * stopped when the checkpoint is reported or its time limit is over. All other work is stopped at once.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { CheckpointWaitOutcome } from "../contract/events.ts";
@@ -12,7 +12,8 @@ import { workloadOf } from "../cluster/entities.ts";
 import { checkpointOf, stopOf } from "./attempt-effects.ts";
 
 /**
- * Whether a stop for this reason waits for a checkpoint. A second reason that does not wait ends the wait of the first.
+ * For each reason, whether a stop first waits for a checkpoint. A second stop for a reason that does not wait ends the
+ * wait.
  */
 const waitsForCheckpoint: { readonly [Reason in StopReason]: boolean } = {
   preempted: true,
@@ -27,8 +28,8 @@ const waitsForCheckpoint: { readonly [Reason in StopReason]: boolean } = {
 };
 
 /**
- * A calendar window on nodes of the attempt: from its beginning on no part of the attempt may run, grace period
- * included.
+ * A calendar window on nodes of the attempt. The attempt, with its grace period, must have ended when the window
+ * begins, at `byMs`.
  */
 export interface Closing {
   readonly byMs: number;
@@ -58,7 +59,7 @@ export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason, 
   } else if (isLaunched) batch.ask(stopOf(world, attempt, reason));
 }
 
-/** Whether the attempt was asked for a checkpoint and not yet asked to stop. */
+/** Returns whether the attempt was asked for a checkpoint and not yet asked to stop. */
 export const isWaitingForCheckpoint = ({ stop }: Attempt): boolean => stop?.checkpointUntilMs !== undefined;
 
 /** Asks the executor to stop an attempt that was waiting for its checkpoint. */

@@ -1,5 +1,6 @@
 /**
- * Finds placements that delay no protected start: work that would overlap a protected start must use other capacity.
+ * Finds placements that delay no protected start. Work that would still run when a protected start begins must use
+ * capacity that this start does not use.
  */
 import { simulate } from "../../cluster/ledger.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -8,7 +9,7 @@ import { findPlacement } from "../place.ts";
 import type { Placement } from "../../cluster/request.ts";
 import type { Reservation } from "./reservations.ts";
 
-/** A placement now that delays none of these protected starts; `null`: there is none. */
+/** A placement now that delays none of the protected starts in `starts`, or `null` if there is none. */
 export function findBesideStarts(
   world: World,
   request: PlacementRequest,

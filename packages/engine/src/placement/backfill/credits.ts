@@ -1,8 +1,9 @@
 /**
- * Credits: cores, memory and worker slots that are free now and that a protected start does not need, because running
- * work releases enough of them before it. Accelerators need no credits: a reservation names accelerators, and those in
- * use are not free anyway. With credits, a node's free amounts are the least that remain free at any instant before the
- * request ends, so a request that fits delays no protected start (EASY backfill by resources, Lifka, JSSPP 1995).
+ * Credits are cores, memory and worker slots of a node that are free now and that protected starts do not need, because
+ * running work releases enough of them before these starts. Accelerators need no credits: a reservation names
+ * accelerators, and those in use are not free anyway. With credits, a node's free amounts are the least that remain
+ * free at any instant before the request ends. So a request that fits delays no protected start (EASY backfill by
+ * resources, Lifka, JSSPP 1995).
  */
 import { shapeOf } from "../../model/gang.ts";
 import type { NodeId } from "../../model/ids.ts";
@@ -10,12 +11,12 @@ import type { World } from "../../cluster/world.ts";
 import type { ExpectedEnds } from "./expected-completions.ts";
 import type { Reservation } from "./reservations.ts";
 
-/** Thousandths of cores, MiB of memory, and number of workers, of one node. */
+/** Amounts of one node: thousandths of cores, MiB of memory, and number of workers. */
 export type NodeAmounts = readonly [coresMilli: number, memoryMib: number, workers: number];
 
 /**
- * A change of the amounts that reservations need in addition to running work. `sign`: 1 when a reservation begins, -1
- * when it or running work ends.
+ * A change of the amounts that reservations need beyond the capacity that ended work has released. `sign` is 1 when a
+ * reservation begins, and -1 when a reservation or running work ends.
  */
 interface Step {
   readonly atMs: number;
@@ -23,7 +24,7 @@ interface Step {
   readonly sign: 1 | -1;
 }
 
-/** Credits by node for a request that ends at `untilMs`; nodes without credits are omitted. */
+/** Credits by node for a request that ends at `untilMs`. Nodes without credits are omitted. */
 export function creditsUntil(
   world: World,
   ends: ExpectedEnds,

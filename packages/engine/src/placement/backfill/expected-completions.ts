@@ -1,11 +1,11 @@
-/** Expected ends of running work, in order, read lazily from the index. */
+/** Expected ends of running work, the earliest first, read from the index only as far as needed. */
 import type { Attempt, GangSpec } from "../../model/workload.ts";
 import type { World } from "../../cluster/world.ts";
 
 export interface ExpectedEnd {
   readonly attempt: Attempt;
   readonly gang: GangSpec;
-  /** Expected end. For overdue work, the next instant: it may end at any moment. */
+  /** The expected end. Overdue work may end at any moment, so its end is assumed to be 1 ms after the present. */
   readonly endMs: number;
 }
 
@@ -19,7 +19,7 @@ export class ExpectedEnds {
     this.#notBeforeMs = nowMs + 1;
   }
 
-  /** The expected end at a position; `undefined`: there are no more. */
+  /** The expected end at a position in the order of time, or `undefined` if there are no more. */
   at(position: number): ExpectedEnd | undefined {
     while (this.#read.length <= position) {
       const next = this.#rest.next();

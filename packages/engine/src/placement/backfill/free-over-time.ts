@@ -1,7 +1,7 @@
 /**
- * Upper bound of the whole accelerators of each type that are free at a future instant: a step function that rises at
- * expected ends of running work and falls at starts of reservations. Instants with too few for a request are skipped,
- * so that a protected start is found with one or two searches of the indexes.
+ * Upper bound of the number of whole accelerators of each type that are free at a future instant. It is a step function
+ * of time that rises at expected ends of running work and falls at starts of reservations. Instants at which a request
+ * lacks accelerators are skipped, so that a protected start is found with one or two searches of the indexes.
  */
 import { needsPart } from "../../model/device-part.ts";
 import type { WorkerShape } from "../../model/workload.ts";
@@ -22,7 +22,7 @@ interface Steps {
 interface TypeOverTime {
   /** Free or releasing accelerators at present. */
   readonly base: number;
-  /** Accelerators freed since then by expected ends, in total. */
+  /** Total number of accelerators freed by expected ends, from the present up to each instant. */
   readonly freed: Steps;
   readonly reserved: Steps;
 }
@@ -62,8 +62,8 @@ export class FreeOverTime {
   }
 
   /**
-   * Later instants, ascending, at which work is expected to end and the request might fit for its whole duration. They
-   * include every instant at which it does fit.
+   * Instants after `nowMs`, ascending, at which work is expected to end and the request might fit for its whole
+   * duration. No instant is left out at which it does fit.
    */
   *startsAfter(nowMs: number, request: PlacementRequest, durationMs: number): Generator<number, void> {
     const needed = wholeNeeded(request);
@@ -72,13 +72,13 @@ export class FreeOverTime {
       let shortMs = Number.POSITIVE_INFINITY;
       for (const type of types) shortMs = Math.min(shortMs, this.#lastShort(type, needed, startMs, durationMs));
       if (shortMs === Number.NEGATIVE_INFINITY) yield startMs;
-      // Work that starts no later than `shortMs` would still run at that instant.
+      // If the request started at `shortMs` or before, it would still run at `shortMs`, so only later starts are tried.
       startMs = this.#nextEnd(Math.max(startMs, shortMs));
     }
   }
 
   /**
-   * The last instant at which a type has too few accelerators while the request would run; `-Infinity`: it always has
+   * The last instant during the request's run at which a type has too few accelerators, or `-Infinity` if it always has
    * enough.
    */
   #lastShort({ base, freed, reserved }: TypeOverTime, needed: number, startMs: number, durationMs: number): number {
@@ -93,7 +93,7 @@ export class FreeOverTime {
     return base + valueAt(freed, startMs) - taken < needed ? startMs : Number.NEGATIVE_INFINITY;
   }
 
-  /** The next instant at which running work or a reservation is expected to end. */
+  /** The next instant at which running work or a reservation is expected to end, or `null` if there is none. */
   #nextEnd(afterMs: number): number | null {
     const reservedMs = this.#reservedEndTimes[countUpTo(this.#reservedEndTimes, afterMs)] ?? Number.POSITIVE_INFINITY;
     while ((this.#endTimes.at(-1) ?? 0) <= afterMs && this.#countNextEnd());
@@ -138,10 +138,13 @@ export class FreeOverTime {
   }
 }
 
-/** Number of whole accelerators that the workers take; 0 for fractions, which may fit where no accelerator is whole. */
+/**
+ * Number of whole accelerators that the workers take. It is 0 for fractions, because they may fit on accelerators that
+ * are not whole.
+ */
 const wholeOf = (shape: WorkerShape, workers: number): number => (needsPart(shape) ? 0 : workers * shape.accelerators);
 
-/** Number of ascending instants up to and including one. */
+/** Number of instants in the ascending list that are at or before `untilMs`. */
 function countUpTo(atMs: readonly number[], untilMs: number): number {
   let low = 0;
   let high = atMs.length;
@@ -158,7 +161,7 @@ function valueAt({ atMs, value }: Steps, instantMs: number): number {
   return count === 0 ? 0 : (value[count - 1] as number);
 }
 
-/** Position of the step at an instant; inserts one without effect if there is none. */
+/** Position of the step at an instant. If there is none, a step is inserted that does not change the value. */
 function stepAt({ atMs, value }: Steps, instantMs: number): number {
   const count = countUpTo(atMs, instantMs);
   if (count > 0 && atMs[count - 1] === instantMs) return count - 1;

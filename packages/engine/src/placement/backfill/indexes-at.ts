@@ -1,7 +1,8 @@
 /**
- * The live indexes as expected at a future instant: work that should end by then is removed, and capacity reserved
- * during the request's run is booked. Only differences between instants are booked. Team usage is booked separately,
- * when a quota needs it, because the queue order depends on present usage.
+ * Changes the live indexes to the state expected at a future instant: work that should have ended is removed, and
+ * capacity that is reserved while the request would run is booked. A move to another instant books only the
+ * differences. Team usage is booked separately and only if a team has a quota, because the queue order depends on
+ * present usage.
  */
 import type { WorkerAllocation } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
@@ -14,7 +15,7 @@ import type { Reservation } from "./reservations.ts";
 
 type Sign = 1 | -1;
 
-/** Books the end of work, or a reservation, in one kind of index; sign -1 undoes the booking. */
+/** Books the end of work, or a reservation, in one kind of index. The sign -1 undoes the booking. */
 interface Index {
   leave(ended: ExpectedEnd, sign: Sign): void;
   take(reservation: Reservation, sign: Sign): void;

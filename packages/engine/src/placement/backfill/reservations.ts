@@ -1,7 +1,8 @@
 /**
- * Protected starts: a blocked request gets the earliest time and place at which it fits, by expected ends of running
- * work. Later requests that start before it must end by then or avoid that place. With one reservation this is EASY
- * backfill, with one for each of the first requests conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001).
+ * Protected starts. A blocked request gets a reservation at the earliest time and place at which it fits, by the
+ * expected ends of running work. Requests behind it in the queue may start earlier only if they end before the
+ * reservation begins or use other capacity. One reservation gives EASY backfill, one for each of the first requests
+ * gives conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001).
  */
 import { needsPart } from "../../model/device-part.ts";
 import type { WorkloadId } from "../../model/ids.ts";
@@ -31,8 +32,8 @@ export interface Reservation {
 }
 
 /**
- * A protected start with the inputs of its search. It is reused until an allocation, a nomination, a definition, the
- * time or an earlier protected start changes; new queue entries do not invalidate it.
+ * The result of a search for a protected start, with the inputs of the search. It is reused until an allocation, a
+ * nomination, a definition, the time or an earlier protected start changes. New queue entries do not invalidate it.
  */
 interface LookedFor {
   readonly bookedSequence: number;
@@ -58,11 +59,11 @@ interface Forecast {
   readonly indexes: IndexesAt;
   /** `null` until the first reservation is searched. */
   free: FreeOverTime | null;
-  /** Cached result of `idleMost`; `beside`: number of reservations when it was computed. */
+  /** The cached result of `idleMost`. `beside` is the number of reservations when it was computed. */
   idleMost: { readonly durationMs: number; readonly beside: number; readonly count: number } | null;
 }
 
-/** Whether a node has free accelerators for a worker but may lack cores, memory or worker slots. */
+/** Returns whether a node has free accelerators for a worker but may lack cores, memory or worker slots. */
 function mayLackCredit(slot: NodeSlot, { gang }: PlacementRequest): boolean {
   if (!needsPart(gang) && gang.taskGroups === undefined && slot.freeCount < gang.accelerators) return false;
   const { coresMilli, memoryMib } = gang;
@@ -77,14 +78,14 @@ export class Reservations {
   readonly #list: Reservation[] = [];
   readonly #most: number;
   /**
-   * Buckets whose starts are not protected until another request could delay them; `null`: each start is protected at
-   * once.
+   * Buckets whose starts are not protected until another request could delay them. It is `null` if each start is
+   * protected at once.
    */
   readonly #due: QueueBucket[] | null;
   /** Number of requests for which a protected start was searched. */
   #askedCount = 0;
 
-  /** `isPutOff`: a start is protected only when another request could delay it. */
+  /** If `isPutOff` is true, a start is protected only when another request could delay it. */
   constructor(world: World, nowMs: number, isPutOff: boolean) {
     const { backfill } = world.rules;
     this.#world = world;
@@ -98,14 +99,14 @@ export class Reservations {
   }
 
   /**
-   * Whether `protect` reserves nothing now: the maximum number of reservations is reached, or they are deferred until
-   * another request could delay them.
+   * True if `protect` would reserve nothing now: the maximum number of reservations is reached, or reservations are
+   * deferred until another request could delay them.
    */
   get isComplete(): boolean {
     return this.#due !== null || this.#list.length >= this.#most;
   }
 
-  /** Upper bound of idle accelerators of one type that are available to work of this duration or longer. */
+  /** Upper bound of the idle accelerators of any one type that are available to work of this duration or longer. */
   idleMost(durationMs: number): number {
     if (this.#list.length === 0)
       return Math.max(0, ...this.#world.capacity.acceptable([]).map(({ freeCount }) => freeCount));
@@ -142,8 +143,8 @@ export class Reservations {
   }
 
   /**
-   * Like `findPlacement`, with credits: capacity that protected starts do not need before running work releases it. The
-   * indexes must be in their current state.
+   * Like `findPlacement`, but with credits (`credits.ts`): capacity that protected starts do not need before running
+   * work releases it. The indexes must be in their current state.
    */
   #findOnCredit(request: PlacementRequest, untilMs: number): Placement | null {
     const world = this.#world;
@@ -160,14 +161,17 @@ export class Reservations {
     }
   }
 
-  /** Whether a protected start precedes the request's end, so that reservations may be what blocks the request. */
+  /**
+   * Returns whether a protected start begins before the request would end. Only then may reservations block the
+   * request.
+   */
   concern(bucket: QueueBucket): boolean {
     const endMs = this.#nowMs + bucket.request.durationMs;
     const [first] = this.#list;
     return first !== undefined && first.startMs < endMs;
   }
 
-  /** Removes all tentative bookings, before any event is recorded. */
+  /** Removes all tentative bookings. Must be called before an event is recorded. */
   release(): void {
     this.#forecast?.indexes.restore();
   }
@@ -183,7 +187,8 @@ export class Reservations {
   }
 
   /**
-   * Protects the earliest start of the bucket's head, unless the maximum number is reached or only a quota blocks it.
+   * Protects the earliest start of the bucket's first request, unless the maximum number of protected starts is reached
+   * or only a quota blocks the request.
    */
   protect(bucket: QueueBucket): void {
     if (this.#due !== null) this.#due.push(bucket);
@@ -201,7 +206,10 @@ export class Reservations {
     this.releaseUse();
   }
 
-  /** Protects the earliest start of the bucket's head; false: no expected end of running work lets it start. */
+  /**
+   * Protects the earliest start of the bucket's first request. Returns false if no expected end of running work lets it
+   * start.
+   */
   reserve(bucket: QueueBucket): boolean {
     const reservation = this.#reservationFor(bucket, bucket.waiting.first() as Workload);
     if (reservation === null) return false;
@@ -249,8 +257,8 @@ export class Reservations {
         if (room !== null && !room.suffices) continue;
         const placement = world.calendar.at(startMs, () => findPlacement(world, bucket.request, "eventual"));
         if (placement !== null) return { placement, startMs };
-        // The next instant will probably not suffice either: from here on, fitting workers are counted by differences,
-        // which is cheaper than a search.
+        // The next instant will probably not suffice either. From here on, the workers that fit are counted from the
+        // changes between instants, which is cheaper than a search.
         room ??= this.#counted(bucket, indexes);
       }
     } finally {

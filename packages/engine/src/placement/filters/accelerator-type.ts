@@ -1,6 +1,9 @@
 import type { Filter } from "./filter.ts";
 
-/** The types that the workload accepts, in order of preference; a gang never mixes types (`acceptableTypes`). */
+/**
+ * The accelerator types that the workload accepts, in order of preference. A gang never mixes types
+ * (`acceptableTypes`).
+ */
 export const acceleratorType: Filter = {
   name: "acceleratorType",
   signature: ({ spec: { acceleratorTypes } }) => (acceleratorTypes.length === 0 ? undefined : acceleratorTypes),

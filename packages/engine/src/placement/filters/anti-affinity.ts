@@ -13,8 +13,8 @@ import type { Filter, NodeCheck } from "./filter.ts";
 import { quota } from "./quota.ts";
 
 /**
- * Excludes domains that contain work in a conflict with the request: by the request's anti-affinity rules, or by a rule
- * of that work.
+ * Excludes topology domains with work that must not run near the request, because of the request's anti-affinity rules
+ * or the rules of that work.
  */
 export const antiAffinity: Filter = {
   name: "antiAffinity",
@@ -33,7 +33,7 @@ export const antiAffinity: Filter = {
 
 const ANYWHERE: NodeCheck = () => true;
 
-/** Whether any rule has to be checked: the request has one, or work on some node has. */
+/** Returns whether any anti-affinity rule must be checked: the request has a rule, or work on some node has one. */
 export function looksAround({ capacity }: Pick<World, "capacity">, { gang }: Pick<PlacementRequest, "gang">): boolean {
   return gang.antiAffinity !== undefined || !capacity.marks.isEmpty;
 }
@@ -65,7 +65,7 @@ export function antiAffinityCheck(world: World, request: PlacementRequest, layer
     (domains.size === 0 || !rules.some((rule) => domains.has(domainOf(world, rule, slot.node))));
 }
 
-/** Whether all of these workers satisfy the anti-affinity rules in this capacity view. */
+/** Returns whether all workers in `workers` satisfy the anti-affinity rules in the capacity view `layer`. */
 export function respectsAntiAffinity(
   world: World,
   request: PlacementRequest,
@@ -78,7 +78,10 @@ export function respectsAntiAffinity(
 
 const NAMED_MAX = 3;
 
-/** The first workloads, by placement, that conflict with the request: by its anti-affinity rules or by their own. */
+/**
+ * The first workloads, in order of placement, that conflict with the request by its own anti-affinity rules or by
+ * theirs.
+ */
 function inTheWay(world: World, request: PlacementRequest, { workers }: Pick<Placement, "workers">): WorkloadId[] {
   const { state, capacity } = world;
   const named = new Set<WorkloadId>();
@@ -119,7 +122,7 @@ function ownWorkers(world: World, request: PlacementRequest): ReadonlyMap<NodeSl
   return own;
 }
 
-/** Name of the domain of a rule that contains the node; the node's own name if it is in none. */
+/** Name of the rule's domain that contains the node, or the node's own name if no domain of the rule contains it. */
 function domainOf({ state }: World, rule: AntiAffinityFrom, { id, labels, pool, fabric }: Node): string {
   if ("topologyKey" in rule) return `${rule.topologyKey}=${labels?.[rule.topologyKey] ?? `node ${id}`}`;
   const site = state.sites.get(state.pools.get(pool)?.site as never);

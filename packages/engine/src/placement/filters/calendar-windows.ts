@@ -5,7 +5,10 @@ import type { Placement } from "../../cluster/request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { Filter, Inquiry } from "./filter.ts";
 
-/** Excludes nodes whose calendar windows for other work the request is expected to overlap. */
+/**
+ * Excludes nodes with a calendar window for other work if the request, started now, could still run when the window
+ * begins.
+ */
 export const calendarWindows: Filter = {
   name: "calendarWindows",
   signature: ({ spec, actor }, { rules, calendar }) =>
@@ -29,7 +32,9 @@ export const calendarWindows: Filter = {
   },
 };
 
-/** Windows that the request would overlap if it started now. Growth is assumed to run as long as a new start. */
+/**
+ * Calendar windows that the request would overlap if it started now. Growth is assumed to run as long as a new start.
+ */
 export function windowsInTheWay(world: World, request: PlacementRequest): readonly IndexedWindow[] {
   const { calendar } = world;
   return calendar.hasWindows ? calendar.closedTo(request, calendarEndMs(world, request)) : NOTHING;
@@ -44,12 +49,12 @@ export const calendarEndMs = ({ calendar }: World, { spec, longestMs }: Placemen
 
 const NOTHING: readonly IndexedWindow[] = [];
 
-/** Maximum number of windows that are tried alone. */
+/** Maximum number of windows for which it is tried whether the request fits without this window alone. */
 const WINDOWS_SIMULATED_MAX = 4;
 
 /**
- * A window without which the request would fit, movable windows first; if there is none, a window that covers the
- * `placement`.
+ * The window to name as the reason: a window without which the request would fit, or else a window on a node of
+ * `placement`. Windows that have not begun come first.
  */
 function windowToName(
   { world: { calendar }, request, place }: Inquiry,

@@ -1,7 +1,7 @@
 import { dataPlaces } from "./data-places.ts";
 import type { Filter } from "./filter.ts";
 
-/** A preference: nodes with most of the input data sets come first (`inputsHeldMin`). */
+/** A preference for nodes that store most of the workload's input data sets (`inputsHeldMin`). */
 export const dataInputs: Filter = {
   name: "dataInputs",
   signature: ({ spec }) => spec.data?.inputs,

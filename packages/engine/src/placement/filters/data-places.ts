@@ -1,4 +1,6 @@
-/** Which pools admit the data rule of a workload, and how many of its input data sets each stores. */
+/**
+ * Finds the pools that admit the data rule of a workload, and the number of its input data sets that each pool stores.
+ */
 import { admitsRule, inputsHeld } from "../../model/data.ts";
 import type { NodeId, PoolName } from "../../model/ids.ts";
 import type { WorkloadSpec } from "../../model/workload.ts";
@@ -7,9 +9,9 @@ import type { World } from "../../cluster/world.ts";
 
 export interface DataPlaces {
   admits(slot: NodeSlot): boolean;
-  /** Number of the workload's inputs that the pool stores. */
+  /** Number of the workload's input data sets that the node's pool stores. */
   held(slot: NodeSlot): number;
-  /** The different numbers of inputs that pools store, in descending order, down to 0. */
+  /** The different numbers of input data sets that pools store, in descending order, down to 0. */
   readonly tiers: readonly number[];
 }
 
@@ -34,6 +36,6 @@ export function dataPlaces({ state }: Pick<World, "state">, { data }: Pick<Workl
   };
 }
 
-/** Whether work of this spec may run on the node. */
+/** Returns whether the data rule in `spec` allows the work on the node. */
 export const admitsNode = (world: World, spec: Pick<WorkloadSpec, "data">, node: NodeId): boolean =>
   spec.data?.rule === undefined || dataPlaces(world, spec).admits(world.capacity.slot(node));

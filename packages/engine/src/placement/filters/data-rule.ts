@@ -3,7 +3,7 @@ import { dataPlaces } from "./data-places.ts";
 import type { Filter } from "./filter.ts";
 import { quota } from "./quota.ts";
 
-/** Only pools that admit the rule of the workload's data. */
+/** Allows only pools that admit the rule of the workload's data. */
 export const dataRule: Filter = {
   name: "dataRule",
   signature: ({ spec }) => spec.data?.rule,

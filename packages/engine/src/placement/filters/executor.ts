@@ -24,14 +24,20 @@ export const executor: Filter = {
 const isTiedToOne = ({ workers, grows, gang, executor: named }: PlacementRequest): boolean =>
   named !== null || workers > 1 || grows !== null || gang.taskGroups !== undefined;
 
-/** The executor of the running workers, or the one that is being tried; `null`: any. */
+/**
+ * The executor of the gang's running workers, or else the executor that is being tried. It is `null` if any executor
+ * will do.
+ */
 function executorWanted(world: World, request: PlacementRequest): ExecutorId | null {
   const attempt = growingAttempt(world, request);
   const workers = attempt === null || attempt.workers.length === 0 ? request.beside : attempt.workers;
   return workers.length > 0 ? executorOf(world.state, { workers }) : request.executor;
 }
 
-/** One variant of the request for each executor, if the gang might otherwise use several. */
+/**
+ * Variants of the request, one for each executor, if the gang might otherwise use several. Otherwise the request
+ * itself.
+ */
 export function withinOneExecutor(world: World, request: PlacementRequest): readonly PlacementRequest[] {
   if (world.executors.length < 2 || !isTiedToOne(request) || executorWanted(world, request) !== null) return [request];
   return world.executors.map((id) => request.with({ executor: id }));

@@ -1,6 +1,9 @@
 import type { Filter } from "./filter.ts";
 
-/** All workers in one domain of the fabric, in few domains, or in slices (`fabric-choice.ts`, `fabric-fewest.ts`). */
+/**
+ * Places all workers in one domain of the fabric, in few domains, or in slices (`fabric-choice.ts`,
+ * `fabric-fewest.ts`).
+ */
 export const fabric: Filter = {
   name: "fabric",
   signature: ({ spec }) => spec.fabric,

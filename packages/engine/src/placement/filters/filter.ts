@@ -1,6 +1,7 @@
 /**
- * A placement constraint, declared in one place: the signature that makes requests equal, the check of a node, the
- * events that can change the result, and the reason that it reports. `filters.ts` holds the ordered list.
+ * A placement constraint (filter), declared in one place: the signature by which requests are equal, the check of a
+ * node, the events that can change the result, and the reason that the filter reports. `filters.ts` holds the ordered
+ * list.
  */
 import type { EventKind } from "../../contract/events.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
@@ -13,41 +14,42 @@ import type { World } from "../../cluster/world.ts";
 export type NodeCheck = (slot: NodeSlot) => boolean;
 
 /**
- * The data behind a rejection. `fleet`: declared properties of nodes, which also apply to an empty fleet. `calendar`:
- * its windows. `work`: running work and tentative plans.
+ * The data that the result of a filter depends on. `fleet`: declared properties of nodes, which also apply to an empty
+ * fleet. `calendar`: calendar windows. `work`: running work and tentative plans.
  */
 export type FilterBasis = "fleet" | "calendar" | "work";
 
 export interface Filter {
   readonly name: string;
   /**
-   * Workloads with equal signatures for every filter share a bucket of the queue; `undefined`: the filter does not
-   * concern the workload.
+   * Workloads with equal signatures for every filter share a bucket of the queue. The signature is `undefined` if the
+   * filter does not concern the workload.
    */
   readonly signature: SignatureOf;
   readonly basis: FilterBasis;
   /**
-   * Whether the filter applies, so that the index of free amounts does not suffice for the request. Absent: the filter
-   * constrains types or amounts, not nodes.
+   * Returns whether the filter applies to the request. If it does, the index of free amounts does not suffice to place
+   * the request. A filter without this function constrains types or amounts, not nodes.
    */
   readonly appliesTo?: (world: World, request: PlacementRequest) => boolean;
   /**
-   * The check of one node, prepared once for a search. Absent: the filter constrains sets of nodes, not single nodes.
+   * Prepares the check of single nodes, once for a search. A filter without this function constrains sets of nodes, not
+   * single nodes.
    */
   readonly check?: (world: World, request: PlacementRequest, layer: Layer) => NodeCheck;
   /** Events that can change the result, in addition to those that free capacity. */
   readonly wakeOn: readonly EventKind[];
-  /** The reason to report if the request would fit without this filter; `null`: it would not fit either. */
+  /** The reason to report if the request would fit without this filter, or `null` if it would not fit either. */
   readonly explain?: (inquiry: Inquiry) => BlockedReason | null;
 }
 
-/** A request that does not fit now, and what a filter can ask about it. */
+/** A request that does not fit now, and the questions that a filter can ask about it. */
 export interface Inquiry {
   readonly world: World;
   readonly request: PlacementRequest;
-  /** Whether the usable fleet could hold the request if nothing ran. */
+  /** True if the usable fleet could hold the request if nothing ran. */
   readonly couldEver: boolean;
-  /** A placement of a variant of the request now; `null`: it does not fit. */
+  /** A placement of a variant of the request now, or `null` if the variant does not fit. */
   place(variant: PlacementRequest): Placement | null;
   fitsFleet(variant: PlacementRequest): boolean;
   /** The largest number of workers, below the requested one, that could be placed now; 0 for task groups. */

@@ -51,7 +51,7 @@ const constraining = filters.filter((filter) => filter.appliesTo !== undefined);
 const applying = (world: World, request: PlacementRequest, bases: readonly FilterBasis[]): readonly Filter[] =>
   constraining.filter(({ basis, appliesTo }) => bases.includes(basis) && appliesTo?.(world, request) === true);
 
-/** Whether no filter applies: the index of free amounts then answers without reading nodes. */
+/** Returns whether no filter applies. Then the index of free amounts answers without reading nodes. */
 export function isUnconstrained(world: World, request: PlacementRequest): boolean {
   for (const { appliesTo } of constraining) if (appliesTo?.(world, request) === true) return false;
   return true;
@@ -89,10 +89,16 @@ export const acceptedNow = (world: World, request: PlacementRequest): NodeCheck 
 
 export const passesAll = (check: NodeCheck): boolean => check === EVERY_NODE;
 
-/** Whether a filter other than amounts limits what an empty fleet could hold. */
+/**
+ * Returns whether a filter on declared properties of nodes, besides the amounts, limits which work an empty fleet could
+ * hold.
+ */
 export const isConstrainedAlone = (world: World, request: PlacementRequest): boolean =>
   applying(world, request, DECLARED).length > 0;
 
-/** Events that can change the declared properties of accepted nodes, in addition to those that free capacity. */
+/**
+ * Events that can change which nodes the request accepts by their declared properties, in addition to events that free
+ * capacity.
+ */
 export const declaredWakeOn = (world: World, request: PlacementRequest): readonly EventKind[] =>
   applying(world, request, DECLARED).flatMap(({ wakeOn }) => wakeOn);

@@ -1,6 +1,6 @@
 import type { Filter } from "./filter.ts";
 
-/** Only the nodes to which a plan, or the domain of a running gang, limits the request. */
+/** Allows only the nodes to which a plan, or the domain of a running gang, limits the request. */
 export const namedNodes: Filter = {
   name: "namedNodes",
   signature: () => undefined,

@@ -1,6 +1,6 @@
 import type { Filter } from "./filter.ts";
 
-/** Network bandwidth that a worker reserves on its node; `NodeSlot.workersThatFit` checks it. */
+/** Requires free network bandwidth on the node for each worker. `NodeSlot.workersThatFit` checks it. */
 export const network: Filter = {
   name: "network",
   signature: ({ spec }) => spec.gang.networkGbps,

@@ -1,6 +1,6 @@
 import type { Filter } from "./filter.ts";
 
-/** Only nodes that carry these labels. */
+/** Allows only nodes that carry the labels of the node selector. */
 export const nodeSelector: Filter = {
   name: "nodeSelector",
   signature: ({ spec }) => spec.nodeSelector,

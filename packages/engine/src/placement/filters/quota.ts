@@ -1,7 +1,10 @@
 import { isPreemptible } from "../../policy/preemptible.ts";
 import type { Filter } from "./filter.ts";
 
-/** Limits, guarantees, lending and budgets of the team and the teams above it; checked by type (`quotaReached`). */
+/**
+ * Limits, guarantees, lending and budgets of the team and the teams above it, checked by accelerator type
+ * (`quotaReached`).
+ */
 export const quota: Filter = {
   name: "quota",
   // A list and not a string: V8 would copy a concatenated string of every submission before it compares it.

@@ -2,7 +2,10 @@ import { longestDurationMs } from "../../usage/planned-duration.ts";
 import { predictsRuns, runKindsOf } from "../../usage/run-times.ts";
 import type { Filter } from "./filter.ts";
 
-/** Protected starts (`backfill/`): a request fits if it ends before them, or on capacity that they do not need. */
+/**
+ * Keeps requests from delaying protected starts (`backfill/`). A request fits if it ends before these starts, or on
+ * capacity that they do not need.
+ */
 export const runTime: Filter = {
   name: "runTime",
   signature: ({ spec, actor }, { rules, calendar }) => {

@@ -1,6 +1,6 @@
 import type { Filter } from "./filter.ts";
 
-/** Maximum number of workers on nodes that share a label value (`domainBudget`). */
+/** Limits the number of workers on nodes that share a label value (`domainBudget`). */
 export const spread: Filter = {
   name: "spread",
   signature: ({ spec }) => spec.spread,

@@ -62,7 +62,7 @@ function partKeys(slot: NodeSlot, shape: WorkerShape, layer: Layer): Keys {
   return spot === null ? [1, 0] : [spot.divides, spot.lost];
 }
 
-/** Whether a partly used accelerator has room for the fraction. */
+/** Returns whether a partly used accelerator of the node has capacity for the fraction. */
 function hasOpenShare(slot: NodeSlot, milli: number, layer: Layer): boolean {
   for (let index = 0; index < slot.totalCount; index++) {
     if (!slot.isWhole(index, layer) && slot.room(index, layer) >= milli) return true;

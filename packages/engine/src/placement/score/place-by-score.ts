@@ -16,8 +16,8 @@ import { scoresOf } from "./score-index.ts";
 import type { ScoredChoice } from "./score-index.ts";
 
 /**
- * Whether the policy scores nodes for such workers. If all requests are for whole accelerators, nodes are packed
- * instead.
+ * Returns whether the policy scores nodes for the workers of this gang. If all recent requests are for whole
+ * accelerators, nodes are packed instead.
  */
 export function isScored({ rules, state }: World, gang: GangSpec): boolean {
   // Scores consider free amounts, not MIG positions.
@@ -29,7 +29,7 @@ export function isScored({ rules, state }: World, gang: GangSpec): boolean {
   return asksForMore && state.demand !== null && state.demand.renewals > 0;
 }
 
-/** Whether the scores alone decide the placement. */
+/** Returns whether the scores alone decide the placement. */
 export const isPlacedByScore = (world: World, request: PlacementRequest): boolean =>
   !request.isGrowth && isScored(world, request.gang) && isUnconstrained(world, request);
 
@@ -44,8 +44,8 @@ export function placeByScore(world: World, request: PlacementRequest): Placement
 }
 
 /**
- * The type of the best node for the first worker is used if it holds the whole gang, else the type of the next best
- * node.
+ * Places the gang on the accelerator type of the best node for the first worker. If that type does not hold the whole
+ * gang, the type of the next best node is used.
  */
 function placeOnAny(world: World, request: PlacementRequest, types: readonly TypeCapacity[]): Placement | null {
   const { gang } = request;

@@ -1,7 +1,7 @@
 /**
- * The best node of one accelerator type for one shape of worker: a tournament tree of scores, in which ties go to the
- * node that joined first. A log of changed nodes updates it, so the cost of a decision depends on the changes since the
- * last decision and not on the size of the fleet.
+ * Finds the best node of one accelerator type for one shape of worker. The scores form a tournament tree in which ties
+ * go to the node that joined first. A log of changed nodes updates the tree, so the cost of a decision depends on the
+ * changes since the last decision and not on the size of the fleet.
  */
 
 /** The score of a node that does not hold the worker. */

@@ -25,7 +25,10 @@ export class RebalanceValue {
   readonly #order: Uint16Array;
   readonly #fits: Uint8Array;
   #parts = new Int32Array(64);
-  /** The most cores per thousandth of an accelerator that the sample uses; a node with more has the same value. */
+  /**
+   * The largest ratio of cores to thousandths of an accelerator in the sample. Cores beyond this ratio add no value to
+   * a node.
+   */
   readonly #coresPerMilli: number;
   readonly #memoryPerMilli: number;
 
@@ -65,7 +68,10 @@ export class RebalanceValue {
     return used;
   }
 
-  /** Marks the kinds of request that fit on the node now; others need not be tried. */
+  /**
+   * Marks the kinds of request that fit on the node now, because only these need to be tried. Returns whether any kind
+   * fits.
+   */
   #markWhatFits({ whole, parts }: FreeProfile, cores: number, memory: number): boolean {
     const roomMost = whole > 0 ? WHOLE_MILLI : (parts.at(-1) ?? 0);
     let any = false;
@@ -115,8 +121,8 @@ export class RebalanceValue {
   }
 
   /**
-   * Takes a fraction from the accelerator with the least sufficient free amount, else from a free one. Returns the new
-   * number of partly used accelerators; -1: the fraction does not fit.
+   * Takes a fraction from the accelerator with the smallest free amount that suffices, or else from a completely free
+   * one. Returns the new number of partly used accelerators, or -1 if the fraction does not fit.
    */
   #takeShare(milli: number, partCount: number, hasWhole: boolean): number {
     const parts = this.#parts;

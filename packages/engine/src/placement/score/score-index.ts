@@ -18,11 +18,11 @@ import { ScoredType } from "./scored-type.ts";
 import type { FreeSums } from "./scored-type.ts";
 import { Slot } from "../../cluster/scratch.ts";
 
-/** Maximum of nodes times rankings; each pair takes 16 bytes. */
+/** Maximum of the number of nodes multiplied by the number of rankings. Each node in a ranking takes 16 bytes. */
 const RANKED_MAX = 8_000_000;
 /**
- * Empty nodes of a size are kept free while their share of free capacity is below this multiple of their share of
- * demand.
+ * Empty nodes with a given number of accelerators are kept free while their share of the free capacity is below this
+ * multiple of their share of recent demand.
  */
 const RESERVE_TIMES = 10;
 /** Score penalty for using an empty node that is kept free: the value of one accelerator. */
@@ -31,7 +31,7 @@ const OPENING_COST = VALUE_PER_MILLI * WHOLE_MILLI * TIE_STEPS;
 export interface ScoredChoice {
   readonly type: TypeCapacity;
   readonly slot: NodeSlot;
-  /** The accelerator from which a fraction is taken; -1: whole accelerators, or none. */
+  /** The accelerator from which a fraction is taken; -1 if the worker uses whole accelerators or none. */
   readonly accelerator: number;
 }
 
@@ -45,7 +45,8 @@ export class ScoreIndex {
   #sample: readonly DemandKind[] | null = null;
 
   /**
-   * The best node for a worker; `null`: no node of an accepted type holds it. `nth`: index of the worker in the gang.
+   * The best node for a worker, or `null` if no node of an accepted type holds the worker. `nth` is the index of the
+   * worker in the gang.
    */
   choose(world: World, ask: WorkerAsk, types: readonly TypeCapacity[], nth: number): ScoredChoice | null {
     const score = this.#settled(world);
@@ -111,7 +112,10 @@ export class ScoreIndex {
     return null;
   }
 
-  /** Whether recent demand for whole nodes makes it worthwhile to keep empty nodes of this size free. */
+  /**
+   * Returns whether recent demand for whole nodes makes it worthwhile to keep empty nodes with `size` accelerators
+   * free.
+   */
   #isKept(demand: ReadonlyDemand | null, size: number, ask: WorkerAsk): boolean {
     if (demand === null || ask.accelerators === size) return false;
     const asked = demand.countedMilliBySize.get(size);
@@ -128,7 +132,7 @@ export class ScoreIndex {
     else if (sample !== this.#sample) {
       this.#score = this.#scoreFor(world);
       for (const type of this.#types.values()) {
-        // The sums are of the node states seen last, so pending changes are applied first.
+        // The sums describe the node states that were seen last, so pending changes are applied first.
         type.update();
         type.forgetValues();
       }

@@ -41,7 +41,7 @@ export function largestNode(types: readonly TypeCapacity[]): LargestNode {
   return { coresMilli, milli };
 }
 
-/** Key of equal workers. */
+/** Key that is the same for workers with equal requests. */
 export const keyOf = ({ accelerators, milli, coresMilli, memoryMib }: WorkerAsk): string =>
   `${accelerators}|${milli}|${coresMilli}|${memoryMib}`;
 
@@ -59,11 +59,14 @@ export const drawBelow = (count: number, sequence: number, purpose: string): num
   Math.floor((draw(0, sequence, purpose) * count) / 4_294_967_296);
 
 /**
- * Value of all cores of the largest node, in thousandths of an accelerator; small, so that it only makes fuller nodes
- * preferable.
+ * Value of all cores of the largest node, in thousandths of an accelerator. It is small, so that it only makes fuller
+ * nodes preferable.
  */
 const CORES_WORTH_MILLI = 50;
-/** Factor of the score that leaves room for free thousandths below it: of equal scores, the fuller node wins. */
+/**
+ * Factor by which scores are multiplied, so that the free thousandths of a node can be subtracted to break ties: of
+ * equal scores, the fuller node wins.
+ */
 export const TIE_STEPS = 131_072;
 
 /**
@@ -88,8 +91,8 @@ export function balancedScore(valueFor: (type: string) => RebalanceValue, larges
 }
 
 /**
- * The value of the node after the best way to take the request; among equal ways, a fraction is taken from the fullest
- * accelerator.
+ * The value of the node after the best way to take the request. Among equally good ways, a fraction is taken from the
+ * fullest accelerator.
  */
 function bestAfter(
   value: RebalanceValue,

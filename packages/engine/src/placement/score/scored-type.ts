@@ -11,7 +11,10 @@ import { NO_ROOM, Ranking } from "./ranking.ts";
 import { isShare } from "./score.ts";
 import type { Score, ScoredNode } from "./score.ts";
 
-/** A ranking of the completely free nodes with this number of accelerators; 0: of the partly used nodes. */
+/**
+ * A ranking of the completely free nodes with `untouchedSize` accelerators. If `untouchedSize` is 0, the ranking
+ * contains all other nodes of the type.
+ */
 export interface RankedGroup {
   readonly untouchedSize: number;
   readonly ranking: Ranking;
@@ -35,7 +38,10 @@ interface NodeAsSeen {
   workers: number;
 }
 
-/** Maximum number of profiles, each of which caches values; beyond it, all are dropped and recomputed when needed. */
+/**
+ * Maximum number of profiles, each of which caches values. Beyond this number, all are dropped and computed again when
+ * needed.
+ */
 const PROFILES_MAX = 100_000;
 
 export class ScoredType {
@@ -51,7 +57,7 @@ export class ScoredType {
   /** Number of entries that were dropped from the front of the log. */
   #logStart = 0;
 
-  /** `groupsUntouched`: whether completely free nodes are ranked separately. */
+  /** If `groupsUntouched` is true, completely free nodes are ranked separately. */
   constructor(type: TypeCapacity, sums: FreeSums, groupsUntouched: boolean) {
     this.type = type;
     this.#sums = sums;
@@ -82,7 +88,7 @@ export class ScoredType {
     this.#stale.push(position);
   }
 
-  /** Applies pending changes. Tentative changes that were undone change nothing. */
+  /** Applies pending changes. A tentative change that was undone has no effect. */
   update(): void {
     for (const position of this.#stale) {
       this.#isStale[position] = 0;
@@ -99,7 +105,10 @@ export class ScoredType {
     this.#bound();
   }
 
-  /** A ranking whose position was dropped from the log is rebuilt when it is next used. */
+  /**
+   * Drops the log if it has become too long. A ranking that had not processed the dropped entries is rebuilt when it is
+   * next used.
+   */
   #bound(): void {
     if (this.#log.length > 4 * this.#nodes.length + 1024) {
       this.#logStart += this.#log.length;
@@ -119,7 +128,7 @@ export class ScoredType {
     this.#rankings.clear();
   }
 
-  /** Limit of nodes times rankings, which determines the memory. */
+  /** The number of nodes multiplied by the number of rankings, which determines the memory that the rankings use. */
   get rankedCount(): number {
     return this.#rankings.size * this.#nodes.length * (this.#sizes.length + 1);
   }

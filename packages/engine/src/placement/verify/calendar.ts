@@ -7,7 +7,9 @@ import { windowDurationMs } from "../../usage/planned-duration.ts";
 import type { ReadonlyState } from "../../state/state.ts";
 import type { TeamName } from "../../model/ids.ts";
 
-/** The window that the work would overlap on the node if it started now. */
+/**
+ * Name of the calendar window that the work would overlap on the node if it started now, or `null` if there is none.
+ */
 export function windowBroken(state: ReadonlyState, workload: Workload, node: Node, nowMs: number): string | null {
   const { spec } = workload;
   const untilMs = nowMs + windowDurationMs(rulesOf(state.policy), spec) + spec.graceTimeoutMs;
@@ -31,7 +33,7 @@ export function isKeptFor(state: ReadonlyState, { entry }: CalendarItem, { spec,
   return isOfTeam || entry.users?.includes(actor) === true;
 }
 
-/** The team and all teams above it. Ends at a missing team or a cycle. */
+/** The team and all teams above it. The list ends at a missing team or at a cycle. */
 export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
   const line: TeamName[] = [];
   for (let at: TeamName | null = team; at !== null && !line.includes(at); at = state.teams.get(at)?.parent ?? null)

@@ -1,4 +1,4 @@
-/** Collects violations. A check continues after the first one, because a later one often explains it. */
+/** Collects violations. A check continues after the first violation, because a later one often explains it. */
 export class Findings {
   readonly list: string[] = [];
 

@@ -1,6 +1,6 @@
 /**
- * Invariants of the task groups of a placed gang: each has its minimum, at most its maximum, and is on one accepted
- * type.
+ * Checks the task groups of a placed gang: each group has at least its minimum and at most its maximum of workers, and
+ * lies on one accepted accelerator type.
  */
 import type { AttemptId } from "../../model/ids.ts";
 import { isOfTypes } from "../../model/fleet.ts";
@@ -13,7 +13,8 @@ interface Placed {
   readonly spec: WorkloadSpec;
   readonly workers: readonly WorkerAllocation[];
   /**
-   * Whether the gang may be below its minimums: it lost workers and is ending, or `workers` lists only some of them.
+   * True if the gang may be below its minimums, because it lost workers and is ending, or because `workers` lists only
+   * some of its workers.
    */
   readonly isIncomplete: boolean;
 }

@@ -7,7 +7,10 @@ import type { Node } from "../../model/fleet.ts";
 import type { WorkerAllocation, WorkerShape } from "../../model/workload.ts";
 import type { Findings } from "./findings.ts";
 
-/** Slice numbers of a worker with a MIG profile; empty: it has no profile, or the node does not support it. */
+/**
+ * Slice numbers of a worker with a MIG profile. The list is empty if the worker has no profile, or the node does not
+ * support it.
+ */
 export function slicesOf(node: Node | undefined, { profile }: WorkerShape, { slice }: WorkerAllocation): number[] {
   const part = profile === undefined ? undefined : migTable(node?.mig)?.get(profile);
   if (part === undefined || slice === undefined) return [];
@@ -15,8 +18,8 @@ export function slicesOf(node: Node | undefined, { profile }: WorkerShape, { sli
 }
 
 /**
- * A worker has the requested MIG profile at a valid position, or the fraction that its memory needs; other workers have
- * neither.
+ * Checks that a worker has the requested MIG profile at a valid position, or the fraction that its memory needs. Other
+ * workers must have neither.
  */
 export function checkPart(
   findings: Findings,

@@ -18,7 +18,10 @@ import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 
-/** Free accelerators, cores and memory are checked again when they are booked (`Capacity.take`). */
+/**
+ * Verifies the workers, nodes, accelerator types and constraints of a placement. Free accelerators, cores and memory
+ * are checked later, when they are booked (`Capacity.take`).
+ */
 export function verifyPlacement(world: World, bucket: QueueBucket, placement: Placement, layer: Layer = "idle"): void {
   const { request, waiting } = bucket;
   const { gang, acceleratorTypes } = request;
@@ -60,7 +63,10 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
   }
 }
 
-/** Most workers use whole accelerators; nothing is allocated for them. */
+/**
+ * Verifies a MIG slice or fraction. For workers with whole accelerators, which are the most frequent, it allocates no
+ * memory.
+ */
 function verifyPart(who: string, on: Parameters<typeof checkPart>[2]): void {
   if (!needsPart(on.shape) && on.worker.slice === undefined) return;
   const findings = new Findings();
@@ -68,7 +74,10 @@ function verifyPart(who: string, on: Parameters<typeof checkPart>[2]): void {
   invariant(findings.list.length === 0, findings.list[0] ?? "");
 }
 
-/** A new gang has the minimum of every group, growth stays within the maximum, and a group is on one accepted type. */
+/**
+ * Verifies task groups: a new gang has the minimum of every group, growth stays within the maximum, and each group is
+ * on one accepted accelerator type.
+ */
 function verifyGroups(world: World, { request, waiting }: QueueBucket, workers: Placement["workers"]): void {
   const growing = growingAttempt(world, request);
   const findings = new Findings();
@@ -76,7 +85,7 @@ function verifyGroups(world: World, { request, waiting }: QueueBucket, workers: 
     id: growing?.id ?? attemptId(waiting.first()?.id ?? "nobody"),
     spec: request.spec,
     workers: [...(growing?.workers ?? []), ...workers],
-    // KAI's victim search counts a running worker that requests its place again twice.
+    // In KAI's victim search, a running worker that requests its own place again is counted twice.
     isIncomplete: growing !== null,
   });
   const [first] = request.group === null ? findings.list : [];
@@ -94,7 +103,7 @@ function isReleasing(slot: NodeSlot, index: number, shape: WorkerShape, worker: 
     : slot.isWhole(index, "releasing");
 }
 
-/** A plan books nothing, so each accelerator is checked to be free once terminating work has ended. */
+/** Verifies that each accelerator is free once terminating work has ended, because a plan books nothing. */
 function verifyReleasing({ capacity }: World, { gang }: PlacementRequest, worker: Placement["workers"][number]): void {
   const { node, accelerators } = worker;
   const shape = shapeOf(gang, worker);

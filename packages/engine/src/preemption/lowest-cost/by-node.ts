@@ -22,7 +22,10 @@ import { isEvictable, isOnAny } from "../eligibility.ts";
 import type { CostSearch } from "./cost-search.ts";
 import type { Planning, Search } from "../strategy.ts";
 
-/** Maximum number of node selections tried; each excludes victims that found no other place before. */
+/**
+ * Maximum number of node selections that are tried. Each selection excludes victims that found no other place in an
+ * earlier one.
+ */
 const CHOICES_MAX = 4;
 
 export function* byNode(batch: Batch, search: CostSearch): Planning<Plan> {
@@ -39,7 +42,7 @@ export function* byNode(batch: Batch, search: CostSearch): Planning<Plan> {
     const before = stuck.length;
     const plan = yield nodeSearch(batch, search, units, stuck);
     search.tentativeEvictions.returnAll();
-    // For a single worker, the search has already tried every node by itself.
+    // For a single worker, the first search has already tried each node on its own.
     if (plan !== null || stuck.length === before || preemptor.request.workers === 1) return plan;
   }
   return null;
@@ -97,8 +100,9 @@ function nodeSearch(
 }
 
 /**
- * Work of teams within their entitlements that can migrate at low cost because it writes checkpoints on request. The
- * maximum loss is used and not the current one, because the existence of a plan must not depend on time.
+ * Work of teams within their entitlements that can migrate at low cost, because it writes checkpoints on request. The
+ * cost is judged by the maximum loss and not by the current loss, because the existence of a plan must not depend on
+ * time.
  */
 function strangersFor(batch: Batch, { preemptor, donors }: CostSearch): VictimCandidate[] {
   const { world } = batch;

@@ -26,11 +26,11 @@ import { antiAffinityFrom, areasFor, chooseIn } from "./drain-areas.ts";
 import type { Area } from "./drain-areas.ts";
 
 export const MOVES_MAX = 8;
-/** Maximum work, in ms, that each accelerator of a migrating attempt may lose since its last checkpoint. */
+/** Maximum work since the last checkpoint that a migration may lose, in ms for each accelerator of the attempt. */
 export const MOVE_LOSS_MS_MAX = 600_000;
 /**
- * Maximum number of domains simulated: each simulation places all victims again. If many domains are equally good, a
- * few show whether any works.
+ * Maximum number of topology domains that are simulated, because each simulation places all victims again. If many
+ * domains are equally good, a few of them show whether any works.
  */
 const AREAS_SIMULATED_MAX = 8;
 
@@ -41,14 +41,14 @@ interface Movable {
   readonly cost: number;
 }
 
-/** A node, and the attempts that would have to migrate for one more worker on it. */
+/** A node, and the attempts that would have to migrate so that one more worker fits on it. */
 export interface DrainArea {
   readonly slot: NodeSlot;
   readonly moves: readonly Movable[];
   readonly cost: number;
 }
 
-/** Tries the accepted types one by one, in the order of preference. */
+/** Tries the accepted accelerator types one by one, in the order of preference. */
 export function* consolidate(batch: Batch, preemptor: QueueBucket): Planning<Plan> {
   // A gang's growth does not justify a migration: the migrated gang would request the same capacity again.
   if (preemptor.request.isGrowth) return null;
@@ -60,8 +60,8 @@ export function* consolidate(batch: Batch, preemptor: QueueBucket): Planning<Pla
   for (const type of acceptableTypes(world, preemptor.request)) {
     if (type.freeCount < workers * gang.accelerators || quotaReached(world, preemptor.request, type.type) !== null)
       continue;
-    // The existence of a plan must not depend on time, or rounds would never settle. Costs depend on time, so
-    // candidates are tried by number of accelerators first.
+    // The existence of a plan must not depend on time, or rounds would not come to rest. Eviction costs depend on time,
+    // so attempts are first compared by their number of accelerators.
     const plan = yield migrationsOn(batch, preemptor, { type, costOf: acceleratorsOf });
     const costOf = (attempt: Attempt): number => evictionCost(world, attempt, batch.nowMs);
     if (plan !== null) return (yield migrationsOn(batch, preemptor, { type, costOf })) ?? plan;
@@ -92,13 +92,14 @@ function migrationsOn(batch: Batch, preemptor: QueueBucket, query: DrainQuery): 
 
 interface Migration {
   readonly moved: readonly Movable[];
-  /** Nodes that migrating attempts must avoid; absent: none. */
+  /** Nodes that migrating attempts must avoid. If absent, they may use any node. */
   readonly keptFree?: ReadonlySet<NodeId>;
 }
 
 /**
- * First, every migrating attempt is placed as if it were alone. If that fails, attempts avoid the nodes that the
- * preemptor needs; this needs kept nominations, because nothing else reserves those nodes.
+ * The migrations to try for each choice of nodes. First, migrating attempts may use any node. If that fails, they must
+ * avoid the nodes that the preemptor needs. The second try requires that the policy keeps nominations, because nothing
+ * else reserves these nodes.
  */
 function* migrations(batch: Batch, preemptor: QueueBucket, query: DrainQuery): Generator<Migration> {
   const { nominations } = batch.world.rules.eviction;
@@ -109,8 +110,8 @@ function* migrations(batch: Batch, preemptor: QueueBucket, query: DrainQuery): G
 }
 
 /**
- * Idle nodes of the type, and nodes that could be cleared; `null`: more nodes would have to be cleared than migrations
- * are allowed.
+ * Nodes of the type with idle capacity for a worker, and nodes that could be cleared. It is `null` if so many nodes
+ * would have to be cleared that the allowed number of migrations cannot suffice.
  */
 function areaOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQuery): Area | null {
   const { world } = batch;
@@ -131,7 +132,7 @@ function areaOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQue
   return { roomy, drainCandidates: passesAll(accepts) ? list : list.filter(({ slot }) => accepts(slot)) };
 }
 
-/** Attempts that would have to migrate in one domain of the fleet. */
+/** Attempts that would have to migrate in one topology domain. */
 interface Choice {
   readonly moved: readonly Movable[];
   readonly cost: number;
@@ -140,8 +141,8 @@ interface Choice {
 }
 
 /**
- * The cheapest migrations for each domain that could hold the request, the cheapest domain first. Empty if some domain
- * has capacity already.
+ * The cheapest migrations for each topology domain that could hold the request, the cheapest domain first. The list is
+ * empty if some domain has capacity already.
  */
 function choices(batch: Batch, preemptor: QueueBucket, query: DrainQuery): readonly Choice[] {
   const { world } = batch;
@@ -163,7 +164,7 @@ function choices(batch: Batch, preemptor: QueueBucket, query: DrainQuery): reado
     .slice(0, AREAS_SIMULATED_MAX);
 }
 
-/** The placement after the migrations; `null`: some attempt cannot be placed elsewhere. */
+/** The placement after the migrations, or `null` if some attempt cannot be placed elsewhere. */
 function migrate(
   world: World,
   request: Parameters<typeof placeAgain>[1],
@@ -180,7 +181,10 @@ function migrate(
   return found !== null && found.lost.length === 0 ? found : null;
 }
 
-/** A cleared node may hold several workers. Attempts on nodes that the placement does not use need not migrate. */
+/**
+ * The plan with fewer migrations: only attempts on nodes that the placement uses migrate. It is `null` if that changes
+ * nothing. A cleared node may hold several workers, so other cleared nodes may not be needed.
+ */
 function fewerMigrating(
   world: World,
   preemptor: QueueBucket,
@@ -192,11 +196,11 @@ function fewerMigrating(
   return needed.length === 0 || needed.length === moved.length ? null : migrate(world, { preemptor }, needed);
 }
 
-/** Movable work of one type, shared by plans until the next event of the batch. */
+/** Work on one accelerator type that could migrate. Plans share these lists until the next event of the batch. */
 interface Movables {
   /** Work that could migrate from a node, by node. */
   readonly byNode: Map<NodeSlot, readonly Movable[]>;
-  /** Nodes that could be cleared for a worker of this number of accelerators, the cheapest first. */
+  /** Nodes that could be cleared for one more worker, the cheapest first, by the worker's number of accelerators. */
   readonly drainCandidates: Map<number, readonly DrainArea[]>;
 }
 
@@ -209,7 +213,10 @@ interface KnownMovables {
 
 const knownMovables = new Slot<KnownMovables>(() => ({ eventCount: 0, byType: new Map() }), { survivesUndo: false });
 
-/** Only lists by number of accelerators are cached; costs depend on time and are used for one plan. */
+/**
+ * The lists for an accelerator type. They are cached only if the cost is the number of accelerators. Eviction costs
+ * depend on time, so lists by eviction cost serve one plan.
+ */
 function movablesFor(batch: Batch, { type, costOf }: DrainQuery): Movables {
   const eventCount = batch.events.length;
   let known = batch.scratch.get(knownMovables);
@@ -250,7 +257,7 @@ function evictableByNode({ evictable }: World): ReadonlyMap<NodeId, number> {
   return sums;
 }
 
-/** Whether one more worker needs work of this node to migrate, and enough of that work is evictable. */
+/** Returns whether one more worker does not fit on the node now, but would fit if evictable work migrated away. */
 const mayBeCleared = (accelerators: number, { usable, totalCount, freeCount }: NodeSlot, evictable: number): boolean =>
   freeCount < accelerators && freeCount + evictable >= accelerators && totalCount >= accelerators && usable;
 
@@ -262,7 +269,10 @@ function widestOf({ evictable }: World): number {
   return widest;
 }
 
-/** The cheapest attempts to migrate until one more worker fits on the node; `null`: that is not possible. */
+/**
+ * The cheapest attempts that must migrate so that one more worker fits on the node. It is `null` if that is not
+ * possible.
+ */
 function drainCandidate(accelerators: number, slot: NodeSlot, movable: readonly Movable[]): DrainArea | null {
   const missing = accelerators - slot.freeCount;
   const moves: Movable[] = [];

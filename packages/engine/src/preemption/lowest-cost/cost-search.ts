@@ -27,8 +27,8 @@ export interface CostSearch {
 }
 
 /**
- * Whether a victim is eligible. Checked again for every victim: evictions so far may have brought its team down to its
- * entitlement.
+ * Returns whether the preemptor may evict the victim. This is checked again for every victim, because earlier evictions
+ * may have brought the victim's team down to its entitlement.
  */
 export function hasRight(
   batch: Batch,

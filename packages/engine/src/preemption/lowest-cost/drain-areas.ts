@@ -1,7 +1,7 @@
 /**
- * Chooses nodes to clear under the request's placement constraints: only accepted nodes count, within one domain of the
- * required level, within the spread over topology values, for whole slices. The choice is a proposal by counts; placing
- * the preemptor and the victims shows whether it works (`place-again.ts`).
+ * Chooses nodes to clear under the request's placement constraints: accepted nodes only, one domain of a required
+ * fabric level, the maximum of workers for each topology value, and whole slices. The choice only counts workers.
+ * Placing the preemptor and the victims then shows whether it works (`place-again.ts`).
  */
 import type { NodeId } from "../../model/ids.ts";
 import type { FabricSpec } from "../../model/workload.ts";
@@ -23,8 +23,8 @@ export interface Area {
 }
 
 /**
- * Nodes excluded by anti-affinity count as full. Among nodes to clear they come last, but stay: the conflicting work
- * may be the one that migrates.
+ * Removes the nodes that anti-affinity excludes from the nodes with capacity. Among the nodes to clear they come last,
+ * but are kept, because the conflicting work may be the work that migrates.
  */
 export function antiAffinityFrom(world: World, bucket: QueueBucket, { roomy, drainCandidates }: Area): Area {
   if (!looksAround(world, bucket.request)) return { roomy, drainCandidates };
@@ -61,8 +61,9 @@ const domainAt = (site: SiteFabric, level: number, node: NodeId): number =>
   domainOf(site, level, site.leafOf.get(node) ?? -1);
 
 /**
- * The cheapest nodes to clear until the area holds the request by counts. Empty: the area holds it already, so
- * something other than capacity blocks the request; `null`: clearing nodes does not suffice.
+ * The cheapest nodes to clear until the area holds the request by counts. The list is empty if the area holds the
+ * request already: then something other than capacity blocks it. The result is `null` if clearing nodes does not
+ * suffice.
  */
 export function chooseIn(world: World, bucket: QueueBucket, area: Area): readonly DrainArea[] | null {
   const [slice, ...inside] = bucket.request.spec.fabric?.slices ?? [];
@@ -95,7 +96,7 @@ function workersOn(roomy: readonly Candidate[], budget: DomainBudget): number {
 
 type DrainSlice = NonNullable<FabricSpec["slices"]>[number];
 
-/** Number of workers that fit on the nodes in whole slices of each kind. */
+/** Number of workers that fit on the nodes in whole slices of every level. */
 function fitsInSlices(world: World, roomy: readonly Candidate[], [next, ...rest]: readonly DrainSlice[]): number {
   if (next === undefined) return roomy.reduce((sum, { fits }) => sum + fits, 0);
   return byDomain(world, next.within, { roomy, drainCandidates: [] }).reduce((sum, part) => {
@@ -111,8 +112,8 @@ interface SliceMore {
 }
 
 /**
- * Clears slice by slice, the cheapest first over all domains of the slice's level. For nodes to clear, nested slices
- * are not checked. `inside`: slices nested within the slices, the wider first.
+ * Chooses the nodes to clear slice by slice, the cheapest slice of all domains first. Slices nested within a slice are
+ * not checked for nodes to clear. `inside` lists the nested slices, the wider first.
  */
 function bySlices(
   world: World,

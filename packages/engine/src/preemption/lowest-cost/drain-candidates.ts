@@ -14,13 +14,13 @@ import type { VictimCandidate } from "../candidates.ts";
 import type { CostSearch } from "./cost-search.ts";
 import { acceleratorsOfUnit } from "../plan.ts";
 
-/** Capacity for one more worker on a node. */
+/** A way to free capacity for one more worker on a node. */
 export interface DrainCandidate {
   readonly slot: NodeSlot;
   /** Rank of the node's type in the request's order of preference. */
   readonly typeRank: number;
   readonly units: readonly VictimCandidate[];
-  /** Accelerators of teams that are not donors: their work would have to migrate. */
+  /** Number of accelerators held by work that would have to migrate, because its team is not a donor. */
   readonly strange: number;
   readonly cost: number;
 }
@@ -34,8 +34,8 @@ interface CandidateOnNode {
 }
 
 /**
- * Nodes that can be cleared now by evicting some of `units`, cheapest first. The candidates of one node are in order:
- * each includes the victims of the one before.
+ * Nodes that can be cleared now by evicting some of `units`, cheapest first. A later candidate of the same node assumes
+ * that the victims of the earlier ones are evicted too, and its cost includes theirs.
  */
 export function drainCandidatesFor(
   batch: Batch,
@@ -65,7 +65,7 @@ function onNodes({ world }: Batch, bucket: QueueBucket, units: readonly VictimCa
       const typeRank = types.indexOf(slot.node.acceleratorType);
       if (!slot.usable || typeRank < 0) continue;
       const known = nodes.get(id) ?? { slot, typeRank, units: [] };
-      // A gang loses its last workers first, so all workers behind this one are victims too.
+      // A gang loses its last workers first, so all workers of higher rank are victims too.
       const keeps = index < upTo ? 0 : wholeSlices(workload.spec, attempt.workers, index);
       known.units.push({ ...unit, keeps, upTo: attempt.workers.length, cost: keeps === 0 ? unit.cost : 0 });
       nodes.set(id, known);

@@ -1,7 +1,7 @@
 /**
- * Converts selected victims to a plan: work that the preemptor is entitled to is evicted, other work migrates. It
- * migrates to idle capacity, or to capacity that is freed elsewhere by evicting further work above its team's
- * entitlement.
+ * Converts selected victims to a plan. Work that the preemptor is entitled to evict is evicted, all other work
+ * migrates. Migrating work moves to idle capacity, or to capacity that is freed elsewhere by evicting further work of
+ * teams above their entitlements.
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { NodeId } from "../../model/ids.ts";
@@ -33,21 +33,24 @@ export interface Stuck {
 export const isStuck = (answer: Plan | Stuck | null): answer is Stuck => answer !== null && "stuck" in answer;
 
 /**
- * A gang's growth does not justify a migration. If the policy forgets nominations after a round, a migration has no
- * destination.
+ * Returns whether the request may cause migrations. A gang's growth does not justify them. If the policy forgets
+ * nominations after a round, migrating work could not keep its destination.
  */
 const isWorthMoves = ({ rules: { eviction } }: World, { isGrowth }: PlacementRequest): boolean =>
   !isGrowth && eviction.nominations === "kept" && eviction.movesMax !== 0;
 
-/** Whether work of teams within their entitlements may also migrate: only under a policy that consolidates. */
+/**
+ * Returns whether work of teams within their entitlements may also migrate. The policy must have the phase
+ * `consolidate`.
+ */
 export const mayStrangersMove = (world: World, preemptor: QueueBucket): boolean =>
   isWorthMoves(world, preemptor.request) &&
   !isInGroups(preemptor.request) &&
   world.rules.phases.includes("consolidate");
 
 /**
- * If a gang found no place, a gang of at least its size would find none either. This does not hold for single workers,
- * because no place was searched for them.
+ * Returns whether the unit is at least as large as a whole gang in `stuck`, which found no place. Such a unit would
+ * find none either. Single workers in `stuck` do not count, because no place was searched for them.
  */
 export const isAsLarge = (unit: VictimCandidate, stuck: readonly VictimCandidate[]): boolean =>
   stuck.some(
@@ -105,8 +108,8 @@ export function planFor(
 }
 
 /**
- * A place for a migrating unit of one worker, on one node where further victims above their entitlements are evicted
- * for it. `kept`: the preemptor's place.
+ * A place for a migrating unit of one worker, on one node where further victims of teams above their entitlements are
+ * evicted for it. `kept` is the preemptor's place.
  */
 function placeBesideOthers(batch: Batch, search: CostSearch, bucket: QueueBucket, kept: Placement): Placement | null {
   const { tentativeEvictions } = search;
@@ -130,8 +133,8 @@ function placeBesideOthers(batch: Batch, search: CostSearch, bucket: QueueBucket
 }
 
 /**
- * Evicts a whole unit if the preemptor is entitled to every part of it, otherwise nothing. An elastic gang is evicted
- * worker by worker.
+ * Evicts a unit if the preemptor is entitled to evict every part of it, and otherwise evicts nothing. An elastic gang
+ * is evicted worker by worker.
  */
 function takeIfByRight(batch: Batch, search: CostSearch, unit: VictimCandidate): boolean {
   const { donors, tentativeEvictions } = search;
@@ -144,14 +147,14 @@ function takeIfByRight(batch: Batch, search: CostSearch, unit: VictimCandidate):
     }
     return true;
   };
-  // A unit of one part is evicted or not, so nothing has to be undone. Thousands of units may be tried.
+  // A unit with a single part needs no undo. This saves time, because thousands of units may be tried.
   return pieces.length === 1 ? takeAll() : tentativeEvictions.tentatively(takeAll, (isTaken) => isTaken);
 }
 
 /**
- * Returns the needed victims that the preemptor is not entitled to. Eligible victims are taken by priority, the lowest
- * first. A second pass takes them by size, the largest first: it drops a victim if its team falls to its entitlement
- * without it.
+ * Evicts the needed victims that the preemptor is entitled to evict, and returns the other needed victims. A first pass
+ * evicts by priority, the lowest first. A second pass evicts the victims of the first pass by size, the largest first.
+ * It spares a victim if its team has already fallen to its entitlement.
  */
 function takeByRight(batch: Batch, search: CostSearch, needed: readonly VictimCandidate[]): readonly VictimCandidate[] {
   const sizeOf = ({ attempt, workload: { spec }, keeps, upTo }: VictimCandidate): number =>

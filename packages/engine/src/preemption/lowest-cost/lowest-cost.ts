@@ -83,8 +83,8 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
     return { ...asked, ...order, tentativeEvictions: new TentativeEvictions(ledger) };
   };
   try {
-    // The existence of a plan must not depend on time, or rounds would never settle. Costs depend on time, so an order
-    // without them is tried first.
+    // The existence of a plan must not depend on time, or rounds would not come to rest. Eviction costs depend on time,
+    // so an order without them is tried first.
     const steadily = { victimCandidates: steady, costOf: stableCostOf };
     const byCost = { victimCandidates: cheapest, costOf: ({ cost }: VictimCandidate): number => cost };
     const search = oneByOne(batch, among(steadily));
@@ -115,13 +115,14 @@ function donorsTo(
   return [...world.evictable.keys()].filter((team) => team !== preemptor.request.team && isOver(team));
 }
 
-/** Work of other teams that may migrate. */
+/** Work of teams that are not donors. It may migrate. */
 const strangersOf = (world: World, donors: readonly TeamName[]): readonly EvictableWork["always"][] =>
   [...world.evictable].flatMap(([team, { always }]) => (donors.includes(team) ? [] : [always]));
 
 /**
- * Whether releasing capacity is reserved for the preemptor: only if the preemptor could evict the work that left it.
- * Otherwise a victim might start there again, ahead of the preemptor in the queue, and be evicted a second time.
+ * Returns whether the preemptor is nominated for releasing capacity: only if it could have evicted work that is
+ * terminating now. Otherwise a victim that is ahead of the preemptor in the queue might start there again, and be
+ * evicted a second time.
  */
 function mayHaveReleasing(
   world: World,
@@ -139,7 +140,10 @@ function mayHaveReleasing(
   return false;
 }
 
-/** Larger than the number of accelerators of any node. */
+/**
+ * Added to the cost of work that only a guarantee can reclaim. It is larger than the number of accelerators of any
+ * node.
+ */
 const GUARDED_ACCELERATORS = 2 ** 30;
 
 /**
@@ -162,7 +166,7 @@ function oneByOne(batch: Batch, search: CostSearch): OneByOne {
   const fits = (): Placement | null => findPlacement(world, preemptor.request, "releasing");
   let at = 0;
   let looks = 0;
-  /** Whether the preemptor would not fit even if all further candidates were evicted. */
+  /** True if the preemptor would not fit even if all further candidates were evicted. */
   let isHopeless = false;
   let isOver = false;
   function* eligible(): Generator<VictimCandidate> {
@@ -193,8 +197,8 @@ function oneByOne(batch: Batch, search: CostSearch): OneByOne {
       if (isHopeless || !room.suffices) return null;
       const placement = fits();
       if (placement !== null) return placement;
-      // Free counts suffice but there is no placement. If evicting all further victims does not give one, no smaller set
-      // does.
+      // The number of free accelerators suffices, but there is no placement. If evicting all further victims gives no
+      // placement, no smaller set does.
       const looksBeyond = looks++ === 0 && !isInGroups(preemptor.request);
       isHopeless = looksBeyond && tentativeEvictions.findBeyond(victimCandidates.slice(at + 1), fits) === null;
       isOver = isHopeless && !mayBeScattered;
@@ -204,8 +208,8 @@ function oneByOne(batch: Batch, search: CostSearch): OneByOne {
       const { needed, found: least } = tentativeEvictions.minimise(fits, placement);
       isOver = true;
       if (reason !== "reclaimed") return { preemptor, placement: least, victims: victimsOf(needed, []) };
-      // A small victim taken before a large one may be needless: with the large one evicted, its team may be within its
-      // entitlement.
+      // A small victim that was taken before a large one may be needless: without it, the eviction of the large victim
+      // may already bring their team down to its entitlement.
       const plan = planFor(batch, search, least, needed);
       if (plan !== null && !isStuck(plan)) return plan;
       found.isScattered = mayBeScattered;
@@ -215,7 +219,9 @@ function oneByOne(batch: Batch, search: CostSearch): OneByOne {
   return found;
 }
 
-/** Whether one type has enough free and releasing accelerators for the request, wherever they are. */
+/**
+ * Returns whether one accelerator type has enough free and releasing accelerators for the request, on whichever nodes.
+ */
 function isEnough(world: World, { request }: QueueBucket): boolean {
   const needed = wholeNeeded(request);
   return acceptableTypes(world, request).some(({ freeCount, releasingCount }) => freeCount + releasingCount >= needed);

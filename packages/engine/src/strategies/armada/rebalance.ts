@@ -1,8 +1,9 @@
 /**
- * Armada's rebalancing. All preemptible attempts of teams above their entitlement are tentatively evicted. Requests are
- * then served in fair order; a tentatively evicted attempt only gets its own place back. An attempt that does not get
- * its place back is evicted for the requests that were served. Rebalancing again at once could evict what it has just
- * started. It therefore runs only after a change, and after an eviction only when the evicted attempts have ended.
+ * Armada's rebalancing. First, all preemptible attempts of teams above their entitlement are tentatively evicted. Then
+ * waiting requests and evicted attempts are served in fair order; an evicted attempt can only get its own place back.
+ * An attempt that does not get its place back is evicted for the requests that were served. A second rebalancing at
+ * once could evict work that has just started. So it runs only after a change, and after an eviction only when the
+ * evicted attempts have ended.
  */
 import { needsPart } from "../../model/device-part.ts";
 import type { Batch } from "../../batch/batch.ts";
@@ -62,22 +63,24 @@ interface Served {
 interface Filled {
   readonly served: readonly Served[];
   readonly evicted: readonly Attempt[];
-  /** No attempt is evicted: every served request fits into idle capacity, exactly as planned. */
+  /**
+   * True if no attempt was tentatively evicted. Then every served request fits into idle capacity, exactly as planned.
+   */
   readonly isIdle: boolean;
 }
 
-/** A queue bucket with its tasks that were not served yet. */
+/** A queue bucket with the tasks of it that were not served yet. */
 interface Line {
   readonly bucket: QueueBucket;
   readonly tasks: Iterator<QueueBucket, undefined>;
 }
 
-/** Maximum number of tasks to serve, by queue bucket; absent: all. */
+/** Maximum number of tasks to serve, by queue bucket. A bucket that is not listed has no maximum. */
 type Bounds = Map<QueueBucket, number>;
 
 /**
- * Repeats the rebalancing until every served request really fits, so that no attempt is evicted for a request that does
- * not start.
+ * Repeats the rebalancing until every served request really fits. So no attempt is evicted for a request that cannot
+ * start.
  */
 function filledAnew(batch: Batch, waiting: readonly QueueBucket[]): Filled {
   const bounds: Bounds = new Map();
@@ -92,8 +95,8 @@ function filledAnew(batch: Batch, waiting: readonly QueueBucket[]): Filled {
 }
 
 /**
- * Whether all workers request the same number of whole accelerators. A node's whole accelerators are interchangeable,
- * so such a request can return to the accelerators that it held.
+ * Returns whether all workers of the gang request the same number of whole accelerators. A node's whole accelerators
+ * are interchangeable, so such a request fits exactly as planned.
  */
 const isOfWhole = ({ request: { gang } }: QueueBucket): boolean => !needsPart(gang) && gang.taskGroups === undefined;
 
@@ -140,8 +143,8 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
 }
 
 /**
- * Drops the attempts that got their place back from the victims. Served requests get accelerators that are really
- * available on the planned nodes.
+ * Books the served requests again after evicting only the attempts that did not get their place back. Each request gets
+ * accelerators that are really available on its planned nodes. A request that does not get them is left out.
  */
 function settle(world: World, { served, evicted }: Filled): readonly Served[] {
   return simulate(world, (ledger) => {
@@ -158,7 +161,7 @@ function settle(world: World, { served, evicted }: Filled): readonly Served[] {
 }
 
 /**
- * Preemptible attempts of teams above their entitlement in a resource that the attempt holds, in order of placement.
+ * Preemptible attempts that hold a resource of which their team uses more than its entitlement, in order of placement.
  */
 function aboveEntitlement(batch: Batch): Attempt[] {
   const { world } = batch;
@@ -181,8 +184,8 @@ function returningClass(world: World, attempt: Attempt): QueueBucket {
 }
 
 /**
- * Yields the waiting tasks of a bucket one by one, in their order, each after the one before it was served; at most
- * `most` of them.
+ * Yields the waiting tasks of a bucket in their order, at most `most` of them. The next task is requested only after
+ * the task before it was served.
  */
 function* singles({ world, nowMs }: Batch, bucket: QueueBucket, most: number): Iterator<QueueBucket, undefined> {
   let left = most;
@@ -196,8 +199,8 @@ function* singles({ world, nowMs }: Batch, bucket: QueueBucket, most: number): I
 }
 
 /**
- * The attempt's own place, or as many accelerators on the same nodes if these are available: whole accelerators of a
- * node are interchangeable.
+ * The attempt's own place, or the same number of available accelerators on the same nodes. Whole accelerators of a node
+ * are interchangeable.
  */
 function ownPlace(world: World, request: PlacementRequest, { workers, acceleratorType }: Attempt): Placement | null {
   if (quotaReached(world, request, acceleratorType) !== null) return null;

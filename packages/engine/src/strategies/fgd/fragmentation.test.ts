@@ -7,7 +7,7 @@ import { acceleratorSetOf, NodeSlot } from "../../cluster/node-slot.ts";
 import { Fragmentation } from "./fragmentation.ts";
 import type { TypicalKind } from "./fragmentation.ts";
 
-/** A node with these amounts in use on its accelerators. */
+/** A node whose accelerators have the free amounts `rooms`, in thousandths of an accelerator. */
 function slotWith(rooms: readonly number[], coresMilli: number): NodeSlot {
   const node: Node = {
     id: nodeId("n"),

@@ -34,7 +34,7 @@ const PER_MILLI = 1_000_000;
 
 export interface Graded {
   readonly grade: number;
-  /** The accelerator from which a fraction is taken; -1: whole accelerators, or none. */
+  /** The accelerator from which a fraction is taken; -1 if the worker uses whole accelerators or none. */
   readonly accelerator: number;
 }
 

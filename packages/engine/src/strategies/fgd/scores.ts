@@ -11,7 +11,7 @@ import type { LargestNode, Score, ScoredNode } from "../../placement/score/score
 import { Fragmentation } from "./fragmentation.ts";
 import type { TypicalKind } from "./fragmentation.ts";
 
-/** The score of the policy's node order, other than the product's own. */
+/** The score for a policy's node order other than Headroom's own. */
 export function publishedScore({ rules, capacity, state }: World): Score {
   if (rules.placement === "random") return randomScore(() => state.sequence);
   if (rules.placement === "best-fit") return bestFitScore(largestNode(capacity.allTypes));
@@ -31,8 +31,8 @@ function randomScore(sequence: () => number): Score {
 }
 
 /**
- * Best fit: the smallest sum of remaining cores and accelerators, each relative to the largest node. Multiplied by both
- * denominators, so that it is an integer.
+ * Best fit: the node with the smallest sum of remaining cores and accelerators is best. Both amounts are relative to
+ * the largest node. The sum is multiplied by both denominators, so that it is an integer.
  */
 function bestFitScore({ coresMilli, milli }: LargestNode): Score {
   return {

@@ -1,8 +1,8 @@
 /**
- * The topology cells of one accelerator type: fabric domains, nodes, groups of accelerators inside a node, single
- * accelerators; each cell is divided into the next smaller ones. Sizes count accelerators whether their nodes are up or
- * not: a cell does not change when hardware fails. The accelerators of a cell are numbered consecutively, from `first`
- * to before `end`.
+ * The topology cells of one accelerator type: fabric domains, nodes, groups of accelerators inside a node, and single
+ * accelerators. Each cell is divided into the next smaller cells. The size of a cell counts all its accelerators, even
+ * on nodes that are down, so a cell does not change when hardware fails. The accelerators of a cell have consecutive
+ * numbers, from `first` up to but not including `end`.
  */
 import type { Node, Pool, Site } from "../../model/fleet.ts";
 import type { NodeId, PoolName, SiteName } from "../../model/ids.ts";
@@ -23,7 +23,7 @@ export interface Cell {
   readonly children: Cell[];
   readonly first: number;
   end: number;
-  /** The node that the cell is or is a part of; `null`: the cell is wider than a node. */
+  /** The node that is the cell or contains it; `null` for a cell that is wider than a node. */
   readonly slot: NodeSlot | null;
 }
 
@@ -38,7 +38,10 @@ interface DeclaredCells {
 
 export class CellTree {
   readonly cells: Cell[] = [];
-  /** The smallest cell of each accelerator; the next field: the accelerator's index within its node. */
+  /**
+   * The smallest cell of each accelerator, by its number. `indices` holds the index of each accelerator within its
+   * node.
+   */
   readonly leaves: Cell[] = [];
   readonly indices: number[] = [];
   /** Nodes in the order of their accelerators. */
@@ -88,7 +91,7 @@ export class CellTree {
     return cell;
   }
 
-  /** Adds the cells of the node's site and domains; those shared with the previous node exist already. */
+  /** Adds the cells of the node's site and fabric domains. Cells that also contain the previous node exist already. */
   #descend(
     open: readonly Cell[],
     place: { readonly site: SiteName; readonly levels: readonly string[]; readonly slot: NodeSlot },
@@ -108,8 +111,8 @@ export class CellTree {
   }
 
   /**
-   * Divides a cell into groups of the first size, each group by the further sizes, and at last into single
-   * accelerators.
+   * Divides a cell into groups of the first size in `sizes`, each group into groups of the next size, and so on. The
+   * smallest groups are divided into single accelerators.
    */
   #divide(cell: Cell, sizes: readonly number[], count: number): void {
     const [size = 1, ...smaller] = sizes;
@@ -132,7 +135,10 @@ export class CellTree {
     return at;
   }
 
-  /** The cells that match a reserved topology, in order; for pinned topology only those on its nodes. */
+  /**
+   * The cells that match a reserved topology, in the order of the tree. If the topology is pinned to nodes, only cells
+   * on these nodes match.
+   */
   cellsOf(
     { within, accelerators, acceleratorType, domain = [], nodes }: ReservedTopology,
     { type, family }: Pick<TypeCapacity, "type" | "family">,
@@ -146,7 +152,7 @@ export class CellTree {
     );
   }
 
-  /** The smallest cell that contains all of these accelerators. */
+  /** The smallest cell that contains all accelerators in `leaves`. */
   enclosing(leaves: readonly number[]): Cell {
     const first = Math.min(...leaves);
     const last = Math.max(...leaves);

@@ -29,7 +29,10 @@ export function cellTreeOf({ scratch, capacity, state }: World, type: TypeCapaci
   return tree;
 }
 
-/** The value that `make` derives from a tree, kept until the next event. All callers pass the same kind of `make`. */
+/**
+ * The value that `make` derives from a tree. It is cached until the next event, so all callers must pass an equivalent
+ * `make`.
+ */
 export function derivedFrom<T>({ scratch, state }: World, tree: CellTree, make: () => T): T {
   const known = scratch.get(derived);
   if (known.sequence !== state.sequence) known.byTree.clear();

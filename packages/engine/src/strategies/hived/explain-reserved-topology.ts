@@ -12,8 +12,8 @@ import type { World } from "../../cluster/world.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 
 /**
- * The reason `reservedTopology`; `null`: the request does not depend on reserved topology. Its counts are those of one
- * accepted type, of which the team owns most accelerators.
+ * The reason `reservedTopology`, or `null` if the request does not depend on reserved topology. The counts in the
+ * reason are those of one accepted accelerator type: the type of which the team owns most accelerators.
  */
 export function explainReservedTopology(world: World, request: PlacementRequest): BlockedReason | null {
   if (

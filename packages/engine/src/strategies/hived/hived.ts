@@ -1,8 +1,8 @@
 /**
  * Evictions under HiveD's rules, where teams own cells. Guaranteed work that fits in unused cells of its team evicts
- * opportunistic work from them. If all cells of the team are in use, work of higher priority takes the cells of
- * lower-priority work in the team. With lazy preemption the latter continues as opportunistic work, unless the request
- * needs its place.
+ * opportunistic work from them. If all cells of the team are in use, work of higher priority takes the cells of work of
+ * lower priority in the team. With lazy preemption, the work that lost its cells continues as opportunistic work,
+ * unless the request needs its place.
  */
 import { bisect } from "../../base/collections/bisect.ts";
 import type { Batch } from "../../batch/batch.ts";
@@ -52,7 +52,7 @@ export const hived: PreemptionStrategy<Plan> = {
   },
 };
 
-/** Makes a plan in which the given attempts give up their cells; `null`: the request does not fit. */
+/** Makes a plan in which the given attempts give up their cells. Returns `null` if the request does not fit. */
 type Way = (batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]) => Plan | null;
 
 interface CellPlan {
@@ -61,8 +61,8 @@ interface CellPlan {
 }
 
 /**
- * Searches the attempts that give up their cells: first the shortest sufficient prefix of the list; then attempts that
- * are not needed are dropped, starting with the last. `lower`: the attempts, in the order in which they are tried.
+ * Searches the attempts that must give up their cells. First finds the shortest sufficient prefix of the list `lower`,
+ * which is in the order of trial. Then drops attempts that are not needed, starting with the last one.
  */
 const searchAmong = (
   batch: Batch,
@@ -79,7 +79,10 @@ const searchAmong = (
     }).found,
 });
 
-/** The shortest prefix of the list that suffices, by bisection; `null`: not even the whole list suffices. */
+/**
+ * The shortest prefix of the list that suffices, found by bisection. It is `null` if even the whole list does not
+ * suffice.
+ */
 function leastGiven(planWith: (given: readonly Attempt[]) => Plan | null, lower: readonly Attempt[]): CellPlan | null {
   let plan = planWith(lower);
   if (plan === null) return null;
@@ -137,8 +140,8 @@ function placeOn(
 }
 
 /**
- * A plan that evicts opportunistic work from a place: the given attempts that hold part of the place, or all given
- * attempts if preemption is not lazy.
+ * A plan that evicts the opportunistic work, and those of the given attempts, that hold part of the request's place.
+ * Without lazy preemption, it evicts all given attempts.
  */
 function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]): Plan | null {
   const { world } = batch;
@@ -173,8 +176,9 @@ function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Att
 }
 
 /**
- * Further victims outside the place whose quota the request needs, as few as possible. `null`: the quotas do not allow
- * the placement even without all of `others`, the attempts that may be evicted.
+ * Further victims outside the request's place, as few as possible, because the request needs their quota. `others` are
+ * the attempts that may be evicted. The result is `null` if the quotas do not allow the placement even if all of them
+ * are evicted.
  */
 function missingForQuota(
   world: World,
@@ -213,8 +217,8 @@ function opportunisticJobs(batch: Batch, preemptor: QueueBucket): Attempt[] {
 }
 
 /**
- * Number of workers that the attempt may keep: those before its first worker in the request's place, if they reach its
- * minimum.
+ * Number of workers that the attempt may keep: the workers of lower rank than its first worker in the request's place.
+ * It is 0 if these are fewer than the minimum of the gang.
  */
 function keptBeside(world: World, attempt: Attempt, { workers }: Placement): number {
   const { spec } = workloadOf(world, attempt.workloadId);
@@ -232,7 +236,7 @@ function meets(held: Worker, wanted: Worker): boolean {
   return acceleratorIndices(wanted.accelerators).some((index) => indices.has(index));
 }
 
-/** Whether all workers of the placement fit at the same time. */
+/** Returns whether all workers of the placement fit at the same time. */
 const isFree = (world: World, preemptor: QueueBucket, { acceleratorType, workers }: Placement): boolean =>
   simulate(world, (ledger) =>
     workers.every((worker) => {

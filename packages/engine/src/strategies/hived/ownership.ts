@@ -38,9 +38,9 @@ export interface OwnedShape {
 
 /** A layout: the owner of each cell. */
 export interface Layout {
-  /** Number of accelerators of guaranteed work that are outside its team's cells. */
+  /** Number of accelerators that guaranteed work uses outside the cells of its team. */
   readonly outside: number;
-  /** Number of accelerators of each team's reserved topology for which no cells are left. */
+  /** Number of accelerators of each team's reserved topology for which no cells remain. */
   readonly missing: ReadonlyMap<TeamName, number>;
   /** Cells of each reserved topology that contain guaranteed work. */
   readonly bound: ReadonlyMap<OwnedShape, readonly Cell[]>;
@@ -48,14 +48,20 @@ export interface Layout {
   readonly reserved: ReadonlyMap<OwnedShape, readonly Cell[]>;
 }
 
-/** The team, itself or an ancestor, whose reserved topology the work may use; `null`: none. */
+/**
+ * The team whose reserved topology the work may use: the work's own team or the nearest team above it that has one. It
+ * is `null` if none has.
+ */
 export function ownerOf({ teamUse }: World, team: TeamName): TeamName | null {
   for (let node = teamUse.node(team) as ReturnType<typeof teamUse.node> | null; node !== null; node = node.parent)
     if ((node.team.reservedTopology?.length ?? 0) > 0) return node.name;
   return null;
 }
 
-/** All reserved topologies on cells of the type, those of pinned nodes first, then larger before smaller ones. */
+/**
+ * All reserved topologies on cells of the accelerator type. Those pinned to nodes come first, then larger ones before
+ * smaller ones.
+ */
 export function shapesOn({ state, capacity }: World, tree: CellTree, type: string): readonly OwnedShape[] {
   const family = capacity.type(type)?.family;
   const owned = [...state.teams.values()].flatMap(({ name, reservedTopology = [] }) =>
@@ -77,8 +83,8 @@ export function shapesOn({ state, capacity }: World, tree: CellTree, type: strin
 }
 
 /**
- * Guaranteed work on the type, running or nominated, oldest first. `relabelled`: attempts that the plan already treats
- * as opportunistic.
+ * Workers of guaranteed work on the accelerator type, running or nominated, oldest first. `relabelled` are attempts
+ * that the plan already treats as opportunistic.
  */
 export function guaranteedWorkers(
   world: World,
@@ -114,10 +120,16 @@ export function workerOf(tree: CellTree, owner: TeamName, { node, accelerators }
   return { owner, leaves, cell: tree.enclosing(leaves) };
 }
 
-/** Maximum number of layouts tried if teams own nested cells of several sizes, so that work could use either. */
+/**
+ * Maximum number of layouts that are tried if teams own nested cells of several sizes, so that work could use more than
+ * one size.
+ */
 const LAYOUTS_MAX = 16;
 
-/** The best of several layouts: least work outside its team's cells, then fewest missing accelerators. */
+/**
+ * The best of several layouts: the one with the least work outside its team's cells, and of equal ones the one with the
+ * fewest missing accelerators.
+ */
 export function bestOf(all: readonly Layout[]): Layout {
   return all.reduce((best, other) => {
     const isBetter =
@@ -126,7 +138,7 @@ export function bestOf(all: readonly Layout[]): Layout {
   });
 }
 
-/** Whether the reserved topologies can be laid out around the work without making any team worse off than before. */
+/** Returns whether the reserved topologies can be laid out around the work so that no team is worse off than before. */
 export function staysAsGood(
   tree: CellTree,
   { reservedTopology, before }: OwnedShare,
@@ -144,15 +156,18 @@ interface OwnedShare {
 const sumOf = (missing: ReadonlyMap<TeamName, number>): number =>
   [...missing.values()].reduce((sum, count) => sum + count, 0);
 
-/** Whether in the first layout no team has more work outside its cells or more missing cells than in the second. */
+/**
+ * Returns whether the first layout is as good as the second: it has no more work outside the cells of its team, and no
+ * team lacks more accelerators.
+ */
 export function isAsGood(first: Layout, second: Layout): boolean {
   if (first.outside > second.outside) return false;
   return [...first.missing].every(([owner, count]) => count <= (second.missing.get(owner) ?? 0));
 }
 
 /**
- * Candidate layouts, a bounded number. They differ if a team owns cells of several sizes and its work fits in either:
- * widest cells first, narrowest first, then other orders.
+ * A bounded number of candidate layouts. There are several if a team owns cells of several sizes and its work fits in
+ * more than one size. The first layout prefers the widest cells, the second the narrowest, and others follow.
  */
 export function* layouts(
   tree: CellTree,
@@ -171,7 +186,7 @@ export function* layouts(
   }
 }
 
-/** Sets cells aside for all reserved topology that is not in use. */
+/** Completes a layout by setting cells aside for the reserved topology that is not in use. */
 function completed(
   tree: CellTree,
   reservedTopology: readonly OwnedShape[],
@@ -202,9 +217,9 @@ function completed(
 /** Enumerates the ways to assign guaranteed work to cells of its team. */
 class Binding {
   readonly holder: (TeamName | null)[];
-  /** Marks of each accelerator: whether it is in a cell that is in use. */
+  /** 1 for each accelerator in a cell that is in use, 0 for the others. */
   readonly taken: Uint8Array;
-  /** Whether some work fits in cells of several sizes, so that there is more than one way to assign it. */
+  /** True if some work fits in cells of several sizes, so that there is more than one way to assign it. */
   isOpen = false;
   readonly #bound = new Map<OwnedShape, Cell[]>();
   readonly #inUse = new Set<Cell>();
@@ -254,8 +269,8 @@ class Binding {
   }
 
   /**
-   * Generates the assignments one by one; each is in the layout state until the next one. `order`: the order of cell
-   * sizes for each worker.
+   * Generates the assignments one by one. Each assignment is applied to this object until the next one is requested.
+   * `order` is the order in which each worker tries the cell sizes.
    */
   *ways(order: readonly OwnedShape[], from = 0): Generator<ReadonlyMap<OwnedShape, readonly Cell[]>> {
     let at = from;
@@ -273,7 +288,7 @@ class Binding {
       try {
         yield* this.ways(order, at);
       } finally {
-        // `finally`: undone even if the caller stops early.
+        // The assignment is undone in `finally`, because the caller may stop early.
         this.#unbind(option);
       }
     }
@@ -290,7 +305,10 @@ interface Bindings {
   readonly taken: Uint8Array;
 }
 
-/** Whether no other team's work is in the cell, and no part of it belongs to another team. */
+/**
+ * Returns whether the cell is open to the team `owner`: it contains no work of other teams, and no part of it is in use
+ * as a cell.
+ */
 export function isOpenTo({ first, end }: Cell, owner: TeamName, { holder, taken }: Bindings): boolean {
   for (let leaf = first; leaf < end; leaf++)
     if (taken[leaf] === 1 || (holder[leaf] !== null && holder[leaf] !== owner)) return false;
@@ -330,7 +348,10 @@ class Open {
   }
 }
 
-/** Chooses whole cells on usable nodes without guaranteed work, in the tightest surroundings first. */
+/**
+ * Chooses whole cells on usable nodes without guaranteed work. Cells whose parent cells have the fewest open
+ * accelerators come first, so that large cells stay whole.
+ */
 function setAside({ cells }: OwnedShape, count: number, open: Open): Cell[] {
   if (count <= 0) return [];
   const compare = (left: Cell, right: Cell): number => {

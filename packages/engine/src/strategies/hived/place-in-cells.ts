@@ -32,13 +32,19 @@ import { Room } from "./room.ts";
 import type { Picked } from "./room.ts";
 import type { CandidateRequest, PlacementStrategy } from "../../placement/strategy.ts";
 
-/** Whether the policy places this work by cells: by its setting, or because the work has reserved topology. */
+/**
+ * Returns whether the policy places this work in cells: by its fabric setting, or because the policy has reserved
+ * topology.
+ */
 export const isPlacedInCells = (
   { rules: { fabric, teams } }: Pick<World, "rules">,
   { gang }: PlacementRequest,
 ): boolean => gang.accelerators > 0 && (fabric.choose === "cells" || teams.reservedTopology !== undefined);
 
-/** Whether the request uses its team's reserved topology: by its priority, unless it is growth of a relabelled job. */
+/**
+ * Returns whether the request uses its team's reserved topology. The priority decides, but growth of an opportunistic
+ * job does not use it.
+ */
 export function isGuaranteedRequest(world: World, request: PlacementRequest): boolean {
   const { rules } = world;
   // Reserved topology does not support gangs with task groups. The request of a single task group has a gang without
@@ -67,8 +73,8 @@ function placeInCells(
   const ways = owning.layouts
     .map((layout): OwnedLayout => ({ owner, ...owning, layout, before, choice: "free" }))
     .filter((own) => roomLeft(own) >= request.workers * request.gang.accelerators);
-  // Any free cell is usually safe. If it would take a cell that another team needs, every choice is checked. The cells
-  // set aside for the team always suffice for its reserved topology.
+  // Any free cell is usually safe. If a free cell turns out to be one that another team needs, each further choice is
+  // checked. As the last resort, the cells set aside for the team always suffice for its reserved topology.
   const unsafe = new Set<OwnedLayout>();
   for (const choice of ["free", "checked", "setAside"] as const) {
     for (const own of ways) {
@@ -95,7 +101,9 @@ function owningOn(world: World, tree: CellTree, { type, relabelled }: CandidateR
   return (relabelled?.size ?? 0) > 0 ? make() : derivedFrom(world, tree, make);
 }
 
-/** Upper bound of the accelerators that the team owns and does not use; it avoids most searches for cells. */
+/**
+ * Upper bound of the accelerators that the team owns and does not use. It makes most searches for cells unnecessary.
+ */
 function roomLeft({ owner, reservedTopology, workers }: OwnedLayout): number {
   let room = 0;
   for (const { owner: other, shape } of reservedTopology) if (other === owner) room += shape.count * shape.accelerators;
@@ -114,7 +122,7 @@ interface OwnedLayout {
   readonly owner: TeamName;
   readonly reservedTopology: readonly OwnedShape[];
   readonly workers: readonly GuaranteedWorker[];
-  /** The layout that is being modified, and the best layout before the placement. */
+  /** `layout` is the layout that the placement modifies, `before` is the best layout before the placement. */
   readonly layout: Layout;
   readonly before: Layout;
   /**
@@ -133,7 +141,7 @@ interface PlacingRequest extends CandidateRequest {
 interface Region {
   readonly cell: Cell;
   readonly owned: OwnedShape | null;
-  /** Whether the cell already contains guaranteed work of its team. */
+  /** True if the cell already contains guaranteed work of its team. */
   readonly isBound: boolean;
   readonly isReserved: boolean;
 }
@@ -142,7 +150,7 @@ interface Spot {
   readonly region: Region;
   readonly slot: NodeSlot;
   readonly leaves: readonly number[];
-  /** Compares keys field by field; the smaller one is better. */
+  /** Sort keys. Spots are compared key by key, and the smaller one is better. */
   readonly rank: readonly number[];
 }
 
@@ -251,7 +259,10 @@ class CellPlacing {
     return { region, slot, leaves, rank };
   }
 
-  /** The preferred part of a node: the one with other workers of the job, else one that holds all its workers. */
+  /**
+   * The preferred part of a node: a part with other workers of the job, or for a new job a part that holds all its
+   * workers.
+   */
   #narrowed(container: Cell): Cell {
     const { accelerators } = this.#request.gang;
     const isNear = this.#near.size > 0;
@@ -268,15 +279,15 @@ class CellPlacing {
     return cell;
   }
 
-  /** The pick that requires fewer evictions. */
+  /** The pick with fewer accelerators that other work still uses. */
   #sooner(first: Picked | null, second: Picked | null): Picked | null {
     if (first === null || second === null) return first ?? second;
     return this.#room.awaited(second.leaves) < this.#room.awaited(first.leaves) ? second : first;
   }
 
   /**
-   * Number of accelerators in the smallest cell that contains the cell and the job's own accelerators; for a new job,
-   * in the smallest cell that could hold all its workers.
+   * How far the cell is from the other workers of the job: the number of accelerators in the smallest cell that
+   * contains both. For a new job, it is that of the smallest cell around it that could hold all workers.
    */
   #distance(cell: Cell): number {
     const needed = (this.#wanted - this.#placed.length) * this.#request.gang.accelerators;
@@ -316,7 +327,7 @@ class CellPlacing {
   }
 }
 
-/** Cells of the team's reserved topology that contain its work, and cells that could hold more. */
+/** The cells of the team's reserved topology that contain its work, and the cells that could hold more of its work. */
 function regionsOf(tree: CellTree, { owner, reservedTopology, workers, layout, choice }: OwnedLayout): Region[] {
   const holder: (TeamName | null)[] = tree.leaves.map(() => null);
   for (const worker of workers) for (const leaf of worker.leaves) holder[leaf] = worker.owner;

@@ -24,16 +24,16 @@ export interface Picked {
 export class Room {
   readonly #tree: CellTree;
   readonly #gang: GangSpec;
-  /** Whether a worker could use each accelerator; the next field: whether it is idle. */
+  /** `#isFree` is 1 for each accelerator that a worker could use. `#isIdle` is 1 for each of these that is idle now. */
   readonly #isFree: Uint8Array;
   readonly #isIdle: Uint8Array;
   /** Number of accelerators in each cell that a worker could use. */
   readonly #freeIn: Int32Array;
-  /** Number of further workers that fit on each node by its other resources. */
+  /** Number of further workers that fit on each node by resources other than accelerators. */
   readonly #fits = new Map<NodeSlot, number>();
   /**
-   * Shared accelerators that workers of the request already use: thousandths, or a hexadecimal digit for each slice of
-   * a divided accelerator.
+   * The parts of shared accelerators that workers of the request already use. The value is in thousandths, or has a
+   * hexadecimal digit for each slice of a MIG device.
    */
   readonly #given = new Map<number, number>();
   readonly #layer: Layer;
@@ -81,7 +81,7 @@ export class Room {
     return this.#freeIn[id] as number;
   }
 
-  /** Whether a worker could use the whole cell without waiting. */
+  /** Returns whether a worker could use the whole cell now, without waiting for other work to end. */
   isWhole({ id, first, end }: Cell): boolean {
     if (this.#freeIn[id] !== end - first) return false;
     if (this.#layer === "idle") return true;
@@ -89,19 +89,19 @@ export class Room {
     return true;
   }
 
-  /** Whether the node takes another worker, accelerators aside. */
+  /** Returns whether the node has cores, memory and a slot for another worker. Accelerators are not checked. */
   hasWorkerFree(slot: NodeSlot): boolean {
     return (this.#fits.get(slot) ?? 0) > 0;
   }
 
-  /** Number of these accelerators that other work still uses. */
+  /** Number of accelerators in `leaves` that other work still uses. */
   awaited(leaves: readonly number[]): number {
     return leaves.reduce((count, leaf) => count + 1 - (this.#isIdle[leaf] as number), 0);
   }
 
   /**
-   * The accelerators of a node or group that a worker would get: idle ones if they suffice, from the smallest cell with
-   * enough of them.
+   * The accelerators of a node or group that a worker would get. Idle accelerators are used if they suffice. They come
+   * from the smallest cell that has enough of them.
    */
   pick(container: Cell): Picked | null {
     const { accelerators: count } = this.#gang;
@@ -115,7 +115,7 @@ export class Room {
     return null;
   }
 
-  /** Assigns accelerators to a worker; for a MIG profile with its first slice. */
+  /** Assigns accelerators to a worker. For a MIG profile, returns the first slice of the worker. */
   give(slot: NodeSlot, leaves: readonly number[]): Pick<WorkerAllocation, "slice"> {
     this.#fits.set(slot, (this.#fits.get(slot) as number) - 1);
     const spot = this.#gang.profile === undefined ? null : this.#partOf(leaves[0] as number, this.#layer);
@@ -137,8 +137,8 @@ function countIn({ first, end }: Cell, could: Could): number {
 }
 
 /**
- * The smallest cell inside `cell` with at least `count` usable accelerators; of equally small cells, the one with
- * fewest.
+ * The smallest cell inside `cell` with at least `count` usable accelerators. If several are equally small, the one with
+ * the fewest usable accelerators is chosen.
  */
 function smallest(cell: Cell, count: number, could: Could): Cell | null {
   const free = countIn(cell, could);
@@ -157,7 +157,7 @@ function smallest(cell: Cell, count: number, could: Could): Cell | null {
   return best ?? cell;
 }
 
-/** Takes whole subcells if possible, so that the rest stays contiguous. */
+/** Takes whole subcells if possible, so that the remaining accelerators stay together. */
 function fill(cell: Cell, count: number, could: Could): number[] {
   if (count === 0) return [];
   if (cell.children.length === 0) return could(cell.first) ? [cell.first] : [];

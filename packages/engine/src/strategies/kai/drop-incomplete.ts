@@ -1,6 +1,6 @@
 /**
- * Ends gangs that lost workers, fell below their minimum and have no nomination for replacements: their remaining
- * workers hold accelerators without making progress.
+ * Stops gangs that lost workers, fell below their minimum and have no nomination for replacements. Their remaining
+ * workers would hold accelerators without making progress.
  */
 import type { Batch } from "../../batch/batch.ts";
 import { requestStop } from "../../transitions/stop-attempt.ts";

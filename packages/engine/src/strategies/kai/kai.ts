@@ -1,7 +1,8 @@
 /**
- * KAI-Scheduler's solver. A list of victims grows by one unit at a time, in the reverse of queue order. Candidates are
- * first the listed units near the newest victim, then the listed units on few nodes, and on more and more nodes. The
- * simulation places the preemptor and the victims again (`preemption/place-again.ts`).
+ * KAI-Scheduler's search for victims. A list of units grows by one unit at a time, in the reverse of queue order.
+ * First, the search tries the units of the list on a node of the newest unit. Then it tries the units on the smallest
+ * set of nodes that could suffice, and on more and more nodes. Each simulation places the preemptor and the victims
+ * again (`preemption/place-again.ts`).
  */
 import { milliIn } from "../../model/gang.ts";
 import type { Batch } from "../../batch/batch.ts";
@@ -34,7 +35,10 @@ export interface KaiSearch {
   readonly reason: EvictionReason;
   readonly teamShares: TeamShares;
   readonly donors: readonly Donor[];
-  /** All other waiting requests by team, best first within a team; teams are ordered by their best request. */
+  /**
+   * All other waiting requests, one list for each team with the best request first. It is empty if the policy's order
+   * of teams does not depend on their requests.
+   */
   readonly inLine: readonly (readonly QueueBucket[])[];
 }
 
@@ -51,7 +55,7 @@ export const kai: PreemptionStrategy<PlacedAgain> = {
     const search: KaiSearch = { batch, preemptor, reason, teamShares, donors, inLine: inLineWith(world, preemptor) };
     let base: readonly VictimUnit[] = [];
     let found: PlacedAgain | null = null;
-    // Task groups start together, so a part of each group would be no useful step.
+    // Task groups start together, so there is no useful step with only a part of their workers.
     for (const workers of isInGroups(preemptor.request)
       ? [preemptor.request.workers]
       : growingCounts(preemptor.request.workers)) {
@@ -71,7 +75,7 @@ function inLineWith(world: World, preemptor: QueueBucket): KaiSearch["inLine"] {
   return [...byTeam.values()].map((classes) => classes.toSorted(compareHeads));
 }
 
-/** Whether no victim can help, because the request must stay within a guarantee that is used up. */
+/** Returns whether no victim can help, because the request must stay within a guarantee that is used up. */
 function isHopeless({ world }: Batch, preemptor: QueueBucket): boolean {
   if (preemptor.request.isPreemptible || world.rules.teams.nonPreemptible === "limit") return false;
   const amount = amountAsked(world, preemptor.request, "");
@@ -86,7 +90,10 @@ function* growingCounts(workers: number): Generator<number> {
   yield workers;
 }
 
-/** Whether the idle capacity of the fleet, including idle fractions of shared accelerators, adds up to the request. */
+/**
+ * Returns whether the idle capacity of the fleet is as large as the request in total, including idle fractions of
+ * shared accelerators.
+ */
 function idleSuffices({ world }: Batch, preemptor: QueueBucket): boolean {
   let idle = 0;
   for (const { slots } of world.capacity.allTypes) {
@@ -149,8 +156,8 @@ interface ListStep {
 }
 
 /**
- * The search for the preemptor's first workers. Units that get their places back are no victims, so nothing is left to
- * minimise.
+ * One step of the search, for the first `workers` workers of the preemptor. Units that get their places back are no
+ * victims, so nothing remains to be minimised.
  */
 const stepOf = (search: KaiSearch, step: ListStep): Search<readonly VictimUnit[], PlacedAgain, PlacedAgain> => ({
   candidates: candidatesFor(search, step),
@@ -178,7 +185,7 @@ const nodesOf = ({ attempt, keeps, upTo }: VictimUnit): readonly string[] => [
 ];
 const byName = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 
-/** The units on one node of each list's newest victim. */
+/** For each list, the units that share a node with its newest unit, one node at a time. */
 function* nearbyUnits(search: KaiSearch): Generator<readonly VictimUnit[]> {
   for (const list of lists(search))
     for (const node of nodesOf(list.at(-1) as VictimUnit).toSorted(byName))
@@ -200,7 +207,7 @@ function* unitsByNode(search: KaiSearch, step: ListStep): Generator<readonly Vic
   }
 }
 
-/** Whether the free capacity of the nodes and the capacity of the victims add up to the request. */
+/** Returns whether the free capacity of the nodes and the capacity of the victims add up to the request. */
 function couldCover({ preemptor, batch }: KaiSearch, { workers }: ListStep, units: readonly VictimUnit[]): boolean {
   const { gang } = preemptor.request;
   const asked = isInGroups(preemptor.request) ? partsAsked(batch.world, preemptor.request) : [{ shape: gang, workers }];
@@ -227,7 +234,7 @@ function simulateStep(
   return search.reason === "reclaimed" && !acceptsLosses(search, found) ? null : found;
 }
 
-/** The same request with fewer workers, as a step towards all of them. */
+/** The same request with fewer workers, for an earlier step of the search. */
 function part({ queue, rules }: World, { request, waiting }: QueueBucket, workers: number): QueueBucket {
   const workload = waiting.first() as WorkloadEntity;
   const { isGrowth, grows, group } = request;
@@ -241,8 +248,8 @@ const isSame = (left: VictimUnit, right: VictimUnit): boolean =>
   left.attempt === right.attempt && left.keeps === right.keeps && left.upTo === right.upTo;
 
 /**
- * Waiting requests in order. For each team only the best request is considered until it was served, because most other
- * requests never are.
+ * The waiting requests in queue order. Only the best request of each team is listed, and the next one follows when it
+ * was taken. This saves time, because most requests are never reached.
  */
 class InLine implements Turns {
   readonly first: readonly QueueBucket[];

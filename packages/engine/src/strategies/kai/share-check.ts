@@ -1,4 +1,7 @@
-/** Eligibility of a growing list of victims in other teams: compares the shares of both sides, unit by unit. */
+/**
+ * Checks whether victims in other teams may be evicted, unit by unit. Each check compares the preemptor's side of the
+ * quota tree with the victim's side, less the units evicted so far.
+ */
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { Amount, TeamNode } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
@@ -15,8 +18,8 @@ const requestOf = (world: World, request: PlacementRequest): Amount => amountAsk
 const usedAt = (node: TeamNode, position: number): number => node.used[position] ?? 0;
 
 /**
- * Whether the preemptor's team stays within its fair share of every resource, and within its guarantee if the work is
- * non-preemptible.
+ * Returns whether the preemptor's team stays within its fair share of every resource. If the preemptor is
+ * non-preemptible, the team must also stay within its guarantee.
  */
 export function mayReclaim(world: World, teamShares: TeamShares, preemptor: PlacementRequest): boolean {
   const node = world.teamUse.node(preemptor.team);
@@ -36,7 +39,7 @@ function pathOf(node: TeamNode): readonly TeamNode[] {
   return path;
 }
 
-/** The two teams just below the lowest common ancestor. */
+/** The two child teams of the lowest common ancestor, one on each side. */
 function siblingsBelow(left: TeamNode, right: TeamNode): readonly [TeamNode, TeamNode] {
   const leftPath = pathOf(left);
   const rightPath = pathOf(right);
@@ -50,7 +53,10 @@ function siblingsBelow(left: TeamNode, right: TeamNode): readonly [TeamNode, Tea
   return [leftPath[depth] as TeamNode, rightPath[depth] as TeamNode];
 }
 
-/** Whether every evicted unit belongs to a team above its entitlement, or is evicted for the preemptor's guarantee. */
+/**
+ * Returns whether every evicted unit belongs to a team above its entitlement, or is evicted for the guarantee of the
+ * preemptor's team.
+ */
 export function acceptsLosses(
   { batch, preemptor, teamShares }: KaiSearch,
   { lost }: Pick<PlacedAgain, "lost">,
@@ -76,7 +82,7 @@ export function acceptsLosses(
   return keepsBalance(teamShares, own, request, taken);
 }
 
-/** Workers of a gang above its minimum are evicted before its core. */
+/** Workers beyond the minimum of a gang are evicted before the workers of the minimum. */
 const byWorkersKept = (left: VictimUnit, right: VictimUnit): number =>
   left.attempt === right.attempt ? right.keeps - left.keeps : 0;
 
@@ -98,8 +104,9 @@ function isFair(
 }
 
 /**
- * Whether the plan keeps the balance between siblings: no team that takes capacity ends above its fair share and at
- * least as far above it as the sibling that gives the capacity.
+ * Returns whether the plan keeps the balance between siblings. The plan breaks it if a team on the preemptor's side
+ * ends above its fair share and its ratio of usage to fair share is then not below that of a sibling that loses
+ * capacity.
  */
 function keepsBalance(
   teamShares: TeamShares,

@@ -34,7 +34,7 @@ interface Branch {
   readonly held: HeldUnits[];
   readonly children: Branch[];
   readonly parent: Branch | null;
-  /** Capacity evicted from the donor so far, by resource position. */
+  /** Capacity that was evicted so far from the team and the teams below it, by resource position. */
   readonly taken: number[];
 }
 
@@ -66,7 +66,7 @@ export class VictimOrder {
     return branch;
   }
 
-  /** The next unit; `null`: none is left. */
+  /** The next unit to evict, or `null` if no unit is left. */
   next(): VictimUnit | null {
     let branch = this.#last(this.#top);
     while (branch !== null) {
@@ -76,7 +76,7 @@ export class VictimOrder {
     return null;
   }
 
-  /** The sibling team that would be served last, among those with capacity in use. */
+  /** The sibling team that would be served last, among teams that still have work to evict. */
   #last(branches: readonly Branch[]): Branch | null {
     let last: Branch | null = null;
     for (const branch of branches) {

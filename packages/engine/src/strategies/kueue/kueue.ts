@@ -1,7 +1,7 @@
 /**
- * Kueue's preemption, with and without fair sharing: teams above their guarantee lose capacity to teams within theirs,
- * or to teams that exceed theirs by less. The quota tree chooses the victims among running work, and the preemptor
- * needs a real placement.
+ * Kueue's preemption, with and without fair sharing. Teams above their guarantee lose capacity to teams within their
+ * guarantee, or to teams that exceed their guarantee by less. Victims are chosen by the quota tree, and the preemptor
+ * must also find a real placement without them.
  */
 import type { Batch } from "../../batch/batch.ts";
 import { compareOrdinals } from "../../model/workload.ts";
@@ -78,7 +78,8 @@ function searchOn(batch: Batch, preemptor: QueueBucket, type: string): VictimSea
       priority: head.spec.priority,
       submittedAtMs: head.submittedAtMs,
       amounts,
-      // A resource that is not requested can also be exceeded, if guarantees and loans are larger than the capacity.
+      // Only requested resources count. Other resources can also be exceeded, if guarantees and borrowed amounts are
+      // larger than the capacity.
       needed: amounts.flatMap((more, at) => (more > 0 && more > quota.tree.available(leaf, at) ? [at] : [])),
     },
     rights: world.teamUse.node(preemptor.request.team).team.preemption ?? STANDARD_RIGHTS,
@@ -134,8 +135,9 @@ function compareCandidates(left: QuotaCandidate, right: QuotaCandidate): number 
 }
 
 /**
- * A placement on the type without the victims, whose capacity counts as releasing. The search itself checks lending and
- * borrowing. Its quota tree has no limits of resources without any guarantee, so those are checked here.
+ * A placement on the accelerator type without the victims, whose capacity counts as releasing. Limits and guarantees
+ * are checked here, because the quota tree has no limits for resources without a guarantee. The search itself checks
+ * lending and borrowing.
  */
 function placeWithout(
   world: World,

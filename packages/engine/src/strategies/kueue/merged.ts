@@ -15,7 +15,7 @@ export class Merged<Item, Queue extends SortedQueue<Item>> {
     for (let index = (this.#heap.length >> 1) - 1; index >= 0; index--) this.#sink(index);
   }
 
-  /** Takes the first item of all queues, with the queue that contained it. */
+  /** Takes the first item of all queues. Returns it with the queue that contained it. */
   pop(): { readonly item: Item; readonly queue: Queue } | undefined {
     const queue = this.#heap[0];
     if (queue === undefined) return undefined;

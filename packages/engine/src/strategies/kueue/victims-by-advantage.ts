@@ -1,7 +1,7 @@
 /**
- * Victims by hierarchical advantage (Kueue classical preemption): a request within the quota of its own subtree may
- * reclaim it from more distant borrowers, whatever the priorities. Otherwise priority decides, and whether the
- * preemptor's team may preempt while borrowing. Weights and shares do not matter.
+ * Victims by hierarchical advantage (Kueue classical preemption). A request within the quota of its own subtree may
+ * reclaim this quota from borrowers outside the subtree, whatever their priorities. In other cases the priority
+ * decides, and whether the preemptor's team may preempt while it borrows. Weights and shares do not matter.
  */
 import { Merged } from "./merged.ts";
 import {
@@ -26,7 +26,7 @@ type AdvantageGround = "byAdvantage" | "byPriority" | "ownTeam";
 /** A team whose work may be evicted. */
 interface Source {
   readonly team: number;
-  /** The lowest common ancestor of this team and the team of the incoming work; -1 for that team itself. */
+  /** The lowest common ancestor of this team and the preemptor's team; -1 if this team is the preemptor's team. */
   readonly meetingPoint: number;
   readonly ground: AdvantageGround;
 }
@@ -44,7 +44,10 @@ function* attemptsByAdvantage<Candidate extends QuotaVictimCandidate>(
   for (const borrowing of runsOf(search, sources)) yield* takeInOrder(search, sources, borrowing);
 }
 
-/** The order of runs with and without borrowing. */
+/**
+ * The runs of the search in order. In a run with `mayBorrow` the request may borrow, in one with `withinGuarantee` it
+ * must not.
+ */
 function runsOf<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   sources: readonly Source[],
@@ -61,9 +64,10 @@ function runsOf<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * All teams with eligible victims, each with its reason. Walks from the team to the root; each ancestor adds the teams
- * below it that were not below the previous ancestor. Once the request fits the quota of a subtree, it has the
- * advantage over all teams outside that subtree. Each level's own available quota is subtracted on the way.
+ * All teams with eligible victims, each with its ground. The search walks from the preemptor's team to the root, and
+ * each ancestor adds the teams below it that are new. Once the request fits the quota of a subtree, it has the
+ * advantage over all teams outside this subtree. On the way, the available quota of each level is subtracted from the
+ * request.
  */
 function sourcesOf<Candidate extends QuotaVictimCandidate>(search: VictimSearch<Candidate>): readonly Source[] {
   const { tree, incoming, rights } = search;
@@ -95,8 +99,8 @@ function takeOffLocal<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * Teams below a node that exceed their quota of a needed resource, and with them every node between; one child is
- * skipped.
+ * Teams below a node that exceed their quota of a needed resource. Every node between must exceed its quota too. The
+ * child `skipped` is left out.
  */
 function borrowersBelow<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
@@ -110,7 +114,7 @@ function borrowersBelow<Candidate extends QuotaVictimCandidate>(
   });
 }
 
-/** Takes candidates by advantage, then by priority, then from the own team. The tree is left as it was. */
+/** Evicts candidates by advantage, then by priority, then from the preemptor's own team. The tree is left as it was. */
 function* takeInOrder<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   sources: readonly Source[],
@@ -142,8 +146,8 @@ function* takeInOrder<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * The reason for which the candidate may be taken now; null if there is none. Earlier evictions may have brought its
- * team or subtree back within quota, so that it is no longer eligible.
+ * The reason why the candidate may be evicted now, or `null` if it may not. Earlier evictions may have brought its team
+ * or subtree back within quota, so that it is no longer eligible.
  */
 function reasonFor<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,

@@ -1,7 +1,8 @@
 /**
- * Victims by fair share (Kueue fair sharing): a request within its own guarantee reclaims from borrowing teams; beyond
- * that, two subtrees are compared at their lowest common ancestor, and the one further beyond its guarantee loses,
- * unless that only reverses the roles. Shares are recomputed after every victim.
+ * Victims by fair share (Kueue fair sharing). A request within its own guarantee reclaims from borrowing teams. Beyond
+ * the guarantee, the subtrees of preemptor and victim are compared at their lowest common ancestor, and the subtree
+ * further beyond its guarantee loses work, unless that would only reverse the roles. Shares are computed again after
+ * every victim.
  */
 import type { SortedQueue } from "./merged.ts";
 import { compareShares, type Share } from "../../quota/share.ts";
@@ -20,21 +21,24 @@ import {
 } from "./victims.ts";
 
 /**
- * Condition under which the incoming side may evict work of another side; its share includes the incoming work.
- * `atMostFinal`: its share is at most the other side's share after the loss. `belowInitial`: its share is smaller than
- * the other side's share before the loss, which allows one large victim where no smaller one suffices.
+ * Condition under which the preemptor's side may evict work of another side. The share of the preemptor's side includes
+ * the preemptor. `atMostFinal`: this share is at most the other side's share after the loss. `belowInitial`: this share
+ * is smaller than the other side's share before the loss. That allows one large victim where no smaller one suffices.
  */
 export type ShareRule = "atMostFinal" | "belowInitial";
 
 export interface ShareRules {
   readonly first: ShareRule;
-  /** Rule that is tried afterwards on the candidates that the first rule left, one victim per team; `null`: none. */
+  /**
+   * The rule that is tried afterwards on the candidates that the first rule spared, with one victim per team. It is
+   * `null` if there is no second rule.
+   */
   readonly second: "belowInitial" | null;
 }
 
 /**
- * Victims by fair share. The reason is `reclaimGuarantee` within a guarantee, `withinTeam` in the own team, otherwise
- * `reclaimShare`.
+ * Victims by fair share. The reason of an eviction is `reclaimGuarantee` if the preemptor is within its guarantee,
+ * `withinTeam` for work of its own team, and `reclaimShare` in all other cases.
  */
 export const victimsByShare = <Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
@@ -61,8 +65,8 @@ function* attemptsByShare<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * Possible victims: work of the own team by its rule, and work of other teams in the same tree that borrow a requested
- * resource.
+ * Possible victims: work of the preemptor's own team by its rule, and work of other teams in the same tree that borrow
+ * a requested resource.
  */
 function collect<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
@@ -108,7 +112,10 @@ class SparedCandidates<Candidate> implements VictimQueue<Candidate> {
 class ShareOrder<Candidate extends QuotaVictimCandidate> {
   readonly #search: VictimSearch<Candidate>;
   readonly #queues: Map<number, VictimQueue<Candidate>>;
-  /** Children with remaining candidates, by node, in ascending order; nodes without any are not listed. */
+  /**
+   * Child nodes with remaining candidates, by parent node, in ascending order. A node without such children is not
+   * listed.
+   */
   readonly #open = new Map<number, number[]>();
   readonly #incomingPath: ReadonlySet<number>;
   readonly #start: number;
@@ -173,9 +180,10 @@ class ShareOrder<Candidate extends QuotaVictimCandidate> {
   }
 
   /**
-   * The child with the largest share. First removes children without candidates and children that no longer borrow a
-   * requested resource, except the preemptor's subtree. Ties: a subtree goes before a team; among teams the one whose
-   * next candidate goes first, and the own team last; among subtrees the first.
+   * The child with the largest share. Children without candidates are removed first. So are children that no longer
+   * borrow a requested resource, except on the preemptor's side. If shares are equal, a subtree goes before a team.
+   * Among teams, the one whose next candidate goes first is chosen, and the preemptor's own team last. Among subtrees,
+   * the first is chosen.
    */
   #largestChild(node: number): number {
     const { tree, incoming } = this.#search;
@@ -235,7 +243,7 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
     this.#teams = teams;
   }
 
-  /** Takes by the own team's rule, by guarantee or by the share rule. */
+  /** Evicts work of the preemptor's own team by its rule, and work of other teams by guarantee or by the share rule. */
   *takeByFirstRule(rule: ShareRule): Generator<QuotaAttempt<Candidate>> {
     const { tree, incoming } = this.#search;
     const order = new ShareOrder(this.#search, this.#teams);
@@ -252,8 +260,8 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
   }
 
   /**
-   * Takes victims by the second rule, from candidates that the first rule left: one per team, judged by the team's
-   * share before the loss.
+   * Evicts by the second rule, from candidates that the first rule spared. Each team loses at most one victim, and its
+   * share before the loss counts.
    */
   *takeByInitialShare(): Generator<QuotaAttempt<Candidate>> {
     const order = new ShareOrder<Candidate>(this.#search, this.#spared.values());
@@ -311,7 +319,7 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
     }
   }
 
-  /** The two branches just below the lowest common ancestor, with their shares before anything is taken. */
+  /** The two branches just below the lowest common ancestor, with their shares before the next eviction. */
   #sidesOf(team: number): FairSharingSides {
     const { tree, incoming } = this.#search;
     const above = new Map<number, number>();

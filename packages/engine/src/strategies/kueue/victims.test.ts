@@ -18,7 +18,10 @@ const byAdvantage: Selection = (search) => firstFound(victimsByAdvantage(search)
 const all: Rights = { within: "lowerPriority", reclaim: "any" };
 type Rights = PreemptionRights;
 
-/** Work as `name: team amount priority`, the incoming work last. All teams are children of one root; one resource. */
+/**
+ * Builds a world with one resource, in which all teams are children of one root. Work is given as team, amount and
+ * priority.
+ */
 function teams(
   guarantees: readonly number[],
   running: readonly (readonly [team: number, amount: number, priority?: number])[],
@@ -231,9 +234,9 @@ describe.each([
 
 describe("no two take from each other in turn", () => {
   /**
-   * Worlds with rules that guarantee stability. Several victims of one team may leave it so little that it can reclaim
-   * some, and `belowInitial` and borrowing by priority allow that with a single victim. Excluding such exchanges would
-   * require checking the whole plan.
+   * Worlds with rules under which two teams do not evict each other in turn. They exclude other cases: a team that
+   * loses several victims may have so little that it can reclaim some of it. `belowInitial` and preemption while
+   * borrowing allow that even with a single victim. To prevent it, the search would have to check the whole plan.
    */
   const guaranteed = (world: World): World => ({ ...world, rights: { within: "lowerPriority", reclaim: "any" } });
 

@@ -1,6 +1,6 @@
 /**
- * Parts of both victim searches: the request, eligible victims and grounds, and minimisation of the list. A search
- * changes the quota tree and restores it exactly.
+ * Parts that both of Kueue's victim searches use: the request, the eligible victims and their grounds, and the removal
+ * of needless victims. A search changes the quota tree and restores it exactly.
  */
 import { invariant } from "../../base/invariant.ts";
 import type { Share } from "../../quota/share.ts";
@@ -23,16 +23,22 @@ export interface Incoming {
   readonly priority: number;
   readonly submittedAtMs: number;
   readonly amounts: readonly number[];
-  /** Resources that the request lacks; only work that holds one of them is a useful victim. */
+  /** Resources that the request lacks. Only work that holds one of them is a useful victim. */
   readonly needed: readonly number[];
 }
 
 export interface PreemptionRights {
-  /** Victims in the own team. `lowerOrNewerEqual` also includes work of equal priority that was submitted later. */
+  /**
+   * Rule for victims in the preemptor's own team. `lowerOrNewerEqual` also allows work of equal priority that was
+   * submitted later.
+   */
   readonly within: "never" | "lowerPriority" | "lowerOrNewerEqual";
-  /** Victims in teams that hold more than their guarantee. */
+  /** Rule for victims in other teams that hold more than their guarantee. */
   readonly reclaim: "never" | "lowerPriority" | "any";
-  /** Victims of lower priority while the own team borrows, with a priority of at most `priorityMax`; absent: none. */
+  /**
+   * Allows victims of lower priority in other teams while the preemptor's team borrows. Their priority must be at most
+   * `priorityMax`, if it is stated. If absent, such victims are not allowed.
+   */
   readonly whileBorrowing?: { readonly priorityMax?: number };
 }
 
@@ -42,26 +48,28 @@ export interface VictimSearch<Candidate extends QuotaVictimCandidate> {
   readonly rights: PreemptionRights;
   /** Eligible victims of a team (a leaf), in eviction order. Called only for teams from which work may be taken. */
   candidatesOf(team: number): readonly Candidate[];
-  /** The eviction order of two candidates; it is total, and `candidatesOf` is sorted by it. */
+  /** Compares two candidates by the order of eviction. The order is total, and `candidatesOf` is sorted by it. */
   order(left: Candidate, right: Candidate): number;
-  /** Whether the incoming work has a placement without these victims. Called only when the quotas allow it. */
+  /** Returns whether the preemptor has a placement without the victims. Called only when the quotas allow it. */
   fits(victims: readonly QuotaChoice<Candidate>[]): boolean;
 }
 
 /** Reason of an eviction. */
 export type VictimReason =
-  /** Both workloads belong to one team, and the team's own rule allows it. */
+  /** Preemptor and victim belong to one team, and the team's own rule allows the eviction. */
   | { readonly kind: "withinTeam" }
-  /** The incoming work stays inside a guarantee of its team or its side of the tree; the victim does not. */
+  /** The preemptor stays inside a guarantee of its team or its side of the quota tree. The victim does not. */
   | { readonly kind: "reclaimGuarantee" }
-  /** Both sides borrow; the shares are those of the two branches just below their lowest common ancestor. */
+  /**
+   * Both sides borrow. The shares are those of the two branches just below the lowest common ancestor of both teams.
+   */
   | {
       readonly kind: "reclaimShare";
       readonly incomingShare: Share;
       readonly holderShareBefore: Share;
       readonly holderShareAfter: Share;
     }
-  /** The team of the incoming work borrows, and its rule allows evicting work of this priority. */
+  /** The preemptor's team borrows, and its rule allows the eviction of work of this priority. */
   | { readonly kind: "reclaimWhileBorrowing" };
 
 export interface QuotaChoice<Candidate extends QuotaVictimCandidate> {
@@ -127,7 +135,7 @@ export function askedFor(incoming: Incoming): readonly number[] {
   return incoming.amounts.flatMap((amount, resource) => (amount > 0 ? [resource] : []));
 }
 
-/** Whether the quotas allow the incoming work now, with the victims taken out of the tree. */
+/** Returns whether the quotas allow the preemptor now, with the victims removed from the tree. */
 export function hasQuota<Candidate extends QuotaVictimCandidate>(
   { tree, incoming }: VictimSearch<Candidate>,
   borrowing: Borrowing,
@@ -138,8 +146,8 @@ export function hasQuota<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * Victims without which the quotas allow the incoming work. They are removed from the tree; the rule that took them
- * restores them.
+ * Victims after whose eviction the quotas allow the preemptor. They are removed from the tree. The search that removed
+ * them restores them.
  */
 export interface QuotaAttempt<Candidate extends QuotaVictimCandidate> {
   readonly victims: QuotaChoice<Candidate>[];
@@ -153,9 +161,9 @@ export type QuotaSearch<Candidate extends QuotaVictimCandidate> = Search<
 >;
 
 /**
- * The search over the attempts of a rule. From the last victim but one to the first, it restores every victim without
- * which the work still fits. More victims never make the fit worse, so the list is minimal by inclusion. If the work
- * must stay inside its guarantee, that is a part of fitting.
+ * The search over the sets of victims that a rule proposes. From the last victim but one to the first, each victim is
+ * spared if the preemptor still fits. The last victim is always needed. More victims never make the fit worse, so no
+ * victim of the result can be spared. If the preemptor must stay inside its guarantee, this is checked too.
  */
 export const quotaSearch = <Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,

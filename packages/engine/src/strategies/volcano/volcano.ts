@@ -44,7 +44,7 @@ export const volcano: PreemptionStrategy<Plan> = {
   },
 };
 
-/** Whether the request stays within the guarantee of at least one requested resource that the guarantee states. */
+/** Returns whether the guarantee states at least one requested resource for which the request stays within it. */
 function isWithinGuarantee({ teamUse }: World, team: TeamName, request: Amount): boolean {
   const node = teamUse.node(team);
   return COMPARED.some((position) => {
@@ -57,11 +57,11 @@ function isWithinGuarantee({ teamUse }: World, team: TeamName, request: Amount):
 
 interface VolcanoChoice {
   readonly victims: readonly Attempt[];
-  /** Whether every smaller set of victims was tried before. */
+  /** True if every smaller set of victims was tried before. */
   readonly isSmallest: boolean;
 }
 
-/** Searches victims on one node: smaller sets before larger ones, otherwise by name. */
+/** Searches victims on one node: smaller sets before larger ones, and sets of equal size by the names of their work. */
 const searchOn = (batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Search<VolcanoChoice, Plan, Plan> => ({
   candidates: choicesOn(batch, preemptor, slot),
   simulate: ({ victims }) => planWith(batch.world, preemptor, victims),
@@ -104,7 +104,7 @@ function* choicesOn(batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Gener
   for (let count = 1; count <= donors.length; count++) yield { victims: donors.slice(0, count), isSmallest: false };
 }
 
-/** All subsets of this size, in order. */
+/** All subsets with `count` items, in order. */
 function* choicesOf<Item>(items: readonly Item[], count: number, from = 0): Generator<readonly Item[]> {
   if (count === 0) return yield [];
   for (let at = from; at <= items.length - count; at++)
@@ -125,7 +125,10 @@ function planWith(world: World, preemptor: QueueBucket, chosen: readonly Attempt
   });
 }
 
-/** Whether the victim, after the plan, would be within its team's guarantee while the preemptor's team is not. */
+/**
+ * Returns whether the victim could preempt in turn: after the plan, the victim would be within its team's guarantee
+ * while the preemptor's team is above its own.
+ */
 function couldUndo(world: World, { request: { team } }: QueueBucket, { workloadId, workers }: Attempt): boolean {
   const { spec } = workloadOf(world, workloadId);
   const again = world.teamUse.amountOfParts(partsOf(spec.gang, workers), () => "");
@@ -133,8 +136,8 @@ function couldUndo(world: World, { request: { team } }: QueueBucket, { workloadI
 }
 
 /**
- * Whether the team exceeds its guarantee for a requested resource, and every team above it, below the lowest common
- * ancestor of both, also holds more than its guarantee.
+ * Returns whether the attempt may be evicted for the preemptor. Its team must exceed its guarantee for a requested
+ * resource. So must every team above it, up to but not including the lowest common ancestor of both teams.
  */
 function mayGive(world: World, preemptor: QueueBucket, attempt: Attempt): boolean {
   const { spec } = workloadOf(world, attempt.workloadId);
@@ -145,8 +148,8 @@ function mayGive(world: World, preemptor: QueueBucket, attempt: Attempt): boolea
 }
 
 /**
- * Whether the team holds no more than its guarantee of the type that would be freed, or else of every requested
- * resource.
+ * Returns whether the guarantee protects the team's work: the team is within its guarantee for an accelerator type that
+ * the eviction would free, or for every requested resource.
  */
 function holdsByRight({ used, guarantee }: TeamNode, request: Amount, given: Amount): boolean {
   const isCovered = (position: number): boolean =>
@@ -159,7 +162,7 @@ function holdsByRight({ used, guarantee }: TeamNode, request: Amount, given: Amo
   });
 }
 
-/** Whether the team holds more than its guarantee of a requested resource. */
+/** Returns whether the team holds more than its guarantee of a requested resource. */
 function isAboveGuarantee({ teamUse }: World, team: TeamName, request: Amount): boolean {
   const node = teamUse.node(team);
   return COMPARED.some(
