@@ -1,4 +1,4 @@
-/** The measurements of the benchmark. Bodies in bytes, times in milliseconds. */
+/** The measurements of the benchmark. Bodies are in bytes, times in milliseconds. */
 export interface Case {
   readonly name: string;
   readonly description: string;
@@ -6,7 +6,7 @@ export interface Case {
   readonly promptBytes: number;
   readonly isStreaming: boolean;
   readonly ratePerSecond?: number;
-  /** The figure by which targets are compared. */
+  /** The figure that is compared between targets. */
   readonly compares: "requests per second" | "latency" | "event delay";
 }
 
@@ -62,7 +62,7 @@ export const cases: readonly Case[] = [
   },
 ];
 
-/** p99 bounds of the throughput frontier, in milliseconds. */
+/** Bounds of p99 for which the highest throughput is determined, in milliseconds. */
 export const frontierBoundsMs = [1, 5, 10, 50, 100] as const;
-/** Rates of the frontier's runs, as shares of the target's closed-loop rate. */
+/** Request rates of these runs, as shares of the target's closed-loop rate. */
 export const frontierShares = [0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 1] as const;

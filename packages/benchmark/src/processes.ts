@@ -4,7 +4,8 @@ import { availableParallelism } from "node:os";
 import path from "node:path";
 
 /**
- * CPU cores of the two sides: the target on one, load and upstream on the other. Undefined: no pinning on this machine.
+ * CPU cores: one for the target, one for load generator and upstream. Undefined if processes cannot be pinned on this
+ * machine.
  */
 export interface Cores {
   readonly target: number;
@@ -33,7 +34,7 @@ export function chooseCores(): Cores | undefined {
     : undefined;
 }
 
-/** Starts a program, on one core where `core` is given. */
+/** Starts a program. If `core` is given, it is pinned to that core. */
 export function startPinned(
   command: readonly string[],
   core: number | undefined,
@@ -48,7 +49,7 @@ export function startPinned(
   });
 }
 
-/** Standard output of the program; throws with its stderr if it fails. */
+/** Standard output of the program. Throws with its stderr if the program fails. */
 export async function outputOf(child: ChildProcess, signal: AbortSignal): Promise<string> {
   const stop = (): boolean => child.kill("SIGKILL");
   signal.addEventListener("abort", stop, { once: true });
@@ -75,7 +76,7 @@ export async function stopProcess(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** CPU seconds that a process and its descendants have used; undefined where there is no /proc. */
+/** CPU seconds that a process and its descendants have used. Undefined if there is no /proc. */
 export function cpuSeconds(pid: number): number | undefined {
   const own = ticksOf(pid);
   return own === undefined

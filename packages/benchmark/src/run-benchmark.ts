@@ -1,6 +1,7 @@
 /**
- * Runs the benchmark: one mock upstream, every target started once, and for each case rounds in which every target is measured
- * in turn. Ratios are taken within a round, so that noise of the machine that lasts longer than a round cancels.
+ * Runs the benchmark. There is one mock upstream, and every target is started once. Each case has rounds, and in each
+ * round every target is measured once. Ratios are taken within a round, so that disturbances of the machine that last
+ * longer than a round cancel out.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import net from "node:net";
@@ -89,7 +90,7 @@ class Measurement {
     this.#upstreamPort = upstreamPort;
   }
 
-  /** Warm-up, so that the target compiles its code. Not measured. */
+  /** Sends requests so that the target compiles its code. They are not measured. */
   async warmUp(running: Running): Promise<void> {
     if (running.pid !== undefined) await this.#measure(running, cases[0] as Case, 0, undefined);
   }
@@ -138,7 +139,7 @@ class Measurement {
       port,
       connections: each.connections,
       durationMs: this.#options.secondsPerRun * 1000,
-      // A stream takes a second: the first streams must have ended.
+      // A stream takes a second, so the warm-up lasts until the first streams have ended.
       warmUpMs: each.isStreaming ? 1500 : WARM_UP_MS,
       ratePerSecond,
       promptBytes: each.promptBytes,

@@ -1,11 +1,17 @@
-/** A process of the benchmark: `worker.ts upstream|relay|load JSON`. Prints one JSON line when it listens, or with its result. */
+/**
+ * A process of the benchmark: `worker.ts upstream|relay|load JSON`. It prints one JSON line when it listens, or with
+ * its result.
+ */
 import { writeSync } from "node:fs";
 import { Load, type LoadOptions } from "./load/load.ts";
 import { openSockets } from "./sockets/sockets.ts";
 import { startRelay, type RelayOptions } from "./targets/relay.ts";
 import { Upstream, type UpstreamOptions } from "./upstream/upstream.ts";
 
-/** A relay has no work of its own: it wakes for sockets, and now and then to see whether its parent process still runs. */
+/**
+ * Interval in ms at which a relay checks whether its parent process still runs. Otherwise it wakes only for its
+ * sockets.
+ */
 const RELAY_TICK_MS = 50;
 
 const [role, text = "{}"] = process.argv.slice(2);
@@ -28,7 +34,7 @@ if (role === "upstream") {
   process.exit(2);
 }
 
-/** Ends with its parent process, also when the parent was killed. */
+/** Runs until the parent process has ended, even if the parent was killed. */
 async function untilParentEnds(tickMs: number, tick: () => void): Promise<void> {
   const parent = process.ppid;
   let ticks = 0;

@@ -28,11 +28,13 @@ type UpstreamMessage =
 
 const CONCURRENCY = 20;
 const LATE_MS = 10;
-/** A timer of this interval that fires this much too late shows a loop, or a processor, that was busy elsewhere. */
+/**
+ * Interval of a timer. If the timer fires much too late, the event loop or the processor was busy with something else.
+ */
 const PULSE_MS = 2;
 const PULSE_LATE_MS = 3;
 
-/** Reports times in which this process did not run its event loop. */
+/** Reports periods in which this process did not run its event loop. */
 function watchLoop(onLate: (fromMs: number, untilMs: number) => void): void {
   let lastMs = monotonicMs();
   setInterval(() => {
@@ -53,8 +55,8 @@ async function serveUpstream(): Promise<void> {
 }
 
 /**
- * The client disconnects in the middle of a stream, before the first token of a stream, or while it waits for a whole
- * answer.
+ * The client disconnects in the middle of a stream, before a stream's first token, or while it waits for an answer that
+ * is not streamed.
  */
 const phases = [
   (id: number) => ({ mode: "stream", tokens: 10_000, everyMs: 25, id }) as const,

@@ -1,4 +1,7 @@
-/** Waking from zero with many held requests, replicas killed under load, and one of two gateways killed under load. `--held 1000` */
+/**
+ * Tests that a pool wakes from zero replicas with many held requests, and that replicas and one of two gateways can be
+ * killed under load. `--held 1000`
+ */
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
@@ -111,7 +114,7 @@ async function killedGateway(): Promise<void> {
     let socket = await open(second!.url);
     for (let id = 0; !isOver; id++) {
       let answer = await ask(socket, requestBytes(mock(id)));
-      // Clients retry as SDKs do: twice more, on a new connection.
+      // Clients retry as SDKs do: up to two more times, each time on a new connection.
       for (let retry = 0; answer === undefined && retry < 2; retry++) {
         retriedCount++;
         await new Promise((resolve) => setTimeout(resolve, 50));

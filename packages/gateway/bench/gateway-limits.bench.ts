@@ -1,5 +1,5 @@
 /**
- * One team's limits over four gateway processes: amounts admitted in the worst minute, compared with the limit.
+ * One team's limits shared by four gateway processes. Compares the amounts admitted in the worst minute with the limit.
  * `--seconds 75`
  */
 import { hash } from "node:crypto";
@@ -38,7 +38,9 @@ const admitted: Record<string, Admitted[]> = { a: [], b: [] };
 const untilMs = performance.now() + seconds * 1000;
 let requestNumber = 0;
 
-/** Clients move from gateway to gateway, so that leases are always at the wrong gateway. */
+/**
+ * Clients move from gateway to gateway, so that a lease is always held by another gateway than the one that needs it.
+ */
 async function client(key: "a" | "b", at: number): Promise<void> {
   const sockets = await Promise.all(gateways.map((gateway) => open(gateway.url)));
   while (performance.now() < untilMs) {

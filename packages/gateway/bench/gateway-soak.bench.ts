@@ -1,4 +1,7 @@
-/** Memory over time: requests at a rate beside idle streams. The full run: `--seconds 3600 --rate 2000 --streams 10000`. */
+/**
+ * Memory over time, under a constant rate of requests and with idle streams open. The full run: `--seconds 3600 --rate
+ * 2000 --streams 10000`.
+ */
 import {
   ask,
   FastUpstream,
@@ -72,7 +75,7 @@ for (let waits = 0; free.length < sockets.length && waits < 100; waits++) {
 }
 failedCount += sockets.length - free.length;
 
-/** Least squares over the second half, in MiB an hour: the first half is warm-up. */
+/** Growth of memory in MiB an hour: least squares over the second half of the run. The first half is warm-up. */
 function slope(): number {
   const late = samples.slice(Math.floor(samples.length / 2));
   const meanAt = late.reduce((sum, { atS }) => sum + atS, 0) / late.length;

@@ -1,6 +1,6 @@
 /**
- * Shared by the gateway's benchmarks: gateway processes, a fast mock upstream in the benchmark's own process, bare
- * clients.
+ * Parts that the gateway's benchmarks share: gateway processes, a fast mock upstream in the benchmark's own process,
+ * and clients on bare sockets.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ export interface MockRequest {
   readonly mode: "whole" | "stream" | "hang";
   readonly tokens: number;
   readonly everyMs: number;
-  /** Id chosen by the client, to find the request again. */
+  /** Id that the client chose, so that the request can be found again. */
   readonly id: number;
 }
 
@@ -31,7 +31,9 @@ export interface SeenRequest {
   closedAtMs: number | undefined;
 }
 
-/** Mock upstream: answers as the `mock` field of a request's body states, and counts the tokens that it sent. */
+/**
+ * A mock upstream. The `mock` field of a request's body selects the answer. The mock counts the tokens that it sent.
+ */
 export class FastUpstream {
   readonly #server: Server;
   readonly seen = new Map<number, SeenRequest>();
@@ -222,11 +224,13 @@ export function open(url: string): Promise<Socket> {
 export interface ClientAnswer {
   readonly status: number;
   readonly requestId: string;
-  /** Output tokens that the client received: the reported number, or the number of events. */
+  /** Number of output tokens that the client received: the reported number, or else the number of events. */
   readonly tokens: number;
 }
 
-/** Sends one request on an open connection; `undefined` if the connection ended before the response was complete. */
+/**
+ * Sends one request on an open connection. Returns undefined if the connection ended before the response was complete.
+ */
 export function ask(socket: Socket, bytes: string): Promise<ClientAnswer | undefined> {
   return new Promise((resolve) => {
     let text = "";
@@ -262,12 +266,12 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Resident memory in MiB. */
+/** Resident memory of a process in MiB. */
 export function residentMib(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
 }
 
-/** `--count 100` from the command line. */
+/** Reads a number such as `--count 100` from the command line. */
 export function numberArgument(name: string, otherwise: number): number {
   const at = process.argv.indexOf(`--${name}`);
   return at < 0 ? otherwise : Number(process.argv[at + 1]);

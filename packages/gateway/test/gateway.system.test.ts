@@ -1,4 +1,4 @@
-/** The benchmark programs behind the promises, run with small numbers. */
+/** Runs the benchmark programs that measure the gateway's documented promises, with small numbers. */
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { describe, expect, it } from "vitest";

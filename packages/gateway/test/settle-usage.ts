@@ -1,4 +1,7 @@
-/** A reader of usage files for tests that kill it: settles small steps without end and prints a line after each. `STATE LEDGER` */
+/**
+ * A reader of usage files for tests that kill it. It settles small steps in an endless loop and prints a line after
+ * each. Arguments: `STATE LEDGER`
+ */
 import { writeSync } from "node:fs";
 import { readLedger, settleInto, writeLedger } from "../src/usage/billing-ledger.ts";
 

@@ -84,7 +84,10 @@ function cpuUs(count: number, run: (index: number) => void): number {
   return (user + system) / count;
 }
 
-/** The minimum over the rounds: by then the code is compiled, and other work on the machine disturbs it least. */
+/**
+ * The minimum over the rounds. In the fastest round the code is compiled, and other work on the machine disturbs it
+ * least.
+ */
 function least(values: readonly number[]): number {
   return Math.round(Math.min(...values) * 100) / 100;
 }

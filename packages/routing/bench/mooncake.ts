@@ -29,7 +29,8 @@ export function readTrace(file: string): TraceRequest[] {
 }
 
 /**
- * Share of blocks that one LRU cache of `capacityBlocks` hits. A hit counts only if every block before it was a hit.
+ * Share of blocks that one LRU cache with `capacityBlocks` blocks would hit. A hit counts only if every earlier block
+ * of the request was a hit.
  */
 export function cacheHitShare(trace: readonly TraceRequest[], capacityBlocks: number): number {
   const index = new PrefixIndex(1 << 19, 1);

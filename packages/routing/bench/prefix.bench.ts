@@ -1,7 +1,8 @@
 /**
- * Prefix hits and balance of the routing policies on multi-round traffic: `npm run bench prefix FILE [SPEED]`, FILE in
- * Mooncake's format; SPEED multiplies the arrival rate. The oracle is one LRU cache with the capacity of all replicas together. Load is what each replica
- * computed; max-to-mean over the whole run and over its minutes.
+ * Prefix hits and balance of the routing policies on traffic of conversations: `npm run bench prefix FILE [SPEED]`.
+ * FILE is in Mooncake's format; SPEED multiplies the arrival rate. For comparison, one LRU cache has the capacity of
+ * all replicas together. The load of a replica is the work that it computed. The ratio of maximum to mean load is
+ * measured over the whole run and over its minutes.
  */
 import { createRouter, defaultCoefficients, defaultLimits, seededDraw, type RoutingPolicy } from "../src/index.ts";
 import { cacheHitShare, readTrace, type TraceRequest } from "./mooncake.ts";
@@ -70,7 +71,7 @@ function spread(served: readonly Served[], replicas: number, weigh: (each: Serve
   return maxToMean([...loads.values(), ...new Array<number>(replicas - loads.size).fill(0)]);
 }
 
-/** Median over the minutes of real time. */
+/** Median, over the minutes of real time, of the ratio of maximum to mean load. */
 function byMinute(served: readonly Served[], replicas: number): number {
   const minutes = new Map<number, Served[]>();
   for (const each of served) {

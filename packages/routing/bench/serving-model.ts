@@ -30,7 +30,7 @@ export interface Arrival {
   readonly outputTokens: number;
 }
 
-/** One request's outcome. */
+/** The outcome of one request. */
 export interface Served {
   readonly arrival: Arrival;
   readonly replicaId: string;
@@ -79,7 +79,7 @@ class Engine {
     for (const sequence of this.running) {
       if (sequence.prefillLeft === 0) continue;
       const part = Math.min(sequence.prefillLeft, budget);
-      // A negative value marks prefill that ends in this step.
+      // A negative value states that the prefill ends in this step.
       sequence.prefillLeft = part === sequence.prefillLeft ? -1 : sequence.prefillLeft - part;
       budget -= part;
       prefilled += part;
@@ -148,7 +148,7 @@ export interface Outcome {
   readonly endMs: number;
 }
 
-/** Runs the arrivals, which must be in order of time, through the router and its engines. */
+/** Sends the arrivals, which must be in order of time, through the router to its engines. */
 export function serve(router: Router, settings: readonly EngineSetting[], arrivals: readonly Arrival[]): Outcome {
   const engines = settings.map((setting) => new Engine(setting));
   const byId = new Map(engines.map((engine) => [engine.setting.id, engine]));

@@ -1,6 +1,7 @@
 /**
- * Traffic at which the SLO is met on a mix of two accelerators, one 2.5 times as fast: `npm run bench slo`. For each policy the
- * highest arrival rate at which 95% of the requests meet their SLO, found by bisection; the same arrivals for every policy.
+ * The traffic at which the SLO is met on a mix of two accelerators, one 2.5 times as fast as the other: `npm run bench
+ * slo`. For each policy, bisection finds the highest arrival rate at which 95% of the requests meet their SLO. Every
+ * policy gets the same arrivals.
  */
 import { createRouter, defaultCoefficients, defaultLimits, seededDraw } from "../src/index.ts";
 import type { LatencyCoefficients, RoutingPolicy, Slo } from "../src/index.ts";
@@ -8,7 +9,7 @@ import { serve, type Arrival, type EngineSetting } from "./serving-model.ts";
 
 const TARGET_SHARE = 0.95;
 const REQUESTS = 4000;
-/** Number of requests at the beginning that are not counted, while the pool fills up. */
+/** Number of requests at the beginning that are not counted, because the pool is still filling up. */
 const WARM_UP = 500;
 const SPEED_RATIO = 2.5;
 
@@ -54,7 +55,7 @@ const mixes: readonly Mix[] = [
   },
 ];
 
-/** The slow accelerator: an 8B model on a card with 1 TB/s. */
+/** The slow accelerator: an 8B model on a card with a memory bandwidth of 1 TB/s. */
 const slow: LatencyCoefficients = {
   ...defaultCoefficients,
   stepMs: 18,
@@ -71,7 +72,7 @@ const fast: LatencyCoefficients = {
 };
 
 /**
- * The router's initial knowledge of speeds: the true coefficients, or equal ones for all replicas, which it must
+ * The speeds that the router knows at the start: the true coefficients, or equal ones for all replicas, which it has to
  * correct.
  */
 type Knowledge = "true coefficients" | "equal coefficients";
@@ -95,7 +96,7 @@ function shareMet(mix: Mix, policy: RoutingPolicy, knowledge: Knowledge, arrival
   return met.length / scored.length;
 }
 
-/** Poisson arrivals; lengths are exponential around the means, with a floor. */
+/** Poisson arrivals. Lengths are exponentially distributed around the means, with a minimum. */
 function arrivalsOf(mix: Mix, ratePerSecond: number, seed: number): Arrival[] {
   const draw = seededDraw(seed);
   const exponential = (mean: number): number => -Math.log((draw() + 1) / 0x1_0000_0001) * mean;

@@ -1,37 +1,40 @@
 /**
- * Correction of a replica's latency coefficients by what it measured: a Kalman filter over four multipliers (fixed step cost,
- * cost per sequence, per resident token, per prefill token) that start at 1.
- *
- * Every measured duration is a sum that is linear in the multipliers: a time to the first token is some steps at the load
- * of that time plus prefill, a decode phase is its tokens' steps plus the prefill that ran between them. The prior keeps
- * directions that traffic has not shown at the given coefficients. Process noise lets a replica that changes be followed.
- * R. E. Kalman, "A New Approach to Linear Filtering and Prediction Problems", 1960; scalar observations.
+ * Corrects a replica's latency coefficients by measured durations. A Kalman filter estimates four multipliers that
+ * start at 1: fixed cost of a step, cost per sequence, per resident token, per prefill token. Every measured duration
+ * is a sum that is linear in the multipliers: a time to the first token consists of some steps at the load of that time
+ * plus prefill, and a decode phase consists of the steps of its tokens plus the prefill that ran between them. The
+ * prior keeps combinations of multipliers that the traffic has not measured at the given coefficients. Process noise
+ * lets the estimate follow a replica that changes. R. E. Kalman, "A New Approach to Linear Filtering and Prediction
+ * Problems", 1960; scalar observations.
  */
 import type { LatencyCoefficients } from "./contract.ts";
 
 const SIZE = 4;
 /** Standard deviation of a multiplier before any measurement. */
 const PRIOR_SD = 0.5;
-/** Relative standard deviation of one measured duration: queueing that the closed form does not see. */
+/** Relative standard deviation of one measured duration. It covers queueing that the closed form does not model. */
 const MEASUREMENT_SD = 0.3;
-/** Growth of a multiplier's variance per measurement: 10% in 1,000 measurements. */
+/** Growth of a multiplier's variance per measurement. It amounts to 10% in 1,000 measurements. */
 const PROCESS_VARIANCE = 1e-5;
 const MIN_MULTIPLIER = 0.05;
 const MAX_MULTIPLIER = 20;
 /**
- * Maximum deviation of a measurement in standard deviations; a larger one counts as this much, because one stalled
- * request says little.
+ * Maximum deviation of a measurement, in standard deviations. A larger deviation counts as this much, because one
+ * stalled request is weak evidence.
  */
 const MAX_DEVIATIONS = 4;
 
-/** Quantities on which a measured duration depends. */
+/** Amounts on which a measured duration depends. */
 export interface Exposure {
   steps: number;
-  /** Sum over the steps of the number of sequences; the next field: of the resident tokens. */
+  /** Sum of the number of sequences over all steps. The next field is the sum of the resident tokens over all steps. */
   sequenceSteps: number;
   tokenSteps: number;
   prefillTokens: number;
-  /** Part of the duration that the coefficients do not scale: network, adapter loading, fixed request cost. */
+  /**
+   * Part of the duration, in ms, to which the coefficients do not apply: network, adapter loading, fixed cost of a
+   * request.
+   */
   fixedMs: number;
 }
 
@@ -54,7 +57,7 @@ export class Calibration {
     this.#publish();
   }
 
-  /** Sets new base coefficients and drops the measurements. */
+  /** Sets new coefficients and drops the measurements. */
   reset(base: LatencyCoefficients): void {
     this.#base = base;
     this.#multipliers.fill(1);
@@ -80,7 +83,7 @@ export class Calibration {
     const scale = row[0] + row[1] + row[2] + row[3];
     const measured = durationMs - exposure.fixedMs;
     if (!(scale > 0) || !(measured > 0)) return;
-    // The row is relative to the duration, so that every duration counts the same, however long it is.
+    // Divides the row by the duration, so that every duration counts the same, however long it is.
     for (let index = 0; index < SIZE; index += 1) row[index] = (row[index] as number) / scale;
     this.#update(measured / scale);
     this.#publish();
@@ -93,7 +96,7 @@ export class Calibration {
     let variance = 0;
     for (let index = 0; index < SIZE; index += 1) {
       const own = covariance[index * SIZE + index] as number;
-      // Without measurements in a direction, its variance must not grow beyond the prior.
+      // Where nothing was measured, the variance must not grow beyond the prior.
       if (own < PRIOR_SD * PRIOR_SD) covariance[index * SIZE + index] = own + PROCESS_VARIANCE;
       let sum = 0;
       for (let other = 0; other < SIZE; other += 1) {

@@ -1,7 +1,7 @@
 import type { RoutingRequest, Unavailable } from "./contract.ts";
 import type { ReplicaState } from "./replica-state.ts";
 
-/** The replicas of a router by id and by slot, with zones and regions as small integers. */
+/** The replicas of a router by id and by slot. Zones and regions are represented by small integers. */
 export class ReplicaTable {
   readonly #byId = new Map<string, ReplicaState>();
   readonly #bySlot: (ReplicaState | undefined)[] = [];
@@ -19,7 +19,7 @@ export class ReplicaTable {
     return this.#byId.size;
   }
 
-  /** Changes with every replica that joins, leaves or changes its health. */
+  /** A number that changes when a replica joins, leaves or changes its health. */
   get version(): number {
     return this.#version;
   }
@@ -60,7 +60,7 @@ export class ReplicaTable {
     if (this.#names.size > 4 * this.#maxReplicas + 16) this.#forgetNames();
   }
 
-  /** The integer of a name; 0: no name. */
+  /** The integer for a name. 0 stands for no name. */
   nameId(name: string | undefined): number {
     if (name === undefined) return 0;
     const known = this.#names.get(name);
@@ -70,7 +70,7 @@ export class ReplicaTable {
     return id;
   }
 
-  /** The id of a name that some replica has; -1: no replica has it. */
+  /** The integer for a name that at least one replica has. -1 if no replica has it. */
   knownNameId(name: string | undefined): number {
     return name === undefined ? 0 : (this.#names.get(name) ?? -1);
   }
@@ -84,7 +84,7 @@ export class ReplicaTable {
     }
   }
 
-  /** Replicas that can take the request, in slot order. Valid until the next call. */
+  /** The replicas that can take the request, in slot order. The list is valid until the next call. */
   candidates(request: RoutingRequest): readonly ReplicaState[] {
     const { excluded, allowedRegions } = request;
     if (allowedRegions === undefined && (excluded === undefined || excluded.length === 0)) return this.#ready;

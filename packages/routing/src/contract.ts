@@ -1,18 +1,15 @@
 /**
- * The contract of the router: replicas and requests in, decisions with their numbers out, feedback back in.
- *
- * A router is synchronous and deterministic. Time comes in as `nowMs`, randomness as `RouterOptions.draw`. The gateway and
- * the serving simulator run the same router. Every table is bounded; the bounds are options.
- *
- * Units: milliseconds, tokens. "Work" is milliseconds of accelerator time.
+ * The contract of the router. It gets replicas and requests, returns decisions with their numbers, and gets feedback. A
+ * router is synchronous and deterministic: time comes in as `nowMs`, randomness as `RouterOptions.draw`. The gateway
+ * and the serving simulator run the same router. The options limit the size of every table. Units: milliseconds,
+ * tokens. "Work" is milliseconds of accelerator time.
  */
 
 /**
- * Cost of serving on one replica, as data: `perf` supplies the values, the router corrects them by what it measures.
- *
- * One engine step that decodes B sequences with K resident tokens and prefills P tokens takes
- * `stepMs + stepMsPerSequence * B + stepMsPerKvToken * K + prefillMsPerToken * P`, plus
- * `prefillMsPerTokenSquared * P * (tokens before them)` for attention.
+ * Cost of serving on one replica, as data. The package `perf` supplies the values, and the router corrects them by
+ * measurements. One engine step that decodes B sequences with K resident tokens and prefills P tokens takes `stepMs +
+ * stepMsPerSequence * B + stepMsPerKvToken * K + prefillMsPerToken * P`, plus `prefillMsPerTokenSquared * P * (tokens
+ * before them)` for attention.
  */
 export interface LatencyCoefficients {
   readonly stepMs: number;
@@ -37,17 +34,21 @@ export interface ReplicaSpec {
   readonly id: string;
   readonly zone?: string | undefined;
   readonly region?: string | undefined;
-  /** Relative capacity; 1 by default. Affinity policies spread by it. */
+  /** Relative capacity, 1 by default. Affinity policies distribute requests in proportion to it. */
   readonly weight?: number | undefined;
   readonly latency?: LatencyCoefficients | undefined;
   readonly limits?: Partial<BatchLimits> | undefined;
   /**
-   * Network round trip in ms from this router to the replica. Absent: by zone and region (`RouterOptions.roundTripMs`).
+   * Network round trip in ms from this router to the replica. Without it, zone and region determine the round trip
+   * (`RouterOptions.roundTripMs`).
    */
   readonly roundTripMs?: number | undefined;
 }
 
-/** `ready` receives requests; `draining` finishes the ones it has; the others receive none. */
+/**
+ * A `ready` replica receives requests. A `draining` one finishes the requests that it has. Replicas in other states
+ * receive none.
+ */
 export type ReplicaHealth = "ready" | "starting" | "draining" | "unhealthy";
 
 /** State that a replica reports about itself (vLLM metrics, the Gateway API model-server protocol). */
@@ -79,16 +80,16 @@ export interface Slo {
 
 export interface RoutingRequest {
   readonly promptTokens: number;
-  /** Expected number of output tokens; absent: the running mean of the requests that ended. */
+  /** Expected number of output tokens. Without it, the mean of recent requests is used. */
   readonly expectedOutputTokens?: number | undefined;
   readonly prefix?: PrefixBlocks | undefined;
-  /** `hashText` of the session, conversation or user. */
+  /** Hash (`hashText`) of the session, conversation or user. */
   readonly sessionHash?: number | undefined;
   readonly adapter?: string | undefined;
   /** Zone and region of the client. */
   readonly zone?: string | undefined;
   readonly region?: string | undefined;
-  /** Regions that may process the request (data residency). Absent: all. */
+  /** Regions that may process the request (data residency). Without this field, all regions. */
   readonly allowedRegions?: readonly string[] | undefined;
   readonly slo?: Slo | undefined;
   /** Ids of replicas that have already failed this request. */
@@ -110,16 +111,19 @@ export interface RouterOptions {
   readonly policy: RoutingPolicy;
   /** The next pseudo-random 32-bit unsigned integer. */
   readonly draw: () => number;
-  /** Affinity applies to replicas whose load is at most this multiple of the mean. Default 1.25; Infinity: always. */
+  /**
+   * Maximum ratio of a replica's load to the mean load up to which affinity applies to it. Default 1.25. With Infinity,
+   * affinity always applies.
+   */
   readonly loadBound?: number | undefined;
-  /** Round trips by distance between the client and a replica, where `ReplicaSpec.roundTripMs` is absent. */
+  /** Round trips by distance between the client and a replica, for replicas without `ReplicaSpec.roundTripMs`. */
   readonly roundTripMs?: RoundTrips | undefined;
   /**
-   * Requests stay in the client's zone (region) while its load per weight is at most this multiple of all replicas'
-   * load. Default 1.5.
+   * Requests stay in the client's zone (region) while the load per weight there is at most this multiple of the load
+   * per weight of all replicas. Default 1.5.
    */
   readonly localityBound?: number | undefined;
-  /** Time in ms to load an adapter that a replica does not hold. Default 500. */
+  /** Time in ms that a replica takes to load an adapter. Default 500. */
   readonly adapterLoadMs?: number | undefined;
   /** Maximum number of entries of the prefix index over all replicas, about 40 bytes each. Default 262,144. */
   readonly maxPrefixEntries?: number | undefined;
@@ -150,12 +154,12 @@ export interface Chosen {
   readonly kind: "chosen";
   readonly replicaId: string;
   readonly ground: DecisionGround;
-  /** Number of replicas that could take the request; the next field: of known replicas. */
+  /** Number of replicas that could take the request. The next field is the number of known replicas. */
   readonly candidateCount: number;
   readonly replicaCount: number;
   /**
-   * Load of the replica before this request, in the unit that the policy compares; the next field: mean over the
-   * candidates.
+   * Load of the replica before this request, in the unit that the policy compares. The next field is the mean load of
+   * the candidates.
    */
   readonly load: number;
   readonly meanLoad: number;
@@ -165,14 +169,14 @@ export interface Chosen {
   readonly cachedTokens: number;
   readonly predictedTtftMs: number | undefined;
   readonly predictedTpotMs: number | undefined;
-  /** Number of candidates whose prediction meets the request's SLO; undefined without an SLO. */
+  /** Number of candidates whose prediction meets the request's SLO. Undefined if the request has no SLO. */
   readonly sloCandidateCount: number | undefined;
   readonly roundTripMs: number;
-  /** Slot of the replica, for `start`. */
+  /** Slot of the replica, used by `start`. */
   readonly slot: number;
 }
 
-/** No replica can take the request; the counts give the number of replicas that each reason excludes. */
+/** No replica can take the request. The counts state how many replicas each reason excludes. */
 export interface Unavailable {
   readonly kind: "unavailable";
   readonly replicaCount: number;
@@ -187,12 +191,12 @@ export interface Unavailable {
 
 export type Decision = Chosen | Unavailable;
 
-/** A request that the router counts on a replica. Opaque to callers. */
+/** A request that the router counts as load on a replica. Callers only pass it on. */
 export interface Ticket {
   readonly replicaId: string;
 }
 
-/** One candidate of an explanation. */
+/** The numbers of one candidate. */
 export interface CandidateReport {
   readonly replicaId: string;
   readonly runningRequests: number;
@@ -208,31 +212,37 @@ export interface CandidateReport {
 }
 
 export interface Router {
-  /** Adds a replica as `ready`, or replaces the specification of a known id and keeps its state. */
+  /** Adds a replica as `ready`. If the id is known, replaces the replica's specification and keeps its state. */
   addReplica(spec: ReplicaSpec): void;
-  /** Removes a replica. Its tickets stay valid and have no effect. */
+  /** Removes a replica. Calls with its tickets are still allowed and have no effect. */
   removeReplica(id: string): void;
   setHealth(id: string, health: ReplicaHealth): void;
   /** Clears the prefixes and adapters of a replica whose process restarted. */
   forgetCache(id: string): void;
-  /** Metrics that the replica reported at `nowMs`. Counts above the router's own are other routers' requests. */
+  /**
+   * Takes in metrics that the replica reported at `nowMs`. Requests in excess of the router's own count belong to other
+   * routers.
+   */
   observe(id: string, metrics: ReplicaMetrics, nowMs: number): void;
-  /** Measured network round trip to the replica; the shortest of the last eight counts. */
+  /** Takes in a measured network round trip to the replica. The shortest of the last eight counts. */
   observeRoundTrip(id: string, roundTripMs: number): void;
 
-  /** Selects a replica. Changes no load; call `start` when the request is sent. */
+  /** Selects a replica. It changes no load; call `start` when the request is sent. */
   choose(request: RoutingRequest, nowMs: number): Decision;
-  /** All candidates with their numbers, for traces and for "why this replica". */
+  /** All candidates with their numbers, for traces and to explain why a replica was chosen. */
   explain(request: RoutingRequest, nowMs: number): readonly CandidateReport[];
 
   start(decision: Chosen, request: RoutingRequest, nowMs: number): Ticket;
   firstToken(ticket: Ticket, nowMs: number): void;
-  /** `count` more output tokens arrived; the first token counts here too. */
+  /** Reports that `count` more output tokens arrived. The first token is included. */
   tokens(ticket: Ticket, count: number, nowMs: number): void;
-  /** Ends a request in any phase; ending twice changes nothing. `failed`: the replica's answer says nothing about its speed. */
+  /**
+   * Ends a request in any phase. Ending it twice changes nothing. With `failed`, the router learns nothing about the
+   * replica's speed.
+   */
   end(ticket: Ticket, outcome: "completed" | "cancelled" | "failed", nowMs: number): void;
 
-  /** Coefficients of a replica as corrected by measurements. Undefined for an unknown id. */
+  /** A replica's coefficients after correction by measurements. Undefined for an unknown id. */
   coefficients(id: string): LatencyCoefficients | undefined;
   readonly replicaCount: number;
 }

@@ -1,19 +1,21 @@
 /**
- * Time to the first token and per output token on one replica: a closed form over the engine's batch, with the coefficients
- * of `LatencyCoefficients` as corrected by `Calibration`.
- *
- * The engine runs steps. Each step decodes every running sequence and spends the rest of `maxBatchedTokens` on prefill
- * (chunked prefill, https://docs.vllm.ai/en/latest/configuration/optimization.html).
+ * Predicts the time to the first token and per output token on one replica. It is a closed form over the engine's
+ * batch, with the coefficients of `LatencyCoefficients` after correction by `Calibration`. The engine runs steps. Each
+ * step decodes every running sequence and spends the rest of `maxBatchedTokens` on prefill (chunked prefill,
+ * https://docs.vllm.ai/en/latest/configuration/optimization.html).
  */
 import type { ReplicaState } from "./replica-state.ts";
 
-/** Maximum share of the steps that a prediction leaves to prefill; above it the queue would grow without limit. */
+/**
+ * Maximum share of the steps that a prediction leaves to prefill. With a larger share, the predicted queue
+ * would grow without limit.
+ */
 const MAX_PREFILL_SHARE = 0.9;
 
 export interface Prediction {
   ttftMs: number;
   tpotMs: number;
-  /** Queueing time before the first step of the request; part of `ttftMs`. */
+  /** Queueing time in ms before the first step of the request. It is a part of `ttftMs`. */
   queueMs: number;
 }
 
@@ -22,11 +24,11 @@ export interface Demand {
   uncachedTokens: number;
   promptTokens: number;
   outputTokens: number;
-  /** Time in ms before the engine can begin: round trip, loading of an adapter. */
+  /** Time in ms before the engine can begin: round trip and loading of an adapter. */
   delayMs: number;
 }
 
-/** Duration of a step that decodes `sequences` with `residentTokens` in the cache, without prefill. */
+/** Duration of a step without prefill, in ms. It decodes `sequences` with `residentTokens` in the cache. */
 function stepMs(replica: ReplicaState, sequences: number, residentTokens: number): number {
   const { calibration } = replica;
   return calibration.stepMs + calibration.stepMsPerSequence * sequences + calibration.stepMsPerKvToken * residentTokens;
@@ -61,7 +63,10 @@ export function predict(replica: ReplicaState, demand: Demand, out: Prediction):
   out.tpotMs = stepMs(replica, after, tokensAfter) / (1 - prefillShare);
 }
 
-/** Time until enough running sequences have ended for this request's sequence slot and cache space. */
+/**
+ * Time in ms until enough running sequences have ended, so that there is a sequence slot and cache space for this
+ * request.
+ */
 function slotWaitMs(replica: ReplicaState, demand: Demand, step: number): number {
   const sequences = replica.sequences;
   if (sequences === 0) return 0;

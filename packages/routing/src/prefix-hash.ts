@@ -2,17 +2,17 @@ import type { PrefixBlocks } from "./contract.ts";
 import { LANES, PRIME_1, PRIME_2, prefixLanes, ROUND_BYTES, STAGE_BYTES, type PrefixLanes } from "./prefix-lanes.ts";
 
 /**
- * Hashes of a prompt's prefixes over its bytes, fed in chunks as they arrive.
- *
- * The lanes of `prefix-lanes.ts` run on across boundaries: each digest covers everything before it. Not a cryptographic hash: a
- * collision costs a cache miss and nothing else.
- *
- * Boundaries lie every 512 bytes up to 4 KiB, then grow by an eighth: 25 for 32 kB, 61 for 2 MB. They depend on the offset
- * alone, so that prompts which extend one another share them.
+ * Hashes of a prompt's prefixes, computed from its bytes as they arrive. Each hash covers everything from the beginning
+ * of the prompt to a boundary. It is not a cryptographic hash: a collision costs a cache miss and nothing else.
+ * Boundaries lie every 512 bytes up to 4 KiB, and then at distances that grow by an eighth: 25 for 32 kB, 61 for 2 MB.
+ * They depend on the offset alone, so that two prompts with the same beginning have the same boundaries.
  */
 const LINEAR_BYTES = 4096;
 const FIRST_BYTES = 512;
-/** 4 KiB to 16 MiB in steps of an eighth. Prompts beyond are hashed up to the last boundary. */
+/**
+ * Maximum number of boundaries, which lie from 4 KiB to 16 MiB in steps of an eighth. Bytes after the last boundary are
+ * not hashed.
+ */
 const MAX_BOUNDARIES = 80;
 
 const PRIME_3 = 0xc2b2ae3d | 0;
@@ -30,7 +30,7 @@ function boundaries(): number[] {
   return offsets;
 }
 
-/** xxHash32's avalanche. */
+/** The final mixing step (avalanche) of xxHash32. */
 function avalanche(hash: number): number {
   let mixed = hash;
   mixed = Math.imul(mixed ^ (mixed >>> 15), PRIME_2);
@@ -54,7 +54,7 @@ export class PrefixHasher implements PrefixBlocks {
   #carryCount = 0;
   #offset = 0;
 
-  /** `bytesPerToken` converts boundaries to tokens; about 4 for English text. */
+  /** `bytesPerToken` converts the byte offsets of boundaries to tokens. It is about 4 for English text. */
   constructor(bytesPerToken = 4) {
     this.#bytesPerToken = bytesPerToken;
   }
@@ -74,7 +74,7 @@ export class PrefixHasher implements PrefixBlocks {
     this.count = 0;
   }
 
-  /** The next bytes of the prompt, from `start` to before `end`. Keeps no reference to them. */
+  /** Hashes the next bytes of the prompt, from `start` to before `end`. It keeps no reference to them. */
   update(bytes: Uint8Array, start = 0, end: number = bytes.length): void {
     const { stage, lanes } = this.#shared;
     let from = start;
@@ -134,7 +134,7 @@ function rotate(value: number, bits: number): number {
   return (value << bits) | (value >>> (32 - bits));
 }
 
-/** Hash of a text (a session's or replica's id), below 2^53. The same in every process. */
+/** Hash of a text, such as a session's or replica's id, below 2^53. It is the same in every process. */
 export function hashText(text: string): number {
   let low = 0x811c9dc5 | 0;
   let high = PRIME_4;
@@ -146,7 +146,7 @@ export function hashText(text: string): number {
   return join53(avalanche(high ^ text.length), avalanche(low + high));
 }
 
-/** One hash from two, below 2^32. */
+/** One hash, below 2^32, of two hashes. */
 export function mixHashes(left: number, right: number): number {
   const leftHigh = Math.trunc(left / 0x1_0000_0000) | 0;
   const rightHigh = Math.trunc(right / 0x1_0000_0000) | 0;

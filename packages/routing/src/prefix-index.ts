@@ -1,10 +1,11 @@
 /**
- * The prefix blocks of each replica, as known from the requests that were sent to it: one LRU list of blocks for each
- * replica, bounded in tokens by the replica's KV cache and in entries for all replicas together. A block is found by
- * its hash in an open-addressing table; a bit set for each block says which replicas hold it; a (block, replica) pair
- * is found in a second table and linked into its replica's LRU list. All in typed arrays: a lookup allocates nothing.
- * Blocks of a request are touched from the last to the first, so that a prefix outlives its extensions (vLLM frees
- * blocks in the same order: https://docs.vllm.ai/en/latest/design/prefix_caching.html).
+ * The prefix blocks that each replica probably holds, according to the requests that were sent to it. Each replica has
+ * one LRU list of blocks. The replica's KV cache limits the list in tokens; another limit applies to the entries of all
+ * replicas together. An open-addressing table finds a block by its hash, and a bit set for each block states which
+ * replicas hold it. A second table finds a (block, replica) pair, which is linked into the replica's LRU list.
+ * Everything is in typed arrays, so a lookup allocates nothing. The blocks of a request are marked as used from the
+ * last to the first, so that a prefix stays longer than its extensions (vLLM frees blocks in the same order:
+ * https://docs.vllm.ai/en/latest/design/prefix_caching.html).
  */
 import type { PrefixBlocks } from "./contract.ts";
 
@@ -38,13 +39,13 @@ export class PrefixIndex {
   #freePair = NONE;
   #pairCount = 0;
   #usedPairs = 0;
-  // The newest pair of each replica; the next fields: further columns of the replicas.
+  // The newest pair of each replica. The fields after it hold further data of the replicas.
   readonly #newest: Int32Array;
   readonly #oldest: Int32Array;
   readonly #slotTokens: Float64Array;
   readonly #slotCapacity: Float64Array;
   readonly #slotPairs: Int32Array;
-  // Scratch of a match.
+  // Memory that a match uses while it runs.
   readonly #running: Int32Array;
 
   constructor(maxPairs: number, maxSlots: number) {
@@ -86,8 +87,8 @@ export class PrefixIndex {
   }
 
   /**
-   * Writes into `matched[slot]`, for every slot, the number of leading prompt tokens that the replica holds without a
-   * gap. Returns whether any replica holds any.
+   * Writes into `matched[slot]`, for every slot, how many tokens from the beginning of the prompt the replica holds
+   * without a gap. Returns whether any replica holds any.
    */
   match(prefix: PrefixBlocks, matched: Float64Array): boolean {
     matched.fill(0);
@@ -114,8 +115,8 @@ export class PrefixIndex {
   }
 
   /**
-   * Keeps the replicas that also hold this block; for the others the match ends at `end` tokens. Returns whether any is
-   * left.
+   * Keeps the replicas that also hold this block. For the others the match ends at `end` tokens. Returns whether a
+   * replica remains.
    */
   #continueRunning(block: number, matched: Float64Array, end: number): boolean {
     const base = block * this.#slotWords;
@@ -135,7 +136,7 @@ export class PrefixIndex {
     for (let word = 0; word < this.#slotWords; word += 1) settle(matched, word, this.#running[word] as number, end);
   }
 
-  /** Records that the replica holds all blocks of the prompt, most recently used. */
+  /** Records that the replica holds all blocks of the prompt, and that they were used last. */
   touch(slot: number, prefix: PrefixBlocks): void {
     const { hashes, endTokens, count } = prefix;
     for (let index = count - 1; index >= 0; index -= 1) {
@@ -171,7 +172,10 @@ export class PrefixIndex {
     }
   }
 
-  /** The oldest pair of the replica with most pairs, or of this replica if it has equally many. */
+  /**
+   * The pair to evict: the oldest pair of the replica with the most pairs. This replica is preferred if it has equally
+   * many.
+   */
   #victim(slot: number): number {
     let most = slot;
     for (let other = 0; other < this.#maxSlots; other += 1) {

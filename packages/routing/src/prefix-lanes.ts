@@ -31,13 +31,13 @@ export interface PrefixLanes {
   /** Four numbers from the 16 lanes, set by each `absorb`. */
   readonly sum: Int32Array;
   readonly stage: Uint8Array;
-  /** Takes the bytes `[from, to)` of the stage, whole rounds, into the lanes. */
+  /** Hashes the bytes `[from, to)` of the stage into the lanes. Their number is a multiple of `ROUND_BYTES`. */
   absorb(from: number, to: number): void;
 }
 
 let shared: PrefixLanes | undefined;
 
-/** Compiled at the first call, because a browser may forbid WebAssembly to pages that never hash. */
+/** Compiled at the first call, because a browser may forbid WebAssembly, also to pages that never hash. */
 export function prefixLanes(): PrefixLanes {
   shared ??= instantiate();
   return shared;
@@ -98,7 +98,7 @@ function absorbBody(): Code {
     [i32(PRIME_1), splat, set(prime1), i32(PRIME_2), splat, set(prime2)],
     vectors.map((index) => [i32(0), load(16 * index), set(lane + index)]),
     [0x02, 0x40, 0x03, 0x40], // block, loop
-    [get(at), get(end), 0x4f, 0x0d, 1], // leaves at at >= end
+    [get(at), get(end), 0x4f, 0x0d, 1], // leaves the loop when at >= end
     round,
     [get(at), i32(ROUND_BYTES), 0x6a, set(at), 0x0c, 0],
     [0x0b, 0x0b],

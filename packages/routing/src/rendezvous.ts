@@ -1,8 +1,8 @@
 /**
- * Weighted rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit rates", 1998; weights after
- * Schindelhauer and Schomaker, "Weighted distributed hash tables", 2005): a session goes to the replica with the smallest
- * -ln(u) / weight, where u is the hash of both. Depends on the ids alone, so every process decides the same; a replica that
- * comes or goes moves only the sessions that it gains or loses.
+ * Weighted rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit rates", 1998; weights
+ * after Schindelhauer and Schomaker, "Weighted distributed hash tables", 2005). A session goes to the replica with the
+ * smallest -ln(u) / weight, where u is the hash of session and replica. The result depends on the ids alone, so every
+ * process decides the same. When a replica joins or leaves, only the sessions that it gains or loses move.
  */
 import { mixHashes } from "./prefix-hash.ts";
 
@@ -12,8 +12,8 @@ export function rendezvousDistance(sessionHash: number, replicaHash: number, wei
 }
 
 /**
- * -log2(u) for u in (0, 1), from exactly rounded operations alone, so that every engine computes the same bits: the exponent,
- * and a series in (m - 1) / (m + 1) for the mantissa. Absolute error under 2e-5.
+ * -log2(u) for u in (0, 1). It uses only operations with exact rounding, so that every JavaScript engine computes the
+ * same bits: the exponent, and a series in (m - 1) / (m + 1) for the mantissa. The absolute error is below 2e-5.
  */
 function negativeLog(u: number): number {
   let exponent = 0;

@@ -2,7 +2,10 @@ import { Calibration, type Exposure } from "./calibration.ts";
 import type { BatchLimits, LatencyCoefficients, ReplicaHealth, ReplicaMetrics, ReplicaSpec } from "./contract.ts";
 import { hashText } from "./prefix-hash.ts";
 
-/** A replica without coefficients: an 8B model on one accelerator of 1 PFLOP/s and 3 TB/s, in round numbers. */
+/**
+ * Coefficients for a replica that states none: an 8B model on one accelerator of 1 PFLOP/s and 3 TB/s, in round
+ * numbers.
+ */
 export const defaultCoefficients: LatencyCoefficients = {
   stepMs: 8,
   stepMsPerSequence: 0.03,
@@ -11,7 +14,7 @@ export const defaultCoefficients: LatencyCoefficients = {
   requestMs: 2,
 };
 
-/** vLLM's defaults, and the KV cache of an 8B model on an 80 GB accelerator. */
+/** Limits for a replica that states none: vLLM's defaults, and the KV cache of an 8B model on an 80 GB accelerator. */
 export const defaultLimits: BatchLimits = {
   maxSequences: 256,
   maxBatchedTokens: 8192,
@@ -19,15 +22,15 @@ export const defaultLimits: BatchLimits = {
   maxAdapters: 8,
 };
 
-/** Batch at which decoding is priced: the fixed cost of a step is shared by this many sequences. */
+/** Number of sequences in a batch for which the cost of decoding is computed. They share the fixed cost of a step. */
 const REFERENCE_BATCH = 16;
 
 const ROUND_TRIPS_MAX = 8;
 
-/** Window for the rates of prefill and of assigned work. */
+/** Length in ms of the window in which the rates of prefill and of assigned work are measured. */
 const WINDOW_MS = 60_000;
 
-/** Mean lengths of requests, for those that other routers sent. */
+/** Mean lengths of requests. They are assumed for requests that other routers sent. */
 export interface MeanLengths {
   promptTokens: number;
   outputTokens: number;
@@ -46,29 +49,32 @@ export class ReplicaState {
   maxBatchedTokens = 0;
   kvCapacityTokens = 0;
   maxAdapters = 0;
-  /** Accelerator time of a prefill token and of an output token at the reference batch, by the given coefficients. */
+  /**
+   * Accelerator time of a prefill token according to the given coefficients. The next field is that of an output token
+   * in the reference batch.
+   */
   prefillWorkMs = 0;
   outputWorkMs = 0;
-  /** Measured cost of a request divided by the cost by the given coefficients; 1: equal. */
+  /** Measured cost of a request divided by its cost according to the given coefficients. */
   slowness = 1;
-  /** Network round trip in ms; negative: not known. */
+  /** Network round trip in ms. Negative if it is not known. */
   roundTripMs = -1;
   readonly #roundTrips: number[] = [];
   readonly calibration: Calibration;
   /** Adapters expected to be loaded, least recently used first. */
   readonly adapters: Set<string> = new Set();
 
-  // Number of requests on the replica, other routers' included.
+  // Number of requests on the replica. Requests of other routers are included.
   sequences = 0;
   waiting = 0;
   pendingPrefillTokens = 0;
   waitingPromptTokens = 0;
   residentTokens = 0;
-  /** Output tokens still expected from decoding requests; the next field: from all requests. */
+  /** Number of output tokens still expected from decoding requests. The next field counts those of all requests. */
   remainingOutputTokens = 0;
   outstandingOutputTokens = 0;
 
-  // Other routers' part of the fields above.
+  // The parts of the fields above that belong to requests of other routers.
   #foreignSequences = 0;
   #foreignWaiting = 0;
   #foreignResident = 0;
@@ -76,13 +82,13 @@ export class ReplicaState {
   #foreignRemaining = 0;
   #foreignOutput = 0;
 
-  // Sums over time and over prefills, from which the exposure of measured durations follows.
+  // Sums over time and over prefills, from which `exposure` computes the amounts behind a measured duration.
   #atMs = 0;
   sequenceTimeMs = 0;
   tokenTimeMs = 0;
   prefilledTokens = 0;
 
-  // Sliding windows: the current and the previous one, weighted by their overlap with the last WINDOW_MS.
+  // Two windows: the current and the previous one. They are weighted by their overlap with the last `WINDOW_MS`.
   #windowStartMs = 0;
   #readySinceMs = Infinity;
   #prefillNow = 0;
@@ -90,7 +96,7 @@ export class ReplicaState {
   #workNow = 0;
   #workBefore = 0;
   prefillTokensPerMs = 0;
-  /** Work in ms assigned within the last window. */
+  /** Work in ms that was assigned within the last window. */
   recentWorkMs = 0;
 
   constructor(spec: ReplicaSpec, slot: number) {
@@ -102,7 +108,10 @@ export class ReplicaState {
     this.configure(spec);
   }
 
-  /** A busy machine measures too long and never too short, so the shortest of the last measurements counts. */
+  /**
+   * On a busy machine a measurement can be too long but never too short, so the shortest of the last measurements
+   * counts.
+   */
   observeRoundTrip(roundTripMs: number): void {
     this.#roundTrips.push(roundTripMs);
     if (this.#roundTrips.length > ROUND_TRIPS_MAX) this.#roundTrips.shift();
@@ -136,8 +145,8 @@ export class ReplicaState {
   }
 
   /**
-   * Accelerator time in ms that the requests on the replica still need. It is linear in their tokens: it states the
-   * amount of work, not the time when it ends. (The time to drain hardly grows with the batch and would attract
+   * Accelerator time in ms that the requests on the replica still need. It is linear in their tokens, so it states the
+   * amount of work, not the time at which it ends. (The time to drain hardly grows with the batch and would attract
    * requests to full batches.) It uses the given coefficients, because small errors of measured ones would shift load
    * between equal replicas.
    */
@@ -145,7 +154,7 @@ export class ReplicaState {
     return this.requestWorkMs(this.pendingPrefillTokens, this.outstandingOutputTokens);
   }
 
-  /** Compares the measured with the given coefficients, for a request of mean lengths. */
+  /** Computes `slowness` from the measured and the given coefficients, for a request of mean lengths. */
   rate(mean: MeanLengths): void {
     const { stepMs, stepMsPerSequence, prefillMsPerToken } = this.calibration;
     const outputMs = stepMs / Math.min(REFERENCE_BATCH, this.maxSequences) + stepMsPerSequence;
@@ -154,7 +163,7 @@ export class ReplicaState {
     this.slowness = givenMs > 0 ? measuredMs / givenMs : 1;
   }
 
-  /** Advances sums and windows to `nowMs`. A clock that goes back counts as stopped. */
+  /** Advances sums and windows to `nowMs`. If the clock goes back, no time passes. */
   advance(nowMs: number): void {
     if (this.#readySinceMs === Infinity) this.#readySinceMs = nowMs;
     const elapsedMs = nowMs - this.#atMs;
@@ -261,8 +270,8 @@ export class InFlight {
   /** Part of the time to the first token, in ms, that the engine does not cause: round trip, adapter, fixed cost. */
   readonly fixedMs: number;
   /**
-   * Number of engine steps of the request's prefill and the prefill ahead of it; 0: the request waits for a slot, so
-   * its time carries no information.
+   * Number of engine steps for the request's prefill and the prefill ahead of it. 0 if the request waits for a slot,
+   * because its time then says nothing about the engine's speed.
    */
   readonly prefillSteps: number;
   readonly prefillTokens: number;
@@ -299,7 +308,10 @@ export class InFlight {
     return Math.max(0, this.expectedOutputTokens - this.outputTokens);
   }
 
-  /** The amounts on which the duration of the phase that ends at `nowMs` depends, over `steps` steps. */
+  /**
+   * Writes into `out` the amounts on which the duration of the phase depends. The phase ends at `nowMs` and had `steps`
+   * steps.
+   */
   exposure(nowMs: number, steps: number, out: Exposure): void {
     const { replica } = this;
     const elapsedMs = Math.max(nowMs - this.phaseStartMs, 1e-3);

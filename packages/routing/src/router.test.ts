@@ -79,7 +79,7 @@ describe("load", () => {
       const { replicaId } = send(router, { promptTokens: 100 }).decision;
       counts.set(replicaId, (counts.get(replicaId) ?? 0) + 1);
     }
-    // Mean 100; a random choice has its maximum near 125.
+    // The mean is 100. With a random choice the maximum would be about 125.
     expect(Math.max(...counts.values())).toBeLessThan(106);
   });
 

@@ -123,7 +123,7 @@ class PolicyRouter implements Router {
   start(decision: Chosen, request: RoutingRequest, nowMs: number): Ticket {
     const slotted = this.#replicas.atSlot(decision.slot);
     const known = slotted?.id === decision.replicaId ? slotted : undefined;
-    // If a replica left between decision and start, the request counts on no replica.
+    // If the replica left between `choose` and `start`, the request counts on no replica.
     const replica = known ?? new ReplicaState({ id: decision.replicaId }, decision.slot);
     replica.advance(nowMs);
     const uncachedTokens = Math.max(request.promptTokens - decision.cachedTokens, 1);

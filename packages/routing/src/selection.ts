@@ -10,25 +10,25 @@ type Pool = readonly ReplicaState[];
 /** Load of a replica in the unit that a policy compares. */
 type LoadOf = (replica: ReplicaState) => number;
 
-/**
- * Number of requests below which a replica counts as within every load bound, because a mean near zero gives no useful
- * bound.
- */
+/** A replica with fewer requests is within every load bound, because a mean near zero gives no useful bound. */
 const FREE_REQUESTS = 4;
 /**
- * Weight of a cache miss; the next constant: of recent against outstanding work. Both were chosen on Mooncake's
- * conversation trace.
+ * Weight of a cache miss. The next constant is the weight of recent work relative to outstanding work. Both were chosen
+ * with Mooncake's conversation trace.
  */
 const MISS_FACTOR = 15;
 const RECENT_SHARE = 0.03;
-/** Share of the TPOT bound that a prediction may use; the rest is left to later requests in the same steps. */
+/**
+ * Share of the objective for the time per output token (TPOT) that a prediction may use. The rest is left to later
+ * requests in the same steps.
+ */
 const TPOT_MARGIN = 0.8;
 /**
- * A replica whose measured slowness is below this share of the mean, or above its inverse, differs from its given
- * coefficients.
+ * Ratio of slowness to the mean. Below it, or above its inverse, a replica's measured speed counts as different from
+ * its given coefficients.
  */
 const MIN_UNLIKE = 0.75;
-/** Cost added to a replica that is only a last resort. */
+/** Cost that is added to a replica so that it is chosen only if there is no other. */
 const PASSED_OVER = 1e12;
 /** Load bound for adapters if the general load bound is infinite. */
 const DEFAULT_BOUND = 1.25;
@@ -55,7 +55,7 @@ export class Selection {
   #zone = 0;
   #region = 0;
   #next = 0;
-  // Results of the policy besides the replica.
+  // Numbers that the policy returns besides the replica.
   #overBoundCount = 0;
   #meanLoad = 0;
   #load = 0;
@@ -70,7 +70,7 @@ export class Selection {
     this.#matched = new Float64Array(settings.maxReplicas);
   }
 
-  /** Sets the request for `cachedTokens`, `roundTripMs` and `demandOn`. */
+  /** Sets the request to which `cachedTokens`, `roundTripMs` and `demandOn` refer. */
   prepare(request: RoutingRequest): void {
     this.#request = request;
     this.#zone = this.#replicas.knownNameId(request.zone);
@@ -124,7 +124,7 @@ export class Selection {
     return sameZone;
   }
 
-  /** The demand of the request on this replica. Valid until the next call. */
+  /** The demand of the request on this replica. It is valid until the next call. */
   demandOn(replica: ReplicaState): Demand {
     const request = this.#request;
     const demand = this.#demand;
@@ -161,7 +161,7 @@ export class Selection {
     return pool[this.#next] as ReplicaState;
   }
 
-  /** The replica with the least load; ties go to the first one from a drawn position on. */
+  /** The replica with the least load. If several are equal, the first one from a drawn position on. */
   #leastLoad(pool: Pool, loadOf: LoadOf): ReplicaState {
     const from = this.#settings.draw() % pool.length;
     let best = pool[from] as ReplicaState;
@@ -184,7 +184,7 @@ export class Selection {
 
   /**
    * The less loaded of two drawn replicas (Mitzenmacher, "The power of two choices in randomized load balancing",
-   * 2001); looks at two replicas only.
+   * 2001). Only these two are compared.
    */
   #lesserOfTwo(pool: Pool): ReplicaState {
     const firstAt = this.#settings.draw() % pool.length;
@@ -224,7 +224,7 @@ export class Selection {
     return best;
   }
 
-  /** Maximum requests per weight that the bound allows, this request included. */
+  /** Maximum number of requests per weight that the bound allows, with this request counted. */
   #boundPerWeight(pool: Pool, bound: number): number {
     let requests = 1;
     let weight = 0;
@@ -257,8 +257,8 @@ export class Selection {
       if (isOver && cached > 0) this.#overBoundCount += 1;
       total += replica.workMs;
       let cost = this.#costMs(replica, addedMs, mostCached - cached) + RECENT_SHARE * replica.recentWorkMs;
-      // The added cost exceeds that of any replica within the bound, and keeps the order if all replicas are above the
-      // bound.
+      // The added cost exceeds the cost of any replica within the bound. If all replicas are above the bound, their
+      // order stays the same.
       if (isOver) cost += PASSED_OVER;
       if (cost >= bestCost) continue;
       best = replica;
@@ -272,7 +272,7 @@ export class Selection {
   }
 
   /**
-   * Cost of placing the request on this replica: the added work, the waiting work, and the prefill that is repeated
+   * Cost of placing the request on this replica: the added work, the waiting work, and prefill that is repeated
    * although another replica has it cached. The last part is multiplied, because it also delays later requests.
    */
   #costMs(replica: ReplicaState, addedMs: number, missedTokens: number): number {
@@ -286,8 +286,8 @@ export class Selection {
   }
 
   /**
-   * Maximum recent work that the load bound allows. Replicas that joined within the window have too little work to be
-   * part of the mean.
+   * Maximum recent work that the load bound allows. The mean leaves out replicas that joined within the window, because
+   * they have had little time to get work.
    */
   #recentWorkBoundMs(pool: Pool, nowMs: number): number {
     let settledCount = 0;
@@ -307,9 +307,10 @@ export class Selection {
   }
 
   /**
-   * With an SLO: the lowest cost among replicas that meet it with a margin, else among those that meet it, else among
-   * all. A cost counts more, the less of the time to the first token is left. (Preferring the largest margin alone
-   * would fill fast replicas until they are as slow as the others.) Without an SLO: cost and time to the first token.
+   * With an SLO: the replica with the lowest cost among those that meet the SLO with a margin; if there are none, among
+   * those that meet it; else among all. A cost counts more if less of the time to the first token is left. (Preferring
+   * the largest margin alone would fill fast replicas until they are as slow as the others.) Without an SLO, cost and
+   * time to the first token decide.
    */
   #byPrediction(pool: Pool, nowMs: number): ReplicaState {
     const { ttftMs = Infinity, tpotMs = Infinity } = this.#request.slo ?? {};
@@ -333,7 +334,8 @@ export class Selection {
       const addedMs = replica.requestWorkMs(demand.uncachedTokens, demand.outputTokens);
       let score = this.#costMs(replica, addedMs, mostCached - this.cachedTokens(replica));
       const slowness = replica.slowness / meanSlowness;
-      // Small differences count as none, because errors of measurement must not shift load between equal replicas.
+      // Small differences of speed are ignored, because errors of measurement must not shift load between equal
+      // replicas.
       if (slowness < MIN_UNLIKE || slowness > 1 / MIN_UNLIKE) score *= slowness;
       if (hasSlo) {
         const usedTtft = prediction.ttftMs / ttftMs;
@@ -355,7 +357,7 @@ export class Selection {
     return best;
   }
 
-  /** Replicas of the client's zone, else of its region, unless they are much busier than all replicas together. */
+  /** The replicas of the client's zone, or else of its region. All replicas if those are much busier than the mean. */
   #narrowByLocality(pool: Pool): Pool {
     if (this.#zone === 0 && this.#region === 0) return pool;
     const zone = this.#zone > 0 ? this.#nearBy(pool, (replica) => replica.zone === this.#zone) : undefined;
@@ -384,7 +386,10 @@ export class Selection {
     return localRequests / localWeight <= bound ? local : undefined;
   }
 
-  /** Replicas that hold the adapter and are within the load bound; else replicas with a free adapter slot; else all. */
+  /**
+   * The replicas that hold the adapter and are within the load bound. If there are none, the replicas with a free
+   * adapter slot, or else all.
+   */
   #narrowByAdapter(pool: Pool): Pool {
     const { adapter } = this.#request;
     if (adapter === undefined) return pool;

@@ -41,7 +41,7 @@ function exponential(draw: () => number, mean: number): number {
   return -Math.log((draw() + 1) / 0x1_0000_0001) * mean;
 }
 
-/** Users who continue their conversations, each round longer than the one before. */
+/** Conversations of users. Each prompt repeats the previous ones and is longer. */
 function conversations(count: number, ratePerSecond: number): TraceRequest[] {
   const draw = seededDraw(5);
   const requests: TraceRequest[] = [];
@@ -95,7 +95,7 @@ describe("prefix routing", () => {
     expect(found.ofOracle).toBeGreaterThan(0.95);
     expect(found.requests).toBeLessThan(1.25);
     expect(found.tokens).toBeLessThan(1.25);
-    // With the same traffic, routing by load alone misses most of these hits.
+    // Routing by load alone misses most of these hits with the same traffic.
     expect(hitsOf(conversations(1500, 8), "least-work", 8, 4000).ofOracle).toBeLessThan(0.6);
   });
 
@@ -148,7 +148,7 @@ describe("predicted-latency routing over two accelerators, one 2.5 times as fast
   it("predicts the first token's time and the time per token of unloaded replicas within 10%", () => {
     const router = pool("predicted-latency", engines);
     const [report] = router.explain({ promptTokens: 1000, expectedOutputTokens: 2 }, 0);
-    // 1 ms of network, 2 ms of fixed cost, a step of 8 ms with 1,000 tokens at 0.03 ms.
+    // Expected: 1 ms of network, 2 ms of fixed cost, 8 ms for a step, and 0.03 ms for each of 1,000 tokens.
     expect(Math.abs((report?.predictedTtftMs ?? 0) / 41 - 1)).toBeLessThan(0.1);
     expect(Math.abs((report?.predictedTpotMs ?? 0) / 8.1 - 1)).toBeLessThan(0.1);
   });

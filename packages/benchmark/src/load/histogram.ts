@@ -32,7 +32,7 @@ export class Histogram {
     return this.#max;
   }
 
-  /** The duration that a share `quantile` of all does not exceed; 0 without any. */
+  /** The duration in microseconds that a share `quantile` of all durations does not exceed. 0 if there are none. */
   quantileUs(quantile: number): number {
     let left = quantile * this.#count;
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {

@@ -86,7 +86,7 @@ describe.each(["native", "node"])("load and mock upstream with %s sockets", (kin
 it("an open loop keeps its rate and measures from the time a request was due", async () => {
   const port = await upstream("native", { delayMs: 50 });
   const result = await load(port, "native", { connections: 4, ratePerSecond: 200, durationMs: 1000 });
-  // Four connections at 50 ms serve 80 a second: requests that were due earlier waited.
+  // Four connections with 50 ms per request serve 80 requests a second, so some requests were due earlier and waited.
   expect(result.lateRequests).toBeGreaterThan(50);
   expect(result.latencyUs.p99).toBeGreaterThan(200_000);
 });

@@ -1,7 +1,7 @@
 /**
- * The load generator: closed loop (each connection sends its next request when the reply is complete), open loop (requests
- * at fixed times, latency measured from the time at which a request was due, so that a slow server cannot slow the clock) or
- * streams (each connection holds one event stream after the other).
+ * The load generator. In a closed loop, each connection sends its next request when the reply is complete. In an open
+ * loop, requests have fixed times, and latency is measured from the time at which a request was due, so that a slow
+ * server cannot slow down the measurement. With streams, each connection reads one event stream after the other.
  */
 import { Buffer } from "node:buffer";
 import { monotonicMs, type Connection, type Handlers, type Sockets } from "../sockets/sockets.ts";
@@ -12,9 +12,9 @@ export interface LoadOptions {
   readonly port: number;
   readonly connections: number;
   readonly durationMs: number;
-  /** The warm-up is not measured: connections open, and code is compiled. */
+  /** Length of the warm-up, which is not measured: connections are opened, and code is compiled. */
   readonly warmUpMs: number;
-  /** Requests per second over all connections; undefined: closed loop. */
+  /** Requests per second over all connections. Undefined for a closed loop. */
   readonly ratePerSecond?: number | undefined;
   readonly promptBytes: number;
   readonly isStreaming: boolean;
@@ -25,21 +25,24 @@ export interface LoadOptions {
 
 export interface LoadResult {
   readonly completed: number;
-  /** Number of completed requests, warm-up included: the target's CPU time covers the same requests. */
+  /** Number of completed requests, with those of the warm-up: the target's CPU time includes the warm-up too. */
   readonly allCompleted: number;
   readonly failed: number;
   readonly seconds: number;
   readonly requestsPerSecond: number;
   readonly latencyUs: Quantiles;
-  /** Streams only: from the sending of an event to its arrival, and from the request to the first event. */
+  /**
+   * Streams only: the time from the sending of an event to its arrival. The next field is the time from the request to
+   * the first event.
+   */
   readonly eventDelayUs?: Quantiles | undefined;
   readonly firstEventUs?: Quantiles | undefined;
   readonly events: number;
   readonly lostEvents: number;
   readonly doubledEvents: number;
-  /** Open loop: requests that found no free connection when they were due and waited for one. */
+  /** Open loop: number of requests that were due while no connection was free, and that waited for one. */
   readonly lateRequests: number;
-  /** The first reply that was not 2xx, for the report. */
+  /** The first reply whose status was not 2xx, for the report. */
   readonly firstFailure?: string | undefined;
 }
 
@@ -159,7 +162,7 @@ export class Load {
       if (client !== undefined) this.#send(client, this.#nextDueMs);
       else {
         if (this.#isMeasuring) this.#late += 1;
-        // Bounds this process's memory when the target is overloaded.
+        // The maximum limits this process's memory when the target is overloaded.
         if (this.#due.length < 100_000) this.#due.push(this.#nextDueMs);
       }
       this.#nextDueMs += 1000 / ratePerSecond;

@@ -1,12 +1,12 @@
-/** Reads one HTTP/1.1 reply after the other, framed by Content-Length or chunked, and the events in a stream. */
+/** Reads one HTTP/1.1 reply after the other, with Content-Length or chunked coding, and the events in a stream. */
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
-/** Bodies are kept for failures only. */
+/** Maximum number of bytes of a body that are kept. Only bodies of failures are kept. */
 const MAX_BODY_KEPT = 1000;
 
 export class ReplyParser {
   status = 0;
   isComplete = false;
-  /** The server closes the connection after this reply. */
+  /** Whether the server closes the connection after this reply. */
   mustClose = false;
   body = "";
   /** Sending times of the events since the owner last emptied the list. */
@@ -16,7 +16,10 @@ export class ReplyParser {
   #bodyLeft = 0;
   #isChunked = false;
   #isInHead = true;
-  /** Bytes of the current chunk, line end included; a partial size line. */
+  /**
+   * Number of missing bytes of the current chunk, with its line end. The next field is the received part of a chunk's
+   * size line.
+   */
   #chunkLeft = 0;
   #sizeLine = "";
   #isLastChunk = false;
@@ -135,7 +138,7 @@ export class ReplyParser {
     return doubled;
   }
 
-  /** Number of events that a completed stream lacks: gaps in the numbers, and the final usage event. */
+  /** Number of events that are missing in a completed stream: gaps in the numbers, and the final usage event. */
   missingEvents(): number {
     return Math.max(this.#nextEvent - this.#seenEvents, 0) + (this.#sawUsage ? 0 : 1);
   }

@@ -17,7 +17,7 @@ function table(rows: readonly (readonly string[])[]): string {
   return `<table><thead>${cells(head, "th")}</thead><tbody>${body.map((row) => cells(row, "td")).join("")}</tbody></table>`;
 }
 
-/** One bar for each target, of the figure that the case compares. */
+/** One bar for each target. It shows the figure that the case compares. */
 function bars(report: CaseReport, rows: readonly Row[]): string {
   const isRate = report.compares === "requests per second";
   const values = rows.map((row) => (isRate ? row.requestsPerSecond : row.p99Us));

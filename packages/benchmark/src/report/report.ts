@@ -8,7 +8,7 @@ export interface Run {
   readonly target: string;
   readonly round: number;
   readonly result: LoadResult;
-  /** CPU time of the target's processes over the whole run; undefined where it cannot be read. */
+  /** CPU time of the target's processes over the whole run. Undefined if it cannot be read. */
   readonly targetCpuSeconds: number | undefined;
   readonly residentMib: number | undefined;
 }
@@ -23,7 +23,7 @@ export interface CaseReport {
 export interface FrontierReport {
   readonly target: string;
   readonly points: readonly { ratePerSecond: number; requestsPerSecond: number; p99Us: number }[];
-  /** The highest rate whose p99 stayed within each bound. */
+  /** For each bound, the highest rate whose p99 stayed within it. */
   readonly bounds: readonly { boundMs: number; requestsPerSecond: number }[];
 }
 
@@ -38,16 +38,16 @@ export interface BenchmarkReport {
   readonly frontier: readonly FrontierReport[];
 }
 
-/** Medians of one target in one case, and its ratios to others within the rounds. */
+/** Medians of one target in one case, and its ratios to the other targets, taken within each round. */
 export interface Row {
   readonly target: string;
   readonly requestsPerSecond: number;
   readonly p50Us: number;
   readonly p99Us: number;
-  /** Median of this run's p50 (p99) less that of the direct run in the same round. */
+  /** Median over the rounds of this target's p50 (p99) minus that of the direct run in the same round. */
   readonly addedP50Us: number | undefined;
   readonly addedP99Us: number | undefined;
-  /** Requests per second of the target's CPU time: its throughput if nothing else limited it. */
+  /** Requests per second of CPU time of the target: its throughput if nothing else limited it. */
   readonly requestsPerCpuSecond: number | undefined;
   readonly ratioToHaproxy: number | undefined;
   readonly cpuRatioToHaproxy: number | undefined;

@@ -1,6 +1,6 @@
 import { rowsOf, type BenchmarkReport, type Row } from "./report.ts";
 
-/** Columns of a case's table: title and cell. */
+/** Columns of a case's table. Each has a title and a function for its cells. */
 export const columns: readonly { readonly title: string; cell(row: Row): string }[] = [
   { title: "target", cell: (row) => row.target },
   { title: "requests/s", cell: (row) => whole(row.requestsPerSecond) },

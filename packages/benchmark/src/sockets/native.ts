@@ -81,7 +81,7 @@ class NativeConnection implements Connection {
     this.#sockets.interest(this.descriptor, EPOLLIN | EPOLLOUT);
   }
 
-  /** The socket takes more bytes. */
+  /** Called when the socket accepts more bytes. Sends the waiting ones. */
   drain(): void {
     while (this.#pending.length > 0) {
       const [bytes] = this.#pending as [Buffer];
@@ -95,7 +95,10 @@ class NativeConnection implements Connection {
     this.#sockets.interest(this.descriptor, EPOLLIN);
   }
 
-  /** Bytes sent; 0 where the socket is full. Errors show as EPOLLERR or EPOLLHUP at the next wait. */
+  /**
+   * Returns the number of bytes sent, or 0 if the socket is full. Errors appear as EPOLLERR or EPOLLHUP at the next
+   * wait.
+   */
   #send(bytes: Buffer): number {
     const sent = libc.send(this.descriptor, bytes, BigInt(bytes.length), MSG_NOSIGNAL);
     return sent < 0n ? 0 : Number(sent);
@@ -137,7 +140,7 @@ export class NativeSockets implements Sockets {
   connect(port: number, handlers: Handlers): Connection {
     const descriptor = checked(libc.socket(AF_INET, SOCK_STREAM_NONBLOCK, 0), "socket");
     libc.setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, one, 4);
-    // Returns EINPROGRESS; the result shows as EPOLLOUT, or as EPOLLERR.
+    // Returns EINPROGRESS. The result appears later as EPOLLOUT or EPOLLERR.
     libc.connect(descriptor, loopback(port), 16);
     const connection = new NativeConnection(this, descriptor, handlers, true);
     this.#connections[descriptor] = connection;

@@ -13,7 +13,7 @@ class NodeConnection implements Connection {
     socket.on("data", (bytes: Buffer) => {
       if (this.isOpen) handlers.received(this, bytes);
     });
-    // "close" follows every error.
+    // A "close" event follows every error.
     socket.on("error", () => undefined);
     socket.on("close", () => {
       if (!this.isOpen) return;

@@ -1,22 +1,24 @@
 /**
- * Sockets of the load generator and the mock upstream. Two implementations: `native` calls the kernel through node:ffi and
- * needs Linux; `node` uses node:net. The native one spends about a third of the CPU time per request, so that one core can
- * load a proxy that runs on another.
+ * Sockets of the load generator and the mock upstream. There are two implementations: `native` calls the kernel through
+ * node:ffi and needs Linux; `node` uses node:net. The native one needs about a third of the CPU time per request, so
+ * that one core can load a proxy on another core.
  */
 export interface Connection {
-  /** Data of the socket's owner; one object for each connection. */
+  /** Data of the socket's owner, an object for each connection. */
   state: unknown;
   readonly isOpen: boolean;
-  /** Writes all bytes, at once or as the socket drains. Does not copy: the bytes must not change. */
+  /**
+   * Writes all bytes, immediately or when the socket accepts them. The bytes are not copied, so they must not change.
+   */
   write(bytes: Buffer): void;
   close(): void;
 }
 
 export interface Handlers {
   opened(connection: Connection): void;
-  /** `bytes` is valid during the call. */
+  /** `bytes` is valid only during the call. */
   received(connection: Connection, bytes: Buffer): void;
-  /** The peer closed or the connection failed; not called after `close()`. */
+  /** Called when the peer closed the connection or it failed. Not called after `close()`. */
   closed(connection: Connection): void;
 }
 
@@ -36,7 +38,10 @@ export function monotonicMs(): number {
 
 const originMs = measuredOrigin();
 
-/** Offset of `performance.now()`, from the pair of readings that were closest together. */
+/**
+ * Start of `performance.now()` on CLOCK_MONOTONIC. Of several pairs of readings, the pair that is closest together
+ * counts.
+ */
 function measuredOrigin(): number {
   let shortestMs = Infinity;
   let origin = 0;
@@ -51,14 +56,14 @@ function measuredOrigin(): number {
   return origin;
 }
 
-/** Native sockets where they work, else node:net. */
+/** Opens native sockets if they work, and sockets of node:net otherwise. */
 export async function openSockets(): Promise<Sockets> {
   if (process.platform === "linux" && process.env["HEADROOM_BENCH_SOCKETS"] !== "node") {
     try {
       const { NativeSockets } = await import("./native.ts");
       return new NativeSockets();
     } catch {
-      // Without node:ffi (other builds, other architectures) the portable sockets do the same more slowly.
+      // Without node:ffi (other builds, other architectures), the portable sockets do the same, but more slowly.
     }
   }
   const { NodeSockets } = await import("./portable.ts");

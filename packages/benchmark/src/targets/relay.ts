@@ -1,7 +1,7 @@
 /**
- * The smallest proxy: it copies bytes between each client and an upstream connection of its own, and reads none of them. Its
- * latency is what the machine takes to wake a second process for a request and again for the reply, on top of which every real
- * proxy reads HTTP.
+ * The smallest possible proxy. It copies bytes between each client and its own upstream connection, and parses none of
+ * them. Its latency is the time that the machine takes to wake a second process for a request and again for the reply.
+ * Every real proxy adds the time to read HTTP.
  */
 import { Buffer } from "node:buffer";
 import type { Connection, Handlers, Sockets } from "../sockets/sockets.ts";

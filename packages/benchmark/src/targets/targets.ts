@@ -5,7 +5,7 @@ import path from "node:path";
 import { isInstalled } from "../processes.ts";
 
 export interface TargetSetting {
-  /** A folder of its own for configuration and state. */
+  /** A folder for the target's configuration and state. */
   readonly directory: string;
   readonly port: number;
   readonly upstreamPort: number;
@@ -14,11 +14,11 @@ export interface TargetSetting {
 export interface Target {
   readonly name: string;
   readonly description: string;
-  /** Headers that its clients send. */
+  /** Headers that the target's clients send. */
   headers(upstreamPort: number): Readonly<Record<string, string>>;
-  /** The program to start, or undefined if it runs already. */
+  /** The program to start. Undefined if the target runs already. */
   command(setting: TargetSetting): readonly string[] | undefined;
-  /** Its port if it runs already. */
+  /** The target's port, if it runs already. */
   readonly port?: number | undefined;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -40,7 +40,7 @@ export interface TargetSources {
   readonly portkeyDirectory?: string | undefined;
 }
 
-/** The target with this name, or of `NAME=PORT` for one that runs already. */
+/** The target with this name. `NAME=PORT` is a target that runs already. */
 export function targetOf(name: string, sources: TargetSources): Target | MissingTarget {
   const running = /^([A-Za-z0-9._-]+)=(\d{1,5})$/.exec(name);
   if (running !== null) return runningTarget(running[1] as string, Number(running[2]));

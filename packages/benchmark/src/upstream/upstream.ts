@@ -1,8 +1,8 @@
 /**
- * A mock of an OpenAI-compatible engine. It reads whole requests and answers at once: JSON with usage, or, where the
- * request says `"stream": true`, a stream of events at a fixed interval. Each event carries its number and its sending
- * time, so that a client can find lost and doubled events and measure the delay. `GET /bench/stats` returns its
- * counters.
+ * A mock of an OpenAI-compatible engine. It reads whole requests and answers immediately: with JSON and usage or, if
+ * the request says `"stream": true`, with a stream of events at a fixed interval. Each event carries its number and its
+ * sending time, so that a client can find lost and duplicate events and measure the delay. `GET /bench/stats` returns
+ * its counters.
  */
 import { monotonicMs, type Connection, type Handlers, type Sockets } from "../sockets/sockets.ts";
 
@@ -21,7 +21,7 @@ interface Stream {
 }
 
 interface Exchange {
-  /** Bytes of the request's head that came so far; undefined while its body comes. */
+  /** Bytes of the request's head that have arrived. Undefined while its body arrives. */
   head: Buffer | undefined;
   bodyLeft: number;
   /** The body so far, as far as needed to see whether it asks for a stream. */
@@ -127,7 +127,7 @@ export class Upstream {
     }
   }
 
-  /** Returns the bytes after the head, and clears `head`, when the head is complete. */
+  /** Takes in bytes of a request's head. When the head is complete, clears `head` and returns the bytes after it. */
   #receivedHead(connection: Connection, exchange: Exchange, bytes: Buffer): Buffer {
     const before = exchange.head ?? Buffer.alloc(0);
     const head = before.length === 0 ? bytes : Buffer.concat([before, bytes]);
@@ -208,7 +208,10 @@ export class Upstream {
   }
 }
 
-/** Scans the start and end of a body: clients put their options before or after the messages. */
+/**
+ * Whether the body requests a stream. Only its start and end are searched: clients put their options before or after
+ * the messages.
+ */
 function asksForStream(body: Buffer): boolean {
   const first = body.subarray(0, OPTION_BYTES);
   const last = body.subarray(Math.max(body.length - OPTION_BYTES, 0));

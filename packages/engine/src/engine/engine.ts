@@ -1,4 +1,6 @@
-/** The engine's shell around lifecycle, round and apply: batches in, `Ready` out. */
+/**
+ * The engine's shell around its parts `lifecycle`, `round` and `apply`: a batch of inputs goes in, a `Ready` comes out.
+ */
 import { Batch } from "../batch/batch.ts";
 import { applyEvent, recordChain } from "../apply/apply.ts";
 import { UndoLog } from "../apply/undo-log.ts";
@@ -36,10 +38,10 @@ class EngineCore implements Engine {
   #world: World;
   #clockMs: number;
   #awaitingAdvance = false;
-  /** Head of the hash chain; `state.chain` is its text, formatted when it is read. */
+  /** Newest hash of the hash chain, as numbers. `state.chain` formats it as text when it is read. */
   #chain: Lanes;
 
-  /** Whether a journal is written: a fork has none. */
+  /** False for a fork: it writes no journal. */
   readonly #isWritten: boolean;
 
   constructor(state: ReadonlyState, fork: { readonly clockMs: number } | null = null) {
@@ -95,7 +97,8 @@ class EngineCore implements Engine {
     const defragmentAtMs = rules.defragment === undefined ? null : defragmentsAtMs(this.#world, this.#clockMs);
     const dueMs = defragmentAtMs === null ? timers.nextAtMs() : earlier(timers.nextAtMs(), defragmentAtMs);
     if (!queue.hasRequests) return dueMs;
-    // Work that exceeds its expected end moves protected starts; usage history changes the order.
+    // Two more instants change decisions: running work exceeds its expected end, which moves protected starts; decayed
+    // usage takes its next step, which changes the queue order.
     return earlier(dueMs, earlier(completions.nextAfter(this.#clockMs), decayedUsage.nextStepAtMs(this.#clockMs)));
   }
 
@@ -111,7 +114,10 @@ class EngineCore implements Engine {
     return encodeSnapshot(this.world.state);
   }
 
-  /** Folds groups and rebuilds the indexes. Time-driven index entries of a stopped run are not reused. */
+  /**
+   * Folds groups and rebuilds the indexes from the state. Index entries that the passing of time had made in a stopped
+   * run are not reused.
+   */
   fold(groups: Iterable<JournalGroup>): void {
     const { world } = this;
     for (const group of groups) foldGroup(world, group);
@@ -127,13 +133,13 @@ function worldWith(state: ReadonlyState): World {
   return world;
 }
 
-/** The earlier of two future instants; `null`: none. */
+/** The earlier of two future instants. `null` stands for no instant. */
 function earlier(left: number | null, right: number | null): number | null {
   if (left === null) return right;
   return right === null || left < right ? left : right;
 }
 
-/** A group whose chain is formatted only when it is read, which the simulator never does. */
+/** A group of events whose chain hash is formatted as text only when it is read. The simulator never reads it. */
 class ClosedGroup implements JournalGroup {
   readonly firstSequence: number;
   readonly count: number;
@@ -209,15 +215,15 @@ export function createEngine(): Engine {
   return new EngineCore(emptyState());
 }
 
-/** The engine of these `snapshot()` bytes; it continues exactly like the original. */
+/** The engine whose state is in these bytes of `snapshot()`. It continues exactly like the engine that wrote them. */
 export function restoreEngine(snapshot: Uint8Array): Engine {
   return new EngineCore(decodeSnapshot(snapshot));
 }
 
 /**
- * An independent engine in the same state, for counterfactual runs; ended work is unknown to it. Caches about waiting
- * work are copied, so that its first round is as cheap as the original's next one. It keeps no journal: its groups are
- * `null`, and its chain does not advance.
+ * An independent engine in the same state, for counterfactual runs. It does not contain ended work. Cached results
+ * about waiting work are copied, so that its first round costs no more than the original's next round. It keeps no
+ * journal: its groups are `null`, and its hash chain does not advance.
  */
 export function forkEngine(engine: Engine): Engine {
   const live = coreOf(engine);
@@ -226,14 +232,20 @@ export function forkEngine(engine: Engine): Engine {
   return fork;
 }
 
-/** Processes inputs without a round, on a fork that is discarded; the caller asks the batch what may start. */
+/**
+ * Applies inputs to a fork without a round. The caller reads from the returned batch which work may start, and then
+ * discards the fork.
+ */
 export function takeInOnly(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
   const batch = new Batch(worldOf(fork), nowMs);
   for (const input of inputs) takeIn(batch, input);
   return batch;
 }
 
-/** Like `takeInOnly`, but the changes can be undone by `undo`, which returns false if too much was recorded to undo. */
+/**
+ * Like `takeInOnly`, but the caller can undo the changes with `undo`. It returns false if more was recorded than can be
+ * undone.
+ */
 export function takeInForNow(
   fork: Engine,
   inputs: readonly Input[],
@@ -247,7 +259,7 @@ export function takeInForNow(
   return { batch, undo: () => taking.undo() };
 }
 
-/** Processes inputs with a round; writes no journal text. */
+/** Applies inputs and runs a round. No journal text is written. */
 export function tryInputs(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
   const batch = takeInOnly(fork, inputs, nowMs);
   runRound(batch);
@@ -256,19 +268,24 @@ export function tryInputs(fork: Engine, inputs: readonly Input[], nowMs: number)
 
 /** A counterfactual round for one workload. */
 export interface CounterfactualRun {
-  /** The events of the inputs, which remain applied. */
+  /** The events that the inputs caused. They stay applied after `undo`. */
   readonly taken: readonly Event[];
-  /** The events of inputs and round. The world remains as after the round until `undo`. */
+  /**
+   * The batch with the events of the inputs and of the round. The state after the round stays until `undo` is called.
+   */
   readonly batch: Batch;
-  /** Undoes the round; false: there is more than can be undone. */
+  /** Undoes the round. Returns false if more was recorded than can be undone. */
   undo(): boolean;
-  /** Undoes the inputs, after the round and everything later was undone; false: there is more than can be undone. */
+  /**
+   * Undoes the inputs. Call it after the round, and everything recorded later, was undone. Returns false if more was
+   * recorded than can be undone.
+   */
   undoInputs(): boolean;
 }
 
 /**
- * Processes inputs with a round for one workload alone; `null`: the workload that the inputs submit. The round ends as
- * soon as it is known whether the workload starts.
+ * Applies inputs and runs a round to learn whether one workload starts. If `sought` is `null`, this is the workload
+ * that the inputs submit. The round ends as soon as the answer is known.
  */
 export function tryFor(
   sought: WorkloadId | null,
@@ -298,30 +315,32 @@ export function tryFor(
 }
 
 /**
- * Whether waiting work certainly cannot start in a round without evictions and nominations: it does not fit even after
- * terminating work has ended, and other work can only take more. Work that becomes evictable later in the round has
- * started on that same capacity.
+ * Whether a waiting workload certainly cannot start in this round. The check applies to rounds without evictions and
+ * nominations: the workload does not fit even on the capacity of terminating work, and other starts only take more.
+ * Work that starts in this round and could then be evicted runs on that same capacity.
  */
 function isOutOfReach(world: World, own: QueueBucket, bucket: QueueBucket, started: boolean): boolean {
   const { rules, evictable, state } = world;
   // Opportunistic work in cells may become evictable later in the round.
   if (rules.phases[0] !== "place" || rules.fabric.choose === "cells") return false;
   if (evictable.size > 0 || state.nominations.size > 0) return false;
-  // Protected starts may be booked temporarily while the round considers a bucket that does not start.
+  // While the round considers a bucket that does not start, protected starts may be booked temporarily, so the indexes
+  // may show too little capacity.
   if (!started && (rules.backfill.protectedStarts > 0 || bucket !== own)) return false;
-  // Task groups are combined greedily: capacity taken by other work may change the choice so that the groups fit.
+  // Task groups are combined greedily. When other work takes capacity, the choice may change so that the groups fit.
   return !isInGroups(own.request) && findPlacement(world, own.request, "releasing") === null;
 }
 
 /**
- * Folds journal groups (in order, directly after the engine's own sequence) into an engine without deciding anything.
- * Throws `InvariantError` naming the sequence where the chain, the numbering or an event's kind or version is wrong.
+ * Folds journal groups into an engine without deciding anything. The groups must be in order and follow directly after
+ * the engine's own sequence. Throws `InvariantError` with the sequence where the chain, the numbering or an event's
+ * kind or version is wrong.
  */
 export function replayEngine(engine: Engine, groups: Iterable<JournalGroup>): void {
   coreOf(engine).fold(groups);
 }
 
-/** The indexes behind an engine, for the pure readers in `explain/` and the checkers in `engine-oracle`. */
+/** The indexes behind an engine, for the read-only code in `explain/` and the checkers in `engine-oracle`. */
 export function worldOf(engine: Engine): World {
   return coreOf(engine).world;
 }

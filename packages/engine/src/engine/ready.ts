@@ -5,7 +5,7 @@ import type { Input } from "../contract/inputs.ts";
 import type { Reply } from "../contract/replies.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
-/** The events of one batch as they go into the journal: one group, one line of the hash chain. */
+/** The events of one batch as they go into the journal. One group has one hash in the hash chain. */
 export interface JournalGroup {
   /** Sequence of the group's first event; sequences count from 1 without gaps. */
   readonly firstSequence: number;
@@ -13,8 +13,8 @@ export interface JournalGroup {
   /** `JSON.stringify(events)`: the exact text that is stored and hashed. */
   readonly text: string;
   /**
-   * Hash of the chain before this group and `text`, 32 hex digits. Guards against damage, not against forgery. It is a
-   * getter that formats on read, so copy a group field by field: a spread would drop it.
+   * Hash over the chain before this group and `text`, as 32 hex digits. It detects damage, not forgery. It is a getter
+   * that formats on read, so copy a group field by field: a spread would drop it.
    */
   readonly chain: string;
 }
@@ -26,7 +26,7 @@ export interface JournalGroup {
 export interface Ready {
   readonly atMs: number;
   readonly events: readonly Event[];
-  /** The events as journal text; `null`: nothing was recorded, so there is nothing to sync. */
+  /** The events as journal text. `null` if nothing was recorded, so that there is nothing to sync. */
   readonly group: JournalGroup | null;
   readonly replies: readonly Reply[];
   readonly effects: readonly Effect[];
@@ -34,16 +34,17 @@ export interface Ready {
 
 export interface Engine {
   /**
-   * Decides and applies in memory. Time never goes back: an earlier `nowMs` counts as the last one. Throws if `advance`
-   * is due.
+   * Decides and applies the inputs in memory. Time never goes back: an earlier `nowMs` is replaced by the previous one.
+   * Throws if `advance` was not called after the last batch.
    */
   receive(inputs: readonly Input[], nowMs: number): Ready;
   /** States that `Ready.group` is durable; the next `receive` may follow. */
   advance(): void;
-  /** The state as of the last batch. It must not be kept across a `receive`, nor written to. */
+  /** The state after the last batch. Do not write to it, and do not keep it across a call of `receive`. */
   readonly state: ReadonlyState;
   /**
-   * The earliest instant at which time alone changes something; `null`: never. It may be too early but is never late.
+   * The earliest instant at which time alone changes something. `null` if there is no such instant. It may be too early
+   * but is never late.
    */
   nextWakeAtMs(): number | null;
   /**
@@ -52,7 +53,10 @@ export interface Engine {
    * driver performs all of them after recovery.
    */
   outstandingEffects(): readonly Effect[];
-  /** Canonical digest of the state, 32 hex digits. Its cost follows what changed since the last call. */
+  /**
+   * Digest of the state, 32 hex digits: equal states have equal digests. Its cost depends on the changes since the last
+   * call.
+   */
   digest(): string;
   /** The whole state as bytes (UTF-8 JSON); also the format in which forks travel to worker threads. */
   snapshot(): Uint8Array;

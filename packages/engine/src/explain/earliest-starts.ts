@@ -1,6 +1,6 @@
 /**
- * Earliest starts by hold reasons alone (holds, dependencies, clock), ignoring capacity: a lower bound for forecasts.
- * Only certain delays count, so work that merely lacks capacity could start at once by this bound.
+ * Earliest starts by hold reasons alone (holds, dependencies, times), ignoring capacity: a lower bound for forecasts.
+ * Only certain delays count: for work that merely lacks capacity, the earliest start is now.
  */
 import { renewalMs } from "../usage/account.ts";
 import { spentBudgets } from "../usage/gate.ts";
@@ -41,14 +41,14 @@ export class EarliestStarts {
     this.#nominated = new Set(places.map(({ workloadId }) => workloadId));
   }
 
-  /** Whether any task of the workload has yet to start or to be retried. */
+  /** Whether a task of the workload has not started yet, or waits for a retry. */
   waits(workload: Workload): boolean {
     return workload.endedAtMs === null && (waitingTaskCount(workload) > 0 || this.#nominated.has(workload.id));
   }
 
   /**
-   * The instant before which no waiting task starts; `NEVER_AS_THINGS_ARE`: only a user's action can start it. Ask for
-   * workloads in the order of submission, so that dependencies are known.
+   * The instant before which no waiting task starts. `NEVER_AS_THINGS_ARE` if only a user's action can start it. Call
+   * it for workloads in the order of submission, so that the results for their dependencies are known.
    */
   of(workload: Workload): number {
     const { id } = workload;
@@ -112,7 +112,7 @@ export class EarliestStarts {
   }
 }
 
-/** End of the back-off, if only tasks that wait for a retry are left. */
+/** End of the back-off, if all remaining tasks wait for a retry. */
 function retryMs(workload: Workload): number {
   const { spec, nextTask, waitingTasks, activeAttempts } = workload;
   if (waitingTasks.length === 0 || activeAttempts.length > 0 || nextTask < taskCountOf(spec)) return 0;
@@ -120,15 +120,15 @@ function retryMs(workload: Workload): number {
 }
 
 /**
- * Maximum number of window ends tried: each costs one placement on the whole fleet for each bucket. If there are more,
- * the next end is reported untested and may be too early.
+ * Maximum number of ends of windows that are tested, because each test costs one placement on the whole fleet for each
+ * bucket. If there are more, the next end is reported without a test and may be too early.
  */
 const ENDS_SIMULATED_MAX = 16;
 
 /**
- * The instant before which calendar windows leave no capacity even on an empty fleet; 0: there is capacity, or other
- * constraints decide. It is never later than the real start: between two ends capacity only shrinks, because later
- * starts overlap later windows.
+ * The instant before which calendar windows leave no capacity even on an empty fleet. 0 if there is capacity, or if
+ * other constraints decide. It is never later than the real start: between the ends of two windows capacity only
+ * shrinks, because later starts overlap later windows.
  */
 function openBesideWindowsMs(world: World, bucket: QueueBucket, nowMs: number): number {
   const { calendar } = world;
@@ -140,7 +140,7 @@ function openBesideWindowsMs(world: World, bucket: QueueBucket, nowMs: number): 
   return ends.slice(0, ENDS_SIMULATED_MAX).find((endMs) => calendar.at(endMs, isOpen)) ?? untried;
 }
 
-/** Ends of windows that close a usable node, in order. Windows that only a later start would overlap are included. */
+/** Ends of windows that exclude a usable node, in order. Windows that only a later start would overlap are included. */
 function endsThatOpen(world: World, bucket: QueueBucket, nowMs: number): readonly number[] {
   const { calendar, capacity } = world;
   const types = new Set(acceptableTypes(world, bucket.request).map(({ type }) => type));
@@ -154,7 +154,7 @@ function endsThatOpen(world: World, bucket: QueueBucket, nowMs: number): readonl
   return [...new Set(ends)].filter((endMs) => endMs > nowMs).toSorted((left, right) => left - right);
 }
 
-/** Whether the empty fleet has capacity outside the windows; true if other constraints decide. */
+/** Whether the empty fleet has capacity for the request outside the windows. Also true if other constraints decide. */
 function hasRoomBeside(world: World, bucket: QueueBucket): boolean {
   const { spec } = bucket.request;
   if (isInGroups(bucket.request) || looksAround(world, spec) || world.capacity.hotSpares.size > 0) return true;

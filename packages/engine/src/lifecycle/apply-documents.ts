@@ -36,7 +36,7 @@ export function apply(batch: Batch, command: Apply): Decision {
   return done({ kind: "applied", changes: [...changes.map(changeOf), ...workloads] });
 }
 
-/** The result that `apply` would have; changes nothing. */
+/** The result that `apply` would have. It changes nothing. */
 export function planApply(world: World, documents: ApplyDocuments, nowMs: number): Decision {
   const admissionFailure = firstAdmissionFailure(world, documents, nowMs);
   if (admissionFailure !== null) return refused(admissionFailure);
@@ -99,7 +99,7 @@ function actionOf(known: unknown, wanted: unknown): ApplyChange["action"] {
   return canonicalJson(known) === canonicalJson(wanted) ? "unchanged" : "changed";
 }
 
-/** Derived fields of a submission are not set by users: a document without them describes the same work. */
+/** Users do not set the derived fields of a submission, so a document without them describes the same work. */
 function workActionOf(known: Workload | undefined, wanted: WorkloadSpec): ApplyChange["action"] {
   if (known === undefined || wanted.gang.throughputMilli !== undefined) return actionOf(known?.spec, wanted);
   const { throughputMilli: _curve, ...gang } = known.spec.gang;
@@ -115,8 +115,8 @@ function applyWorkload(batch: Batch, spec: WorkloadSpec, known: Workload | undef
 const nameOf = ({ team, name }: WorkloadSpec): string => `${team} ${name}`;
 
 /**
- * The newest workload of each name in the specs. One pass over all workloads avoids an index that every submission
- * would maintain.
+ * The newest workload of each name in the specs. This pass over all workloads replaces an index that every submission
+ * would have to maintain.
  */
 function newestNamed({ state }: World, specs: readonly WorkloadSpec[]): ReadonlyMap<string, Workload> {
   const newest = new Map<string, Workload>();
@@ -180,7 +180,7 @@ function poolAdmissionFailure({ state }: World, { sites, pools }: ApplyDocuments
   return null;
 }
 
-/** Whether a MIG slice of its accelerators is held or nominated: the MIG device cannot change then. */
+/** Whether a MIG slice of the pool's accelerators is held or nominated. The pool's MIG device cannot change then. */
 function hasParts(state: ReadonlyState, pool: PoolName): boolean {
   const isPart = ({ slice, node }: WorkerAllocation): boolean =>
     slice !== undefined && state.nodes.get(node)?.pool === pool;
@@ -223,8 +223,8 @@ function teamAdmissionFailure({ state }: World, teams: readonly Team[]): Rejecti
 }
 
 /**
- * Order in which teams are recorded: by depth in the new tree. A new team then follows its parent, and moving teams
- * never forms a temporary cycle.
+ * Order in which teams are recorded: by depth in the new tree. A new team then follows its parent, and moves of teams
+ * form no cycle in between.
  */
 function parentsFirst({ teams: known }: World["state"], teams: readonly Team[]): readonly Team[] {
   const byName = new Map(teams.map((team) => [team.name, team]));
@@ -244,7 +244,7 @@ function workloadAdmissionFailure(world: World, { teams, workloads }: ApplyDocum
   const awaited = awaitedAmong(workloads);
   const submitted = new Set<WorkloadSpec>();
   const admissionFailureOf = (spec: WorkloadSpec): Rejection | null => {
-    // The dependencies may be in the same set.
+    // A dependency may be another workload of the same set.
     const after = spec.after?.filter((each) => !awaited(spec, each).some((other) => submitted.has(other)));
     const admissionFailure = submissionAdmissionFailure(world, after === undefined ? spec : { ...spec, after }, known);
     return admissionFailure === null ? null : withCycle(admissionFailure, spec, awaited);
@@ -255,7 +255,7 @@ function workloadAdmissionFailure(world: World, { teams, workloads }: ApplyDocum
     if (workActionOf(last, spec) === "unchanged") continue;
     const admissionFailure = admissionFailureOf(spec);
     if (admissionFailure?.code === "unknownDependency" && admissionFailure.cycle !== undefined) {
-      // For a cycle, the first workload in the order of the set is reported.
+      // If the dependencies form a cycle, the workload of the cycle that is first in the set is reported.
       const { cycle } = admissionFailure;
       const first = workloads.find(({ team, name }) => team === spec.team && cycle.includes(name));
       return (first === undefined ? null : admissionFailureOf(first)) ?? admissionFailure;
@@ -268,7 +268,7 @@ function workloadAdmissionFailure(world: World, { teams, workloads }: ApplyDocum
   return null;
 }
 
-/** Other workloads of the set that may be the dependency that is named. */
+/** The workloads of the set that can meet a dependency: the named workload, or the producers of the artifact. */
 type AwaitedAmong = (spec: WorkloadSpec, each: AfterSpec) => readonly WorkloadSpec[];
 
 function awaitedAmong(workloads: readonly WorkloadSpec[]): AwaitedAmong {
@@ -285,14 +285,14 @@ function awaitedAmong(workloads: readonly WorkloadSpec[]): AwaitedAmong {
   };
 }
 
-/** The order of the set with dependencies first; workloads in a cycle keep the order of the set. */
+/** The workloads of the set, each after its dependencies. Workloads in a cycle keep the order of the set. */
 export function awaitedFirst(workloads: readonly WorkloadSpec[]): Iterable<WorkloadSpec> {
   if (!workloads.some(({ after }) => after !== undefined)) return workloads;
   const awaited = awaitedAmong(workloads);
   const ordered = new Set<WorkloadSpec>();
   const entered = new Set<WorkloadSpec>();
   for (const first of workloads) {
-    // An explicit stack: a pipeline may be longer than the call stack allows.
+    // A loop with a list instead of recursion: a pipeline may be longer than the call stack allows.
     const path = [first];
     for (let spec = path.at(-1); spec !== undefined; spec = path.at(-1)) {
       const own = spec;
@@ -309,7 +309,7 @@ export function awaitedFirst(workloads: readonly WorkloadSpec[]): Iterable<Workl
   return ordered;
 }
 
-/** A missing dependency that waits for this workload is reported as a cycle. */
+/** If the missing dependency itself waits for this workload, a cycle is reported. */
 function withCycle(admissionFailure: Rejection, spec: WorkloadSpec, awaited: AwaitedAmong): Rejection {
   if (admissionFailure.code !== "unknownDependency") return admissionFailure;
   const from = new Map<WorkloadSpec, WorkloadSpec>();

@@ -1,4 +1,7 @@
-/** Calendar entries: their validation, the choice of nodes for a reservation by amount, and their removal. */
+/**
+ * Calendar entries: validation, choice of the nodes for a reservation that states a number of accelerators, and
+ * removal.
+ */
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
 import type { CalendarEntry, Tariff, TimeWindow } from "../model/calendar.ts";
@@ -22,8 +25,8 @@ type Documents = Pick<Command & { readonly kind: "apply" }, "sites" | "pools" | 
 export type Planned = ReadonlyMap<string, IndexedWindow>;
 
 /**
- * The problem of an entry, given the documents that come with it; `null`: none. `planned`: windows that are recorded
- * before this one, by name.
+ * The reason why an entry is refused, or `null` if it is accepted. The entry may refer to documents of the same set.
+ * `planned` holds the windows that are recorded before this one, by name.
  */
 export function calendarAdmissionFailure(
   world: World,
@@ -50,7 +53,9 @@ export function calendarAdmissionFailure(
   return nodes === null ? { code: "reservationTooLarge", name, wantedCount: accelerators, availableCount } : null;
 }
 
-/** Judged by the engine's clock, because an entry that has ended leaves the calendar in the same round. */
+/**
+ * The engine's clock decides whether an entry has ended, because such an entry leaves the calendar in the same round.
+ */
 const overAdmissionFailure = ({ name, endMs }: TimeWindow, nowMs: number): Rejection | null =>
   endMs <= nowMs ? { code: "windowOver", name, endMs, nowMs } : null;
 
@@ -64,17 +69,20 @@ export function recordEntry(batch: Batch, entry: CalendarEntry, actor: string): 
 
 const NOTHING_PLANNED: Planned = new Map();
 
-/** The nodes of a window that is not recorded yet; `planned`: the windows that are recorded before it. */
+/** The nodes of a window that is not recorded yet. `planned` holds the windows that are recorded before it. */
 export const plannedWindow = (world: World, window: TimeWindow, planned: Planned): IndexedWindow =>
   indexedWindow(world.state, window, chosenNodes(world, window, planned) ?? undefined);
 
-/** The nodes for a reservation by amount; `null`: it names its nodes, or there are not enough. */
+/**
+ * The nodes for a reservation that states a number of accelerators. `null` if there are too few nodes, or if the entry
+ * does not state a number.
+ */
 const chosenNodes = (world: World, entry: TimeWindow, planned: Planned): readonly NodeId[] | null =>
   entry.kind === "maintenance" || entry.accelerators === undefined
     ? null
     : choose(world, entry, entry.accelerators, planned).nodes;
 
-/** A tariff's site must exist, and the tariff must apply at some time. */
+/** Refuses a tariff whose site does not exist, and a tariff that never applies. */
 function tariffAdmissionFailure(
   { state }: World,
   { name, site, when }: Tariff,
@@ -86,12 +94,15 @@ function tariffAdmissionFailure(
 }
 
 interface Chosen {
-  /** The chosen nodes; `null`: there are too few. */
+  /** The chosen nodes. `null` if there are too few. */
   readonly nodes: readonly NodeId[] | null;
   readonly availableCount: number;
 }
 
-/** Nodes without another entry in that period; nodes on which no other team's work is expected to run come first. */
+/**
+ * Chooses nodes that no other entry uses in that period. Nodes with the fewest attempts of other teams and users
+ * (`othersThen`) come first.
+ */
 function choose(world: World, entry: TimeWindow, wantedCount: number, planned: Planned): Chosen {
   const others = [...world.calendar.windows.filter(({ window }) => !planned.has(window.name)), ...planned.values()];
   const taken = new Set(
@@ -124,7 +135,7 @@ const overlap = (left: TimeWindow, right: TimeWindow): boolean =>
 const isOfType = (entry: TimeWindow, node: Node): boolean =>
   entry.kind === "maintenance" || entry.acceleratorType === undefined || isOfTypes([entry.acceleratorType], node);
 
-/** Number of other teams' attempts on the node that are expected to run when the window begins. */
+/** Number of attempts on the node that may not use the window and are expected to run when it begins. */
 function othersThen(world: World, entry: TimeWindow, id: NodeId): number {
   let count = 0;
   for (const attemptId of world.capacity.slot(id).attempts.keys()) {

@@ -1,4 +1,4 @@
-/** Commands: each is accepted with a result, or rejected with a reason and without any effect. */
+/** Commands. Each is accepted with a result, or rejected with a reason and without any effect. */
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
 import { canonicalJson } from "../base/canonical.ts";

@@ -1,6 +1,6 @@
 import type { CommandResult, Rejection } from "../contract/replies.ts";
 
-/** The result of a decision, before it is answered. */
+/** The decision about a command, before the reply is sent. */
 export type Decision =
   | { readonly kind: "done"; readonly result: CommandResult }
   | { readonly kind: "refused"; readonly rejection: Rejection };

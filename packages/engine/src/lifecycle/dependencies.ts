@@ -1,4 +1,4 @@
-/** Dependencies: resolves names to ids at submission, and ends work whose dependency can no longer be met. */
+/** Dependencies. Names are resolved to ids at submission, and work ends if its dependency can no longer be met. */
 import type { Batch } from "../batch/batch.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { meets } from "../model/workload.ts";
@@ -10,7 +10,10 @@ export type Resolved =
   | { readonly kind: "resolved"; readonly waitsFor: readonly WaitsFor[]; readonly given: readonly Artifact[] }
   | { readonly kind: "refused"; readonly rejection: Rejection };
 
-/** Unmet dependencies of `after`; refused if a dependency is unknown or has already ended with another outcome. */
+/**
+ * The unmet dependencies in `after`. The submission is refused if a dependency is unknown, or has ended with another
+ * outcome than the required one.
+ */
 export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): Resolved {
   const waitsFor: WaitsFor[] = [];
   const given: Artifact[] = [];
@@ -41,8 +44,8 @@ export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): 
 }
 
 /**
- * The producer of an artifact: the named workload, if it declares the artifact; else the team's newest workload that
- * does.
+ * The workload that produces an artifact. If a workload is named, it is this one, provided that it declares the
+ * artifact. Otherwise it is the team's newest workload that declares it.
  */
 function findProducer(world: World, team: TeamName, { artifact, workload }: AfterArtifact): Workload | null {
   const produces = ({ spec }: Workload): boolean => spec.produces?.includes(artifact) === true;
@@ -67,10 +70,10 @@ function newestOf({ state }: World, team: TeamName, matches: (workload: Workload
   return newest;
 }
 
-/** Ends work whose dependency ended with another outcome, and all work that depends on it. */
+/** Ends work whose dependency ended with another outcome than the required one, and all work that depends on it. */
 export function endHopeless(batch: Batch, ended: Workload, dependents: readonly WorkloadId[]): void {
   const { world } = batch;
-  // An explicit stack: a pipeline may be longer than the call stack allows.
+  // A loop with a list instead of recursion: a pipeline may be longer than the call stack allows.
   const due: { readonly after: WorkloadId; readonly id: WorkloadId }[] = [];
   const add = (after: WorkloadId, ids: Iterable<WorkloadId>): void => {
     for (const id of Array.from(ids).toReversed()) due.push({ after, id });

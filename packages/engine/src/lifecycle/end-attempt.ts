@@ -1,4 +1,4 @@
-/** Effect of an attempt's end on its task and workload: done, retried, or failed. */
+/** Effect of an attempt's end on its task and workload: the task is done, is retried, or has failed. */
 import type { Batch } from "../batch/batch.ts";
 import type {
   Attempt,
@@ -18,12 +18,12 @@ import { workloadOf } from "../cluster/entities.ts";
 
 /**
  * Minimum back-off. A loss without a known cause is treated as the machine's fault and does not use up the workload's
- * retries, so it must not be retried at full speed.
+ * retries. Without this minimum, the task could be retried without pause and without end.
  */
 const LOST_BACKOFF_MIN_MS = 1_000;
 /**
- * Maximum number of losses in a row. Slurm requeues five times (`MaxBatchRequeue` in slurm.conf), Kubernetes six
- * (`backoffLimit`); with the back-off below, sixteen losses take 40 minutes.
+ * Maximum number of consecutive losses of a task. Slurm requeues five times (`MaxBatchRequeue` in slurm.conf),
+ * Kubernetes six (`backoffLimit`). With the back-off below, sixteen losses take 40 minutes.
  */
 const CONSECUTIVE_LOSSES_MAX = 16;
 /** Maximum back-off after a loss: a machine that is out of memory and kills supervisors needs time to recover. */
@@ -33,7 +33,7 @@ export interface AttemptEnd {
   readonly outcome: AttemptOutcome;
   readonly exit: WorkerExit | null;
   readonly detail: string;
-  /** Cause of a loss; absent: the machine. */
+  /** Cause of a loss. Without a cause, the loss counts as the machine's fault. */
   readonly cause?: LossCause;
 }
 
@@ -46,7 +46,7 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
     for (const nomination of Array.from(batch.world.state.nominations.values()))
       if (nomination.afterAttempt === attempt.id) withdraw(batch, nomination, "what was to move has ended");
   }
-  // Copied field by field for speed: one of the most frequent events.
+  // Fields are copied one by one for speed: this event is among the most frequent.
   const ended = {
     kind: "attemptEnded",
     version: 1,
@@ -68,11 +68,13 @@ interface Ended {
   readonly workload: Workload;
   readonly attempt: Attempt;
   readonly end: AttemptEnd;
-  /** Consecutive losses of the task, this one included; `null`: it is no loss with a cause. */
+  /**
+   * Number of consecutive losses of the task, with this one. `null` if the attempt was not lost, or no cause is known.
+   */
   readonly losses: number | null;
 }
 
-/** When an unsuccessful task may be retried; `null`: it has failed for good. */
+/** The time from which an unsuccessful task may be retried. `null` if it may not be retried. */
 function retryAt(batch: Batch, ended: Ended): number | null {
   const { workload, attempt, end, losses } = ended;
   if (workload.stopRequested) return null;
@@ -85,7 +87,8 @@ function retryAt(batch: Batch, ended: Ended): number | null {
       return failures <= retries.max ? batch.nowMs + backoffMs(retries, failures) : null;
     }
     case "stopped":
-      // The task did not fail, so it is queued again at once; if it was in a back-off, at the end of the back-off.
+      // The task did not fail, so it returns to the queue immediately. If the attempt was still in its back-off, it
+      // returns when the back-off ends.
       return attempt.stop?.reason === "walltimeExceeded" ? null : Math.max(batch.nowMs, attempt.launchAtMs ?? 0);
     case "lost":
       if (losses !== null) return retryAfterLosses(batch, ended, losses);
@@ -94,8 +97,9 @@ function retryAt(batch: Batch, ended: Ended): number | null {
 }
 
 /**
- * When a task may be retried after losses with a known cause; `null`: never. Losses because of unreadable records count
- * against `retries.max` like failures, because only the workload's own processes write near these records.
+ * The time from which a task may be retried after losses with a known cause. `null` if it may not be retried. Losses
+ * because of unreadable records count against `retries.max` like failures, because only the workload's own processes
+ * write near these records.
  */
 function retryAfterLosses(
   { nowMs }: Batch,
@@ -109,14 +113,14 @@ function retryAfterLosses(
   return nowMs + Math.max(backoffMs(retries, losses), own);
 }
 
-/** The back-off after this number of failures: it doubles with each one, up to the bound. */
+/** The back-off after this number of failures. It doubles with each failure, up to the maximum. */
 function backoffMs({ backoffMs: base, backoffMaxMs }: RetrySpec, times: number): number {
   let wait = base;
   for (let time = 1; time < times && wait < backoffMaxMs; time++) wait *= 2;
   return Math.min(wait, backoffMaxMs);
 }
 
-/** Ends the workload once no task of it waits or runs. */
+/** Ends the workload when none of its tasks waits or runs. */
 export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndReason): void {
   if (workload.activeAttempts.length > 0 || hasNomination(batch, workload)) return;
   const tasksLeft = workload.waitingTasks.length + taskCountOf(workload.spec) - workload.nextTask;
@@ -127,10 +131,10 @@ export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndR
   if (dependents !== undefined) endHopeless(batch, workload, dependents);
 }
 
-/** One shared object, because thousands of ended workloads keep it. */
+/** One shared object, because thousands of ended workloads refer to it. */
 const ALL_TASKS_SUCCEEDED: EndReason = { kind: "allTasksSucceeded" };
 
-/** Read after the attempt's end was applied. */
+/** The reason why the workload ends. Call it after the attempt's end was applied. */
 function endReasonOf(workload: Workload, attempt: Attempt, end: AttemptEnd): EndReason {
   if (workload.stopRequested) return { kind: "cancelled" };
   const { failedCount } = workload;

@@ -1,4 +1,4 @@
-/** Notices of departing nodes: by a command, or by an executor. */
+/** Notices that a node goes away, from a command or from an executor. */
 import type { Batch } from "../batch/batch.ts";
 import type { Command, Observation } from "../contract/inputs.ts";
 import type { NodeId } from "../model/ids.ts";
@@ -6,15 +6,15 @@ import { noticeName, noticeOf } from "../state/notices.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 
-/** Time after the announced departure at which a node that still exists takes work again. */
+/** Time after the announced departure. A node that still exists then takes work again. */
 const NOTICE_HOLDS_MS = 3_600_000;
 
 /** Actor of the notices that executors report. */
 const NOTICE_ACTOR = "notice";
 
 /**
- * Records a notice as a maintenance window of this node from its departure on, with all effects of a window on running
- * and new work.
+ * Records a notice as a maintenance window of the node that begins at its departure. It affects running and new work
+ * like any other window.
  */
 function record(batch: Batch, nodeId: NodeId, goneAtMs: number, reason: string | undefined, actor: string): void {
   const known = noticeOf(batch.world.state, nodeId);
@@ -30,7 +30,7 @@ export function heedNotice(batch: Batch, { nodeId, goneAtMs }: Observation & { r
   record(batch, nodeId, goneAtMs, noticeOf(batch.world.state, nodeId)?.reason, NOTICE_ACTOR);
 }
 
-/** Ends the notice of a node that has gone or is back. */
+/** Removes the notice of a node that has gone or has returned. */
 export function endNotice(batch: Batch, nodeId: NodeId, actor: string = NOTICE_ACTOR): void {
   if (noticeOf(batch.world.state, nodeId) !== null)
     batch.emit({ kind: "calendarRemoved", version: 1, atMs: batch.nowMs, name: noticeName(nodeId), actor });
@@ -45,7 +45,7 @@ export function noticeNode(
   if (node.health === "lost") return refused({ code: "nodeLost", nodeId });
   const { nowMs } = batch;
   const goneAtMs = "atMs" in gone ? gone.atMs : nowMs + gone.inMs;
-  // A departure in the past is refused, unless it is the recorded one.
+  // A departure in the past is refused, unless it is already recorded.
   if (goneAtMs < nowMs && noticeOf(batch.world.state, nodeId)?.goneAtMs !== goneAtMs)
     return refused({ code: "noticeOver", nodeId, goneAtMs, nowMs });
   record(batch, nodeId, goneAtMs, reason, actor);

@@ -51,7 +51,7 @@ function register(batch: Batch, executor: ExecutorSpec): void {
   batch.emit({ kind: "executorRegistered", version: 1, atMs: batch.nowMs, executor });
 }
 
-/** Records the accelerators that an executor found in a pool; each node gets the new type once it is empty. */
+/** Records the accelerators that an executor found in a pool. Each node gets the new type when it is empty. */
 function seeAccelerators(
   batch: Batch,
   { pool: name, acceleratorType, acceleratorFamily }: Extract<Observation, { readonly kind: "acceleratorsSeen" }>,
@@ -65,7 +65,7 @@ function seeAccelerators(
     ...rest,
     acceleratorType,
     ...(acceleratorFamily === undefined ? {} : { acceleratorFamily }),
-    // MIG device and memory were declared for the previous type.
+    // The MIG device and the memory were declared for the previous type, so they are dropped.
     ...(mig === undefined || isOtherType ? {} : { mig }),
     ...(acceleratorMemoryMib === undefined || isOtherType ? {} : { acceleratorMemoryMib }),
   };
@@ -106,7 +106,10 @@ function recordStart(batch: Batch, attempt: Attempt): void {
   batch.emit({ kind: "attemptStarted", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
 }
 
-/** Reports that an executor repeats after a restart, and reports about terminating workers, change nothing. */
+/**
+ * Handles the report that only `workers` workers of a gang could join. Reports that an executor repeats after a
+ * restart, and reports about terminating workers, change nothing.
+ */
 function failJoin(
   batch: Batch,
   attempt: Attempt,
@@ -128,11 +131,11 @@ const isFailure = (exit: WorkerExit): boolean => exit.kind === "signalled" || ex
 
 function exitAttempt(batch: Batch, attempt: Attempt, exits: readonly WorkerExit[]): void {
   const failure = exits.find(isFailure) ?? null;
-  // An attempt that succeeds while the engine waits for its checkpoint has ended by itself; a failure then counts as a
-  // stop.
+  // While the engine waits for a checkpoint of the attempt, a success counts as a success, and a failure counts as the
+  // requested stop.
   const wasStopped = attempt.stop !== null && (failure !== null || !isWaitingForCheckpoint(attempt));
   const outcome = wasStopped ? "stopped" : failure === null ? "succeeded" : "failed";
-  // The end can arrive before the report of the start, which is then recorded first.
+  // The report of the end can arrive before the report of the start. The start is then recorded first.
   if (attempt.startedAtMs === null) recordStart(batch, attempt);
   endAttempt(batch, attempt, { outcome, exit: failure, detail: "" });
 }
@@ -152,7 +155,8 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   }
   const changed =
     known.acceleratorsChanged === true || canonicalJson(declared(known)) !== canonicalJson(declared(spec));
-  // Amounts of a node change only while it holds nothing and has no nomination; the executor reports again later.
+  // The amounts of a node change only while it holds no work and has no nomination. Until then the change is ignored;
+  // the executor reports again later.
   if (changed && known.pool === spec.pool && capacity.slot(spec.id).attempts.size === 0 && !isNominated(state, spec.id))
     batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });
 }
@@ -168,9 +172,9 @@ const isNominated = ({ nominations }: ReadonlyState, id: NodeId): boolean =>
   nominations.size > 0 && [...nominations.values()].some(({ workers }) => workers.some(({ node }) => node === id));
 
 /**
- * A gang that ran on lost nodes alone ends at once. A gang that still has workers elsewhere requests replacements in
- * the next round, if it supports them. Any other gang is stopped: its accelerators count as used until its executor
- * reports that none of its workers runs.
+ * Handles the loss of a node. A gang whose workers all ran on lost nodes ends immediately. A gang with other workers
+ * requests replacements in the next round, if it supports them. Any other gang is stopped: its accelerators count as
+ * used until its executor reports that none of its workers runs.
  */
 function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
   const { state } = batch.world;
@@ -186,7 +190,7 @@ function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
   }
 }
 
-/** Ends an attempt of which no worker runs any more. */
+/** Ends an attempt whose workers have all stopped running. */
 const endLost = (batch: Batch, attempt: Attempt, loss: Pick<AttemptEnd, "detail" | "cause">): void =>
   endAttempt(batch, attempt, { outcome: attempt.stop === null ? "lost" : "stopped", exit: null, ...loss });
 

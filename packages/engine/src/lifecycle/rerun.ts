@@ -1,4 +1,4 @@
-/** Reruns the unsuccessful tasks of an ended workload, under the checks of a submission. */
+/** Reruns the unsuccessful tasks of an ended workload. The checks of a submission apply. */
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
 import { taskCountOf } from "../model/workload.ts";
@@ -9,7 +9,7 @@ import { resolveAfter } from "./dependencies.ts";
 import { submissionAdmissionFailure } from "./submit.ts";
 
 /**
- * Maximum number of tasks of a rerun, because they wait in a list that every start searches. More tasks have to be
+ * Maximum number of tasks of a rerun. They wait in a list that every start searches, so a larger rerun has to be
  * submitted as a new array.
  */
 const RERUN_TASKS_MAX = 10_000;

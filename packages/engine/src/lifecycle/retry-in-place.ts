@@ -34,8 +34,8 @@ export function retryInPlace(batch: Batch, retry: RetryInPlace): void {
 }
 
 /**
- * Whether the task itself failed. After the loss of a worker, or a loss without a recorded cause, the node may be at
- * fault, so the task does not keep its place.
+ * Whether the task itself failed. After the loss of a worker, or a loss without a recorded cause, the node may be the
+ * cause, so the task does not keep its place.
  */
 function failedByItself({ attempt, end }: RetryInPlace): boolean {
   if (attempt.stop !== null || attempt.missing !== undefined) return false;
@@ -64,9 +64,9 @@ function runsIntoWindow(
 }
 
 /**
- * Whether work ahead in the queue could start here once this attempt is gone: work with a protected start, or work that
- * blocks the queue behind it. Judged from the queue, because the protected starts of the last round are cached data
- * that a restart loses.
+ * Whether no other work has a better claim to this attempt's place: no request that is ahead in the queue, gets a
+ * protected start or blocks the queue could start here. The answer comes from the queue, because the protected starts
+ * of the last round are cached data that a restart loses.
  */
 function isAheadOfOthers(world: World, workload: Workload, { acceleratorType }: Attempt): boolean {
   const { rules, queue, capacity } = world;

@@ -1,4 +1,4 @@
-/** Signals of a workload's process. */
+/** Signals of a workload's processes. */
 import type { Batch } from "../batch/batch.ts";
 import type { IdleChange, ProgressEstimate, Signal } from "../contract/inputs.ts";
 import type { AttemptId } from "../model/ids.ts";
@@ -26,7 +26,7 @@ export function decideSignal(batch: Batch, signal: Signal): void {
     case "linesRejected":
       return;
     default: {
-      // Evaluated before the checkpoint is recorded, because afterwards it would count as known.
+      // This comes before the checkpoint is recorded, because the recorded checkpoint would count as already known.
       const isSaved = isWaitingForCheckpoint(attempt) && !isKnown(batch, attempt, signal);
       const { step, path } = signal;
       batch.emit({ kind: "checkpointRecorded", version: 1, atMs: batch.nowMs, attemptId, step, path });
@@ -35,9 +35,7 @@ export function decideSignal(batch: Batch, signal: Signal): void {
   }
 }
 
-/**
- * Records all changes of expected ends as one event, because one event per attempt would need several times the text.
- */
+/** Records all changes of expected ends as one event. One event for each attempt would need several times the space. */
 function recordEstimates(batch: Batch, estimates: readonly ProgressEstimate[]): void {
   const { world, nowMs } = batch;
   const news = new Map<AttemptId, ProgressEstimate>();
@@ -68,7 +66,7 @@ function recordIdleChanges(batch: Batch, changes: readonly IdleChange[]): void {
   if (news.size > 0) batch.emit({ kind: "idleChanged", version: 1, atMs: batch.nowMs, changes: [...news.values()] });
 }
 
-/** Declared artifacts whose location is new; executors repeat reports after a restart. */
+/** Records declared artifacts whose location is new. After a restart executors repeat reports, which change nothing. */
 export function recordArtifacts(batch: Batch, attempt: Attempt, artifacts: readonly Artifact[]): void {
   const { spec, artifacts: known } = workloadOf(batch.world, attempt.workloadId);
   const said = new Map(known?.map(({ name, path }) => [name, path]));
@@ -79,7 +77,10 @@ export function recordArtifacts(batch: Batch, attempt: Attempt, artifacts: reado
   }
 }
 
-/** After a restart an executor repeats the last checkpoint, which is not the requested one. */
+/**
+ * Whether this checkpoint is already recorded. After a restart an executor repeats the last checkpoint, which is not
+ * the one that the engine requested.
+ */
 function isKnown(
   { world }: Batch,
   { id, workloadId }: Attempt,

@@ -43,7 +43,7 @@ export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string
 
 const NOTHING = { waitsFor: [], given: [] } as const;
 
-/** The reason why a spec is refused under these teams; `null`: it is accepted. */
+/** The reason why a spec is refused under these teams, or `null` if it is accepted. */
 export function submissionAdmissionFailure(
   world: World,
   spec: WorkloadSpec,
@@ -73,7 +73,8 @@ interface RunningCount {
 const lastRunningCount = new Slot<RunningCount>(() => ({ bookedSequence: -1, count: 0 }), { survivesUndo: false });
 
 /**
- * Number of workloads with an attempt. Computed only near the limit of the queue, once for each change of allocations.
+ * Number of workloads with an attempt. It is computed only near the limit of the queue, and once after each change of
+ * allocations.
  */
 function runningCount(world: World): number {
   const bookedSequence = bookedSequenceOf(world);
@@ -86,7 +87,8 @@ function runningCount(world: World): number {
 }
 
 /**
- * The rejection of a gang that exceeds the fleet. It names the first task group that does not fit alone, or the first.
+ * The rejection of a gang that exceeds the fleet. It names the first task group that does not fit alone; if each fits
+ * alone, the first task group.
  */
 function tooLarge(capacity: Capacity, spec: WorkloadSpec): Rejection {
   const { gang } = spec;
@@ -120,7 +122,10 @@ export function stopWorkload(batch: Batch, id: WorkloadId, actor: string): Decis
   return done({ kind: "workloadStopping", workloadId: id });
 }
 
-/** Holding a held workload, or releasing one that is not held, changes nothing and is no error. */
+/**
+ * Holds or releases a workload. Holding a held workload, or releasing one that is not held, changes nothing and is no
+ * error.
+ */
 export function holdWorkload(
   batch: Batch,
   { kind, workloadId: id, actor }: Command & { readonly kind: "holdWorkload" | "releaseWorkload" },

@@ -33,12 +33,15 @@ export function defragment(batch: Batch): void {
   const { world, nowMs } = batch;
   const rules = world.rules.defragment;
   if (rules === undefined || !isOpen(rules, nowMs)) return;
-  // If a request waits for capacity, the phase `consolidate` frees it. Migrations are made one at a time.
+  // If a request waits for capacity, the phase `consolidate` moves work for it instead.
   if (world.state.nominations.size > 0 || someoneWaits(world)) return;
   gather(batch, rules, movesLeft(world, rules, nowMs));
 }
 
-/** Carries out up to `movesMax` migrations, each the best at that point; returns their number. */
+/**
+ * Carries out up to `movesMax` migrations and returns their number. Each is the best one in the state after the
+ * previous migration.
+ */
 export function gather(batch: Batch, rules: DefragmentRules, movesMax: number): number {
   const { world } = batch;
   if (!canGather(world)) return 0;
@@ -52,8 +55,8 @@ export function gather(batch: Batch, rules: DefragmentRules, movesMax: number): 
 }
 
 /**
- * Under a reserved topology, placements follow rules of their own. Without kept nominations, a migration has no
- * reserved destination.
+ * Whether the policy allows defragmentation. With a reserved topology, placements follow other rules. If nominations
+ * are not kept, a migration has no reserved destination.
  */
 const canGather = ({ rules }: World): boolean =>
   rules.teams.reservedTopology === undefined &&
@@ -66,7 +69,9 @@ const isOpen = ({ during }: DefragmentRules, nowMs: number): boolean => {
   return openedMs !== null && nowMs < openedMs + during.lastsMs;
 };
 
-/** The next instant at which the schedule of defragmentation opens; `null`: no schedule, or nothing can migrate. */
+/**
+ * The next instant at which the schedule allows defragmentation. `null` without a schedule, or if no work can migrate.
+ */
 export function defragmentsAtMs({ rules, evictable }: World, nowMs: number): number | null {
   const { defragment: own } = rules;
   if (own?.during === undefined || evictable.size === 0 || !rules.phases.includes("defragment")) return null;
@@ -96,12 +101,16 @@ interface GatheringMove {
   readonly cost: number;
 }
 
-/** The migration that gathers most pairs; ties go to the lower cost, then to the attempt that was placed first. */
+/**
+ * The migration that creates the most pairs of idle accelerators. If two are equal, the cheaper one wins, then the one
+ * whose attempt was placed first.
+ */
 function bestMove(batch: Batch, rules: DefragmentRules): GatheringMove | null {
   const { world } = batch;
   let best: GatheringMove | null = null;
   const tightest = new Map<TypeCapacity, readonly NodeSlot[]>();
-  // All attempts, not only the index of preemptible work: the dry run also works under policies without evictions.
+  // All attempts are searched, and not only the index of preemptible work, because the dry run also works under
+  // policies without evictions.
   for (const attempt of world.state.attempts.values()) {
     const type = mayMove(batch, attempt) ? world.capacity.type(attempt.acceleratorType) : undefined;
     if (type === undefined) continue;
@@ -119,10 +128,10 @@ const isBetter = (move: GatheringMove, best: GatheringMove): boolean =>
   (move.pairs === best.pairs &&
     (move.cost < best.cost || (move.cost === best.cost && move.attempt.placedSequence < best.attempt.placedSequence)));
 
-/** Accelerators that are idle or releasing and not nominated. */
+/** Number of accelerators of the node that are idle or releasing. Nominated ones do not count. */
 const roomOf = ({ freeCount, releasingCount }: NodeSlot): number => freeCount + releasingCount;
 
-/** Usable nodes with idle accelerators, those with fewest first. */
+/** Usable nodes with idle accelerators. Nodes with the fewest come first. */
 const byRoom = ({ slots }: TypeCapacity): readonly NodeSlot[] =>
   slots
     .filter((slot) => slot.usable && slot.freeCount > 0)
@@ -134,7 +143,7 @@ function mayMove({ world, nowMs }: Batch, attempt: Attempt): boolean {
   if (first === undefined || attempt.workers.some(({ node }) => node !== first.node)) return false;
   const { spec, stopRequested, id } = workloadOf(world, attempt.workloadId);
   const { accelerators, taskGroups } = spec.gang;
-  // With a used-up budget, migrated work could not be placed again.
+  // If the budget is used up, migrated work could not be placed again.
   if (spentBudget(world.state, spec.team) !== null) return false;
   if (stopRequested || accelerators === 0 || needsPart(spec.gang) || taskGroups !== undefined) return false;
   const movedAtMs = world.state.moved.get(id);
@@ -142,7 +151,9 @@ function mayMove({ world, nowMs }: Batch, attempt: Attempt): boolean {
   return world.capacity.slot(first.node).usable && isEvictable({ world, nowMs } as Batch, attempt);
 }
 
-/** The migration to the tightest node that holds the whole attempt and raises the measure; `null`: there is none. */
+/**
+ * The migration to the fullest node that holds the whole attempt and increases the measure, or `null` if there is none.
+ */
 function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): GatheringMove | null {
   const { world, nowMs } = batch;
   const workload = workloadOf(world, attempt.workloadId);
@@ -155,7 +166,7 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
     upTo: attempt.workers.length,
     nomination: null,
   });
-  // The attempt still runs, so its own workers count in the check of its anti-affinity rules.
+  // The attempt still runs, so the check of its anti-affinity rules also counts its own workers.
   const passes = nodeCheck(world, bucket.request);
   const count = attempt.workers.length;
   const accelerators = gang.accelerators * count;

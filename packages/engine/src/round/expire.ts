@@ -39,7 +39,8 @@ export function expire(batch: Batch): void {
       else if (attempt.phase === "running" || isWaitingForCheckpoint(attempt)) overrun.push(attempt);
     }
   }
-  // Timers due at one instant have no particular order, so stops are recorded in the order of placement.
+  // Timers that are due at one instant have no order, so the stops are recorded in the order in which the attempts were
+  // placed.
   for (const list of [overrun, unsaved, outlived]) list.sort(byPlacement);
   for (const attempt of unsaved) endCheckpointWait(batch, attempt, "timedOut");
   for (const attempt of overrun) requestStop(batch, attempt, "walltimeExceeded");
@@ -50,8 +51,8 @@ export function expire(batch: Batch): void {
 }
 
 /**
- * Work that outlived its predicted run time gets a longer prediction; terminating work, and work at its walltime, does
- * not.
+ * Predicts a longer run time for an attempt that has run longer than predicted. Terminating attempts, and attempts at
+ * their walltime, keep their prediction.
  */
 function correctPrediction(batch: Batch, attempt: Attempt): void {
   const { world, nowMs: atMs } = batch;
@@ -81,7 +82,7 @@ export function endBackOffs(batch: Batch): void {
   if (world.backingOff.size === 0) return;
   const due = [...world.backingOff].flatMap((id) => activeAttempt(world, id) ?? []).toSorted(byPlacement);
   for (const attempt of due) {
-    // No executor has started the attempt, so there is no exit to wait for.
+    // No executor has started this attempt, so no executor will report its end.
     if (attempt.stop !== null) {
       endAttempt(batch, attempt, { outcome: "stopped", exit: null, detail: "stopped during its back-off" });
     } else if ((attempt.launchAtMs ?? 0) <= atMs) {

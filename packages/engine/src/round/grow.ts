@@ -32,7 +32,8 @@ export function growLast(batch: Batch): void {
     const step = isClosed(world, bucket) ? null : placeStep(batch, bucket);
     order.drop(bucket);
     if (step === null) {
-      // Requests that wait only for a protected start are asked again in every round.
+      // A request that fits except for a protected start is tried again in every round, so it is not marked as
+      // rejected.
       if (reservationsOf(world).length === 0) markRejected(world, bucket);
       continue;
     }
@@ -42,12 +43,12 @@ export function growLast(batch: Batch): void {
 }
 
 /**
- * Whether a gang could still grow in this round beside the protected starts: a running gang, or one that may start in
- * this round.
+ * Whether a gang could still grow in this round beside the protected starts. It may be a running gang, or a gang that
+ * may start in this round.
  */
 export function mayGrowYet({ rules, queue, capacity, state }: World): boolean {
   if (rules.elastic.grow !== "last") return false;
-  // Withdrawn nominations may let elastic gangs start.
+  // If nominations are withdrawn, elastic gangs may start.
   if (queue.growthClasses().next().done !== true || (mayEvict(rules) && rules.eviction.search !== "lowest-cost"))
     return true;
   for (const { workloadId } of state.nominations.values()) {
@@ -72,7 +73,7 @@ interface PlacedStep {
   readonly placement: Placement;
 }
 
-/** The requested step; if it does not fit, the best other step of the throughput curve. */
+/** Places the requested step of growth. If it does not fit, places the best smaller step of the throughput curve. */
 function placeStep(batch: Batch, bucket: QueueBucket): PlacedStep | null {
   const { world } = batch;
   const placement = placeBesideReservations(batch, bucket);
@@ -89,13 +90,13 @@ function placeStep(batch: Batch, bucket: QueueBucket): PlacedStep | null {
   return null;
 }
 
-/** A placement that delays no protected start. A further worker is assumed to run as long as its gang. */
+/** A placement that delays no protected start. A new worker is assumed to run as long as its gang. */
 function placeBesideReservations({ world, nowMs }: Batch, bucket: QueueBucket): Placement | null {
   const reservations = reservationsOf(world);
   const growing = growingAttempt(world, bucket.request);
   if (reservations.length === 0 || growing === null) return findPlacement(world, bucket.request);
   const { spec } = bucket.request;
-  // Never before the next instant: work past its expected end may end at any moment.
+  // At least one millisecond from now: work past its expected end may end at any moment.
   const endMs = Math.max(nowMs + 1, expectedEndMs(world.rules, growing, spec));
   const starts = reservations.filter(({ startMs }) => startMs < endMs);
   return findBesideStarts(world, bucket.request, starts);
@@ -108,7 +109,10 @@ function growthOrder(world: World): CompareClasses {
     compareSteps(stepOf(world, right.request), stepOf(world, left.request)) || inQueue(left, right);
 }
 
-/** A gang below its minimum makes no progress without the missing workers. */
+/**
+ * The value of a step of growth. A gang below its minimum makes no progress without the missing workers, so their value
+ * is the highest.
+ */
 function stepOf({ state }: World, { gang, grows, workers }: PlacementRequest): GrowthStep {
   const has = grows === null ? 0 : (state.attempts.get(grows)?.workers.length ?? 0);
   if (has < minWorkersOf(gang)) return { workers: 1, gainMilli: Number.MAX_SAFE_INTEGER };

@@ -1,6 +1,6 @@
 /**
- * Time-driven changes of budgets: warning levels and ends of budgets are recorded, budgets are renewed, and running
- * work is stopped at the end of a hard budget.
+ * Changes of budgets caused by time. Warnings and the use-up of budgets are recorded, budgets are renewed, and running
+ * work is stopped when a hard budget is used up.
  */
 import { isUnder } from "../cluster/team-node.ts";
 import { nextLook, wakeForBudget } from "../apply/accounts.ts";

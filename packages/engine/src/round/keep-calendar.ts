@@ -1,5 +1,6 @@
 /**
- * Time-driven changes of the calendar: windows begin and end, and work that would overlap a window is stopped in time.
+ * Changes of the calendar caused by time. Windows begin and end, and work that would overlap a window is stopped before
+ * it.
  */
 import type { Batch } from "../batch/batch.ts";
 import { tariffEndMs } from "../model/calendar.ts";
@@ -34,8 +35,8 @@ function end(batch: Batch, entry: CalendarEntry): void {
 }
 
 /**
- * Replaces the gang's workers on the window's nodes elsewhere if the gang supports it. Other work that would not end in
- * time is stopped, early enough for its checkpoint and grace period.
+ * Frees the window's nodes. If the gang supports it, its workers on these nodes are replaced on other nodes. Other work
+ * that would not end in time is stopped, early enough for its checkpoint and grace period.
  */
 function clear(batch: Batch, each: IndexedWindow): void {
   const overdue = attemptsOn(batch.world, each.nodes).filter((attempt) => isOverdue(batch, each, attempt));

@@ -1,7 +1,8 @@
 /**
- * Chooses hot spares: the declared number for each pool, as far as enough of its nodes are empty. Spares are spread
- * over as many fabric domains as possible, widest level first; ties go to the node that joined first. A node that is
- * drained, lost or needed by the calendar stops being a spare, and another node replaces it.
+ * Chooses hot spares: the declared number for each pool, or fewer if not enough of its nodes are empty. Hot spares are
+ * spread over as many fabric domains as possible, the widest level first. If two nodes are equal, the one that joined
+ * first is chosen. A node that is drained, lost or needed by the calendar stops being a hot spare, and another node
+ * replaces it.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { HotSpareEnd } from "../contract/events.ts";
@@ -14,7 +15,8 @@ import type { World } from "../cluster/world.ts";
 export function keepHotSpares(batch: Batch): void {
   const { capacity, calendar, state } = batch.world;
   if (!mayHaveHotSpares(batch.world)) return;
-  // Nothing to choose: since the last choice no node has become empty, and none has started or stopped taking work.
+  // Nothing changes the choice: since the last one, no node has become empty, and no node has started or stopped taking
+  // work.
   if (capacity.hotSparesSettledAt === capacity.freedEpoch && !calendar.hasWindows) return;
   for (const slot of [...capacity.hotSpares].toSorted(byOrdinal)) {
     const reason = whyNone(batch, slot);
@@ -22,15 +24,15 @@ export function keepHotSpares(batch: Batch): void {
   }
   const byPool = Map.groupBy(capacity.hotSpares, ({ node }) => node.pool);
   const joined = firstJoined(batch.world);
-  // A pool without nodes has no hot spares. Pools go in the order of their first nodes, so that neither names nor
-  // declaration order matter.
+  // A pool without nodes has no hot spares. Pools are visited in the order of their first nodes, so that neither their
+  // names nor the order of their declarations matter.
   const pools = [...state.pools.values()].filter(({ name }) => joined.has(name));
   pools.sort((left, right) => (joined.get(left.name) as number) - (joined.get(right.name) as number));
   for (const pool of pools) keepOf(batch, pool, byPool.get(pool.name) ?? []);
   capacity.hotSparesSettledAt = capacity.freedEpoch;
 }
 
-/** For each pool the ordinal of its node that joined first. */
+/** The ordinal of the node that joined first, for each pool. */
 function firstJoined({ state }: World): ReadonlyMap<PoolName, number> {
   const first = new Map<PoolName, number>();
   for (const { pool, ordinal } of state.nodes.values()) first.set(pool, Math.min(ordinal, first.get(pool) ?? ordinal));
@@ -39,7 +41,7 @@ function firstJoined({ state }: World): ReadonlyMap<PoolName, number> {
 
 const byOrdinal = (left: NodeSlot, right: NodeSlot): number => left.node.ordinal - right.node.ordinal;
 
-/** Whether any pool states hot spares, or any node still is one. */
+/** Whether a pool declares hot spares, or a node is still a hot spare. */
 export const mayHaveHotSpares = ({ hotSparesStated, capacity }: World): boolean =>
   hotSparesStated > 0 || capacity.hotSpares.size > 0;
 
@@ -74,7 +76,7 @@ function emptyNodes(batch: Batch, pool: PoolName): NodeSlot[] {
   return found;
 }
 
-/** Number of hot spares in every fabric domain. */
+/** Number of hot spares in each fabric domain. */
 class Crowd {
   readonly #counts = new Map<string, number>();
   readonly #domains = new Map<NodeSlot, readonly string[]>();
@@ -87,7 +89,7 @@ class Crowd {
     for (const domain of this.#domainsOf(slot)) this.#counts.set(domain, (this.#counts.get(domain) ?? 0) + sign);
   }
 
-  /** Orders nodes by the number of hot spares in their domains, fewest first; the widest level counts first. */
+  /** Orders nodes by the number of hot spares in their domains, fewest first. The widest level is compared first. */
   compare(left: NodeSlot, right: NodeSlot): number {
     const others = this.#domainsOf(right);
     for (const [depth, domain] of this.#domainsOf(left).entries()) {
@@ -107,13 +109,13 @@ class Crowd {
   }
 }
 
-/** The reason why the node must stop being a hot spare; `null`: none. */
+/** The reason why the node must stop being a hot spare. `null` if it can remain one. */
 function whyNone(batch: Batch, slot: NodeSlot): HotSpareEnd | null {
   if (!takesWork(slot.node)) return slot.node.health === "lost" ? "lost" : "drained";
   return isInCalendar(batch, slot, 0) ? "calendar" : null;
 }
 
-/** Whether a window takes the node now or within `aheadMs`, or a reservation includes it at any time. */
+/** Whether a window takes the node now or within `aheadMs`, or a reservation includes the node at any time. */
 const isInCalendar = ({ world, nowMs }: Batch, { node }: NodeSlot, aheadMs: number): boolean =>
   world.calendar.windows.some(
     ({ window, nodes }) => nodes.has(node.id) && (window.kind === "reservation" || window.startMs <= nowMs + aheadMs),

@@ -1,4 +1,4 @@
-/** Due schedules submit their workloads. One submission makes up for any number of missed due times. */
+/** Schedules that are due submit their workloads. If several due times were missed, the workload is submitted once. */
 import type { Batch } from "../batch/batch.ts";
 import { awaitedFirst } from "../lifecycle/apply-documents.ts";
 import { recordSubmission, stopWorkload, submissionAdmissionFailure } from "../lifecycle/submit.ts";
@@ -11,7 +11,7 @@ interface Due {
   readonly atMs: number;
 }
 
-/** Schedules run in the order of due times; at the same due time, dependencies come first. */
+/** Schedules run in the order of due times. Among equal due times, the dependencies of a workload come before it. */
 export function keepSchedules(batch: Batch): void {
   const due = Array.from(batch.world.state.schedules.values(), (item): Due => ({
     item,

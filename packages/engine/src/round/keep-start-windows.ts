@@ -1,6 +1,6 @@
 /**
- * Work with a start window is eligible while power is cheap and clean enough, and from its latest start on. Running
- * work continues.
+ * Work with a start window becomes eligible while power is cheap and clean enough, and stays eligible from its latest
+ * start on. Running work is not affected.
  */
 import type { Batch } from "../batch/batch.ts";
 import { mayStart, nextLookMs } from "../cluster/start-window.ts";
@@ -15,7 +15,7 @@ export function keepStartWindows(batch: Batch): void {
   const forecast = new PowerForecast(world.state, atMs);
   for (const workloadId of Array.from(startWindow.waiting)) {
     const workload = workloadOf(world, workloadId);
-    // A workload without waiting tasks needs no check until a task must start again.
+    // A workload without waiting tasks is not checked until one of its tasks waits again.
     if (waitingTaskCount(workload) === 0) continue;
     const waits = !mayStart(world, workload.spec, forecast, atMs);
     if (waits === (workload.waitsForStartWindow === true)) continue;

@@ -1,14 +1,14 @@
 /**
- * Copies cached results of a world's rounds to a world indexed from the same state: rejected buckets, requests that
- * exceed the fleet, whether the queue is clean, protected starts. They could be recomputed, but for a fork with a
- * single counterfactual run that would take longer than the run.
+ * Copies cached results from one world to another with the same state: rejected buckets, requests that exceed the
+ * fleet, whether the queue is clean, protected starts. They could be recomputed, but for a fork with a single
+ * counterfactual run that takes longer than the run.
  */
 import type { World } from "../cluster/world.ts";
 import { capacityEpochOf, isClosed, markRejected } from "../ordering/round-order.ts";
 import { fleetFit } from "../placement/could-ever.ts";
 import { reservationsOf, keepReservations } from "../placement/backfill/reservations.ts";
 
-/** `world` must be indexed from the state of `known` and must not have run a round yet. */
+/** `world` must be indexed from the state of `known`, and no round may have run on it. */
 export function learnOutcomes(world: World, known: World): void {
   const twins = world.queue.twinsOf(known.queue);
   const capacityEpoch = capacityEpochOf(world);

@@ -36,24 +36,24 @@ export function placeWaiting(batch: Batch): void {
   const { size } = world.capacity.hotSpares;
   const isFinal = startWhatFits(batch);
   if (batch.isOver) return;
-  // A hot spare that was taken is now an ordinary node: rejected requests may fit beside its new work.
+  // Work was placed on a hot spare, which is now an ordinary node. Rejected requests may fit beside that work.
   if (world.capacity.hotSpares.size < size) return placeWaiting(batch);
   if (isFinal) queue.markClean(capacityEpochOf(world), batch.nowMs);
 }
 
-/** Whether some attempt is past its expected end: then protected starts move later as time passes. */
+/** Whether an attempt is past its expected end. Protected starts then move later as time passes. */
 function hasOverrun({ completions }: World, nowMs: number): boolean {
   const expectedMs = completions.first();
   return expectedMs !== null && expectedMs <= nowMs;
 }
 
-/** Whether usage affects the queue order. */
+/** Whether the usage of teams or users affects the queue order. */
 const takesTurns = ({ rules }: World): boolean => rules.teams.order.length > 0 || rules.order.includes("user");
 
 /**
- * Starts the requests that fit. Returns false if every bucket must be checked again: a start may change the head if
- * teams take turns, move protected starts, leave capacity that fits task groups (which are placed greedily), or open a
- * hot spare to other requests.
+ * Starts the requests that fit. Returns false if every bucket must be checked again, because a start may have changed
+ * the answer for a rejected one: it may change the head of the queue, move protected starts, leave capacity that suits
+ * task groups (which are placed greedily), or open a hot spare to other requests.
  */
 function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
@@ -68,7 +68,7 @@ function startWhatFits(batch: Batch): boolean {
   let isBlocked = false;
   let mayFindRoomYet = false;
   for (let head = order.first(); head !== null; head = order.first()) {
-    // The rest of the queue need not be tried: not even its smallest request fits, and no further start is protected.
+    // The remaining queue need not be tried: not even its smallest request fits, and no further start gets protection.
     const isProtected = reservations?.isComplete ?? true;
     if (isProtected && least !== null && isFull(world, reservations, least)) break;
     const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);
@@ -83,7 +83,7 @@ function startWhatFits(batch: Batch): boolean {
     }
     mayFindRoomYet ||= !isSureToStayOut(world, head);
     reservations?.releaseUse();
-    // A request of a team at its limit, and a growth request, block no other request.
+    // A request whose team is at its limit blocks no other request. Neither does a growth request.
     if (!head.request.isGrowth) {
       if (whenHeadBlocked === "stop" && !isHeldByLimit(world, head.request)) {
         isBlocked = true;
@@ -103,13 +103,13 @@ function startWhatFits(batch: Batch): boolean {
   return isFinal && world.capacity.hotSpares.size === hotSpareCount;
 }
 
-/** The smallest number of whole accelerators and the shortest duration over all requests. */
+/** The smallest number of whole accelerators of any request, and the shortest duration of any request. */
 interface SmallestRequest {
   readonly accelerators: number;
   readonly durationMs: number;
 }
 
-/** The smallest request of these buckets; `null`: unknown, because further requests may join in this round. */
+/** The smallest request of these buckets. `null` if it is unknown, because further requests may join in this round. */
 function leastOf(world: World, classes: readonly QueueBucket[]): SmallestRequest | null {
   if (world.rules.elastic.grow === "in-order") return null;
   // Gangs that lost workers may use hot spares even if nothing else is idle.
@@ -136,7 +136,8 @@ function isFull(
 }
 
 /**
- * Buckets to check: all that the fleet could hold if the head blocks others, otherwise those not known to be rejected.
+ * Buckets to check. If the head blocks others, these are all buckets that the fleet could hold. Otherwise they are the
+ * buckets that are not known to be rejected.
  */
 function classesToAsk(world: World): QueueBucket[] {
   const { rules } = world;
@@ -146,9 +147,7 @@ function classesToAsk(world: World): QueueBucket[] {
   return heedsClosed(world, open) ? listClasses(world, "all") : open;
 }
 
-/**
- * The bucket whose head ends the round if it does not fit, under a policy that stops at a blocked head; `null`: none.
- */
+/** The bucket whose head ends the round if it does not fit. `null` if the policy does not stop at a blocked head. */
 export function blockingClass(world: World): QueueBucket | null {
   const order = queueOrder(world, listClasses(world, "all"));
   for (let head = order.first(); head !== null; head = order.first()) {
@@ -159,8 +158,8 @@ export function blockingClass(world: World): QueueBucket | null {
 }
 
 /**
- * Starts the next task of the bucket's first workload; `null`: it does not fit, and the bucket is marked clean if only
- * capacity is missing.
+ * Starts the next task of the bucket's first workload, or returns `null` if it does not fit. If only capacity is
+ * missing, the bucket is marked as rejected.
  */
 function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations | null): AttemptId | null {
   const { world } = batch;
@@ -174,16 +173,17 @@ function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations
   }
   const nominated = nominateReleasing(batch, bucket);
   if (nominated !== null) return nominated;
-  // Requests that wait only for a protected start are tried in every round, because the protected request may start
-  // without any capacity being freed.
+  // A request that fits except for a protected start is tried in every round: the protected request may start without
+  // any capacity being freed.
   if (isSureToStayOut(world, bucket) && (reservations === null || !reservations.concern(bucket)))
     markRejected(world, bucket);
   return null;
 }
 
 /**
- * If nominations last for one round, a request that fits on idle and releasing capacity together is nominated there, so
- * that no later request of the round takes part of it. KAI-Scheduler pipelines such pods in its allocate action.
+ * For policies whose nominations last for one round. A request that fits on idle and releasing capacity together is
+ * nominated there, so that no later request of the round takes a part of that capacity. KAI-Scheduler pipelines such
+ * pods in its allocate action.
  */
 function nominateReleasing(batch: Batch, bucket: QueueBucket): AttemptId | null {
   const { world } = batch;
@@ -203,7 +203,7 @@ function onHotSpares(
   reservations: Reservations | null,
 ): PlacementOnHotSpares | null {
   if (bucket.request.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return null;
-  // Forecasts of capacity exclude hot spares, so they are discarded before and after.
+  // Forecasts of capacity exclude hot spares, so they are discarded before and after the search.
   const forget = (): void => {
     reservations?.release();
     reservations?.forget();
@@ -219,8 +219,9 @@ function onHotSpares(
 }
 
 /**
- * Whether a rejected request stays rejected after other work has taken more capacity. Not so for requests with a
- * placement strategy: it chooses fabric domains by how full they are, and on fuller nodes it may choose one that fits.
+ * Whether a rejected request stays rejected after other work has taken more capacity. This is not certain for requests
+ * with a placement strategy: it chooses fabric domains by how full they are, and on fuller nodes it may choose a domain
+ * that fits.
  */
 const isSureToStayOut = (world: World, { request }: QueueBucket): boolean =>
   request.isGrowth || (!isInGroups(request) && placementStrategy(world, request) === null);

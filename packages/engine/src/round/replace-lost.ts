@@ -1,7 +1,7 @@
 /**
- * Replaces workers that were lost with their nodes, before other requests are placed, for gangs with `onNodeLoss:
- * replace`. Workers that fill a node use a hot spare first, others idle capacity. In a gang with slices, every slice is
- * complete again afterwards. A gang without capacity for all lost workers restarts from its checkpoint.
+ * Replaces workers that were lost with their nodes, for gangs with `onNodeLoss: replace`, before other requests are
+ * placed. Workers that fill a node use a hot spare first, other workers idle capacity. In a gang with slices, every
+ * slice is complete again afterwards. A gang without capacity for all lost workers restarts from its checkpoint.
  */
 import { needsPart } from "../model/device-part.ts";
 import type { Batch } from "../batch/batch.ts";
@@ -27,7 +27,7 @@ export function replaceLost(batch: Batch): void {
   if (batch.degraded.length === 0) return;
   const attempts = batch.degraded.toSorted(byPlacement);
   for (const attempt of attempts) {
-    // The attempt may have ended or been stopped since the loss.
+    // Skips attempts that have ended or been stopped since the loss.
     if (batch.world.state.attempts.get(attempt.id) === attempt && attempt.stop === null) replaceRanks(batch, attempt);
   }
 }
@@ -41,8 +41,9 @@ function replaceRanks(batch: Batch, attempt: Attempt): void {
 }
 
 /**
- * Moves the gang's workers on departing nodes elsewhere while its other workers stay, as if the workers were lost.
- * False: the gang does not support replacement, or there is no capacity for all of the workers; nothing was changed.
+ * Moves the gang's workers on departing nodes to other nodes, while its other workers stay. The moved workers are
+ * treated as lost. Returns false, and changes nothing, if the gang does not support replacement or there is no capacity
+ * for all of these workers.
  */
 export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<NodeId>): boolean {
   const { world, nowMs: atMs, ledger } = batch;
@@ -50,7 +51,8 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
   const terminating = [...new Set(attempt.workers.map(({ node }) => node))].filter((node) => nodes.has(node));
   const lost = terminating.map((nodeId) => ({ nodeId, ranks: ranksOn(attempt, nodeId) }));
   const ranks = lost.flatMap((each) => each.ranks).toSorted((left, right) => left - right);
-  // The workers only change nodes, so the team's usage stays the same.
+  // The workers only change nodes, so they are left out while their new place is searched, and the team's usage stays
+  // the same.
   const mark = ledger.mark();
   for (const rank of ranks) ledger.vacateWorkers(attempt, rank, rank + 1);
   const place = placeRanks(world, attempt, degradedBy(attempt, ranks));
@@ -68,7 +70,7 @@ interface NewPlace extends PlacementOnHotSpares {
   readonly bucket: QueueBucket;
 }
 
-/** A placement for all lost workers; in a gang with slices, every slice is complete again. */
+/** A placement for all lost workers. In a gang with slices, it completes every slice. */
 function placeRanks(world: World, attempt: Attempt, degraded: DegradedGang): NewPlace | null {
   const bucket = bucketFor(world, attempt, degraded.ranks.length);
   const { request } = bucket;
@@ -82,7 +84,7 @@ function placeRanks(world: World, attempt: Attempt, degraded: DegradedGang): New
   return null;
 }
 
-/** Workers that fill a node use hot spares first, all others idle capacity. */
+/** Workers that fill a node try hot spares first. Other workers try idle capacity first. */
 function placeOf(world: World, attempt: Attempt, request: PlacementRequest): PlacementOnHotSpares | null {
   const onHotSpares = fillsNodes(world, attempt, request) ? placeAmongHotSpares(world, request) : null;
   if (onHotSpares !== null) return onHotSpares;
@@ -100,7 +102,7 @@ function giveRanks(batch: Batch, attempt: Attempt, place: NewPlace, ranks: reado
   batch.ask(replaceOf(world, attempt, ranks));
 }
 
-/** Whether one worker takes all accelerators of a node, judged by the node of the gang's first worker. */
+/** Whether one worker takes all accelerators of a node. The node of the gang's first worker decides. */
 function fillsNodes({ capacity }: World, { workers: [first] }: Attempt, { gang }: PlacementRequest): boolean {
   return first !== undefined && !needsPart(gang) && capacity.slot(first.node).totalCount === gang.accelerators;
 }

@@ -1,7 +1,7 @@
 /**
- * A round, after the inputs of a batch were applied: changes caused by time, then nominations, then the phases that the
- * policy names, in its order. Each phase can be called alone. If nothing has changed, a round costs one look at the
- * timers and at the buckets that are not rejected.
+ * A round follows after the inputs of a batch were applied. It handles changes caused by time, then nominations, then
+ * the phases of the policy in its order. Each phase can be called alone. If nothing has changed, a round only looks at
+ * the timers and at the buckets that are not rejected.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { Event } from "../contract/events.ts";
@@ -32,8 +32,8 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
 };
 
 /**
- * Larger than the number of turns of any real round. A sequence that does not end within one instant continues in the
- * next round.
+ * Larger than the number of phases that any real round runs. Phases that still record events at this number continue in
+ * the next round.
  */
 const TURNS_MAX = 100;
 
@@ -44,7 +44,7 @@ function isAmong(events: readonly Event[], from: number, kind: Event["kind"]): b
 }
 
 /**
- * The phases repeat until none records an event: one phase may make another one possible, and the work would otherwise
+ * Repeats the phases until none records an event. One phase may make another one possible, and the work would otherwise
  * wait for an unrelated event.
  */
 function takeTurns(batch: Batch, named: readonly Phase[]): void {
@@ -58,18 +58,18 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
     if (phase === "hotSpares") keepHotSpares(batch);
     else phases[phase](batch);
     endBackOffs(batch);
-    // A withdrawn nomination no longer blocks other nominations.
+    // After a withdrawal, the nomination no longer blocks others.
     if (isAmong(batch.events, length, "nominationWithdrawn") || isAmong(batch.events, length, "attemptEnded"))
       keepPlaces(batch);
     if (batch.events.length > length) idleCount = 0;
     // Requests that did not fit beside the earlier protected starts may fit beside the new ones.
     else idleCount = areAlike(reservations, reservationsOf(batch.world)) ? idleCount + 1 : 1;
-    // The next round follows when executors report that stopped work has ended.
+    // The next round follows when executors report that the stopped work has ended.
     if (phase === "rebalance" && isAmong(batch.events, length, "evictionPlanned")) return;
   }
 }
 
-/** Keeps nominations and start windows: work that lost its nomination waits again, subject to its start window. */
+/** Updates nominations and start windows. Work that lost its nomination waits again, subject to its start window. */
 function keepPlaces(batch: Batch): void {
   keepNominations(batch);
   keepStartWindows(batch);
@@ -79,7 +79,10 @@ const areAlike = (before: readonly Reservation[], after: readonly Reservation[])
   before === after ||
   (before.length === after.length && before.every((each, index) => isLike(each, after[index] as Reservation)));
 
-/** Whether two protected starts have the same time and placement; an unchanged one is the same object. */
+/**
+ * Whether two protected starts have the same time and placement. The first comparison suffices for an unchanged one,
+ * which is the same object.
+ */
 function isLike(left: Reservation, right: Reservation): boolean {
   if (left === right) return true;
   const [ours, theirs] = [left.placement.workers, right.placement.workers];
@@ -96,7 +99,8 @@ function isLike(left: Reservation, right: Reservation): boolean {
 }
 
 /**
- * If nominations are forgotten after a round, every phase runs once; evicted work stops counting for its team at once.
+ * Runs every phase once, for policies that forget nominations after a round. Evicted work then stops counting for its
+ * team immediately, so placing and growing run again at the end.
  */
 function takeOneTurn(batch: Batch, named: readonly Phase[]): void {
   for (const phase of named) {

@@ -6,19 +6,19 @@ import type { LimitDefinition } from "../limits/ledger.ts";
 
 export interface Caller {
   readonly team: string;
-  /** The key's name, else the first digits of its hash. */
+  /** Name of the key. Without a name, the first digits of its hash. */
   readonly key: string;
   readonly zone: string;
   readonly region: string;
   readonly limits: TeamLimits;
   readonly hasLimits: boolean;
-  /** Models that the team may use; undefined: every model. */
+  /** Models that the team may use. Undefined if it may use every model. */
   readonly models: ReadonlySet<string> | undefined;
 }
 
 const noLimits: TeamLimits = { requests: undefined, tokens: undefined, money: undefined };
 
-/** The caller of every request if the gateway has no keys. */
+/** The caller of all requests to a gateway without keys. */
 export const anonymous: Caller = {
   team: "",
   key: "",
@@ -53,7 +53,7 @@ export class Teams {
     }
   }
 
-  /** One of the team's keys, for work that the gateway does on behalf of the team. */
+  /** The identity of one of the team's keys, for work that the gateway does on behalf of the team. */
   ofTeam(team: string): Caller | undefined {
     return this.#byTeam.get(team);
   }
@@ -63,7 +63,7 @@ export class Teams {
     if (recent !== undefined) return recent;
     if (key === "" || key.length > KEY_LENGTH_MAX) return undefined;
     const caller = this.#byHash.get(hash("sha256", key));
-    // Only existing keys are cached: a client that guesses keys cannot fill the cache.
+    // Only existing keys are cached, so a client that guesses keys cannot fill the cache.
     if (caller === undefined) return undefined;
     if (this.#recent.size >= RECENT_MAX) this.#recent.clear();
     this.#recent.set(key, caller);

@@ -10,7 +10,7 @@ import type { BatchStore } from "./store.ts";
 export interface BatchRequest {
   readonly method: string;
   readonly path: string;
-  /** Without its question mark. */
+  /** Query of the URL, without its question mark. */
   readonly query: string;
   readonly contentType: string;
   readonly body: Buffer;
@@ -25,7 +25,7 @@ export interface FileContent {
 
 type BatchAnswer = Answer | FileContent | ApiError;
 
-/** OpenAI's bounds of `metadata`. */
+/** OpenAI's limits for `metadata`. */
 const METADATA_KEYS_MAX = 16;
 const METADATA_KEY_MAX = 64;
 const METADATA_VALUE_MAX = 512;
@@ -39,7 +39,7 @@ export class BatchApi {
     this.#runner = runner;
   }
 
-  /** Undefined if the path does not belong to the Batch API. */
+  /** Answers a request. Undefined if the path does not belong to the Batch API. */
   answer(request: BatchRequest): Promise<BatchAnswer> | undefined {
     const { path } = request;
     const file = /^\/v1\/files(?:\/([^/]+)(\/content)?)?$/.exec(path);

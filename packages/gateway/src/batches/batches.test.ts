@@ -175,7 +175,7 @@ describe("lists of batches and files", () => {
         kind === "files" ? await created(url, line("a")) : ((await (await batchOf(url, file)).json()) as Batch).id;
       all.add(made);
     }
-    // Finished batches publish files: a list that is read page by page must stand still meanwhile.
+    // A finished batch publishes files, so the list of files would change while it is read page by page.
     if (kind === "batches")
       await expect
         .poll(async () => {
@@ -215,12 +215,12 @@ describe("bytes of batches", () => {
     const { errors, output_file_id: output, request_counts: counts } = await read();
     expect(errors?.data).toMatchObject([{ code: "storage_full" }]);
     const rows = (await (await fetch(`${url}/v1/files/${output!}/content`)).text()).trim().split("\n");
-    // Answers from before the failure are kept.
+    // Answers from the time before the failure are kept.
     expect(rows.length).toBe(counts.completed);
     expect(rows.length).toBeGreaterThan(2);
     expect(rows.length).toBeLessThan(30);
     for (const row of rows) expect(JSON.parse(row)).toMatchObject({ response: { status_code: 200 } });
-    // Deleted files make room.
+    // Deleting files frees storage.
     expect((await upload(url, "x".repeat(8000))).status).toBe(413);
     await fetch(`${url}/v1/files/${output!}`, { method: "DELETE" });
     expect((await upload(url, "x".repeat(8000))).status).toBe(200);

@@ -26,7 +26,10 @@ export class FileAnswer implements ClientExchange {
     this.#resume();
   }
 
-  /** Rejects before anything is sent if the file cannot be read; later the response is cut off. */
+  /**
+   * Sends the file. Rejects, before anything is sent, if the file cannot be read. If reading fails later, the response
+   * is cut off.
+   */
   async send(): Promise<void> {
     const handle = await open(this.#file, "r");
     try {
@@ -54,7 +57,7 @@ export class FileAnswer implements ClientExchange {
   }
 }
 
-/** A block of its own for each write, because the socket keeps it until it is sent. */
+/** Each write gets its own block, because the socket keeps the block until it is sent. */
 async function blockOf(handle: FileHandle): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(BLOCK_BYTES), 0, BLOCK_BYTES);
   return buffer.subarray(0, bytesRead);

@@ -1,11 +1,14 @@
-/** One page of a list, as OpenAI's SDKs turn them: `after` is the id of the last entry of the page before. */
+/**
+ * One page of a list, in the form that OpenAI's SDKs request it: `after` is the id of the last entry of the previous
+ * page.
+ */
 import type { ApiError } from "../protocols/api-error.ts";
 import type { Answer } from "../protocols/read-requests.ts";
 
 const LIMIT_MAX = 100;
 const LIMIT_DEFAULT = 20;
 
-/** `entries`: newest first. */
+/** `entries` must be sorted, the newest first. */
 export function pageOf(entries: readonly { readonly id: string }[], query: string): Answer | ApiError {
   const parameters = new URLSearchParams(query);
   const limit = Number(parameters.get("limit") ?? LIMIT_DEFAULT);

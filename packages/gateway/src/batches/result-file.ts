@@ -1,9 +1,12 @@
-/** The file of a batch's answers while it runs: one line each. */
+/** The file with a batch's answers, one in each line, while the batch runs. */
 import { truncateSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 
-/** Custom ids of the lines in the file. A line that a kill cut off is removed: its request is sent again. */
+/**
+ * Custom ids of the lines in the file. If a kill cut off the last line, the line is removed and its request is sent
+ * again.
+ */
 export async function answeredIn(file: string): Promise<readonly string[]> {
   const wholeBytes = await wholeLineBytes(file);
   if (wholeBytes === undefined) return [];
@@ -19,7 +22,7 @@ export async function answeredIn(file: string): Promise<readonly string[]> {
 
 const BLOCK_BYTES = 262_144;
 
-/** Bytes up to and including the last line feed. Undefined if there is no file. */
+/** Number of bytes up to the last line feed, which is included. Undefined if there is no file. */
 async function wholeLineBytes(file: string): Promise<number | undefined> {
   const handle = await open(file, "r").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;

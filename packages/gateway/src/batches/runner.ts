@@ -1,4 +1,7 @@
-/** Works through batches: each line is a request of the team like any other, held to its limits, a few at a time. */
+/**
+ * Runs batches. Each line becomes a request of the team and counts against the team's limits like any other. Only a few
+ * run at a time.
+ */
 import { createReadStream, openSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Caller } from "../access/teams.ts";
@@ -27,13 +30,14 @@ interface Line {
 }
 
 /**
- * Maximum wait between attempts of a request that the team's limits refuse; the batch's deadline of a day ends them.
+ * Maximum wait before a request that the team's limits refused is tried again. The tries end at the batch's deadline of
+ * a day.
  */
 const RETRY_MS_MAX = 30_000;
 /** Number of answers between two records of a batch's progress. */
 const PROGRESS_EVERY = 20;
 
-/** The files of the batch's team take as many bytes as they may. */
+/** The team's files have reached their limit of bytes. */
 class StorageFullError extends Error {}
 
 function reasonOf(error: unknown): { readonly code: string; readonly message: string } {
@@ -79,7 +83,7 @@ export class BatchRunner {
     try {
       this.#finish(team, batch, "failed");
     } catch {
-      // Writing to the disk fails; the batch continues at the next start.
+      // Writing to the disk failed. The batch continues when the gateway starts again.
     }
   }
 
@@ -105,7 +109,8 @@ export class BatchRunner {
     const active = new Set<Promise<void>>();
     let lineNumber = 0;
     let failure: Error | undefined;
-    // Opened here, because a stream's failure to open is an event that `createInterface` does not hear.
+    // The file is opened here: if a stream could not open it, the error would be an event that `createInterface` does
+    // not handle.
     const fd = openSync(store.contentPath(team, batch.input_file_id), "r");
     for await (const text of createInterface({ input: createReadStream("", { fd }) })) {
       if (failure !== undefined) break;
@@ -190,7 +195,7 @@ export class BatchRunner {
     this.#parts.store.saveBatch(team, batch);
   }
 
-  /** The answers so far become files, also those of a batch that failed: they were paid for. */
+  /** Publishes the answers so far as files, even for a failed batch, because the team pays for them. */
   #finish(team: string, batch: Batch, status: BatchStatus): void {
     const { store, now } = this.#parts;
     const nowMs = now();
@@ -218,7 +223,7 @@ export class BatchRunner {
   }
 }
 
-/** A replica's answer may be no JSON: then it is its text. */
+/** The answer as JSON. A replica's answer that is not JSON is kept as a text. */
 function bodyOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -56,19 +56,22 @@ export interface Batch {
   request_counts: { total: number; completed: number; failed: number };
 }
 
-/** Maximum number of files, and of batches, per team: files must be deleted, the oldest batch that has ended is forgotten. */
+/**
+ * Maximum number of files of a team, and of batches of a team. At the limit, files must be deleted before more are
+ * stored, and the oldest ended batch is removed.
+ */
 const ENTRIES_MAX = 1000;
 const running: ReadonlySet<BatchStatus> = new Set<BatchStatus>(["in_progress", "finalizing", "cancelling"]);
-/** Folder of an open gateway without keys; no team can have this name. */
+/** Name of the folder of a gateway without keys. No team can have this name. */
 const nobody = "-";
 const idPattern = /^(?:file|batch)-[0-9a-f-]{36}$/;
 
-/** A team's files take all the bytes, or all the entries, that they may take. */
+/** Why a file is not stored: the team's files have reached their limit of bytes, or their limit in number. */
 export type StoreRefusal = "storageFull" | "tooMany";
 
 export class BatchStore {
   readonly #directory: string;
-  /** Maximum of bytes per team: input files and answers. */
+  /** Maximum number of bytes per team, for input files and answers together. */
   storageMax: number;
   readonly #usedBytes = new Map<string, number>();
 
@@ -108,7 +111,9 @@ export class BatchStore {
     return stored;
   }
 
-  /** Adds a line to a file of answers. False: the team's files are full, nothing is written. */
+  /**
+   * Adds a line to a file of answers. Returns false, and writes nothing, if the team has reached its limit of bytes.
+   */
   append(team: string, file: string, line: string): boolean {
     const used = this.#used(team) + Buffer.byteLength(line);
     if (used > this.storageMax) return false;
@@ -117,7 +122,10 @@ export class BatchStore {
     return true;
   }
 
-  /** Makes a file of answers one of the team's files. The first name stays, so that a kill before `drop` repeats no request. */
+  /**
+   * Gives a file of answers a second name among the team's files. The first name stays until `drop`, so that no request
+   * is sent again after a kill in between.
+   */
   publish(
     team: string,
     file: string,
@@ -131,7 +139,7 @@ export class BatchStore {
     try {
       linkSync(file, this.contentPath(team, id));
     } catch {
-      // A file system without hard links.
+      // The file system has no hard links, so the file is copied.
       copyFileSync(file, this.contentPath(team, id));
     }
     this.#write(team, id, stored);
@@ -144,7 +152,7 @@ export class BatchStore {
     rmSync(file, { force: true });
   }
 
-  /** Newest first. */
+  /** The team's files, the newest first. */
   files(team: string): readonly StoredFile[] {
     return this.#all<StoredFile>(team, "file-").toSorted(newestFirst);
   }
@@ -193,7 +201,7 @@ export class BatchStore {
     this.#write(team, batch.id, batch);
   }
 
-  /** Newest first. */
+  /** The team's batches, the newest first. */
   batches(team: string): readonly Batch[] {
     return this.#all<Batch>(team, "batch-").toSorted(newestFirst);
   }
@@ -211,12 +219,12 @@ export class BatchStore {
     return true;
   }
 
-  /** Bytes of the team's content files; measured once, then counted. */
+  /** Number of bytes in the team's files. They are measured once and counted from then on. */
   #used(team: string): number {
     const known = this.#usedBytes.get(team);
     if (known !== undefined) return known;
     const directory = path.dirname(this.#path(team, "x"));
-    // Names that are links to one file count once.
+    // Several names that are hard links to one file count once.
     const files = new Map<number, number>();
     for (const name of readdirSync(directory)) {
       if (name.endsWith(".json") || name.endsWith(".new")) continue;
@@ -228,7 +236,7 @@ export class BatchStore {
     return bytes;
   }
 
-  /** A team's name may contain any character, so it is encoded in a path. */
+  /** The path of a team's file. A team's name may contain any character, so it is encoded. */
   #path(team: string, name: string): string {
     const directory = path.join(
       this.#directory,

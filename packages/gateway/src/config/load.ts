@@ -1,4 +1,4 @@
-/** gateway.yaml from text to a checked configuration. Every problem has its file, line and column. */
+/** Converts the text of gateway.yaml to a checked configuration. Every problem has its file, line and column. */
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node, type Pair } from "yaml";
 import { issueText } from "@headroom/platform";
 import { replicaIdOf } from "../replicas/replica.ts";
@@ -13,7 +13,7 @@ export interface ConfigProblem {
 export type LoadedConfig =
   | {
       readonly config: GatewayConfig;
-      /** The place of a field, for problems that show when the configuration is applied. */
+      /** A problem with the position of a field, for problems that are found only when the configuration is applied. */
       problemAt(path: Path, message: string): ConfigProblem;
     }
   | { readonly problems: readonly ConfigProblem[] };
@@ -27,13 +27,13 @@ interface FoundProblem {
 }
 
 /**
- * Maximum number of alias expansions, enough for ordinary files; a "billion laughs" file multiplies by ten at each of a
- * dozen levels.
+ * Maximum number of expansions of YAML aliases. Ordinary files need fewer; a "billion laughs" file multiplies by ten at
+ * each of a dozen levels.
  */
 const ALIAS_COUNT_MAX = 100;
 const PROBLEMS_MAX = 50;
 
-/** `overrides`: fields of the outermost object that the command line sets. */
+/** `overrides` are fields of the outermost object that the command line sets. */
 export function loadConfig(text: string, overrides: Readonly<Record<string, string>> = {}): LoadedConfig {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: "1.2" });
@@ -96,11 +96,12 @@ function problemsOf(issue: Issue): readonly FoundProblem[] {
   if (issue.code === "invalid_key")
     return [{ path, message: issue.issues?.[0]?.message ?? issue.message, isAboutKey: true }];
   if (issue.code === "invalid_union" && issue.errors !== undefined && issue.errors.length > 0) {
-    // The alternative that was matched deepest is the one that the author meant.
+    // Number of levels to the deepest problem of an alternative. The alternative with the deepest problem is probably
+    // the one that the author meant.
     const depth = (alternative: readonly Issue[]): number => Math.max(...alternative.map((each) => each.path.length));
     const best = issue.errors.toSorted((a, b) => depth(b) - depth(a))[0]!;
     if (depth(best) > 0) return best.flatMap((inner) => problemsOf({ ...inner, path: [...issue.path, ...inner.path] }));
-    // An alternative for another type of value states only that the type is wrong.
+    // Leaves out alternatives for another type of value, whose only problem is the type.
     const fitting = issue.errors.find((alternative) => alternative.every((each) => each.code !== "invalid_type"));
     const message = issue.message === "Invalid input" ? (fitting ?? best)[0]?.message : issue.message;
     return [{ path, message: message ?? issue.message }];
@@ -108,7 +109,7 @@ function problemsOf(issue: Issue): readonly FoundProblem[] {
   return [{ path, message: issue.message }];
 }
 
-/** Problems between fields: names that are defined twice, and references to names that are not defined. */
+/** Problems that concern several fields: names that are defined twice, and references to names that are not defined. */
 function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
   const found: FoundProblem[] = [];
   const pools = new Set(config.pools.map((pool) => pool.name));

@@ -24,9 +24,9 @@ function withUnits(units: Readonly<Record<string, number>>, message: string): z.
   });
 }
 
-/** `500ms`, `30s`, `5m`, `1h`: milliseconds. */
+/** Durations such as `500ms`, `30s`, `5m` and `1h`. The result is in milliseconds. */
 export const duration = withUnits(durationUnits, "must be a duration such as 500ms, 30s, 5m or 1h");
-/** `64KiB`, `16MiB`: bytes. */
+/** Sizes such as `64KiB` and `16MiB`. The result is in bytes. */
 export const size = withUnits(sizeUnits, "must be a size such as 64KiB, 16MiB or 1GiB");
 
 export interface ListenAddress {
@@ -50,7 +50,7 @@ export const address = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** `40 USD/month`. */
+/** A budget such as `40 USD/month`. */
 export const budget = z.string().transform((text, context) => {
   const match = /^(\d{1,12}(?:\.\d{1,6})?)\s*USD\s*\/\s*(day|month)$/.exec(text.trim());
   if (match === null) {
@@ -70,12 +70,15 @@ export interface UpstreamUrl {
   readonly isTls: boolean;
   readonly host: string;
   readonly port: number;
-  /** Path before `/v1`, without a slash at its end. */
+  /** The path in front of `/v1`, without a slash at its end. */
   readonly basePath: string;
   readonly text: string;
 }
 
-/** `http://10.0.0.7:8000`, `https://api.example.com/v1`: a trailing `/v1` is dropped, since every path begins with it. */
+/**
+ * URLs such as `http://10.0.0.7:8000` and `https://api.example.com/v1`. A `/v1` at the end is dropped, because every
+ * request's path begins with it.
+ */
 export const upstreamUrl = z.string().transform((text, context): UpstreamUrl => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isHttp = url?.protocol === "http:" || url?.protocol === "https:";

@@ -1,6 +1,6 @@
 /**
- * References of gateway.yaml to things outside it: certificates, keys, the folder of the access log. `loadConfig` reads the text alone;
- * this reads the files, so that a wrong path has its line and column too.
+ * Certificates, keys and folders that gateway.yaml refers to. `loadConfig` reads only the text of gateway.yaml. This
+ * module reads the files, so that a wrong path is also reported with line and column.
  */
 import { accessSync, constants, readFileSync } from "node:fs";
 import path from "node:path";
@@ -15,7 +15,7 @@ interface Checked {
 }
 
 export interface ReferenceProblem extends ConfigProblem {
-  /** Whether an environment variable is missing: another environment may have it. */
+  /** Whether an environment variable is missing. Such a configuration may be correct in another environment. */
   readonly isAboutEnvironment: boolean;
 }
 

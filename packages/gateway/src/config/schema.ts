@@ -27,25 +27,28 @@ const team = z.strictObject({
   requestsPerMinute: rate.optional(),
   tokensPerMinute: rate.optional(),
   budget: budget.optional(),
-  /** Models that the team may use; absent: all. */
+  /** Models that the team may use. Without this field, it may use all models. */
   models: z.array(name).max(1000).optional(),
-  /** Zone and region of the team's clients for routing, where a request states none in `x-headroom-zone` and `x-headroom-region`. */
+  /**
+   * Zone and region of the team's clients. Routing uses them for requests that do not state them in `x-headroom-zone`
+   * and `x-headroom-region`.
+   */
   zone: name.optional(),
   region: name.optional(),
 });
 
 const price = z.strictObject({
-  /** USD per million tokens. */
+  /** Price of input in USD per million tokens. */
   input: z.number().min(0).max(1e6).default(0),
   output: z.number().min(0).max(1e6).default(0),
   cachedInput: z.number().min(0).max(1e6).optional(),
-  /** USD per request, for rankers and classifiers. */
+  /** Price in USD per request, for rankers and classifiers. */
   request: z.number().min(0).max(1e6).default(0),
 });
 
 const milliseconds = z.number().min(0).max(1e6);
 
-/** Shapes of `@headroom/routing`: `LatencyCoefficients` and `BatchLimits`. */
+/** Values for `LatencyCoefficients` and `BatchLimits` of `@headroom/routing`. */
 const coefficients = z.strictObject({
   stepMs: milliseconds,
   stepMsPerSequence: milliseconds.default(0),
@@ -76,7 +79,7 @@ const replica = z.union([
   upstreamUrl.transform((url) => ({ url })),
 ]);
 
-/** Headers of one connection or message: the gateway sets them itself. */
+/** Headers that apply to one connection or message. The gateway sets them itself. */
 const framingHeaders = /^(?:connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
 const headerName = z
   .string()
@@ -96,7 +99,10 @@ const pool = z.strictObject({
   engine: z.enum(engineNames).default("openai"),
   replicas: z.array(replica).max(4096).default([]),
   key: secret.optional(),
-  /** Protocols beside chat completions that the engine serves itself; absent: those of the engine's preset. */
+  /**
+   * Protocols, besides chat completions, that the engine serves itself. Without this field, those of the engine's
+   * preset.
+   */
   protocols: z.array(z.enum(["messages", "responses"])).optional(),
   headers: z.record(headerName, z.string().regex(/^[\x20-\x7e]*$/)).default({}),
   price: price.optional(),
@@ -133,11 +139,14 @@ const pool = z.strictObject({
 const route = z.union([
   z.strictObject({
     pool: name,
-    /** The model's name in this pool; absent: the same name. */
+    /** The model's name in this pool. Without this field, the name is the same. */
     model: name.optional(),
     /** Whether the model is a LoRA adapter in this pool: replicas that have loaded it are preferred. */
     adapter: z.boolean().optional(),
-    /** Reasons for which a request moves on to this pool from the pools before it; absent: every reason. */
+    /**
+     * Reasons for which a request falls back to this pool from the pools before it. Without this field, every reason
+     * except `waking`.
+     */
     when: z
       .array(z.enum(["unavailable", "overloaded", "failed", "waking"]))
       .min(1)
@@ -158,10 +167,10 @@ const model = z.strictObject({
 export const gatewaySchema = z.strictObject({
   id: name.default("gateway"),
   listen: address.prefault("127.0.0.1:8080"),
-  /** Several processes may listen on the same address; the kernel spreads connections. */
+  /** Whether several processes may listen on the same address. The kernel then spreads connections over them. */
   reusePort: z.boolean().default(false),
   tls: z.strictObject({ certificate: z.string(), key: z.string() }).optional(),
-  /** Address of metrics, health and drain; clients must not be able to reach it. */
+  /** Address for metrics, health and drain. Clients must not be able to reach it. */
   admin: address.optional(),
   state: z.string().min(1).default(".headroom/gateway"),
   /**
@@ -202,7 +211,7 @@ export const gatewaySchema = z.strictObject({
   batches: z
     .strictObject({
       concurrency: z.int().min(1).max(1000).default(8),
-      /** Bytes of files per team: input and answers. */
+      /** Maximum number of bytes in a team's files, for input and answers together. */
       storage: size.prefault("1GiB"),
     })
     .prefault({}),

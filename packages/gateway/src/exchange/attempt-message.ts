@@ -1,4 +1,7 @@
-/** The message of one attempt: the client's request, or its continuation, with the edits that the replica needs. */
+/**
+ * Builds the message of one attempt: the client's request, or the continuation of a broken stream, with the edits that
+ * the replica needs.
+ */
 import type { RoutingRequest } from "@headroom/routing";
 import type { Placement } from "../replicas/pool.ts";
 import type { Replica } from "../replicas/replica.ts";

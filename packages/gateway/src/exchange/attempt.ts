@@ -31,8 +31,8 @@ export class Attempt implements ResponseReader {
   head: ResponseHead | undefined;
   lastByteAtMs: number;
   /**
-   * Whether the response is complete and the kernel has the whole request, so that nothing reads the request's body any
-   * more.
+   * Whether the response is complete and the kernel has accepted the whole request. Nothing reads the request's body
+   * from then on.
    */
   isSent = false;
   #isEnded = false;
@@ -68,15 +68,15 @@ export class Attempt implements ResponseReader {
     connection.send(message.head, message.body, this);
   }
 
-  /** Cancels the response without counting a failure of the replica. */
+  /** Cancels the response. It does not count as a failure of the replica. */
   cancel(nowMs: number): void {
     this.#conclude("cancelled", nowMs);
     this.#connection?.cancel(this);
   }
 
   /**
-   * Tells the replica that the client has left; the rest of the response goes to `owner`. Returns false if the attempt
-   * must be cancelled instead.
+   * Tells the replica that the client has left. The rest of the response goes to `owner`. Returns false if this is not
+   * possible; the attempt must then be cancelled.
    */
   leaveTo(owner: AttemptOwner): boolean {
     if (this.#isEnded || this.#connection?.halfClose(this) !== true) return false;
@@ -89,7 +89,10 @@ export class Attempt implements ResponseReader {
     this.#conclude(outcome, nowMs);
   }
 
-  /** The last event has arrived. If the end of the body does not follow at once, the connection is not kept. */
+  /**
+   * Called when the stream's last event has arrived. If the end of the body does not follow within `LINGER_MS`, the
+   * connection is closed.
+   */
   lastEventCame(nowMs: number): void {
     this.#conclude("completed", nowMs);
     if (this.#isOver) return;
@@ -130,7 +133,8 @@ export class Attempt implements ResponseReader {
   }
 
   responseHead(head: ResponseHead): void {
-    // The credentials are the gateway's own: the client's key was valid, and the message may hold a part of them.
+    // The response is not forwarded: the replica rejected the gateway's credentials, not the client's, and its message
+    // may contain parts of them.
     if (head.status === 401 && this.pool.config.key !== undefined) {
       this.#connection?.failRefused(this, "the replica refused the gateway's credentials");
       return;

@@ -1,4 +1,7 @@
-/** A response held back whole, so that a replica that fails in the middle can be replaced by another. */
+/**
+ * Holds a response until it is complete, so that the request can be sent to another replica if this one fails in the
+ * middle.
+ */
 import { usageAtEnd, usageFromStart, type TokenCounts } from "../json/usage.ts";
 import { ResponseTail } from "./response-tail.ts";
 
@@ -26,7 +29,7 @@ export class BufferedResponse {
     return bytes;
   }
 
-  /** Hands out what is held of a response that is too large for it; `addForwarded` takes the parts that follow. */
+  /** Returns the held part of a response that is too large to be held. The following parts go to `addForwarded`. */
   release(): Buffer {
     const bytes = this.whole();
     this.clear();
@@ -39,7 +42,7 @@ export class BufferedResponse {
     for (const part of parts) this.#tail?.add(part);
   }
 
-  /** Usage in the response. `isWhole`: it has ended and was not cut off. */
+  /** Usage that the response states. `isWhole` states that the response has ended and was not cut off. */
   usage(isWhole: boolean): TokenCounts | undefined {
     if (isWhole && this.#tail !== undefined) return usageAtEnd(this.#tail.bytes);
     if (this.#bytes === 0) return undefined;
@@ -54,12 +57,12 @@ export class BufferedResponse {
   }
 }
 
-/** Whether the status is one that another replica may not return. */
+/** Whether another replica might answer with a better status. */
 export function isRetryable(status: number): boolean {
   return status === 429 || status === 502 || status === 503 || status === 504;
 }
 
-/** Whether streams of this operation report usage only on request. */
+/** Whether streams of this operation report usage only if the request says so. */
 export function asksForUsage(operation: string): boolean {
   return operation === "chat" || operation === "text_completion";
 }

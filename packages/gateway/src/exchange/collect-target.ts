@@ -1,4 +1,4 @@
-/** A response for the gateway itself, as for a line of a batch. */
+/** Collects a response that the gateway itself needs, such as the answer to a line of a batch. */
 import type { ResponseTarget } from "./target.ts";
 
 export interface Collected {
@@ -7,7 +7,7 @@ export interface Collected {
   readonly body: Buffer;
 }
 
-/** A larger answer is refused. */
+/** Maximum size of an answer in bytes. A larger one is refused. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
 export class CollectTarget implements ResponseTarget {

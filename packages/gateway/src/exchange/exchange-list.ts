@@ -1,14 +1,15 @@
 /**
- * Requests in progress. Not a Map: with one insertion and one deletion per request its table is rebuilt all the time, each old
- * table points to its successor, and once one of them is in V8's old space, the chain keeps every request since then alive
- * until the next full collection. That took a third of all garbage through the old space.
+ * The requests in progress. It is not a Map: with one insertion and one deletion per request, a Map's table is rebuilt
+ * all the time, and each old table points to its successor. When one old table is in V8's old space, this chain keeps
+ * every later request alive until the next full collection. A third of all garbage went through the old space for this
+ * reason.
  */
 import type { ClientConnection } from "../http/client-connection.ts";
 
 /** Place of a request in the list. */
 export interface Listed {
   listIndex: number;
-  /** The client's connection that waits for the response; undefined if the gateway itself waits. */
+  /** The client's connection that waits for the response. Undefined if the gateway itself waits. */
   connection: ClientConnection | undefined;
 }
 
@@ -25,7 +26,7 @@ export class ExchangeList<Each extends Listed> {
     this.#all.push(each);
   }
 
-  /** The last entry takes the place of the removed one. */
+  /** Removes an entry. The last entry takes its place. */
   remove(each: Each): void {
     const last = this.#all.at(-1);
     if (last === undefined || this.#all[each.listIndex] !== each) return;
@@ -38,7 +39,10 @@ export class ExchangeList<Each extends Listed> {
     each.connection = undefined;
   }
 
-  /** `visit` may remove entries: the loop runs from the end, so a removal moves only visited entries. */
+  /**
+   * Visits all entries. `visit` may remove entries: the loop runs from the end, so a removal moves only entries that
+   * were visited already.
+   */
   forEach(visit: (each: Each) => void): void {
     for (let index = this.#all.length - 1; index >= 0; index--) {
       const each = this.#all[index];

@@ -1,4 +1,4 @@
-/** A model as clients name it: the pools that serve it, in order, and the price of its tokens. */
+/** A model under the name that clients use: the pools that serve it, in order, and the price of its tokens. */
 import type { ModelConfig, PriceConfig } from "../config/schema.ts";
 import type { TokenCounts } from "../json/usage.ts";
 import type { Pool } from "../replicas/pool.ts";
@@ -19,12 +19,15 @@ export function hasFallback(routes: readonly PoolRoute[], reason: FallbackReason
   return routes.some(({ when, pool }) => when.includes(reason) && pool.hasAvailable(nowMs));
 }
 
-/** Default reasons. By default a request waits for a pool to wake, unless a later pool accepts it meanwhile. */
+/**
+ * The default for `when`. It leaves out pools that are waking: by default a request waits until the pool is awake,
+ * unless a later pool accepts it meanwhile.
+ */
 const usualReasons: readonly FallbackReason[] = ["unavailable", "overloaded", "failed"];
 
-/** Weight of one request in the running ratio of tokens to bytes. */
+/** Weight of the newest request in the running ratio of tokens to bytes. */
 const RATIO_WEIGHT = 0.05;
-/** Initial estimate: three bytes a token, which is more tokens than most text has. */
+/** Initial estimate of one token per three bytes. Most text has fewer tokens. */
 const INITIAL_TOKENS_PER_BYTE = 1 / 3;
 
 export class ModelRoute {
@@ -35,7 +38,7 @@ export class ModelRoute {
   #spread = 0;
   #isMeasured = false;
 
-  /** `before`: the route of this name in the previous configuration, whose measurements are kept. */
+  /** `before` is the route of this name in the previous configuration. Its measurements are kept. */
   constructor(config: ModelConfig, pools: ReadonlyMap<string, Pool>, before: ModelRoute | undefined) {
     this.name = config.name;
     this.config = config;
@@ -52,8 +55,8 @@ export class ModelRoute {
   }
 
   /**
-   * Estimated prompt tokens for a number of bytes: the mean plus twice the mean deviation, so that limits reserve
-   * enough.
+   * Estimated number of prompt tokens in a number of bytes. It is the mean plus twice the mean deviation, so that
+   * limits reserve enough.
    */
   reservedPromptTokens(bytes: number): number {
     return Math.ceil(bytes * (this.#ratio + 2 * this.#spread));
@@ -65,7 +68,8 @@ export class ModelRoute {
 
   learn(bytes: number, promptTokens: number): void {
     if (bytes < 16 || promptTokens < 1) return;
-    // A text has no more tokens than bytes. More come from images, and must not count against the texts of other teams.
+    // A text has at most one token per byte. Larger ratios come from images and must not raise the estimates for the
+    // texts of other teams.
     const ratio = Math.min(1, promptTokens / bytes);
     if (!this.#isMeasured) {
       this.#isMeasured = true;
@@ -82,7 +86,10 @@ export class ModelRoute {
   }
 }
 
-/** USD per million tokens equals micro-dollars per token; nano-dollars are a thousand times that. */
+/**
+ * Price in nano-dollars. USD per million tokens is the same number as micro-dollars per token, and a thousand times
+ * that is nano-dollars per token.
+ */
 export function nanoUsdOf(
   price: PriceConfig | undefined,
   { promptTokens, completionTokens, cachedTokens }: TokenCounts,

@@ -1,10 +1,10 @@
-/** The last bytes of a response that is forwarded in parts: engines write `usage` behind the choices or embeddings. */
+/** The last bytes of a response that is forwarded in parts. Engines write `usage` after the choices or embeddings. */
 
-/** `usage` with all its details, and the fields after it, take a few hundred bytes. */
+/** Size of the tail. `usage` with all its details and the fields after it take a few hundred bytes. */
 const TAIL_BYTES = 16_384;
 
 export class ResponseTail {
-  /** Twice the tail, so that bytes move once for every `TAIL_BYTES` that come. */
+  /** Twice the size of the tail, so that bytes are moved only once for every `TAIL_BYTES` received. */
   readonly #held = Buffer.allocUnsafeSlow(2 * TAIL_BYTES);
   #count = 0;
 

@@ -1,4 +1,4 @@
-/** The usage that is billed is the response's own, also where objects in the response have a `usage` too. */
+/** The response's own `usage` is billed, even if objects inside the response have a field `usage` too. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";

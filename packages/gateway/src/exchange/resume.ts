@@ -1,6 +1,7 @@
 /**
- * Continuing a broken stream on another replica: the text so far becomes the beginning of the answer (`continue_final_message` of vLLM's
- * chat API, or a longer prompt for completions). Under greedy decoding the rest is the same, token for token.
+ * Continues a broken stream on another replica. The text so far becomes the beginning of the answer
+ * (`continue_final_message` of vLLM's chat API, or a longer prompt for completions). Under greedy decoding the rest is
+ * the same, token for token.
  */
 import type { PoolRoute } from "./model-route.ts";
 import type { ExchangeRequest } from "./runtime.ts";
@@ -15,13 +16,13 @@ export interface Continuation {
   readonly body: Buffer;
   readonly tokensBefore: number;
   /**
-   * Rewrites the identity (id, model, time) of the second stream's events to that of the first stream, and its usage to that of
-   * both: the second replica counts the first one's output as a part of its prompt.
+   * Changes the second stream's events so that they continue the first stream. They get the first stream's id, model
+   * and time, and the usage of both streams: the second replica counts the first one's output as a part of its prompt.
    */
   rewrite(events: Buffer): Buffer;
 }
 
-/** Returns undefined if the stream holds anything that a text prefix cannot express. */
+/** Builds the request that continues a stream. Returns undefined if the stream contains anything besides text. */
 export function continuationOf(
   request: ExchangeRequest,
   route: PoolRoute,
@@ -68,14 +69,14 @@ function bodyWithPrefix(request: ExchangeRequest, route: PoolRoute, prefix: Rece
   try {
     return Buffer.from(JSON.stringify(body));
   } catch {
-    // The text is nested too deeply for the parser's stack.
+    // The text is nested more deeply than the parser's stack allows.
     return undefined;
   }
 }
 
 /**
- * The conversation with the beginning of its answer. `isContinued`: the client itself asked to continue the last message.
- * Undefined if that message is not a text.
+ * The conversation with the beginning of its answer. `isContinued` states that the client itself asked to continue the
+ * last message. Undefined if that message is not a text.
  */
 function withAnswer(messages: readonly unknown[], text: string, isContinued: boolean): readonly unknown[] | undefined {
   if (!isContinued) return [...messages, { role: "assistant", content: text }];

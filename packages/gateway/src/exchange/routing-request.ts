@@ -1,4 +1,4 @@
-/** Builds the router's view of a request. */
+/** Builds the data about a request from which the router decides. */
 import { hashText, type RoutingRequest } from "@headroom/routing";
 import type { PoolRoute } from "./model-route.ts";
 import type { ExchangeRequest, Runtime } from "./runtime.ts";

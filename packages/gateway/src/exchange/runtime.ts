@@ -1,4 +1,4 @@
-/** Dependencies of an exchange on the gateway around it. */
+/** Functions and data of the gateway that an exchange uses. */
 import type { Chosen, PrefixBlocks, Slo } from "@headroom/routing";
 import type { Caller } from "../access/teams.ts";
 import type { MemoryBudget } from "../http/memory-budget.ts";
@@ -16,7 +16,7 @@ import type { ModelRoute } from "./model-route.ts";
 export interface ExchangeRequest {
   readonly id: string;
   readonly method: string;
-  /** Path at the upstream. */
+  /** Path of the request at the upstream. */
   readonly path: string;
   readonly endpoint: Endpoint;
   readonly head: RequestHead;
@@ -24,7 +24,7 @@ export interface ExchangeRequest {
   readonly caller: Caller;
   readonly model: ModelRoute;
   readonly peek: RequestPeek;
-  /** Body of the request, kept for further attempts; emptied when none is possible any more. */
+  /** Body of the request, kept for further attempts. Emptied when no further attempt is possible. */
   body: Buffer;
   readonly bodyBytes: number;
 }
@@ -32,15 +32,15 @@ export interface ExchangeRequest {
 export interface ExchangeSummary {
   readonly record: Omit<UsageRecord, "seq">;
   readonly startedAtMs: number;
-  /** 0 before the first byte. */
+  /** Time of the first byte, or 0 before it. */
   readonly firstByteAtMs: number;
   readonly endedAtMs: number;
   readonly replicaId: string;
   /** The router's decision for the replica that answered. */
   readonly decision: Chosen | undefined;
-  /** Requests that were sent to replicas: retries and hedges included. */
+  /** Number of requests that were sent to replicas, with retries and hedges. */
   readonly attemptCount: number;
-  /** The error with which the gateway itself answered. */
+  /** The error, if the gateway answered with one of its own. */
   readonly refusal: ApiError | undefined;
   readonly isStream: boolean;
 }
@@ -69,16 +69,19 @@ export interface Runtime {
   prefixOf(request: ExchangeRequest): PrefixBlocks;
   sloOf(own: ReadonlyMap<string, string>): Slo;
   /**
-   * Wakes a pool, once for all waiting requests. With `bytes` the request is held, and `ready` is called when a replica
-   * is up, or with an error. Returns a function that removes the request from the queue, or undefined if the queue is
-   * full.
+   * Wakes a pool, once for all waiting requests. If `bytes` is given, the request is held, and `ready` is called when a
+   * replica is up, or with an error. Returns a function that removes the request from the queue, or undefined if the
+   * queue is full.
    */
   wake(pool: Pool, bytes: number | undefined, ready: (error: ApiError | undefined) => void): (() => void) | undefined;
-  /** Events of streams that may have to be continued. */
+  /** Memory for the recorded events of streams that may have to be continued. */
   readonly records: MemoryBudget;
-  /** Whether there is memory to keep bodies for continuing streams, beside the bodies of new requests. */
+  /**
+   * Whether there is enough memory, besides that for the bodies of new requests, to keep bodies for the continuation of
+   * streams.
+   */
   keepsBodies(): boolean;
-  /** Called once the client has the first byte: the body will not be sent again. */
+  /** Called when the client has the first byte: the body will not be sent again. */
   bodyUnneeded(exchange: Exchange): void;
   ended(exchange: Exchange, summary: ExchangeSummary): void;
 }

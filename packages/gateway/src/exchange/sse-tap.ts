@@ -1,6 +1,6 @@
 /**
- * Inspects an event stream on its way to the client: forwards whole events only, counts them, reads usage, and removes
- * the usage event that the gateway itself requested. Bytes are not copied unless something changes.
+ * Inspects an event stream on its way to the client. It forwards whole events only, counts them, reads usage, and
+ * removes the usage event that the gateway itself requested. Bytes are copied only if something changes.
  */
 import type { Operation } from "../protocols/endpoints.ts";
 import { usageInEvent, type TokenCounts, type UsageWrapper } from "../json/usage.ts";
@@ -10,17 +10,22 @@ const crlfEnd = Buffer.from("\r\n\r\n");
 const usageKey = Buffer.from('"usage"');
 const emptyChoices = Buffer.from('"choices":[]');
 const emptyChoicesSpaced = Buffer.from('"choices": []');
-/** Beginnings of an event with which an engine reports that its stream has failed: OpenAI's, and Anthropic's or the Responses API's. */
+/**
+ * First characters of events by which engines report that a stream has failed: in OpenAI's form, and in the form of
+ * Anthropic and of the Responses API.
+ */
 const errorStarts = ['data: {"error"', 'data:{"error"', "event: error", "event:error", "event: response.failed"].map(
   (start) => Buffer.from(start),
 );
 const doneMarker = Buffer.from("data: [DONE]");
-/** Maximum size of an event in bytes: the last event of the Responses API repeats the whole answer. */
+/**
+ * Maximum size of an event in bytes. It is large because the last event of the Responses API repeats the whole answer.
+ */
 const EVENT_BYTES_MAX = 8 * 1024 * 1024;
 
 const COPIED_BYTES_MAX = 4096;
 
-/** Keys by operation: an event with non-empty text under one of them carries output. */
+/** Keys in events, by operation. An event with a non-empty text under one of them carries output. */
 const contentKeys: Readonly<Record<string, readonly Buffer[]>> = {
   chat: ['"content":', '"reasoning_content":', '"reasoning":', '"arguments":'].map((key) => Buffer.from(key)),
   text_completion: ['"text":'].map((key) => Buffer.from(key)),
@@ -36,7 +41,7 @@ export class SseTap {
   readonly #wrapper: UsageWrapper | undefined;
   #carry: Buffer | undefined;
   #usage: TokenCounts | undefined;
-  /** Number of events received from the upstream; `outputCount` counts those with output. */
+  /** Number of events received from the upstream. `outputCount` counts only those with output. */
   eventCount = 0;
   outputCount = 0;
   isDone = false;
@@ -54,12 +59,12 @@ export class SseTap {
     return this.#usage;
   }
 
-  /** Whether an event has begun and not ended. */
+  /** Whether the end of an event that has begun is still missing. */
   get isInsideEvent(): boolean {
     return this.#carry !== undefined;
   }
 
-  /** Returns the bytes for the client: `payload` itself if nothing is held or removed. */
+  /** Returns the bytes for the client. This is `payload` itself unless a part is held back or removed. */
   feed(payload: Buffer): Buffer | undefined {
     const data = this.#carry === undefined ? payload : Buffer.concat([this.#carry, payload]);
     this.#carry = undefined;
@@ -86,7 +91,7 @@ export class SseTap {
     return kept.length === 0 ? undefined : kept.length === 1 ? kept[0] : Buffer.concat(kept);
   }
 
-  /** The last event of a stream that ended without the blank line after it; it is still sent to the client. */
+  /** The last event of a stream that ended without the blank line after the event. The client still gets it. */
   rest(): Buffer | undefined {
     const rest = this.#carry;
     this.#carry = undefined;
@@ -116,7 +121,7 @@ export class SseTap {
 }
 
 /**
- * Copies a short part, which would otherwise keep alive the buffer in which it arrived for as long as its stream is
+ * Copies a short part. Otherwise the part would keep the large buffer in which it arrived in memory while its stream is
  * silent.
  */
 function keptAlone(part: Buffer): Buffer {
@@ -137,7 +142,7 @@ function larger(before: TokenCounts | undefined, now: TokenCounts): TokenCounts 
 
 function endOfEvent(data: Buffer, from: number): number {
   const lf = data.indexOf(lfEnd, from);
-  // Streams with CRLF are rare, so CRLF is searched only if no pair of bare LF is found.
+  // Streams with CRLF are rare, so CRLF is searched only if no two LF follow one another.
   if (lf >= 0) return lf + 2;
   const crlf = data.indexOf(crlfEnd, from);
   return crlf < 0 ? -1 : crlf + 4;
@@ -147,7 +152,7 @@ function startsWith(event: Buffer, start: Buffer): boolean {
   return event.length >= start.length && event.compare(start, 0, start.length, 0, start.length) === 0;
 }
 
-/** Whether the key is present with a non-empty string. */
+/** Whether the event has this key with a non-empty string. */
 function hasText(event: Buffer, key: Buffer): boolean {
   const found = event.indexOf(key);
   if (found < 0) return false;

@@ -9,16 +9,15 @@ setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
 /**
- * Collects garbage twice: buffers freed by the first collection are swept on another thread and count until the second.
+ * Collects garbage twice: buffers that the first collection frees are released on another thread and still count until
+ * the second collection.
  */
 function collectGarbage(): void {
   collect();
   collect();
 }
 
-/**
- * Bytes of buffers in use in addition to those before `work`. The result of `work` stays alive during the measurement.
- */
+/** Number of bytes of buffers that `work` and its result keep in memory. */
 function bytesHeldBy(work: () => unknown): number {
   collectGarbage();
   const before = process.memoryUsage().arrayBuffers;
@@ -50,7 +49,7 @@ describe("what an idle stream keeps", () => {
       }
       return records;
     });
-    // 1,000 events are 100 kB, their text is 5 kB; the last few events wait in at most 4 KiB.
+    // 1,000 events have 100 kB, and their text has 5 kB. The last few events wait in a buffer of at most 4 KiB.
     expect(held / streams).toBeLessThan(5000);
     expect(budget.usedBytes / streams).toBeLessThan(10_000);
     const text = Array.from({ length: 1000 }, (_, at) => `t${at} `).join("");

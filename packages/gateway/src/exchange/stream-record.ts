@@ -1,6 +1,7 @@
 /**
- * The output that a stream's client has received, for a replica that continues it. Events wait as bytes until a few KiB are
- * together, then only their text is kept: an event of one token takes 200 bytes and more, its text about four.
+ * The output that a stream's client has received, for a replica that continues the stream. Events are kept as bytes
+ * until there are a few KiB, and then only their text is kept: an event with one token takes 200 bytes or more, its
+ * text about four.
  */
 import type { MemoryBudget } from "../http/memory-budget.ts";
 
@@ -23,19 +24,19 @@ export type StreamIdentity = Pick<Chunk, "id" | "created" | "model">;
 export interface Received {
   readonly identity: StreamIdentity;
   readonly text: string;
-  /** Number of events with text: one for each token with most engines. */
+  /** Number of events with text. With most engines this is one for each token. */
   readonly tokenCount: number;
 }
 
-/** Events that wait as bytes, per stream. */
+/** Maximum number of bytes per stream of events that are not converted to text yet. */
 const WAITING_BYTES_MAX = 4096;
-/** Initial size for waiting events: a few of an idle stream fit. */
+/** Initial size of the buffer for these events. A few events of an idle stream fit. */
 const WAITING_BYTES_FIRST = 1024;
-/** Characters of text kept per stream; a longer stream cannot be continued. */
+/** Maximum number of characters of text kept per stream. A stream with more text cannot be continued. */
 const TEXT_MAX = 1024 * 1024;
 const noBytes = Buffer.alloc(0);
 
-/** Bounded by a limit for all streams together. */
+/** Recorded output of one stream. A limit on the memory of all streams together applies. */
 export class StreamRecord {
   readonly #budget: MemoryBudget;
   #waiting: Buffer = noBytes;
@@ -50,7 +51,10 @@ export class StreamRecord {
     this.#budget = budget;
   }
 
-  /** `events`: whole events. They are copied, because a short event would otherwise keep alive the buffer in which it arrived. */
+  /**
+   * Adds whole events. They are copied, because a short event would otherwise keep the large buffer in which it arrived
+   * in memory.
+   */
   add(events: Buffer): void {
     if (!this.#isWhole) return;
     if (this.#waitingLength + events.length > WAITING_BYTES_MAX) this.#takeText();
@@ -59,14 +63,14 @@ export class StreamRecord {
     else this.#wait(events);
   }
 
-  /** The output so far, or undefined if there is none, too much, or output that is no text. */
+  /** The output so far. Undefined if there is no output, too much, or output that is not text. */
   received(): Received | undefined {
     this.#takeText();
     if (!this.#isWhole || this.#identity === undefined) return undefined;
     return { identity: this.#identity, text: this.#text, tokenCount: this.#tokenCount };
   }
 
-  /** Forgets the output: the stream has ended, or can no longer be continued. */
+  /** Drops the output, because the stream has ended or can no longer be continued. */
   release(): void {
     this.#isWhole = false;
     this.#budget.give(this.#budgetBytes);
@@ -90,7 +94,7 @@ export class StreamRecord {
     this.#waitingLength = length;
   }
 
-  /** Turns the waiting events into text. */
+  /** Converts the waiting events to text. */
   #takeText(): void {
     const events = this.#waiting.toString("utf8", 0, this.#waitingLength);
     this.#waitingLength = 0;
@@ -120,7 +124,9 @@ export class StreamRecord {
     else if (added !== "" && this.#reserve(added.length)) this.#text += added;
   }
 
-  /** False: all streams together hold as much as they may, and this one is forgotten. */
+  /**
+   * Reserves memory. Returns false, and drops this stream's record, if all streams together have reached their limit.
+   */
   #reserve(bytes: number): boolean {
     if (this.#budget.take(bytes)) {
       this.#budgetBytes += bytes;
@@ -133,7 +139,7 @@ export class StreamRecord {
 
 type Choice = NonNullable<Chunk["choices"]>[number];
 
-/** Undefined if the choice holds anything but text. */
+/** The text of a choice. Undefined if the choice contains anything besides text. */
 function textPieceOf(choice: Choice): string | undefined {
   if (typeof choice.text === "string") return choice.text;
   const { delta } = choice;
@@ -157,7 +163,7 @@ function chunksOf(events: string): Chunk[] | undefined {
   return chunks;
 }
 
-/** Undefined if the data is no chunk of a completion. */
+/** Parses the data of an event. Undefined if it is not a chunk of a completion. */
 export function chunkOf(data: string): Chunk | undefined {
   try {
     const chunk = JSON.parse(data) as Chunk | null;

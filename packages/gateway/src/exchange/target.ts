@@ -2,14 +2,21 @@
 import type { ClientConnection } from "../http/client-connection.ts";
 
 export interface ResponseTarget {
-  /** A whole response. `headers`: lines with their CRLF, without framing. */
+  /**
+   * Sends a whole response. `headers` are lines with their CRLF, without the headers that the gateway sets for framing.
+   */
   respond(status: number, headers: string, body: Buffer): void;
-  /** The beginning of a response whose length is not known, with its first bytes. False: wait for `drained`. */
+  /**
+   * Sends the beginning of a response of unknown length, with its first bytes. If it returns false, wait for `drained`.
+   */
   begin(status: number, headers: string, first: Buffer): boolean;
-  /** `raw`: the same bytes as complete chunks of the chunked coding, if the upstream sent complete chunks. */
+  /**
+   * Sends more bytes of the response. `raw` holds the same bytes as complete chunks of the chunked coding, if the
+   * upstream sent complete chunks.
+   */
   write(bytes: Buffer, raw: Buffer | undefined): boolean;
   end(): void;
-  /** The response cannot be completed and must not look complete. */
+  /** Cuts the response off: it cannot be completed and must not look complete to the client. */
   abort(): void;
 }
 
@@ -41,7 +48,7 @@ function statusLine(status: number): string {
   return status === 200 ? "HTTP/1.1 200 OK\r\n" : `HTTP/1.1 ${status} ${reasons[status] ?? ""}\r\n`;
 }
 
-/** A whole response as bytes, for refusals that are sent before a request was read. */
+/** A whole response as bytes, for refusals that are sent before the request has been read. */
 export function wholeResponse(status: number, headers: string, body: Buffer): Buffer {
   return Buffer.concat([
     Buffer.from(`${statusLine(status)}${headers}content-length: ${body.length}\r\nconnection: close\r\n\r\n`, "latin1"),
@@ -52,7 +59,7 @@ export function wholeResponse(status: number, headers: string, body: Buffer): Bu
 const lastChunk = Buffer.from("0\r\n\r\n");
 const chunkEnd = Buffer.from("\r\n");
 
-/** One response on an HTTP/1.1 connection; to HTTP/1.0 clients a stream ends with the connection. */
+/** One response on an HTTP/1.1 connection. A stream to an HTTP/1.0 client ends with the connection. */
 export class HttpTarget implements ResponseTarget {
   readonly #connection: ClientConnection;
   readonly #isChunked: boolean;

@@ -1,4 +1,6 @@
-/** Usage of requests whose clients leave while events are still on their way: every event that the replica sent is counted. */
+/**
+ * Usage of requests whose clients leave while events are still on their way. Every event that the replica sent counts.
+ */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -21,7 +23,7 @@ function events(from: number, count: number): string {
   }).join("");
 }
 
-/** A replica on bare sockets: `asked` runs for each request, `left` when the gateway closes its side. */
+/** A replica on bare sockets. `asked` is called for each request, `left` when the gateway closes its side. */
 async function replica(asked: (socket: Socket) => void, left: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server: Server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
@@ -50,7 +52,7 @@ async function gatewayOver(url: string, more = ""): Promise<TestGateway> {
   return gateway;
 }
 
-/** A client on a bare socket that has asked for a stream and reads nothing unless told to. */
+/** A client on a bare socket that requests a stream and reads only when the test says so. */
 function client(gateway: TestGateway): Socket {
   const { hostname, port } = new URL(gateway.url);
   const body = JSON.stringify({ model: "m", stream: true, messages: [{ role: "user", content: "one two three" }] });
@@ -106,7 +108,7 @@ describe("usage of a request whose client left", () => {
     );
     const gateway = await gatewayOver(url);
     const socket = client(gateway);
-    // The gateway stops reading when the client's socket is full.
+    // By then, the client's socket is full and the gateway has stopped reading.
     await new Promise((resolve) => setTimeout(resolve, 200));
     socket.destroy();
     await expect.poll(() => records(gateway)).toMatchObject([{ outcome: "aborted", completionTokens: count }]);

@@ -1,8 +1,8 @@
 /**
- * Reads what a replica still sends after the client has left, so that usage counts every event that the replica produced: events in
- * sockets, those behind a slow reader, and those sent before the replica saw the end of its connection. The gateway half-closes
- * the connection, which tells the replica at once (asyncio, Go, Node and hyper take it for a disconnect), and reads on until the
- * replica closes its side.
+ * Reads the rest of a response after the client has left, so that usage counts every event that the replica produced:
+ * events in sockets, events that a slow client had not read, and events sent before the replica noticed the end of its
+ * connection. The gateway half-closes the connection, which the replica notices immediately (asyncio, Go, Node and
+ * hyper treat it as a disconnect), and reads until the replica closes its side.
  */
 import type { ResponseHead } from "../http/response-head.ts";
 import type { Attempt, AttemptOwner } from "./attempt.ts";
@@ -10,14 +10,16 @@ import type { BufferedResponse } from "./buffered-response.ts";
 import type { ExchangeRequest, Runtime } from "./runtime.ts";
 import { SseTap } from "./sse-tap.ts";
 
-/** Time in ms after which a replica that has not closed its side is cut off; output after that is not counted. */
+/**
+ * Maximum time in ms. A replica that has not closed its side by then is cut off, and its later output is not counted.
+ */
 const REST_MS = 1000;
-/** Maximum number of connections read this way at one time; further connections are closed at once. */
+/** Maximum number of connections that are read to their end at one time. Further connections are closed immediately. */
 const RESTS_MAX = 1000;
 
 export interface AnswerSoFar {
   readonly tap: SseTap | undefined;
-  /** The response that is collected for its usage; undefined if it was forwarded in parts. */
+  /** The response that is collected for its usage. Undefined if it was forwarded in parts. */
   readonly buffered: BufferedResponse | undefined;
 }
 
@@ -39,7 +41,7 @@ export class UnreadRest implements AttemptOwner {
     this.tap = tap;
   }
 
-  /** Takes over the attempts of the request. `done` runs when all of them are over. */
+  /** Takes over the request's attempts. `done` is called when all of them have ended. */
   read(attempts: readonly Attempt[], done: () => void): void {
     const runtime = this.#runtime;
     this.#done = done;
@@ -81,7 +83,7 @@ export class UnreadRest implements AttemptOwner {
     this.#over(attempt);
   }
 
-  /** `attempts`: a copy, because the list itself changes. */
+  /** Ends these attempts. `attempts` is a copy, because the list itself changes meanwhile. */
   #overAll(attempts: readonly Attempt[]): void {
     for (const attempt of attempts) this.#over(attempt);
   }

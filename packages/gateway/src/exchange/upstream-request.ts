@@ -1,4 +1,7 @@
-/** The request for a replica: path, credentials, the model's name there, and the option for a usage event. */
+/**
+ * Builds the request for a replica: its path, credentials, the model's name at the replica, and the option for a usage
+ * event.
+ */
 import type { RequestPeek } from "../json/peek.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { Replica } from "../replicas/replica.ts";
@@ -40,7 +43,7 @@ export function upstreamMessage(parts: MessageParts, pool: Pool, replica: Replic
   return { head, body };
 }
 
-/** `sent.usage`: whether to request a usage event that the client did not request. */
+/** `sent.usage` states whether to request a usage event that the client did not request. */
 export function bodyEdits(body: Buffer, peek: RequestPeek, sent: { model: string; usage: boolean }): readonly Edit[] {
   if (sent.model === peek.model && !sent.usage) return noEdits;
   const edits: Edit[] = [];

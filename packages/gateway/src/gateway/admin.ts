@@ -20,7 +20,7 @@ export function createAdminServer(parts: AdminParts): Server {
       return;
     }
     const url = new URL(target, "http://admin");
-    // Protects against cross-site requests: a page in a browser cannot set this header without a preflight.
+    // Protects against cross-site requests: a web page in a browser cannot set this header without a preflight request.
     const isWrite = request.method === "POST";
     if (isWrite && request.headers["x-headroom-admin"] === undefined) {
       reply(response, 403, { error: "Send the header `x-headroom-admin: 1` with changes." });

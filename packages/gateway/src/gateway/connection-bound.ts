@@ -4,10 +4,12 @@
  */
 import { readFileSync } from "node:fs";
 
-/** Descriptors for files, probes, the admin address and the coordinator. */
+/** Number of file descriptors that are reserved for files, probes, the admin address and the coordinator. */
 const RESERVED = 256;
 
-/** The soft limit of open files, from the text of `/proc/self/limits`; undefined where it is unlimited or not stated. */
+/**
+ * The soft limit of open files, read from the text of `/proc/self/limits`. Undefined if it is unlimited or not stated.
+ */
 export function openFilesMax(limits: string): number | undefined {
   const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
   return soft === undefined ? undefined : Number(soft);
@@ -18,13 +20,16 @@ export function connectionsWithin(configured: number, openFiles: number | undefi
   return Math.min(configured, Math.max(1, Math.floor((openFiles - RESERVED) / 2)));
 }
 
-/** The maximum of this process; reports to `log` if the limit of open files lowers the configured maximum. */
+/**
+ * The maximum number of connections of this process. If the limit of open files lowers the configured maximum, `log`
+ * gets a message.
+ */
 export function connectionBound(configured: number, log: (line: string) => void): number {
   let limits = "";
   try {
     limits = readFileSync("/proc/self/limits", "utf8");
   } catch {
-    // No `/proc` (not Linux): the configured maximum applies.
+    // There is no `/proc` (not Linux), so the configured maximum applies.
   }
   const openFiles = openFilesMax(limits);
   const bound = connectionsWithin(configured, openFiles);

@@ -127,7 +127,7 @@ export class Gateway implements ClientPort, Runtime {
     return this.#config.bounds.responseBuffer;
   }
 
-  /** Throws before anything has changed, where a credential of a replica cannot be read. */
+  /** Applies a configuration. Throws, before anything has changed, if a replica's credential cannot be read. */
   apply(config: GatewayConfig): void {
     this.#parts.fleet.apply(config, this.now());
     this.#parts.batches.storageMax = config.batches.storage;
@@ -182,7 +182,8 @@ export class Gateway implements ClientPort, Runtime {
     const path = query < 0 ? target : target.slice(0, query);
     const caller =
       this.#config.access === "open" ? (this.#teams.find(head.key) ?? anonymous) : this.#teams.find(head.key);
-    // The key was valid when the head arrived; since then a configuration without this key may have been applied.
+    // The key was valid when the head of the request arrived, but a configuration without this key may have been
+    // applied since.
     if (caller === undefined && !isOpenPath(path)) {
       this.#answerError(connection, head, { kind: "unauthenticated", message: "The API key is not valid any more." });
       return;

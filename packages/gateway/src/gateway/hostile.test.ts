@@ -19,7 +19,7 @@ async function start(yaml: string): Promise<TestGateway> {
   return gateway;
 }
 
-/** A replica that answers every POST with the bytes and closes the connection. */
+/** A replica that answers every POST with these bytes and then closes the connection. */
 async function replicaWith(bytes: string): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -194,7 +194,7 @@ describe("clients", () => {
     socket.pause();
     const block = Buffer.from("GET /health HTTP/1.1\r\nhost: a\r\n\r\n".repeat(30_000));
     let sent = 0;
-    // Stops when the gateway stops reading: the kernel's buffers hold a few megabytes.
+    // The client stops when the gateway stops reading. By then, the kernel's buffers hold a few megabytes.
     const isStuck = async (): Promise<boolean> =>
       new Promise((resolve) => {
         const timer = setTimeout(() => resolve(true), 500);
@@ -206,7 +206,7 @@ describe("clients", () => {
     while (sent < 100 && !(await isStuck())) sent++;
     expect(sent).toBeLessThan(100);
     const requests = 30_000 * (sent + 1);
-    // Everything that was sent is then answered.
+    // Now the client reads, and every request that it sent is answered.
     let answered = 0;
     let rest = "";
     socket.on("data", (chunk: Buffer) => {

@@ -33,7 +33,7 @@ const openTo = (replicas: readonly MockUpstream[], more = ""): string =>
 describe("a pool at zero", () => {
   it("is woken by one command; held requests are all answered", async () => {
     const sleeping = await upstream();
-    // The command prints the replica's address after a while and counts its runs.
+    // A command that prints the replica's address after a while and counts how often it was run.
     const script = `require("fs").appendFileSync(process.argv[1],"x");setTimeout(()=>console.log(process.argv[2]),300)`;
     const runs = path.join("/tmp", `headroom-wake-${process.pid}`);
     const gateway = await start(
@@ -261,7 +261,7 @@ describe("a gateway that ends", () => {
   });
 });
 
-/** Sends bytes on a bare connection and returns what comes back until the end. */
+/** Sends bytes on a bare connection and returns everything that comes back until the connection ends. */
 function raw(gateway: TestGateway, bytes: readonly (string | Buffer)[], isHalfClosed = false): Promise<string> {
   const { hostname, port } = new URL(gateway.url);
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * Limits retries to a share of requests, so that retries do not multiply the load of an outage: half a retry per
- * request, and a reserve for sudden failures.
+ * Limits retries to half of the number of requests, plus a reserve for sudden failures. Retries then do not multiply
+ * the load of an outage.
  */
 const EARNED_PER_REQUEST = 0.5;
 const RESERVE = 5000;

@@ -1,4 +1,7 @@
-/** Source of this gateway's limits: its own ledger, or leases from the ledger of the group. */
+/**
+ * Source of this gateway's limits. A single gateway uses its own ledger; a gateway in a group gets leases from the
+ * group's ledger.
+ */
 import type { GatewayConfig } from "../config/schema.ts";
 import { limitsOfTeam } from "../access/teams.ts";
 import { LocalLimits, type LimitSource } from "../limits/account.ts";
@@ -38,7 +41,7 @@ export async function limitsOf(config: GatewayConfig, parts: LimitParts): Promis
   return limits;
 }
 
-/** Budgets continue from the usage in the usage files. */
+/** Amounts that the usage files record for the current periods. Budgets continue from them after a start. */
 function spentOf(config: GatewayConfig, { directory, now }: LimitParts): readonly CountedUse[] {
   const used: CountedUse[] = [];
   for (const period of ["day", "month"] as const) {

@@ -1,4 +1,4 @@
-/** The gateway's end, and the clock of what it tells. */
+/** The end of the gateway, and the times in its messages and records. */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";

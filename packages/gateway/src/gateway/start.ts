@@ -23,7 +23,7 @@ import { connectionBound } from "./connection-bound.ts";
 import { Gateway } from "./gateway.ts";
 
 export interface StartOptions {
-  /** Prints a line for the operator. */
+  /** Prints a message for the operator. */
   log(line: string): void;
 }
 
@@ -31,33 +31,43 @@ export interface RunningGateway {
   readonly url: string;
   readonly adminUrl: string | undefined;
   /**
-   * Applies another configuration; unchanged replicas keep their connections. Addresses and state stay until a restart.
+   * Applies another configuration. Unchanged replicas keep their connections. Changes of listening addresses and of the
+   * state folder need a restart.
    */
   apply(config: GatewayConfig): void;
-  /** Opens the access log again, for a rotation by renaming. Throws if it cannot be opened: the open file stays in use. */
+  /**
+   * Opens the access log again after it was renamed for rotation. Throws if the new file cannot be opened; the open
+   * file then stays in use.
+   */
   reopenLog(): void;
-  /** Stops taking requests, lets streams end, then closes; after `shutdownTimeout` at the latest. May be called more than once. */
+  /**
+   * Stops accepting requests, waits until the streams have ended, at most `shutdownTimeout`, and then closes. It may be
+   * called more than once.
+   */
   close(): Promise<void>;
 }
 
-/** Backlog of new connections: the kernel takes the minimum of this and net.core.somaxconn. */
+/** Length of the queue of new connections. The kernel uses the minimum of this and net.core.somaxconn. */
 const BACKLOG = 4096;
 const SWEEP_MS = 1000;
 const FIRST_REQUEST_MS = 300;
-/** At most one line about failed accepts in this time. */
+/** Minimum time between two messages about connections that could not be accepted, in ms. */
 const ACCEPT_LOG_MS = 10_000;
 const FIRST_PROBE_MS = 1000;
-/** Longer than the time for which a gateway reads a response after its client has left. */
+/**
+ * Maximum wait for settlements. It is longer than the time for which a gateway reads a response after its client has
+ * left.
+ */
 const SETTLE_TIMEOUT_MS = 2000;
 
 const { timeOrigin } = performance;
 
-/** Wall-clock milliseconds, monotonic. */
+/** Wall-clock time in milliseconds that never goes back. */
 function steadyNow(): number {
   return timeOrigin + performance.now();
 }
 
-/** Rejects with an `OperationalError` if another process runs on the same state folder. */
+/** Rejects with an `OperationalError` if another process uses the same state folder. */
 export async function startGateway(config: GatewayConfig, options: StartOptions): Promise<RunningGateway> {
   const stateDirectory = path.join(config.state, config.id.replaceAll(/[^A-Za-z0-9._-]/g, "_"));
   const lock = lockState(stateDirectory, config.id);
@@ -72,7 +82,10 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
   }
 }
 
-/** Two processes would give their usage records the same sequence numbers, and a reader would settle only one of each. */
+/**
+ * Locks the state folder. Two processes would give their usage records the same sequence numbers, and a reader would
+ * settle only one of two records with the same number.
+ */
 function lockState(directory: string, id: string): DirectoryLock {
   makeDirectory(directory, 0o700);
   const outcome = lockDirectory(directory, Date.now());
@@ -83,7 +96,10 @@ function lockState(directory: string, id: string): DirectoryLock {
   );
 }
 
-/** Parts that a start has opened, in this order. A start that fails ends it in reverse, because timers and sockets keep the process alive. */
+/**
+ * Parts that a start has opened, in order. If the start fails, they are ended in reverse order, because their timers
+ * and sockets would keep the process alive.
+ */
 class Opened {
   readonly #ends: (() => unknown)[] = [];
 
@@ -243,7 +259,7 @@ async function listening(
 }
 
 /**
- * Accepting a connection fails while no file descriptor is free. Only that connection is lost; without this listener
+ * While no file descriptor is free, accepting a connection fails. Only that connection is lost; without this listener
  * the process would end.
  */
 function survivesAcceptErrors(server: Server, log: StartOptions["log"]): void {
@@ -255,7 +271,9 @@ function survivesAcceptErrors(server: Server, log: StartOptions["log"]): void {
   });
 }
 
-/** Requests that are cut off, those of batches too, are settled before the usage file closes. */
+/**
+ * Waits until the requests that are cut off, batch requests too, are settled. Only then can the usage file be closed.
+ */
 async function settled(gateway: Gateway): Promise<void> {
   gateway.exchanges.forEach((exchange) => exchange.clientGone());
   const untilMs = performance.now() + SETTLE_TIMEOUT_MS;
@@ -264,7 +282,7 @@ async function settled(gateway: Gateway): Promise<void> {
   }
 }
 
-/** Idle connections close at once, the others after their response. */
+/** Closes idle connections immediately, and the other connections after their responses. */
 async function drained(gateway: Gateway, timeoutMs: number): Promise<void> {
   const startedAtMs = performance.now();
   for (;;) {

@@ -1,6 +1,7 @@
 /**
- * Request bodies share memory: reads go into one buffer, and large bodies into slabs that are reused. The upstream in
- * this test reads slowly, answers early or disconnects, and no byte of one request may reach it with another request.
+ * Request bodies share memory: all reads use one buffer, and large bodies use slabs that are used again. The upstream
+ * in this test reads slowly, answers early or disconnects, and it must never get a byte of one request with another
+ * request.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
@@ -22,7 +23,7 @@ afterEach(async () => {
 type Manner = "prompt" | "early" | "slow" | "broken";
 const manners: readonly Manner[] = ["prompt", "early", "slow", "broken", "prompt", "slow"];
 
-/** Answers with the number and length of each body that it reads, in the manner that the request's number names. */
+/** Answers with the number and length of each body. The request's number selects how it reads and answers. */
 function serve(socket: Socket): void {
   let pending: Buffer = Buffer.alloc(0);
   let answered = false;
@@ -79,7 +80,7 @@ function bodyOf(id: number, bytes: number): string {
   return `{"model":"m","messages":[{"role":"user","content":"${`#${id}#`.repeat(Math.ceil(bytes / 6))}"}]}`;
 }
 
-/** The answers to one connection's requests, which are written in pieces and sometimes two at a time. */
+/** Writes the requests of one connection in pieces, and sometimes two at a time. Returns the answers. */
 async function client(url: string, from: number, count: number): Promise<readonly string[]> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -147,7 +148,7 @@ describe("bodies of requests", () => {
       if (slab !== undefined) slabs.give(slab);
       expected = Buffer.alloc(0);
     }
-    // 65,536 bytes and 262,144 bytes were given back; the largest slab was forwarded as a part of its body.
+    // The slabs of 65,536 and 262,144 bytes were given back. The largest slab was forwarded as a part of its body.
     expect(slabs.freeBytes).toBe(65_536 + 262_144);
   });
 });

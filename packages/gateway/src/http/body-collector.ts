@@ -3,13 +3,13 @@ import { SLABBED_BYTES_MIN, type BodySlabs } from "./body-slabs.ts";
 
 export interface CollectedBody {
   readonly bytes: Buffer;
-  /** The slab that holds the bytes, if one does. */
+  /** The slab that holds the bytes, if there is one. */
   readonly slab: Buffer | undefined;
 }
 
 export class BodyCollector {
   readonly #slabs: BodySlabs;
-  /** Whether parts are views of memory that the next read overwrites. */
+  /** Whether the parts are views of memory that the next read overwrites. */
   readonly #isShared: boolean;
   #parts: Buffer[] = [];
   #slab: Buffer | undefined;
@@ -34,7 +34,7 @@ export class BodyCollector {
     this.#length = length;
   }
 
-  /** The body; the collector is empty afterwards. */
+  /** Returns the body and empties the collector. */
   take(): CollectedBody {
     const body = { bytes: this.#bytes(), slab: this.#slab };
     this.#slab = undefined;
@@ -57,7 +57,10 @@ export class BodyCollector {
     return this.#parts.length === 1 ? only! : Buffer.concat(this.#parts, this.#length);
   }
 
-  /** `larger`: undefined for a body larger than every slab; the body is then collected in parts. */
+  /**
+   * Moves the bytes to a larger slab. `larger` is undefined if the body exceeds every slab; it is then collected in
+   * parts.
+   */
   #moveTo(larger: Buffer | undefined): void {
     const before = this.#slab;
     if (larger === undefined) {

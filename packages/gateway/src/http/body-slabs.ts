@@ -1,15 +1,14 @@
 /**
- * Memory of large request bodies, used again. Every buffer that Node allocates counts as external memory of V8, which answers a
- * few hundred MB a second of it with full collections: at 32 kB prompts they took half of the time.
- *
- * A slab may be given back only if nothing can read it any more. The gateway gives back those of requests whose only attempt was
- * sent completely and answered; all others are left to the garbage collector.
+ * Keeps memory of large request bodies and uses it again. Node allocates buffers as external memory of V8, and a few
+ * hundred MB of it per second make V8 run full garbage collections. With prompts of 32 kB, these took half of the time.
+ * A slab may be given back only if nothing can read it any more. The gateway gives a slab back if the request's only
+ * attempt was sent completely and answered. All other slabs are left to the garbage collector.
  */
 
-/** Minimum size of a body for a slab: smaller bodies are cheaper to allocate than to keep. */
+/** Minimum size of a body for a slab, in bytes. For smaller bodies an allocation costs less than keeping a slab. */
 export const SLABBED_BYTES_MIN = 16_384;
 const SIZES = [65_536, 262_144, 1_048_576] as const;
-/** Maximum size of all free slabs, in bytes. */
+/** Maximum size of all free slabs together, in bytes. */
 const FREE_BYTES_MAX = 64 * 1024 * 1024;
 
 export class BodySlabs {
@@ -20,7 +19,7 @@ export class BodySlabs {
     return this.#freeBytes;
   }
 
-  /** At least `bytes` bytes with undefined content, or undefined where no slab is as large. */
+  /** A slab of at least `bytes` bytes with undefined content. Undefined if no slab is that large. */
   take(bytes: number): Buffer | undefined {
     const index = SIZES.findIndex((each) => each >= bytes);
     const size = SIZES[index];
@@ -31,7 +30,7 @@ export class BodySlabs {
     return known;
   }
 
-  /** The caller keeps no reference to any part of it. */
+  /** Gives a slab back. The caller must not keep a reference to any part of it. */
   give(slab: Buffer): void {
     const index = SIZES.findIndex((size) => size === slab.length);
     if (index < 0 || this.#freeBytes + slab.length > FREE_BYTES_MAX) return;

@@ -1,10 +1,13 @@
-/** Incremental decoder of the chunked transfer coding (RFC 9112 §7.1), for both sides. Payload is never copied. */
+/**
+ * Incremental decoder of the chunked transfer coding (RFC 9112 §7.1), for requests and responses. Payload is never
+ * copied.
+ */
 
 const CR = 13;
 const LF = 10;
 const TAB = 9;
 const COLON = 58;
-/** No valid chunk size needs more than eight hex digits. */
+/** Maximum number of hex digits of a chunk's size. No valid chunk is larger. */
 const SIZE_DIGITS_MAX = 8;
 const EXTENSION_BYTES_MAX = 1024;
 const TRAILER_BYTES_MAX = 8192;
@@ -36,12 +39,15 @@ export class ChunkedDecoder {
   get isBroken(): boolean {
     return this.#state === "broken";
   }
-  /** True if the next byte begins a chunk: the bytes so far can be forwarded unchanged. */
+  /** True if the next byte begins a chunk. The bytes up to here can be forwarded unchanged. */
   get isBetweenChunks(): boolean {
     return this.#state === "size" && this.#digits === 0;
   }
 
-  /** Decodes `bytes` from `from` on, appends payload to `sink` and returns where it stopped: the end, or after the last chunk. */
+  /**
+   * Decodes `bytes` starting at `from` and appends the payload to `sink`. Returns the offset where it stopped: the end
+   * of `bytes`, or the end of the last chunk.
+   */
   decode(bytes: Buffer, from: number, sink: Buffer[]): number {
     let at = from;
     while (at < bytes.length && this.#state !== "done" && this.#state !== "broken") {
@@ -116,7 +122,7 @@ export class ChunkedDecoder {
     else this.#state = this.#remaining > 0 ? "data" : "trailer";
   }
 
-  /** Trailer fields are validated, skipped and dropped. */
+  /** Trailer fields are validated and then dropped. */
   #trailer(byte: number): void {
     this.#trailerBytes++;
     if (byte === CR) this.#state = this.#lineBytes > 0 && !this.#hasColon ? "broken" : "trailerLf";
@@ -130,7 +136,7 @@ export class ChunkedDecoder {
   }
 }
 
-/** RFC 9110 §5.6.2. */
+/** Whether the byte may occur in a token (RFC 9110 §5.6.2). */
 function isTokenByte(byte: number): boolean {
   return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]$/.test(String.fromCharCode(byte));
 }

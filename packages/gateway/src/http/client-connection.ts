@@ -1,6 +1,6 @@
 /**
- * One connection of a client: reads requests one after the other, bounds each body, writes responses. It implements
- * HTTP only; protocols above it are behind `ClientPort`.
+ * One connection of a client. It reads one request after the other, limits the size of each body, and writes responses.
+ * It implements only HTTP; the protocols above HTTP are behind `ClientPort`.
  */
 import type { Socket } from "node:net";
 import { BodyCollector } from "./body-collector.ts";
@@ -30,15 +30,15 @@ export interface ClientPort {
   readonly bodies: MemoryBudget;
   readonly slabs: BodySlabs;
   now(): number;
-  /** Called after the head, before the body. False: the port has answered with `refuse` already. */
+  /** Called after the head and before the body. If it returns false, the port has already answered with `refuse`. */
   acceptsHead(connection: ClientConnection, head: RequestHead): boolean;
   handle(connection: ClientConnection, head: RequestHead, body: Buffer): void;
-  /** The message cannot be read: the port answers with `refuse`. `target` is "" if it is unknown. */
+  /** Called if the message cannot be read. The port answers with `refuse`. `target` is "" if it is unknown. */
   refuseMessage(connection: ClientConnection, target: string, problem: ClientProblem): void;
   closed(connection: ClientConnection): void;
 }
 
-/** The part of the request in progress that its connection needs. */
+/** The functions of the request in progress that its connection calls. */
 export interface ClientExchange {
   clientGone(): void;
   clientDrained(): void;
@@ -48,9 +48,12 @@ type ConnectionState = "head" | "body" | "busy" | "lingering" | "closed";
 
 const headEnd = Buffer.from("\r\n\r\n");
 const noBytes = Buffer.alloc(0);
-/** Maximum of pipelined bytes kept while a response is in progress; beyond it the socket is paused. */
+/** Maximum number of pipelined bytes kept while a response is in progress. At the maximum, the socket is paused. */
 const BACKLOG_BYTES_MAX = 65_536;
-/** Maximum of bytes that are read and dropped after a refusal: a TCP reset would destroy the answer. */
+/**
+ * Maximum number of bytes that are read and dropped after a refusal. Without reading them, a TCP reset would destroy
+ * the refusal.
+ */
 const LINGER_BYTES_MAX = 8 * 1024 * 1024;
 const LINGER_MS = 2_000;
 
@@ -70,12 +73,12 @@ export class ClientConnection {
   #isParsing = false;
   #isFinished = false;
   exchange: ClientExchange | undefined;
-  /** Memory of the body of the request in progress, if it can be used again. */
+  /** The slab that holds the body of the request in progress, if there is one. */
   bodySlab: Buffer | undefined;
   isLastRequest = false;
   requestCount = 0;
 
-  /** `accepted`: a socket from which nothing was read yet. */
+  /** `accepted` is a socket from which nothing has been read yet. */
   constructor(accepted: Socket, port: ClientPort) {
     const { socket, isShared } = withSharedReads(accepted, (chunk) => {
       this.#onData(chunk);
@@ -103,7 +106,7 @@ export class ClientConnection {
     return this.#state !== "closed";
   }
 
-  /** Returns false if the client reads too slowly; `clientDrained` follows. */
+  /** Returns false if the client reads too slowly. `clientDrained` is called when it has caught up. */
   write(bytes: Buffer): boolean {
     if (this.#state === "closed") return true;
     const goesOn = this.socket.write(bytes);
@@ -116,7 +119,7 @@ export class ClientConnection {
     return this.write(joined(text, body));
   }
 
-  /** The response is complete: reads the next request, or ends the connection. */
+  /** Called when the response is complete. Reads the next request, or ends the connection. */
   finish(): void {
     if (this.#state === "closed") return;
     this.exchange = undefined;
@@ -136,7 +139,7 @@ export class ClientConnection {
     this.#parseBacklog();
   }
 
-  /** Sends a whole response before the request was read to its end, then closes. */
+  /** Sends a whole response before the request has been read to its end, and then closes the connection. */
   refuse(response: Buffer): void {
     if (this.#state === "closed") return;
     this.exchange = undefined;
@@ -160,7 +163,7 @@ export class ClientConnection {
     const { stallTimeoutMs } = this.#port.bounds;
     const isStalled = this.#stalledSinceMs > 0;
     if (isStalled && nowMs - this.#stalledSinceMs > stallTimeoutMs) this.destroy();
-    // A client that has not read its last response does not count as late with its next request, which waits here.
+    // While a client has not read its last response, its next request waits here and does not count as late.
     if (this.#state === "busy" || (isStalled && this.#state === "head")) return;
     if (nowMs < this.#deadlineAtMs) return;
     if (this.#state === "body" || (this.#state === "head" && this.#backlog.length > 0)) {
@@ -193,8 +196,8 @@ export class ClientConnection {
   }
 
   /**
-   * Pipelined requests are read in a loop and not by recursion, because the client chooses their number. A client that does not
-   * read gets no further response: its requests wait.
+   * Parses the pipelined requests. This is a loop and not recursion, because the client chooses their number. While a
+   * client does not read its response, its next requests wait.
    */
   #parseBacklog(): void {
     this.#isParsing = true;
@@ -344,7 +347,7 @@ export class ClientConnection {
     this.socket.resume();
   }
 
-  /** The client sent its FIN, reset the connection, or the gateway closed it. */
+  /** Called when the connection has ended: the client sent FIN or reset it, or the gateway closed it. */
   #onGone(): void {
     if (this.#state === "closed") return;
     const isLingering = this.#state === "lingering";
@@ -354,14 +357,17 @@ export class ClientConnection {
     this.#backlog = noBytes;
     exchange?.clientGone();
     this.#releaseBody();
-    // A client that has closed its side still reads the rest of a refusal.
+    // A client that has closed its side can still read the rest of a refusal.
     if (!isLingering || this.socket.destroyed) this.socket.destroy();
     else this.socket.destroySoon();
     this.#port.closed(this);
   }
 }
 
-/** Below this size one copy is cheaper than a second buffer in the system call. */
+/**
+ * Maximum size in bytes for which head and body are copied together. Below it, a copy costs less than a second buffer
+ * in the system call.
+ */
 const JOINED_BYTES_MAX = 16_384;
 
 function joined(text: string, body: Buffer): Buffer {
@@ -384,7 +390,7 @@ export function writeMessage(socket: Socket, text: string, body: readonly Buffer
 
 const TARGET_BYTES_MAX = 1024;
 
-/** The target of a head that cannot be parsed, as far as it can be read: it determines the form of the error. */
+/** The target of a head that cannot be parsed, if it can be found. It determines the format of the error. */
 function targetIn(head: Buffer): string {
   return head.toString("latin1", 0, TARGET_BYTES_MAX).split(" ", 2)[1] ?? "";
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the header names that the gateway reads, without making strings of all other names. Names are told apart by
- * length and first letter only: other headers may match too, so a match means that the name has to be compared.
+ * Finds the headers that the gateway reads without making a string of every header's name. Names are distinguished by
+ * their length and first letter only. Other names can match too, so after a match the whole name must be compared.
  */
 
 const KINDS = 32 * 32;
@@ -9,7 +9,7 @@ export class HeaderNames {
   readonly #isKnown = new Uint8Array(KINDS);
   readonly #prefixLetter: number;
 
-  /** `prefixLetter`: names that begin with this letter are always read, whatever their length; "" for none. */
+  /** Names that begin with `prefixLetter` always match, whatever their length. "" if there is no such letter. */
   constructor(names: readonly string[], prefixLetter = "") {
     for (const name of names) this.#isKnown[kindOf(name.length, name.charCodeAt(0))] = 1;
     this.#prefixLetter = prefixLetter === "" ? -1 : prefixLetter.charCodeAt(0) & 31;
@@ -22,7 +22,10 @@ export class HeaderNames {
   }
 }
 
-/** The five low bits of a letter are the same in both cases. Lengths of 32 and more share kinds with shorter ones. */
+/**
+ * A number for length and first letter. The five low bits of a letter are the same in both cases. Names of 32 or more
+ * characters have the same numbers as shorter ones.
+ */
 function kindOf(length: number, first: number): number {
   return (length & 31) * 32 + (first & 31);
 }

@@ -1,5 +1,5 @@
 /**
- * Replicas that break HTTP: the client gets a whole answer or its protocol's error, and the next request is not
+ * Replicas that violate HTTP. The client gets a whole answer or an error in its protocol, and the next request is not
  * affected.
  */
 import { createServer, type AddressInfo, type Server } from "node:net";

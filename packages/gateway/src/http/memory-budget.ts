@@ -1,4 +1,4 @@
-/** Limit of the bytes in request bodies over all connections of the process. */
+/** Limits the total number of bytes in the request bodies of all connections of the process. */
 export class MemoryBudget {
   readonly maxBytes: number;
   #usedBytes = 0;

@@ -8,22 +8,24 @@ import { HeaderNames } from "./header-names.ts";
 export interface RequestHead {
   readonly method: string;
   readonly target: string;
-  /** 0 or 1: HTTP/1.0 or HTTP/1.1. */
+  /** The minor version: 0 for HTTP/1.0, 1 for HTTP/1.1. */
   readonly minorVersion: number;
   readonly isKeepAlive: boolean;
-  /** Bytes of the body; -1 with chunked encoding, 0 without a body. */
+  /** Length of the body in bytes: -1 with chunked encoding, 0 without a body. */
   readonly contentLength: number;
   readonly isExpectingContinue: boolean;
-  /** The presented key: bearer token of `authorization`, else `x-api-key`, else `api-key`; "" without one. */
+  /**
+   * The key in the request: the bearer token of `authorization`, else `x-api-key`, else `api-key`. "" if there is none.
+   */
   readonly key: string;
   readonly contentType: string;
   readonly traceparent: string;
   readonly requestId: string;
-  /** Session identity for affinity: `x-session-id`, else "". */
+  /** Identity of the session for affinity: the value of `x-session-id`, or "". */
   readonly session: string;
-  /** Values of the gateway's own request headers by their lower-case names (`x-headroom-zone`, `x-headroom-slo-ttft-ms`, …). */
+  /** Values of the gateway's own headers by lower-case name (`x-headroom-zone`, `x-headroom-slo-ttft-ms`, …). */
   readonly own: ReadonlyMap<string, string> | undefined;
-  /** End-to-end header lines for the upstream, each with its CRLF, credentials left out. */
+  /** End-to-end header lines for the upstream, each with its CRLF. Credentials are left out. */
   readonly forwarded: string;
 }
 
@@ -41,7 +43,10 @@ const HEADER_COUNT_MAX = 128;
  */
 const methods: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** One character class per part, none nested in another: the match is linear in the length of the head. */
+/**
+ * Each part has one character class, and none is nested in another, so the match takes time linear in the length of the
+ * head.
+ */
 const headPattern =
   /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32} \/[\x21-\x7e]* HTTP\/1\.[01]\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
 
@@ -87,7 +92,7 @@ interface RequestFields {
   isDuplicate: boolean;
 }
 
-/** `text`: the head as Latin-1, up to and including the CRLF of the last header line. */
+/** `text` is the head as Latin-1, up to the CRLF of the last header line, which is included. */
 export function parseRequestHead(text: string): RequestHead | HeadProblem {
   if (!headPattern.test(text)) return { status: 400, message: "The request head is not valid HTTP/1.1." };
   // The pattern matched, so the target begins after the first blank and `HTTP/1.x` takes the last eight characters of
@@ -241,7 +246,10 @@ function fieldProblem(fields: RequestFields, minorVersion: number): HeadProblem 
   return undefined;
 }
 
-/** RFC 9112 §6.3, but every ambiguous framing is refused: both headers, other codings, signs, lists, blanks. */
+/**
+ * Length of the body by RFC 9112 §6.3. Every ambiguous framing is refused: both headers, other codings, signs, lists,
+ * blanks.
+ */
 function framingOf(fields: RequestFields, minorVersion: number): number | HeadProblem {
   const { contentLength, transferEncoding } = fields;
   if (transferEncoding !== undefined) {
@@ -257,7 +265,7 @@ function framingOf(fields: RequestFields, minorVersion: number): number | HeadPr
   return Number(contentLength);
 }
 
-/** Headers that `Connection` names are hop-by-hop (RFC 9110 §7.6.1). */
+/** Removes the headers that `Connection` names: they are hop-by-hop (RFC 9110 §7.6.1). */
 function withoutNominated(forwarded: string, connection: string): string {
   if (connection === "" || connection === ",close," || connection === ",keep-alive,") return forwarded;
   return forwarded

@@ -4,14 +4,14 @@ import { HeaderNames } from "./header-names.ts";
 
 export interface ResponseHead {
   readonly status: number;
-  /** Bytes of the body; -1 with chunked encoding; -2 if the end of the connection ends the body. */
+  /** Length of the body in bytes: -1 with chunked encoding, -2 if the body ends with the connection. */
   readonly contentLength: number;
   readonly isKeepAlive: boolean;
   readonly isEventStream: boolean;
   readonly contentType: string;
-  /** The upstream's `Retry-After` in milliseconds; undefined without one. */
+  /** The upstream's `Retry-After` in milliseconds. Undefined if there is none. */
   readonly retryAfterMs: number | undefined;
-  /** End-to-end header lines for the client, each with its CRLF; framing headers left out. */
+  /** End-to-end header lines for the client, each with its CRLF. Headers for framing are left out. */
   readonly forwarded: string;
 }
 
@@ -44,10 +44,13 @@ interface ResponseFields {
   isAmbiguous: boolean;
 }
 
-/** `text`: the head as Latin-1 up to and including the CRLF of its last line. Returns undefined where it is malformed. */
+/**
+ * `text` is the head as Latin-1, up to the CRLF of its last line, which is included. Returns undefined if it is
+ * malformed.
+ */
 export function parseResponseHead(text: string): ResponseHead | undefined {
   if (!headPattern.test(text)) return undefined;
-  // The pattern matched: `HTTP/1.x 200`, then an optional reason.
+  // The pattern matched, so the line is `HTTP/1.x 200` with an optional reason.
   const status = Number(text.slice(9, 12));
   const fields = readFields(text, text.indexOf("\r") + 2);
   if (fields.isAmbiguous) return undefined;
@@ -94,7 +97,8 @@ function readFields(lines: string, from: number): ResponseFields {
   return fields;
 }
 
-// Takes the line and its bounds: slicing the value before it is known to matter costs a string a header.
+// Takes the line and the bounds of its value. A slice of every value would cost a string per header, and most values do
+// not matter.
 function isForwarded(fields: ResponseFields, name: string, lines: string, from: number, to: number): boolean {
   switch (name) {
     case "content-length": {

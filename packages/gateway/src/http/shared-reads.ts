@@ -1,16 +1,16 @@
 /**
- * Lets sockets read into one buffer of the process. Without it Node allocates 64 KiB for each read, which V8 counts as
- * external memory and sweeps on other threads. Node offers shared buffers (`onread`) for sockets that it connects, not
- * for sockets that a server accepts. Accepted sockets therefore get their connection through the handle, which is not a
- * documented interface. Without such a handle, or with TLS, the socket is used as it is and allocates a buffer for each
- * read.
+ * Lets all sockets read into one buffer of the process. Otherwise Node allocates 64 KiB for each read, which V8 counts
+ * as external memory and frees on other threads. Node offers shared buffers (`onread`) for sockets that it connects,
+ * but not for sockets that a server accepts. Accepted sockets therefore get their connection through the handle, which
+ * is not a documented interface. Without such a handle, or with TLS, the socket is used unchanged and allocates a
+ * buffer for each read.
  */
 import { Socket, type OnReadOpts } from "node:net";
 
 /** The size that libuv suggests for a read. */
 const READ_BYTES = 65_536;
 
-/** Valid until the next read of any socket; bytes that are kept must be copied. */
+/** The shared buffer. Its content is valid until the next read of any socket; bytes that are kept must be copied. */
 const shared: Buffer = Buffer.allocUnsafeSlow(READ_BYTES);
 
 interface HandleOwner {
@@ -24,7 +24,7 @@ export interface ReadingSocket {
   readonly isShared: boolean;
 }
 
-/** `onread` of a socket that connects: `onBytes` gets bytes that the next read of any socket overwrites. */
+/** The `onread` option of a socket that connects. `onBytes` gets bytes that the next read of any socket overwrites. */
 export function sharedReads(onBytes: (bytes: Buffer) => void): OnReadOpts {
   return {
     buffer: shared,
@@ -35,7 +35,7 @@ export function sharedReads(onBytes: (bytes: Buffer) => void): OnReadOpts {
   };
 }
 
-/** `accepted`: from a server with `pauseOnConnect`, which has read nothing yet. */
+/** `accepted` comes from a server with `pauseOnConnect`, so nothing has been read from it. */
 export function withSharedReads(accepted: Socket, onBytes: (bytes: Buffer) => void): ReadingSocket {
   const owner = accepted as Socket & HandleOwner;
   const handle = owner._handle;

@@ -88,7 +88,7 @@ afterAll(() => {
   node.close();
 });
 
-/** Sends the bytes in pieces, half-closes, waits for the other end. */
+/** Sends the bytes in pieces, half-closes the connection, and waits until the other side closes. */
 function exchange(server: Server, pieces: readonly Buffer[]): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
@@ -128,8 +128,8 @@ const post = (headers: string, body: string): string => `POST /a HTTP/1.1\r\nHos
 const next = "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n";
 
 /**
- * All of these are refused: none may reach a replica. After PortSwigger's catalogue, CVE-2019-16276, -2020-8287,
- * -2022-32213 to 32215, -2023-30589.
+ * Requests that must all be refused, so that none reaches a replica. Sources: PortSwigger's catalogue, CVE-2019-16276,
+ * -2020-8287, -2022-32213 to 32215, -2023-30589.
  */
 const refused: Readonly<Record<string, string>> = {
   "CL.TE": post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", `0\r\n\r\n${next}`),
@@ -193,7 +193,7 @@ describe("a request-smuggling corpus", () => {
   });
 });
 
-/** xorshift32: a failure names its seed. */
+/** Random numbers (xorshift32). A failed case states its seed. */
 function random(seed: number): (below: number) => number {
   let state = seed | 1;
   return (below) => {
@@ -261,7 +261,7 @@ describe("differential fuzzing against Node's parser", () => {
         },
       );
     }
-    // The fuzzer must also produce accepted requests, or it shows nothing.
+    // The generated requests must include some that are accepted. Otherwise the test shows nothing.
     expect(acceptedCount).toBeGreaterThan(runs / 20);
   });
 });

@@ -1,4 +1,4 @@
-/** One connection to a replica: sends a request, reads its response, and says when it can be used again. */
+/** One connection to a replica. It sends a request, reads the response, and reports when it can be used again. */
 import type { Socket } from "node:net";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import { writeMessage } from "./client-connection.ts";
@@ -9,21 +9,21 @@ export type UpstreamFailureKind = "connect" | "closed" | "malformed" | "truncate
 export interface UpstreamFailure {
   readonly kind: UpstreamFailureKind;
   readonly detail: string;
-  /** Whether a reused connection closed without a byte: the request is then sent again on a new connection. */
+  /** Whether a reused connection closed without sending a byte. The request is then sent again on a new connection. */
   readonly isStale: boolean;
 }
 
 /** Receiver of a response. */
 export interface ResponseReader {
   responseHead(head: ResponseHead): void;
-  /** `raw`: the same bytes with their chunk framing, if they are whole chunks. */
+  /** `raw` holds the same bytes with their chunk framing, if they are whole chunks. */
   responseBody(payload: readonly Buffer[], raw: Buffer | undefined): void;
-  /** `isSent`: the kernel has the whole request. */
+  /** `isSent` states that the kernel has accepted the whole request. */
   responseEnd(isSent: boolean): void;
   responseFailed(failure: UpstreamFailure): void;
 }
 
-/** Events of a connection for its pool. */
+/** Events that a connection reports to its pool. */
 export interface ConnectionOwner {
   readonly connectTimeoutMs: number;
   idle(connection: UpstreamConnection): void;
@@ -52,7 +52,7 @@ export class UpstreamConnection {
   #servedCount = 0;
   #connectTimer: NodeJS.Timeout | undefined;
 
-  /** `readyEvent`: `connect`, or `secureConnect` with TLS. */
+  /** `readyEvent` is `connect`, or `secureConnect` with TLS. */
   constructor(socket: Socket, readyEvent: string, owner: ConnectionOwner) {
     this.#socket = socket;
     this.#owner = owner;
@@ -90,8 +90,8 @@ export class UpstreamConnection {
   }
 
   /**
-   * Sends FIN and continues reading. Returns false if the kernel does not have the whole request yet: the reader then
-   * cancels.
+   * Sends FIN and continues reading. Returns false if the kernel has not accepted the whole request yet; the reader
+   * must then cancel.
    */
   halfClose(reader: ResponseReader): boolean {
     if (this.#reader !== reader || this.#isClosed || !this.#isConnected || this.#socket.writableLength > 0)
@@ -131,10 +131,10 @@ export class UpstreamConnection {
     this.#socket.resume();
   }
 
-  /** Bytes from the socket; this connection owns them. */
+  /** Handles bytes from the socket. The buffer belongs to this connection. */
   received(chunk: Buffer): void {
     if (this.#isClosed) return;
-    // Unsolicited bytes: nothing that follows on this connection can be trusted.
+    // The replica sent bytes without a request, so nothing that follows on this connection can be trusted.
     if (this.#reader === undefined) {
       this.#close();
       return;
@@ -177,7 +177,7 @@ export class UpstreamConnection {
     this.#remaining = head.contentLength;
     this.#decoder = head.contentLength === -1 ? new ChunkedDecoder() : undefined;
     this.#reader?.responseHead(head);
-    // The reader may have cancelled this response.
+    // The reader may have cancelled this response meanwhile.
     if (this.#reader === undefined) return;
     if (head.contentLength === 0 || bodyStart < bytes.length) this.#readBody(head, bytes, bodyStart);
   }
@@ -216,7 +216,7 @@ export class UpstreamConnection {
     if (decoder.isDone) reader?.responseEnd(isSent);
   }
 
-  /** The response is complete; `isClean`: nothing followed it. */
+  /** Called when the response is complete. `isClean` states that no further bytes followed it. */
   #release(isClean: boolean): void {
     const isReusable =
       isClean && !this.#isHalfClosed && this.#head?.isKeepAlive === true && this.#socket.writableLength === 0;

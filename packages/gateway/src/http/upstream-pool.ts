@@ -1,4 +1,7 @@
-/** Connections to one replica: kept open between requests, bounded; the most recently used is used first. */
+/**
+ * Connections to one replica. They stay open between requests, and their number is limited. The most recently used one
+ * is used first.
+ */
 import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { sharedReads } from "./shared-reads.ts";
@@ -65,7 +68,7 @@ export class UpstreamPool implements ConnectionOwner {
     if (at >= 0) this.#idle.splice(at, 1);
   }
 
-  /** Closes idle connections now, and connections in use when their response ends. */
+  /** Closes idle connections immediately, and connections in use when their responses end. */
   close(): void {
     this.#isClosed = true;
     for (const connection of this.#idle.splice(0)) connection.close();

@@ -1,14 +1,14 @@
 /**
- * Compares the reader of request fields with JSON.parse. The gateway checks the model, the limits and the prompt that
- * it reads, and the replica serves what its own parser reads: both must see the same values in the same bytes.
- * `HEADROOM_RUNS=100` runs a hundred times as many cases.
+ * Compares the gateway's reader of request fields with JSON.parse. The gateway checks the model, the limits and the
+ * prompt that it reads, and the replica serves what its own parser reads. Both must find the same values in the same
+ * bytes. `HEADROOM_RUNS=100` runs a hundred times as many cases.
  */
 import { describe, expect, it } from "vitest";
 import { peekRequest } from "./peek.ts";
 
 const runs = Number(process.env["HEADROOM_RUNS"] ?? 1) * 3000;
 
-/** A generator of whole numbers below `bound` (mulberry32). */
+/** Generator of whole numbers from 0 to `bound` - 1 (mulberry32). */
 function drawsFrom(seed: number): (bound: number) => number {
   let state = seed;
   return (bound) => {
@@ -57,7 +57,7 @@ const pieces = [
 ];
 
 function textFrom(draw: Draw): string {
-  // Long strings take another path through the reader than short ones.
+  // The reader handles long strings by other code than short ones.
   return Array.from({ length: draw(draw(4) === 0 ? 60 : 6) }, () => pieces[draw(pieces.length)]).join("");
 }
 
@@ -65,7 +65,7 @@ function blank(draw: Draw): string {
   return draw(3) === 0 ? (["", " ", "\n", "\t", "\r\n  "][draw(5)] as string) : "";
 }
 
-/** A JSON string of the text, some of its characters as escapes. */
+/** The text as a JSON string, with some of its characters as escapes. */
 function quoted(text: string, draw: Draw): string {
   const inner = Array.from(JSON.stringify(text).slice(1, -1));
   let out = "";
@@ -118,7 +118,7 @@ function mutated(bytes: Buffer, draw: Draw): Buffer {
   ]);
 }
 
-/** The object that the bytes hold for a strict parser, or undefined. */
+/** The object in the bytes according to a strict parser. Undefined if there is none. */
 function parsed(bytes: Buffer): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));

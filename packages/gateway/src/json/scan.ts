@@ -1,7 +1,7 @@
 /**
- * Finds fields of the outermost JSON object without building it: strings are skipped by native search, nested values by
- * counting depth. This suffices to route a request; the upstream validates the rest. Cost: about 1 µs for 1 kB, 5 µs
- * for a 32 kB prompt in one string.
+ * Finds fields of the outermost JSON object without building it: a native search skips strings, and a count of the
+ * depth skips nested values. This suffices to route a request; the upstream validates the rest. Cost: about 1 µs for 1
+ * kB, 5 µs for a prompt of 32 kB in one string.
  */
 
 const QUOTE = 34;
@@ -22,7 +22,10 @@ export interface FieldSpan {
 /** Called once per known field of the object, in order. `[start, end)` is the field's value. */
 export type OnField<Key extends string> = (key: Key, start: number, end: number) => void;
 
-/** Keys that a scan looks for. Bytes are compared in place, because a string for every key dominated the scan. */
+/**
+ * Keys that a scan looks for. Bytes are compared in place, because making a string for every key took most of the
+ * scan's time.
+ */
 export class KeySet<Key extends string> {
   readonly #byLength: (readonly { readonly key: Key; readonly bytes: Buffer }[] | undefined)[] = [];
 
@@ -33,7 +36,9 @@ export class KeySet<Key extends string> {
     }
   }
 
-  /** The key whose text is `bytes[start, end)`, the inside of a JSON string. `null`: its escapes are not valid JSON. */
+  /**
+   * The key whose text is `bytes[start, end)`, the inside of a JSON string. `null` if its escapes are not valid JSON.
+   */
   find(bytes: Buffer, start: number, end: number): Key | undefined | null {
     const candidates = this.#byLength[end - start];
     if (candidates !== undefined) {
@@ -57,7 +62,10 @@ function isTextAt(bytes: Buffer, start: number, text: Buffer): boolean {
   return true;
 }
 
-/** Walks the object that begins at or after `from`. Returns the offset after it, or -1 if the bytes are no object. */
+/**
+ * Walks the object that begins at `from` or after white space. Returns the offset after the object, or -1 if the bytes
+ * are not an object.
+ */
 export function scanObject<Key extends string>(
   bytes: Buffer,
   from: number,
@@ -95,16 +103,16 @@ function scanFields<Key extends string>(bytes: Buffer, from: number, keys: KeySe
 
 const noKeys = new KeySet<never>([]);
 
-/** The value of the field whose key ends at `keyEnd`, and whether its object is the last one of `bytes`: white space follows it. */
+/** The value of a field, and whether the object of the field ends `bytes`, so that only white space follows. */
 export interface LastField extends FieldSpan {
   readonly isOfLastObject: boolean;
 }
 
-/** The field whose key, quotes included, is `bytes[keyStart, keyEnd)`. Undefined if these bytes are no key. */
+/** The field whose key, with its quotes, is `bytes[keyStart, keyEnd)`. Undefined if these bytes are not a key. */
 export function fieldAt(bytes: Buffer, keyStart: number, keyEnd: number): LastField | undefined {
   let before = keyStart - 1;
   while (isBlank(bytes[before])) before--;
-  // A quoted text after a comma or brace and before a colon is a key: quotes inside a string have a backslash.
+  // A text in quotes between a comma or brace and a colon is a key. Inside a string, quotes have a backslash.
   if (bytes[before] !== COMMA && bytes[before] !== OPEN_OBJECT) return undefined;
   const colon = skipBlanks(bytes, keyEnd);
   if (bytes[colon] !== COLON) return undefined;
@@ -123,7 +131,7 @@ export function isBlankFrom(bytes: Buffer, from: number): boolean {
   return skipBlanks(bytes, from) >= bytes.length;
 }
 
-/** The text of a JSON string, or undefined if the span is not a string. */
+/** The text of a JSON string. Undefined if the span is not a string. */
 export function textOf(bytes: Buffer, start: number, end: number): string | undefined {
   if (bytes[start] !== QUOTE || end - start < 2) return undefined;
   const inner = bytes.toString("utf8", start + 1, end - 1);
@@ -136,7 +144,7 @@ export function textOf(bytes: Buffer, start: number, end: number): string | unde
   }
 }
 
-/** A whole number of at most 15 digits, or undefined. */
+/** A whole number of at most 15 digits. Undefined for anything else. */
 export function wholeNumberOf(bytes: Buffer, start: number, end: number): number | undefined {
   if (end === start || end - start > 15) return undefined;
   let value = 0;
@@ -169,7 +177,10 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 32 || byte === 10 || byte === 13 || byte === 9;
 }
 
-/** Bytes checked one by one before the native search takes over: a native call costs as much as about thirty bytes. */
+/**
+ * Number of bytes that are checked one by one before the native search. A native call costs as much as about thirty
+ * bytes.
+ */
 const SHORT_STRING = 32;
 
 function endOfString(bytes: Buffer, open: number): number {
@@ -180,7 +191,7 @@ function endOfString(bytes: Buffer, open: number): number {
     if (byte === QUOTE) return at + 1;
     at += byte === BACKSLASH ? 2 : 1;
   }
-  // Every escape before `at` is complete: `at` is the first byte not yet looked at.
+  // Bytes before `floor` belong to complete escapes: `at` is the first byte that was not checked.
   const floor = at;
   for (;;) {
     const quote = bytes.indexOf(QUOTE, at);
@@ -201,7 +212,7 @@ function endOfValue(bytes: Buffer, start: number): number {
   return at === start ? -1 : at;
 }
 
-/** Digits, letters, sign and point: numbers, `true`, `false`, `null`. */
+/** Whether the byte can be a part of a number, `true`, `false` or `null`: a digit, letter, sign or point. */
 function isLiteralByte(byte: number): boolean {
   return (
     (byte >= 97 && byte <= 122) ||

@@ -7,7 +7,10 @@ const counts = (promptTokens: number, completionTokens: number, cachedTokens = 0
   cachedTokens,
 });
 
-/** From the start and, of a whole response, from the end: both read the same or the end knows nothing. */
+/**
+ * Token counts read from the start of a response and, for a whole response, also from its end. The end must give the
+ * same counts or none.
+ */
 function ofResponse(text: string): TokenCounts | undefined {
   const fromStart = usageFromStart(Buffer.from(text));
   const atEnd = usageAtEnd(Buffer.from(text));

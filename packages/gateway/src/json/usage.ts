@@ -8,7 +8,10 @@ export interface TokenCounts {
 }
 
 const usageKey = Buffer.from('"usage"');
-/** More are a mistake of the replica: no context is so long, and bills must stay whole numbers. */
+/**
+ * Maximum number of tokens. A larger number is an error of the replica: no context is so long, and bills must stay
+ * whole numbers.
+ */
 const TOKENS_MAX = 1e9;
 const detailKeys = new KeySet(["cached_tokens"]);
 const usageKeys = new KeySet([
@@ -33,20 +36,24 @@ const fieldKeys = {
 } as const;
 
 /**
- * The response's own `usage`, in OpenAI's (`prompt_tokens`), the Responses API's or Anthropic's (`input_tokens`) names.
- * A `usage` deeper in the response does not count. `bytes` begin with the response and may end before it does.
+ * The `usage` of the response itself, with the names of OpenAI (`prompt_tokens`), or of the Responses API and Anthropic
+ * (`input_tokens`). A `usage` deeper in the response does not count. `bytes` begin with the response and may be cut
+ * off.
  */
 export function usageFromStart(bytes: Buffer): TokenCounts | undefined {
   return bytes.lastIndexOf(usageKey) < 0 ? undefined : usageOf(bytes, 0, "none");
 }
 
-/** The same where `bytes` end with the response and may begin after it does. Undefined if its usage comes before them. */
+/**
+ * The same for `bytes` that end with the response and may lack its beginning. Undefined if the usage is in the missing
+ * part.
+ */
 export function usageAtEnd(bytes: Buffer): TokenCounts | undefined {
   const last = lastUsage(bytes, bytes.lastIndexOf(usageKey));
   return last?.isOfLastObject === true ? usageAt(bytes, last.start) : undefined;
 }
 
-/** The same for one whole event of a stream. `wrapper`: the field in which an event may hold the response. */
+/** The same for one whole event of a stream. `wrapper` is the field of an event that may hold the response. */
 export function usageInEvent(event: Buffer, wrapper: UsageWrapper | undefined): TokenCounts | undefined {
   const at = event.lastIndexOf(usageKey);
   if (at < 0) return undefined;
@@ -85,7 +92,7 @@ function usageAt(bytes: Buffer, at: number): TokenCounts | undefined {
   let prompt = -1;
   let completion = -1;
   let cached = 0;
-  // Anthropic counts cached tokens beside `input_tokens`, OpenAI as a part of the prompt.
+  // Anthropic does not include cached tokens in `input_tokens`; OpenAI includes them in the prompt's tokens.
   let beside = 0;
   let isPromptWhole = false;
   const end = scanObject(bytes, at, usageKeys, (key, from, to) => {

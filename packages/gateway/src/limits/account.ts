@@ -1,6 +1,6 @@
 /**
- * A request's reservation against its team's limits: requests, tokens and money are reserved together before it goes to
- * a replica and settled together at its end.
+ * A request's reservation against its team's limits. Requests, tokens and money are reserved together before the
+ * request goes to a replica, and settled together at its end.
  */
 import type { LimitDefinition, LimitLedger } from "./ledger.ts";
 
@@ -18,9 +18,9 @@ interface Held {
 
 export type ReserveOutcome = Reservation | Denial;
 
-/** Source of amounts: the ledger in this process, or leases from the coordinator. */
+/** Source of reserved amounts: the ledger in this process, or leases from the coordinator. */
 export interface LimitSource {
-  /** `done` runs at once if possible, or later if a lease has to be fetched. */
+  /** Takes an amount. `done` is called immediately if possible, or later if a lease has to be fetched. */
   take(definition: LimitDefinition, amount: number, done: (outcome: TakeOutcome) => void): void;
   give(definition: LimitDefinition, slot: number, amount: number): void;
   charge(definition: LimitDefinition, amount: number): void;
@@ -40,7 +40,10 @@ export class Reservation {
     this.#held = held;
   }
 
-  /** Charges what a request in progress has used beyond its reservation, so that a long stream cannot hide it from others. */
+  /**
+   * Charges the usage of a request in progress beyond its reservation, so that other requests see the usage of a long
+   * stream before its end.
+   */
   advance(used: { readonly tokens: number; readonly nanoUsd: number }): void {
     for (const held of this.#held) {
       if (held.definition.kind === "requests") continue;
@@ -61,7 +64,7 @@ export class Reservation {
     }
   }
 
-  /** The request never reached a replica: the whole reservation is refunded. */
+  /** Refunds the whole reservation, because the request never reached a replica. */
   release(): void {
     for (const { definition, slot, amount } of this.#held) this.#source.give(definition, slot, amount);
   }
@@ -78,7 +81,7 @@ export interface Need {
   readonly nanoUsd: number;
 }
 
-/** Reserves one limit after the other; a denial refunds the ones reserved before. */
+/** Reserves one limit after the other. If one is denied, the limits that were already reserved get a refund. */
 export function reserve(
   source: LimitSource,
   limits: TeamLimits,
@@ -116,7 +119,7 @@ function amountOf({ kind }: LimitDefinition, need: Need): number {
   return kind === "tokens" ? need.tokens : need.nanoUsd;
 }
 
-/** Limits of a gateway that runs alone: every amount comes from the ledger in this process. */
+/** Limits of a gateway that is not in a group. Every amount comes from the ledger in this process. */
 export class LocalLimits implements LimitSource {
   readonly #ledger: LimitLedger;
   readonly #now: () => number;
@@ -144,6 +147,6 @@ export class LocalLimits implements LimitSource {
   }
 
   close(): void {
-    // The ledger exists only as long as the process, so nothing is stored.
+    // The ledger exists only as long as the process, so nothing is saved.
   }
 }

@@ -15,30 +15,32 @@ import {
 interface Member {
   readonly name: string;
   readonly life: number;
-  /** Money counted for this gateway, by limit. When the gateway restarts, the sums from its usage files replace it. */
+  /**
+   * Money counted for this gateway, by limit. When the gateway starts again, the sums from its usage files replace it.
+   */
   readonly money: Map<string, { definition: LimitDefinition; amount: number }>;
 }
 
 /**
- * Maximum of unsent bytes for a gateway that does not read; beyond it the connection is closed and the gateway
- * reconnects.
+ * Maximum number of unsent bytes for a gateway that does not read. At the maximum, the connection is closed and the
+ * gateway reconnects.
  */
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const MEMBERS_MAX = 1024;
-/** Connections that have not shown the secret; each may hold a short line. */
+/** Maximum number of connections that have not shown the secret. Each may hold a short line. */
 const STRANGERS_MAX = 1024;
-/** Time in ms in which a connection has to show the secret and report its usage. */
+/** Time in ms within which a connection must show the secret and report its usage. */
 const HELLO_MS = 10_000;
 
 type Hello = MemberMessage & { readonly t: "hello" };
-/** Messages of a gateway that is a member. */
+/** Messages that a gateway sends after it has become a member. */
 type RequestMessage = Exclude<MemberMessage, { readonly t: "hello" | "used" }>;
 
-/** A connection before `welcome`. */
+/** A connection that has not received `welcome` yet. */
 interface Stranger {
   readonly reader: LineReader;
   readonly timer: NodeJS.Timeout;
-  /** Set once the secret was right. */
+  /** The first message of the gateway. Undefined until the secret was right. */
   hello: Hello | undefined;
 }
 
@@ -58,7 +60,7 @@ export class Coordinator {
     this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
   }
 
-  /** Rejects if another process holds the address. */
+  /** Listens on the address. Rejects if another process uses it. */
   listen(address: ListenAddress): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
@@ -158,7 +160,8 @@ export class Coordinator {
       }
       const member: Member = { name: hello.member, life: hello.life, money: new Map() };
       this.#members.set(hello.member, member);
-      // If a gateway reconnects to this ledger, the ledger already contains the gateway's usage of the last minute.
+      // If the gateway was connected to this same ledger before, the ledger already contains its usage of the last
+      // minute.
       const isKnown = before !== undefined && hello.ledger === this.id;
       for (const use of used) this.#import(member, use, isKnown);
     }
@@ -233,7 +236,7 @@ function isCountedUse(use: CountedUse): boolean {
   );
 }
 
-/** JSON can express infinity (`1e999`). */
+/** Whether the value is a finite amount: JSON can express infinity (`1e999`). */
 function isAmount(amount: number): boolean {
   return Number.isFinite(amount) && amount >= 0;
 }

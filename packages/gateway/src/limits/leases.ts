@@ -1,7 +1,7 @@
 /**
  * Limits shared with other gateways. Amounts come from leases that the coordinator grants for half a second, so that a
- * request rarely waits for it; unused parts of a lease are returned. Without a coordinator each gateway uses only its
- * share of the limit.
+ * request rarely waits for the coordinator. Unused parts of a lease are returned. Without a coordinator each gateway
+ * uses only its share of the limit.
  */
 import { connect, type Socket } from "node:net";
 import type { ListenAddress } from "../config/quantities.ts";
@@ -10,14 +10,14 @@ import { Coordinator } from "./coordinator.ts";
 import { LimitLedger, type LimitDefinition } from "./ledger.ts";
 import { readLines, type CountedUse, type LedgerMessage, type MemberMessage } from "./wire.ts";
 
-/** Length of a lease in ms, below the time slot that `SlidingWindow` adds for leases. */
+/** Length of a lease in ms. It is shorter than the time slot that `SlidingWindow` adds for leases. */
 const LEASE_MS = 450;
 const TICK_MS = 225;
-/** Time in ms for which a refusal is reused without a new question to the coordinator. */
+/** Time in ms for which a denial is used again without asking the coordinator. */
 const DENIAL_MS = 25;
 const WAITING_MAX = 20_000;
 const RECONNECT_MS = 100;
-/** A coordinator that is silent for so long counts as lost, because requests wait for it. */
+/** Time in ms after which a silent coordinator counts as lost, because requests wait for it. */
 const ANSWER_MS = 2000;
 /** Weight of the newest tick in the mean demand. */
 const DEMAND_WEIGHT = 0.3;
@@ -45,7 +45,7 @@ export interface LeaseOptions {
   readonly secret: string;
   readonly member: string;
   readonly life: number;
-  /** Money spent in the current periods, from this gateway's usage files. */
+  /** Money spent in the current periods, according to this gateway's usage files. */
   readonly spent: readonly CountedUse[];
   now(): number;
   log(line: string): void;
@@ -55,8 +55,8 @@ export class LeasedLimits implements LimitSource {
   readonly #options: LeaseOptions;
   readonly #leases = new Map<string, Lease>();
   /**
-   * This gateway's own usage: sent to a new coordinator, and used to stay within the gateway's share without a
-   * coordinator.
+   * This gateway's own usage. It is sent to a new coordinator, and it keeps the gateway within its share when there is
+   * no coordinator.
    */
   readonly #own = new LimitLedger();
   #coordinator: Coordinator | undefined;
@@ -66,7 +66,7 @@ export class LeasedLimits implements LimitSource {
   #memberCount = 0;
   #asked = new Map<number, { lease: Lease; sentAtMs: number; need: number }>();
   #askCount = 0;
-  /** Taken without the coordinator since the connection to it was lost. */
+  /** Amounts taken without the coordinator since the connection to it was lost. */
   readonly #uncounted = new Map<string, { definition: LimitDefinition; amount: number }>();
   #output = "";
   #waitingCount = 0;
@@ -82,7 +82,7 @@ export class LeasedLimits implements LimitSource {
     this.#timer.unref();
   }
 
-  /** Resolves when limits are shared, or limited to this gateway's share. */
+  /** Resolves when the gateway has joined the shared limits, or is limited to its share of them. */
   async start(): Promise<void> {
     const untilMs = this.#options.now() + 5000;
     void this.#connect();
@@ -157,7 +157,7 @@ export class LeasedLimits implements LimitSource {
   }
 
   #spend(lease: Lease, amount: number, done: (outcome: TakeOutcome) => void): void {
-    // A request larger than its limit is granted the whole limit and no more.
+    // A request that is larger than its limit gets the whole limit and no more.
     const taken = Math.min(amount, lease.left);
     lease.left -= taken;
     lease.usedInTick += taken;
@@ -175,7 +175,7 @@ export class LeasedLimits implements LimitSource {
     this.#own.charge(definition, amount, nowMs);
     const uncounted = this.#uncounted.get(definition.id);
     this.#uncounted.set(definition.id, { definition, amount: amount + (uncounted?.amount ?? 0) });
-    // No ledger has this slot; the next one gets it with the hello message.
+    // The amount has no slot in a ledger. The next ledger gets it with the hello message.
     done({ kind: "taken", slot: -1, amount });
   }
 
@@ -196,7 +196,8 @@ export class LeasedLimits implements LimitSource {
     switch (message.t) {
       case "welcome":
         this.#isWelcome = true;
-        // A new ledger has the whole count from the hello message, the same one has only what it granted.
+        // A new ledger got the whole count with the hello message. The previous ledger knows only the amounts that it
+        // granted.
         if (message.ledger === this.#ledgerId) {
           for (const { definition, amount } of this.#uncounted.values())
             this.#send({ t: "charge", definition, amount });

@@ -1,18 +1,20 @@
 /**
- * The authority over limits: their definitions, and how much is used or leased. One ledger exists per group of
- * gateways; it does no I/O. A grant counts as used from the moment it is made; unused parts of a lease are refunded. So
- * the sum over all gateways exceeds a limit only by requests that used more than they reserved.
+ * The authority over limits: their definitions, and the amounts that are used or leased. A group of gateways has one
+ * ledger; it does no I/O. A grant counts as used from the moment it is made, and unused parts of a lease are refunded.
+ * So the sum over all gateways exceeds a limit only by requests that used more than they reserved.
  */
 import { CalendarWindow, SlidingWindow, type Period, type UsageWindow } from "./window.ts";
 
 export type LimitKind = "requests" | "tokens" | "money";
 
-/** Limits are identified by kind and subject; every gateway sends their definitions, from the same configuration. */
+/**
+ * A limit is identified by its kind and subject. Every gateway sends its definitions; all have the same configuration.
+ */
 export interface LimitDefinition {
   readonly id: string;
   readonly kind: LimitKind;
   readonly limit: number;
-  /** Calendar period of a budget; undefined: a limit per sliding minute. */
+  /** Calendar period of a budget. Undefined for a limit per sliding minute. */
   readonly period?: Period | undefined;
 }
 
@@ -21,8 +23,8 @@ export type Grant =
   | { readonly kind: "denied"; readonly retryAtMs: number; readonly remaining: number };
 
 /**
- * Maximum number of definitions, because clients must not grow a table without bound. Configurations hold at most 3 ×
- * 100,000.
+ * Maximum number of definitions: clients must not be able to grow the table without limit. A configuration holds at
+ * most 3 × 100,000.
  */
 const LIMITS_MAX = 300_000;
 
@@ -34,13 +36,16 @@ interface Entry {
 export class LimitLedger {
   readonly #entries = new Map<string, Entry>();
 
-  /** Grants at least `need`, at most `want`; grants less when little is left, so that leases strand little. */
+  /**
+   * Grants an amount from `need` to `want`. It grants less when little is left, so that little stays unused in leases.
+   */
   grant(definition: LimitDefinition, request: { need: number; want: number; sharers: number }, nowMs: number): Grant {
     const entry = this.#entry(definition);
     if (entry === undefined) return { kind: "denied", retryAtMs: nowMs + 1000, remaining: 0 };
     const { limit } = entry.definition;
     const remaining = limit - entry.window.used(nowMs);
-    // A request larger than the whole limit is served alone; otherwise it would never be served.
+    // A request larger than the whole limit is served when nothing else counts against the limit. Otherwise it would
+    // never be served.
     const need = Math.min(request.need, limit);
     if (need > remaining) {
       return { kind: "denied", retryAtMs: entry.window.freeAtMs(need, limit, nowMs), remaining };
@@ -55,7 +60,7 @@ export class LimitLedger {
     this.#entry(definition)?.window.refund(slot, amount, nowMs);
   }
 
-  /** Counts usage without a reservation, or beyond it. */
+  /** Counts usage for which nothing was reserved, or that exceeds the reservation. */
   charge(definition: LimitDefinition, amount: number, nowMs: number): void {
     this.#entry(definition)?.window.add(amount, nowMs);
   }
@@ -64,7 +69,7 @@ export class LimitLedger {
     this.#entry(definition)?.window.refundNewest(amount, nowMs);
   }
 
-  /** Imports the count of another ledger. */
+  /** Adds amounts that another ledger has counted. */
   import(definition: LimitDefinition, counted: { readonly age: number; readonly amount: number }, nowMs: number): void {
     this.#entry(definition)?.window.import(counted, nowMs);
   }

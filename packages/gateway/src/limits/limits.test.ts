@@ -136,7 +136,7 @@ describe("limits over four gateways", () => {
     const all = await members(4, await freePort());
     const definition = requests(1000);
     expect(await taken(all, definition, 1500)).toBeLessThanOrEqual(1000);
-    // Unused parts of another gateway's lease come back within half a second.
+    // Within half a second the unused parts of another gateway's lease are returned.
     let total = 0;
     await expect
       .poll(async () => {
@@ -165,7 +165,7 @@ describe("limits over four gateways", () => {
 
   it("keep to a share when the gateway that holds them hangs", async () => {
     const port = await freePort();
-    // Welcomes its members and never answers again.
+    // A coordinator that sends `welcome` to its members and then never answers.
     const hung = createServer((socket) => {
       socket.on("error", () => undefined);
       socket.once("data", () => socket.write('{"t":"welcome","ledger":"x","members":2}\n'));
@@ -219,7 +219,7 @@ describe("limits over four gateways", () => {
       const closed = new Promise((resolve) => socket.once("close", resolve));
       socket.on("error", () => undefined);
       socket.resume();
-      // The line never ends: only its length can close the connection.
+      // The line has no end, so only its length can close the connection.
       socket.write(line);
       await closed;
     }

@@ -1,13 +1,16 @@
 /**
- * Usage of a limit: over the last minute, or in a calendar period. Both count in integers; the caller passes the clock.
+ * Usage of a limit over the last minute, or in a calendar period. Both count in integers. The caller passes the time.
  */
 
 /**
- * Length of a slot: half a second. A window of 122 slots under-admits by at most 1.7% at a steady rate and never
- * over-admits.
+ * Length of a slot: half a second. A window of 122 slots admits up to 1.7% too little at a steady rate, and never too
+ * much.
  */
 const BUCKET_MS = 500;
-/** 60 s, the bucket in progress, and one more because a lease may be used until half a second after its grant. */
+/**
+ * Number of slots: 120 for 60 s, the slot in progress, and one more because a lease may be used until half a second
+ * after its grant.
+ */
 const BUCKET_COUNT = 122;
 
 export interface UsageWindow {
@@ -16,11 +19,11 @@ export interface UsageWindow {
   /** Adds to the time slot of `nowMs` and returns the slot's number, by which `refund` finds it. */
   add(amount: number, nowMs: number): number;
   refund(slot: number, amount: number, nowMs: number): void;
-  /** Removes the amount from the newest non-empty slots. */
+  /** Removes the amount from the newest slots that are not empty. */
   refundNewest(amount: number, nowMs: number): void;
-  /** Adds the count of another ledger at an age in slots. */
+  /** Adds an amount that another ledger counted. Its age is in slots. */
   import(counted: { readonly age: number; readonly amount: number }, nowMs: number): void;
-  /** Amounts of the slots in use, by their age in slots. */
+  /** Amounts of the slots that are not empty, with their age in slots. */
   ages(nowMs: number): readonly (readonly [age: number, amount: number])[];
   /** The earliest time at which `amount` may fit under `limit`. */
   freeAtMs(amount: number, limit: number, nowMs: number): number;
@@ -117,7 +120,7 @@ function periodNumber(period: Period, wallMs: number): number {
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
-/** When the period of `wallMs` began. */
+/** The time at which the period that contains `wallMs` began. */
 export function periodStartMs(period: Period, wallMs: number): number {
   if (period === "day") return Math.floor(wallMs / 86_400_000) * 86_400_000;
   const date = new Date(wallMs);
@@ -130,7 +133,9 @@ function periodEndMs(period: Period, wallMs: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
 }
 
-/** A budget's window: everything since the period began. `nowMs` is wall-clock time here and everywhere in `limits`. */
+/**
+ * A budget's window: everything since its period began. Here and everywhere in `limits`, `nowMs` is wall-clock time.
+ */
 export class CalendarWindow implements UsageWindow {
   readonly #period: Period;
   #number = 0;

@@ -1,11 +1,11 @@
-/** Messages between gateways and the coordinator: one JSON object a line, over TCP. */
+/** Messages between gateways and the coordinator over TCP. Each line is one JSON object. */
 import type { Socket } from "node:net";
 import type { LimitDefinition } from "./ledger.ts";
 
-/** A gateway's own count, for a new ledger. */
+/** Amounts that a gateway has counted itself, for a new ledger. */
 export interface CountedUse {
   readonly definition: LimitDefinition;
-  /** Amounts by the age of their half-second slot; a budget has one amount of age 0. */
+  /** Amounts by the age of their half-second slot. A budget has one amount with age 0. */
   readonly ages: readonly (readonly [age: number, amount: number])[];
 }
 
@@ -14,12 +14,15 @@ export type MemberMessage =
       readonly t: "hello";
       readonly secret: string;
       readonly member: string;
-      /** Number of the gateway's process: another one after each start. */
+      /** Number of the gateway's process. It changes with each start. */
       readonly life: number;
-      /** Id of the ledger of the previous connection; "" for none. */
+      /** Id of the ledger that the previous connection used. "" if there was none. */
       readonly ledger: string;
     }
-  /** Follows `hello` at once; the coordinator answers `welcome`. A message of its own, because it can be large. */
+  /**
+   * Follows `hello` immediately; the coordinator then answers `welcome`. It is a separate message because it can be
+   * large.
+   */
   | { readonly t: "used"; readonly used: readonly CountedUse[] }
   | {
       readonly t: "ask";
@@ -37,9 +40,9 @@ export type LedgerMessage =
   | { readonly t: "granted"; readonly n: number; readonly slot: number; readonly amount: number }
   | { readonly t: "denied"; readonly n: number; readonly inMs: number };
 
-/** Maximum length of a line of a member: `used` carries the last minute of every limit in use. */
+/** Maximum length of a line from a member: `used` carries the last minute of every limit in use. */
 export const MEMBER_LINE_MAX: number = 64 * 1024 * 1024;
-/** The same for `hello`, before the secret is checked, and for the coordinator's messages. */
+/** Maximum length of a `hello` line, which arrives before the secret is checked, and of the coordinator's lines. */
 const SHORT_LINE_MAX = 4096;
 
 /** Calls `onMessage` for every line; a line that is too long or invalid ends the connection. */

@@ -1,4 +1,4 @@
-/** The server of examples/serving. Its metrics have vLLM's names, without adapters. */
+/** The server in examples/serving. Its metrics have vLLM's names. It has none for adapters. */
 import type { EnginePreset } from "./preset.ts";
 import { vllm } from "./vllm.ts";
 

@@ -14,7 +14,7 @@ export type PresetName = keyof typeof presets;
 
 /** Values that fill in a replica's start command. */
 export interface ReplicaValues {
-  /** A path or a name that the engine resolves. */
+  /** A path, or a name that the engine finds by itself. */
   readonly model: string;
   /** The model's name in requests. */
   readonly name: string;
@@ -24,7 +24,7 @@ export interface ReplicaValues {
   readonly drainSeconds: number;
 }
 
-/** The command that starts a replica, one argument an element: nothing passes through a shell. */
+/** The command that starts a replica, as a list of arguments. It does not pass through a shell. */
 export function startCommand({ start }: EnginePreset, values: ReplicaValues): readonly string[] {
   return start.command.split(" ").map((part) =>
     part.replace(/\{(\w+)\}/g, (_whole, key: string) => {

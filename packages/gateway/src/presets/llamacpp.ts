@@ -13,7 +13,7 @@ export const llamacpp: EnginePreset = {
     path: "/metrics",
     waiting: [metric("llamacpp:requests_deferred")],
     running: [metric("llamacpp:requests_processing")],
-    kvUsage: [metric("llamacpp:kv_cache_usage_ratio")], // of releases before 2025-08; later ones have none
+    kvUsage: [metric("llamacpp:kv_cache_usage_ratio")], // Only releases before 2025-08 have this metric.
     promptTokens: ["llamacpp:prompt_tokens_total"],
     generationTokens: ["llamacpp:tokens_predicted_total"],
   },

@@ -12,19 +12,22 @@ export interface MetricSelector {
 
 export interface EnginePreset {
   readonly start: {
-    /** Arguments between spaces; `{model}`, `{name}`, `{host}`, `{port}`, `{accelerators}` and `{drainSeconds}` stand for a replica's values. */
+    /**
+     * The arguments, separated by spaces. `{model}`, `{name}`, `{host}`, `{port}`, `{accelerators}` and
+     * `{drainSeconds}` are replaced by a replica's values.
+     */
     readonly command: string;
     /** The engine's default port. */
     readonly port: number;
   };
   readonly probe: {
-    /** 200 once the model is loaded. Before that the engine refuses connections or answers 503. */
+    /** A path that answers 200 when the model is loaded. Before that the engine refuses connections or answers 503. */
     readonly path: string;
   };
   readonly drain: {
     /**
-     * Behaviour on SIGTERM. `finishesStreams`: the engine ends running streams first. `dropsStreams`: it cuts them or
-     * never exits, so a replica must be out of routing, and idle, before the signal.
+     * Behaviour on SIGTERM. With `finishesStreams`, the engine ends running streams first. With `dropsStreams`, it cuts
+     * them off or never exits, so the signal must wait until the replica is out of routing and idle.
      */
     readonly onSigterm: "finishesStreams" | "dropsStreams";
     readonly source: string;
@@ -43,28 +46,28 @@ export interface EnginePreset {
 }
 
 /**
- * Metric names in the engine's Prometheus text. If several are listed, the first one present counts (names of older
- * releases follow).
+ * Names of metrics in the engine's Prometheus text. If several are listed, the first one that is present counts. Names
+ * of older releases come last.
  */
 export interface EngineMetrics {
   readonly path: string;
-  /** Port of the metrics, if it differs from the port of the API. */
+  /** Port of the metrics. Without it, the port of the API. */
   readonly port?: number;
   readonly waiting: readonly MetricSelector[];
   readonly running: readonly MetricSelector[];
-  /** Share of the KV cache in use, 0 to 1. */
+  /** Used share of the KV cache, 0 to 1. */
   readonly kvUsage: readonly MetricSelector[];
-  /** An info metric whose labels list the LoRA adapters that are loaded. */
+  /** A metric whose labels list the LoRA adapters that are loaded. */
   readonly loraInfo?: string;
-  /** Histograms in seconds. */
+  /** Names of histograms, in seconds. */
   readonly timeToFirstToken?: readonly string[];
   readonly timePerOutputToken?: readonly string[];
   readonly requestLatency?: readonly string[];
   readonly queueTime?: readonly string[];
-  /** Counters in tokens. */
+  /** Names of counters, in tokens. */
   readonly promptTokens?: readonly string[];
   readonly generationTokens?: readonly string[];
 }
 
-/** A metric that is read without a label selector. */
+/** A metric for which no label has to be selected. */
 export const metric = (name: string): MetricSelector => ({ metric: name });

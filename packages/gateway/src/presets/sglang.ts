@@ -8,7 +8,7 @@ export const sglang: EnginePreset = {
     port: 30_000,
   },
   probe: { path: "/health" },
-  // SGLang waits for its streams without a deadline: SIGKILL after the replica's grace period ends it.
+  // SGLang waits for its streams without a deadline. The SIGKILL after the replica's grace period ends the wait.
   drain: { onSigterm: "finishesStreams", source: "sgl-project/sglang#1838" },
   protocol: { canResume: false, speaksMessages: false, speaksResponses: true },
   metrics: {

@@ -23,7 +23,7 @@ export interface ApiError {
   readonly message: string;
   /** Time in ms after which a retry may succeed. */
   readonly retryAfterMs?: number | undefined;
-  /** Overrides the kind's status, as for HTTP framing errors (431, 417, 501). */
+  /** Status that replaces the status of the error's kind, for example for HTTP framing errors (431, 417, 501). */
   readonly status?: number | undefined;
 }
 
@@ -84,7 +84,7 @@ export function errorBody(dialect: Dialect, error: ApiError): string {
   }
 }
 
-/** The event that ends a stream which broke after its first byte. */
+/** The event that ends a stream that failed after its first byte. */
 export function errorEvent(dialect: Dialect, operation: string, error: ApiError): string {
   const body = errorBody(dialect, error);
   if (dialect === "anthropic") return `event: error\ndata: ${body}\n\n`;

@@ -1,7 +1,7 @@
 /** The paths that the gateway serves, and the operation of each. */
 import type { Dialect } from "./api-error.ts";
 
-/** Names of OpenTelemetry's `gen_ai.operation.name` where one exists. */
+/** Operations. The names are those of OpenTelemetry's `gen_ai.operation.name` if there is one. */
 export type Operation =
   | "chat"
   | "text_completion"
@@ -15,11 +15,14 @@ export type Operation =
 export interface Endpoint {
   readonly operation: Operation;
   readonly dialect: Dialect;
-  /** The path at the upstream; for `infer` the request's own path. */
+  /** The path at the upstream. For `infer` it is the request's own path. */
   readonly path: string;
   /** Whether an answer has output tokens that a limit should reserve. */
   readonly isGenerating: boolean;
-  /** The client's operation if it was translated: errors of its streams have that form. */
+  /**
+   * The operation that the client requested, if the request was translated. Errors in its streams have the format of
+   * that operation.
+   */
   readonly errorOperation?: Operation;
 }
 
@@ -49,7 +52,9 @@ export function endpointAt(path: string): Endpoint | undefined {
   return byPath.get(path);
 }
 
-/** A version cannot be `..`, with which a lenient server would reach another model's path. */
+/**
+ * Paths of KServe v2 inference. The version must not be `..`: a lenient server would then reach another model's path.
+ */
 const inferPattern = /^\/v2\/models\/([^/]{1,256})(?:\/versions\/\w[\w.-]{0,63})?\/infer$/;
 
 /** The model in the path of a KServe v2 request. */
@@ -63,7 +68,7 @@ export function inferModelAt(path: string): string | undefined {
   }
 }
 
-/** The same path for the name that the model has at the replica. */
+/** The same path with the name that the model has at the replica. */
 export function inferPathOf(path: string, model: string): string {
   const end = path.indexOf("/", "/v2/models/".length);
   return `/v2/models/${encodeURIComponent(model)}${path.slice(end)}`;

@@ -1,6 +1,6 @@
 /**
- * Circuit breaker of one replica: opens after consecutive failures, admits one trial request after a wait, closes when
- * the trial succeeds.
+ * Circuit breaker of one replica. It opens after consecutive failures, admits one trial request after a wait, and
+ * closes when the trial succeeds.
  */
 
 export interface BreakerOptions {
@@ -26,7 +26,10 @@ export class Breaker {
     return this.#openUntilMs === 0;
   }
 
-  /** Whether a request may be sent to the replica now; an open breaker whose wait is over admits one trial. */
+  /**
+   * Whether a request may be sent to the replica now. When the wait of an open breaker is over, it admits one trial
+   * request.
+   */
   admits(nowMs: number): boolean {
     if (this.#openUntilMs === 0) return true;
     return nowMs >= this.#openUntilMs && !this.#isTrialRunning;
@@ -36,7 +39,7 @@ export class Breaker {
     if (this.#openUntilMs !== 0) this.#isTrialRunning = true;
   }
 
-  /** The request ended without evidence about the replica, for example because the client disconnected. */
+  /** The request ended without information about the replica's health, for example because the client disconnected. */
   abandoned(): void {
     this.#isTrialRunning = false;
   }

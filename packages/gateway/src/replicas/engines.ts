@@ -1,4 +1,4 @@
-/** The gateway's view of each engine, from its preset; providers have none. */
+/** Properties of each engine that the gateway uses, taken from the engine's preset. Providers have no preset. */
 import { presets, type PresetName } from "../presets/index.ts";
 import type { EnginePreset, MetricSelector } from "../presets/preset.ts";
 
@@ -16,15 +16,18 @@ export const engineNames = [
 export type EngineName = (typeof engineNames)[number];
 
 export interface EngineTraits {
-  /** Path of the probe; undefined: not probed (providers), so only results of requests determine health. */
+  /**
+   * Path of the probe. Undefined for providers: they are not probed, and only the results of requests determine their
+   * health.
+   */
   readonly probePath: string | undefined;
   readonly metricsPath: string | undefined;
-  /** Port of the metrics, if it is not the port of the API. */
+  /** Port of the metrics. Undefined if it is the port of the API. */
   readonly metricsPort: number | undefined;
   readonly queued: readonly MetricSelector[];
   readonly running: readonly MetricSelector[];
   readonly kvUsage: readonly MetricSelector[];
-  /** An info metric whose labels list the adapters that are loaded. */
+  /** A metric whose labels list the adapters that are loaded. */
   readonly loraInfo: string | undefined;
   /** Whether the engine continues a chat from a partial assistant message (`continue_final_message`). */
   readonly canResume: boolean;

@@ -1,6 +1,5 @@
 /**
- * All pools and models of a configuration, carried over from one configuration to the next: unchanged replicas keep
- * their connections.
+ * All pools and models of a configuration. When the configuration changes, unchanged replicas keep their connections.
  */
 import type { GatewayConfig, PoolConfig } from "../config/schema.ts";
 import { ModelRoute } from "../exchange/model-route.ts";
@@ -33,13 +32,13 @@ export class Fleet {
     return this.#models.get(name);
   }
 
-  /** Throws before anything has changed, where a credential cannot be read. */
+  /** Applies a configuration. Throws, before anything has changed, if a credential cannot be read. */
   apply(config: GatewayConfig, nowMs: number): void {
     const headers = new Map(config.pools.map((each) => [each.name, poolHeaders(each)]));
     for (const pool of this.#pools.values()) {
       const next = config.pools.find((each) => each.name === pool.name);
       const isSame = next?.engine === pool.config.engine && next.routing === pool.config.routing;
-      // Old replicas leave before new ones come, so that the capacity need not hold both.
+      // Old replicas are removed before new ones are added, so that the router's capacity need not hold both.
       const discovered = [...pool.replicas.values()].filter((each) => each.isDiscovered).length;
       const isKept = isSame && next.replicas.length + discovered <= pool.capacity;
       if (isKept) continue;

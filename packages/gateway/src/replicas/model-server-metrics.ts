@@ -1,4 +1,7 @@
-/** Reads a model server's Prometheus text: queue, running requests, KV cache, LoRA adapters. Unknown lines are skipped. */
+/**
+ * Reads from a model server's Prometheus text: queue, running requests, KV cache, LoRA adapters. Unknown lines are
+ * skipped.
+ */
 import type { EngineTraits, MetricSelector } from "./engines.ts";
 import type { ReportedLoad } from "./replica.ts";
 
@@ -53,7 +56,7 @@ function highest(samples: readonly Sample[], selectors: readonly MetricSelector[
   return values.length === 0 ? undefined : Math.min(1, Math.max(0, ...values));
 }
 
-/** vLLM exports one sample per change, with the time of the change as its value: the newest sample counts. */
+/** vLLM exports one sample for each change, with the time of the change as its value, so the newest sample counts. */
 function adaptersIn(samples: readonly Sample[], metric: string | undefined): readonly string[] {
   const newest = samples
     .filter((each) => each.name === metric)

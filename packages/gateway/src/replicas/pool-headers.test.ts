@@ -1,4 +1,4 @@
-/** Headers of a request as a replica receives them, where the client sends headers that the pool's configuration sets. */
+/** Headers that a replica receives when the client sends headers that the pool's configuration sets. */
 import { hash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** Values by lower-case name of the request that the replica receives. */
+/** Header values of the request that the replica receives, by lower-case name. */
 async function received(pool: string, headers: Readonly<Record<string, string>>): Promise<Map<string, string[]>> {
   const values = new Map<string, string[]>();
   const replica = createServer((request, response) => {

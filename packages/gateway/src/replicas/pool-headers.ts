@@ -1,11 +1,14 @@
-/** Headers that the configuration of a pool sets on every request: its own, and the one with its key. */
+/** Headers that a pool's configuration adds to every request: those that it lists, and the one with the pool's key. */
 import { readFileSync } from "node:fs";
 import type { PoolConfig } from "../config/schema.ts";
 
 export interface PoolHeaders {
-  /** Each with its CRLF. */
+  /** The header lines, each with its CRLF. */
   readonly lines: string;
-  /** Lines of the same names from the client or the gateway, which are not sent. Undefined if nothing can match. */
+  /**
+   * Matches lines with the same names from the client or the gateway. These are not sent. Undefined if no line can
+   * match.
+   */
   readonly overridden: RegExp | undefined;
 }
 
@@ -13,7 +16,7 @@ export const noHeaders: PoolHeaders = { lines: "", overridden: undefined };
 
 export function poolHeaders(config: PoolConfig): PoolHeaders {
   const values = new Map(Object.entries(config.headers).map(([name, value]) => [name.toLowerCase(), value]));
-  // Names are letters, digits and dashes: nothing in them is special in a pattern.
+  // The names contain only letters, digits and dashes, so they need no escaping in a pattern.
   const names = [...values.keys()].join("|");
   if (config.key !== undefined) {
     const key = secretOf(config.key);
@@ -22,7 +25,7 @@ export function poolHeaders(config: PoolConfig): PoolHeaders {
   }
   return {
     lines: [...values].map(([name, value]) => `${name}: ${value}\r\n`).join(""),
-    // Credentials of clients are never forwarded, so a pool with a key alone has nothing to override.
+    // Credentials of clients are never forwarded, so a pool that sets only a key overrides nothing.
     overridden: names === "" ? undefined : new RegExp(`^(?:${names}):.*\\r\\n`, "gim"),
   };
 }

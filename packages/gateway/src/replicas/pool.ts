@@ -1,4 +1,4 @@
-/** Replicas that can replace one another, and the router over them. */
+/** Replicas that can replace one another, and the router that chooses among them. */
 import {
   createRouter,
   seededDraw,
@@ -20,13 +20,13 @@ export interface Placement {
 
 /**
  * Capacity of the router for a number of configured replicas. Its tables and the cost of a decision grow with the
- * capacity; twice the replicas leaves room.
+ * capacity. Twice the number of replicas allows for more.
  */
 function capacityFor(replicaCount: number): number {
   return Math.max(32, Math.ceil((2 * replicaCount) / 32) * 32);
 }
 
-/** Minimum number of requests in a replica's failure rate before it can be ejected as an outlier. */
+/** Minimum number of requests to a replica before its failure rate can make it an outlier, which is ejected. */
 const OUTLIER_COUNT_MIN = 20;
 const OUTLIER_SHARE = 0.5;
 const EJECTED_FOR_MS = 30_000;
@@ -59,7 +59,7 @@ export class Pool {
     return this.config.price;
   }
 
-  /** Whether its engine serves the protocol itself; if not, requests are translated to chat completions. */
+  /** Whether the pool's engine serves the protocol itself. If not, requests are translated to chat completions. */
   speaks(protocol: "messages" | "responses"): boolean {
     const { protocols } = this.config;
     if (protocols !== undefined) return protocols.includes(protocol);
@@ -91,8 +91,8 @@ export class Pool {
   }
 
   /**
-   * Reports to the router whether the replica accepts requests: after each change of health, and periodically for
-   * changes that come with time.
+   * Tells the router whether the replica accepts requests. Called after each change of health, and periodically,
+   * because some changes come with time alone.
    */
   refresh(replica: Replica, nowMs: number): void {
     const health = replica.isAvailable(nowMs)
@@ -103,7 +103,10 @@ export class Pool {
     this.router.setHealth(replica.id, health);
   }
 
-  /** A refused connection counts as a failed probe, so that no request waits for the next probe. */
+  /**
+   * Called when a replica refused a connection. This counts as a failed probe, so that no request waits for the next
+   * probe.
+   */
   unreachable(replica: Replica): void {
     if (this.config.probe.path !== undefined || this.traits.probePath !== undefined) replica.health = "unhealthy";
   }

@@ -24,7 +24,7 @@ describe("a probe", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     cleanups.push(() => void server.close());
     const { port } = server.address() as AddressInfo;
-    // Not measured, the round trip to a replica of another region counts as 80 ms.
+    // Until it is measured, the round trip to a replica in another region counts as 80 ms.
     const pool = await poolOf(`{ url: "http://127.0.0.1:${port}", region: far }`);
     const roundTripMs = (): number => {
       const decision = pool.router.choose({ promptTokens: 10, region: "near" }, 0);
@@ -40,7 +40,7 @@ describe("a probe", () => {
     await prober.firstRound(5000);
     expect([...pool.replicas.values()].map(({ health }) => health)).toEqual(["healthy"]);
     expect(roundTripMs()).not.toBe(80);
-    // On a busy machine the first measurement may be longer than that; the shortest one counts.
+    // On a busy machine the first measurement may exceed 60 ms. The shortest measurement counts.
     await expect.poll(roundTripMs, { timeout: 10_000 }).toBeLessThan(60);
     expect(roundTripMs()).toBeGreaterThan(0);
   });

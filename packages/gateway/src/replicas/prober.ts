@@ -1,4 +1,7 @@
-/** Probes replicas for health and load, each on its own connection, with at most one request of a kind at a time. */
+/**
+ * Probes replicas for health and load. Each replica has its own connection, with at most one request of a kind at a
+ * time.
+ */
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
 import { readLoad } from "./model-server-metrics.ts";
@@ -69,19 +72,19 @@ export class Prober {
           due.isReading = true;
           void this.#readMetrics(pool, replica).finally(() => (due.isReading = false));
         }
-        // An ejection and an open breaker end with time, without any request.
+        // The end of an ejection, or of an open breaker's wait, comes with time, without any request.
         pool.refresh(replica, nowMs);
       }
     }
   }
 
-  /** Probes one replica now, as after a wake. */
+  /** Probes one replica now, for example after it was woken. */
   async #probe(pool: Pool, replica: Replica): Promise<void> {
     const path = pool.config.probe.path ?? pool.traits.probePath;
     if (path === undefined) return;
     const page = await fetchPage(replica, path, pool.config.probe.timeout);
     const before = replica.health;
-    // Engines answer 503 while they start and while they drain: both mean no new requests.
+    // Engines answer 503 while they start and while they drain. In both cases they take no new requests.
     if (page === undefined) replica.health = "unhealthy";
     else if (page.status === 503) replica.health = "draining";
     else replica.health = page.status < 400 ? "healthy" : "unhealthy";

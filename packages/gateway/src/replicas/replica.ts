@@ -6,21 +6,22 @@ import { Breaker } from "./breaker.ts";
 import { engines } from "./engines.ts";
 
 /**
- * `unknown` until the first probe: requests may be sent already, so that the gateway's start need not wait for a probe.
+ * Health of a replica. It is `unknown` until the first probe. Requests may be sent already, so that the gateway's start
+ * need not wait for a probe.
  */
 export type ReplicaHealth = "unknown" | "healthy" | "unhealthy" | "draining";
 
-/** Load as the replica's own metrics report it; undefined if it reports none. */
+/** Load according to the replica's own metrics. A field is undefined if the replica does not report it. */
 export interface ReportedLoad {
   readonly queued: number | undefined;
   readonly running: number | undefined;
-  /** Share of the KV cache in use, 0 to 1. */
+  /** Used share of the KV cache, 0 to 1. */
   readonly kvUsage: number | undefined;
   readonly loraAdapters: readonly string[];
 }
 
 const IDLE_CONNECTIONS_MAX = 1024;
-/** Half-life in ms of the counts of successes and failures for outlier ejection. */
+/** Half-life in ms of the counts of successes and failures from which outliers are found. */
 const FADE_MS = 10_000;
 
 export function replicaIdOf(config: ReplicaConfig): string {
@@ -34,15 +35,18 @@ export class Replica {
   readonly weight: number;
   readonly config: ReplicaConfig;
   readonly connections: UpstreamPool;
-  /** Everything that a new configuration changes only by replacing the replica. */
+  /** The settings as text. If a new configuration changes them, the replica is replaced. */
   readonly settings: string;
   readonly breaker: Breaker;
-  /** `Host` header line. */
+  /** The `Host` header line for the replica. */
   readonly hostLine: string;
   health: ReplicaHealth = "unknown";
-  /** Set by configuration, the admin address, or the replica's removal from the configuration. */
+  /**
+   * Whether the replica drains, because of the configuration, a request to the admin address, or its removal from the
+   * configuration.
+   */
   isDraining = false;
-  /** Whether a wake command added the replica at run time: a new configuration does not remove it. */
+  /** Whether a wake command added the replica at run time. A new configuration does not remove such a replica. */
   isDiscovered = false;
   drainDeadlineAtMs = Number.POSITIVE_INFINITY;
   ejectedUntilMs = 0;
@@ -64,7 +68,7 @@ export class Replica {
     this.connections = new UpstreamPool(this.url, pool.connectTimeout, IDLE_CONNECTIONS_MAX);
     this.breaker = new Breaker({ failureCount: pool.breaker.failures, openForMs: pool.breaker.openFor });
     if (engines[pool.engine].probePath === undefined && pool.probe.path === undefined) this.health = "healthy";
-    // A replica of a pool that can be woken counts as asleep until a probe succeeds.
+    // If the pool can be woken, its replicas count as asleep until a probe succeeds.
     else if (pool.wake !== undefined) this.health = "unhealthy";
     const isDefaultPort = this.url.port === (this.url.isTls ? 443 : 80);
     const host = this.url.host.includes(":") ? `[${this.url.host}]` : this.url.host;

@@ -1,4 +1,4 @@
-/** Pools scaled to zero: requests wait in a bounded queue while one command starts a replica. */
+/** Pools that are scaled to zero. Requests wait in a queue of limited length while one command starts a replica. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { upstreamUrl } from "../config/quantities.ts";
 import type { ApiError } from "../protocols/api-error.ts";
@@ -14,14 +14,14 @@ interface Waking {
   deadlineAtMs: number;
 }
 
-/** Number of held requests sent at a time, because a server that has just started has a short accept queue. */
+/** Number of held requests that are sent together. A server that has just started has a short accept queue. */
 const RELEASED_AT_ONCE = 32;
 const RELEASE_EVERY_MS = 5;
 const OUTPUT_BYTES_MAX = 65_536;
-/** Between a failed command and the next one: doubled by each further failure, up to the maximum. */
+/** Wait in ms between a failed command and the next one. Each further failure doubles it, up to the maximum. */
 const COOL_DOWN_MS = 1000;
 const COOL_DOWN_MS_MAX = 60_000;
-/** Between SIGTERM and SIGKILL for a command that did not succeed in time. */
+/** Time in ms between SIGTERM and SIGKILL for a command that did not succeed in time. */
 const KILL_AFTER_MS = 10_000;
 
 export class Waker {
@@ -60,7 +60,7 @@ export class Waker {
     };
   }
 
-  /** Called when a replica's health changed, and about once a second. */
+  /** Checks a waking pool. Called when a replica's health changed, and about once a second. */
   check(pool: Pool): void {
     const waking = this.#waking.get(pool);
     if (waking === undefined) return;
@@ -121,7 +121,7 @@ export class Waker {
     }
     const replica = new Replica({ url: url.data }, pool.config);
     if (pool.replicas.has(replica.id)) return;
-    // An address that an earlier wake found makes room for the new one.
+    // An address that an earlier wake found is removed, so that the new one fits.
     const stale = [...pool.replicas.values()].find(
       (each) => each.isDiscovered && each.requestCount === 0 && !each.isAvailable(this.#now()),
     );

@@ -1,4 +1,7 @@
-/** Lines of the access log explain a request: the replica that was chosen and why, or the refusal. */
+/**
+ * Lines of the access log explain what happened to a request: which replica was chosen and why, or why the request was
+ * refused.
+ */
 import { hash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,15 +1,15 @@
-/** One JSON line per request. Prompts are left out unless the configuration asks for them. */
+/** Writes one JSON line per request. Prompts are left out unless the configuration includes them. */
 import { createWriteStream, openSync, type WriteStream } from "node:fs";
 import type { Chosen } from "@headroom/routing";
 import type { ExchangeRequest, ExchangeSummary } from "../exchange/runtime.ts";
 
-/** Maximum of bytes that wait for a slow disk; further lines are counted and dropped. */
+/** Maximum number of bytes that wait for a slow disk. At the maximum, lines are counted and dropped. */
 const BUFFER_BYTES_MAX = 8 * 1024 * 1024;
 const PROMPT_BYTES_MAX = 65_536;
-/** Between tries to open the file again after a write failed. */
+/** Time in ms between attempts to open the file again after a write has failed. */
 const RETRY_MS = 1000;
 
-/** Numbers from which the replica was chosen. Loads are in the unit that the pool's policy compares. */
+/** The numbers that decided the choice of the replica. Loads are in the unit that the pool's policy compares. */
 function decisionOf(decision: Chosen): object {
   return {
     ground: decision.ground,
@@ -31,7 +31,7 @@ function rounded(value: number | undefined): number | undefined {
 
 export class AccessLog {
   readonly #file: string;
-  /** Undefined for standard output. */
+  /** The stream to the file. Undefined for standard output. */
   #stream: WriteStream | undefined;
   #openedAtMs = 0;
   readonly #hasPrompts: boolean;
@@ -39,14 +39,17 @@ export class AccessLog {
   #isScheduled = false;
   droppedCount = 0;
 
-  /** `file`: a path, or `-` for standard output. Throws if the file cannot be opened. */
+  /** `file` is a path, or `-` for standard output. Throws if the file cannot be opened. */
   constructor(file: string, hasPrompts: boolean) {
     this.#file = file;
     this.#hasPrompts = hasPrompts;
     this.#open();
   }
 
-  /** Continues in the file that now has the name, after the old one was renamed. Throws if it cannot be opened: the old one stays. */
+  /**
+   * Opens a new file under the log's name, after the old file was renamed. Throws if it cannot be opened; the old file
+   * then stays in use.
+   */
   reopen(): void {
     this.#flush();
     this.#open();
@@ -101,18 +104,18 @@ export class AccessLog {
     this.#openedAtMs = performance.now();
     const stream = createWriteStream("", { fd: openSync(this.#file, "a", 0o600) });
     stream.on("error", () => this.droppedCount++);
-    // The old stream writes the lines that it has before it closes.
+    // The old stream writes its remaining lines before it closes.
     this.#stream?.end();
     this.#stream = stream;
   }
 
-  /** A stream whose write failed, on a full disk for example, takes no more. */
+  /** Opens the file again: after a failed write, for example on a full disk, a stream accepts nothing more. */
   #openAgain(): void {
     if (this.#stream?.destroyed !== true || performance.now() - this.#openedAtMs < RETRY_MS) return;
     try {
       this.#open();
     } catch {
-      // Lines are dropped until the file can be opened.
+      // Until the file can be opened, lines are dropped.
     }
   }
 

@@ -1,4 +1,4 @@
-/** Prometheus histograms and counters with few, bounded label sets. */
+/** Prometheus histograms and counters, for few sets of labels. */
 
 export class Histogram {
   readonly #bounds: readonly number[];
@@ -24,7 +24,7 @@ export class Histogram {
     this.#count++;
   }
 
-  /** `labels`: `a="b",c="d"`. */
+  /** The lines of the histogram in Prometheus text. `labels` has the form `a="b",c="d"`. */
   lines(name: string, labels: string): string {
     const prefix = labels === "" ? "" : `${labels},`;
     const own = labels === "" ? "" : `{${labels}}`;

@@ -1,6 +1,7 @@
 /**
- * Metrics in Prometheus text. Names: OpenTelemetry's GenAI semantic conventions for requests and tokens, the Gateway API inference
- * extension's for pools, `headroom_gateway_*` for the rest. Labels take configured names only, so that clients cannot grow them.
+ * Metrics in Prometheus text. Names for requests and tokens are those of OpenTelemetry's GenAI semantic conventions,
+ * names for pools those of the Gateway API inference extension, all others are `headroom_gateway_*`. Labels contain
+ * only names from the configuration, so that clients cannot increase their number.
  */
 import type { ExchangeSummary } from "../exchange/runtime.ts";
 import type { Pool } from "../replicas/pool.ts";
@@ -33,7 +34,10 @@ export interface GatewayGauges {
 }
 
 export class GatewayMetrics {
-  /** Series by model, pool and operation: the strings come from the configuration, so their hashes are cached. */
+  /**
+   * Series by model, pool and operation. A table in three levels, because these strings come from the configuration and
+   * their hashes are therefore cached.
+   */
   readonly #byModel = new Map<string, Map<string, Map<string, Series>>>();
   readonly #series: Series[] = [];
   readonly #refused = new Map<string, number>();
@@ -60,7 +64,10 @@ export class GatewayMetrics {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
   }
 
-  /** `nowMs`: on the gateway's clock, which the waits of replicas are measured by. */
+  /**
+   * All metrics as text. `nowMs` is a time of the gateway's clock, because the waits of replicas are measured with that
+   * clock.
+   */
   text(gauges: GatewayGauges, nowMs: number): string {
     return [this.#requestText(), this.#poolText(gauges.pools, nowMs), this.#processText(gauges)].join("");
   }
@@ -175,7 +182,7 @@ export class GatewayMetrics {
   }
 }
 
-/** Memory usage; undefined while no file descriptor is free, because Node opens a file of `/proc` to read it. */
+/** Memory usage. Undefined while no file descriptor is free, because Node opens a file of `/proc` to read it. */
 function memoryUsed(): NodeJS.MemoryUsage | undefined {
   try {
     return process.memoryUsage();

@@ -1,16 +1,16 @@
-/** Spans to an OpenTelemetry collector: OTLP over HTTP in JSON, W3C trace context in and out. */
+/** Sends spans to an OpenTelemetry collector (OTLP over HTTP in JSON). Reads and writes W3C trace context. */
 import { randomBytes } from "node:crypto";
 import type { ExchangeRequest, ExchangeSummary } from "../exchange/runtime.ts";
 
 export interface TracerOptions {
-  /** Base URL of the collector: spans go to `/v1/traces` below it. */
+  /** Base URL of the collector. Spans are sent to `/v1/traces` below it. */
   readonly endpoint: string;
   readonly share: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly gatewayId: string;
 }
 
-/** Maximum number of spans that wait for the collector; further spans are counted and dropped. */
+/** Maximum number of spans that wait for the collector. At the maximum, spans are counted and dropped. */
 const QUEUE_MAX = 10_000;
 const BATCH_MAX = 512;
 const EXPORT_EVERY_MS = 1000;
@@ -54,7 +54,7 @@ export class Tracer {
     this.#queue.push(spanOf(request, summary, { traceId: own[1]!, spanId: own[2]! }));
   }
 
-  /** Sends waiting spans. Spans of a failed export are dropped, because the next batch is already waiting. */
+  /** Sends the waiting spans. If sending fails, they are dropped, because the next spans are already waiting. */
   async flush(): Promise<void> {
     if (this.#isExporting) return;
     this.#isExporting = true;
@@ -106,7 +106,7 @@ function spanOf(request: ExchangeRequest, summary: ExchangeSummary, ids: { trace
     spanId: ids.spanId,
     parentSpanId: parent?.[2] ?? "",
     name: `${record.operation} ${record.model}`,
-    // SPAN_KIND_SERVER of the OpenTelemetry protocol.
+    // The value of SPAN_KIND_SERVER in the OpenTelemetry protocol.
     kind: 2,
     startTimeUnixNano: nanoseconds(startedAtMs),
     endTimeUnixNano: nanoseconds(endedAtMs),
@@ -123,7 +123,7 @@ function spanOf(request: ExchangeRequest, summary: ExchangeSummary, ids: { trace
       integer("gen_ai.usage.output_tokens", record.completionTokens),
     ],
     events: firstByteAtMs === 0 ? [] : [{ name: "first byte", timeUnixNano: nanoseconds(firstByteAtMs) }],
-    // STATUS_CODE_OK and STATUS_CODE_ERROR.
+    // The values of STATUS_CODE_OK and STATUS_CODE_ERROR.
     status: { code: record.outcome === "completed" ? 1 : 2 },
   };
 }

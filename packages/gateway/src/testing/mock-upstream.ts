@@ -1,18 +1,19 @@
 /**
- * A model server for tests: deterministic tokens, OpenAI's protocol, streaming, and misbehaviour on request (`x-mock` in the prompt).
- * The n-th token of an answer is `t<n> `, so that a continued answer can be compared token for token.
+ * A model server for tests. It speaks OpenAI's protocol, streams deterministic tokens, and misbehaves if the prompt
+ * says so (`x-mock`). The n-th token of an answer is `t<n> `, so that a continued answer can be compared token for
+ * token.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
 export interface MockOptions {
-  /** Milliseconds between events. */
+  /** Time between events in milliseconds. */
   readonly everyMs?: number;
   readonly tokens?: number;
   /** Breaks the connection once, after this number of tokens of a stream. */
   readonly breakAfter?: number;
   readonly status?: number;
-  /** Milliseconds before the answer begins. */
+  /** Time before the answer begins, in milliseconds. */
   readonly delayMs?: number;
 }
 
@@ -58,7 +59,7 @@ export class MockUpstream {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Ends at once, like a killed process. */
+  /** Ends immediately, like a killed process. */
   async kill(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -150,7 +151,7 @@ export class MockUpstream {
       if (breakAfter !== undefined && at - first >= breakAfter) {
         const { breakAfter: _, ...rest } = this.options;
         this.options = rest;
-        // Written bytes reach the gateway before the connection breaks.
+        // Waits, so that the written bytes reach the gateway before the connection breaks.
         await new Promise((resolve) => setTimeout(resolve, 20));
         response.destroy();
         return;
@@ -183,13 +184,13 @@ function token(at: number): string {
   return `t${at} `;
 }
 
-/** One token a word. */
+/** Number of tokens of the prompt. Each word is one token. */
 function promptTokens(body: ChatBody): number {
   const text = body.prompt ?? (body.messages ?? []).map(({ content }) => content).join(" ");
   return text.split(" ").filter((word) => word !== "").length;
 }
 
-/** Number of tokens in the request that are already the beginning of the answer. */
+/** Number of tokens at the end of the request that are already the beginning of the answer. */
 function tokensBefore(body: ChatBody): number {
   const last = body.continue_final_message === true ? body.messages?.at(-1)?.content : body.prompt;
   return (last?.match(/t\d+ /g) ?? []).length;

@@ -13,7 +13,7 @@ export interface TestGateway extends RunningGateway {
   stop(): Promise<void>;
 }
 
-/** `yaml`: the configuration without addresses and state. */
+/** `yaml` is the configuration without addresses and state folder. */
 export async function testGateway(yaml: string): Promise<TestGateway> {
   const state = mkdtempSync(path.join(tmpdir(), "headroom-gateway-"));
   const logged: string[] = [];

@@ -1,4 +1,7 @@
-/** Anthropic's Messages API on a chat completion: https://docs.anthropic.com/en/api/messages and …/messages-streaming. */
+/**
+ * Translates Anthropic's Messages API to chat completions and back: https://docs.anthropic.com/en/api/messages and
+ * …/messages-streaming.
+ */
 import {
   objectsOf,
   textOrEmpty,
@@ -42,7 +45,7 @@ function textOfBlocks(blocks: Json | undefined): string {
     .join("\n");
 }
 
-/** Tool results are messages of their own in the chat protocol, before the user's text. */
+/** In the chat protocol, tool results are separate messages before the user's text. */
 function chatMessagesOf(message: JsonObject): readonly JsonObject[] {
   const { role, content } = message;
   if (typeof content === "string") return [{ role, content }];
@@ -194,7 +197,9 @@ export class MessagesAnswer implements AnswerTranslation {
   }
 }
 
-/** Anthropic counts cached tokens beside `input_tokens`, the chat protocol as a part of the prompt. */
+/**
+ * Anthropic does not include cached tokens in `input_tokens`; the chat protocol includes them in the prompt's tokens.
+ */
 function usageOf(usage: ChatUsage | undefined): JsonObject {
   const { prompt_tokens: prompt = 0, completion_tokens: output = 0 } = usage ?? {};
   const cached = Math.min(prompt, usage?.prompt_tokens_details?.cached_tokens ?? 0);

@@ -1,4 +1,7 @@
-/** OpenAI's Responses API on a chat completion: https://platform.openai.com/docs/api-reference/responses. Stateless: nothing is stored. */
+/**
+ * Translates OpenAI's Responses API to chat completions and back:
+ * https://platform.openai.com/docs/api-reference/responses. It is stateless: nothing is stored.
+ */
 import {
   objectsOf,
   textOrEmpty,
@@ -178,7 +181,7 @@ export class ResponsesAnswer implements AnswerTranslation {
     return events + this.#event("response.function_call_arguments.delta", { ...this.#place(item), delta });
   }
 
-  /** Ends the item in progress. */
+  /** Returns the events that end the item in progress. */
   #close(): string {
     const item = this.#items.at(-1);
     if (item === undefined) return "";

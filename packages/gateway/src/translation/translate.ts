@@ -15,7 +15,10 @@ export interface Translated {
   target(inner: ResponseTarget, id: string): ResponseTarget;
 }
 
-/** Undefined if every pool of the model speaks the protocol, or if the protocol needs no translation. */
+/**
+ * Prepares the translation of a request. Undefined if every pool of the model serves the protocol itself, or if the
+ * protocol is never translated.
+ */
 export function translate(
   endpoint: Endpoint,
   model: ModelRoute,
@@ -40,7 +43,7 @@ export function translate(
   try {
     chat = Buffer.from(JSON.stringify(protocol === "messages" ? chatOfMessages(request) : chatOfResponses(request)));
   } catch {
-    // Values nested so deeply that they exceed the stack, or of a type that the protocol does not have.
+    // The body has values of a type that the protocol does not have, or is nested more deeply than the stack allows.
     return { problem: `The body cannot be translated for this model server: it is not a valid ${protocol} request.` };
   }
   const peek = peekRequest(chat);

@@ -1,4 +1,7 @@
-/** Requests of one protocol served by engines of another: the request becomes a chat completion, the answer is translated back. */
+/**
+ * Serves requests of one protocol with engines of another. The request becomes a chat completion, and the answer is
+ * translated back.
+ */
 import type { ResponseTarget } from "../exchange/target.ts";
 import { errorBody, errorEvent, statusOf, type ApiError } from "../protocols/api-error.ts";
 import type { Endpoint } from "../protocols/endpoints.ts";
@@ -42,13 +45,13 @@ export interface ChatAnswer {
   readonly usage?: ChatUsage;
 }
 
-/** An answer of the other protocol under construction. */
+/** Builds an answer in the client's protocol. */
 export interface AnswerTranslation {
-  /** The whole answer. */
+  /** Translates an answer that is not a stream. */
   whole(answer: ChatAnswer): JsonObject;
-  /** Events for one chunk. */
+  /** Translates one chunk to events of the client's protocol. */
   chunk(chunk: ChatChunk): string;
-  /** Events that end the stream. */
+  /** Returns the events that end the stream. */
   done(): string;
 }
 
@@ -57,7 +60,10 @@ const untranslatable: ApiError = {
   message: "The model server's answer is not a chat completion.",
 };
 
-/** A translated answer is held whole unless it is a stream; a larger one is refused. */
+/**
+ * Maximum size in bytes of an answer that is not a stream. It is translated when it is complete; a larger one is
+ * refused.
+ */
 const WHOLE_BYTES_MAX = 64 * 1024 * 1024;
 
 export class TranslatedTarget implements ResponseTarget {
@@ -66,7 +72,7 @@ export class TranslatedTarget implements ResponseTarget {
   readonly #endpoint: Endpoint;
   #hasFailed = false;
   #isDone = false;
-  /** The part received so far of an answer that is not a stream. */
+  /** The part received so far, if the answer is not a stream. */
   #held: { readonly status: number; readonly headers: string; readonly parts: Buffer[]; bytes: number } | undefined;
 
   constructor(inner: ResponseTarget, translation: AnswerTranslation, endpoint: Endpoint) {
@@ -119,7 +125,7 @@ export class TranslatedTarget implements ResponseTarget {
     this.#inner.abort();
   }
 
-  /** Undefined if the body is no chat completion. */
+  /** The translated answer. Undefined if the body is not a chat completion. */
   #whole(body: Buffer): Buffer | undefined {
     try {
       return Buffer.from(JSON.stringify(this.#translation.whole(JSON.parse(body.toString("utf8")) as ChatAnswer)));
@@ -138,8 +144,8 @@ export class TranslatedTarget implements ResponseTarget {
   }
 
   /**
-   * An upstream's error keeps its message and gets the format of the client's protocol; the gateway's own errors have
-   * it already.
+   * Translates an error. An upstream's error keeps its message and gets the format of the client's protocol. The
+   * gateway's own errors already have that format.
    */
   #error(status: number, body: Buffer): Buffer {
     const { dialect } = this.#endpoint;
@@ -150,7 +156,7 @@ export class TranslatedTarget implements ResponseTarget {
       if (parsed.type === "error") return body;
       message = parsed.error?.message ?? message;
     } catch {
-      // Not JSON: the status is the only information.
+      // The body is not JSON, so the status is the only information.
     }
     const kind = status === 429 ? "rateLimited" : status < 500 ? "badRequest" : "upstreamFailed";
     return Buffer.from(errorBody(dialect, { kind, message }));

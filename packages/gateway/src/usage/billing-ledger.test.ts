@@ -112,7 +112,7 @@ describe("the billing ledger", () => {
         write(log, [record(`r${written++}`)]);
         await new Promise((resolve) => setImmediate(resolve));
       }
-      // The reader is killed between two system calls, not at chosen steps.
+      // The reader is killed at an arbitrary system call, not at a step chosen by the test.
       const steps = 1 + ((kill * 7) % 5);
       for (let step = 0; step < steps; step++) await once(child.stdout, "data");
       child.kill("SIGKILL");

@@ -1,7 +1,7 @@
 /**
  * Settles the usage files of gateways into one ledger file. The file holds the totals together with the position up to
- * which each gateway is settled, and is replaced as a whole. A reader that is killed leaves the old file or the new
- * one, and the next run continues from there. So every record counts once.
+ * which each gateway is settled, and it is always replaced as a whole. A reader that is killed leaves either the old
+ * file or the new one, and the next run continues from there, so every record counts once.
  */
 import {
   closeSync,
@@ -20,14 +20,14 @@ import { z } from "zod";
 import { settleUsage, usageStart, type SettleOptions, type UsageCursor } from "./reader.ts";
 import type { UsageRecord } from "./record.ts";
 
-/** Sums of one UTC day, team, key and model. Money in nano-dollars (10⁻⁹ USD). */
+/** Sums for one UTC day, team, key and model. Money is in nano-dollars (10⁻⁹ USD). */
 export interface UsageTotal {
   readonly day: string;
   readonly team: string;
   readonly key: string;
   readonly model: string;
   readonly requests: number;
-  /** Requests that were aborted or failed, out of `requests`. */
+  /** Number of requests, included in `requests`, that were aborted or failed. */
   readonly aborted: number;
   readonly failed: number;
   readonly promptTokens: number;
@@ -43,18 +43,21 @@ export interface BillingLedger {
   readonly totals: readonly UsageTotal[];
 }
 
-/** Maximum number of records in one step: bounds memory, and the work that is repeated after a kill. */
+/** Maximum number of records in one step. It limits memory, and the work that is repeated after a kill. */
 const STEP_RECORDS_MAX = 100_000;
 
 export interface SettleReport {
   readonly ledger: BillingLedger;
-  /** False: there are more records; settle again with this report's ledger. */
+  /** False if there are more records. Then settle again with this report's ledger. */
   readonly isComplete: boolean;
-  /** Records that this step added. */
+  /** Number of records that this step added. */
   readonly settledCount: number;
   /** Number of streams in progress, which are settled when they end. */
   readonly openCount: number;
-  /** Sequence numbers that the files skip, summed over gateways and runs: usage files were deleted before they were settled. */
+  /**
+   * Number of sequence numbers that are missing from the files, over all gateways and runs. They were in usage files
+   * that were deleted before they were settled.
+   */
   readonly missingCount: number;
 }
 
@@ -107,7 +110,7 @@ const ledgerSchema = z.object({
 
 export const emptyLedger: BillingLedger = { version: 1, gateways: {}, totals: [] };
 
-/** Throws if the file is not a ledger; a missing file is an empty ledger. */
+/** Reads the ledger file. A missing file is an empty ledger. Throws if the file is not a ledger. */
 export function readLedger(file: string): BillingLedger {
   let text: string;
   try {
@@ -121,7 +124,7 @@ export function readLedger(file: string): BillingLedger {
   return parsed.data;
 }
 
-/** Replaces the file as a whole: written and synced beside it, then renamed. */
+/** Replaces the file as a whole: the new file is written and synced beside it and then renamed. */
 export function writeLedger(file: string, ledger: BillingLedger): void {
   const directory = path.dirname(path.resolve(file));
   makeDirectory(directory);
@@ -143,7 +146,7 @@ export function writeLedger(file: string, ledger: BillingLedger): void {
   closeSync(folder);
 }
 
-/** Gateways with usage files under a state folder, by their folder's name. */
+/** Gateways with usage files in a state folder, by the name of their folder. */
 export function gatewaysIn(stateDirectory: string): readonly { readonly id: string; readonly directory: string }[] {
   return readdirSync(stateDirectory, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -152,7 +155,7 @@ export function gatewaysIn(stateDirectory: string): readonly { readonly id: stri
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** One step: adds records after the ledger's positions. `options.recordsMax` bounds the step for each gateway. */
+/** Settles one step: adds the records after the ledger's positions, for each gateway at most `options.recordsMax`. */
 export function settleInto(ledger: BillingLedger, stateDirectory: string, options: SettleOptions = {}): SettleReport {
   const totals = new Map<string, Total>(ledger.totals.map((total) => [keyOf(total), { ...total }]));
   const gateways: Record<string, UsageCursor> = { ...ledger.gateways };

@@ -1,6 +1,6 @@
 /**
- * Reads usage files so that every request settles once. The reader keeps a cursor. If it is stored together with the
- * settled rows, settlement is exactly-once: reading again from the same cursor gives the same rows.
+ * Reads usage files so that every request settles once. The reader keeps a cursor. If the cursor is stored together
+ * with the settled rows, each row settles exactly once, because reading again from the same cursor gives the same rows.
  */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import path from "node:path";
@@ -9,31 +9,34 @@ import { segmentsOf } from "./segments.ts";
 
 export interface UsageCursor {
   /**
-   * First sequence number and process number in the name of the next segment, and how many of its bytes are settled.
+   * The next segment, identified by the first sequence number and the process number in its name. The next field states
+   * how many of its bytes are settled.
    */
   readonly segment: string;
   readonly offset: number;
-  /** Sequence number of the last record that was read; `missingCount`: how many numbers before it never appeared. */
+  /**
+   * Sequence number of the last record that was read. `missingCount` states how many earlier numbers never appeared.
+   */
   readonly seq: number;
   readonly missingCount: number;
-  /** Streams in progress: settled by their last record once that process of the gateway has ended. */
+  /** Streams in progress. When their gateway process has ended, their last record is settled. */
   readonly open: Readonly<Record<string, UsageRecord>>;
 }
 
 export interface SettledUsage {
   readonly records: readonly UsageRecord[];
   readonly cursor: UsageCursor;
-  /** False: `recordsMax` ended the run, and there is more. */
+  /** False if reading ended because of `recordsMax`, so that there are more records. */
   readonly isComplete: boolean;
 }
 
 export interface SettleOptions {
   /**
-   * Whether the gateway will not write to this directory again: streams in progress are then settled by their last
+   * Whether the gateway will never write to this directory again. Streams in progress are then settled by their last
    * record.
    */
   readonly isOver?: boolean;
-  /** Bounds memory: reading ends with the block in which this many records were found. */
+  /** Limits memory: reading ends after the block in which this number of records was reached. */
   readonly recordsMax?: number;
 }
 
@@ -41,7 +44,7 @@ export const usageStart: UsageCursor = { segment: "", offset: 0, seq: 0, missing
 
 const READ_BYTES = 1024 * 1024;
 
-/** All records after `cursor` that can be settled. Throws if the files do not belong to the cursor. */
+/** All records after `cursor` that can be settled. Throws if the files do not match the cursor. */
 export function settleUsage(directory: string, cursor: UsageCursor, options: SettleOptions = {}): SettledUsage {
   const { isOver = false, recordsMax = Number.POSITIVE_INFINITY } = options;
   const records: UsageRecord[] = [];
@@ -57,8 +60,8 @@ export function settleUsage(directory: string, cursor: UsageCursor, options: Set
     if (name !== segment) offset = 0;
     if (nextLife < life) throw new Error(replaced(directory, nextLife, life));
     if (nextLife > life) {
-      // Requests of an ended process get no further record. A power failure may have lost records that are settled
-      // already: the next process then uses their numbers again, with other ids.
+      // No further record comes for requests of a process that has ended. A power failure may have lost records that
+      // are already settled; the next process then uses their sequence numbers again, with other ids.
       settleOpen(open, records);
       seq = Math.min(seq, firstSeq - 1);
     }
@@ -99,7 +102,10 @@ function replaced(directory: string, life: number, settledLife: number): string 
   );
 }
 
-/** Nano-dollars spent by team since `sinceMs`, streams in progress at the end of earlier lives included. */
+/**
+ * Nano-dollars that each team has spent since `sinceMs`. Streams that were in progress when an earlier process of the
+ * gateway ended are included.
+ */
 export function spentSince(directory: string, sinceMs: number): ReadonlyMap<string, number> {
   const spent = new Map<string, number>();
   const open = new Map<string, UsageRecord>();
@@ -128,7 +134,9 @@ function lifeOf(segment: string): number {
   return Number(/-(\d+)\.jsonl$/.exec(segment)?.[1] ?? 0);
 }
 
-/** Reads whole lines from `from` on and returns where the last one ended; a line torn by a kill is never read. */
+/**
+ * Reads whole lines starting at `from` and returns where the last one ended. A line that a kill cut off is never read.
+ */
 function readSegment(
   file: string,
   range: { readonly from: number; goesOn(): boolean },

@@ -1,14 +1,16 @@
 /**
- * One line of a usage file: the usage of a request. The files are the source for billing; docs/reference/gateway.md lists the
- * fields.
+ * One line of a usage file: the usage of one request. Billing is based on these files. docs/reference/gateway.md lists
+ * the fields.
  */
 
 export type UsageOutcome = "completed" | "aborted" | "failed" | "open";
 
 export interface UsageRecord {
-  /** Position in this gateway's sequence, which continues over restarts. */
+  /** Position in this gateway's sequence. The sequence continues after a restart. */
   readonly seq: number;
-  /** Request id, unique over gateways; a later record of the same id replaces an earlier one (`open`). */
+  /**
+   * Request id, unique over all gateways. A later record with the same id replaces an earlier one with outcome `open`.
+   */
   readonly id: string;
   readonly atMs: number;
   readonly team: string;
@@ -27,8 +29,8 @@ export interface UsageRecord {
 }
 
 /**
- * Collects lines in one buffer that is used again after each write: strings of lines were the largest garbage of a request.
- * `take` returns a view that is valid until the next `add`.
+ * Collects lines in one buffer, which is used again after each write: as strings, the lines were the largest garbage of
+ * a request. `take` returns a view that is valid until the next `add`.
  */
 export class RecordLines {
   #bytes: Buffer = Buffer.allocUnsafe(INITIAL_BYTES);
@@ -76,12 +78,12 @@ export class RecordLines {
   take(): Buffer {
     const lines = this.#bytes.subarray(0, this.#length);
     this.#length = 0;
-    // A single burst must not keep its memory.
+    // Drops a buffer that a single burst has made large.
     if (this.#bytes.length > KEPT_BYTES_MAX) this.#bytes = Buffer.allocUnsafe(INITIAL_BYTES);
     return lines;
   }
 
-  /** Writes text in ASCII: ids, numbers and field names. */
+  /** Writes ASCII text: ids, numbers and field names. */
   #text(text: string): void {
     const bytes = this.#roomFor(text.length);
     let at = this.#length;
@@ -97,8 +99,8 @@ export class RecordLines {
   }
 
   /**
-   * Writes a whole number without making a string; other numbers (such as `nanoUsd` of a negative price) are written as
-   * strings.
+   * Writes a whole number without making a string. Other numbers, such as `nanoUsd` of a negative price, are converted
+   * to strings first.
    */
   #number(value: number): void {
     if (!Number.isSafeInteger(value) || value < 0) {
@@ -131,7 +133,7 @@ const KEPT_BYTES_MAX = 4 * 1024 * 1024;
 /** `Number.MAX_SAFE_INTEGER` has sixteen digits. */
 const DIGITS_MAX = 16;
 
-/** Cache of quoted names; they come from the configuration, so there are few distinct values. */
+/** Cache of quoted names. They come from the configuration, so there are few. */
 const quotedNames = new Map<string, Buffer>();
 const QUOTED_MAX = 10_000;
 

@@ -1,4 +1,4 @@
-/** Names of usage segments: `usage-<first sequence number>-<life>.jsonl`. */
+/** Names of segments of usage files: `usage-<first sequence number>-<process number>.jsonl`. */
 import { readdirSync } from "node:fs";
 
 export interface Segment {
@@ -13,7 +13,7 @@ export function segmentName(firstSeq: number, life: number): string {
   return `usage-${String(firstSeq).padStart(16, "0")}-${String(life).padStart(8, "0")}.jsonl`;
 }
 
-/** In the order in which they were written. */
+/** The segments in the order in which they were written. */
 export function segmentsOf(directory: string): readonly Segment[] {
   return readdirSync(directory)
     .flatMap((name) => {

@@ -1,6 +1,7 @@
 /**
- * The durable usage file of one gateway. Records are written to the kernel before the client sees the end of its response, so a
- * killed gateway has a record of every response that was complete. One write serves all requests that end in one turn of the loop.
+ * The durable usage file of one gateway. The kernel gets a record before the client sees the end of its response, so
+ * even a killed gateway has a record of every complete response. One write serves all requests that end in one turn of
+ * the event loop.
  */
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +9,7 @@ import { makeDirectory } from "@headroom/platform";
 import { RecordLines, type UsageRecord } from "./record.ts";
 import { segmentName, segmentsOf } from "./segments.ts";
 
-/** Receiver of the notice that the kernel has a usage record. */
+/** A request that is notified when the kernel has its usage record. */
 export interface UsageWriter {
   usageWritten(): void;
 }
@@ -16,20 +17,20 @@ export interface UsageWriter {
 export interface UsageLogOptions {
   readonly directory: string;
   readonly segmentBytes: number;
-  /** `always`: synced to the disk before a response ends; `interval`: once a second. */
+  /** `always` syncs to the disk before a response ends; `interval` syncs once a second. */
   readonly sync: "always" | "interval";
   /** Called with messages for the operator. */
   readonly log?: (line: string) => void;
 }
 
 const SYNC_INTERVAL_MS = 1000;
-/** Between tries of a write that the disk refused. */
+/** Time in ms between attempts to repeat a write that the disk refused. */
 const RETRY_MS = 250;
 
 export class UsageLog {
   readonly #options: UsageLogOptions;
   #fd: number;
-  /** Bytes of the last write that the disk refused, because it is full for example. */
+  /** Bytes of the last write that the disk refused, for example because it is full. */
   #refused: Buffer | undefined;
   #bytes = 0;
   #nextSeq: number;
@@ -55,7 +56,7 @@ export class UsageLog {
     this.#timer.unref();
   }
 
-  /** Accepts the record; the writer is notified in this turn of the event loop that the kernel has it. */
+  /** Accepts a record. The writer is notified when the kernel has it, within this turn of the event loop. */
   append(record: Omit<UsageRecord, "seq">, writer: UsageWriter | undefined): void {
     if (this.isFailing && record.outcome === "open") return;
     this.#lines.add(record, this.#nextSeq);
@@ -84,7 +85,7 @@ export class UsageLog {
     waiting.length = 0;
   }
 
-  /** True while the disk takes no records: requests that have ended wait, and no further ones should begin. */
+  /** True while the disk accepts no records. Requests that have ended then wait, and no new ones should begin. */
   get isFailing(): boolean {
     return this.#refused !== undefined;
   }
@@ -97,7 +98,10 @@ export class UsageLog {
     this.#closeFile();
   }
 
-  /** False: the disk took a part at most, the rest is kept. A line that was torn is continued by the next try. */
+  /**
+   * Writes bytes. Returns false if the disk accepted only a part or nothing; the rest is kept, and the next attempt
+   * continues a line that was cut off.
+   */
   #write(bytes: Buffer): boolean {
     let at = 0;
     try {
@@ -136,7 +140,7 @@ export class UsageLog {
     return openSync(path.join(this.#options.directory, segmentName(this.#nextSeq, this.life)), "a", 0o600);
   }
 
-  /** Without room for another segment this one goes on. */
+  /** Starts a new segment. If there is no space for one, the present segment continues. */
   #rotate(): void {
     let next: number;
     try {
@@ -150,7 +154,7 @@ export class UsageLog {
     this.#fd = next;
   }
 
-  /** Writes into a file that was deleted succeed and are lost: the next records go to a new one. */
+  /** Writes to a deleted file succeed and are lost, so the next records go to a new file. */
   #leaveDeletedFile(): void {
     if (!this.#lines.isEmpty || this.isFailing || fstatSync(this.#fd).nlink > 0) return;
     this.#options.log?.(
@@ -170,19 +174,19 @@ export class UsageLog {
   }
 }
 
-/** Each process writes segments of its own, so that a line torn by a kill is never followed by another. */
+/** Each process writes its own segments, so that nothing follows a line that a kill cut off. */
 function whereItEnded(directory: string): { readonly nextSeq: number; readonly life: number } {
   const segments = segmentsOf(directory);
   const life = segments.reduce((newest, each) => Math.max(newest, each.life), 0) + 1;
   let nextSeq = 1;
   for (const { name, firstSeq } of segments.slice(-2)) {
-    // Bytes after the last line feed are a torn line.
+    // Bytes after the last line feed are a line that was cut off.
     nextSeq = Math.max(nextSeq, firstSeq + lineFeedsIn(path.join(directory, name)));
   }
   return { nextSeq, life };
 }
 
-/** Counts block by block: a whole segment as one text would be the largest object that the gateway ever holds. */
+/** Counts in blocks: a whole segment as one text would be the largest object in the gateway. */
 function lineFeedsIn(file: string): number {
   const block = Buffer.allocUnsafe(COUNTED_BYTES);
   const fd = openSync(file, "r");

@@ -72,7 +72,7 @@ describe("usage files", () => {
     await append(first, "a", "open");
     await append(first, "b", "open");
     await append(first, "b");
-    // A kill tears the line that was being written.
+    // Simulates a kill that cuts off the line that was being written.
     const [segment] = readdirSync(directory).slice(-1);
     appendFileSync(path.join(directory, segment!), '{"seq":5,"id":"c"');
     const held = settleUsage(directory, usageStart);

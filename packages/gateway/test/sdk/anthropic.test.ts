@@ -1,5 +1,6 @@
 /**
- * The npm package `@anthropic-ai/sdk`, on an engine that speaks messages and on one that speaks chat completions alone.
+ * The npm package `@anthropic-ai/sdk`, with an engine that serves the Messages API and with one that serves only chat
+ * completions.
  */
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";

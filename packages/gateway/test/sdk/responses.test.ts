@@ -1,4 +1,4 @@
-/** The Responses API of the npm package `openai`, on an engine that speaks chat completions alone. */
+/** The Responses API of the npm package `openai`, with an engine that serves only chat completions. */
 import OpenAI from "openai";
 import { expect, it } from "vitest";
 import { greeting } from "./scripted-engine.ts";

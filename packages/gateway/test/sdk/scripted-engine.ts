@@ -1,8 +1,8 @@
 /**
- * An engine for the SDK suite: chat completions, completions and embeddings in OpenAI's protocol, messages in Anthropic's, with
- * tools and structured output. Words in the last user message select misbehaviour:
- * `[slow]` an event every 20 ms, `[break]` the connection breaks after three tokens, `[status N]` answers with that status,
- * `[flaky N]` answers 503 to the first N requests with this conversation.
+ * An engine for the SDK tests: chat completions, completions and embeddings in OpenAI's protocol, messages in
+ * Anthropic's, with tools and structured output. Words in the last user message select its behaviour: `[slow]` sends an
+ * event every 20 ms, `[break]` breaks the connection after three tokens, `[status N]` answers with that status, `[flaky
+ * N]` answers 503 to the first N requests with this conversation.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -36,7 +36,7 @@ export class ScriptedEngine {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #failures = new Map<string, number>();
-  /** Whether it speaks chat completions alone. */
+  /** Whether the engine serves only chat completions. */
   readonly #isChatOnly: boolean;
   requestCount = 0;
   cancelledCount = 0;
@@ -128,7 +128,7 @@ function completion(body: Body): object {
   return { id: "cmpl-1", object: "text_completion", created: 1, model: body.model, choices, usage };
 }
 
-/** Vectors of two numbers: the text's length and 0.5. */
+/** Embeddings: vectors of two numbers, the text's length and 0.5. */
 function embeddings(response: ServerResponse, body: Body): void {
   const texts = typeof body.input === "string" ? [body.input] : (body.input ?? []);
   const data = texts.map((text, index) => {
@@ -139,7 +139,7 @@ function embeddings(response: ServerResponse, body: Body): void {
   json(response, { object: "list", model: body.model, data, usage: { prompt_tokens: 4, total_tokens: 4 } });
 }
 
-/** Calls a tool unless its result is there already. */
+/** Whether to call a tool: not if the conversation already has the tool's result. */
 function callsTool(body: Body): boolean {
   const last = body.messages?.at(-1);
   const hasResult = last?.role === "tool" || JSON.stringify(last?.content ?? "").includes("tool_result");

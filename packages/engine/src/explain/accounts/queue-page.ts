@@ -16,14 +16,14 @@ export interface QueuePage {
     readonly position: number;
     readonly workload: Workload;
   }[];
-  /** The last workload that was scanned, if more may follow; `null`: the queue ends here. */
+  /** The last workload that was scanned, if more workloads may follow. `null` at the end of the queue. */
   readonly nextAfter: WorkloadId | null;
 }
 
 export interface QueueQuery {
   readonly after: WorkloadId | null;
   readonly limit: number;
-  /** Filter of the listed workloads; absent: all. */
+  /** Filter of the listed workloads. Without it, all are listed. */
   readonly isWanted?: (workload: Workload) => boolean;
 }
 
@@ -34,9 +34,9 @@ export interface QueueQuery {
 const SCAN_MAX = 10_000;
 
 /**
- * Waiting workloads with an eligible task, in queue order, from the position of `after` on; `after` itself may have
- * left the queue. Workloads in back-off are excluded. The cost is the size of the page times the number of buckets, at
- * any position in the queue.
+ * Waiting workloads with an eligible task, in queue order, starting behind `after`. `after` itself may have left the
+ * queue. Workloads in back-off are excluded. The cost is the size of the page times the number of buckets, at any
+ * position in the queue.
  */
 export function queuePage(engine: Engine, { after, limit, isWanted = () => true }: QueueQuery): QueuePage {
   const { queue, state } = worldOf(engine);
@@ -76,10 +76,13 @@ function headsBehind(queue: Queue, after: WorkloadEntity | undefined): Head<Work
   });
 }
 
-/** Number of workloads that wait outside the queue, by hold reason. `nominated`: workloads with a nomination. */
+/**
+ * Number of workloads that wait outside the queue, by hold reason. The key `nominated` counts workloads with a
+ * nomination.
+ */
 export type HoldReason = Readonly<Record<HoldReasonBy | "backoff" | "nominated", number>>;
 
-/** Counts hold reasons over all workloads, once for a listing and not for each of its pages. */
+/** Counts hold reasons over all workloads. A listing computes this once, not for each of its pages. */
 export function holdReason(engine: Engine, isWanted: (workload: Workload) => boolean): HoldReason {
   const { queue, state } = worldOf(engine);
   const nowMs = clockOf(engine);
@@ -95,8 +98,8 @@ export function holdReason(engine: Engine, isWanted: (workload: Workload) => boo
 }
 
 /**
- * Totals over all workloads that may start now; a fraction of an accelerator counts as its fraction. The cost is one
- * step for each bucket and each waiting array.
+ * Totals over all workloads that may start now. A request for half an accelerator counts as 0.5. The cost is one step
+ * for each bucket and each waiting array.
  */
 export function waitingSummary(engine: Engine): {
   readonly workloads: number;

@@ -10,8 +10,8 @@ import { ACCELERATORS_AT, isUnder, statedAmount } from "../../cluster/team-node.
 import type { World } from "../../cluster/world.ts";
 
 /**
- * Entitlement by compared resource: the larger of guarantee and fair share, capped by the limit. Cores are in
- * thousandths, memory in MiB, accelerators (in total, and for each type that any team states) by number. `null`: the
+ * A team's entitlement by compared resource: the larger of guarantee and fair share, capped by the limit. Cores are in
+ * thousandths, memory in MiB, accelerators by number: in total, and for each type that any team states. `null` if the
  * active policy does not compare teams.
  */
 export function teamEntitlements(engine: Engine, team: TeamName): ReadonlyMap<string, number> | null {
@@ -33,14 +33,15 @@ export interface EntitlementExceeded {
   /** The workload's team, or a team above it. */
   readonly team: TeamName;
   readonly resource: string;
-  /** In the unit in which teams state the resource. */
+  /** In the unit that teams use to state this resource. */
   readonly entitlement: number;
   readonly held: number;
 }
 
 /**
- * The reason why waiting work cannot preempt other teams although there are victims: its team, or a team above it,
- * would exceed its entitlement. `null`: it would not, there are no victims, or the policy does not compare teams.
+ * The entitlement that keeps waiting work from preempting other teams although there are victim candidates: with the
+ * request, its team or a team above it would exceed that entitlement. `null` if none would be exceeded, if there are no
+ * victim candidates, or if the policy does not compare teams.
  */
 export function entitlementExceeded(engine: Engine, id: WorkloadId): EntitlementExceeded | null {
   const world = worldOf(engine);
@@ -64,7 +65,10 @@ export function entitlementExceeded(engine: Engine, id: WorkloadId): Entitlement
   };
 }
 
-/** Smallest limit on accelerators of all types, from the team up to the root. It also caps each single type. */
+/**
+ * The smallest limit on accelerators of all types together, over the team and all teams above it. It also caps each
+ * single type.
+ */
 function limitInAll({ state }: World, team: TeamName): number {
   let most = Number.POSITIVE_INFINITY;
   for (let at: TeamName | null = team; at !== null; at = state.teams.get(at)?.parent ?? null)

@@ -17,13 +17,13 @@ export interface AccountView {
   readonly periodStartMs: number;
   readonly renewsAtMs: number | null;
   readonly isSpent: boolean;
-  /** Time of all figures of this view. */
+  /** The time at which all figures of this view hold. */
   readonly atMs: number;
-  /** Forecast of the time at which the budget is used up; `null`: it is used up already. */
+  /** Forecast of the time at which the budget is used up. `null` if it is used up already. */
   readonly forecast: BudgetForecast | null;
 }
 
-/** The budget account of a team; `null`: the team has no budget. */
+/** The budget account of a team. `null` if the team has no budget. */
 export function accountOf(engine: Engine, team: TeamName): AccountView | null {
   const { state, budgets } = worldOf(engine);
   const budget = state.teams.get(team)?.budget;
@@ -49,7 +49,7 @@ export interface DecayedUsageView {
   readonly memoryMib: number;
 }
 
-/** The team's decayed average usage; `null`: usage history does not count under the active policy. */
+/** The team's decayed average usage. `null` if the active policy does not count past usage. */
 export function decayedUsageOf(engine: Engine, team: TeamName): DecayedUsageView | null {
   const { decayedUsage } = worldOf(engine);
   if (decayedUsage.halfLife === null) return null;

@@ -1,4 +1,7 @@
-/** Effect of a calendar window on the workloads on its nodes: usage by the window's holders, and drained attempts. */
+/**
+ * Effect of a calendar window on the workloads on its nodes: accelerators used by the teams or users that the window is
+ * reserved for, and attempts that are stopped for it.
+ */
 import { milliOf } from "../../model/device-part.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import { shapeOf } from "../../model/gang.ts";
@@ -13,7 +16,7 @@ export interface WindowUse {
   readonly acceleratorCount: number;
   /** Accelerators on the window's nodes held by the teams or users that the window is reserved for. */
   readonly heldFor: number;
-  /** Attempts that are or will be stopped before the window begins, ordered by stop time. */
+  /** Attempts on the window's nodes that are, or will be, stopped before the window begins, ordered by stop time. */
   readonly drained: readonly DrainedAttempt[];
   /** Number of other attempts on the window's nodes whose walltimes end before the window begins. */
   readonly completionCount: number;
@@ -24,12 +27,12 @@ export interface DrainedAttempt {
   readonly workloadId: WorkloadId;
   /** Accelerators that the attempt holds on the window's nodes. */
   readonly accelerators: number;
-  /** Time of the stop request: the start of the window minus grace period and checkpoint time. */
+  /** Time of the stop request: the start of the window minus the grace period and the time for a checkpoint. */
   readonly askedAtMs: number;
   readonly isStopping: boolean;
 }
 
-/** Usage of the window's nodes; `null`: there is no window of this name, or it is a tariff. */
+/** Usage of the window's nodes. `null` if no window has this name, or if the entry is a tariff. */
 export function windowUse(engine: Engine, name: string): WindowUse | null {
   const world = worldOf(engine);
   const found = world.calendar.windows.find(({ window }) => window.name === name);

@@ -1,7 +1,7 @@
 /**
  * Changes that would start a waiting workload. A change is data: `changed-spec.ts` and `counterfactuals.ts` apply it,
- * `smallest-change.ts` finds the smallest of each kind. Order: changes that the submitter can make, changes that
- * administrators can make, waiting for ends, purchases. `group` names the affected task group.
+ * `smallest-change.ts` finds the smallest of each kind. Kinds are ordered: changes that the submitter can make, changes
+ * that administrators can make, ends of running work, purchases. The field `group` names the affected task group.
  */
 import type { AntiAffinityFrom } from "../../model/anti-affinity.ts";
 import type { NodeId, PoolName, TeamName, WorkloadId } from "../../model/ids.ts";
@@ -19,8 +19,8 @@ export type Change =
   /** The workload also accepts nodes without these labels. */
   | { readonly kind: "dropSelector"; readonly labels: readonly string[] }
   /**
-   * A wider fabric domain is allowed; `to` is `null`: anywhere. `slices`: the domain of the gang's slices, not of the
-   * whole gang.
+   * A wider domain of the fabric is allowed. If `to` is `null`, any nodes are allowed. With `slices`, the change is to
+   * the domain of each slice of the gang, not of the whole gang.
    */
   | {
       readonly kind: "widerFabric";
@@ -33,7 +33,7 @@ export type Change =
   | { readonly kind: "widerSpread"; readonly topologyKey: string; readonly from: number; readonly to: number }
   /** The workload becomes preemptible. */
   | { readonly kind: "preemptible" }
-  /** These anti-affinity rules of the workload are removed, or its membership in anti-affinity sets. */
+  /** The workload loses these anti-affinity rules, or its membership in anti-affinity sets. */
   | { readonly kind: "dropAntiAffinity"; readonly terms: readonly AntiAffinityTerm[] }
   | { readonly kind: "shorterWalltime"; readonly fromMs: number | null; readonly toMs: number }
   /** The gang gets fewer workers; an elastic gang gets a smaller minimum. */
@@ -43,7 +43,7 @@ export type Change =
   | { readonly kind: "fewerCores"; readonly fromMilli: number; readonly toMilli: number; readonly group?: string }
   | { readonly kind: "lessMemory"; readonly fromMib: number; readonly toMib: number; readonly group?: string }
   | { readonly kind: "higherPriority"; readonly from: number; readonly to: number }
-  /** `from` is `null` if the team states no guarantee for the resource. */
+  /** The team's guarantee of the resource grows. `from` is `null` if the team states no guarantee for the resource. */
   | {
       readonly kind: "largerGuarantee";
       readonly team: TeamName;
@@ -51,7 +51,10 @@ export type Change =
       readonly from: number | null;
       readonly to: number;
     }
-  /** `user`: the limit on each user of the team, which this user's work has reached; absent: the team's own limit. */
+  /**
+   * A team's limit grows. With `user`, it is the limit on each user of the team, which this user's work has reached;
+   * without, the team's own limit.
+   */
   | {
       readonly kind: "largerLimit";
       readonly team: TeamName;
@@ -60,7 +63,7 @@ export type Change =
       readonly to: number;
       readonly user?: string;
     }
-  /** Every used-up budget that blocks it is raised to the next whole GPU-hour or dollar above its usage. */
+  /** Every used-up budget that blocks the workload is raised to the next whole GPU-hour or dollar above its usage. */
   | { readonly kind: "largerBudget"; readonly budgets: readonly LargerBudget[] }
   /** These drained nodes are resumed. */
   | { readonly kind: "resumeNodes"; readonly nodes: readonly NodeId[] }
@@ -77,8 +80,8 @@ export type Change =
   /** These pools also admit work under the workload's data rule. */
   | { readonly kind: "admitData"; readonly rule: string; readonly pools: readonly PoolName[] }
   /**
-   * This number of running attempts end first, in the order of their expected ends. `workloadId` and `expectedAtMs`:
-   * the last of them.
+   * This number of running attempts end first, in the order of their expected ends. `workloadId` and `expectedAtMs`
+   * describe the last of these attempts.
    */
   | {
       readonly kind: "afterEnds";
@@ -90,12 +93,12 @@ export type Change =
   | { readonly kind: "moreNodes"; readonly count: number; readonly acceleratorType: string; readonly like: NodeId };
 
 /**
- * An anti-affinity rule of the workload. `exclusive`: no other work on its nodes. `of`: the workload belongs to a set
- * that others avoid. Otherwise: the avoided set and its topology key.
+ * An anti-affinity rule of the workload. `exclusive`: no other work may run on its nodes. `of`: the workload belongs to
+ * a set that other work avoids. The third form names a set that the workload avoids, with its topology key.
  */
 export type AntiAffinityTerm = { readonly exclusive: true } | { readonly of: string } | AntiAffinityFrom;
 
-/** A budget of a team; money in micro-dollars. */
+/** A budget of a team. Amounts of money are in micro-dollars. */
 export interface LargerBudget {
   readonly team: TeamName;
   readonly resource: "gpuHours" | "money";
@@ -137,9 +140,9 @@ export const CHANGE_KINDS: readonly ChangeKind[] = [
 export interface Displaced {
   readonly workloadId: WorkloadId;
   readonly workers: number;
-  /** Number of remaining workers; 0: the workload is evicted completely. */
+  /** Number of workers that continue. 0 if the workload is evicted completely. */
   readonly keeps: number;
-  /** Accelerator-milliseconds of work that would be lost: the time since the last checkpoint, and the restart. */
+  /** Work that would be lost, in accelerators times ms: the time since the last checkpoint, and the restart. */
   readonly lostAcceleratorMs: number;
 }
 
@@ -147,7 +150,7 @@ export interface Displaced {
 export interface WouldStart {
   readonly acceleratorType: string;
   readonly nodes: readonly NodeId[];
-  /** Whether the workload starts at once; if not, it starts when terminating work has ended. */
+  /** Whether the workload starts immediately. If not, it starts when terminating work has ended. */
   readonly atOnce: boolean;
   /** Workloads that are evicted or shrunk for the start. */
   readonly displaced: readonly Displaced[];

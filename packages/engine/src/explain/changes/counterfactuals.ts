@@ -1,7 +1,7 @@
 /**
- * Counterfactual runs: a fork of the live state gets ordinary inputs, and the live engine's code decides one round on
- * it. The answer is whether the workload starts in that round. No separate formula is used, so an answer cannot
- * disagree with the scheduler.
+ * Counterfactual runs. A fork of the live state gets ordinary inputs, and the live engine's code decides one round on
+ * it. The answer is whether the workload starts in that round. There is no second formula, so an answer cannot disagree
+ * with the scheduler.
  */
 import type { Batch } from "../../batch/batch.ts";
 import { clockOf, forkEngine, takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from "../../engine/engine.ts";
@@ -29,7 +29,7 @@ import { OtherLowerBound } from "./other-lower-bound.ts";
 
 /** One counterfactual run on a fork. */
 interface ChangeStep {
-  /** The waiting workload on the fork before the run. */
+  /** Id of the waiting workload on the fork before the run. */
   readonly before: WorkloadId | null;
   readonly simulated: CounterfactualRun;
 }
@@ -37,11 +37,11 @@ interface ChangeStep {
 /** A stage: a fork of the live engine for counterfactual runs of one workload. */
 export interface Stage {
   readonly engine: Engine;
-  /** User who submitted the workload; the asking user if it is not submitted. */
+  /** User who submitted the workload. If it is not submitted yet, the user who asks. */
   readonly actor: string;
-  /** Id of that workload on the fork; `null`: not submitted yet, or refused. */
+  /** Id of that workload on the fork. `null` if it is not submitted yet, or was refused. */
   target: WorkloadId | null;
-  /** Whether the runs recorded more events than can be undone, so that the fork is discarded. */
+  /** Whether the runs recorded more events than can be undone. The fork is then discarded. */
   isUsed: boolean;
   /** Undo records of the runs on this stage, in order. */
   readonly steps: ChangeStep[];
@@ -50,7 +50,7 @@ export interface Stage {
 /** The result of a run. */
 export interface Outcome {
   readonly start: WouldStart | null;
-  /** Estimated number of accelerators that are still missing if it does not start (`acceleratorsMissing`). */
+  /** Estimated number of accelerators that are still missing if the workload does not start (`acceleratorsMissing`). */
   readonly missing: number;
 }
 
@@ -59,7 +59,7 @@ export interface Question {
   /** The state of the fork after a round without a change. */
   readonly undisturbed: Stage;
   readonly spec: WorkloadSpec;
-  /** The workload that waits in the live engine; `null`: not submitted yet. */
+  /** The workload that waits in the live engine. `null` if it is not submitted yet. */
   readonly target: WorkloadId | null;
 }
 
@@ -70,8 +70,8 @@ type Body = Command extends infer Each
   : never;
 
 /**
- * The actor of counterfactual commands. A submission instead belongs to the asking user, or to the submitter of the
- * workload that it replaces.
+ * The actor of counterfactual commands. Submissions are an exception: their actor is the user who asks, or the
+ * submitter of the workload that is replaced.
  */
 const COUNTERFACTUAL = "counterfactual";
 
@@ -90,17 +90,17 @@ export const appliedDocuments = (documents: {
   readonly calendar?: readonly TimeWindow[];
 }): Command => counterfactualCommand({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
 
-/** For more events than this, a new fork is faster than undoing. */
+/** Above this number of events, a new fork is faster than undoing. */
 const UNDO_MAX = 512;
 
 export class Counterfactuals {
   readonly #live: Engine;
   readonly #asker: string;
   readonly nowMs: number;
-  /** An unchanged fork that the next question can reuse; `null`: none. */
+  /** An unchanged fork that the next question can reuse, if there is one. */
   #spare: Stage | null = null;
 
-  /** `asker`: the user who would submit a workload that is not submitted yet. */
+  /** `asker` is the user who would submit a workload that is not submitted yet. */
   constructor(live: Engine, asker: string = COUNTERFACTUAL) {
     this.#live = live;
     this.#asker = asker;
@@ -108,8 +108,8 @@ export class Counterfactuals {
   }
 
   /**
-   * A fork on which the workload waits as in the live engine. Without `target` the workload is not submitted there, or
-   * it is submitted with `spec`; no round is run.
+   * A fork on which the workload waits as in the live engine. If `target` is `null`, the fork has no such workload, or
+   * it submits one with `spec`. No round is run.
    */
   stage(target: WorkloadId | null, spec: WorkloadSpec | null = null): Stage {
     const spare = this.#spare;
@@ -124,7 +124,7 @@ export class Counterfactuals {
     return { engine: forkEngine(this.#live), actor, target, isUsed: false, steps: [] };
   }
 
-  /** Returns the fork for reuse: its runs are undone, or the inputs `before` restore it. */
+  /** Returns the fork for reuse. Either its runs are undone, or the inputs `before` restore it. */
   giveBack(stage: Stage, before: readonly Input[] | null = null): void {
     if (before !== null) {
       this.takeIn(stage, before);
@@ -156,7 +156,10 @@ export class Counterfactuals {
     return could;
   }
 
-  /** A lower bound for changes by others, computed on a fork of its own; `null`: the workload is not eligible. */
+  /**
+   * A lower bound for changes by others, computed on a fork that is used for nothing else. `null` if the workload is
+   * not eligible.
+   */
   lowerBound(stage: Stage): OtherLowerBound | null {
     const bucket = classOf(stage.target, takeInOnly(stage.engine, [], this.nowMs));
     return bucket === null
@@ -164,7 +167,7 @@ export class Counterfactuals {
       : new OtherLowerBound(worldOf(stage.engine), bucket, (inputs) => void this.takeIn(stage, inputs));
   }
 
-  /** Applies inputs without a round; they are not undone. */
+  /** Applies inputs without a round. They cannot be undone. */
   takeIn(stage: Stage, inputs: readonly Input[]): Batch {
     const batch = takeInOnly(stage.engine, inputs, this.nowMs);
     stage.target = submittedIn(batch.events) ?? stage.target;
@@ -207,7 +210,10 @@ export class Counterfactuals {
     return this.#startOf(stage, events);
   }
 
-  /** For an array with running tasks only the waiting tasks are replaced; running tasks continue. */
+  /**
+   * Inputs that replace the waiting workload by one with another spec. If tasks of an array are running, only the
+   * waiting tasks are replaced and the running tasks continue.
+   */
   #inPlaceOf({ engine, target, actor }: Stage, spec: WorkloadSpec): readonly Input[] {
     const replaced = target === null ? undefined : engine.state.workloads.get(target);
     const submission = { ...counterfactualCommand({ kind: "submitWorkload", spec }), actor };
@@ -246,7 +252,7 @@ export class Counterfactuals {
   }
 }
 
-/** The workload's bucket; `null`: the workload is not in the queue. */
+/** The workload's bucket. `null` if the workload is not in the queue. */
 function classOf(target: WorkloadId | null, { world }: Batch): QueueBucket | null {
   const workload = target === null ? undefined : world.state.workloads.get(target);
   return workload === undefined || workload.endedAtMs !== null ? null : classIn(workload);

@@ -17,7 +17,10 @@ import type { OtherLowerBound } from "./other-lower-bound.ts";
 import { appliedDocuments, counterfactualCommand } from "./counterfactuals.ts";
 import { everySet, growing } from "./values.ts";
 
-/** Up to this number of items every subset is tried, smaller subsets first; with more, only the first n for each n. */
+/**
+ * Maximum number of items for which every subset is tried, smaller subsets first. With more items, only the first item,
+ * the first two, the first three and so on are tried.
+ */
 const SEPARATED_MAX = 4;
 
 /** A change of several items at once. If the lower bound rules out all items together, it rules out every subset. */
@@ -49,7 +52,7 @@ function couldLie(world: World, request: PlacementRequest): (slot: NodeSlot) => 
 }
 
 /**
- * Drained nodes to resume, grouped by fabric domain, the domain with most free accelerators first. If at most
+ * Drained nodes to resume, grouped by fabric domain. The domain with the most free accelerators comes first. If at most
  * `SEPARATED_MAX` nodes are drained, nodes that the request cannot use are included: resuming one may let a request
  * ahead in the queue start.
  */
@@ -84,8 +87,8 @@ function inOrder(drained: readonly NodeSlot[]): readonly NodeSlot[] {
 const MINUTE_MS = 60_000;
 
 /**
- * Later starts, in whole minutes, of each future window that the request or another waiting request would overlap; the
- * last value avoids every overlap.
+ * Later starts for each future calendar window that the request, or another waiting request, would overlap. They are
+ * whole minutes, and the last one avoids every overlap.
  */
 export function laterWindows(world: World, request: PlacementRequest): readonly OtherLine[] {
   if (!world.calendar.hasWindows) return [];
@@ -95,7 +98,7 @@ export function laterWindows(world: World, request: PlacementRequest): readonly 
     const { name, kind, startMs: fromMs } = window;
     if (fromMs <= world.calendar.nowMs) return [];
     const ends = new Set([own, ...others].filter(({ windows }) => windows.has(name)).map(({ endMs }) => endMs));
-    // Another waiting request may take the freed time, so the ends of all waiting requests are candidates.
+    // Another waiting request may take the time that becomes free, so the ends of all waiting requests are candidates.
     const later = [...ends]
       .filter((endMs) => !own.windows.has(name) || endMs >= own.endMs)
       .toSorted((left, right) => left - right);

@@ -25,20 +25,20 @@ import type { Values } from "./values.ts";
 export interface OtherLine {
   readonly values: Values<Change>;
   /**
-   * The inputs that apply the value at `index` after the value at `from` (-1: none is applied); `null`: impossible. For
-   * `index` -1, the inputs that restore the original state.
+   * The inputs that change the fork from the value at index `from` to the value at `index`. `from` is -1 if no value is
+   * applied yet. For `index` -1, the inputs restore the original state. `null` if there are no such inputs.
    */
   inputs(index: number, from: number): readonly Input[] | null;
-  /** The inputs that restore the original state; absent: the values are undone one by one. */
+  /** The inputs that restore the original state. Without them, the values are undone one by one. */
   readonly before?: readonly Input[];
   /**
-   * Index of the first value that the lower bound does not rule out; the number of values if it rules out all. Absent:
-   * there is no lower bound.
+   * Index of the first value that the lower bound does not rule out. It is the number of values if the lower bound
+   * rules out all. Kinds without a lower bound do not have this function.
    */
   firstLowerBound?(lowerBound: OtherLowerBound): number;
   /**
-   * Index of the smallest value that adds at least `missing` accelerators to the value at `index`; absent: values of
-   * this kind are not numbers of accelerators.
+   * Index of the smallest value that adds at least `missing` accelerators to the value at `index`. Kinds whose values
+   * are not numbers of accelerators do not have this function.
    */
   beyond?(index: number, missing: number): number;
 }
@@ -71,14 +71,14 @@ function expectedEnds(world: World, nowMs: number): readonly OtherCompletion[] {
 }
 
 /**
- * Maximum number of further ends that are tried after enough capacity would be free, because requests ahead take some
- * of it. If these do not suffice, the answer is left to start estimates.
+ * Maximum number of ends that are tried after enough capacity would be free: requests ahead in the queue take some of
+ * it. If these ends do not suffice, the change is not stated, and only start estimates answer the question.
  */
 const ENDS_FOR_OTHERS_MAX = 64;
 
 /**
- * Ends of running attempts, in order. More ends are not always better: few ends may let this request pass before the
- * requests ahead have enough capacity.
+ * Ends of running attempts, in order. More ends are not always better: after few ends, this request may pass the
+ * requests ahead of it, because they still lack capacity.
  */
 export function afterEnds(world: World, nowMs: number): OtherLine {
   const ends = expectedEnds(world, nowMs);
@@ -102,14 +102,14 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
 }
 
 /**
- * Maximum number of node kinds tried per type. With more kinds, only the kind in the domain with most free capacity is
- * tried.
+ * Maximum number of kinds of nodes tried for each accelerator type. With more kinds, only the kind in the domain with
+ * the most free capacity is tried.
  */
 const KINDS_MAX = 4;
 
 /**
- * Copies of each kind of node that could hold a worker, for each accepted type, up to the number that holds the whole
- * gang.
+ * New nodes, identical to existing ones. For each accepted type and each kind of node that could hold a worker, the
+ * numbers go up to one that holds the whole gang.
  */
 export function moreNodes(world: World, request: PlacementRequest): readonly OtherLine[] {
   return world.capacity
@@ -134,8 +134,8 @@ function joining({ workers, gang }: PlacementRequest, like: NodeSlot): OtherLine
 }
 
 /**
- * One node of each suitable kind. The node in the narrowest domain with most free capacity comes first; ties go to the
- * node that joined first.
+ * One node of each suitable kind. The first is the node in the narrowest domain with the most free capacity. If two are
+ * equal, the node that joined first wins.
  */
 function kindsOfNodes(world: World, request: PlacementRequest, slots: readonly NodeSlot[]): readonly NodeSlot[] {
   const accepts = acceptedBy(world, request);

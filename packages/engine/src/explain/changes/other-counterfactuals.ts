@@ -1,6 +1,6 @@
 /**
- * Runs changes by others on one fork, one kind after another. A larger value adds inputs to those of a smaller one; a
- * smaller value undoes some. The fork is reset before the next kind.
+ * Runs changes by others on one fork, one kind after another. The inputs of a larger value extend those of a smaller
+ * one; to go back to a smaller value, inputs are undone. The fork is reset before the next kind.
  */
 import { worldOf } from "../../engine/engine.ts";
 import type { Input } from "../../contract/inputs.ts";
@@ -19,8 +19,8 @@ interface Hoped {
 }
 
 /**
- * The kinds of change to try, with lower bounds computed on an unchanged fork; empty: the workload is not submitted or
- * not eligible there.
+ * The kinds of change to try, with lower bounds computed on an unchanged fork. The list is empty if the workload is not
+ * submitted, or not eligible on that fork.
  */
 export function linesWithLowerBound({ counterfactuals, undisturbed, spec, target }: Question): readonly Hoped[] {
   const world = worldOf(undisturbed.engine);
@@ -60,8 +60,8 @@ function smallestOnLine({ counterfactuals, spec, target }: Question, { line, fir
   let stage: Stage | null = null;
   /** Indexes of the values applied to the fork, in order. */
   let reached: number[] = [];
-  // The inputs that lead to a value from the newest applied value that can be extended to it; values after that one are
-  // undone. `null`: impossible.
+  // The inputs that lead to a value. They start from the newest applied value that can be extended to it, and values
+  // after that one are undone. `null` if there are no such inputs.
   const inputsFrom = (used: Stage, index: number): readonly Input[] | null => {
     for (; !used.isUsed && reached.length > 0; reached.pop()) {
       const inputs = line.inputs(index, reached.at(-1) as number);
@@ -86,7 +86,9 @@ function smallestOnLine({ counterfactuals, spec, target }: Question, { line, fir
   return found === null ? null : { change: line.values.at(found.index), start: found.start };
 }
 
-/** A kind with several series (types, teams) keeps the change with the smallest increase. */
+/**
+ * Several changes of one kind may be found, for different types or teams. The one with the smallest increase is kept.
+ */
 function onePerKind(changes: readonly StartingChange[]): readonly StartingChange[] {
   const best = new Map<Change["kind"], StartingChange>();
   for (const each of changes) {

@@ -16,7 +16,10 @@ import { Ledger } from "../../cluster/ledger.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 
-/** After this number of consecutive ends without a placement, the placement is searched only after some of the ends. */
+/**
+ * After this number of unsuccessful placement searches, ends are skipped before the next search: first one, then two,
+ * then three and so on.
+ */
 const LOOKS_IN_A_ROW = 16;
 /** Phases that evict work. */
 const EVICTING = ["consolidate", "reclaim", "preempt", "rebalance"] as const;
@@ -28,7 +31,7 @@ export class OtherLowerBound {
   readonly #isEvicting: boolean;
   readonly takeIn: (inputs: readonly Input[]) => void;
 
-  /** Modifies a world that is discarded afterwards. `takeIn` applies inputs to it without a round. */
+  /** `world` is modified and must be discarded afterwards. `takeIn` applies inputs to it without a round. */
   constructor(world: World, bucket: QueueBucket, takeIn: (inputs: readonly Input[]) => void) {
     this.#world = world;
     this.#bucket = bucket;
@@ -52,8 +55,8 @@ export class OtherLowerBound {
   }
 
   /**
-   * Index of the first team amount with which the request fits, in ascending order; the number of values if it fits
-   * with none.
+   * Index of the first amount, in ascending order, with which the request fits under its team's quotas. It is the
+   * number of amounts if the request fits with none.
    */
   underTeam(count: number, inputsOf: (index: number) => readonly Input[]): number {
     const isThereWith = (index: number): boolean => {
@@ -63,24 +66,24 @@ export class OtherLowerBound {
     return count === 0 || !isThereWith(count - 1) ? count : bisect(-1, count - 1, isThereWith);
   }
 
-  /** Least number of nodes of the same shape as `id` that must join; `null`: no number suffices. */
+  /** Minimum number of nodes of the same shape as `id` that must join. `null` if no number suffices. */
   nodesLike(id: NodeId): number | null {
-    // If the workers have different shapes, sums of capacity give no bound, so the bound is one node.
+    // If the workers have different shapes, sums of capacity give no lower bound, so the lower bound is one node.
     if (isInGroups(this.#bucket.request) || this.isThere()) return 1;
     const world = this.#world;
     const { gang, workers } = this.#bucket.request;
     const like = world.capacity.slot(id);
     const { acceleratorType } = like.node;
     const reached = quotaReached(world, this.#bucket.request, acceleratorType);
-    // Only other teams' guarantees are bounded by the size of the fleet.
+    // A larger fleet helps against one bound only: the one that protects other teams' guarantees.
     if (reached !== null && reached.bound !== "unguaranteed") return null;
     const missing = workers - new ReleasingRoom(world, this.#bucket.request).of(acceleratorType);
     return Math.max(1, Math.ceil(missing / emptyNodeWorkers(like, gang)));
   }
 
   /**
-   * Least number of these attempts that have to end; one more than their number: the request does not fit even if all
-   * end.
+   * Minimum number of these attempts that have to end. If the request does not fit even after all ends, it is one more
+   * than their number.
    */
   afterEnds(attempts: readonly Attempt[]): number {
     if (!couldEverFit(this.#world, this.#bucket)) return attempts.length + 1;

@@ -22,8 +22,8 @@ export interface OwnChange {
 }
 
 /**
- * Values of each kind for this spec; kinds that do not apply have no values. `waiting`: the submitted workload;
- * `undefined`: it is not submitted yet.
+ * Values of each kind for this spec. A kind that does not apply has no values. `waiting` is the submitted workload, or
+ * `undefined` if it is not submitted yet.
  */
 export function ownChanges(
   world: World,
@@ -58,7 +58,7 @@ const changesOfGang = (world: World, spec: WorkloadSpec): readonly Values<OwnCha
   lessMemory(spec),
 ];
 
-/** Changes of one task group, as changes of the whole workload. */
+/** Values for one task group, converted to changes of the whole workload. */
 function ofGroup(spec: WorkloadSpec, index: number, { at, ...values }: Values<OwnChange>): Values<OwnChange> {
   const { name } = groupAt(spec.gang, index);
   const { taskGroups = [], antiAffinity } = spec.gang;
@@ -95,7 +95,10 @@ function otherTypes({ capacity }: World, spec: WorkloadSpec): Values<OwnChange> 
   );
 }
 
-/** Maximum number of labels or anti-affinity terms for which every subset is tried; with more, only all together. */
+/**
+ * Maximum number of labels or anti-affinity terms for which every subset is tried. With more, only the set of all of
+ * them is tried.
+ */
 const SEPARATED_MAX = 6;
 
 const subsetsOf = <Of>(all: readonly Of[]): readonly (readonly Of[])[] =>
@@ -111,7 +114,10 @@ function fewerLabels({ nodeSelector = {}, ...rest }: WorkloadSpec): Values<OwnCh
   );
 }
 
-/** Wider levels of the slices, then of the whole gang. Only required fabric levels change; preferred levels stay. */
+/**
+ * Wider fabric levels: first for the gang's slices, then for the whole gang. Only required levels change; preferred
+ * levels stay.
+ */
 function widerFabric(world: World, { fabric = {}, ...rest }: WorkloadSpec): Values<OwnChange> {
   const { within, slices = [], ...preferences } = fabric;
   const widened = (required: string | null, parts: NonNullable<FabricSpec["slices"]>): WorkloadSpec => {
@@ -136,7 +142,7 @@ function widerFabric(world: World, { fabric = {}, ...rest }: WorkloadSpec): Valu
   return listed(wider);
 }
 
-/** Fabric levels above `level`, the nearest first; last `null`, which allows any nodes. */
+/** Fabric levels above `level`, the nearest first. The list ends with `null`, which allows any nodes. */
 function widerLevels({ state }: World, level: string): readonly (string | null)[] {
   for (const { fabricLevels } of state.sites.values()) {
     const levels = [...fabricLevels, NODE_LEVEL];
@@ -216,7 +222,7 @@ const withGang = (spec: WorkloadSpec, changes: Partial<GangSpec>): WorkloadSpec 
   gang: { ...spec.gang, ...changes },
 });
 
-/** The multiples of `unit` below an amount, the largest first and without 0. */
+/** The multiples of `unit` below an amount, the largest first. 0 is left out. */
 function below(from: number, unit: number, at: (to: number) => OwnChange): Values<OwnChange> {
   const most = Math.ceil(from / unit) - 1;
   return growing(most, (index) => at((most - index) * unit));
@@ -240,7 +246,8 @@ function fewerAccelerators(spec: WorkloadSpec): Values<OwnChange> {
 }
 
 /**
- * Amounts decrease by whole cores and whole GiB; amounts of at most one core or one GiB by tenths of a core and 64 MiB.
+ * Amounts of more than one core or one GiB decrease by whole cores and whole GiB. Smaller amounts decrease by tenths of
+ * a core and by 64 MiB.
  */
 const CORE_MILLI = 1000;
 const SMALL_CORE_MILLI = 100;

@@ -34,8 +34,8 @@ export function couldStart(batch: Batch, bucket: QueueBucket, reservations: read
 }
 
 /**
- * Whether the request fits beside the protected starts of requests that are certainly ahead of it. Other protected
- * starts are ignored.
+ * Whether the request fits beside the protected starts of those requests that are certainly ahead of it. Other
+ * protected starts are ignored.
  */
 function fitsBeside({ world, nowMs }: Batch, bucket: QueueBucket, reservations: readonly Reservation[]): boolean {
   // A request that does not fit alone does not fit beside protected starts either.
@@ -62,9 +62,9 @@ function isAhead(
 }
 
 /**
- * Number of whole accelerators that are missing on the type with most capacity, with all eligible victims counted as
- * evicted; 0 if sums give no answer. An estimate, not a bound: more capacity may also make more work eligible as a
- * victim.
+ * Estimated number of whole accelerators that are missing on the type with the most capacity, with all victim
+ * candidates counted as evicted. 0 if sums of capacity give no answer. It is not a lower bound, because more capacity
+ * may also add victim candidates.
  */
 export function acceleratorsMissing(batch: Batch, bucket: QueueBucket): number {
   const { world } = batch;

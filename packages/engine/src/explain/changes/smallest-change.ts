@@ -22,8 +22,9 @@ import type { Outcome, Question, Stage } from "./counterfactuals.ts";
 import type { Values } from "./values.ts";
 
 /**
- * For each kind the smallest change that starts the workload now, in order of kinds. Empty: no single change suffices,
- * or the workload waits for other work to end or for its own retry, and no change brings that about.
+ * For each kind the smallest change that starts the workload now, in order of kinds. The list is empty if no single
+ * change suffices. It is also empty if the workload waits for the end of other work, or for its own retry, and no
+ * change brings that about.
  */
 export function smallestChanges(engine: Engine, id: WorkloadId): readonly StartingChange[] {
   const world = worldOf(engine);
@@ -40,7 +41,7 @@ export function smallestChanges(engine: Engine, id: WorkloadId): readonly Starti
 const mayBeAsked = (workload: Workload, nowMs: number): boolean =>
   readyTask(workload, nowMs) !== null || (waitingTaskCount(workload) > 0 && isWaitingForTime(workload, nowMs));
 
-/** The spec for the resubmission: dependencies that are met, and tasks that have started, are removed. */
+/** The spec for the resubmission. Dependencies that are met and tasks that have started are removed. */
 function resubmitted(workload: Workload): WorkloadSpec {
   const { after: _after, hold: _hold, startWindow, ...others } = workload.spec;
   const rest = workload.waitsForStartWindow === true && startWindow !== undefined ? { ...others, startWindow } : others;

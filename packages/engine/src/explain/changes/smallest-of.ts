@@ -9,11 +9,11 @@ import type { WouldStart } from "./change.ts";
 import type { Outcome } from "./counterfactuals.ts";
 import type { ValueRange, Values } from "./values.ts";
 
-/** Number of values tried one by one; for them, a larger value need not be better than a smaller one. */
+/** Number of values that are tried one by one. Among them, a larger value need not be better than a smaller one. */
 const SIMULATED_ONE_BY_ONE = 8;
 /**
- * The same for amounts that requests ahead in the queue can use too: a larger amount may let one of those start first,
- * so more values are tried one by one.
+ * The same number for amounts that requests ahead in the queue can use too. A larger amount may let such a request
+ * start first, so more values are tried one by one.
  */
 const SIMULATED_ONE_BY_ONE_OF_SHARED = 24;
 /** Number of values that the lower bound checks one by one; a check is cheaper than a run. */
@@ -27,9 +27,9 @@ export interface SmallestValue {
 }
 
 /**
- * The smallest value that starts the workload; `null`: none does. `first`: index of the first value that the lower
- * bound does not rule out. `tries`: a run with the value at an index. `beyond`: index of the first larger value that
- * adds `missing` accelerators; the next index if values are not numbers of accelerators.
+ * The smallest value that starts the workload, or `null` if none does. `first` is the index of the first value that the
+ * lower bound does not rule out. `tries` runs the value at an index. `beyond` returns the index of the first larger
+ * value that adds `missing` accelerators; if values are not numbers of accelerators, it returns the next index.
  */
 export function smallestOf(
   { count: all, isMonotone, alone, scope }: ValueRange,

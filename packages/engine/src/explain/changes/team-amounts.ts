@@ -18,7 +18,7 @@ import { growing } from "./values.ts";
 import type { Values } from "./values.ts";
 
 /**
- * For each limit that the request reaches on an accepted type: larger limits, up to the amount at which all waiting
+ * For each limit that the request reaches on an accepted type: larger limits, up to the amount with which all waiting
  * work under this limit could run.
  */
 export function largerLimits(world: World, request: PlacementRequest): readonly OtherLine[] {
@@ -49,8 +49,8 @@ export function largerLimits(world: World, request: PlacementRequest): readonly 
 }
 
 /**
- * Larger guarantees of the team and of the teams above it. None if no quota blocks the request and the policy has no
- * reclaim phase.
+ * Larger guarantees of the team and of the teams above it. The list is empty if no quota blocks the request and the
+ * policy has no phase that reclaims.
  */
 export function largerGuarantees(world: World, request: PlacementRequest): readonly OtherLine[] {
   const { rules, teamUse } = world;
@@ -67,16 +67,16 @@ export function largerGuarantees(world: World, request: PlacementRequest): reado
 }
 
 /**
- * Resources whose guarantee is raised: requested resources with a stated guarantee, and requested types if the
- * guarantee names types without a total or if the quota tree counts the type. If that list is empty: all accelerators
- * together.
+ * Resources whose guarantee is raised: requested resources with a stated guarantee, and requested accelerator types if
+ * the guarantee names types without a total, or if the quota tree counts the type. If there are none, the guarantee of
+ * all accelerators together is raised.
  */
 function guaranteedResources(
   { capacity, teamUse }: World,
   { team, isByTypeAlone }: TeamNode,
   { gang, acceleratorTypes }: PlacementRequest,
 ): readonly string[] {
-  // If the guarantee names a family, the family stands for its types.
+  // If the guarantee names a family of types, the family is used instead of the type.
   const asked = capacity
     .acceptable(acceleratorTypes)
     .map(({ type, family }) => (family !== undefined && family in (team.guarantee ?? {}) ? family : type));
@@ -91,8 +91,8 @@ function guaranteedResources(
 }
 
 /**
- * Larger guarantees of one team. `isGuarded`: true: quotas block the request. False: a larger guarantee only allows
- * reclaim, so amounts beyond this request are not tried.
+ * Larger guarantees of one team. `isGuarded` states that quotas block the request. If they do not, a larger guarantee
+ * only allows reclaim, so amounts larger than this request needs are not tried.
  */
 function guaranteeUp(
   world: World,
@@ -121,8 +121,8 @@ function guaranteeUp(
 }
 
 /**
- * Amount of a resource that all waiting work under a team needs, in the unit of quotas. Some of that work may be ahead
- * of the request. `user`: the user whose work counts; absent: every user.
+ * Amount of a resource that all waiting work under a team needs, in the unit of quotas. It includes work ahead of the
+ * request. With `user`, only that user's work counts.
  */
 function waitingFor(world: World, team: TeamName, resource: string, user?: string): number {
   const { teamUse, queue } = world;
@@ -151,7 +151,7 @@ function neededOf(world: World, request: PlacementRequest, resource: string): nu
   return statedAmount(position, position < FIRST_TYPE_AT ? amountAt(amount, position) : amount.acceleratorsMilli);
 }
 
-/** Larger amounts of one resource of one team, as a kind of change. `toAt`: the amount of the value at an index. */
+/** Larger amounts of one resource of one team, as a kind of change. `toAt` returns the amount at an index. */
 function teamLine(
   { team }: TeamNode,
   values: Values<Change>,

@@ -21,14 +21,14 @@ import { everySet } from "./values.ts";
 
 export interface TimelyChange {
   readonly change: Change;
-  /** The spec with which the workload is submitted; `null`: the inputs alone change what holds it. */
+  /** The spec with which the workload is submitted again. `null` if inputs alone remove the hold reason. */
   readonly spec: WorkloadSpec | null;
   readonly inputs: readonly Input[];
 }
 
 /**
- * Values to try, smallest first; `null`: the workload has no hold reason. Empty: it has two, so no single change
- * suffices.
+ * Values to try, smallest first. `null` if the workload has no hold reason. The list is empty if it has two hold
+ * reasons, because no single change suffices.
  */
 export function timelyChanges(
   world: World,

@@ -1,4 +1,4 @@
-/** The range of the values of one kind of change; index 0 is the smallest change. */
+/** The numbers of values of one kind of change. Index 0 is the smallest change. */
 export interface ValueRange {
   readonly count: number;
   /**
@@ -7,8 +7,8 @@ export interface ValueRange {
    */
   readonly isMonotone: boolean;
   /**
-   * Number of values up to the one that would suffice if no request were ahead; the values after it also serve requests
-   * ahead. Absent: unknown.
+   * Number of values up to the first one that would suffice if no request were ahead in the queue. Larger values also
+   * serve requests ahead. Undefined if that value is unknown.
    */
   readonly alone?: number;
   /** Number of values to try, counted from the lower bound. */
@@ -20,13 +20,13 @@ export interface Values<Of> extends ValueRange {
   at(index: number): Of;
 }
 
-/** Alternatives: the result of one says nothing about another. */
+/** Values that are alternatives: whether one starts the workload says nothing about another. */
 export const listed = <Of>(values: readonly Of[]): Values<Of> => ({
   ...growing(values.length, (index) => values[index] as Of),
   isMonotone: false,
 });
 
-/** Ever larger values of one amount. */
+/** Increasing values of one amount. */
 export const growing = <Of>(count: number, at: (index: number) => Of): Values<Of> => ({
   count: Math.max(0, count),
   isMonotone: true,

@@ -14,11 +14,11 @@ import { Counterfactuals } from "../changes/counterfactuals.ts";
 
 export type SubmissionForecast =
   | { readonly kind: "refused"; readonly rejection: Rejection }
-  /** `startingTasks`: number of its tasks that are placed or nominated in that round. */
+  /** `startingTasks` is the number of the workload's tasks that are placed or nominated in that round. */
   | { readonly kind: "starts"; readonly start: WouldStart; readonly startingTasks: number }
   | { readonly kind: "waits"; readonly verdict: Verdict; readonly changes: readonly StartingChange[] };
 
-/** Answers whether the workload would start. `actor`: the submitter, whose limits and reservations apply. */
+/** Answers whether the workload would start. `actor` is the submitter, whose limits and reservations apply. */
 export function beforeSubmitting(
   engine: Engine,
   { spec, actor }: { readonly spec: WorkloadSpec; readonly actor: string },

@@ -44,7 +44,7 @@ function scattered(jobs: readonly number[], policy: Policy, data: readonly (Data
         kind: "nodeSeen",
         node: {
           id: nodeId(`n${index}`),
-          // Only the pool of the first node satisfies the data's constraints.
+          // The second and later nodes are in a pool that does not meet the constraints of the data.
           pool: data.length > 0 && index > 0 ? elsewhere : pool.name,
           fabric: [],
           acceleratorCount: 8,

@@ -18,13 +18,16 @@ export interface ForeseenMove {
   readonly accelerators: number;
   readonly from: NodeId;
   readonly to: NodeId;
-  /** Pairs of idle accelerators gathered on one node. */
+  /** Increase in the number of pairs of idle accelerators that are on one node. */
   readonly pairsGathered: number;
   /** Work that has to be repeated, in accelerators times ms. */
   readonly lostAcceleratorMs: number;
 }
 
-/** Number of nodes by idle accelerators, for one accelerator type; only nodes that take work. */
+/**
+ * For one accelerator type: the number of nodes by their number of idle accelerators. Nodes that take no work are left
+ * out.
+ */
 export interface IdleBlocks {
   readonly acceleratorType: string;
   readonly nodesByIdle: readonly { readonly idle: number; readonly nodes: number }[];
@@ -50,7 +53,7 @@ export function foreseeDefragmentation(live: Engine, movesMax: number): Defragme
   const rules = own ?? usualDefragmentation;
   const before = idleBlocks(world);
   const moves: ForeseenMove[] = [];
-  // Each migration is planned alone, because its loss is computed before it is made.
+  // Each migration is planned by itself, because its loss is computed just before it is made.
   while (moves.length < movesMax) {
     const lossOf = new Map(
       [...world.state.attempts.values()].map((attempt) => [attempt.id, evictionLoss(world, attempt, nowMs)]),

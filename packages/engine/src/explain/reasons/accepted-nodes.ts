@@ -13,7 +13,7 @@ export const acceptedNodes = (world: World, request: PlacementRequest): readonly
 
 export class AcceptedNodes {
   readonly type: TypeCapacity;
-  /** Accepted nodes; `null`: every node of the type, so that the type's index answers. */
+  /** The accepted nodes. `null` if every node of the type is accepted; the type's index then gives the answers. */
   readonly #slots: readonly NodeSlot[] | null;
 
   constructor(world: World, request: PlacementRequest, type: TypeCapacity) {
@@ -34,7 +34,7 @@ export class AcceptedNodes {
     return this.#slots ?? this.type.slots.filter(({ usable }) => usable);
   }
 
-  /** Number of the gang's workers that fit now, at most the whole gang. */
+  /** Number of the gang's workers that fit now. It is at most the size of the gang. */
   placeable(gang: GangSpec): number {
     if (this.#slots === null) return placeableWorkers(this.type, gang);
     let count = 0;
@@ -45,7 +45,7 @@ export class AcceptedNodes {
     return count;
   }
 
-  /** Number of the gang's workers that would fit on empty nodes, at most the whole gang. */
+  /** Number of the gang's workers that would fit if all nodes were empty. It is at most the size of the gang. */
   holds(gang: GangSpec): number {
     return emptyFleetWorkers({ slots: this.#slots ?? this.type.slots }, gang);
   }

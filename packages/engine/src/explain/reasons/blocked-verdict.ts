@@ -1,4 +1,4 @@
-/** Makes the verdict of work that waits, with the events after which it may change. */
+/** Builds the verdict of work that waits, with the kinds of events after which the verdict may change. */
 import type { EventKind } from "../../contract/events.ts";
 import type { BlockedReason, Verdict } from "../../contract/verdicts.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -37,13 +37,13 @@ export const FREEING: readonly EventKind[] = [
   "policySet",
   ...FLEET_GROWS,
 ];
-/** Events after which the head of the queue may change, or may start. */
+/** Events after which another request may be the head of the queue, or the head may start. */
 export const HEAD_MOVES: readonly EventKind[] = [
   ...FREEING,
   "workloadEnded",
   "workloadStopRequested",
   "teamDefined",
-  // The round skips a head that the fleet can no longer hold, or whose team has reached a limit.
+  // These events can make the round skip the head: the fleet can no longer hold it, or its team has reached a limit.
   "gangPlaced",
   "nodeLost",
   "nodeDrainStarted",
@@ -51,10 +51,10 @@ export const HEAD_MOVES: readonly EventKind[] = [
 ];
 
 /**
- * Whether no end of other work can place the request: it exceeds the empty fleet, alone exceeds the quotas on every
- * accelerator type that could hold it, or exceeds its team's reserved topology. A request that waits for an accelerator
- * type on request (`waitForType`) is not among these. `couldEver`: whether the usable fleet, if empty, could hold the
- * request.
+ * Whether the request cannot be placed however much other work ends. It exceeds the empty fleet, its team's reserved
+ * topology, or, by itself, the quotas on every accelerator type that could hold it. A request with `waitForType` that
+ * waits for an absent accelerator type does not count. `couldEver` states whether the usable fleet, if empty, could
+ * hold the request.
  */
 export function canNeverBePlaced(
   world: World,

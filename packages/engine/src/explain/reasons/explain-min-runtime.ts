@@ -10,7 +10,8 @@ import type { World } from "../../cluster/world.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 
 /**
- * Maximum number of preemptible attempts of a team; for larger teams this reason is not computed, because of its cost.
+ * Maximum number of preemptible attempts of a team for which this reason is computed. For larger teams it costs too
+ * much.
  */
 const EVICTABLE_MAX = 256;
 /** Maximum number of victims tried, in the order in which their minimum runtimes end. */
@@ -24,7 +25,10 @@ interface ProtectedVictim {
   readonly fromMs: number;
 }
 
-/** The reason `minRuntime` with the victim to wait for; `null`: no minimum runtime blocks the request. */
+/**
+ * The reason `minRuntime` with the victim whose minimum runtime the request waits for. `null` if no minimum runtime
+ * blocks the request.
+ */
 export function explainMinRuntime(
   world: World,
   request: PlacementRequest,
@@ -36,7 +40,7 @@ export function explainMinRuntime(
   const isRoom = (): boolean => findPlacement(world, request, "releasing") !== null;
   return simulate(world, (ledger) => {
     for (const { attempt } of victimCandidates.filter(({ fromMs }) => fromMs <= nowMs)) ledger.vacate(attempt, 0);
-    // Victims without a minimum runtime would suffice, so another reason protects them.
+    // Victim candidates whose minimum runtime is over would suffice, so something else protects them.
     if (isRoom()) return null;
     const later = victimCandidates
       .filter(({ fromMs }) => fromMs > nowMs)

@@ -54,7 +54,7 @@ type TeamLimit = BlockedReason & { readonly kind: "teamLimit" };
 
 export const explain = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, explainMinRuntime);
 
-/** Verdict for listings of many workloads: leaves out the reason `minRuntime`, which takes longest to compute. */
+/** Verdict for listings of many workloads. It leaves out the reason `minRuntime`, which takes longest to compute. */
 export const explainBriefly = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, () => null);
 
 function explainWith(engine: Engine, id: WorkloadId, minRuntimeOf: typeof explainMinRuntime): Verdict {
@@ -78,7 +78,7 @@ function explainWith(engine: Engine, id: WorkloadId, minRuntimeOf: typeof explai
   const { request } = bucket;
   const couldEver = couldEverFit(world, bucket);
   const own = withDeclarations(world, request, explainRequest(world, request, couldEver));
-  // A request that exceeds the fleet is skipped by the round, so no other request is reported ahead of it.
+  // The round skips a request that exceeds the fleet, so its verdict does not say that another request is ahead.
   const behind = couldEver ? explainHead(world, workload) : null;
   if (own === null && behind === null) {
     const reserved = explainReservation(world, bucket, nowMs);
@@ -93,7 +93,7 @@ function explainWith(engine: Engine, id: WorkloadId, minRuntimeOf: typeof explai
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
 }
 
-/** Adds events that change declared properties of nodes, if a filter rejects the request on some nodes. */
+/** For a request that a filter rejects on some nodes, adds the events that change declared properties of nodes. */
 function withDeclarations(
   world: World,
   request: PlacementRequest,
@@ -108,11 +108,11 @@ function withDeclarations(
 const isShortfall = ({ reasons: [first] }: BlockedVerdict): boolean =>
   first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
 
-/** Events that may move the protected start, or replace its request. */
+/** Events that may move the protected start, or give it to another request. */
 const reservationMoves = ({ rules }: World): readonly EventKind[] =>
   predictsRuns(rules) ? [...HEAD_MOVES, "attemptStarted", "predictionCorrected"] : [...HEAD_MOVES, "attemptStarted"];
 
-/** The protected start that the request would delay; `null`: protected starts do not block it. */
+/** The protected start that the request would delay. `null` if protected starts do not block the request. */
 function explainReservation(world: World, bucket: QueueBucket, nowMs: number): BlockedReason | null {
   const { request } = bucket;
   const expectedEndMs = nowMs + request.durationMs;
@@ -132,8 +132,8 @@ function explainReservation(world: World, bucket: QueueBucket, nowMs: number): B
 }
 
 /**
- * The protected start with which the request no longer fits, although it fits beside the earlier ones. If the request
- * now fits beside all of them together, the first.
+ * The first protected start that blocks the request: the request fits beside the earlier ones but not beside this one.
+ * If the request now fits beside all of them together, the first protected start.
  */
 function firstInTheWay(world: World, request: PlacementRequest, starts: readonly Reservation[]): Reservation | null {
   if (starts.length > 1 && findBesideStarts(world, request, starts) !== null) return starts[0] as Reservation;
@@ -142,7 +142,8 @@ function firstInTheWay(world: World, request: PlacementRequest, starts: readonly
 }
 
 /**
- * The verdict of a request that does not fit; `null`: it fits now. `couldEver`: the usable fleet, if empty, holds it.
+ * The verdict of a request that does not fit, or `null` if it fits now. `couldEver` states whether the usable fleet, if
+ * empty, could hold it.
  */
 function explainRequest(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict | null {
   if (couldEver && findPlacement(world, request) !== null) return null;
@@ -167,8 +168,8 @@ const inquiryOf = (world: World, request: PlacementRequest, couldEver: boolean):
 });
 
 /**
- * For a request that fits only with the nodes of hot spares: the hot spares, and the reasons that `others` finds with
- * them in use.
+ * For a request that fits only on the nodes of hot spares. The verdict states the hot spares, and the reasons that
+ * `others` returns while the hot spares count as usable.
  */
 function explainAmongHotSpares(
   world: World,
@@ -185,16 +186,16 @@ function explainAmongHotSpares(
   });
 }
 
-/** Capacity reasons of a gang without task groups. */
+/** Reasons of capacity for a gang without task groups. */
 function explainRoom(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict {
   const { gang, acceleratorTypes } = request;
   const neededCount = wholeNeeded(request);
   const accepted = acceptedNodes(world, request);
-  // A gang never mixes types, so each type is judged by itself; a type that could not hold the gang even if empty is
-  // left out.
+  // A gang never mixes accelerator types, so each type is judged separately. A type that could not hold the gang even
+  // if empty is left out.
   const able = accepted.filter((nodes) => nodes.holds(gang) >= request.workers);
-  // `couldEver` can be false although a type holds the gang by counts: a constraint may rule it out, or the nodes may
-  // be hot spares.
+  // `couldEver` can be false although the number of workers fits on a type: a constraint may rule the type out, or the
+  // nodes may be hot spares.
   if (able.length === 0 || !couldEver) return blocked(FLEET_GROWS, exceedsFleet(world, request));
   const limits = limitReasons(world, request, able);
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...quota.wakeOn];
@@ -216,7 +217,8 @@ const limitReason = (world: World, request: PlacementRequest, { type }: Pick<Typ
   limitReasonOf(world, request, type, amountAsked(world, request, type));
 
 /**
- * One reason for each quota that excludes a type. A quota that is not by type excludes all types and is reported once.
+ * One reason for each quota that excludes a type. A quota that is not stated by type excludes all types and is reported
+ * once.
  */
 function limitReasons(world: World, request: PlacementRequest, able: readonly AcceptedNodes[]): readonly TeamLimit[] {
   const reasons = new Map<string, TeamLimit>();
@@ -231,7 +233,7 @@ function limitReasons(world: World, request: PlacementRequest, able: readonly Ac
 }
 
 function limitReasonOf(world: World, request: PlacementRequest, type: string, amount: Amount): TeamLimit | null {
-  // A quota that the request exceeds alone comes before one that is only in use.
+  // A quota that the request exceeds even without other usage comes before a quota that other work has used up.
   const reached = quotaExceededAlone(world, request, amount) ?? quotaReachedBy(world, request, () => amount);
   if (reached === null) return null;
   const { bound, team, resource, limit: limitCount, used: usedCount } = reached;
@@ -257,7 +259,10 @@ function amountOf({ teamUse }: World, amount: Amount, resource: string): number 
   return statedAmount(position, isOfOneType ? amount.acceleratorsMilli : amountAt(amount, position));
 }
 
-/** Capacity reasons of a gang with task groups: the first group without capacity beside the others, or a quota. */
+/**
+ * Reasons of capacity for a gang with task groups: the first group that does not fit beside the other groups, or a
+ * quota.
+ */
 function explainGroups(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict {
   const { taskGroups } = request.gang;
   if (!couldEver) {
@@ -282,7 +287,7 @@ const groupName = (taskGroups: GangSpec["taskGroups"], { group }: PlacementReque
   return group === null || taskGroups === undefined ? {} : { group: taskGroups[group]?.name ?? "" };
 };
 
-/** Reason for a group without capacity beside the others, in a gang that the fleet could hold. */
+/** The reason for a group that does not fit beside the other groups, in a gang that the fleet could hold. */
 function firstReason(world: World, taskGroups: GangSpec["taskGroups"], one: PlacementRequest): BlockedReason | null {
   const [first] = explainRequest(world, one, true)?.reasons ?? [];
   return first === undefined ? null : { ...first, ...groupName(taskGroups, one) };
@@ -311,7 +316,10 @@ function limitOnFirstTypes(world: World, request: PlacementRequest): BlockedReas
   return limitReasonOf(world, request, "", amount);
 }
 
-/** Reason `behindHead`: under a policy that stops at a blocked head, another workload is the head and does not fit. */
+/**
+ * Reason `behindHead`: the policy stops at a blocked head of the queue, and the head is another workload that does not
+ * fit.
+ */
 function explainHead(world: World, workload: WorkloadEntity): BlockedReason | null {
   const { queue, state } = world;
   if (state.policy.whenHeadBlocked !== "stop") return null;

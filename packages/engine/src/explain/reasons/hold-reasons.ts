@@ -1,4 +1,6 @@
-/** Reasons that keep work out of the queue, or its whole team from starting work: holds, times, back-off, budgets. */
+/**
+ * Reasons that keep work out of the queue, or keep a whole team from starting work: holds, times, back-off, budgets.
+ */
 import { accrued, renewalMs, spentOf } from "../../usage/account.ts";
 import { spentBudgets } from "../../usage/gate.ts";
 import type { TeamName } from "../../model/ids.ts";
@@ -13,7 +15,7 @@ import type { World } from "../../cluster/world.ts";
 import type { BlockedReason, Verdict } from "../../contract/verdicts.ts";
 import { blocked } from "./blocked-verdict.ts";
 
-/** Reason `budget`: the used-up budget of the team or a team above it, preferably one that never renews. */
+/** Reason `budget`: the used-up budget of the team or of a team above it. A budget that never renews is preferred. */
 export function explainBudget(
   { state, budgets }: World,
   team: TeamName,
@@ -33,7 +35,7 @@ export function explainBudget(
   return { kind: "budget", team: spent, resource, limit, spent: used.spent, renewsAtMs: renewalMs(budget, nowMs) };
 }
 
-/** The workload's hold reason; `null`: none. */
+/** The workload's hold reason, or `null` if it has none. */
 export function explainTime(world: World, workload: Workload, nowMs: number): Verdict | null {
   const { waitsFor: [wait, ...others] = [], spec } = workload;
   switch (holdReasonBy(workload, nowMs)) {
@@ -58,7 +60,7 @@ export function explainTime(world: World, workload: Workload, nowMs: number): Ve
   }
 }
 
-/** The start window's conditions with present prices, its forecast opening and its latest start. */
+/** The start window's conditions with present prices, the forecast of its opening, and the latest start. */
 function explainStartWindow(world: World, spec: WorkloadSpec, nowMs: number): BlockedReason {
   const { startWindow = {} } = spec;
   return {

@@ -1,7 +1,8 @@
 /**
- * Capacity reasons. `exceedsFleet`: even the empty fleet has too little; it names an amount, a MIG profile, a type, or
- * the constraint that leaves too little. `workerShortfall` and `partShortfall`: enough accelerators of one type are
- * free in total, but not all workers fit; they state the number that fits and the resource that the rest lack.
+ * Reasons of capacity. `exceedsFleet`: even the empty fleet has too little; the reason names an amount, a MIG profile,
+ * a type, or the constraint that leaves too little. `workerShortfall` and `partShortfall`: enough accelerators of one
+ * type are free in total, but not all workers fit; the reason states how many fit and which resource the other workers
+ * lack.
  */
 import { findPlacement } from "../../placement/place.ts";
 import { acceleratorsPerWorker, partsAsked } from "../../cluster/request.ts";
@@ -33,7 +34,7 @@ export function workerShortfall(
   const base = { kind: "workerShortfall", workers, placeableWorkers: placeable, freeCount: best.freeCount } as const;
   const accelerators = { binding: "accelerators", neededPerWorker: acceleratorsPerWorker(world, request) } as const;
   if (placeable >= workers) {
-    // All workers fit by counts, but not under the gang's constraints.
+    // The number of workers fits, but not under the gang's constraints.
     const constraint = unmetConstraint(request, (freer) => findPlacement(world, freer) !== null);
     const lying = { ...base, ...accelerators, placeableWorkers: placeableNow(world, request) };
     return constraint === null ? lying : { ...lying, binding: constraint };
@@ -46,7 +47,7 @@ export function workerShortfall(
 
 const withoutResources: Partial<GangSpec> = Object.assign({}, ...nodeResources.map(({ none }) => none));
 
-/** The resource other than accelerators that further workers lack; `null`: none. */
+/** The resource other than accelerators that further workers lack, or `null` if there is none. */
 function shortBeside(
   world: World,
   request: PlacementRequest,
@@ -56,8 +57,8 @@ function shortBeside(
   const lacked = nodeResources.filter(({ none }) => helps(none));
   const [first, second] = lacked;
   if (first !== undefined && second === undefined) return { binding: first.name, neededPerWorker: first.asked(gang) };
-  // Without accelerators, only the node as a whole can be short: some nodes lack one resource, some another, or take no
-  // more workers.
+  // For workers without accelerators, the shortage can only be stated as a whole: some nodes lack one resource, some
+  // another, and some take no more workers.
   const isAlone = gang.accelerators === 0;
   if (isAlone || first !== undefined || helps(withoutResources))
     return { binding: "room", neededPerWorker: acceleratorsPerWorker(world, request) };
@@ -70,16 +71,16 @@ export function exceedsFleet(world: World, request: PlacementRequest): ExceedsFl
   const { gang, workers, acceleratorTypes } = request;
   const accepted = acceptedNodes(world, request);
   const byCounts = Math.max(0, ...accepted.map((nodes) => nodes.holds(gang)));
-  // If the request fits by counts but not under its constraints, the constraints determine the number of workers that
-  // fit.
+  // If the number of workers fits, but not under the request's constraints, only as many workers count as fit under the
+  // constraints.
   const placeable = byCounts < workers ? byCounts : placeableAsWished(world, request);
   const counts = { workers, placeableWorkers: placeable };
   return { kind: "exceedsFleet", acceleratorTypes, ...counts, ...sums(world, request, accepted) };
 }
 
 /**
- * For a task group that does not fit beside the other groups: the missing resource, if the group would not fit alone
- * either.
+ * The reason for a task group that does not fit beside the other groups. It names the missing resource if the group
+ * would not fit even alone.
  */
 export function exceedingGroup(empty: World, one: PlacementRequest, placeableWorkers: number): ExceedsFleet {
   const { workers, acceleratorTypes } = one;
@@ -98,7 +99,10 @@ function sums(world: World, request: PlacementRequest, accepted: readonly Accept
   };
 }
 
-/** The resource of which the fleet has too little; `null`: the request would fit alone, under all its constraints. */
+/**
+ * The resource of which the fleet has too little. `null` if the request, alone in the fleet, would fit under all its
+ * constraints.
+ */
 function lackOf(world: World, request: PlacementRequest, accepted: readonly AcceptedNodes[]): FleetLack | null {
   const { gang, workers, spec } = request;
   if (accepted.length === 0) return { of: "type" };
@@ -127,7 +131,7 @@ function lackOf(world: World, request: PlacementRequest, accepted: readonly Acce
 
 const SLICES = 8;
 
-/** Shortfall on nodes of one type; `placeableWorkers`: number of workers that fit now. */
+/** Shortfall on nodes of one type. `placeableWorkers` is the number of workers that fit now. */
 function partShortfall(
   { gang, workers }: PlacementRequest,
   accepted: AcceptedNodes,
@@ -151,8 +155,8 @@ function partShortfall(
 type UnmetConstraint = "spread" | "fabric";
 
 /**
- * The constraint between workers that blocks a request: without it, and with all others, the request would fit. `null`:
- * dropping one constraint alone does not help.
+ * The constraint between workers that blocks a request: without this one constraint the request would fit. `null` if
+ * dropping a single constraint does not help.
  */
 function unmetConstraint(
   request: PlacementRequest,
