@@ -11,39 +11,35 @@ export interface WorkerShape {
   readonly accelerators: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
-  /** Bandwidth, in Gbps, that the worker reserves of its node's network. Absent: none. */
+  /** Network bandwidth of the node that the worker reserves; absent: none. */
   readonly networkGbps?: number;
-  /**
-   * Thousandths of one accelerator, for a worker that shares an accelerator (`accelerators` is 1). Absent: the worker
-   * holds whole accelerators.
-   */
+  /** Thousandths of one accelerator, for a worker that shares it (`accelerators` is 1); absent: whole accelerators. */
   readonly shareMilli?: number;
   /**
-   * Memory in MiB of one accelerator, for a worker that shares an accelerator (`accelerators` is 1). The fraction
-   * follows from the node. Only the shape of a placed worker has `shareMilli` too: there it is the resulting fraction.
+   * MiB of memory of one accelerator, for a worker that shares it (`accelerators` is 1): the node determines the
+   * fraction. Excludes `shareMilli`, except in the shape of a placed worker, where `shareMilli` is that fraction.
    */
   readonly acceleratorMemoryMib?: number;
   /**
-   * MIG profile (`mig.ts`) of a worker with a slice of one accelerator (`accelerators` is 1). It excludes `shareMilli`.
+   * MIG profile (`mig.ts`), for a worker with a slice of one accelerator (`accelerators` is 1). Excludes `shareMilli`.
    */
   readonly profile?: string;
 }
 
 /** Resources of one worker, and the number of workers that start together or not at all. */
 export interface GangSpec extends WorkerShape {
-  /** Maximum number of workers. If `minWorkers` is smaller, the gang is elastic. */
+  /** Maximum number of workers; with a smaller `minWorkers` the gang is elastic. */
   readonly workers: number;
-  /** Number of workers with which the gang can start; it then grows up to `workers`. Absent: the same as `workers`. */
+  /** Minimum number of workers, from which the gang can grow to `workers`; absent: `workers`. */
   readonly minWorkers?: number;
   /**
-   * Throughput of the gang with 1, 2, … `workers` workers, in thousandths of a single worker's throughput. Absent: it
-   * is unknown. Only ratios count, so a gang that never runs with one worker may use any of its sizes as the unit.
+   * Throughput of 1, 2, … `workers` workers, in thousandths of a single worker's; absent: unknown. Only ratios count,
+   * so a gang that never runs with one worker may state it relative to any size of its own.
    */
   readonly throughputMilli?: readonly number[];
   /**
-   * Groups of unlike workers that start together or not at all; absent: all workers are alike. If there are groups,
-   * `workers` and `minWorkers` are sums over the groups, and each resource of the gang's own shape is the maximum over
-   * the groups.
+   * Groups of unlike workers that start together or not at all; absent: all workers are alike. With groups, `workers`
+   * and `minWorkers` are sums, and the gang's own shape is the maximum over the groups.
    */
   readonly taskGroups?: readonly TaskGroup[];
   readonly antiAffinity?: AntiAffinitySpec;
@@ -53,46 +49,36 @@ export interface GangSpec extends WorkerShape {
 export interface TaskGroup extends WorkerShape {
   readonly name: string;
   readonly workers: number;
-  /** Minimum number of workers of the group. Absent: the group needs all of its workers. */
+  /** Minimum number of workers of the group; absent: all. */
   readonly minWorkers?: number;
-  /**
-   * Accelerator types that the group accepts, in order of preference. All workers of the group get the same type.
-   * Absent: the workload's types apply.
-   */
+  /** Accepted types in order of preference, one for the whole group; absent: as the workload states. */
   readonly acceleratorTypes?: readonly string[];
   /** Fabric constraints of the group, in addition to the workload's own. */
   readonly fabric?: FabricSpec;
 }
 
-/** Minimum number of workers with which a gang or a task group can run. */
+/** Minimum number of workers with which a gang or task group runs. */
 export const minWorkersOf = (gang: Pick<GangSpec, "workers" | "minWorkers">): number => gang.minWorkers ?? gang.workers;
 
-/** Fabric constraints of a gang. A level is the name of one of the site's fabric levels, or `node`. */
+/** Fabric constraints of a gang. Levels are the site's names, or `node`. */
 export interface FabricSpec {
   /** All workers must be in one domain of this level. */
   readonly within?: string;
-  /**
-   * Preferred level: the gang is placed in a single domain, as narrow as possible, from this level upwards as far as
-   * `within`.
-   */
+  /** Preferred level: the gang is placed in one domain as narrow as possible, from this level up to `within`. */
   readonly prefer?: string;
-  /** Slices: each slice of `workers` workers must be inside one domain of the level `within`. */
+  /** Slices: this number of workers must share a domain. */
   readonly slices?: readonly { readonly workers: number; readonly within: string }[];
 }
 
 /**
- * Spreads the workers of a gang over the values of a node label: at most `maxPerDomain` workers are on nodes with the
- * same value.
+ * Spreads workers over the values of a label: at most `maxPerDomain` workers of the gang on nodes with the same value.
  */
 export interface SpreadSpec {
   readonly topologyKey: string;
   readonly maxPerDomain: number;
 }
 
-/**
- * A dependency: before this work starts, other work must have ended with a certain outcome, or must have produced an
- * artifact.
- */
+/** A dependency: work must have ended with a certain outcome, or produced an artifact, before this work starts. */
 export type AfterSpec = AfterEnd | AfterArtifact;
 
 export interface AfterEnd {
@@ -102,12 +88,12 @@ export interface AfterEnd {
 }
 
 /**
- * A dependency on an artifact. The work may start when the artifact has been reported. An environment variable contains
- * the location of the artifact.
+ * A dependency on an artifact: the work may start when the artifact is reported, and gets its location in an
+ * environment variable.
  */
 export interface AfterArtifact {
   readonly artifact: string;
-  /** Name of a workload of the same team, or its id. Absent: the team's newest workload that produces the artifact. */
+  /** Name of a workload of the same team, or its id; absent: the team's newest workload that produces the artifact. */
   readonly workload?: string;
 }
 
@@ -118,15 +104,14 @@ export interface Artifact {
 }
 
 /**
- * The work starts only while power is cheap or clean enough. At its latest start, or when its deadline requires it, it
- * starts at any price.
+ * The work starts only while power is cheap or clean enough, or at its latest start, or when its deadline requires it.
  */
 export interface StartWindowSpec {
   readonly microUsdPerKwhMax?: number;
   readonly gramsPerKwhMax?: number;
   /**
-   * The work starts only in the cheapest or cleanest periods before its latest start, according to the known tariffs.
-   * The periods together have this length.
+   * Starts only in the cheapest (or cleanest) periods of this total length before the latest start, by the known
+   * tariffs.
    */
   readonly cheapestMs?: number;
   readonly cleanestMs?: number;
@@ -137,7 +122,7 @@ export interface StartWindowSpec {
 export type StartWindowCondition = Exclude<keyof StartWindowSpec, "latestStartMs">;
 
 export interface RetrySpec {
-  /** Maximum number of failures of a task. Only exits of the task itself count, not lost nodes. */
+  /** Maximum number of failures of a task; only exits of its own count, not lost nodes. */
   readonly max: number;
   /** Back-off before the first retry; doubles with each further one up to `backoffMaxMs`. */
   readonly backoffMs: number;
@@ -149,55 +134,48 @@ interface SpecCommon {
   readonly team: TeamName;
   /** A shell command line, run by `/bin/sh -c` in `dir`. */
   readonly run: string;
-  /** Absolute path of the working directory, or `null` for the attempt's own directory. */
+  /** Absolute working directory; `null`: the attempt's own. */
   readonly dir: string | null;
   readonly env: Readonly<Record<string, string>>;
   readonly gang: GangSpec;
-  /** Accepted accelerator types in order of preference. Empty: any type is accepted. A gang never mixes types. */
+  /** Accelerator types in order of preference; empty: any. A gang never mixes types. */
   readonly acceleratorTypes: readonly string[];
   /**
-   * True if the work may wait for a type that no node has. If absent, the API refuses such work. Decisions do not read
-   * this field.
+   * True: the work may wait for a type that no node has; otherwise the API refuses it. Decisions do not read this
+   * field.
    */
   readonly waitForType?: true;
-  /** Work with a larger priority goes first, if the policy orders by priority. */
+  /** Larger priorities go first, if the policy orders by priority. */
   readonly priority: number;
-  /** Maximum run time, counted from the start of the attempt, or `null` if it is unlimited. */
+  /** Maximum run time from the start of the attempt; `null`: unlimited. */
   readonly walltimeMs: number | null;
   readonly retries: RetrySpec;
   /** Time between SIGTERM and SIGKILL. */
   readonly graceTimeoutMs: number;
-  /** Directory for checkpoints, or `null` if the executor chooses one directory for each workload. */
+  /** `null`: the executor keeps one directory for each workload. */
   readonly checkpointDir: string | null;
-  /** True if the work writes a checkpoint on request and reports it, otherwise absent. */
+  /** True: the work writes and reports a checkpoint on request. */
   readonly checkpointOnRequest?: true;
-  /**
-   * Time between checkpoints in ms, or `auto` if it is chosen by the failure rate of the fleet. Absent: the work
-   * decides.
-   */
+  /** Time between checkpoints, ms; `auto`: chosen by the failure rate of the fleet; absent: the work decides. */
   readonly checkpointEvery?: number | "auto";
-  /**
-   * Time in ms that one checkpoint takes, during which the work makes no progress. `auto` chooses the interval by it.
-   */
+  /** Duration of one checkpoint, during which the work makes no progress, ms; `auto` chooses the interval by it. */
   readonly checkpointCostMs?: number;
   readonly fabric?: FabricSpec;
-  /** The work runs only on nodes that carry all of these labels. */
+  /** Only nodes that carry these labels. */
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly spread?: SpreadSpec;
-  /** Data sets that the work reads, and its data rule. */
+  /** Inputs of the work, and the rule of its data. */
   readonly data?: DataSpec;
-  /** Whether the work may be evicted for other work. Absent: the policy decides. */
+  /** Whether the work may be evicted for other work; absent: as the policy states. */
   readonly preemptible?: boolean | "aboveGuarantee";
-  /** Time that the work runs before it can be evicted. */
+  /** Minimum run time before an eviction. */
   readonly minRuntimeMs?: number;
-  /**
-   * Time in ms that an eviction costs in addition to the work since the last checkpoint, for example for the restart.
-   */
+  /** Loss by an eviction in addition to the work since its last checkpoint, such as the restart, ms. */
   readonly restartCostMs?: number;
-  /** Action if a running gang loses a node. Absent: `restart`. */
+  /** Action if a running gang loses a node; absent: `restart`. */
   readonly onNodeLoss?: "replace" | "restart";
   readonly after?: readonly AfterSpec[];
-  /** Names of the artifacts that the work produces. The work reports each one when it is ready. */
+  /** Names of artifacts that the work reports when it has produced them. */
   readonly produces?: readonly string[];
   readonly hold?: true;
   readonly notBeforeMs?: number;
@@ -216,20 +194,17 @@ export function taskCountOf(spec: WorkloadSpec): number {
 }
 
 /**
- * Allocation of one worker. `Attempt.workers` lists the allocations in the order of ranks. A worker with a part of an
- * accelerator names exactly one accelerator.
+ * Allocation of one worker, in rank order within `Attempt.workers`. A worker with a part of an accelerator names
+ * exactly one.
  */
 export interface WorkerAllocation {
   readonly node: NodeId;
   readonly accelerators: AcceleratorSet;
-  /** First memory slice of the worker's MIG instance. Absent: the worker has no MIG instance. */
+  /** First memory slice of its MIG instance; absent: it has none. */
   readonly slice?: number;
-  /**
-   * Thousandths of the accelerator that the requested `acceleratorMemoryMib` takes on this node. Absent: the worker
-   * requested no accelerator memory.
-   */
+  /** Thousandths of the accelerator that `acceleratorMemoryMib` takes on the node; absent: it requested no memory. */
   readonly shareMilli?: number;
-  /** Index of the worker's group in `GangSpec.taskGroups`. Absent: the gang has no task groups. */
+  /** Index of its group in `GangSpec.taskGroups`; absent without task groups. */
   readonly taskGroup?: number;
 }
 
@@ -241,20 +216,12 @@ export interface Nomination {
   readonly number: number;
   readonly acceleratorType: string;
   readonly workers: readonly WorkerAllocation[];
-  /**
-   * True if the place is for further workers of the running attempt with this id. False if it is for the start of the
-   * attempt.
-   */
+  /** True: for further workers of the running attempt with this id. False: for the start of the attempt. */
   readonly growth: boolean;
   readonly atMs: number;
-  /**
-   * End of the back-off, before which the task is not launched. Absent: it is launched as soon as the place is free.
-   */
+  /** End of the back-off: not launched before; absent: launched at once. */
   readonly notBeforeMs?: number;
-  /**
-   * The running attempt of the same task that must end first because the task migrates. Absent: there is none, or it
-   * has ended.
-   */
+  /** The migrating attempt of the same task, which must end first; absent: none, or it has ended. */
   readonly afterAttempt?: AttemptId;
 }
 
@@ -262,8 +229,8 @@ export interface Nomination {
 export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nodeLost" | "budgetSpent" | EvictionReason;
 
 /**
- * Reason of an eviction. `preempted`: for work of higher priority in its own team. `reclaimed`: for a guarantee or a
- * fair share. `moved`: migrated to free capacity. `incomplete`: its gang fell below its minimum.
+ * Reason of an eviction. `preempted`: by higher priority in its own team. `reclaimed`: for a guarantee or a fair share.
+ * `moved`: migrated to free capacity. `incomplete`: its gang fell below its minimum.
  */
 export type EvictionReason = (typeof EVICTION_REASONS)[number];
 
@@ -273,13 +240,10 @@ const evictionReasons: ReadonlySet<string> = new Set(EVICTION_REASONS);
 /** Whether a stop for this reason is an eviction: the work stops counting for its team at once. */
 export const isEviction = (reason: string): reason is EvictionReason => evictionReasons.has(reason);
 
-/**
- * Whether an eviction for this reason belongs to a preemption plan. A gang that fell below its minimum is evicted
- * without a plan.
- */
+/** Whether the reason is that of a preemption plan; a gang that fell below its minimum is evicted without a plan. */
 export const isPlannedEviction = (reason: string): boolean => reason !== "incomplete" && isEviction(reason);
 
-/** Ranks of the workers of an attempt, in the order of `workers`. Missing ranks are left out. */
+/** Ranks of an attempt's workers, in the order of `workers`: all except missing ones. */
 export function ranksOf({ workers, missing = [] }: Pick<Attempt, "workers" | "missing">): readonly number[] {
   const all = Array.from({ length: workers.length + missing.length }, (_, rank) => rank);
   return missing.length === 0 ? all : all.filter((rank) => !missing.includes(rank));
@@ -290,18 +254,15 @@ export interface AttemptStop {
   readonly reason: StopReason;
   readonly atMs: number;
   /**
-   * Time limit of the checkpoint that was requested before the stop. Absent: no checkpoint was requested, and the
-   * executor was asked at `atMs` to stop the attempt.
+   * Time limit of the requested checkpoint; absent: no checkpoint was requested, and the executor was asked to stop the
+   * attempt at `atMs`.
    */
   readonly checkpointUntilMs?: number;
-  /**
-   * The calendar window or notice that causes the stop. Absent: neither does, or the stop was recorded by an older
-   * version of the event.
-   */
+  /** The window or notice that causes the stop; absent: none, or an older version of the event. */
   readonly closedBy?: ClosedBy;
 }
 
-/** Latest time at which the attempt ends, if its executor stops it as requested. */
+/** Latest time at which the attempt ends if its executor stops it as requested. */
 export const stoppedByMs = ({ atMs, checkpointUntilMs }: AttemptStop, graceTimeoutMs: number): number =>
   (checkpointUntilMs ?? atMs) + graceTimeoutMs;
 
@@ -310,15 +271,14 @@ export type WorkerExit =
   | { readonly kind: "signalled"; readonly worker: number; readonly signal: string };
 
 /**
- * Cause of a lost attempt. `records`: the executor's records of the attempt are unreadable or not authentic.
- * `supervisor`: the supervisor process was killed. The workload itself can cause both, so the number of retries is
- * bounded.
+ * `records`: the executor's records of the attempt are unreadable or not authentic. `supervisor`: the supervisor
+ * process was killed. A workload can cause both, so the number of retries is bounded.
  */
 export type LossCause = "records" | "supervisor";
 
 /**
- * `failed`: it ended by its own exit. `stopped`: the control plane stopped it. `lost`: its node, its launch or its
- * supervisor failed.
+ * `failed`: by its own exit. `stopped`: on request of the control plane. `lost`: by the fleet (node, launch,
+ * supervisor).
  */
 export type AttemptOutcome = "succeeded" | "failed" | "stopped" | "lost";
 
@@ -326,10 +286,10 @@ export interface Attempt {
   readonly id: AttemptId;
   readonly workloadId: WorkloadId;
   readonly task: number;
-  /** Number of the attempt within its task; 1 for the first attempt. */
+  /** 1 for a task's first attempt. */
   readonly number: number;
   readonly phase: "launching" | "running" | "stopping";
-  /** Accelerator type of the workers. With task groups, the type of the first group that needs accelerators. */
+  /** Accelerator type; with task groups, the type of the first group that needs accelerators. */
   readonly acceleratorType: string;
   readonly workers: readonly WorkerAllocation[];
   /** Journal sequence of the event that placed the attempt. */
@@ -337,64 +297,58 @@ export interface Attempt {
   readonly placedAtMs: number;
   readonly startedAtMs: number | null;
   readonly stop: AttemptStop | null;
-  /** The newest recorded progress estimate. Other progress reports are in the telemetry store. */
+  /** The newest recorded progress estimate; reports between two estimates are in the telemetry store. */
   readonly progress: AttemptProgress | null;
-  /** Utilization of the accelerators; only journals older than the telemetry store contain it. */
+  /** Found only in journals from before the telemetry store. */
   readonly utilization?: AttemptUtilization;
-  /** Time since which none of the attempt's accelerators has been busy. Absent: one is busy, or no report exists. */
+  /** Time since when none of the attempt's accelerators is busy; absent: one is busy, or no report exists. */
   readonly idleSinceMs?: number;
-  /** Workers that are being stopped while the gang continues, in the order of ranks. Absent: none. */
+  /** Workers that are being stopped while the gang continues, in rank order; absent: none. */
   readonly terminating?: readonly WorkerAllocation[];
   /**
-   * Ranks whose workers were lost with their nodes and have no new place yet. `workers` contains the other ranks in
-   * order. After a batch, ranks are missing only if the attempt is being stopped.
+   * Ranks whose workers were lost with their nodes and have no new place; `workers` contains the other ranks in order.
+   * Remains set after a batch only if the attempt is being stopped.
    */
   readonly missing?: readonly number[];
-  /** Ranks that have a new place, but whose workers have not joined the gang yet. Absent: none. */
+  /** Ranks with a new place whose workers have not joined the gang yet; absent: none. */
   readonly joining?: readonly number[];
-  /** Predicted run time, with corrections. Absent: the walltime is used instead. */
+  /** Predicted run time, with corrections; absent: the walltime is used. */
   readonly prediction?: Prediction;
-  /**
-   * Time and detail of the failure of the last growth, since which the gang requests no further workers. Absent: the
-   * gang may grow.
-   */
+  /** The last growth failed; the gang requests no further workers since this time. Absent: it may grow. */
   readonly joinFailure?: JoinFailure;
   /**
-   * End of the back-off, until which the attempt holds its predecessor's place without being launched. Absent: it was
+   * End of the back-off, during which the attempt keeps its predecessor's place and is not launched; absent: it was
    * launched.
    */
   readonly launchAtMs?: number;
-  /**
-   * True if the attempt gave up its team's cells to other work of the team, and continues as opportunistic work.
-   * Otherwise absent.
-   */
+  /** True: the attempt gave up its team's cells to other work of the team and continues as opportunistic work. */
   readonly opportunistic?: true;
 }
 
-/** Predicted run time, which plans use. It is never longer than the walltime. */
+/** Predicted run time for plans; never longer than the walltime. */
 export interface Prediction {
   readonly durationMs: number;
-  /** Number of earlier runs from which the prediction was computed. */
+  /** Number of earlier runs behind the prediction. */
   readonly runs: number;
-  /** Number of times that the run exceeded its prediction, which was extended each time. Absent: never. */
+  /** How often the run exceeded its prediction, which was then extended; absent: never. */
   readonly corrections?: number;
 }
 
 export interface JoinFailure {
   readonly atMs: number;
-  /** Explanation from the executor's report. */
+  /** Detail from the executor's report. */
   readonly detail: string;
 }
 
-/** Reported utilisation of an attempt's accelerators: the last report, and the extremes over all reports. */
+/** Reported utilisation of an attempt's accelerators: the last report, and extremes over all reports. */
 export interface AttemptUtilization {
   readonly atMs: number;
   readonly accelerators: number;
   readonly busyAccelerators: number;
   readonly busyMilli: number;
-  /** Maximum number of busy accelerators over all reports. */
+  /** Maximum over all reports. */
   readonly mostBusyAccelerators: number;
-  /** Time of the last report with a busy accelerator. If there was none, the start of the attempt. */
+  /** Time of the last report with a busy accelerator, or of the start. */
   readonly busyAtMs: number;
   readonly peakMemoryMib: number | null;
   readonly capacityMib: number | null;
@@ -425,24 +379,21 @@ export interface EndedAttempt {
   readonly startedAtMs: number | null;
   readonly endedAtMs: number;
   readonly outcome: AttemptOutcome;
-  /** The worker exit that decided the outcome, or null if no exit did. */
+  /** The worker's exit that decided the outcome; null: no exit did. */
   readonly exit: WorkerExit | null;
   /** One sentence for people, such as the launch error; `""` if the outcome needs no detail. */
   readonly detail: string;
   readonly stopReason: StopReason | null;
-  /**
-   * The calendar window or notice that caused the stop. Absent: neither did, or the stop was recorded by an older
-   * version of the event.
-   */
+  /** The window or notice that caused the stop; absent: none, or an older version of the event. */
   readonly closedBy?: ClosedBy;
 }
 
-/** A dependency that is not met yet: an outcome of a workload, or one of its artifacts. */
+/** A pending dependency: an outcome of a workload, or one of its artifacts. */
 export type WaitsFor =
   | { readonly workloadId: WorkloadId; readonly on: AfterEnd["on"] }
   | { readonly workloadId: WorkloadId; readonly on: "artifact"; readonly artifact: string };
 
-/** Whether a workload in this phase meets the dependency. */
+/** Whether work with this outcome satisfies the dependency. */
 export const meets = (on: WaitsFor["on"], phase: WorkloadPhase): boolean =>
   on === "any" || (on !== "artifact" && (on === "ok") === (phase === "succeeded"));
 
@@ -450,7 +401,7 @@ export type WorkloadPhase = "pending" | "running" | "stopping" | "succeeded" | "
 
 export interface Workload extends WorkloadTasks {
   readonly id: WorkloadId;
-  /** Position of the workload in the order of submission. It breaks ties that no other rule decides. */
+  /** Position in the order of submission; the last tie-breaker between workloads. */
   readonly ordinal: number;
   readonly spec: WorkloadSpec;
   readonly submittedAtMs: number;
@@ -460,9 +411,9 @@ export interface Workload extends WorkloadTasks {
   readonly stopRequested: boolean;
   readonly activeAttempts: readonly AttemptId[];
   readonly succeededCount: number;
-  /** Number of tasks that were given up. Tasks that a cancellation stopped are not counted. */
+  /** Tasks that were given up; tasks stopped by a cancellation are not counted. */
   readonly failedCount: number;
-  /** Number of times that the ended workload was rerun, and the time of the last rerun. Absent: it was never rerun. */
+  /** Number of reruns of the ended workload, and the time of the last one; absent: none. */
   readonly rerun?: { readonly count: number; readonly atMs: number };
   /** The newest ended attempts, oldest first, at most `ENDED_ATTEMPTS_KEPT`. */
   readonly endedAttempts: readonly EndedAttempt[];
@@ -472,43 +423,38 @@ export interface Workload extends WorkloadTasks {
   readonly endReason: EndReason | null;
   /** True while the workload is held; otherwise absent. */
   readonly held?: true;
-  /** True while power is too expensive or too carbon-intensive for the workload; otherwise absent. */
+  /** True while power is too expensive or too carbon-intensive for it; otherwise absent. */
   readonly waitsForStartWindow?: true;
   /**
-   * Number of workers that were lost with their nodes when the gang last stopped. They may be placed on hot spares.
+   * Number of workers that were lost with their nodes when the gang last stopped; they may be placed on hot spares.
    * Absent: none.
    */
   readonly lostWorkers?: number;
-  /** Dependencies that are not met yet. Absent: none. */
+  /** Pending dependencies; absent: none. */
   readonly waitsFor?: readonly WaitsFor[];
-  /** Artifacts that the workload has produced, each with its last reported location. Absent: none. */
+  /** Artifacts produced so far, each as last reported; absent: none. */
   readonly artifacts?: readonly Artifact[];
-  /** Artifacts of other work for which this workload waited. Absent: none. */
+  /** Artifacts of other work for which this workload waited; absent: none. */
   readonly given?: readonly Artifact[];
 }
 
 export type EndReason =
   | { readonly kind: "allTasksSucceeded" }
-  /** Some tasks of an array were given up. `failedCount`: their number. */
+  /** For an array: number of tasks that were given up. */
   | { readonly kind: "tasksFailed"; readonly failedCount: number }
   | { readonly kind: "retriesExhausted"; readonly failures: number; readonly exit: WorkerExit | null }
   | { readonly kind: "walltimeExceeded"; readonly walltimeMs: number }
   | { readonly kind: "cancelled" }
-  /** A dependency ended with an outcome that does not meet it. */
+  /** A dependency ended with another outcome. */
   | { readonly kind: "dependencyNotMet"; readonly workloadId: WorkloadId; readonly on: WaitsFor["on"] };
 
 export const compareOrdinals = (left: Workload, right: Workload): number => left.ordinal - right.ordinal;
 
 /**
- * Rule by which a victim was chosen under a policy with borrowing. `withinTeam`: it belongs to the preemptor's own
- * team. `reclaimGuarantee`: the preemptor's side reclaims its guarantee. `reclaimShare`: both sides borrow, and the
- * preemptor's side has the smaller share. `reclaimWhileBorrowing`: the victim has low priority, and the preemptor's
- * team itself borrows.
+ * Rule by which a victim was chosen if teams borrow. In order: within its own team; for a guarantee of the preemptor's
+ * side; for the smaller share of two sides that both borrow; low priority, while the preemptor's team borrows.
  */
 export type EvictionRight = "withinTeam" | "reclaimGuarantee" | "reclaimShare" | "reclaimWhileBorrowing";
 
-/**
- * Number of ended attempts that are kept of a workload: enough to recognise a restart loop, and few enough for 100,000
- * workloads.
- */
+/** Number of kept attempts: enough to recognise a restart loop, and small enough for 100,000 workloads. */
 export const ENDED_ATTEMPTS_KEPT = 16;

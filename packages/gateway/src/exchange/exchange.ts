@@ -373,7 +373,9 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     attempt.cancel(nowMs);
     this.#tap?.rest();
     if (this.#phase === "streaming" && this.#continues(attempt, nowMs)) return;
-    this.#runtime.log(`pool ${attempt.pool.name}, replica ${attempt.replica.id}: response ${this.request.id} broke: ${detail}`);
+    this.#runtime.log(
+      `pool ${attempt.pool.name}, replica ${attempt.replica.id}: response ${this.request.id} broke: ${detail}`,
+    );
     const isStream = this.#phase === "streaming";
     this.#end("failed", 502, () => {
       if (!isStream) return this.#target.abort();

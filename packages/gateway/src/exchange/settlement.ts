@@ -107,7 +107,7 @@ function unreported({ model, bodyBytes }: ExchangeRequest, isServed: boolean, co
   };
 }
 
-/** What clients read: the failure's detail can hold internal addresses. */
+/** Text for clients. It omits the failure's detail, which can hold internal addresses. */
 const brokenTexts: Readonly<Record<UpstreamFailureKind, string>> = {
   connect: "no connection to it was possible",
   closed: "the connection to it closed",

@@ -135,7 +135,11 @@ export class Waker {
   }
 
   /** `told`: for clients; `detail`, which can hold a path, only for the operator. */
-  #ended(pool: Pool, waking: Waking, { told, detail = told }: { readonly told: string; readonly detail?: string }): void {
+  #ended(
+    pool: Pool,
+    waking: Waking,
+    { told, detail = told }: { readonly told: string; readonly detail?: string },
+  ): void {
     if (this.#waking.get(pool) !== waking) return;
     this.#log(`pool ${pool.name}: ${detail}`);
     const waitMs = Math.min(COOL_DOWN_MS_MAX, 2 * (this.#failed.get(pool)?.waitMs ?? COOL_DOWN_MS / 2));

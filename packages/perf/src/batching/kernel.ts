@@ -8,8 +8,8 @@ import type { BatchedRequest } from "./requests.ts";
 import type { StepCosts, StepLoad } from "./step-costs.ts";
 
 /**
- * One step: its work, and the requests that start or finish in it. The object is reused: it is valid until the fourth
- * step after it is scheduled.
+ * One step: its work, and the requests that it affects. The object is valid until the fourth step after it is
+ * scheduled.
  */
 export interface Step {
   readonly load: StepLoad;
@@ -30,30 +30,24 @@ export interface BatchingTotals {
   readonly steps: number;
   readonly preemptions: number;
   /**
-   * `pagesAsked`: number of prefix pages that requests named at their first start. `pagesHit`: how many of these pages
-   * were cached.
+   * Number of prefix pages that requests named at their first start; the following field: number of them that were
+   * cached.
    */
   readonly pagesAsked: number;
   readonly pagesHit: number;
-  /**
-   * `promptTokens`: number of prompt tokens of started requests. `promptTokensHit`: how many of these tokens came from
-   * the cache.
-   */
+  /** Number of prompt tokens of started requests; the following field: number of them that came from the cache. */
   readonly promptTokens: number;
   readonly promptTokensHit: number;
   readonly outputTokens: number;
 }
 
-/**
- * Maximum number of different priorities in use at once. The number is bounded because each priority has a list of its
- * own.
- */
+/** Maximum number of priorities in use at once: each costs a list. */
 export const priorityCountMax = 64;
 
 const waiting = 0;
 const computingPrompt = 1;
 const decoding = 2;
-/** Phase in which the last token is being computed. The sequence holds its blocks until the step is complete. */
+/** The last token is being computed: the sequence holds its blocks until the step is complete. */
 const ending = 3;
 
 function emptyStep(): OwnStep {
@@ -67,12 +61,11 @@ function emptyStep(): OwnStep {
 }
 
 /**
- * Continuous batching of one engine by the rules of vLLM V1 (`vllm/v1/core/sched/scheduler.py`). Running sequences
- * decode one token each, and the rest of the step's token budget goes to prompts in the order of arrival. When the
- * cache is full, the newest sequence of the lowest priority is preempted and computed again later. The kernel has no
- * clock: `schedule` decides a step, and `complete` states that the tokens of the step are computed. An engine that
- * schedules one step ahead calls `schedule` again before `complete`. Blocks that a step frees then become available one
- * step later.
+ * Continuous batching of one engine, as vLLM V1 schedules (`vllm/v1/core/sched/scheduler.py`): running sequences decode
+ * one token each, and the rest of the step's token budget goes to prompts in the order of arrival. When the cache is
+ * full, the newest sequence of the lowest priority is preempted and computed again later. The kernel has no clock.
+ * `schedule` decides a step; `complete` states that its tokens are computed. An engine that schedules one step ahead
+ * calls `schedule` again before `complete`: blocks that a step frees then become available one step later.
  */
 export class BatchingKernel {
   readonly limits: BatchingLimits;
@@ -86,12 +79,12 @@ export class BatchingKernel {
   readonly #decoding: DecodingSet;
   readonly #blocks: KvBlocks;
   readonly #steps = [emptyStep(), emptyStep(), emptyStep(), emptyStep()];
-  /** Number of steps that `schedule` returned. Steps that `coast` runs are not included. */
+  /** Number of steps that `schedule` returned; `coast` runs further steps without it. */
   #scheduledCount = 0;
   #endingCount = 0;
   /**
-   * If true, the first request of the queue cannot start before a running sequence ends, because the number of free
-   * blocks does not grow until then.
+   * True: the head of the queue cannot start before a sequence ends, because the number of free blocks only falls until
+   * then.
    */
   #isHeadBlocked = false;
   #begunCount = 0;
@@ -106,10 +99,7 @@ export class BatchingKernel {
     outputTokens: 0,
   };
 
-  /**
-   * `pageTokens`: number of tokens of a prefix page, a multiple of the tokens of a block. Throws RangeError if the
-   * limits are invalid.
-   */
+  /** `pageTokens`: tokens of a prefix page, a multiple of a block's tokens. Throws RangeError on invalid limits. */
   constructor(limits: BatchingLimits, pageTokens: number = limits.blockTokens) {
     const problem = limitProblem(limits);
     if (problem !== undefined) throw new RangeError(problem);
@@ -141,7 +131,7 @@ export class BatchingKernel {
     return this.runningCount === 0 && this.#waiting.length === 0;
   }
 
-  /** Number of blocks that sequences hold. It never exceeds `limits.blockCount`. */
+  /** Number of blocks that sequences hold; never more than `limits.blockCount`. */
   get heldBlocks(): number {
     return this.#blocks.heldCount;
   }
@@ -151,7 +141,7 @@ export class BatchingKernel {
     return this.#blocks.pageCount;
   }
 
-  /** Returns the reason why the engine can never serve such a request, or `undefined` if it can. */
+  /** The reason why the engine can never serve such a request; `undefined`: it can. */
   refusal(request: BatchedRequest): string | undefined {
     const { promptTokens, outputTokens, priority } = request;
     if (!Number.isSafeInteger(promptTokens) || promptTokens < 1) return `promptTokens is ${promptTokens}: at least 1`;
@@ -180,13 +170,13 @@ export class BatchingKernel {
     this.#isHeadBlocked = false;
   }
 
-  /** Number of cached pages at the beginning of the prompt, up to the first page that is not cached. */
+  /** Number of the prompt's leading pages that are cached. */
   cachedPagesOf(pages: readonly number[]): number {
     const missing = pages.findIndex((name) => this.#blocks.findPage(name) === noSlot);
     return missing === -1 ? pages.length : missing;
   }
 
-  /** Decides the next step. Returns `undefined` if there is no work. */
+  /** Decides the next step; `undefined`: there is no work. */
   schedule(): Step | undefined {
     const step = this.#steps[this.#scheduledCount & 3] ?? emptyStep();
     clear(step);
@@ -202,8 +192,8 @@ export class BatchingKernel {
   }
 
   /**
-   * Records that the tokens of a step are computed. Sequences that ended with the step release their blocks. Steps
-   * complete in the order in which they were scheduled.
+   * Records that the tokens of a step are computed: sequences that ended with it release their blocks. Steps complete
+   * in order.
    */
   complete(step: Step): void {
     if ((step as OwnStep).endingSlots.length > 0) this.#isHeadBlocked = false;
@@ -216,9 +206,9 @@ export class BatchingKernel {
   }
 
   /**
-   * Runs steps that only advance decoding sequences, until a sequence ends, a request can start or `untilMs` is
-   * reached. The results are those of `schedule` and `complete`. `last` is the newest scheduled step; no sequence
-   * starts or ends in it. Afterwards the object describes the last step that `coast` ran.
+   * Runs steps that only advance decoding sequences, with the results of `schedule` and `complete`, until a sequence
+   * ends, a request can start or `untilMs` is reached. `last` is the step scheduled last, in which no sequence starts
+   * or ends; afterwards it represents the last step that was run.
    */
   coast(last: Step, clock: CoastingClock, untilMs: number, costs: StepCosts): void {
     const isQuiet = this.#prompts.length === 0 && (this.#waiting.length === 0 || this.#isHeadBlocked);
@@ -254,10 +244,7 @@ export class BatchingKernel {
     return needed;
   }
 
-  /**
-   * Preempts sequences from the end of the running list until every sequence that still runs has the blocks that it
-   * needs.
-   */
+  /** Preempts sequences from the end of the running list until all other running sequences have their blocks. */
   #makeRoom(): void {
     while (this.#blocksNeeded() > this.#blocks.availableCount) this.#preempt(this.#running.last());
   }
@@ -267,7 +254,7 @@ export class BatchingKernel {
     return (promptTokens[slot] ?? 0) + (generated[slot] ?? 0) - (computed[slot] ?? 0);
   }
 
-  /** Adds decoding sequences to the step. Returns the number of tokens that the step's budget still allows. */
+  /** Adds decoding sequences to the step; returns the step's remaining tokens. */
   #decode(step: OwnStep): number {
     const { load } = step;
     const { count } = this.#decoding;
@@ -317,10 +304,7 @@ export class BatchingKernel {
     }
   }
 
-  /**
-   * Starts a request if its blocks are available. Returns how many tokens of the step's budget it uses, or 0 if it does
-   * not start.
-   */
+  /** Starts a request if its blocks are available; returns the number of the step's tokens that it uses. */
   #start(slot: number, left: number, step: OwnStep): number {
     const { limits } = this;
     const blocks = this.#blocks;
@@ -329,8 +313,7 @@ export class BatchingKernel {
     const hitPages = limits.isPrefixCached ? this.#hitPages(names, target) : 0;
     const runBlocks = this.#reachableRun(slot, hitPages);
     const pageBlocks = this.#blocksFor(hitPages * this.#pageTokens);
-    // If the whole prompt is cached, the last token of the prompt is computed again, because its logits yield the first
-    // output token.
+    // If the whole prompt is cached, its last token is computed again, because its logits yield the first token.
     const reusable = Math.floor((target - 1) / limits.blockTokens);
     const hitBlocks = Math.min(pageBlocks + runBlocks, reusable);
     const foundTokens = hitBlocks * limits.blockTokens;
@@ -363,8 +346,8 @@ export class BatchingKernel {
   }
 
   /**
-   * Number of cached pages that the request can reuse. If the whole prompt is cached and a page is a single block, the
-   * last page is not reused: its last token must be computed again, in another block.
+   * Number of pages that the request can reuse. A page of one block is not reused if its last token must be computed
+   * again, because that takes a separate block.
    */
   #hitPages(names: readonly number[], target: number): number {
     const found = this.cachedPagesOf(names);
@@ -381,8 +364,8 @@ export class BatchingKernel {
   }
 
   /**
-   * When a sequence is preempted, its blocks after the prefix pages stay in the cache as a run. Returns the number of
-   * these blocks that the request can reuse: 0 unless all pages before the run are cached.
+   * Number of blocks of the request's preempted run that are usable: the run counts only if all pages before it are
+   * cached.
    */
   #reachableRun(slot: number, hitPages: number): number {
     const extent = this.#table.run[slot] ?? noSlot;
@@ -433,7 +416,7 @@ export class BatchingKernel {
     this.#decoding.enter(slot, to, steps);
   }
 
-  /** Makes pages visible to other requests as soon as their last token is computed. */
+  /** Makes pages visible to other requests once their last token is computed. */
   #namePages(slot: number, from: number, to: number): void {
     if (!this.limits.isPrefixCached) return;
     const names = this.#table.pages[slot] ?? [];
@@ -447,9 +430,7 @@ export class BatchingKernel {
     }
   }
 
-  /**
-   * Releases the blocks of a sequence that has this number of cached tokens. Its last blocks are allocated again first.
-   */
+  /** Releases the blocks of a sequence with this number of cached tokens; its last blocks are reused first. */
   #release(slot: number, tokens: number): void {
     const pageBlocks = this.#table.pageBlocks[slot] ?? 0;
     this.#blocks.releaseBlocks(Math.max(0, this.#blocksFor(tokens) - pageBlocks));
@@ -482,10 +463,7 @@ export class BatchingKernel {
     this.#totals.preemptions += 1;
   }
 
-  /**
-   * Releases the blocks of a preempted sequence. The sequence can later reuse those whole blocks that come after its
-   * prefix pages.
-   */
+  /** Releases the blocks of a preempted sequence; the sequence may later reuse the whole blocks behind its pages. */
   #leaveRun(slot: number, tokens: number): void {
     const perPage = this.#pageTokens / this.limits.blockTokens;
     const heldPages = this.#table.heldPages[slot]?.length ?? 0;
@@ -496,8 +474,7 @@ export class BatchingKernel {
     this.#blocks.releaseBlocks(kept - whole);
     this.#table.run[slot] = this.#blocks.releaseRun(whole);
     this.#table.runAfter[slot] = pages * this.#pageTokens;
-    // If another sequence has already named the same pages, this sequence holds unnamed blocks for them, which are
-    // released here.
+    // If another sequence named the same pages first, this one keeps its own blocks.
     this.#blocks.releaseBlocks((pages - heldPages) * perPage);
     this.#releasePages(slot);
   }
