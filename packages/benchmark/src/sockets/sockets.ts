@@ -39,8 +39,7 @@ export function monotonicMs(): number {
 const originMs = measuredOrigin();
 
 /**
- * Start of `performance.now()` on CLOCK_MONOTONIC. Of several pairs of readings, the pair that is closest together
- * counts.
+ * Start of `performance.now()` on CLOCK_MONOTONIC. The closest of several pairs of readings counts.
  */
 function measuredOrigin(): number {
   let shortestMs = Infinity;
