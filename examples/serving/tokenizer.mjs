@@ -1,4 +1,4 @@
-// The byte tokenizer of the quickstart's GGUF files, and the bytes of tokens for every file with GPT-2's byte alphabet.
+// The byte tokenizer of the quickstart's GGUF files. It also decodes the tokens of other files with GPT-2's byte alphabet.
 import { byteAlphabet } from "../quickstart/gguf.mjs";
 const CONTROL = 3; // llama_token_type
 

@@ -203,7 +203,7 @@ function joining({ nodes }: Engine["state"], { gang, acceleratorTypes }: Workloa
   });
 }
 
-/** All values of the kinds that have only a few possible values. */
+/** Every change of the kinds of change that have only a few possible values. */
 export function everyChange(engine: Engine, spec: WorkloadSpec): readonly Change[] {
   const { state } = engine;
   const { gang, spread, fabric, nodeSelector, acceleratorTypes } = spec;

@@ -39,7 +39,7 @@ function pathOf(node: TeamNode): readonly TeamNode[] {
   return path;
 }
 
-/** The two child teams of the lowest common ancestor, one on each side. */
+/** The children of the two teams' lowest common ancestor that contain `left` and `right`. */
 function siblingsBelow(left: TeamNode, right: TeamNode): readonly [TeamNode, TeamNode] {
   const leftPath = pathOf(left);
   const rightPath = pathOf(right);
