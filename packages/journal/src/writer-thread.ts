@@ -121,7 +121,7 @@ class Writer {
     if (epoch === current) return;
     throw new OperationalError(
       "journalEpochOld",
-      `Another control plane has taken over the journal in ${this.#data.options.directory} (its epoch is ${current}; the epoch of this one is ${epoch}). ` +
+      `Another control plane has taken over the journal in ${this.#data.options.directory} (epoch ${current}; this one has ${epoch}). ` +
         `Nothing of this append was recorded. Use the other one.`,
     );
   }
