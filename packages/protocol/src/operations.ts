@@ -398,17 +398,12 @@ export const operations = {
     status: 202,
     problems: ["unknownNode", ...commandProblems],
   }),
-  resumeNode: operation(
-    "POST /v1/nodes/{id}/resume",
-    "Resume a drained node: work is placed on it again",
-    nodeAccepted,
-    {
-      permission: "fleet.write",
-      params: byId,
-      status: 202,
-      problems: ["unknownNode", ...commandProblems],
-    },
-  ),
+  resumeNode: operation("POST /v1/nodes/{id}/resume", "Allow new work on a drained node", nodeAccepted, {
+    permission: "fleet.write",
+    params: byId,
+    status: 202,
+    problems: ["unknownNode", ...commandProblems],
+  }),
   noticeNode: operation("POST /v1/nodes/{id}/notice", "Announce that a node goes away", noticeAccepted, {
     permission: "fleet.write",
     params: byId,
