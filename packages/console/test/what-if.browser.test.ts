@@ -214,7 +214,7 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
     await page.getByRole("button", { name: "Replay" }).click();
     await answered(page, /3 workloads would have waited/);
     await expectShown(page.getByRole("region", { name: "Waits by team" }).getByRole("rowheader", { name: "default" }));
-    await expectShown(page.getByText(/this is the error of the replay/));
+    await expectShown(page.getByText(/The difference is the error of the replay/));
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(browser.complaints).toEqual([]);
   });

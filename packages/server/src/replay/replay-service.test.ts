@@ -56,7 +56,7 @@ describe("replays", () => {
       ["1"],
     ]);
     expect(sentence).toContain("3 workloads would have waited");
-    expect(notes[0]).toContain("this is the error of the replay");
+    expect(notes[0]).toContain("The difference is the error of the replay");
     expect((await live.client.status()).sequence).toBe(before);
   });
 
