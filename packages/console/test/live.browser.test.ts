@@ -174,7 +174,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await page.keyboard.press("Escape");
     await goTo("Queue");
     await expectShown(
-      page.getByRole("row", { name: /needs-all.*the nodes that take work now would hold 0 of 1 worker/ }),
+      page.getByRole("row", { name: /needs-all.*the nodes that take work now would hold only 0 of 1 worker/ }),
     );
     await goTo("Fleet");
     await expectShown(page.getByText("nodes: 1 draining"));
