@@ -171,7 +171,7 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
     await pool.getByRole("textbox", { name: "Name of the site" }).fill("lyon");
     await pool.getByRole("textbox", { name: "Fabric levels" }).fill("spine, leaf");
     await simulate.click();
-    await answered(other, /1 waiting workload would start earlier and 0 later/);
+    await answered(other, /3 waiting workloads would start earlier and 0 later/);
     await expectShown(other.getByRole("region", { name: "Starts" }).getByRole("rowheader", { name: "d" }));
     expect(await accessibilityViolations(other)).toEqual([]);
     await other.close();
@@ -212,7 +212,7 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
     await page.getByText("Recorded work", { exact: true }).click();
     await page.getByRole("combobox", { name: "Policy" }).selectOption("fifo");
     await page.getByRole("button", { name: "Replay" }).click();
-    await answered(page, /3 workloads would have waited/);
+    await answered(page, /4 workloads would have waited/);
     await expectShown(page.getByRole("region", { name: "Waits by team" }).getByRole("rowheader", { name: "default" }));
     await expectShown(page.getByText(/The difference is the error of the replay/));
     expect(await accessibilityViolations(page)).toEqual([]);
