@@ -57,7 +57,7 @@ export async function runBenchmark(options: BenchmarkOptions): Promise<Benchmark
       }
     }
     const measure = new Measurement(options, cores, upstream.port);
-    for (const each of running) await measure.warmUp(each);
+    for (const each of running) await measure.warmUp(each, cases[0] as Case);
     const reports: CaseReport[] = [];
     for (const each of cases) {
       if (options.cases.includes(each.name)) reports.push(await measure.measureCase(each, running));
@@ -90,13 +90,15 @@ class Measurement {
     this.#upstreamPort = upstreamPort;
   }
 
-  /** Sends requests so that the target compiles its code. They are not measured. */
-  async warmUp(running: Running): Promise<void> {
-    if (running.pid !== undefined) await this.#measure(running, cases[0] as Case, 0, undefined);
+  /** Sends requests of the case, so that the target compiles its code. They are not measured. */
+  async warmUp(running: Running, each: Case): Promise<void> {
+    if (running.pid !== undefined) await this.#measure(running, each, 0, undefined);
   }
 
   async measureCase(each: Case, targets: readonly Running[]): Promise<CaseReport> {
     const runs: Run[] = [];
+    // Streams run through code of their own, of which the general warm-up has compiled nothing.
+    if (each.isStreaming) for (const running of targets) await this.warmUp(running, each);
     for (let round = 0; round < this.#options.rounds; round += 1) {
       for (const running of targets) {
         const run = await this.#measure(running, each, round, each.ratePerSecond);
