@@ -57,7 +57,6 @@ export async function runBenchmark(options: BenchmarkOptions): Promise<Benchmark
       }
     }
     const measure = new Measurement(options, cores, upstream.port);
-    for (const each of running) await measure.warmUp(each, cases[0] as Case);
     const reports: CaseReport[] = [];
     for (const each of cases) {
       if (options.cases.includes(each.name)) reports.push(await measure.measureCase(each, running));
@@ -90,15 +89,14 @@ class Measurement {
     this.#upstreamPort = upstreamPort;
   }
 
-  /** Sends requests of the case, so that the target compiles its code. They are not measured. */
-  async warmUp(running: Running, each: Case): Promise<void> {
+  /** Sends requests of the case, so that the target compiles the code that they run through. They are not measured. */
+  async #warmUp(running: Running, each: Case): Promise<void> {
     if (running.pid !== undefined) await this.#measure(running, each, 0, undefined);
   }
 
   async measureCase(each: Case, targets: readonly Running[]): Promise<CaseReport> {
     const runs: Run[] = [];
-    // Streams run through code of their own, of which the general warm-up has compiled nothing.
-    if (each.isStreaming) for (const running of targets) await this.warmUp(running, each);
+    for (const running of targets) await this.#warmUp(running, each);
     for (let round = 0; round < this.#options.rounds; round += 1) {
       for (const running of targets) {
         const run = await this.#measure(running, each, round, each.ratePerSecond);
@@ -114,6 +112,7 @@ class Measurement {
     const [small] = cases as readonly [Case];
     const reports: FrontierReport[] = [];
     for (const running of targets) {
+      await this.#warmUp(running, small);
       const top = await this.#measure(running, small, 0, undefined);
       const points: FrontierReport["points"][number][] = [];
       for (const share of frontierShares) {
