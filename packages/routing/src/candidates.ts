@@ -86,11 +86,13 @@ export class ReplicaTable {
 
   /** The replicas that can take the request, in slot order. The list is valid until the next call. */
   candidates(request: RoutingRequest): readonly ReplicaState[] {
-    const { excluded, allowedRegions } = request;
-    if (allowedRegions === undefined && (excluded === undefined || excluded.length === 0)) return this.#ready;
+    const { excluded, allowedRegions, only } = request;
+    if (only === undefined && allowedRegions === undefined && (excluded === undefined || excluded.length === 0))
+      return this.#ready;
     const filtered = this.#filtered;
     filtered.length = 0;
     for (const replica of this.#ready) {
+      if (only !== undefined && replica.id !== only) continue;
       if (excluded?.includes(replica.id) === true) continue;
       if (allowedRegions !== undefined && !allowedRegions.includes(replica.spec.region ?? "")) continue;
       filtered.push(replica);
@@ -99,9 +101,10 @@ export class ReplicaTable {
   }
 
   unavailable(request: RoutingRequest): Unavailable {
-    const excluded = { starting: 0, draining: 0, unhealthy: 0, region: 0, alreadyTried: 0 };
+    const excluded = { starting: 0, draining: 0, unhealthy: 0, region: 0, alreadyTried: 0, others: 0 };
     for (const replica of this.#byId.values()) {
       if (replica.health !== "ready") excluded[replica.health] += 1;
+      else if (request.only !== undefined && replica.id !== request.only) excluded.others += 1;
       else if (request.excluded?.includes(replica.id) === true) excluded.alreadyTried += 1;
       else excluded.region += 1;
     }

@@ -59,6 +59,10 @@ export interface ReplicaMetrics {
   readonly kvUsage?: number | undefined;
   /** Names of the LoRA adapters that are loaded. */
   readonly adapters?: readonly string[] | undefined;
+  /** Number of adapters that can be loaded at a time. `ReplicaSpec.limits` comes before it, also for the next field. */
+  readonly maxAdapters?: number | undefined;
+  /** Size of the KV cache in tokens. */
+  readonly kvCapacityTokens?: number | undefined;
 }
 
 /**
@@ -92,6 +96,8 @@ export interface RoutingRequest {
   /** Regions that may process the request (data residency). Without this field, all regions. */
   readonly allowedRegions?: readonly string[] | undefined;
   readonly slo?: Slo | undefined;
+  /** Id of the only replica that can serve the request, because it holds state that the request refers to. */
+  readonly only?: string | undefined;
   /** Ids of replicas that have already failed this request. */
   readonly excluded?: readonly string[] | undefined;
 }
@@ -186,6 +192,8 @@ export interface Unavailable {
     readonly unhealthy: number;
     readonly region: number;
     readonly alreadyTried: number;
+    /** Replicas besides `RoutingRequest.only`. */
+    readonly others: number;
   };
 }
 

@@ -226,6 +226,13 @@ export class ReplicaState {
       const foreignWaiting = Math.min(foreign, Math.max(0, waiting - ownWaiting));
       this.#setForeign(foreign - foreignWaiting, foreignWaiting, mean);
     }
+    const { limits } = this.spec;
+    if (metrics.maxAdapters !== undefined && metrics.maxAdapters >= 0) {
+      this.maxAdapters = limits?.maxAdapters ?? metrics.maxAdapters;
+    }
+    if (metrics.kvCapacityTokens !== undefined && metrics.kvCapacityTokens > 0) {
+      this.kvCapacityTokens = limits?.kvCapacityTokens ?? metrics.kvCapacityTokens;
+    }
     if (metrics.kvUsage !== undefined && metrics.kvUsage >= 0 && metrics.kvUsage <= 1) {
       const ownResident = this.residentTokens - this.#foreignResident;
       const foreign = Math.max(0, metrics.kvUsage * this.kvCapacityTokens - ownResident);

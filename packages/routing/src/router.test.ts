@@ -39,7 +39,7 @@ describe("health", () => {
     expect(decision).toEqual({
       kind: "unavailable",
       replicaCount: 3,
-      excluded: { starting: 0, draining: 1, unhealthy: 1, region: 0, alreadyTried: 1 },
+      excluded: { starting: 0, draining: 1, unhealthy: 1, region: 0, alreadyTried: 1, others: 0 },
     });
   });
 
@@ -171,6 +171,57 @@ describe("adapters", () => {
       homes.set(adapter, (homes.get(adapter) ?? new Set()).add(decision.replicaId));
     }
     expect([...homes.values()].map((set) => set.size)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+  });
+
+  it.each(["least-work", "prefix", "predicted-latency"] as const)(
+    "go to a replica with a free slot rather than to an idle one that reports its maximum (%s)",
+    (policy) => {
+      const router = routerOf(policy, 3);
+      router.observe("r0", { adapters: ["a", "b"], maxAdapters: 2 }, 0);
+      router.observe("r1", { adapters: ["c", "d"], maxAdapters: 2 }, 0);
+      router.observe("r2", { adapters: ["a"], maxAdapters: 2, runningRequests: 3, waitingRequests: 0 }, 0);
+      for (let index = 0; index < 8; index += 1) {
+        const decision = chosen(router.choose({ promptTokens: 100, adapter: "new" }, 10));
+        expect(decision.replicaId).toBe("r2");
+      }
+      // A replica that has the adapter takes it, whether or not a slot is free.
+      expect(chosen(router.choose({ promptTokens: 100, adapter: "d" }, 10)).replicaId).toBe("r1");
+      router.setHealth("r2", "unhealthy");
+      expect(chosen(router.choose({ promptTokens: 100, adapter: "new" }, 10)).replicaId).not.toBe("r2");
+    },
+  );
+});
+
+describe("the reported size of the KV cache", () => {
+  const text = "the same long system prompt again and again. ".repeat(400);
+
+  it("bounds the prefixes that a replica counts as cached, unless its specification states the size", () => {
+    const router = createRouter({ policy: "prefix", draw: seededDraw(1) });
+    router.addReplica({ id: "r0" });
+    router.addReplica({ id: "fixed", limits: { kvCapacityTokens: 400_000 } });
+    router.setHealth("fixed", "draining");
+    const request = { promptTokens: 4000, prefix: prefixOf(text) };
+    send(router, request);
+    expect(chosen(router.choose(request, 1)).cachedTokens).toBeGreaterThan(3000);
+    router.observe("r0", { kvCapacityTokens: 1024 }, 2);
+    expect(chosen(router.choose(request, 3)).cachedTokens).toBeLessThanOrEqual(1024);
+    router.setHealth("r0", "draining");
+    router.setHealth("fixed", "ready");
+    send(router, request, 4);
+    router.observe("fixed", { kvCapacityTokens: 1024 }, 5);
+    expect(chosen(router.choose(request, 6)).cachedTokens).toBeGreaterThan(3000);
+  });
+});
+
+describe("a request whose state one replica holds", () => {
+  it("goes only there", () => {
+    const router = routerOf("least-work", 4);
+    for (let index = 0; index < 20; index += 1) {
+      expect(send(router, { promptTokens: 10, only: "r2" }).decision.replicaId).toBe("r2");
+    }
+    expect(router.choose({ promptTokens: 10, only: "r2", excluded: ["r2"] }, 0)).toMatchObject({
+      excluded: { alreadyTried: 1, others: 3 },
+    });
   });
 });
 

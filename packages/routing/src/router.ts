@@ -84,7 +84,9 @@ class PolicyRouter implements Router {
     const replica = this.#replicas.get(id);
     if (replica === undefined) return;
     replica.advance(nowMs);
+    const before = replica.kvCapacityTokens;
     replica.observe(metrics, this.#mean);
+    if (replica.kvCapacityTokens !== before) this.#prefixes.setCapacity(replica.slot, replica.kvCapacityTokens);
   }
 
   observeRoundTrip(id: string, roundTripMs: number): void {

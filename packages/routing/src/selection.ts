@@ -346,6 +346,8 @@ export class Selection {
           if (usedTpot > TPOT_MARGIN) score += PASSED_OVER;
         } else score += 2 * PASSED_OVER;
       } else score += prediction.ttftMs;
+      // The prediction knows no end of the wait for a free adapter slot.
+      if (this.#waitsForAdapter(replica)) score += PASSED_OVER;
       if (score >= bestScore) continue;
       best = replica;
       bestScore = score;
@@ -355,6 +357,12 @@ export class Selection {
     this.#ground = hasSlo && bestScore < 2 * PASSED_OVER ? "meets SLO" : "least latency";
     this.#meanLoad = total / pool.length;
     return best;
+  }
+
+  /** Whether the request's adapter is not loaded and no slot is free for it. */
+  #waitsForAdapter(replica: ReplicaState): boolean {
+    const { adapter } = this.#request;
+    return adapter !== undefined && !replica.adapters.has(adapter) && replica.adapters.size >= replica.maxAdapters;
   }
 
   /** The replicas of the client's zone, or else of its region. All replicas if those are much busier than the mean. */
@@ -404,7 +412,7 @@ export class Selection {
     }
     if (holders.length > 0) return holders;
     for (const replica of pool) {
-      if (!replica.adapters.has(adapter) && replica.adapters.size < replica.maxAdapters) holders.push(replica);
+      if (!replica.adapters.has(adapter) && !this.#waitsForAdapter(replica)) holders.push(replica);
     }
     return holders.length > 0 ? holders : pool;
   }
