@@ -14,6 +14,8 @@ export interface Caller {
   readonly hasLimits: boolean;
   /** Models that the team may use. Undefined if it may use every model. */
   readonly models: ReadonlySet<string> | undefined;
+  /** Regions whose replicas may get the caller's requests. Undefined if all may. */
+  readonly allowedRegions: readonly string[] | undefined;
 }
 
 const noLimits: TeamLimits = { requests: undefined, tokens: undefined, money: undefined };
@@ -27,6 +29,7 @@ export const anonymous: Caller = {
   limits: noLimits,
   hasLimits: false,
   models: undefined,
+  allowedRegions: undefined,
 };
 
 /** Number of recently presented keys that are cached, so that each is hashed once: about 150 bytes each. */
@@ -46,14 +49,18 @@ export class Teams {
       for (const key of team.keys) {
         const name = key.name ?? key.sha256.slice(0, 8);
         const { zone = "", region = "" } = team;
-        const caller: Caller = { team: team.name, key: name, zone, region, limits, hasLimits, models };
+        const allowedRegions = key.allowedRegions ?? team.allowedRegions;
+        const caller: Caller = { team: team.name, key: name, zone, region, limits, hasLimits, models, allowedRegions };
         this.#byHash.set(key.sha256, caller);
-        this.#byTeam.set(team.name, caller);
+        this.#byTeam.set(team.name, withRegionsOf(this.#byTeam.get(team.name), caller));
       }
     }
   }
 
-  /** The identity of one of the team's keys, for work that the gateway does on behalf of the team. */
+  /**
+   * The identity of one of the team's keys, for work that the gateway does on behalf of the team. It is not known which
+   * key ordered the work, so only regions that every key of the team may use are allowed.
+   */
   ofTeam(team: string): Caller | undefined {
     return this.#byTeam.get(team);
   }
@@ -69,6 +76,13 @@ export class Teams {
     this.#recent.set(key, caller);
     return caller;
   }
+}
+
+function withRegionsOf(other: Caller | undefined, caller: Caller): Caller {
+  const { allowedRegions: others } = other ?? {};
+  const { allowedRegions: own } = caller;
+  if (others === undefined) return caller;
+  return { ...caller, allowedRegions: own === undefined ? others : own.filter((each) => others.includes(each)) };
 }
 
 export function limitsOfTeam(team: TeamConfig): TeamLimits {

@@ -164,6 +164,7 @@ function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
       found.push({ path: ["teams", at, "models", index], message });
     }
   }
+  found.push(...regionProblems(config));
   for (const [at, pool] of config.pools.entries()) {
     if (pool.replicas.length === 0 && pool.wake === undefined) {
       found.push({ path: ["pools", at, "name"], message: "has neither replicas nor a wake command: give it one" });
@@ -176,6 +177,35 @@ function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
     });
   }
   found.push(...coordinatorProblems(config));
+  return found;
+}
+
+/** A key can narrow the regions of its team. A region without any replica is probably a spelling mistake. */
+function regionProblems({ teams, pools }: GatewayConfig): readonly FoundProblem[] {
+  const found: FoundProblem[] = [];
+  const known = new Set<string | undefined>(
+    pools.flatMap((pool) => [
+      pool.region,
+      ...pool.replicas.map((each) => ("region" in each ? each.region : undefined)),
+    ]),
+  );
+  const check = (regions: readonly string[] | undefined, at: Path): void => {
+    for (const [index, region] of (regions ?? []).entries()) {
+      if (!known.has(region))
+        found.push({ path: [...at, index], message: `names ${region}, a region of no pool and no replica` });
+    }
+  };
+  for (const [at, team] of teams.entries()) {
+    check(team.allowedRegions, ["teams", at, "allowedRegions"]);
+    for (const [index, key] of team.keys.entries()) {
+      const path = ["teams", at, "keys", index, "allowedRegions"];
+      check(key.allowedRegions, path);
+      for (const [place, region] of (key.allowedRegions ?? []).entries()) {
+        if (team.allowedRegions?.includes(region) !== false) continue;
+        found.push({ path: [...path, place], message: `names ${region}, which the team's allowedRegions do not have` });
+      }
+    }
+  }
   return found;
 }
 

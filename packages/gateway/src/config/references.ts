@@ -38,14 +38,20 @@ export function referenceProblems({ config, problemAt }: Checked): readonly Refe
   }
   if (coordinatorSecret !== undefined)
     check(["coordinatorSecret"], () => secretOf(coordinatorSecret), "env" in coordinatorSecret);
-  for (const [at, { key }] of config.pools.entries()) {
+  for (const [at, { key, wake }] of config.pools.entries()) {
     if (key !== undefined) check(["pools", at, "key"], () => secretOf(key), "env" in key);
+    for (const [index, name] of (wake?.env ?? []).entries())
+      check(["pools", at, "wake", "env", index], () => requireVariable(name), true);
   }
   if (accessLog !== undefined && accessLog.file !== "-") {
     const folder = path.dirname(path.resolve(accessLog.file));
     check(["accessLog", "file"], () => accessSync(folder, constants.W_OK));
   }
   return found;
+}
+
+function requireVariable(name: string): void {
+  if (process.env[name] === undefined) throw new Error(`the environment variable ${name} is not set`);
 }
 
 function contextOf(tls: NonNullable<GatewayConfig["tls"]>): void {

@@ -12,8 +12,13 @@ const secret = z.union([z.strictObject({ env: z.string().min(1) }), z.strictObje
   error: "must be { env: NAME } or { file: PATH }: secrets are not written into this file",
 });
 
+/** Regions that a request may be processed in. */
+const allowedRegions = z.array(name).min(1).max(100);
+
 const key = z.strictObject({
   name: name.optional(),
+  /** Among the team's `allowedRegions`. Without this field, the team's. */
+  allowedRegions: allowedRegions.optional(),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, "must be the SHA-256 of the key in 64 lower-case hex digits (headroom gateway --new-key)"),
@@ -35,6 +40,8 @@ const team = z.strictObject({
    */
   zone: name.optional(),
   region: name.optional(),
+  /** The only regions in which replicas get the team's requests. Without this field, all. */
+  allowedRegions: allowedRegions.optional(),
 });
 
 const price = z.strictObject({
@@ -89,6 +96,11 @@ const headerName = z
 const wake = z.strictObject({
   /** Command that is run once for all held requests. It may print URLs of replicas, one per line. */
   command: z.array(z.string().min(1)).min(1),
+  /** Environment variables that the command gets besides PATH, HOME and a few of the kind. */
+  env: z
+    .array(z.string().regex(/^[A-Za-z_]\w*$/, "must be the name of an environment variable"))
+    .max(100)
+    .default([]),
   timeout: duration.prefault("5m"),
   holdRequestsMax: z.int().min(1).max(100_000).default(1000),
   holdBytesMax: size.prefault("256MiB"),
@@ -98,6 +110,8 @@ const pool = z.strictObject({
   name,
   engine: z.enum(engineNames).default("openai"),
   replicas: z.array(replica).max(4096).default([]),
+  /** Region of the replicas that state none, and of those that a wake command starts. */
+  region: name.optional(),
   key: secret.optional(),
   /**
    * Protocols, besides chat completions, that the engine serves itself. Without this field, those of the engine's
@@ -190,6 +204,8 @@ export const gatewaySchema = z.strictObject({
       body: size.prefault("16MiB"),
       bodies: size.prefault("1GiB"),
       responseBuffer: size.prefault("1MiB"),
+      answer: size.prefault("64MiB"),
+      answers: size.prefault("512MiB"),
       headTimeout: duration.prefault("15s"),
       bodyTimeout: duration.prefault("2m"),
       idleTimeout: duration.prefault("75s"),

@@ -26,7 +26,7 @@ interface AttemptTarget {
 }
 
 export function attemptMessage(
-  { endpoint, peek, head, body, method, path, id, traceparent }: ExchangeRequest,
+  { endpoint, peek, head, body, method, path, id, traceparent, holder }: ExchangeRequest,
   { route, replica, continuation }: AttemptTarget,
 ): UpstreamMessage {
   const usage =
@@ -39,7 +39,10 @@ export function attemptMessage(
       requestId: id,
       traceparent,
       body: continuation?.body ?? body,
-      edits: continuation === undefined ? bodyEdits(body, peek, { model: route.upstreamModel, usage }) : [],
+      edits:
+        continuation === undefined
+          ? bodyEdits(body, peek, { model: route.upstreamModel, usage, previousResponseId: holder?.responseId })
+          : [],
     },
     route.pool,
     replica,

@@ -2,6 +2,7 @@
  * Holds a response until it is complete, so that the request can be sent to another replica if this one fails in the
  * middle.
  */
+import { AnswerMemory, type AnswerLimit, type MemoryBudget } from "../http/memory-budget.ts";
 import { usageAtEnd, usageFromStart, type TokenCounts } from "../json/usage.ts";
 import { ResponseTail } from "./response-tail.ts";
 
@@ -9,16 +10,43 @@ export class BufferedResponse {
   #parts: Buffer[] = [];
   #bytes = 0;
   #tail: ResponseTail | undefined;
+  readonly #memory: AnswerMemory;
+  /** Bytes of a stream that its target holds. */
+  #keptBytes = 0;
+
+  constructor(answers: MemoryBudget, answerBytesMax: number) {
+    this.#memory = new AnswerMemory(answers, answerBytesMax);
+  }
 
   get byteCount(): number {
     return this.#bytes;
   }
 
-  add(parts: readonly Buffer[]): void {
+  /** Returns the limit that the response exceeds with these bytes, if it does. */
+  add(parts: readonly Buffer[]): AnswerLimit | undefined {
     for (const part of parts) {
       this.#parts.push(part);
       this.#bytes += part.length;
     }
+    return this.#memory.hold(this.#bytes);
+  }
+
+  /** Counts bytes of a stream that its target holds until the stream ends. */
+  addKept(bytes: number): void {
+    this.#keptBytes += bytes;
+  }
+
+  /**
+   * Returns the limit that a stream exceeds with what its target holds and an event of `unfinishedBytes` whose end is
+   * missing.
+   */
+  holdStream(unfinishedBytes: number): AnswerLimit | undefined {
+    return this.#memory.hold(this.#keptBytes + unfinishedBytes);
+  }
+
+  /** Called at the end of the exchange: the memory counts no longer, although the usage may still be read. */
+  ended(): void {
+    this.#memory.hold(0);
   }
 
   whole(): Buffer {
@@ -54,6 +82,7 @@ export class BufferedResponse {
     this.#parts = [];
     this.#bytes = 0;
     this.#tail = undefined;
+    this.#memory.hold(0);
   }
 }
 

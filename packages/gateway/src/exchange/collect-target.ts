@@ -7,15 +7,13 @@ export interface Collected {
   readonly body: Buffer;
 }
 
-/** Maximum size of an answer in bytes. A larger one is refused. */
-const BYTES_MAX = 64 * 1024 * 1024;
-
 export class CollectTarget implements ResponseTarget {
+  readonly needsWhole = true;
+  readonly keepsStream = true;
   readonly #done: (response: Collected) => void;
   #status = 0;
   #headers = "";
   #parts: Buffer[] = [];
-  #bytes = 0;
 
   constructor(done: (response: Collected) => void) {
     this.#done = done;
@@ -29,20 +27,16 @@ export class CollectTarget implements ResponseTarget {
     this.#status = status;
     this.#headers = headers;
     this.#parts = [];
-    this.#bytes = 0;
     return this.write(first);
   }
 
   write(bytes: Buffer): boolean {
-    this.#bytes += bytes.length;
-    if (this.#bytes <= BYTES_MAX) this.#parts.push(bytes);
-    else this.#parts.length = 0;
+    this.#parts.push(bytes);
     return true;
   }
 
   end(): void {
-    if (this.#bytes > BYTES_MAX) this.abort();
-    else this.#done({ status: this.#status, headers: this.#headers, body: Buffer.concat(this.#parts) });
+    this.#done({ status: this.#status, headers: this.#headers, body: Buffer.concat(this.#parts) });
   }
 
   abort(): void {

@@ -1,21 +1,26 @@
 /** The life of a request: admission, choice of pool and replica, retries and hedging, stream, settlement. Nothing waits. */
 import type { RoutingRequest } from "@headroom/routing";
+import type { AnswerLimit } from "../http/memory-budget.ts";
 import type { ClientConnection, ClientExchange } from "../http/client-connection.ts";
 import type { ResponseHead } from "../http/response-head.ts";
 import type { UpstreamFailure } from "../http/upstream-connection.ts";
 import { reserve, Reservation, type Denial } from "../limits/account.ts";
 import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
+import type { Replica } from "../replicas/replica.ts";
 import type { UsageOutcome } from "../usage/record.ts";
 import type { UsageWriter } from "../usage/usage-log.ts";
+import { answerLimitError } from "./answer-limit.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
 import { attemptMessage, type AttemptStart } from "./attempt-message.ts";
 import { BufferedResponse, isRetryable } from "./buffered-response.ts";
-import { hasFallback, type FallbackReason, type PoolRoute } from "./model-route.ts";
+import type { FallbackReason, PoolRoute } from "./model-route.ts";
 import type { Listed } from "./exchange-list.ts";
 import { continuationOf, isResumable, type Continuation } from "./resume.ts";
 import { routingRequestOf } from "./routing-request.ts";
+import { RouteCursor } from "./route-cursor.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
 import { brokenStreamEvent, headersOf, limitError, needOf, refusalHeaders, usageRecordOf } from "./settlement.ts";
+import type { StreamBreak } from "./settlement.ts";
 import { SseTap } from "./sse-tap.ts";
 import { StreamRecord } from "./stream-record.ts";
 import type { ResponseTarget } from "./target.ts";
@@ -30,23 +35,22 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   connection: ClientConnection | undefined;
   /** Memory of the request's body, for `takeReusableSlab`. */
   bodySlab: Buffer | undefined;
+  /** Size of a translated body, which is counted besides the client's. */
+  translatedBytes = 0;
   readonly request: ExchangeRequest;
   readonly #runtime: Runtime;
   readonly #target: ResponseTarget;
   readonly #startedAtMs: number;
+  readonly #routes: RouteCursor;
   #phase: Phase = "admitting";
   #reservation: Reservation | undefined;
   readonly #attempts: Attempt[] = [];
-  #tried: string[] = [];
-  #routeIndex = 0;
-  #reason: FallbackReason | undefined;
-  #attemptCount = 0;
   /** Number of all sent attempts, including attempts on a stale connection, which do not count. */
   #sentCount = 0;
   #refusal: ApiError | undefined;
   #committed: Attempt | undefined;
   #tap: SseTap | undefined;
-  readonly #buffered = new BufferedResponse();
+  readonly #buffered: BufferedResponse;
   #hasBegun = false;
   #firstByteAtMs = 0;
   #hedgeTimer: NodeJS.Timeout | undefined;
@@ -63,12 +67,16 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.request = request;
     this.#target = target;
     this.#startedAtMs = runtime.now();
+    this.#routes = new RouteCursor(request);
+    this.#buffered = new BufferedResponse(runtime.answers, runtime.answerBytesMax);
     this.#checkpointAtMs = this.#startedAtMs + runtime.checkpointMs;
   }
 
   start(): void {
     const { caller } = this.request;
-    if (!caller.hasLimits) this.#dispatch();
+    const { forbidden } = this.#routes;
+    if (forbidden !== undefined) this.#refuse(forbidden);
+    else if (!caller.hasLimits) this.#dispatch();
     else reserve(this.#runtime.limits, caller.limits, needOf(this.request), (outcome) => this.#admitted(outcome));
   }
 
@@ -96,6 +104,11 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     });
   }
 
+  /** The replica that serves the request, once it has begun to answer. */
+  get servedBy(): Replica | undefined {
+    return this.#committed?.replica;
+  }
+
   clientDrained(): void {
     this.#committed?.resume(this.#runtime.now());
   }
@@ -116,61 +129,41 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       if (outcome instanceof Reservation) outcome.release();
       return;
     }
-    if (outcome instanceof Reservation) {
-      this.#reservation = outcome;
-      this.#dispatch();
-      return;
-    }
-    this.#refuse(limitError(outcome, this.#runtime.now()));
+    if (!(outcome instanceof Reservation)) return this.#refuse(limitError(outcome, this.#runtime.now()));
+    this.#reservation = outcome;
+    this.#dispatch();
   }
 
-  /** Sends the request to the first pool that can take it. `when` limits what comes from other pools, not a pool's own retries. */
+  /** Sends the request to the first pool that can take it. */
   #dispatch(): void {
-    const { routes } = this.request.model;
+    const routes = this.#routes;
     const nowMs = this.#runtime.now();
-    for (; this.#routeIndex < routes.length; this.#routeIndex++, this.#tried = [], this.#attemptCount = 0) {
-      const route = routes[this.#routeIndex]!;
-      if (this.#tried.length === 0 && this.#reason !== undefined && !route.when.includes(this.#reason)) continue;
-      if (this.#attemptCount >= route.pool.config.attempts) continue;
-      if (route.pool.requestCount >= route.pool.config.concurrencyMax) {
-        this.#reason = "overloaded";
-        continue;
-      }
+    for (let route = routes.admitting(); route !== undefined; routes.advance(), route = routes.admitting()) {
       const routing = this.#routingRequest(route);
       const placement = route.pool.choose(routing, nowMs);
-      if (placement !== undefined) {
-        this.#try(route, { placement, request: routing, nowMs }, false);
-        return;
-      }
-      if (!route.pool.hasAvailable(nowMs) && this.#wakes(route)) {
+      if (placement !== undefined) return this.#try(route, { placement, request: routing, nowMs }, false);
+      if (!route.pool.hasAvailable(nowMs, this.request.caller.allowedRegions) && this.#wakes(route)) {
         if (this.#phase === "held") return;
-      } else this.#reason = this.#tried.length > 0 ? "failed" : "unavailable";
+      } else routes.reason = routes.tried.length > 0 ? "failed" : "unavailable";
     }
-    this.#refuse({
-      kind: this.#reason === "failed" ? "upstreamFailed" : "overloaded",
-      message: `No replica of ${this.request.model.name} can take the request now.`,
-      retryAfterMs: 1000,
-    });
+    this.#refuse(routes.unavailable(this.#runtime));
   }
 
   /** Wakes the pool, if possible. The request is held, or a later pool takes it while this one wakes. */
   #wakes(route: PoolRoute): boolean {
-    const { routes } = this.request.model;
     if (route.pool.config.wake === undefined) return false;
-    const hasSubstitute = hasFallback(routes.slice(this.#routeIndex + 1), "waking", this.#runtime.now());
+    const hasSubstitute = this.#routes.hasFallback("waking", this.#runtime.now());
     const held = this.#runtime.wake(route.pool, hasSubstitute ? undefined : this.request.bodyBytes, (error) => {
       this.#releaseHold = undefined;
       if (this.#phase !== "held") return;
       this.#phase = "admitting";
-      this.#tried = [];
-      this.#attemptCount = 0;
+      this.#routes.restart();
       if (error === undefined) this.#dispatch();
       else this.#refuse(error);
     });
-    if (hasSubstitute) this.#reason = "waking";
-    else if (held === undefined) {
-      this.#reason = "overloaded";
-    } else {
+    if (hasSubstitute) this.#routes.reason = "waking";
+    else if (held === undefined) this.#routes.reason = "overloaded";
+    else {
       this.#phase = "held";
       this.#releaseHold = held;
     }
@@ -178,13 +171,13 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   #routingRequest(route: PoolRoute): RoutingRequest {
-    return routingRequestOf(this.request, route, this.#tried, this.#runtime);
+    return routingRequestOf(this.request, route, this.#routes.tried, this.#runtime);
   }
 
   #try(route: PoolRoute, start: AttemptStart, isFresh: boolean): void {
     const attempt = new Attempt(this, route, start);
     this.#attempts.push(attempt);
-    this.#attemptCount++;
+    this.#routes.attemptCount++;
     this.#sentCount++;
     this.#phase = "waiting";
     const { hedgeAfter } = route.pool.config;
@@ -201,7 +194,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (this.#phase !== "waiting" || this.#committed !== undefined || this.#attempts.length !== 1) return;
     if (!this.#runtime.retries.take()) return;
     const nowMs = this.#runtime.now();
-    this.#tried.push(this.#attempts[0]!.replica.id);
+    this.#routes.tried.push(this.#attempts[0]!.replica.id);
     const request = this.#routingRequest(route);
     const placement = route.pool.choose(request, nowMs);
     if (placement !== undefined) this.#try(route, { placement, request, nowMs }, false);
@@ -219,10 +212,10 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const isHedged = this.#attempts.length > 1;
     if (isRetryable(head.status) && (isHedged || this.#hasAlternative(attempt, reason, nowMs))) {
       this.#drop(attempt);
-      this.#reason = reason;
+      this.#routes.reason = reason;
       // A refusal because of load is an answer: the replica is healthy.
       attempt.discard(head.status === 429 ? "completed" : "failed", nowMs);
-      this.#tried.push(attempt.replica.id);
+      this.#routes.tried.push(attempt.replica.id);
       if (!isHedged) this.#dispatch();
       return;
     }
@@ -245,8 +238,10 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       for (const part of payload) if (!this.#target.write(part, undefined)) attempt.pause();
       return;
     }
-    this.#buffered.add(payload);
-    if (this.#buffered.byteCount > this.#runtime.responseBufferBytes) this.#flow(attempt);
+    const limit = this.#buffered.add(payload);
+    if (limit === undefined && this.#buffered.byteCount <= this.#runtime.responseBufferBytes) return;
+    if (!this.#target.needsWhole) this.#flow(attempt);
+    else if (limit !== undefined) this.#exceeds(attempt, limit);
   }
 
   attemptEnd(attempt: Attempt): void {
@@ -263,10 +258,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       return;
     }
     const outcome: UsageOutcome = head.status < 400 ? "completed" : "failed";
-    if (this.#phase === "flowing") {
-      this.#end(outcome, head.status, () => this.#target.end());
-      return;
-    }
+    if (this.#phase === "flowing") return this.#end(outcome, head.status, () => this.#target.end());
     const body = this.#buffered.whole();
     this.#end(outcome, head.status, () => this.#target.respond(head.status, headersOf(attempt, this.request.id), body));
   }
@@ -284,18 +276,18 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (failure.isStale) {
       // The replica closed a kept-alive connection: not a failure, and not an attempt.
       attempt.cancel(nowMs);
-      this.#attemptCount--;
+      this.#routes.attemptCount--;
       this.#resend(attempt, nowMs);
       return;
     }
     if (failure.kind === "connect") attempt.pool.unreachable(attempt.replica);
     attempt.conclude("failed", nowMs);
     if (this.#attempts.length > 0) return;
-    this.#tried.push(attempt.replica.id);
-    const mayRetry = this.#attemptCount < attempt.pool.config.attempts && this.#runtime.retries.take();
-    this.#reason = "failed";
-    if (!mayRetry) this.#attemptCount = attempt.pool.config.attempts;
-    if (mayRetry || this.#routeIndex + 1 < this.request.model.routes.length) return this.#dispatch();
+    this.#routes.tried.push(attempt.replica.id);
+    const mayRetry = this.#routes.attemptCount < attempt.pool.config.attempts && this.#runtime.retries.take();
+    this.#routes.reason = "failed";
+    if (!mayRetry) this.#routes.attemptCount = attempt.pool.config.attempts;
+    if (mayRetry || this.#routes.hasLater) return this.#dispatch();
     const kind = failure.kind === "timeout" ? "upstreamTimeout" : "upstreamFailed";
     this.#refuse({ kind, message: "The model server failed before it answered. Try again." });
   }
@@ -326,15 +318,24 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (tap.outputCount > outputBefore) {
       attempt.pool.router.tokens(attempt.ticket, tap.outputCount - outputBefore, data.nowMs);
     }
-    if (tap.isTooLong) {
-      this.#drop(attempt);
-      attempt.discard("failed", data.nowMs);
-      this.#breakStream(attempt, { kind: "malformed", detail: "an event is too long" });
-    }
+    if (this.#phase !== "streaming") return;
+    const limit = tap.isTooLong ? "answer" : this.#buffered.holdStream(tap.heldBytes);
+    if (limit !== undefined) this.#exceeds(attempt, limit);
+  }
+
+  /** Ends a response of which the gateway would have to hold more than it may. No other replica is tried. */
+  #exceeds(attempt: Attempt, limit: AnswerLimit): void {
+    this.#forgetStream();
+    const detail = "it exceeds the bounds of answers";
+    if (this.#hasBegun) return this.#breakStream(attempt, { kind: "tooLarge", detail });
+    this.#drop(attempt);
+    attempt.cancel(this.#runtime.now());
+    this.#refuse(answerLimitError(limit, this.#runtime.answerBytesMax));
   }
 
   #forward(attempt: Attempt, bytes: Buffer, raw: Buffer | undefined): void {
     if (bytes.length === 0) return;
+    if (this.#target.keepsStream) this.#buffered.addKept(bytes.length);
     let goesOn: boolean;
     if (this.#hasBegun) goesOn = this.#target.write(bytes, raw);
     else {
@@ -367,7 +368,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   /** After the first byte: continue on another replica, or end the stream with an error the SDK understands. */
-  #breakStream(attempt: Attempt, { kind, detail }: Pick<UpstreamFailure, "kind" | "detail">): void {
+  #breakStream(attempt: Attempt, { kind, detail }: StreamBreak): void {
     this.#drop(attempt);
     const nowMs = this.#runtime.now();
     attempt.cancel(nowMs);
@@ -385,11 +386,11 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   #continues(failed: Attempt, nowMs: number): boolean {
-    if (this.#record === undefined || this.#attemptCount >= failed.pool.config.attempts) return false;
+    if (this.#record === undefined || this.#routes.attemptCount >= failed.pool.config.attempts) return false;
     if (!this.#runtime.retries.take()) return false;
     const continuation = continuationOf(this.request, failed.route, this.#record);
     if (continuation === undefined) return false;
-    this.#tried = [failed.replica.id];
+    this.#routes.tried = [failed.replica.id];
     const request = this.#routingRequest(failed.route);
     const placement = failed.pool.choose(request, nowMs);
     if (placement === undefined) return false;
@@ -401,12 +402,12 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   #hasAlternative(attempt: Attempt, reason: FallbackReason, nowMs: number): boolean {
-    if (this.#attemptCount < attempt.pool.config.attempts) {
-      const request = { ...this.#routingRequest(attempt.route), excluded: [...this.#tried, attempt.replica.id] };
+    if (this.#routes.attemptCount < attempt.pool.config.attempts) {
+      const request = { ...this.#routingRequest(attempt.route), excluded: [...this.#routes.tried, attempt.replica.id] };
       if (attempt.pool.choose(request, nowMs) !== undefined && this.#runtime.retries.take()) return true;
     }
-    this.#attemptCount = attempt.pool.config.attempts;
-    return hasFallback(this.request.model.routes.slice(this.#routeIndex + 1), reason, nowMs);
+    this.#routes.attemptCount = attempt.pool.config.attempts;
+    return this.#routes.hasFallback(reason, nowMs);
   }
 
   #commit(attempt: Attempt, nowMs: number): void {
@@ -454,6 +455,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #end(outcome: UsageOutcome, status: number, finish: () => void): void {
     clearTimeout(this.#hedgeTimer);
     this.#record?.release();
+    this.#buffered.ended();
     this.#phase = "ending";
     const record = this.#usageRecord(outcome, status);
     const hasUsed = this.#sentCount > 0;

@@ -14,9 +14,15 @@ export interface PoolRoute {
   readonly when: readonly FallbackReason[];
 }
 
+export interface FallbackNeed {
+  readonly reason: FallbackReason;
+  readonly allowedRegions: readonly string[] | undefined;
+  readonly nowMs: number;
+}
+
 /** Whether any route now accepts requests that fall back for this reason. */
-export function hasFallback(routes: readonly PoolRoute[], reason: FallbackReason, nowMs: number): boolean {
-  return routes.some(({ when, pool }) => when.includes(reason) && pool.hasAvailable(nowMs));
+export function hasFallback(routes: readonly PoolRoute[], { reason, allowedRegions, nowMs }: FallbackNeed): boolean {
+  return routes.some(({ when, pool }) => when.includes(reason) && pool.hasAvailable(nowMs, allowedRegions));
 }
 
 /**

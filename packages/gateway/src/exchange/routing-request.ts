@@ -17,6 +17,8 @@ export function routingRequestOf(
     promptTokens: model.estimatedPromptTokens(bodyBytes),
     expectedOutputTokens: undefined,
     excluded: excluded.length === 0 ? undefined : excluded,
+    only: request.holder?.replicaId,
+    allowedRegions: caller.allowedRegions,
     prefix: route.pool.usesPrefixes && request.body.length > 0 ? runtime.prefixOf(request) : undefined,
     sessionHash: session === "" ? undefined : hashText(session),
     zone: zone === "" ? undefined : zone,

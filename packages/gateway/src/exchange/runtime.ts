@@ -13,6 +13,13 @@ import type { UsageWriter } from "../usage/usage-log.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ModelRoute } from "./model-route.ts";
 
+/** The replica that holds a stored response, and the id that it gave to the response. */
+export interface ResponseHolder {
+  readonly pool: Pool;
+  readonly replicaId: string;
+  readonly responseId: string;
+}
+
 export interface ExchangeRequest {
   readonly id: string;
   readonly method: string;
@@ -24,8 +31,20 @@ export interface ExchangeRequest {
   readonly caller: Caller;
   readonly model: ModelRoute;
   readonly peek: RequestPeek;
+  /** The replica that holds the response that this request continues (`previous_response_id`). */
+  readonly holder: ResponseHolder | undefined;
   /** Body of the request, kept for further attempts. Emptied when no further attempt is possible. */
   body: Buffer;
+  readonly bodyBytes: number;
+}
+
+/** The fields of a request that the access log and traces need. */
+export interface LoggedRequest {
+  readonly head: Pick<RequestHead, "requestId" | "traceparent">;
+  readonly traceparent: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body: Buffer;
   readonly bodyBytes: number;
 }
 
@@ -59,6 +78,10 @@ export interface Runtime {
   readonly usage: UsageSink;
   readonly retries: RetryBudget;
   readonly responseBufferBytes: number;
+  /** Maximum size in bytes of an answer that must be held as a whole. */
+  readonly answerBytesMax: number;
+  /** Memory for answers, and parts of answers, that are held. */
+  readonly answers: MemoryBudget;
   /** Interval at which a long stream records its usage so far. */
   readonly checkpointMs: number;
   /** Number of responses that are read to their end after their client has left. */
@@ -74,6 +97,8 @@ export interface Runtime {
    * queue is full.
    */
   wake(pool: Pool, bytes: number | undefined, ready: (error: ApiError | undefined) => void): (() => void) | undefined;
+  /** Time in ms after which a request to a pool that cannot take it now may succeed: longer if the pool is waking. */
+  wakeRetryMs(pool: Pool): number;
   /** Memory for the recorded events of streams that may have to be continued. */
   readonly records: MemoryBudget;
   /**

@@ -107,19 +107,26 @@ function unreported({ model, bodyBytes }: ExchangeRequest, isServed: boolean, co
   };
 }
 
+/** Why a response ended before its end. `detail` is for the operator. */
+export interface StreamBreak {
+  readonly kind: UpstreamFailureKind | "tooLarge";
+  readonly detail: string;
+}
+
 /** Text for clients. It omits the failure's detail, which can hold internal addresses. */
-const brokenTexts: Readonly<Record<UpstreamFailureKind, string>> = {
+const brokenTexts: Readonly<Record<StreamBreak["kind"], string>> = {
   connect: "no connection to it was possible",
   closed: "the connection to it closed",
   malformed: "its response was not valid",
   truncated: "its response ended too early",
   timeout: "it did not answer in time",
+  tooLarge: "its answer is larger than the gateway can hold",
 };
 
 /** The event that ends a stream whose model server failed after its first byte. */
 export function brokenStreamEvent(
   { dialect, operation, errorOperation = operation }: ExchangeRequest["endpoint"],
-  kind: UpstreamFailureKind,
+  kind: StreamBreak["kind"],
 ): Buffer {
   const message = `The model server failed while it answered: ${brokenTexts[kind]}.`;
   return Buffer.from(errorEvent(dialect, errorOperation, { kind: "upstreamFailed", message }));

@@ -59,9 +59,9 @@ export class SseTap {
     return this.#usage;
   }
 
-  /** Whether the end of an event that has begun is still missing. */
-  get isInsideEvent(): boolean {
-    return this.#carry !== undefined;
+  /** Bytes of an event whose end is still missing. */
+  get heldBytes(): number {
+    return this.#carry?.length ?? 0;
   }
 
   /** Returns the bytes for the client. This is `payload` itself unless a part is held back or removed. */

@@ -2,6 +2,10 @@
 import type { ClientConnection } from "../http/client-connection.ts";
 
 export interface ResponseTarget {
+  /** Whether a response that is not an event stream must be given to `respond`, however large it is. */
+  readonly needsWhole: boolean;
+  /** Whether the target holds what it gets of an event stream until its end. The bounds of answers apply to it. */
+  readonly keepsStream: boolean;
   /**
    * Sends a whole response. `headers` are lines with their CRLF, without the headers that the gateway sets for framing.
    */
@@ -61,6 +65,8 @@ const chunkEnd = Buffer.from("\r\n");
 
 /** One response on an HTTP/1.1 connection. A stream to an HTTP/1.0 client ends with the connection. */
 export class HttpTarget implements ResponseTarget {
+  readonly needsWhole = false;
+  readonly keepsStream = false;
   readonly #connection: ClientConnection;
   readonly #isChunked: boolean;
 

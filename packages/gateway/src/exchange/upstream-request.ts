@@ -43,10 +43,21 @@ export function upstreamMessage(parts: MessageParts, pool: Pool, replica: Replic
   return { head, body };
 }
 
-/** `sent.usage` states whether to request a usage event that the client did not request. */
-export function bodyEdits(body: Buffer, peek: RequestPeek, sent: { model: string; usage: boolean }): readonly Edit[] {
-  if (sent.model === peek.model && !sent.usage) return noEdits;
+export interface SentFields {
+  readonly model: string;
+  /** Whether to request a usage event that the client did not request. */
+  readonly usage: boolean;
+  /** The replica's own id of the response that the request continues. */
+  readonly previousResponseId: string | undefined;
+}
+
+export function bodyEdits(body: Buffer, peek: RequestPeek, sent: SentFields): readonly Edit[] {
+  const { previousResponseId } = sent;
+  if (sent.model === peek.model && !sent.usage && previousResponseId === undefined) return noEdits;
   const edits: Edit[] = [];
+  if (previousResponseId !== undefined && peek.previousResponse !== undefined) {
+    edits.push({ ...peek.previousResponse, text: JSON.stringify(previousResponseId) });
+  }
   if (sent.model !== peek.model && peek.modelSpan !== undefined) {
     edits.push({ ...peek.modelSpan, text: JSON.stringify(sent.model) });
   }

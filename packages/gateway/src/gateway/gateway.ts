@@ -10,15 +10,16 @@ import { CollectTarget } from "../exchange/collect-target.ts";
 import { Exchange } from "../exchange/exchange.ts";
 import { ExchangeList } from "../exchange/exchange-list.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "../exchange/runtime.ts";
-import { HttpTarget, wholeResponse } from "../exchange/target.ts";
+import { HttpTarget, wholeResponse, type ResponseTarget } from "../exchange/target.ts";
 import type { ClientConnection, ClientLimits, ClientPort, ClientProblem } from "../http/client-connection.ts";
 import { BodySlabs } from "../http/body-slabs.ts";
 import { MemoryBudget } from "../http/memory-budget.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { peekRequest, type RequestPeek } from "../json/peek.ts";
+import { validTraceparent } from "../telemetry/trace-context.ts";
 import type { LimitSource } from "../limits/account.ts";
 import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
-import { dialectOf, endpointAt, inferModelAt, type Endpoint } from "../protocols/endpoints.ts";
+import { dialectOf, endpointAt, inferModelAt, type Endpoint, type Operation } from "../protocols/endpoints.ts";
 import { readAnswer, type Answer } from "../protocols/read-requests.ts";
 import type { Fleet } from "../replicas/fleet.ts";
 import type { Pool } from "../replicas/pool.ts";
@@ -27,8 +28,9 @@ import type { AccessLog } from "../telemetry/access-log.ts";
 import type { GatewayMetrics } from "../telemetry/metrics.ts";
 import type { Tracer } from "../telemetry/tracer.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
-import { retryHeaders } from "../exchange/settlement.ts";
-import { translate } from "../translation/translate.ts";
+import { refusalHeaders } from "../exchange/settlement.ts";
+import { admit, type Admitted, type Message } from "./admission.ts";
+import { recordRefusal } from "./refusals.ts";
 import { RetryAllowance } from "./retry-budget.ts";
 
 export interface GatewayParts {
@@ -68,6 +70,11 @@ const usageFails: ApiError = {
   message: "The gateway cannot record usage now and takes no requests. Try again later.",
   retryAfterMs: 5000,
 };
+const bodiesFull: ApiError = {
+  kind: "overloaded",
+  message: "The gateway holds as many request bodies as it may.",
+  retryAfterMs: 1000,
+};
 const noPeek: RequestPeek = {
   model: "",
   modelSpan: undefined,
@@ -79,7 +86,17 @@ const noPeek: RequestPeek = {
   prompt: undefined,
   isResumable: false,
   session: "",
+  previousResponseId: "",
+  previousResponse: undefined,
 };
+
+/** The request that an error answers. */
+interface Refused {
+  readonly caller?: Caller;
+  readonly operation?: Operation;
+  readonly model?: string;
+  readonly bodyBytes?: number;
+}
 
 export class Gateway implements ClientPort, Runtime {
   readonly #parts: GatewayParts;
@@ -87,6 +104,7 @@ export class Gateway implements ClientPort, Runtime {
   bounds: ClientLimits;
   readonly bodies: MemoryBudget;
   readonly records: MemoryBudget;
+  readonly answers: MemoryBudget;
   readonly slabs: BodySlabs = new BodySlabs();
   readonly usage: UsageLog;
   readonly retries: RetryAllowance = new RetryAllowance();
@@ -111,6 +129,7 @@ export class Gateway implements ClientPort, Runtime {
     this.bounds = clientLimits(config);
     this.bodies = new MemoryBudget(config.bounds.bodies);
     this.records = new MemoryBudget(config.bounds.bodies / 4);
+    this.answers = new MemoryBudget(config.bounds.answers);
     this.#teams = new Teams(config.teams);
     this.batchRunner = new BatchRunner({
       store: parts.batches,
@@ -125,6 +144,10 @@ export class Gateway implements ClientPort, Runtime {
 
   get responseBufferBytes(): number {
     return this.#config.bounds.responseBuffer;
+  }
+
+  get answerBytesMax(): number {
+    return this.#config.bounds.answer;
   }
 
   /** Applies a configuration. Throws, before anything has changed, if a replica's credential cannot be read. */
@@ -156,20 +179,20 @@ export class Gateway implements ClientPort, Runtime {
     const path = pathOf(head.target);
     if (this.isDraining) connection.isLastRequest = true;
     if (isOpenPath(path) || this.#config.access === "open" || this.#teams.find(head.key) !== undefined) return true;
-    this.#parts.metrics.refused("unauthenticated");
     const message =
       head.key === "" ? "No API key was given. Send it as `Authorization: Bearer KEY`." : "The API key is not valid.";
-    this.#refuse(connection, path, { kind: "unauthenticated", message });
+    this.#refuse(connection, { path, head }, { kind: "unauthenticated", message });
     return false;
   }
 
   refuseMessage(connection: ClientConnection, target: string, problem: ClientProblem): void {
-    this.#parts.metrics.refused(`http_${problem.status}`);
-    this.#refuse(connection, pathOf(target), {
-      kind: kindOf(problem.status),
-      status: problem.status,
-      message: problem.message,
-    });
+    const { status, message, head } = problem;
+    this.#refuse(
+      connection,
+      { path: pathOf(target), head },
+      { kind: kindOf(status), status, message },
+      `http_${status}`,
+    );
   }
 
   closed(connection: ClientConnection): void {
@@ -219,25 +242,18 @@ export class Gateway implements ClientPort, Runtime {
   ): void {
     const { head, body, caller, endpoint, query } = message;
     const peek = peekRequest(body);
-    if ("problem" in peek) {
-      this.#answerError(connection, head, { kind: "badRequest", message: peek.problem });
+    const problem =
+      "problem" in peek
+        ? peek.problem
+        : peek.model === ""
+          ? "The body has no `model`, or it is not a text."
+          : undefined;
+    if ("problem" in peek || problem !== undefined) {
+      const refused = { caller, operation: endpoint.operation, bodyBytes: body.length };
+      this.#answerError(connection, head, { kind: "badRequest", message: problem ?? "" }, refused);
       return;
     }
-    if (peek.model === "") {
-      this.#answerError(connection, head, {
-        kind: "badRequest",
-        message: "The body has no `model`, or it is not a text.",
-      });
-      return;
-    }
-    this.#exchange(connection, {
-      head,
-      body,
-      caller,
-      endpoint,
-      peek,
-      path: query === "" ? endpoint.path : endpoint.path + query,
-    });
+    this.#exchange(connection, head, { body, caller, endpoint, peek, path: endpoint.path + query });
   }
 
   #infer(
@@ -246,65 +262,54 @@ export class Gateway implements ClientPort, Runtime {
   ): void {
     const { head, body, caller, path, model } = message;
     const endpoint: Endpoint = { operation: "infer", dialect: "kserve", path, isGenerating: false };
-    this.#exchange(connection, { head, body, caller, endpoint, peek: { ...noPeek, model }, path });
+    this.#exchange(connection, head, { body, caller, endpoint, peek: { ...noPeek, model }, path });
   }
 
-  #exchange(
-    connection: ClientConnection,
-    message: { head: RequestHead; body: Buffer; caller: Caller; endpoint: Endpoint; peek: RequestPeek; path: string },
-  ): void {
-    const { head, body, caller, peek } = message;
-    if (this.usage.isFailing) {
-      this.#answerError(connection, head, usageFails);
+  #exchange(connection: ClientConnection, head: RequestHead, message: Message): void {
+    const { body, caller, peek, endpoint } = message;
+    const admitted = this.usage.isFailing ? usageFails : this.#admit(message);
+    if ("kind" in admitted) {
+      const { operation } = endpoint;
+      this.#answerError(connection, head, admitted, { caller, operation, model: peek.model, bodyBytes: body.length });
       return;
     }
-    const model = this.#parts.fleet.model(peek.model);
-    const isAllowed = caller.models === undefined || (model !== undefined && caller.models.has(model.name));
-    if (model === undefined || !isAllowed) {
-      const kind = model === undefined ? "modelNotFound" : "forbidden";
-      const detail = model === undefined ? "does not exist here" : `is not among the models of team ${caller.team}`;
-      this.#answerError(connection, head, { kind, message: `The model \`${peek.model.slice(0, 256)}\` ${detail}.` });
-      return;
-    }
-    const translated = translate(message.endpoint, model, body, this.now());
-    if (translated !== undefined && "problem" in translated) {
-      this.#answerError(connection, head, { kind: "badRequest", message: translated.problem });
-      return;
-    }
-    const id = this.#newId();
-    const http = new HttpTarget(connection, head.minorVersion);
-    const { body: sent, endpoint, peek: sentPeek, path } = translated ?? message;
-    const request = this.#requestOf({ id, head, caller, model, body: sent, endpoint, peek: sentPeek, path });
-    const exchange = new Exchange(this, request, translated === undefined ? http : translated.target(http, id));
+    const exchange = this.#exchangeOf(admitted, head, new HttpTarget(connection, head.minorVersion));
     connection.exchange = exchange;
-    if (translated === undefined) exchange.bodySlab = connection.bodySlab;
+    if (!admitted.isTranslated) exchange.bodySlab = connection.bodySlab;
     connection.bodySlab = undefined;
     this.exchanges.add(exchange, connection);
     exchange.start();
   }
 
-  #newId(): string {
-    this.retries.requestStarted();
-    this.#requestCount++;
-    return this.#idPrefix + this.#requestCount.toString(36);
+  /** A translated body is held beside the client's, so it needs memory of its own. */
+  #admit(message: Message): Admitted | ApiError {
+    const admitted = admit(message, this.#parts.fleet, this.now());
+    if ("kind" in admitted || !admitted.isTranslated) return admitted;
+    return this.bodies.take(admitted.message.body.length) ? admitted : bodiesFull;
   }
 
-  #requestOf(parts: Omit<ExchangeRequest, "method" | "traceparent" | "bodyBytes">): ExchangeRequest {
-    const { id, head, body, caller, endpoint, peek, path, model } = parts;
-    const traceparent = this.#parts.tracer?.childOf(head.traceparent) ?? head.traceparent;
-    return {
-      id,
-      head,
-      body,
-      caller,
-      endpoint,
-      peek,
-      path,
-      method: head.method,
-      model,
-      traceparent,
-      bodyBytes: body.length,
+  #exchangeOf(admitted: Admitted, head: RequestHead, inner: ResponseTarget): Exchange {
+    const { message, model, holder, isTranslated } = admitted;
+    const { body, caller, endpoint, peek, path } = message;
+    const id = this.#newId();
+    this.retries.requestStarted();
+    const parent = validTraceparent(head.traceparent);
+    const traceparent = this.#parts.tracer?.childOf(parent) ?? parent;
+    const { method } = head;
+    const bodyBytes = body.length;
+    const request: ExchangeRequest = {
+      ...{ id, head, body, caller, endpoint, peek, path },
+      ...{ method, model, holder, traceparent, bodyBytes },
     };
+    const target = admitted.target(inner, id, () => exchange.servedBy);
+    const exchange: Exchange = new Exchange(this, request, target);
+    exchange.translatedBytes = isTranslated ? bodyBytes : 0;
+    return exchange;
+  }
+
+  #newId(): string {
+    this.#requestCount++;
+    return this.#idPrefix + this.#requestCount.toString(36);
   }
 
   #read(
@@ -358,57 +363,27 @@ export class Gateway implements ClientPort, Runtime {
     }
     const endpoint = endpointAt(path);
     const peek = peekRequest(body);
-    const model = "problem" in peek ? undefined : this.#parts.fleet.model(peek.model);
-    if (
-      endpoint === undefined ||
-      "problem" in peek ||
-      model === undefined ||
-      (caller.models !== undefined && !caller.models.has(model.name))
-    ) {
-      const error: ApiError = {
-        kind: "modelNotFound",
-        message: "The model does not exist here, or the team may not use it.",
-      };
-      return Promise.resolve({ status: 404, id: "", body: errorBody("openai", error), retryAfterMs: undefined });
+    const admitted: Admitted | ApiError =
+      endpoint === undefined
+        ? { kind: "notFound", message: `There is nothing at POST ${path.slice(0, 256)}.` }
+        : "problem" in peek
+          ? { kind: "badRequest", message: peek.problem }
+          : this.#admit({ body, caller, endpoint, peek, path });
+    if ("kind" in admitted) {
+      const answer = errorBody(dialectOf(path), admitted);
+      return Promise.resolve({ status: statusOf(admitted), id: "", body: answer, retryAfterMs: admitted.retryAfterMs });
     }
-    const translated = translate(endpoint, model, body, this.now());
-    if (translated !== undefined && "problem" in translated) {
-      const error: ApiError = { kind: "badRequest", message: translated.problem };
-      return Promise.resolve({
-        status: 400,
-        id: "",
-        body: errorBody(endpoint.dialect, error),
-        retryAfterMs: undefined,
-      });
-    }
-    const id = this.#newId();
     return new Promise((resolve) => {
       const collect = new CollectTarget(({ status, headers, body: answer }) => {
         const retryAfter = /^retry-after-ms: (\d+)/m.exec(headers)?.[1];
         resolve({
           status,
-          id,
+          id: exchange.request.id,
           body: answer.toString("utf8"),
           retryAfterMs: retryAfter === undefined ? undefined : Number(retryAfter),
         });
       });
-      const {
-        body: sent,
-        endpoint: sentTo,
-        peek: sentPeek,
-        path: sentPath,
-      } = translated ?? { body, endpoint, peek, path };
-      const request = this.#requestOf({
-        id,
-        head: aloneHead,
-        caller,
-        model,
-        body: sent,
-        endpoint: sentTo,
-        peek: sentPeek,
-        path: sentPath,
-      });
-      const exchange = new Exchange(this, request, translated?.target(collect, id) ?? collect);
+      const exchange = this.#exchangeOf(admitted, aloneHead, collect);
       this.exchanges.add(exchange, undefined);
       exchange.start();
     });
@@ -432,6 +407,10 @@ export class Gateway implements ClientPort, Runtime {
     return this.#parts.waker.wake(pool, bytes, ready);
   }
 
+  wakeRetryMs(pool: Pool): number {
+    return this.#parts.waker.retryAfterMs(pool);
+  }
+
   keepsBodies(): boolean {
     return this.bodies.usedBytes < this.bodies.maxBytes / 2;
   }
@@ -444,6 +423,7 @@ export class Gateway implements ClientPort, Runtime {
 
   ended(exchange: Exchange, summary: ExchangeSummary): void {
     this.exchanges.remove(exchange);
+    this.bodies.give(exchange.translatedBytes);
     this.#parts.metrics.observe(summary);
     this.#parts.accessLog?.write(exchange.request, summary);
     this.#parts.tracer?.ended(exchange.request, summary);
@@ -451,14 +431,36 @@ export class Gateway implements ClientPort, Runtime {
     if (slab !== undefined) this.slabs.give(slab);
   }
 
-  #answerError(connection: ClientConnection, head: RequestHead, error: ApiError): void {
-    this.#parts.metrics.refused(error.kind);
+  /** Answers a request whose body has arrived. */
+  #answerError(connection: ClientConnection, head: RequestHead, error: ApiError, refused: Refused = {}): void {
+    const id = this.#recordRefusal({ path: pathOf(head.target), head, ...refused }, error, error.kind);
     const body = Buffer.from(errorBody(dialectOf(pathOf(head.target)), error));
-    new HttpTarget(connection, head.minorVersion).respond(statusOf(error), jsonHeader + retryHeaders(error), body);
+    new HttpTarget(connection, head.minorVersion).respond(statusOf(error), refusalHeaders(id, error), body);
   }
 
-  #refuse(connection: ClientConnection, path: string, error: ApiError): void {
-    connection.refuse(wholeResponse(statusOf(error), jsonHeader, Buffer.from(errorBody(dialectOf(path), error))));
+  /** Answers a request whose body is not read. */
+  #refuse(
+    connection: ClientConnection,
+    request: { path: string; head: RequestHead | undefined },
+    error: ApiError,
+    reason: string = error.kind,
+  ): void {
+    const id = this.#recordRefusal(request, error, reason);
+    const body = Buffer.from(errorBody(dialectOf(request.path), error));
+    connection.refuse(wholeResponse(statusOf(error), refusalHeaders(id, error), body));
+  }
+
+  #recordRefusal(
+    request: Refused & { path: string; head: RequestHead | undefined },
+    error: ApiError,
+    reason: string,
+  ): string {
+    const { path, head, caller, operation = endpointAt(path)?.operation, model = "", bodyBytes = 0 } = request;
+    const id = this.#newId();
+    const known = caller ?? (head === undefined ? undefined : this.#teams.find(head.key));
+    const refused = { id, atMs: this.now(), path, head, caller: known, operation, model, bodyBytes };
+    recordRefusal(this.#parts, refused, error, reason);
+    return id;
   }
 }
 

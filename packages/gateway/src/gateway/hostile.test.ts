@@ -82,6 +82,12 @@ describe("bodies of other protocols", () => {
 const json = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
 const events = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 
+/** A valid request of each protocol that is translated. */
+const translated = [
+  ["/v1/messages", { model: "m", max_tokens: 5, messages: [] }],
+  ["/v1/responses", { model: "m", max_output_tokens: 5, input: "x" }],
+] as const;
+
 describe("replicas whose answers cannot be translated", () => {
   it.each([
     `${json}<html>`,
@@ -91,8 +97,8 @@ describe("replicas whose answers cannot be translated", () => {
     `${json}`,
   ])("%j", async (answer) => {
     const gateway = await start(open(await replicaWith(answer), "headroom"));
-    for (const path of ["/v1/messages", "/v1/responses"]) {
-      const response = await post(gateway, path, '{"model":"m","max_tokens":5,"messages":[],"input":"x"}');
+    for (const [path, body] of translated) {
+      const response = await post(gateway, path, JSON.stringify(body));
       expect(response.status).toBe(502);
       const isAnthropic = path === "/v1/messages";
       expect(await response.json()).toMatchObject(
@@ -108,9 +114,8 @@ describe("replicas whose answers cannot be translated", () => {
     `${events}data: {"choices":[{"delta":{"tool_calls":[null]}}]}\n\n`,
   ])("%j", async (answer) => {
     const gateway = await start(open(await replicaWith(answer), "headroom"));
-    for (const path of ["/v1/messages", "/v1/responses"]) {
-      const body = '{"model":"m","max_tokens":5,"stream":true,"messages":[],"input":"x"}';
-      const text = await (await post(gateway, path, body)).text();
+    for (const [path, body] of translated) {
+      const text = await (await post(gateway, path, JSON.stringify({ ...body, stream: true }))).text();
       expect(text).toContain("event: error\n");
       expect(text).not.toContain("message_stop");
       expect(text).not.toContain("response.completed");

@@ -142,7 +142,7 @@ async function startParts(
   });
   opened.add(() => usage.close());
   const metrics = new GatewayMetrics();
-  const waker = new Waker(now, (line) => options.log(line));
+  const waker = new Waker({ directory: config.state, now, log: (line) => options.log(line) });
   const { tracing } = config;
   const tracer = tracing === undefined ? undefined : new Tracer({ ...tracing, gatewayId: config.id });
   if (tracer !== undefined) opened.add(() => tracer.close());
@@ -164,7 +164,7 @@ async function startParts(
   const server = createListener(config, gateway, connectionBound(config.bounds.connections, options.log));
   opened.add(() => server.close());
   const url = await listening(server, { ...config.listen, reusePort: config.reusePort }, options.log);
-  const admin = adminOf({ gateway, fleet, metrics, waker });
+  const admin = adminOf({ gateway, fleet, metrics, waker, accessLog, tracer });
   opened.add(() => admin.close());
   const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, options.log);
   gateway.batchRunner.resume();
@@ -201,8 +201,10 @@ function adminOf(parts: {
   readonly fleet: Fleet;
   readonly metrics: GatewayMetrics;
   readonly waker: Waker;
+  readonly accessLog: AccessLog | undefined;
+  readonly tracer: Tracer | undefined;
 }): HttpServer {
-  const { gateway, fleet, metrics, waker } = parts;
+  const { gateway, fleet, metrics, waker, accessLog, tracer } = parts;
   return createAdminServer({
     fleet,
     metrics,
@@ -210,6 +212,9 @@ function adminOf(parts: {
       connections: gateway.connections.size,
       exchanges: gateway.exchanges.size,
       bodyBytes: gateway.bodies.usedBytes,
+      answerBytes: gateway.answers.usedBytes,
+      droppedLogLines: accessLog?.droppedCount ?? 0,
+      droppedSpans: tracer?.droppedCount ?? 0,
       held: waker.heldCount,
       pools: fleet.pools.values(),
     }),
@@ -232,8 +237,10 @@ function createListener(config: GatewayConfig, gateway: Gateway, connectionsMax:
       accept,
     );
   const { certificate, key } = config.tls;
-  return createTlsServer(
+  const server = createTlsServer(
     {
+      // A client that does not finish its handshake has sent no request head in time.
+      handshakeTimeout: config.bounds.headTimeout,
       cert: readFileSync(certificate),
       key: readFileSync(key),
       ALPNProtocols: ["http/1.1"],
@@ -242,6 +249,11 @@ function createListener(config: GatewayConfig, gateway: Gateway, connectionsMax:
     },
     accept,
   );
+  // Counts connections from the moment they are accepted: `accept` is called only after the handshake.
+  server.maxConnections = connectionsMax;
+  // Node only reports a handshake that failed or took too long.
+  server.on("tlsClientError", (_, socket) => socket.destroy());
+  return server;
 }
 
 async function listening(

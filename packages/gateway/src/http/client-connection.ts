@@ -23,6 +23,8 @@ export interface ClientLimits {
 export interface ClientProblem {
   readonly status: number;
   readonly message: string;
+  /** The head, if it could be read. */
+  readonly head?: RequestHead | undefined;
 }
 
 export interface ClientPort {
@@ -317,7 +319,7 @@ export class ClientConnection {
   }
 
   #refuseMessage(problem: HeadProblem, target = this.#head?.target ?? ""): void {
-    this.#port.refuseMessage(this, target, problem);
+    this.#port.refuseMessage(this, target, { ...problem, head: this.#head });
   }
 
   #releaseBody(): void {

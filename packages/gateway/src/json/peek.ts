@@ -17,6 +17,9 @@ export interface RequestPeek {
   /** Whether a broken stream can be continued: not with tools, structured output, penalties, several choices or log probabilities. */
   readonly isResumable: boolean;
   readonly session: string;
+  /** Id of the stored response that a request of the Responses API continues, and its place. */
+  readonly previousResponseId: string;
+  readonly previousResponse: FieldSpan | undefined;
 }
 
 type Draft = { -readonly [Field in keyof RequestPeek]: RequestPeek[Field] };
@@ -46,6 +49,7 @@ const fieldNames = [
   "frequency_penalty",
   "presence_penalty",
   "prompt_cache_key",
+  "previous_response_id",
 ] as const;
 type FieldName = (typeof fieldNames)[number];
 
@@ -67,6 +71,8 @@ function onceBit(key: FieldName): number {
       return 16;
     case "input":
       return 32;
+    case "previous_response_id":
+      return 64;
     default:
       return 0;
   }
@@ -84,6 +90,8 @@ export function peekRequest(bytes: Buffer): RequestPeek | { readonly problem: st
     prompt: undefined,
     isResumable: true,
     session: "",
+    previousResponseId: "",
+    previousResponse: undefined,
   };
   let seen = 0;
   let isRepeated = false;
@@ -150,6 +158,10 @@ function takeField(draft: Draft, bytes: Buffer, field: FieldSpan & { readonly ke
     case "prompt_cache_key":
       draft.session = textOf(bytes, start, end)?.slice(0, 256) ?? "";
       break;
+    case "previous_response_id":
+      draft.previousResponseId = textOf(bytes, start, end) ?? "";
+      draft.previousResponse = field;
+      break;
     default:
       break;
   }
@@ -171,4 +183,13 @@ function asksForUsage(bytes: Buffer, from: number): boolean {
     isAsked = isTrue(bytes, start, end);
   });
   return isAsked;
+}
+
+/** The text of a field of the outermost object. The object may be cut off after the field. */
+export function fieldAtTop(bytes: Buffer, name: string): string | undefined {
+  let text: string | undefined;
+  scanObject(bytes, 0, new KeySet([name]), (_, start, end) => {
+    text ??= textOf(bytes, start, end);
+  });
+  return text;
 }

@@ -8,6 +8,8 @@ export interface MetricSelector {
   readonly metric: string;
   readonly label?: string;
   readonly value?: string;
+  /** Label that holds the amount. Without it, the amount is the sample's value. */
+  readonly amountLabel?: string;
 }
 
 export interface EnginePreset {
@@ -57,7 +59,13 @@ export interface EngineMetrics {
   readonly running: readonly MetricSelector[];
   /** Used share of the KV cache, 0 to 1. */
   readonly kvUsage: readonly MetricSelector[];
-  /** A metric whose labels list the LoRA adapters that are loaded. */
+  /** Size of a block of the KV cache in tokens, and number of blocks. */
+  readonly kvBlockTokens?: readonly MetricSelector[];
+  readonly kvBlocks?: readonly MetricSelector[];
+  /**
+   * A metric whose labels list the LoRA adapters that are loaded, those that requests wait for, and how many can be
+   * loaded at a time.
+   */
   readonly loraInfo?: string;
   /** Names of histograms, in seconds. */
   readonly timeToFirstToken?: readonly string[];

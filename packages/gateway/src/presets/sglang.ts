@@ -16,6 +16,9 @@ export const sglang: EnginePreset = {
     waiting: [metric("sglang:num_queue_reqs")],
     running: [metric("sglang:num_running_reqs")],
     kvUsage: [metric("sglang:token_usage")],
+    // Releases before 0.5.11 have the amounts as labels.
+    kvBlockTokens: [metric("sglang:page_size"), { metric: "sglang:cache_config_info", amountLabel: "page_size" }],
+    kvBlocks: [metric("sglang:num_pages"), { metric: "sglang:cache_config_info", amountLabel: "num_pages" }],
     timeToFirstToken: ["sglang:time_to_first_token_seconds"],
     timePerOutputToken: ["sglang:inter_token_latency_seconds", "sglang:time_per_output_token_seconds"],
     requestLatency: ["sglang:e2e_request_latency_seconds"],

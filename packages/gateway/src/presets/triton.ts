@@ -5,6 +5,11 @@
 import type { EnginePreset } from "./preset.ts";
 
 const requests = (value: string) => ({ metric: "nv_trt_llm_request_metrics", label: "request_type", value });
+const blocks = (value: string) => ({
+  metric: "nv_trt_llm_kv_cache_block_metrics",
+  label: "kv_cache_block_type",
+  value,
+});
 
 export const triton: EnginePreset = {
   start: {
@@ -20,6 +25,8 @@ export const triton: EnginePreset = {
     port: 8002,
     waiting: [requests("waiting")],
     running: [requests("scheduled"), requests("active")],
-    kvUsage: [{ metric: "nv_trt_llm_kv_cache_block_metrics", label: "kv_cache_block_type", value: "fraction" }],
+    kvUsage: [blocks("fraction")],
+    kvBlockTokens: [blocks("tokens_per")],
+    kvBlocks: [blocks("max")],
   },
 };

@@ -17,6 +17,8 @@ export const trtllm: EnginePreset = {
     waiting: [metric("trtllm_num_requests_waiting")],
     running: [metric("trtllm_num_requests_running")],
     kvUsage: [metric("trtllm_kv_cache_utilization")],
+    kvBlockTokens: [metric("trtllm_kv_cache_tokens_per_block")],
+    kvBlocks: [metric("trtllm_kv_cache_max_blocks")],
     timeToFirstToken: ["trtllm_time_to_first_token_seconds"],
     timePerOutputToken: ["trtllm_time_per_output_token_seconds"],
     requestLatency: ["trtllm_e2e_request_latency_seconds"],

@@ -16,6 +16,8 @@ export const vllm: EnginePreset = {
     waiting: [metric("vllm:num_requests_waiting")],
     running: [metric("vllm:num_requests_running")],
     kvUsage: [metric("vllm:kv_cache_usage_perc"), metric("vllm:gpu_cache_usage_perc")],
+    kvBlockTokens: [{ metric: "vllm:cache_config_info", amountLabel: "block_size" }],
+    kvBlocks: [{ metric: "vllm:cache_config_info", amountLabel: "num_gpu_blocks" }],
     loraInfo: "vllm:lora_requests_info",
     timeToFirstToken: ["vllm:time_to_first_token_seconds"],
     timePerOutputToken: ["vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"],

@@ -6,6 +6,7 @@ export type ErrorKind =
   | "badRequest"
   | "unauthenticated"
   | "forbidden"
+  | "regionForbidden"
   | "notFound"
   | "modelNotFound"
   | "methodNotAllowed"
@@ -21,6 +22,10 @@ export type ErrorKind =
 export interface ApiError {
   readonly kind: ErrorKind;
   readonly message: string;
+  /** Path of the field of the request that is refused. OpenAI's errors have it. */
+  readonly field?: string | undefined;
+  /** Code that replaces the code of the error's kind. */
+  readonly code?: string | undefined;
   /** Time in ms after which a retry may succeed. */
   readonly retryAfterMs?: number | undefined;
   /** Status that replaces the status of the error's kind, for example for HTTP framing errors (431, 417, 501). */
@@ -44,6 +49,12 @@ const shapes: Readonly<Record<ErrorKind, KindShape>> = {
     anthropic: "authentication_error",
   },
   forbidden: { status: 403, type: "invalid_request_error", code: "model_not_allowed", anthropic: "permission_error" },
+  regionForbidden: {
+    status: 403,
+    type: "invalid_request_error",
+    code: "region_not_allowed",
+    anthropic: "permission_error",
+  },
   notFound: { status: 404, type: "invalid_request_error", code: "unknown_url", anthropic: "not_found_error" },
   modelNotFound: { status: 404, type: "invalid_request_error", code: "model_not_found", anthropic: "not_found_error" },
   methodNotAllowed: {
@@ -76,7 +87,9 @@ export function errorBody(dialect: Dialect, error: ApiError): string {
   const { type, code, anthropic } = shapes[error.kind];
   switch (dialect) {
     case "openai":
-      return JSON.stringify({ error: { message: error.message, type, param: null, code } });
+      return JSON.stringify({
+        error: { message: error.message, type, param: error.field ?? null, code: error.code ?? code },
+      });
     case "anthropic":
       return JSON.stringify({ type: "error", error: { type: anthropic, message: error.message } });
     case "kserve":

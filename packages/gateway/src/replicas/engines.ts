@@ -27,7 +27,9 @@ export interface EngineTraits {
   readonly queued: readonly MetricSelector[];
   readonly running: readonly MetricSelector[];
   readonly kvUsage: readonly MetricSelector[];
-  /** A metric whose labels list the adapters that are loaded. */
+  readonly kvBlockTokens: readonly MetricSelector[];
+  readonly kvBlocks: readonly MetricSelector[];
+  /** A metric whose labels list the adapters. See `EngineMetrics.loraInfo`. */
   readonly loraInfo: string | undefined;
   /** Whether the engine continues a chat from a partial assistant message (`continue_final_message`). */
   readonly canResume: boolean;
@@ -45,6 +47,8 @@ function traitsOf({ probe, protocol, metrics }: EnginePreset): EngineTraits {
     queued: metrics.waiting,
     running: metrics.running,
     kvUsage: metrics.kvUsage,
+    kvBlockTokens: metrics.kvBlockTokens ?? [],
+    kvBlocks: metrics.kvBlocks ?? [],
     loraInfo: metrics.loraInfo,
     ...protocol,
     isProvider: false,
@@ -58,6 +62,8 @@ const provider: EngineTraits = {
   queued: [],
   running: [],
   kvUsage: [],
+  kvBlockTokens: [],
+  kvBlocks: [],
   loraInfo: undefined,
   canResume: false,
   isProvider: true,

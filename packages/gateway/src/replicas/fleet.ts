@@ -87,7 +87,7 @@ export class Fleet {
       const same = fresh.get(replica.id);
       const isSame = same?.settings === replica.settings;
       if (isSame) fresh.delete(replica.id);
-      else if (!replica.isDiscovered) this.#release(pool, replica, nowMs);
+      else if (!replica.isDiscovered || replica.region !== (next.region ?? "")) this.#release(pool, replica, nowMs);
     }
     for (const replica of fresh.values()) pool.add(replica);
   }

@@ -16,7 +16,9 @@ interface Sample {
 }
 
 export function readLoad(text: string, traits: EngineTraits): ReportedLoad {
-  const wanted = new Set([...traits.queued, ...traits.running, ...traits.kvUsage].map(({ metric }) => metric));
+  const { queued, running, kvUsage, kvBlockTokens, kvBlocks } = traits;
+  const selectors = [...queued, ...running, ...kvUsage, ...kvBlockTokens, ...kvBlocks];
+  const wanted = new Set(selectors.map(({ metric }) => metric));
   if (traits.loraInfo !== undefined) wanted.add(traits.loraInfo);
   const samples: Sample[] = [];
   for (const line of text.split("\n")) {
@@ -25,23 +27,24 @@ export function readLoad(text: string, traits: EngineTraits): ReportedLoad {
     const labels = new Map([...(match[2] ?? "").matchAll(labelPattern)].map(([, name, value]) => [name!, value!]));
     samples.push({ name: match[1]!, labels, value: Number(match[3]) });
   }
+  const lora = newest(samples, traits.loraInfo);
   return {
-    queued: summed(samples, traits.queued),
-    running: summed(samples, traits.running),
-    kvUsage: highest(samples, traits.kvUsage),
-    loraAdapters: adaptersIn(samples, traits.loraInfo),
+    queued: summed(samples, queued),
+    running: summed(samples, running),
+    kvUsage: highest(samples, kvUsage),
+    loraAdapters: adaptersIn(lora),
+    maxAdapters: countIn(lora?.labels.get("max_lora")),
+    kvCapacityTokens: capacityIn(samples, kvBlockTokens, kvBlocks),
   };
 }
 
 function selected(samples: readonly Sample[], selectors: readonly MetricSelector[]): readonly number[] {
-  for (const { metric, label, value } of selectors) {
-    const found = samples.filter(
-      (each) =>
-        each.name === metric &&
-        (label === undefined || each.labels.get(label) === value) &&
-        Number.isFinite(each.value),
-    );
-    if (found.length > 0) return found.map((each) => each.value);
+  for (const { metric, label, value, amountLabel } of selectors) {
+    const found = samples
+      .filter((each) => each.name === metric && (label === undefined || each.labels.get(label) === value))
+      .map((each) => (amountLabel === undefined ? each.value : Number(each.labels.get(amountLabel) ?? Number.NaN)))
+      .filter((amount) => Number.isFinite(amount));
+    if (found.length > 0) return found;
   }
   return [];
 }
@@ -56,12 +59,34 @@ function highest(samples: readonly Sample[], selectors: readonly MetricSelector[
   return values.length === 0 ? undefined : Math.min(1, Math.max(0, ...values));
 }
 
+/** Size of the KV cache in tokens. A server with several ranks reports each; routing counts the sum. */
+function capacityIn(
+  samples: readonly Sample[],
+  blockTokens: readonly MetricSelector[],
+  blocks: readonly MetricSelector[],
+): number | undefined {
+  const size = highestAmount(selected(samples, blockTokens));
+  const count = summed(samples, blocks);
+  return size === undefined || count === undefined || !(size * count > 0) ? undefined : size * count;
+}
+
+function highestAmount(amounts: readonly number[]): number | undefined {
+  return amounts.length === 0 ? undefined : Math.max(...amounts);
+}
+
+function countIn(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : undefined;
+}
+
 /** vLLM exports one sample for each change, with the time of the change as its value, so the newest sample counts. */
-function adaptersIn(samples: readonly Sample[], metric: string | undefined): readonly string[] {
-  const newest = samples
+function newest(samples: readonly Sample[], metric: string | undefined): Sample | undefined {
+  return samples
     .filter((each) => each.name === metric)
     .toSorted((a, b) => b.value - a.value)
     .at(0);
-  const names = `${newest?.labels.get("running_lora_adapters") ?? ""},${newest?.labels.get("waiting_lora_adapters") ?? ""}`;
+}
+
+function adaptersIn(sample: Sample | undefined): readonly string[] {
+  const names = `${sample?.labels.get("running_lora_adapters") ?? ""},${sample?.labels.get("waiting_lora_adapters") ?? ""}`;
   return [...new Set(names.split(",").map((each) => each.trim()))].filter((each) => each !== "").slice(0, ADAPTERS_MAX);
 }

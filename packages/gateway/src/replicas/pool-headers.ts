@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import type { PoolConfig } from "../config/schema.ts";
 
 export interface PoolHeaders {
+  /** The headers by their names in lower case. */
+  readonly values: Readonly<Record<string, string>>;
   /** The header lines, each with its CRLF. */
   readonly lines: string;
   /**
@@ -12,7 +14,7 @@ export interface PoolHeaders {
   readonly overridden: RegExp | undefined;
 }
 
-export const noHeaders: PoolHeaders = { lines: "", overridden: undefined };
+export const noHeaders: PoolHeaders = { values: {}, lines: "", overridden: undefined };
 
 export function poolHeaders(config: PoolConfig): PoolHeaders {
   const values = new Map(Object.entries(config.headers).map(([name, value]) => [name.toLowerCase(), value]));
@@ -24,6 +26,7 @@ export function poolHeaders(config: PoolConfig): PoolHeaders {
     else values.set("authorization", `Bearer ${key}`);
   }
   return {
+    values: Object.fromEntries(values),
     lines: [...values].map(([name, value]) => `${name}: ${value}\r\n`).join(""),
     // Credentials of clients are never forwarded, so a pool that sets only a key overrides nothing.
     overridden: names === "" ? undefined : new RegExp(`^(?:${names}):.*\\r\\n`, "gim"),

@@ -77,7 +77,7 @@ export class Pool {
       id: replica.id,
       weight: replica.weight,
       ...(replica.zone === "" ? {} : { zone: replica.zone }),
-      ...("region" in config && config.region !== undefined ? { region: config.region } : {}),
+      ...(replica.region === "" ? {} : { region: replica.region }),
       ...("latency" in config && config.latency !== undefined ? { latency: config.latency } : {}),
       ...("limits" in config && config.limits !== undefined ? { limits: config.limits as Partial<BatchLimits> } : {}),
     });
@@ -111,8 +111,18 @@ export class Pool {
     if (this.config.probe.path !== undefined || this.traits.probePath !== undefined) replica.health = "unhealthy";
   }
 
-  hasAvailable(nowMs: number): boolean {
-    for (const replica of this.#replicas.values()) if (replica.isAvailable(nowMs)) return true;
+  /** Whether a replica accepts requests now. With `regions`, only replicas there count. */
+  hasAvailable(nowMs: number, regions?: readonly string[]): boolean {
+    for (const replica of this.#replicas.values()) {
+      if (replica.isAvailable(nowMs) && (regions === undefined || regions.includes(replica.region))) return true;
+    }
+    return false;
+  }
+
+  /** Whether a replica lies in one of the regions, or would lie there after a wake. */
+  mayLieIn(regions: readonly string[]): boolean {
+    if (this.config.wake !== undefined && regions.includes(this.config.region ?? "")) return true;
+    for (const replica of this.#replicas.values()) if (regions.includes(replica.region)) return true;
     return false;
   }
 

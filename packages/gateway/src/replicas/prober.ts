@@ -82,7 +82,7 @@ export class Prober {
   async #probe(pool: Pool, replica: Replica): Promise<void> {
     const path = pool.config.probe.path ?? pool.traits.probePath;
     if (path === undefined) return;
-    const page = await fetchPage(replica, path, pool.config.probe.timeout);
+    const page = await fetchPage(pool, replica, { path });
     const before = replica.health;
     // Engines answer 503 while they start and while they drain. In both cases they take no new requests.
     if (page === undefined) replica.health = "unhealthy";
@@ -100,10 +100,10 @@ export class Prober {
   async #readMetrics(pool: Pool, replica: Replica): Promise<void> {
     const path = pool.config.metrics.path ?? pool.traits.metricsPath;
     if (path === undefined) return;
-    const page = await fetchPage(replica, path, pool.config.probe.timeout, pool.traits.metricsPort);
+    const page = await fetchPage(pool, replica, { path, port: pool.traits.metricsPort });
     if (page?.status !== 200) return;
     replica.load = readLoad(page.text, pool.traits);
-    const { queued, running, kvUsage, loraAdapters } = replica.load;
+    const { queued, running, kvUsage, loraAdapters, maxAdapters, kvCapacityTokens } = replica.load;
     pool.router.observe(
       replica.id,
       {
@@ -111,19 +111,22 @@ export class Prober {
         runningRequests: running,
         kvUsage,
         adapters: pool.traits.loraInfo === undefined ? undefined : loraAdapters,
+        maxAdapters,
+        kvCapacityTokens,
       },
       this.#now(),
     );
   }
 }
 
+/** Sends the pool's key and headers, too: a provider answers 401 without them. */
 function fetchPage(
+  pool: Pool,
   replica: Replica,
-  path: string,
-  timeoutMs: number,
-  port = replica.url.port,
+  { path, port = replica.url.port }: { readonly path: string; readonly port?: number | undefined },
 ): Promise<Page | undefined> {
   const { isTls, host, basePath } = replica.url;
+  const timeoutMs = pool.config.probe.timeout;
   return new Promise((resolve) => {
     const options = {
       host,
@@ -131,7 +134,7 @@ function fetchPage(
       path: `${basePath}${path}`,
       timeout: timeoutMs,
       agent: false,
-      headers: { connection: "close" },
+      headers: { ...pool.headers.values, connection: "close" },
     };
     let openedAtMs = performance.now();
     let roundTripMs = 0;

@@ -1,4 +1,5 @@
 /** One upstream server: its address, connections, health and last reported load. */
+import { hash } from "node:crypto";
 import type { PoolConfig, ReplicaConfig } from "../config/schema.ts";
 import type { UpstreamUrl } from "../config/quantities.ts";
 import { UpstreamPool } from "../http/upstream-pool.ts";
@@ -17,9 +18,24 @@ export interface ReportedLoad {
   readonly running: number | undefined;
   /** Used share of the KV cache, 0 to 1. */
   readonly kvUsage: number | undefined;
+  /** Adapters that are loaded, or will be, because requests wait for them. */
   readonly loraAdapters: readonly string[];
+  /** Number of adapters that can be loaded at a time. */
+  readonly maxAdapters: number | undefined;
+  readonly kvCapacityTokens: number | undefined;
 }
 
+const noLoad: ReportedLoad = {
+  queued: undefined,
+  running: undefined,
+  kvUsage: undefined,
+  loraAdapters: [],
+  maxAdapters: undefined,
+  kvCapacityTokens: undefined,
+};
+
+/** 48 bits: two of 4096 replicas have the same tag with a chance of 3 in 100 million. */
+export const TAG_LENGTH = 12;
 const IDLE_CONNECTIONS_MAX = 1024;
 /** Half-life in ms of the counts of successes and failures from which outliers are found. */
 const FADE_MS = 10_000;
@@ -32,6 +48,10 @@ export class Replica {
   readonly id: string;
   readonly url: UpstreamUrl;
   readonly zone: string;
+  /** The replica's region, or else that of its pool. Empty if neither states one. */
+  readonly region: string;
+  /** Names the replica in the ids of responses that it stores. All gateways with one configuration use the same. */
+  readonly tag: string;
   readonly weight: number;
   readonly config: ReplicaConfig;
   readonly connections: UpstreamPool;
@@ -52,17 +72,19 @@ export class Replica {
   ejectedUntilMs = 0;
   requestCount = 0;
   tokenCount = 0;
-  load: ReportedLoad = { queued: undefined, running: undefined, kvUsage: undefined, loraAdapters: [] };
+  load: ReportedLoad = noLoad;
   #successes = 0;
   #failures = 0;
   #fadedAtMs = 0;
 
   constructor(config: ReplicaConfig, pool: PoolConfig) {
     this.config = config;
-    this.settings = JSON.stringify([config, pool.connectTimeout, pool.breaker]);
+    this.settings = JSON.stringify([config, pool.connectTimeout, pool.breaker, pool.region]);
     this.url = config.url;
     this.id = replicaIdOf(config);
     this.zone = ("zone" in config ? config.zone : undefined) ?? "";
+    this.region = ("region" in config ? config.region : undefined) ?? pool.region ?? "";
+    this.tag = hash("sha256", `${pool.name}\n${this.id}`).slice(0, TAG_LENGTH);
     this.weight = ("weight" in config ? config.weight : undefined) ?? 1;
     this.isDraining = "isDraining" in config && config.isDraining === true;
     this.connections = new UpstreamPool(this.url, pool.connectTimeout, IDLE_CONNECTIONS_MAX);

@@ -1,7 +1,7 @@
 /** Writes one JSON line per request. Prompts are left out unless the configuration includes them. */
 import { createWriteStream, openSync, type WriteStream } from "node:fs";
 import type { Chosen } from "@headroom/routing";
-import type { ExchangeRequest, ExchangeSummary } from "../exchange/runtime.ts";
+import type { ExchangeSummary, LoggedRequest } from "../exchange/runtime.ts";
 
 /** Maximum number of bytes that wait for a slow disk. At the maximum, lines are counted and dropped. */
 const BUFFER_BYTES_MAX = 8 * 1024 * 1024;
@@ -55,7 +55,7 @@ export class AccessLog {
     this.#open();
   }
 
-  write(request: ExchangeRequest, summary: ExchangeSummary): void {
+  write(request: LoggedRequest, summary: ExchangeSummary): void {
     if ((this.#stream ?? process.stdout).writableLength + this.#pending.length > BUFFER_BYTES_MAX) {
       this.droppedCount++;
       return;
@@ -76,6 +76,8 @@ export class AccessLog {
       decision: decision === undefined ? undefined : decisionOf(decision),
       refusal: refusal === undefined ? undefined : { kind: refusal.kind, message: refusal.message },
       operation: record.operation,
+      method: refusal === undefined ? undefined : request.method,
+      path: refusal === undefined ? undefined : request.path,
       isStream,
       outcome: record.outcome,
       status: record.status,

@@ -30,6 +30,10 @@ export interface GatewayGauges {
   readonly exchanges: number;
   readonly bodyBytes: number;
   readonly held: number;
+  /** Lines of the access log, and spans, that were dropped because disk or collector are slow. */
+  readonly droppedLogLines: number;
+  readonly droppedSpans: number;
+  readonly answerBytes: number;
   readonly pools: Iterable<Pool>;
 }
 
@@ -59,7 +63,7 @@ export class GatewayMetrics {
     }
   }
 
-  /** Counts a message that was refused before it became a request, because of its HTTP framing or its key. */
+  /** Counts a request that was refused before a replica was chosen, because of its framing, key, body or model. */
   refused(reason: string): void {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
   }
@@ -162,7 +166,8 @@ export class GatewayMetrics {
     ].join("");
   }
 
-  #processText({ connections, exchanges, bodyBytes, held }: GatewayGauges): string {
+  #processText(gauges: GatewayGauges): string {
+    const { connections, exchanges, bodyBytes, answerBytes, held, droppedLogLines, droppedSpans } = gauges;
     const memory = memoryUsed();
     return [
       gauge("headroom_gateway_connections", "Open client connections", [
@@ -174,6 +179,15 @@ export class GatewayMetrics {
       gauge("headroom_gateway_body_bytes", "Bytes of request bodies held", [
         `headroom_gateway_body_bytes ${bodyBytes}\n`,
       ]),
+      gauge("headroom_gateway_answer_bytes", "Bytes of answers held", [
+        `headroom_gateway_answer_bytes ${answerBytes}\n`,
+      ]),
+      counter(
+        "headroom_gateway_access_log_dropped_total",
+        "Lines of the access log that were dropped",
+        droppedLogLines,
+      ),
+      counter("headroom_gateway_spans_dropped_total", "Spans that were dropped", droppedSpans),
       gauge("headroom_gateway_held_requests", "Requests held until a replica wakes", [
         `headroom_gateway_held_requests ${held}\n`,
       ]),
@@ -200,6 +214,10 @@ function memoryText({ rss, heapUsed }: NodeJS.MemoryUsage): string {
 
 function gauge(name: string, help: string, lines: readonly string[]): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join("")}`;
+}
+
+function counter(name: string, help: string, value: number): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} counter\n${name} ${value}\n`;
 }
 
 function mean(values: readonly number[]): number {

@@ -1,6 +1,7 @@
 /** Sends spans to an OpenTelemetry collector (OTLP over HTTP in JSON). Reads and writes W3C trace context. */
 import { randomBytes } from "node:crypto";
-import type { ExchangeRequest, ExchangeSummary } from "../exchange/runtime.ts";
+import type { ExchangeSummary, LoggedRequest } from "../exchange/runtime.ts";
+import { traceParentIn } from "./trace-context.ts";
 
 export interface TracerOptions {
   /** Base URL of the collector. Spans are sent to `/v1/traces` below it. */
@@ -15,8 +16,6 @@ const QUEUE_MAX = 10_000;
 const BATCH_MAX = 512;
 const EXPORT_EVERY_MS = 1000;
 const EXPORT_TIMEOUT_MS = 5000;
-
-const parentPattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 export class Tracer {
   readonly #options: TracerOptions;
@@ -36,22 +35,22 @@ export class Tracer {
 
   /** The trace context for the upstream: the caller's trace with a span of the gateway, or a new trace. */
   childOf(traceparent: string): string {
-    const match = parentPattern.exec(traceparent);
+    const parent = traceParentIn(traceparent);
     const ids = randomBytes(24);
     const span = ids.toString("hex", 0, 8);
-    if (match !== null) return `00-${match[1]}-${span}-${match[3]}`;
+    if (parent !== undefined) return `00-${parent.traceId}-${span}-${parent.flags}`;
     const isSampled = ids.readUInt32LE(20) / 2 ** 32 < this.#options.share;
     return `00-${ids.toString("hex", 4, 20)}-${span}-${isSampled ? "01" : "00"}`;
   }
 
-  ended(request: ExchangeRequest, summary: ExchangeSummary): void {
-    const own = parentPattern.exec(request.traceparent);
-    if (own === null || (Number.parseInt(own[3]!, 16) & 1) === 0) return;
+  ended(request: LoggedRequest, summary: ExchangeSummary): void {
+    const own = traceParentIn(request.traceparent);
+    if (own === undefined || (Number.parseInt(own.flags, 16) & 1) === 0) return;
     if (this.#queue.length >= QUEUE_MAX) {
       this.droppedCount++;
       return;
     }
-    this.#queue.push(spanOf(request, summary, { traceId: own[1]!, spanId: own[2]! }));
+    this.#queue.push(spanOf(request, summary, { traceId: own.traceId, spanId: own.parentId }));
   }
 
   /** Sends the waiting spans. If sending fails, they are dropped, because the next spans are already waiting. */
@@ -98,14 +97,14 @@ export class Tracer {
   }
 }
 
-function spanOf(request: ExchangeRequest, summary: ExchangeSummary, ids: { traceId: string; spanId: string }): object {
+function spanOf(request: LoggedRequest, summary: ExchangeSummary, ids: { traceId: string; spanId: string }): object {
   const { record, startedAtMs, firstByteAtMs, endedAtMs, replicaId } = summary;
-  const parent = parentPattern.exec(request.head.traceparent);
+  const parent = traceParentIn(request.head.traceparent);
   return {
     traceId: ids.traceId,
     spanId: ids.spanId,
-    parentSpanId: parent?.[2] ?? "",
-    name: `${record.operation} ${record.model}`,
+    parentSpanId: parent?.parentId ?? "",
+    name: spanName(record),
     // The value of SPAN_KIND_SERVER in the OpenTelemetry protocol.
     kind: 2,
     startTimeUnixNano: nanoseconds(startedAtMs),
@@ -126,6 +125,11 @@ function spanOf(request: ExchangeRequest, summary: ExchangeSummary, ids: { trace
     // The values of STATUS_CODE_OK and STATUS_CODE_ERROR.
     status: { code: record.outcome === "completed" ? 1 : 2 },
   };
+}
+
+/** A name without a model states that the request was refused before its model was known. */
+function spanName({ operation, model }: ExchangeSummary["record"]): string {
+  return operation === "" ? "refused" : model === "" ? operation : `${operation} ${model}`;
 }
 
 function nanoseconds(ms: number): string {

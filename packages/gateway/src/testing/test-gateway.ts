@@ -13,9 +13,12 @@ export interface TestGateway extends RunningGateway {
   stop(): Promise<void>;
 }
 
-/** `yaml` is the configuration without addresses and state folder. */
-export async function testGateway(yaml: string): Promise<TestGateway> {
-  const state = mkdtempSync(path.join(tmpdir(), "headroom-gateway-"));
+/**
+ * `yaml` is the configuration without addresses and state folder. With `shared`, the gateway uses the state folder of
+ * another gateway and does not remove it.
+ */
+export async function testGateway(yaml: string, shared?: string): Promise<TestGateway> {
+  const state = shared ?? mkdtempSync(path.join(tmpdir(), "headroom-gateway-"));
   const logged: string[] = [];
   const gateway = await startGateway(configOf(yaml, state), { log: (line) => logged.push(line) });
   return {
@@ -25,7 +28,7 @@ export async function testGateway(yaml: string): Promise<TestGateway> {
     reload: (next) => gateway.apply(configOf(next, state)),
     async stop() {
       await gateway.close();
-      rmSync(state, { recursive: true });
+      if (shared === undefined) rmSync(state, { recursive: true });
     },
   };
 }

@@ -2,28 +2,81 @@
  * Translates Anthropic's Messages API to chat completions and back: https://docs.anthropic.com/en/api/messages and
  * …/messages-streaming.
  */
-import {
-  objectsOf,
-  textOrEmpty,
-  type AnswerTranslation,
-  type ChatAnswer,
-  type ChatChunk,
-  type ChatUsage,
-  type Json,
-  type JsonObject,
-  type ToolCallDelta,
+import { shown, type FieldCheck } from "./field-check.ts";
+import type {
+  AnswerTranslation,
+  ChatAnswer,
+  ChatChunk,
+  ChatUsage,
+  Json,
+  JsonObject,
+  ToolCallDelta,
 } from "./translator.ts";
 
-export function chatOfMessages(body: JsonObject): JsonObject {
+/** Fields of a request. Those without a use below are ignorable: the answer does not depend on them. */
+const requestFields = new Set([
+  "model",
+  "max_tokens",
+  "messages",
+  "stream",
+  "system",
+  "stop_sequences",
+  "temperature",
+  "top_p",
+  "tools",
+  "tool_choice",
+  "output_config",
+  "thinking",
+  "speed",
+  "cache_control",
+  "diagnostics",
+  "metadata",
+  "service_tier",
+]);
+const messageFields = new Set(["role", "content"]);
+const textFields = new Set(["type", "text", "cache_control"]);
+const imageFields = new Set(["type", "source", "cache_control"]);
+const sourceFields = new Set(["type", "url", "media_type", "data"]);
+const useFields = new Set(["type", "id", "name", "input", "caller", "cache_control"]);
+const resultFields = new Set(["type", "tool_use_id", "content", "is_error", "cache_control"]);
+const choiceFields = new Set(["type", "name", "disable_parallel_tool_use"]);
+const outputFields = new Set(["format", "effort"]);
+const formatFields = new Set(["type", "schema"]);
+const toolFields = new Set([
+  "type",
+  "name",
+  "description",
+  "input_schema",
+  "strict",
+  "allowed_callers",
+  "defer_loading",
+  "cache_control",
+  "eager_input_streaming",
+]);
+/** Who may call a tool. Without a container in which code runs, only the model can. */
+const directCallers = { name: "allowed_callers", values: [["direct"]] };
+
+export function chatOfMessages(body: JsonObject, check: FieldCheck): JsonObject {
+  check.fields(body, "", requestFields);
+  // An adaptive model may answer without thinking, so an answer without it is correct.
+  for (const thinking of check.object(body["thinking"], "thinking")) {
+    check.only(thinking, "thinking", { name: "type", values: ["disabled", "adaptive"] });
+  }
+  check.only(body, "", { name: "speed", values: ["standard"] });
   const messages: Json[] = [];
-  const system = typeof body["system"] === "string" ? body["system"] : textOfBlocks(body["system"]);
+  const system = textOf(body["system"], "system", check);
   if (system !== "") messages.push({ role: "system", content: system });
-  for (const message of objectsOf(body["messages"])) messages.push(...chatMessagesOf(message));
-  const tools = objectsOf(body["tools"]).map((tool) => ({
-    type: "function",
-    function: { name: tool["name"], description: tool["description"], parameters: tool["input_schema"] },
-  }));
+  const given = check.objects(body["messages"], "messages");
+  for (const [index, message] of given.entries()) {
+    messages.push(...chatMessagesOf(message, `messages[${index}]`, check));
+  }
+  if (given.at(-1)?.["role"] === "assistant") {
+    check.refuse(`messages[${given.length - 1}].role`, "must not be `assistant` in the last message (prefill)");
+  }
+  const tools = check.objects(body["tools"], "tools").map((tool, index) => toolOf(tool, `tools[${index}]`, check));
   const isStream = body["stream"] === true;
+  const [output = {}] = check.object(body["output_config"], "output_config");
+  check.fields(output, "output_config", outputFields);
   return {
     model: body["model"],
     messages,
@@ -32,61 +85,141 @@ export function chatOfMessages(body: JsonObject): JsonObject {
     temperature: body["temperature"],
     top_p: body["top_p"],
     tools: tools.length === 0 ? undefined : tools,
-    tool_choice: toolChoiceOf(body["tool_choice"]),
+    ...toolChoiceOf(body["tool_choice"], check),
+    response_format: formatOf(output["format"], check),
+    reasoning_effort: output["effort"] ?? undefined,
     stream: isStream,
     stream_options: isStream ? { include_usage: true } : undefined,
   };
 }
 
-function textOfBlocks(blocks: Json | undefined): string {
-  return objectsOf(blocks)
-    .filter((block) => block["type"] === "text")
-    .map((block) => textOrEmpty(block["text"]))
-    .join("\n");
+function toolOf(tool: JsonObject, at: string, check: FieldCheck): JsonObject {
+  check.only(tool, at, { name: "type", values: ["custom"] });
+  check.only(tool, at, directCallers);
+  check.only(tool, at, { name: "defer_loading", values: [false] });
+  check.fields(tool, at, toolFields);
+  const { name, description, strict } = tool;
+  return {
+    type: "function",
+    function: { name, description, strict: strict ?? undefined, parameters: tool["input_schema"] },
+  };
+}
+
+/** The text of a string or of a list of text blocks. */
+function textOf(value: Json | undefined, at: string, check: FieldCheck): string {
+  if (typeof value === "string") return value;
+  const texts: string[] = [];
+  for (const [index, block] of check.objects(value, at).entries()) {
+    if (block["type"] === "text") texts.push(blockText(block, `${at}[${index}]`, check));
+    else check.refuse(`${at}[${index}].type`, `cannot be translated with the value ${shown(block["type"])}`);
+  }
+  return texts.join("\n");
+}
+
+function blockText(block: JsonObject, at: string, check: FieldCheck): string {
+  const { citations, ...rest } = block;
+  // The SDK sends an answer's blocks back as it got them, with `citations: null`.
+  if (Array.isArray(citations) ? citations.length > 0 : citations != null) {
+    check.refuse(`${at}.citations`, "cannot be translated");
+  }
+  check.fields(rest, at, textFields);
+  return check.text(block["text"], `${at}.text`);
 }
 
 /** In the chat protocol, tool results are separate messages before the user's text. */
-function chatMessagesOf(message: JsonObject): readonly JsonObject[] {
+function chatMessagesOf(message: JsonObject, at: string, check: FieldCheck): readonly JsonObject[] {
+  check.fields(message, at, messageFields);
   const { role, content } = message;
+  const place = `${at}.content`;
   if (typeof content === "string") return [{ role, content }];
-  const blocks = objectsOf(content);
-  if (role === "assistant") {
-    const calls = blocks
-      .filter((block) => block["type"] === "tool_use")
-      .map((block) => ({
-        id: block["id"],
-        type: "function",
-        function: { name: block["name"], arguments: JSON.stringify(block["input"] ?? {}) },
-      }));
-    return [{ role, content: textOfBlocks(content), tool_calls: calls.length === 0 ? undefined : calls }];
+  if (role === "system") return [{ role, content: textOf(content, place, check) }];
+  if (role === "assistant") return [answerOf(content, place, check)];
+  check.only(message, at, { name: "role", values: ["user"] });
+  const results: JsonObject[] = [];
+  const parts: JsonObject[] = [];
+  for (const [index, block] of check.objects(content, place).entries()) {
+    const blockAt = `${place}[${index}]`;
+    if (block["type"] === "tool_result") results.push(resultOf(block, blockAt, check));
+    else if (block["type"] === "text") parts.push({ type: "text", text: blockText(block, blockAt, check) });
+    else if (block["type"] === "image") parts.push(imageOf(block, blockAt, check));
+    else check.refuse(`${blockAt}.type`, `cannot be translated with the value ${shown(block["type"])}`);
   }
-  const results = blocks
-    .filter((block) => block["type"] === "tool_result")
-    .map((block) => ({
-      role: "tool",
-      tool_call_id: block["tool_use_id"],
-      content: typeof block["content"] === "string" ? block["content"] : textOfBlocks(block["content"]),
-    }));
-  const parts = blocks.flatMap((block) => partOf(block));
   return parts.length === 0 ? results : [...results, { role, content: parts }];
 }
 
-function partOf(block: JsonObject): readonly JsonObject[] {
-  if (block["type"] === "text") return [{ type: "text", text: block["text"] }];
-  if (block["type"] !== "image") return [];
-  const source = (block["source"] ?? {}) as JsonObject;
-  const url =
-    source["type"] === "url"
-      ? source["url"]
-      : `data:${textOrEmpty(source["media_type"])};base64,${textOrEmpty(source["data"])}`;
-  return [{ type: "image_url", image_url: { url } }];
+function answerOf(content: Json | undefined, at: string, check: FieldCheck): JsonObject {
+  const texts: string[] = [];
+  const calls: Json[] = [];
+  for (const [index, block] of check.objects(content, at).entries()) {
+    const blockAt = `${at}[${index}]`;
+    switch (block["type"]) {
+      case "text":
+        texts.push(blockText(block, blockAt, check));
+        break;
+      case "tool_use":
+        check.fields(block, blockAt, useFields);
+        check.only(block, blockAt, { name: "caller", values: [{ type: "direct" }] });
+        calls.push({
+          id: block["id"],
+          type: "function",
+          function: { name: block["name"], arguments: JSON.stringify(block["input"] ?? {}) },
+        });
+        break;
+      // Thinking of earlier turns is no part of the prompt; chat templates leave it out, too.
+      case "thinking":
+      case "redacted_thinking":
+        break;
+      default:
+        check.refuse(`${blockAt}.type`, `cannot be translated with the value ${shown(block["type"])}`);
+    }
+  }
+  return { role: "assistant", content: texts.join("\n"), tool_calls: calls.length === 0 ? undefined : calls };
 }
 
-function toolChoiceOf(choice: Json | undefined): Json | undefined {
-  const { type, name } = (choice ?? {}) as JsonObject;
-  if (type === "any") return "required";
-  if (type === "tool") return { type: "function", function: { name } };
-  return type === "auto" || type === "none" ? type : undefined;
+/** The chat protocol has no flag for a failed call, so the text states it. */
+function resultOf(block: JsonObject, at: string, check: FieldCheck): JsonObject {
+  check.fields(block, at, resultFields);
+  const text = textOf(block["content"], `${at}.content`, check);
+  return {
+    role: "tool",
+    tool_call_id: block["tool_use_id"],
+    content: block["is_error"] === true ? `Error: ${text}` : text,
+  };
+}
+
+function imageOf(block: JsonObject, at: string, check: FieldCheck): JsonObject {
+  check.fields(block, at, imageFields);
+  const [source = {}] = check.object(block["source"], `${at}.source`);
+  check.fields(source, `${at}.source`, sourceFields);
+  if (source["type"] === "url") {
+    return { type: "image_url", image_url: { url: check.text(source["url"], `${at}.source.url`) } };
+  }
+  if (source["type"] !== "base64") {
+    check.refuse(`${at}.source.type`, `cannot be translated with the value ${shown(source["type"])}`);
+    return {};
+  }
+  const mediaType = check.text(source["media_type"], `${at}.source.media_type`);
+  const data = check.text(source["data"], `${at}.source.data`);
+  return { type: "image_url", image_url: { url: `data:${mediaType};base64,${data}` } };
+}
+
+function toolChoiceOf(choice: Json | undefined, check: FieldCheck): JsonObject {
+  const [given] = check.object(choice, "tool_choice");
+  if (given === undefined) return {};
+  check.fields(given, "tool_choice", choiceFields);
+  check.only(given, "tool_choice", { name: "type", values: ["auto", "any", "tool", "none"] });
+  const { type, name, disable_parallel_tool_use: isSingle } = given;
+  const chosen =
+    type === "any" ? "required" : type === "tool" ? { type: "function", function: { name } } : (type ?? "auto");
+  return { tool_choice: chosen, ...(isSingle === true ? { parallel_tool_calls: false } : {}) };
+}
+
+function formatOf(value: Json | undefined, check: FieldCheck): JsonObject | undefined {
+  const [format] = check.object(value, "output_config.format");
+  if (format === undefined) return undefined;
+  check.fields(format, "output_config.format", formatFields);
+  check.only(format, "output_config.format", { name: "type", values: ["json_schema"] });
+  return { type: "json_schema", json_schema: { name: "answer", schema: format["schema"], strict: true } };
 }
 
 const stopReasons: Readonly<Record<string, string>> = {
@@ -97,6 +230,7 @@ const stopReasons: Readonly<Record<string, string>> = {
 };
 
 export class MessagesAnswer implements AnswerTranslation {
+  readonly keepsStream = false;
   readonly #id: string;
   readonly #model: string;
   #block: { readonly index: number; readonly kind: "text" | "tool"; readonly call: number } | undefined;

@@ -2,27 +2,82 @@
  * Translates OpenAI's Responses API to chat completions and back:
  * https://platform.openai.com/docs/api-reference/responses. It is stateless: nothing is stored.
  */
-import {
-  objectsOf,
-  textOrEmpty,
-  type AnswerTranslation,
-  type ChatAnswer,
-  type ChatChunk,
-  type Json,
-  type JsonObject,
-  type ToolCallDelta,
-} from "./translator.ts";
+import { shown, type FieldCheck } from "./field-check.ts";
+import type { AnswerTranslation, ChatAnswer, ChatChunk, Json, JsonObject, ToolCallDelta } from "./translator.ts";
 
-export function chatOfResponses(body: JsonObject): JsonObject {
-  const messages: Json[] = [];
-  if (typeof body["instructions"] === "string") messages.push({ role: "system", content: body["instructions"] });
-  const { input } = body;
+/** Fields of a request. Those without a use below are ignorable: the answer does not depend on them. */
+const requestFields = new Set([
+  "model",
+  "input",
+  "instructions",
+  "max_output_tokens",
+  "temperature",
+  "top_p",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "text",
+  "reasoning",
+  "stream",
+  "stream_options",
+  "include",
+  "store",
+  "background",
+  "truncation",
+  "top_logprobs",
+  "prompt_cache_key",
+  // Limits the calls of built-in tools, which are refused.
+  "max_tool_calls",
+  "metadata",
+  "prompt_cache_options",
+  "prompt_cache_retention",
+  "safety_identifier",
+  "service_tier",
+  "user",
+]);
+/** Parts of the answer that only built-in tools and reasoning items have. Log probabilities are not among them. */
+const includable = new Set<Json>([
+  "reasoning.encrypted_content",
+  "file_search_call.results",
+  "web_search_call.results",
+  "web_search_call.action.sources",
+  "code_interpreter_call.outputs",
+  "computer_call_output.output.image_url",
+  "message.input_image.image_url",
+]);
+const reasoningFields = new Set(["effort", "summary", "generate_summary", "context", "mode"]);
+const textFields = new Set(["format", "verbosity"]);
+const formatFields = new Set(["type", "name", "schema", "strict", "description"]);
+const toolFields = new Set([
+  "type",
+  "name",
+  "description",
+  "parameters",
+  "strict",
+  "allowed_callers",
+  "async",
+  "defer_loading",
+]);
+const messageFields = new Set(["type", "role", "content", "id", "status", "phase"]);
+const callFields = new Set(["type", "id", "call_id", "name", "arguments", "status", "caller", "async"]);
+const outputFields = new Set(["type", "id", "call_id", "output", "name", "status", "caller"]);
+const inputTextFields = new Set(["type", "text", "prompt_cache_breakpoint"]);
+const outputTextFields = new Set(["type", "text", "annotations", "logprobs"]);
+const imageFields = new Set(["type", "image_url", "detail", "prompt_cache_breakpoint"]);
+const audioFields = new Set(["type", "input_audio"]);
+const directCaller = { name: "caller", values: [{ type: "direct" }] };
+
+export function chatOfResponses(body: JsonObject, check: FieldCheck): JsonObject {
+  checkRequest(body, check);
+  const messages: JsonObject[] = [];
+  const { instructions, input } = body;
+  if (instructions != null) messages.push({ role: "system", content: check.text(instructions, "instructions") });
   if (typeof input === "string") messages.push({ role: "user", content: input });
-  else for (const item of objectsOf(input)) messages.push(messageOf(item));
-  const tools = objectsOf(body["tools"])
-    .filter((tool) => tool["type"] === "function")
-    .map(({ type, ...definition }) => ({ type, function: definition }));
-  const format = ((body["text"] ?? {}) as JsonObject)["format"] as JsonObject | null | undefined;
+  else addItems(messages, input, check);
+  const tools = check.objects(body["tools"], "tools").map((tool, index) => toolOf(tool, `tools[${index}]`, check));
+  const [text = {}] = check.object(body["text"], "text");
+  check.fields(text, "text", textFields);
+  const [reasoning = {}] = check.object(body["reasoning"], "reasoning");
   const isStream = body["stream"] === true;
   return {
     model: body["model"],
@@ -31,52 +86,163 @@ export function chatOfResponses(body: JsonObject): JsonObject {
     temperature: body["temperature"],
     top_p: body["top_p"],
     tools: tools.length === 0 ? undefined : tools,
-    tool_choice: toolChoiceOf(body["tool_choice"]),
+    tool_choice: toolChoiceOf(body["tool_choice"], check),
     parallel_tool_calls: body["parallel_tool_calls"],
-    response_format: formatOf(format),
+    response_format: formatOf(text["format"], check),
+    reasoning_effort: reasoning["effort"] ?? undefined,
+    verbosity: text["verbosity"] ?? undefined,
+    prompt_cache_key: body["prompt_cache_key"] ?? undefined,
     stream: isStream,
     stream_options: isStream ? { include_usage: true } : undefined,
   };
 }
 
-function messageOf(item: JsonObject): JsonObject {
-  if (item["type"] === "function_call_output") {
-    const { output } = item;
-    return {
-      role: "tool",
-      tool_call_id: item["call_id"],
-      content: typeof output === "string" ? output : JSON.stringify(output),
-    };
+function checkRequest(body: JsonObject, check: FieldCheck): void {
+  const { previous_response_id: previous, ...others } = body;
+  if (previous != null) {
+    check.refuse(
+      "previous_response_id",
+      "needs a model server that stores responses; send the conversation as `input`",
+    );
   }
-  if (item["type"] === "function_call") {
-    const call = {
-      id: item["call_id"],
-      type: "function",
-      function: { name: item["name"], arguments: item["arguments"] },
-    };
-    return { role: "assistant", content: null, tool_calls: [call] };
+  check.fields(others, "", requestFields);
+  check.only(body, "", { name: "store", values: [false] });
+  check.only(body, "", { name: "background", values: [false] });
+  check.only(body, "", { name: "truncation", values: ["disabled"] });
+  check.only(body, "", { name: "top_logprobs", values: [0] });
+  const included = body["include"] ?? [];
+  for (const each of Array.isArray(included) ? included : [included]) {
+    if (!includable.has(each)) check.refuse("include", `cannot be translated with the value ${shown(each)}`);
   }
+  for (const reasoning of check.object(body["reasoning"], "reasoning")) {
+    check.fields(reasoning, "reasoning", reasoningFields);
+    // `auto` asks for the best summary that there is. A chat completion has none.
+    for (const name of ["summary", "generate_summary", "context"]) {
+      check.only(reasoning, "reasoning", { name, values: ["auto"] });
+    }
+    check.only(reasoning, "reasoning", { name: "mode", values: ["standard"] });
+  }
+}
+
+function toolOf(tool: JsonObject, at: string, check: FieldCheck): JsonObject {
+  const { name, description, parameters, strict } = tool;
+  if (tool["type"] !== "function") {
+    check.refuse(`${at}.type`, `cannot be translated with the value ${shown(tool["type"])}`);
+    return {};
+  }
+  check.fields(tool, at, toolFields);
+  check.only(tool, at, { name: "allowed_callers", values: [["direct"]] });
+  check.only(tool, at, { name: "async", values: [false] });
+  check.only(tool, at, { name: "defer_loading", values: [false] });
+  return { type: "function", function: { name, description, parameters, strict } };
+}
+
+/** Calls that follow one another are calls of one answer, which the chat protocol has in one message. */
+function addItems(messages: JsonObject[], input: Json | undefined, check: FieldCheck): void {
+  let calls: Json[] | undefined;
+  for (const [index, item] of check.objects(input, "input").entries()) {
+    const at = `input[${index}]`;
+    if (item["type"] === "function_call") {
+      if (calls === undefined) {
+        calls = [];
+        messages.push({ role: "assistant", content: null, tool_calls: calls });
+      }
+      calls.push(callOf(item, at, check));
+      continue;
+    }
+    // Reasoning of earlier turns is no part of the prompt; chat templates leave it out, too.
+    if (item["type"] === "reasoning") continue;
+    calls = undefined;
+    messages.push(item["type"] === "function_call_output" ? outputOf(item, at, check) : messageOf(item, at, check));
+  }
+}
+
+function callOf(item: JsonObject, at: string, check: FieldCheck): JsonObject {
+  check.fields(item, at, callFields);
+  check.only(item, at, directCaller);
+  check.only(item, at, { name: "async", values: [false] });
+  return { id: item["call_id"], type: "function", function: { name: item["name"], arguments: item["arguments"] } };
+}
+
+function outputOf(item: JsonObject, at: string, check: FieldCheck): JsonObject {
+  check.fields(item, at, outputFields);
+  check.only(item, at, directCaller);
+  const { output } = item;
+  const content =
+    typeof output === "string"
+      ? output
+      : check
+          .objects(output, `${at}.output`)
+          .map((part, index) => textPartOf(part, `${at}.output[${index}]`, check))
+          .join("\n");
+  return { role: "tool", tool_call_id: item["call_id"], content };
+}
+
+function messageOf(item: JsonObject, at: string, check: FieldCheck): JsonObject {
+  if (item["type"] != null && item["type"] !== "message") {
+    check.refuse(`${at}.type`, `cannot be translated with the value ${shown(item["type"])}`);
+    return {};
+  }
+  check.fields(item, at, messageFields);
+  check.only(item, at, { name: "role", values: ["user", "assistant", "system", "developer"] });
   const { content } = item;
   const role = item["role"] === "developer" ? "system" : item["role"];
   if (typeof content === "string") return { role, content };
-  const parts = objectsOf(content).map((part) =>
-    part["type"] === "input_image"
-      ? { type: "image_url", image_url: { url: part["image_url"] } }
-      : { type: "text", text: textOrEmpty(part["text"]) },
-  );
-  return {
-    role,
-    content: role === "assistant" ? parts.map((part) => ("text" in part ? part.text : "")).join("") : parts,
-  };
+  const parts = check.objects(content, `${at}.content`);
+  const place = (index: number): string => `${at}.content[${index}]`;
+  if (role === "user") return { role, content: parts.map((part, index) => partOf(part, place(index), check)) };
+  const texts = parts.map((part, index) => textPartOf(part, place(index), check));
+  return role === "assistant"
+    ? { role, content: texts.join("") }
+    : { role, content: texts.map((text) => ({ type: "text", text })) };
 }
 
-function toolChoiceOf(choice: Json | undefined): Json | undefined {
-  if (typeof choice !== "object" || choice === null || Array.isArray(choice)) return choice;
-  return choice["type"] === "function" ? { type: "function", function: { name: choice["name"] } } : undefined;
+function partOf(part: JsonObject, at: string, check: FieldCheck): JsonObject {
+  if (part["type"] === "input_image") {
+    check.fields(part, at, imageFields);
+    const { detail } = part;
+    const url = check.text(part["image_url"], `${at}.image_url`);
+    return { type: "image_url", image_url: detail == null ? { url } : { url, detail } };
+  }
+  if (part["type"] === "input_audio") {
+    check.fields(part, at, audioFields);
+    return { type: "input_audio", input_audio: part["input_audio"] };
+  }
+  return { type: "text", text: textPartOf(part, at, check) };
 }
 
-function formatOf(format: JsonObject | null | undefined): JsonObject | undefined {
-  if (format == null || format["type"] === "text") return undefined;
+function textPartOf(part: JsonObject, at: string, check: FieldCheck): string {
+  switch (part["type"]) {
+    case "input_text":
+      check.fields(part, at, inputTextFields);
+      return check.text(part["text"], `${at}.text`);
+    case "output_text":
+      check.fields(part, at, outputTextFields);
+      return check.text(part["text"], `${at}.text`);
+    case "refusal":
+      return check.text(part["refusal"], `${at}.refusal`);
+    default:
+      check.refuse(`${at}.type`, `cannot be translated with the value ${shown(part["type"])}`);
+      return "";
+  }
+}
+
+function toolChoiceOf(choice: Json | undefined, check: FieldCheck): Json | undefined {
+  if (choice == null) return undefined;
+  if (typeof choice === "string") {
+    check.only({ tool_choice: choice }, "", { name: "tool_choice", values: ["none", "auto", "required"] });
+    return choice;
+  }
+  const [given = {}] = check.object(choice, "tool_choice");
+  check.only(given, "tool_choice", { name: "type", values: ["function"] });
+  return { type: "function", function: { name: given["name"] } };
+}
+
+function formatOf(value: Json | undefined, check: FieldCheck): JsonObject | undefined {
+  const [format] = check.object(value, "text.format");
+  if (format === undefined || format["type"] === "text") return undefined;
+  check.fields(format, "text.format", formatFields);
+  check.only(format, "text.format", { name: "type", values: ["json_schema", "json_object"] });
   if (format["type"] !== "json_schema") return { type: format["type"] };
   const { name, schema, strict, description } = format;
   return { type: "json_schema", json_schema: { name, schema, strict, description } };
@@ -92,7 +258,9 @@ interface Item {
 }
 
 export class ResponsesAnswer implements AnswerTranslation {
+  readonly keepsStream = true;
   readonly #id: string;
+  /** The request without its `input`, which can be large and is no part of a response. */
   readonly #request: JsonObject;
   readonly #createdAt: number;
   readonly #items: Item[] = [];
@@ -103,7 +271,8 @@ export class ResponsesAnswer implements AnswerTranslation {
 
   constructor(id: string, request: JsonObject, nowMs: number) {
     this.#id = id;
-    this.#request = request;
+    const { input: _, ...echoed } = request;
+    this.#request = echoed;
     this.#createdAt = Math.floor(nowMs / 1000);
   }
 

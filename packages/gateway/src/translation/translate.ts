@@ -3,6 +3,7 @@ import type { ModelRoute } from "../exchange/model-route.ts";
 import type { ResponseTarget } from "../exchange/target.ts";
 import { peekRequest, type RequestPeek } from "../json/peek.ts";
 import { endpointAt, type Endpoint } from "../protocols/endpoints.ts";
+import { FieldCheck } from "./field-check.ts";
 import { chatOfMessages, MessagesAnswer } from "./messages.ts";
 import { chatOfResponses, ResponsesAnswer } from "./responses.ts";
 import { TranslatedTarget, type JsonObject } from "./translator.ts";
@@ -15,6 +16,12 @@ export interface Translated {
   target(inner: ResponseTarget, id: string): ResponseTarget;
 }
 
+export interface Untranslatable {
+  readonly problem: string;
+  /** Path of the field that cannot be translated. */
+  readonly field?: string;
+}
+
 /**
  * Prepares the translation of a request. Undefined if every pool of the model serves the protocol itself, or if the
  * protocol is never translated.
@@ -24,7 +31,7 @@ export function translate(
   model: ModelRoute,
   body: Buffer,
   nowMs: number,
-): Translated | { readonly problem: string } | undefined {
+): Translated | Untranslatable | undefined {
   const protocol = endpoint.operation;
   if (protocol !== "messages" && protocol !== "responses") return undefined;
   if (model.routes.every(({ pool }) => pool.speaks(protocol))) return undefined;
@@ -34,18 +41,16 @@ export function translate(
   } catch {
     return { problem: "The body is not valid JSON." };
   }
-  if (request["previous_response_id"] != null) {
-    return {
-      problem: "`previous_response_id` needs a model server that stores responses; send the conversation as `input`.",
-    };
-  }
+  const check = new FieldCheck();
   let chat: Buffer;
   try {
-    chat = Buffer.from(JSON.stringify(protocol === "messages" ? chatOfMessages(request) : chatOfResponses(request)));
+    const translated = protocol === "messages" ? chatOfMessages(request, check) : chatOfResponses(request, check);
+    chat = Buffer.from(JSON.stringify(translated));
   } catch {
-    // The body has values of a type that the protocol does not have, or is nested more deeply than the stack allows.
+    // The body is nested more deeply than the stack allows.
     return { problem: `The body cannot be translated for this model server: it is not a valid ${protocol} request.` };
   }
+  if (check.refused !== undefined) return { problem: check.refused.message, field: check.refused.field };
   const peek = peekRequest(chat);
   if ("problem" in peek) return peek;
   const chatEndpoint = endpointAt("/v1/chat/completions")!;

@@ -53,6 +53,8 @@ export interface AnswerTranslation {
   chunk(chunk: ChatChunk): string;
   /** Returns the events that end the stream. */
   done(): string;
+  /** Whether the last event of a stream repeats the whole answer, which is therefore held until then. */
+  readonly keepsStream: boolean;
 }
 
 const untranslatable: ApiError = {
@@ -60,25 +62,20 @@ const untranslatable: ApiError = {
   message: "The model server's answer is not a chat completion.",
 };
 
-/**
- * Maximum size in bytes of an answer that is not a stream. It is translated when it is complete; a larger one is
- * refused.
- */
-const WHOLE_BYTES_MAX = 64 * 1024 * 1024;
-
 export class TranslatedTarget implements ResponseTarget {
   readonly #inner: ResponseTarget;
   readonly #translation: AnswerTranslation;
   readonly #endpoint: Endpoint;
   #hasFailed = false;
   #isDone = false;
-  /** The part received so far, if the answer is not a stream. */
-  #held: { readonly status: number; readonly headers: string; readonly parts: Buffer[]; bytes: number } | undefined;
+  readonly needsWhole = true;
+  readonly keepsStream: boolean;
 
   constructor(inner: ResponseTarget, translation: AnswerTranslation, endpoint: Endpoint) {
     this.#inner = inner;
     this.#translation = translation;
     this.#endpoint = endpoint;
+    this.keepsStream = translation.keepsStream;
   }
 
   respond(status: number, headers: string, body: Buffer): void {
@@ -92,31 +89,15 @@ export class TranslatedTarget implements ResponseTarget {
   }
 
   begin(status: number, headers: string, first: Buffer): boolean {
-    if (/^content-type: *text\/event-stream/im.test(headers)) {
-      return this.#inner.begin(status, headers, this.#events(first));
-    }
-    this.#held = { status, headers, parts: [first], bytes: first.length };
-    return true;
+    return this.#inner.begin(status, headers, this.#events(first));
   }
 
   write(bytes: Buffer): boolean {
-    const held = this.#held;
-    if (held !== undefined) {
-      held.bytes += bytes.length;
-      if (held.bytes <= WHOLE_BYTES_MAX) held.parts.push(bytes);
-      else held.parts.length = 0;
-      return true;
-    }
     const events = this.#events(bytes);
     return events.length === 0 || this.#inner.write(events, undefined);
   }
 
   end(): void {
-    const held = this.#held;
-    if (held !== undefined) {
-      this.respond(held.status, held.headers, Buffer.concat(held.parts));
-      return;
-    }
     if (!this.#hasFailed && !this.#isDone) this.#inner.write(Buffer.from(this.#translation.done()), undefined);
     this.#inner.end();
   }
@@ -186,14 +167,4 @@ export class TranslatedTarget implements ResponseTarget {
     this.#isDone = true;
     return this.#translation.done();
   }
-}
-
-export function objectsOf(value: Json | undefined): readonly JsonObject[] {
-  return Array.isArray(value)
-    ? value.filter((each): each is JsonObject => typeof each === "object" && each !== null && !Array.isArray(each))
-    : [];
-}
-
-export function textOrEmpty(value: Json | undefined): string {
-  return typeof value === "string" ? value : "";
 }

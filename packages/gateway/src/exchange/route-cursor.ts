@@ -1,0 +1,92 @@
+/**
+ * The way of a request through its model's pools. It visits only pools that may serve the request: those with a replica
+ * in the caller's regions, and for a request that continues a stored response only the pool that holds it.
+ */
+import type { ApiError } from "../protocols/api-error.ts";
+import { hasFallback, type FallbackReason, type PoolRoute } from "./model-route.ts";
+import type { ExchangeRequest, Runtime } from "./runtime.ts";
+
+export class RouteCursor {
+  readonly #request: ExchangeRequest;
+  readonly #routes: readonly PoolRoute[];
+  #index = 0;
+  /** Replicas of the current pool that were tried. */
+  tried: string[] = [];
+  /** Number of attempts in the current pool. */
+  attemptCount = 0;
+  /** Why the request left the pools before. */
+  reason: FallbackReason | undefined;
+
+  constructor(request: ExchangeRequest) {
+    this.#request = request;
+    this.#routes = usableRoutes(request);
+  }
+
+  /** The reason for which no pool may serve the request, whatever the state of its replicas. */
+  get forbidden(): ApiError | undefined {
+    if (this.#routes.length > 0) return undefined;
+    const { model, caller } = this.#request;
+    const regions = caller.allowedRegions?.join(", ") ?? "";
+    return {
+      kind: "regionForbidden",
+      message: `No replica of ${model.name} that could serve this request lies in the regions that this key may use: ${regions}.`,
+    };
+  }
+
+  get hasLater(): boolean {
+    return this.#index + 1 < this.#routes.length;
+  }
+
+  /**
+   * The first pool, from the current one on, that admits the request. `when` limits what comes from other pools, not a
+   * pool's own retries.
+   */
+  admitting(): PoolRoute | undefined {
+    for (; this.#index < this.#routes.length; this.advance()) {
+      const route = this.#routes[this.#index]!;
+      const { config, requestCount } = route.pool;
+      if (this.tried.length === 0 && this.reason !== undefined && !route.when.includes(this.reason)) continue;
+      if (this.attemptCount >= config.attempts) continue;
+      if (requestCount < config.concurrencyMax) return route;
+      this.reason = "overloaded";
+    }
+    return undefined;
+  }
+
+  advance(): void {
+    this.#index++;
+    this.restart();
+  }
+
+  /** Forgets the attempts in the current pool. */
+  restart(): void {
+    this.tried = [];
+    this.attemptCount = 0;
+  }
+
+  /** Whether a later pool now accepts requests that fall back for this reason. */
+  hasFallback(reason: FallbackReason, nowMs: number): boolean {
+    const { allowedRegions } = this.#request.caller;
+    return hasFallback(this.#routes.slice(this.#index + 1), { reason, allowedRegions, nowMs });
+  }
+
+  /** Why no replica can serve the request now. */
+  unavailable(runtime: Runtime): ApiError {
+    const { model, holder } = this.#request;
+    const message =
+      holder === undefined
+        ? `No replica of ${model.name} can take the request now.`
+        : "The replica that holds the previous response cannot take the request now. Try again, or send the conversation as `input`.";
+    const retryAfterMs = Math.max(...this.#routes.map(({ pool }) => runtime.wakeRetryMs(pool)));
+    return { kind: this.reason === "failed" ? "upstreamFailed" : "overloaded", message, retryAfterMs };
+  }
+}
+
+function usableRoutes({ model, caller, holder }: ExchangeRequest): readonly PoolRoute[] {
+  const { allowedRegions } = caller;
+  if (allowedRegions === undefined && holder === undefined) return model.routes;
+  return model.routes.filter(
+    ({ pool }) =>
+      (holder === undefined || pool === holder.pool) && (allowedRegions === undefined || pool.mayLieIn(allowedRegions)),
+  );
+}
