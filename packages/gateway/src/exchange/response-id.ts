@@ -50,7 +50,7 @@ export class ResponseIdTarget implements ResponseTarget {
   readonly keepsStream = false;
   readonly #inner: ResponseTarget;
   readonly #servedBy: () => Replica | undefined;
-  /** What is replaced, in quotes, and its replacement. The first is the id of the response that is continued. */
+  /** Ids in quotes with their replacements. The first is that of the response that is continued. */
   readonly #replaced: [from: Buffer, to: Buffer][] = [];
   #isKnown = false;
 

@@ -46,7 +46,7 @@ export function refusalHeaders(id: string, error: ApiError): string {
   return `content-type: application/json\r\nx-request-id: ${id}\r\n${retryHeaders(error)}`;
 }
 
-export function retryHeaders({ retryAfterMs }: ApiError): string {
+function retryHeaders({ retryAfterMs }: ApiError): string {
   if (retryAfterMs === undefined) return "";
   return `retry-after: ${Math.ceil(retryAfterMs / 1000)}\r\nretry-after-ms: ${retryAfterMs}\r\n`;
 }

@@ -43,8 +43,9 @@ export function admit(message: Message, fleet: Fleet, nowMs: number): Admitted |
     return { kind: "badRequest", field: translated.field, message: translated.problem };
   }
   if (translated !== undefined) {
+    const { body: chat, endpoint: chatEndpoint, peek: chatPeek, path } = translated;
     return {
-      message: { ...translated, caller },
+      message: { body: chat, caller, endpoint: chatEndpoint, peek: chatPeek, path },
       model,
       holder: undefined,
       isTranslated: true,

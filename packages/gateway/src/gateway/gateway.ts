@@ -290,17 +290,13 @@ export class Gateway implements ClientPort, Runtime {
 
   #exchangeOf(admitted: Admitted, head: RequestHead, inner: ResponseTarget): Exchange {
     const { message, model, holder, isTranslated } = admitted;
-    const { body, caller, endpoint, peek, path } = message;
     const id = this.#newId();
     this.retries.requestStarted();
     const parent = validTraceparent(head.traceparent);
     const traceparent = this.#parts.tracer?.childOf(parent) ?? parent;
     const { method } = head;
-    const bodyBytes = body.length;
-    const request: ExchangeRequest = {
-      ...{ id, head, body, caller, endpoint, peek, path },
-      ...{ method, model, holder, traceparent, bodyBytes },
-    };
+    const bodyBytes = message.body.length;
+    const request: ExchangeRequest = { ...message, id, head, method, model, holder, traceparent, bodyBytes };
     const target = admitted.target(inner, id, () => exchange.servedBy);
     const exchange: Exchange = new Exchange(this, request, target);
     exchange.translatedBytes = isTranslated ? bodyBytes : 0;

@@ -74,6 +74,6 @@ export function shown(value: Json | undefined): string {
   return text.length <= SHOWN_CHARACTERS_MAX ? text : `${text.slice(0, SHOWN_CHARACTERS_MAX)}…`;
 }
 
-export function pathOf(at: string, name: string): string {
+function pathOf(at: string, name: string): string {
   return at === "" ? name : `${at}.${name}`;
 }

@@ -53,7 +53,7 @@ const toolFields = new Set([
   "cache_control",
   "eager_input_streaming",
 ]);
-/** Who may call a tool. Without a container in which code runs, only the model can. */
+/** Callers of a tool: without a container in which code runs, only the model. */
 const directCallers = { name: "allowed_callers", values: [["direct"]] };
 
 export function chatOfMessages(body: JsonObject, check: FieldCheck): JsonObject {
