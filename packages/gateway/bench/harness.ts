@@ -280,3 +280,14 @@ export function numberArgument(name: string, otherwise: number): number {
 export function report(line: string): void {
   process.stdout.write(`${line}\n`);
 }
+
+/**
+ * Ends the benchmark with exit code 1 and a sentence if its bar was missed. With `--report-only` the sentence is all: on a
+ * machine with other load, a bar in milliseconds measures that load.
+ */
+export function bar(isKept: boolean, missed: string): void {
+  if (isKept) return;
+  const isReportOnly = process.argv.includes("--report-only");
+  report(`MISSED${isReportOnly ? " (report only)" : ""}: ${missed}`);
+  if (!isReportOnly) process.exitCode = 1;
+}

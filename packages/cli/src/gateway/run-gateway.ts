@@ -120,7 +120,7 @@ async function reload(
   source: { readonly name: string; read(): Promise<GatewayConfig> },
 ): Promise<void> {
   try {
-    gateway.apply(await source.read());
+    await gateway.apply(await source.read());
     context.note(`${source.name} was read again.`);
   } catch (error) {
     context.note(

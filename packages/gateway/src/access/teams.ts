@@ -91,11 +91,13 @@ export function limitsOfTeam(team: TeamConfig): TeamLimits {
   return {
     requests: definition("requests", team.requestsPerMinute),
     tokens: definition("tokens", team.tokensPerMinute),
-    money:
-      team.budget === undefined
-        ? undefined
-        : { id: `money:${team.name}`, kind: "money", limit: team.budget.nanoUsd, period: team.budget.period },
+    money: team.budget === undefined ? undefined : moneyLimit(team.name, team.budget),
   };
+}
+
+/** Each period has an id of its own: settlements under a former configuration do not count in the new period. */
+function moneyLimit(team: string, { nanoUsd, period }: NonNullable<TeamConfig["budget"]>): LimitDefinition {
+  return { id: `money:${period}:${team}`, kind: "money", limit: nanoUsd, period };
 }
 
 /** A new key and the hash that goes into gateway.yaml. */

@@ -2,6 +2,7 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node, type Pair } from "yaml";
 import { issueText } from "@headroom/platform";
 import { replicaIdOf } from "../replicas/replica.ts";
+import { isLoopback } from "./quantities.ts";
 import { gatewaySchema, type GatewayConfig } from "./schema.ts";
 
 export interface ConfigProblem {
@@ -211,12 +212,15 @@ function regionProblems({ teams, pools }: GatewayConfig): readonly FoundProblem[
 
 /**
  * Every client that can reach the coordinator could use up a team's limits, so an address beyond this machine needs a
- * secret.
+ * secret, and the operator's word that the network may see the amounts.
  */
-function coordinatorProblems({ coordinator, coordinatorSecret }: GatewayConfig): readonly FoundProblem[] {
-  if (coordinator === undefined || coordinatorSecret !== undefined) return [];
-  const isLocal = coordinator.host === "127.0.0.1" || coordinator.host === "::1" || coordinator.host === "localhost";
-  return isLocal ? [] : [{ path: ["coordinator"], message: "is not on this machine: also set coordinatorSecret" }];
+function coordinatorProblems(config: GatewayConfig): readonly FoundProblem[] {
+  const { coordinator, coordinatorSecret, coordinatorOverNetwork } = config;
+  if (coordinator === undefined || isLoopback(coordinator.host)) return [];
+  const missing = coordinatorSecret === undefined ? ["coordinatorSecret"] : [];
+  if (!coordinatorOverNetwork) missing.push("coordinatorOverNetwork: true (its messages are not encrypted)");
+  if (missing.length === 0) return [];
+  return [{ path: ["coordinator"], message: `is not on this machine: also set ${missing.join(" and ")}` }];
 }
 
 function repeated(entries: readonly (readonly [string, Path])[], message: string, found: FoundProblem[]): void {

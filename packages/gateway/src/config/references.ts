@@ -5,9 +5,9 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import path from "node:path";
 import { createSecureContext } from "node:tls";
-import { secretOf } from "../replicas/pool-headers.ts";
 import type { ConfigProblem, Path } from "./load.ts";
 import type { GatewayConfig } from "./schema.ts";
+import { coordinatorSecretOf, headerValueOf, secretOf } from "./secrets.ts";
 
 interface Checked {
   readonly config: GatewayConfig;
@@ -37,7 +37,10 @@ export function referenceProblems({ config, problemAt }: Checked): readonly Refe
     if (found.length === before) check(["tls"], () => contextOf(tls));
   }
   if (coordinatorSecret !== undefined)
-    check(["coordinatorSecret"], () => secretOf(coordinatorSecret), "env" in coordinatorSecret);
+    check(["coordinatorSecret"], () => coordinatorSecretOf(coordinatorSecret), "env" in coordinatorSecret);
+  for (const [name, value] of Object.entries(config.tracing?.headers ?? {})) {
+    if (typeof value !== "string") check(["tracing", "headers", name], () => headerValueOf(value), "env" in value);
+  }
   for (const [at, { key, wake }] of config.pools.entries()) {
     if (key !== undefined) check(["pools", at, "key"], () => secretOf(key), "env" in key);
     for (const [index, name] of (wake?.env ?? []).entries())

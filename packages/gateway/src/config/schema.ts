@@ -93,6 +93,10 @@ const headerName = z
   .regex(/^[A-Za-z0-9-]{1,64}$/, "must be a header name of letters, digits and -")
   .refine((text) => !framingHeaders.test(text), "frames a message: the gateway sets it itself");
 
+const headerText = z
+  .string()
+  .regex(/^[\x20-\x7e]*$/, "must be a text of ASCII characters, or { env: NAME } or { file: PATH }");
+
 const wake = z.strictObject({
   /** Command that is run once for all held requests. It may print URLs of replicas, one per line. */
   command: z.array(z.string().min(1)).min(1),
@@ -118,7 +122,7 @@ const pool = z.strictObject({
    * preset.
    */
   protocols: z.array(z.enum(["messages", "responses"])).optional(),
-  headers: z.record(headerName, z.string().regex(/^[\x20-\x7e]*$/)).default({}),
+  headers: z.record(headerName, headerText).default({}),
   price: price.optional(),
   routing: z.enum(routingPolicies).default("prefix"),
   concurrencyMax: z.int().min(1).max(100_000).default(8192),
@@ -186,6 +190,11 @@ export const gatewaySchema = z.strictObject({
   tls: z.strictObject({ certificate: z.string(), key: z.string() }).optional(),
   /** Address for metrics, health and drain. Clients must not be able to reach it. */
   admin: address.optional(),
+  /** Names by which the admin address is used, besides `localhost` and the address itself. */
+  adminHosts: z
+    .array(z.string().regex(/^[A-Za-z0-9._-]{1,253}$/, "must be a host name without port"))
+    .max(100)
+    .default([]),
   state: z.string().min(1).default(".headroom/gateway"),
   /**
    * Address at which gateways that share limits meet. The first gateway that can bind it holds the limits; the other
@@ -193,6 +202,11 @@ export const gatewaySchema = z.strictObject({
    */
   coordinator: address.optional(),
   coordinatorSecret: secret.optional(),
+  /**
+   * Whether `coordinator` may be an address beyond this machine. Amounts of limits travel there in clear; the secret
+   * does not.
+   */
+  coordinatorOverNetwork: z.boolean().default(false),
   access: z.enum(["keys", "open"]).default("keys"),
   teams: z.array(team).max(100_000).default([]),
   pools: z.array(pool).min(1).max(1000),
@@ -220,12 +234,13 @@ export const gatewaySchema = z.strictObject({
     .strictObject({
       endpoint: z.url(),
       share: z.number().min(0).max(1).default(1),
-      headers: z.record(z.string(), z.string()).default({}),
+      headers: z.record(headerName, z.union([secret, headerText])).default({}),
     })
     .optional(),
   accessLog: z.strictObject({ file: z.string().min(1), prompts: z.boolean().default(false) }).optional(),
   batches: z
     .strictObject({
+      /** Maximum number of lines that run at a time, of all batches together. */
       concurrency: z.int().min(1).max(1000).default(8),
       /** Maximum number of bytes in a team's files, for input and answers together. */
       storage: size.prefault("1GiB"),

@@ -1,9 +1,15 @@
-/** The operator's address: metrics, health, replicas, drain. It has no authentication and must not face clients. */
-import { createServer, type Server, type ServerResponse } from "node:http";
+/**
+ * The operator's address: metrics, health, replicas, drain. It has no authentication and must not face clients. Names
+ * that it does not know are refused: a web page whose name resolves to this address (DNS rebinding) would send its own.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { isLoopback } from "../config/quantities.ts";
 import type { Fleet } from "../replicas/fleet.ts";
 import type { GatewayGauges, GatewayMetrics } from "../telemetry/metrics.ts";
 
 export interface AdminParts {
+  /** Names and addresses, besides those of this machine's loopback, that a request may give as its host. */
+  readonly hosts: readonly string[];
   readonly fleet: Fleet;
   readonly metrics: GatewayMetrics;
   gauges(): GatewayGauges;
@@ -12,8 +18,14 @@ export interface AdminParts {
 }
 
 export function createAdminServer(parts: AdminParts): Server {
+  const hosts = new Set(parts.hosts.map((host) => host.toLowerCase()));
   return createServer({ requestTimeout: 10_000 }, (request, response) => {
     request.resume();
+    if (!isKnownHost(request, hosts)) {
+      const error = "The request names another host. Use the address itself, or list the name under `adminHosts`.";
+      reply(response, 403, { error });
+      return;
+    }
     const target = request.url ?? "/";
     if (!URL.canParse(target, "http://admin")) {
       reply(response, 400, { error: "The request's target is not a path." });
@@ -29,6 +41,15 @@ export function createAdminServer(parts: AdminParts): Server {
     if (isWrite) change(parts, url, response);
     else read(parts, url.pathname, response);
   });
+}
+
+/** Whether the request names a listed host, this machine's loopback, or the address at which it arrived. */
+function isKnownHost({ headers, socket }: IncomingMessage, hosts: ReadonlySet<string>): boolean {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/i.exec(headers.host ?? "");
+  const name = (match?.[1] ?? match?.[2])?.toLowerCase();
+  if (name === undefined) return false;
+  const own = socket.localAddress?.replace(/^::ffff:/, "");
+  return isLoopback(name) || hosts.has(name) || name === own;
 }
 
 function read(parts: AdminParts, path: string, response: ServerResponse): void {

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { peekRequest } from "../json/peek.ts";
@@ -23,6 +24,14 @@ async function gatewayOver(yaml: string): Promise<TestGateway> {
   const gateway = await testGateway(yaml);
   cleanups.push(() => gateway.stop());
   return gateway;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 function open(replicas: readonly MockUpstream[], pool = ""): string {
@@ -131,6 +140,29 @@ describe("a budget", () => {
     expect(await both("dear", { max_tokens: 400 })).toEqual([200, 200]);
     const peek = peekRequest(Buffer.from('{"model":"m","n":3,"best_of":4}'));
     expect(peek).toMatchObject({ choiceCount: 4, outputTokensMax: undefined });
+  });
+});
+
+describe("a budget that a new configuration adds", () => {
+  const key = hash("sha256", "secret");
+  const yaml = (url: string, budget: string): string =>
+    `teams: [{ name: a, keys: [{ sha256: ${key} }]${budget} }]\n` +
+    `pools: [{ name: p, engine: vllm, replicas: [${url}], price: { input: 0, output: 100000 } }]\nmodels: [{ name: m, pools: [p] }]\n`;
+
+  it.each(["", "coordinator: "])("counts what the team has spent before: %s", async (coordinator) => {
+    const mock = await upstream({ tokens: 5 });
+    const group = coordinator === "" ? "" : `${coordinator}127.0.0.1:${await freePort()}\n`;
+    const gateway = await gatewayOver(group + yaml(mock.url, ""));
+    // Each costs half a dollar.
+    for (let at = 0; at < 3; at++) expect((await chat(gateway.url, { max_tokens: 5 }, "secret")).status).toBe(200);
+    await gateway.reload(group + yaml(mock.url, ", budget: 2.4 USD/month"));
+    expect((await chat(gateway.url, { max_tokens: 5 }, "secret")).status).toBe(200);
+    expect((await chat(gateway.url, { max_tokens: 5 }, "secret")).status).toBe(429);
+    // Another period: all was spent today.
+    await gateway.reload(group + yaml(mock.url, ", budget: 2.4 USD/day"));
+    expect((await chat(gateway.url, { max_tokens: 5 }, "secret")).status).toBe(429);
+    await gateway.reload(group + yaml(mock.url, ", budget: 2.6 USD/day"));
+    expect((await chat(gateway.url, { max_tokens: 5 }, "secret")).status).toBe(200);
   });
 });
 

@@ -239,7 +239,7 @@ describe("clients", () => {
     const read = (): Promise<string> =>
       new Promise((resolve) => socket.once("data", (data) => resolve(data.toString())));
     expect(await read()).toContain("100 Continue");
-    gateway.reload(yaml("new"));
+    await gateway.reload(yaml("new"));
     socket.write(body);
     expect(await read()).toContain("401 Unauthorized");
     expect(mock.requestCount).toBe(0);
@@ -253,10 +253,47 @@ describe("the admin address", () => {
       const socket = connect(Number(new URL(gateway.adminUrl!).port), "127.0.0.1");
       const answer = await new Promise<string>((resolve) => {
         socket.once("data", (data) => resolve(data.toString()));
-        socket.write(`GET ${target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
+        socket.write(`GET ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
       });
       expect(answer).toMatch(/^HTTP\/1\.1 40[04]/);
       socket.destroy();
     }
+  });
+
+  it("answers only to its own names, as a page behind another name may have been sent here by its DNS", async () => {
+    const gateway = await start(`adminHosts: [Metrics.internal]\n${open("http://127.0.0.1:9", "openai")}`);
+    const status = (host: string): Promise<string> => {
+      const socket = connect(Number(new URL(gateway.adminUrl!).port), "127.0.0.1");
+      return new Promise((resolve) => {
+        socket.once("data", (data) => {
+          resolve(data.toString("latin1", 9, 12));
+          socket.destroy();
+        });
+        socket.write(`GET /metrics HTTP/1.1\r\n${host}connection: close\r\n\r\n`);
+      });
+    };
+    const known = [
+      "localhost",
+      "LOCALHOST:8081",
+      "127.0.0.1:8081",
+      "[::1]:8081",
+      "metrics.internal",
+      "metrics.INTERNAL:1",
+    ];
+    for (const name of known) expect(await status(`host: ${name}\r\n`), name).toBe("200");
+    const unknown = [
+      "evil.example",
+      "localhost.evil.example",
+      "127.0.0.1.evil.example:80",
+      "10.0.0.1",
+      "a@localhost",
+      "",
+    ];
+    for (const name of unknown) expect(await status(`host: ${name}\r\n`), name).toBe("403");
+    const change = await fetch(`${gateway.adminUrl!.replace("127.0.0.1", "localhost")}/drain?pool=p`, {
+      method: "POST",
+      headers: { "x-headroom-admin": "1" },
+    });
+    expect(change.status).toBe(404);
   });
 });

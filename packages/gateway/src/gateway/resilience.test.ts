@@ -87,7 +87,7 @@ describe("replicas that come and go", () => {
     const gateway = await start(openTo([old]));
     const stream = chat(gateway.url, { stream: true });
     await expect.poll(() => old.requestCount).toBe(1);
-    gateway.reload(openTo([other]));
+    await gateway.reload(openTo([other]));
     expect((await chat(gateway.url, {})).status).toBe(200);
     expect([old.requestCount, other.requestCount]).toEqual([1, 1]);
     expect(await (await stream).text()).toContain("t19 ");
@@ -343,7 +343,7 @@ describe("a configuration that cannot be applied whole", () => {
     const [old, other] = [await upstream(), await upstream()];
     const gateway = await start(openTo([old]));
     const broken = `access: open\npools: [{ name: p, engine: vllm, replicas: [${other.url}] }, { name: q, replicas: [${other.url}], key: { env: HEADROOM_NO_SUCH_KEY } }]\nmodels: [{ name: m, pools: [q] }]\n`;
-    expect(() => gateway.reload(broken)).toThrow("HEADROOM_NO_SUCH_KEY");
+    await expect(gateway.reload(broken)).rejects.toThrow("HEADROOM_NO_SUCH_KEY");
     expect((await chat(gateway.url, {})).status).toBe(200);
     expect([old.requestCount, other.requestCount]).toEqual([1, 0]);
   });

@@ -10,6 +10,7 @@ import type { ListenAddress } from "../config/quantities.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { BatchStore } from "../batches/store.ts";
 import { ClientConnection } from "../http/client-connection.ts";
+import { headerValueOf } from "../config/secrets.ts";
 import { limitsOf } from "./shared-limits.ts";
 import { Fleet } from "../replicas/fleet.ts";
 import { Prober } from "../replicas/prober.ts";
@@ -21,6 +22,7 @@ import { UsageLog } from "../usage/usage-log.ts";
 import { createAdminServer } from "./admin.ts";
 import { connectionBound } from "./connection-bound.ts";
 import { Gateway } from "./gateway.ts";
+import { reloads } from "./reload.ts";
 
 export interface StartOptions {
   /** Prints a message for the operator. */
@@ -32,9 +34,9 @@ export interface RunningGateway {
   readonly adminUrl: string | undefined;
   /**
    * Applies another configuration. Unchanged replicas keep their connections. Changes of listening addresses and of the
-   * state folder need a restart.
+   * state folder need a restart. Rejects, before anything has changed, if the configuration cannot be applied.
    */
-  apply(config: GatewayConfig): void;
+  apply(config: GatewayConfig): Promise<void>;
   /**
    * Opens the access log again after it was renamed for rotation. Throws if the new file cannot be opened; the open
    * file then stays in use.
@@ -132,26 +134,25 @@ async function startParts(
   { stateDirectory, opened }: { readonly stateDirectory: string; readonly opened: Opened },
 ): Promise<RunningGateway> {
   const now = steadyNow;
+  const log = (line: string): void => options.log(line);
   const fleet = new Fleet(config, Math.floor(now()));
   const usageDirectory = path.join(stateDirectory, "usage");
   const usage = new UsageLog({
     directory: usageDirectory,
     segmentBytes: config.usage.segment,
     sync: config.usage.sync,
-    log: options.log,
+    log,
   });
   opened.add(() => usage.close());
   const metrics = new GatewayMetrics();
-  const waker = new Waker({ directory: config.state, now, log: (line) => options.log(line) });
-  const { tracing } = config;
-  const tracer = tracing === undefined ? undefined : new Tracer({ ...tracing, gatewayId: config.id });
+  const waker = new Waker({ directory: config.state, now, log });
+  const tracer = tracerOf(config);
   if (tracer !== undefined) opened.add(() => tracer.close());
   const accessLog =
     config.accessLog === undefined ? undefined : new AccessLog(config.accessLog.file, config.accessLog.prompts);
-  const limits = await limitsOf(config, { now, log: options.log, life: usage.life, directory: usageDirectory });
+  const limits = await limitsOf(config, { now, log, life: usage.life, directory: usageDirectory });
   opened.add(() => limits.close());
   const batches = new BatchStore(path.join(stateDirectory, "batches"), config.batches.storage);
-  const { log } = options;
   const gateway = new Gateway(config, { batches, fleet, limits, usage, metrics, waker, accessLog, tracer, now, log });
   const prober = new Prober(
     () => fleet.pools.values(),
@@ -161,18 +162,18 @@ async function startParts(
   opened.add(() => prober.stop());
   prober.start();
   await prober.firstRound(FIRST_PROBE_MS);
-  const server = createListener(config, gateway, connectionBound(config.bounds.connections, options.log));
+  const server = createListener(config, gateway, connectionBound(config.bounds.connections, log));
   opened.add(() => server.close());
-  const url = await listening(server, { ...config.listen, reusePort: config.reusePort }, options.log);
-  const admin = adminOf({ gateway, fleet, metrics, waker, accessLog, tracer });
+  const url = await listening(server, { ...config.listen, reusePort: config.reusePort }, log);
+  const admin = adminOf({ config, gateway, fleet, metrics, waker, accessLog, tracer });
   opened.add(() => admin.close());
-  const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, options.log);
-  gateway.batchRunner.resume();
+  const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, log);
+  resumeBatches(gateway, log);
   const sweeper = setInterval(() => gateway.sweep(), SWEEP_MS);
   return {
     url: config.tls === undefined ? url : url.replace("http:", "https:"),
     adminUrl,
-    apply: (next) => gateway.apply(next),
+    apply: reloads(config, { gateway, usage, limits, directory: usageDirectory, now }),
     reopenLog: () => accessLog?.reopen(),
     async close() {
       gateway.isDraining = true;
@@ -182,6 +183,7 @@ async function startParts(
       await drained(gateway, config.bounds.shutdownTimeout);
       for (const connection of gateway.connections) connection.destroy();
       await settled(gateway);
+      await batches.idle();
       prober.stop();
       clearInterval(sweeper);
       admin.close();
@@ -196,6 +198,22 @@ async function startParts(
   };
 }
 
+function tracerOf({ tracing, id }: GatewayConfig): Tracer | undefined {
+  if (tracing === undefined) return undefined;
+  const headers = Object.fromEntries(
+    Object.entries(tracing.headers).map(([name, value]) => [
+      name,
+      typeof value === "string" ? value : headerValueOf(value),
+    ]),
+  );
+  return new Tracer({ ...tracing, headers, gatewayId: id });
+}
+
+function resumeBatches(gateway: Gateway, log: StartOptions["log"]): void {
+  const fails = (error: unknown): void => log(`batches of earlier processes cannot be read: ${String(error)}`);
+  void gateway.batchRunner.resume().catch(fails);
+}
+
 function adminOf(parts: {
   readonly gateway: Gateway;
   readonly fleet: Fleet;
@@ -203,9 +221,11 @@ function adminOf(parts: {
   readonly waker: Waker;
   readonly accessLog: AccessLog | undefined;
   readonly tracer: Tracer | undefined;
+  readonly config: GatewayConfig;
 }): HttpServer {
-  const { gateway, fleet, metrics, waker, accessLog, tracer } = parts;
+  const { config, gateway, fleet, metrics, waker, accessLog, tracer } = parts;
   return createAdminServer({
+    hosts: config.admin === undefined ? config.adminHosts : [...config.adminHosts, config.admin.host],
     fleet,
     metrics,
     gauges: () => ({

@@ -24,6 +24,8 @@ export interface LimitSource {
   take(definition: LimitDefinition, amount: number, done: (outcome: TakeOutcome) => void): void;
   give(definition: LimitDefinition, slot: number, amount: number): void;
   charge(definition: LimitDefinition, amount: number): void;
+  /** Counts this much as spent in the present period, if less is counted for this gateway. */
+  countSpent(definition: LimitDefinition, amount: number): void;
   close(): void;
 }
 
@@ -144,6 +146,11 @@ export class LocalLimits implements LimitSource {
 
   charge(definition: LimitDefinition, amount: number): void {
     this.#ledger.charge(definition, amount, this.#now());
+  }
+
+  countSpent(definition: LimitDefinition, amount: number): void {
+    const missing = amount - this.#ledger.used(definition, this.#now());
+    if (missing > 0) this.charge(definition, missing);
   }
 
   close(): void {

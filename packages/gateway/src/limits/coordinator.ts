@@ -1,25 +1,20 @@
 /** Holds the limits of a group of gateways. The first gateway that binds the address becomes the coordinator. */
-import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { createServer, type Server, type Socket } from "node:net";
 import type { ListenAddress } from "../config/quantities.ts";
-import { LimitLedger, type LimitDefinition } from "./ledger.ts";
+import { LedgerFile } from "./ledger-file.ts";
+import type { LimitDefinition } from "./ledger.ts";
+import { SharedLedger } from "./shared-ledger.ts";
 import {
+  isProof,
   MEMBER_LINE_MAX,
+  proofOf,
   readLines,
   type CountedUse,
   type LedgerMessage,
   type LineReader,
   type MemberMessage,
 } from "./wire.ts";
-
-interface Member {
-  readonly name: string;
-  readonly life: number;
-  /**
-   * Money counted for this gateway, by limit. When the gateway starts again, the sums from its usage files replace it.
-   */
-  readonly money: Map<string, { definition: LimitDefinition; amount: number }>;
-}
 
 /**
  * Maximum number of unsent bytes for a gateway that does not read. At the maximum, the connection is closed and the
@@ -31,6 +26,8 @@ const MEMBERS_MAX = 1024;
 const STRANGERS_MAX = 1024;
 /** Time in ms within which a connection must show the secret and report its usage. */
 const HELLO_MS = 10_000;
+/** Time in ms after which a gateway asks again for an amount whose grant could not be recorded. */
+const UNSAVED_MS = 1000;
 
 type Hello = MemberMessage & { readonly t: "hello" };
 /** Messages that a gateway sends after it has become a member. */
@@ -40,38 +37,65 @@ type RequestMessage = Exclude<MemberMessage, { readonly t: "hello" | "used" }>;
 interface Stranger {
   readonly reader: LineReader;
   readonly timer: NodeJS.Timeout;
-  /** The first message of the gateway. Undefined until the secret was right. */
+  readonly nonce: string;
+  /** The first message of the gateway. Undefined until it has shown that it knows the secret. */
   hello: Hello | undefined;
 }
 
+export interface CoordinatorOptions {
+  readonly secret: string;
+  /** Folder of the ledger's file. Undefined if the ledger ends with this process. */
+  readonly directory: string | undefined;
+  now(): number;
+  log(line: string): void;
+}
+
 export class Coordinator {
-  readonly ledger = new LimitLedger();
-  readonly id: string = randomUUID();
-  readonly #secret: string;
-  readonly #now: () => number;
+  readonly #options: CoordinatorOptions;
+  readonly #ledger: SharedLedger;
   readonly #server: Server;
-  readonly #members = new Map<string, Member>();
+  /** Members by connection. */
   readonly #sockets = new Map<Socket, string>();
   readonly #strangers = new Map<Socket, Stranger>();
+  /** Messages that wait until the changes behind them are written. */
+  #outbox: { readonly socket: Socket; readonly message: LedgerMessage }[] = [];
+  #isFlushScheduled = false;
 
-  constructor(secret: string, now: () => number) {
-    this.#secret = secret;
-    this.#now = now;
-    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+  private constructor(options: CoordinatorOptions, ledger: SharedLedger, server: Server) {
+    this.#options = options;
+    this.#ledger = ledger;
+    this.#server = server;
+    server.on("connection", (socket: Socket) => this.#accept(socket));
   }
 
-  /** Listens on the address. Rejects if another process uses it. */
-  listen(address: ListenAddress): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ host: address.host, port: address.port, exclusive: true }, () => {
-        this.#server.off("error", reject);
-        resolve();
-      });
+  /** Listens on the address and continues the ledger in the folder. Undefined if another process uses the address. */
+  static async start(address: ListenAddress, options: CoordinatorOptions): Promise<Coordinator | undefined> {
+    const early: Socket[] = [];
+    const server = createServer({ noDelay: true });
+    const keep = (socket: Socket): void => {
+      socket.on("error", () => undefined);
+      if (early.length < STRANGERS_MAX) early.push(socket);
+      else socket.destroy();
+    };
+    server.on("connection", keep);
+    const isListening = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen({ host: address.host, port: address.port, exclusive: true }, () => resolve(true));
     });
+    if (!isListening) return undefined;
+    // The address belongs to this process now, so no other process changes the file.
+    const { directory, now, log } = options;
+    const file = directory === undefined ? undefined : await LedgerFile.open(directory, log);
+    const coordinator = new Coordinator(options, new SharedLedger(file, now()), server);
+    server.off("connection", keep);
+    for (const socket of early) if (!socket.destroyed) coordinator.#accept(socket);
+    return coordinator;
   }
 
   close(): void {
+    // The file first: as soon as the address is free, another process continues it.
+    this.#flush();
+    this.#ledger.close();
     this.#server.close();
     for (const socket of [...this.#sockets.keys(), ...this.#strangers.keys()]) socket.destroy();
   }
@@ -82,12 +106,15 @@ export class Coordinator {
       return;
     }
     const reader = readLines(socket, (message) => this.#receive(socket, message as MemberMessage));
+    const nonce = randomUUID();
     this.#strangers.set(socket, {
       reader,
       timer: setTimeout(() => socket.destroy(), HELLO_MS),
+      nonce,
       hello: undefined,
     });
     socket.on("error", () => undefined);
+    this.#write(socket, { t: "challenge", nonce });
     socket.on("close", () => {
       this.#noStranger(socket);
       if (this.#sockets.delete(socket)) this.#broadcast();
@@ -105,38 +132,36 @@ export class Coordinator {
       this.#greet(socket, stranger, message);
       return;
     }
-    const member = this.#members.get(this.#sockets.get(socket) ?? "");
+    const member = this.#sockets.get(socket);
     if (member === undefined || !isRequest(message)) {
       socket.destroy();
       return;
     }
-    const nowMs = this.#now();
+    const nowMs = this.#options.now();
     switch (message.t) {
       case "ask": {
-        const request = { need: message.need, want: message.want, sharers: this.#sockets.size };
-        const grant = this.ledger.grant(message.definition, request, nowMs);
-        if (grant.kind === "denied")
-          this.#send(socket, { t: "denied", n: message.n, inMs: Math.max(1, grant.retryAtMs - nowMs) });
-        else {
-          countMoney(member, message.definition, grant.amount);
-          this.#send(socket, { t: "granted", n: message.n, slot: grant.slot, amount: grant.amount });
-        }
-        break;
+        const { n, definition, need, want } = message;
+        const grant = this.#ledger.grant(member, definition, { need, want, sharers: this.#sockets.size }, nowMs);
+        this.#send(
+          socket,
+          grant.kind === "denied"
+            ? { t: "denied", n, inMs: Math.max(1, grant.retryAtMs - nowMs) }
+            : { t: "granted", n, slot: grant.slot, amount: grant.amount },
+        );
+        return;
       }
       case "give":
-        this.ledger.refund(message.definition, message.slot, message.amount, nowMs);
-        countMoney(member, message.definition, -message.amount);
+        this.#ledger.refund(member, message, nowMs);
         break;
       case "charge":
-        this.ledger.charge(message.definition, message.amount, nowMs);
-        countMoney(member, message.definition, message.amount);
-        break;
+        this.#ledger.charge(member, message.definition, message.amount, nowMs);
     }
+    this.#scheduleFlush();
   }
 
   #greet(socket: Socket, stranger: Stranger, message: MemberMessage): void {
     const { hello, reader } = stranger;
-    if (hello === undefined && message.t === "hello" && this.#isTrusted(message)) {
+    if (hello === undefined && message.t === "hello" && this.#isTrusted(message, stranger.nonce)) {
       stranger.hello = message;
       reader.lineMax = MEMBER_LINE_MAX;
     } else if (hello !== undefined && message.t === "used" && areCountedUses(message.used)) {
@@ -145,57 +170,54 @@ export class Coordinator {
     } else socket.destroy();
   }
 
-  #isTrusted({ secret, member }: Hello): boolean {
-    const isKnown = typeof secret === "string" && sameText(secret, this.#secret);
-    if (!isKnown || typeof member !== "string") return false;
-    return this.#members.has(member) || this.#members.size < MEMBERS_MAX;
+  #isTrusted({ proof, member, life, nonce: theirs, ledger }: Hello, nonce: string): boolean {
+    const isShaped = typeof member === "string" && typeof theirs === "string" && typeof ledger === "string";
+    if (!isShaped || !isProof(proof, proofOf(this.#options.secret, nonce, member, life))) return false;
+    return this.#ledger.hasMember(member) || this.#ledger.memberCount < MEMBERS_MAX;
   }
 
-  #welcome(socket: Socket, hello: Hello, used: readonly CountedUse[]): void {
-    const before = this.#members.get(hello.member);
-    const isSameLife = before?.life === hello.life && hello.ledger === this.id;
-    if (!isSameLife) {
-      for (const { definition, amount } of before?.money.values() ?? []) {
-        this.ledger.refundNewest(definition, amount, this.#now());
-      }
-      const member: Member = { name: hello.member, life: hello.life, money: new Map() };
-      this.#members.set(hello.member, member);
-      // If the gateway was connected to this same ledger before, the ledger already contains its usage of the last
-      // minute.
-      const isKnown = before !== undefined && hello.ledger === this.id;
-      for (const use of used) this.#import(member, use, isKnown);
-    }
-    this.#sockets.set(socket, hello.member);
-    this.#send(socket, { t: "welcome", ledger: this.id, members: this.#sockets.size });
+  #welcome(socket: Socket, { member, life, nonce, ledger }: Hello, used: readonly CountedUse[]): void {
+    this.#ledger.join(member, { life, formerLedger: ledger, used }, this.#options.now());
+    this.#sockets.set(socket, member);
+    const { id } = this.#ledger;
+    const proof = proofOf(this.#options.secret, nonce, id);
+    this.#send(socket, { t: "welcome", proof, ledger: id, members: this.#sockets.size });
     this.#broadcast();
-  }
-
-  #import(member: Member, { definition, ages }: CountedUse, isKnown: boolean): void {
-    if (isKnown && definition.kind !== "money") return;
-    for (const [age, amount] of ages) this.ledger.import(definition, { age, amount }, this.#now());
-    countMoney(
-      member,
-      definition,
-      ages.reduce((sum, [, amount]) => sum + amount, 0),
-    );
   }
 
   #broadcast(): void {
     for (const socket of this.#sockets.keys()) this.#send(socket, { t: "members", members: this.#sockets.size });
   }
 
+  /** Sends a message after the changes of this turn are written: one write serves all messages of the turn. */
   #send(socket: Socket, message: LedgerMessage): void {
+    this.#outbox.push({ socket, message });
+    this.#scheduleFlush();
+  }
+
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled) return;
+    this.#isFlushScheduled = true;
+    queueMicrotask(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#isFlushScheduled = false;
+    const isSaved = this.#ledger.save();
+    const outbox = this.#outbox;
+    this.#outbox = [];
+    for (const { socket, message } of outbox) {
+      // A grant that is not recorded could be made a second time by the next holder.
+      const isLost = message.t === "granted" && !isSaved;
+      this.#write(socket, isLost ? { t: "denied", n: message.n, inMs: UNSAVED_MS } : message);
+    }
+  }
+
+  #write(socket: Socket, message: LedgerMessage): void {
     if (socket.destroyed) return;
     socket.write(`${JSON.stringify(message)}\n`);
     if (socket.writableLength > OUTPUT_BYTES_MAX) socket.destroy();
   }
-}
-
-function countMoney(member: Member, definition: LimitDefinition, amount: number): void {
-  if (definition.kind !== "money") return;
-  const counted = member.money.get(definition.id);
-  if (counted === undefined) member.money.set(definition.id, { definition, amount });
-  else counted.amount += amount;
 }
 
 function isRequest(message: MemberMessage): message is RequestMessage {
@@ -239,9 +261,4 @@ function isCountedUse(use: CountedUse): boolean {
 /** Whether the value is a finite amount: JSON can express infinity (`1e999`). */
 function isAmount(amount: number): boolean {
   return Number.isFinite(amount) && amount >= 0;
-}
-
-function sameText(a: string, b: string): boolean {
-  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }

@@ -1,14 +1,16 @@
 /**
  * Limits shared with other gateways. Amounts come from leases that the coordinator grants for half a second, so that a
- * request rarely waits for the coordinator. Unused parts of a lease are returned. Without a coordinator each gateway
- * uses only its share of the limit.
+ * request rarely waits for the coordinator. Unused parts of a lease are returned. If the coordinator ends, requests wait
+ * for the next one. If none comes, each gateway uses only its share of the limit.
  */
+import { randomUUID } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import type { ListenAddress } from "../config/quantities.ts";
 import type { LimitSource, TakeOutcome } from "./account.ts";
 import { Coordinator } from "./coordinator.ts";
 import { LimitLedger, type LimitDefinition } from "./ledger.ts";
-import { readLines, type CountedUse, type LedgerMessage, type MemberMessage } from "./wire.ts";
+import { UnsentSettlements, type Settlement } from "./unsent.ts";
+import { isProof, proofOf, readLines, type CountedUse, type LedgerMessage, type MemberMessage } from "./wire.ts";
 
 /** Length of a lease in ms. It is shorter than the time slot that `SlidingWindow` adds for leases. */
 const LEASE_MS = 450;
@@ -17,7 +19,10 @@ const TICK_MS = 225;
 const DENIAL_MS = 25;
 const WAITING_MAX = 20_000;
 const RECONNECT_MS = 100;
-/** Time in ms after which a silent coordinator counts as lost, because requests wait for it. */
+/**
+ * Time in ms after which a silent coordinator counts as lost, and for which requests wait for the successor of one that
+ * has ended.
+ */
 const ANSWER_MS = 2000;
 /** Weight of the newest tick in the mean demand. */
 const DEMAND_WEIGHT = 0.3;
@@ -45,6 +50,8 @@ export interface LeaseOptions {
   readonly secret: string;
   readonly member: string;
   readonly life: number;
+  /** Folder in which a holder of the limits records them. Undefined if they are not recorded. */
+  readonly directory: string | undefined;
   /** Money spent in the current periods, according to this gateway's usage files. */
   readonly spent: readonly CountedUse[];
   now(): number;
@@ -62,14 +69,23 @@ export class LeasedLimits implements LimitSource {
   #coordinator: Coordinator | undefined;
   #socket: Socket | undefined;
   #isWelcome = false;
+  /** The ledger that sent the last `welcome`. */
   #ledgerId = "";
+  /** The nonce of the last `hello`. */
+  #nonce = "";
   #memberCount = 0;
+  /** Until this time, requests wait for the successor of a lost coordinator. */
+  #awaitedUntilMs = 0;
   #asked = new Map<number, { lease: Lease; sentAtMs: number; need: number }>();
   #askCount = 0;
-  /** Amounts taken without the coordinator since the connection to it was lost. */
-  readonly #uncounted = new Map<string, { definition: LimitDefinition; amount: number }>();
+  /** Settlements, and amounts taken without the coordinator, since the connection to it was lost. */
+  readonly #unsent = new UnsentSettlements();
+  /** The part of this gateway's usage that its last report to a coordinator lacks. */
+  readonly #unreported = new UnsentSettlements();
   #output = "";
   #waitingCount = 0;
+  #isSilent = false;
+  #isDistrusted = false;
   #isClosed = false;
   readonly #timer: NodeJS.Timeout;
 
@@ -111,7 +127,7 @@ export class LeasedLimits implements LimitSource {
       done({ kind: "denied", retryAtMs: lease.deniedUntilMs });
       return;
     }
-    if (!this.#isWelcome) {
+    if (!this.#isWelcome && nowMs >= this.#awaitedUntilMs) {
       this.#takeOfShare(definition, amount, done);
       return;
     }
@@ -121,22 +137,37 @@ export class LeasedLimits implements LimitSource {
     }
     this.#waitingCount++;
     lease.waiting.push({ amount, done });
-    if (!lease.isAsking) this.#ask(lease);
+    if (this.#isWelcome && !lease.isAsking) this.#ask(lease);
   }
 
   give(definition: LimitDefinition, slot: number, amount: number): void {
     this.#own.refundNewest(definition, amount, this.#options.now());
-    if (slot >= 0) this.#send({ t: "give", definition, slot, amount });
+    this.#settle({ t: "give", definition, slot, amount });
   }
 
   charge(definition: LimitDefinition, amount: number): void {
     this.#own.charge(definition, amount, this.#options.now());
-    this.#send({ t: "charge", definition, amount });
+    this.#settle({ t: "charge", definition, amount });
+  }
+
+  countSpent(definition: LimitDefinition, amount: number): void {
+    const missing = amount - this.#own.used(definition, this.#options.now());
+    if (missing > 0) this.charge(definition, missing);
+  }
+
+  #settle(settlement: Settlement): void {
+    if (this.#isWelcome) this.#send(settlement);
+    else {
+      this.#unsent.add(settlement);
+      this.#unreported.add(settlement);
+    }
   }
 
   #leaseOf(definition: LimitDefinition): Lease {
     const found = this.#leases.get(definition.id);
     if (found !== undefined) {
+      // A new configuration may allow what was denied.
+      if (found.definition.limit !== definition.limit) found.deniedUntilMs = 0;
       found.definition = definition;
       return found;
     }
@@ -162,6 +193,7 @@ export class LeasedLimits implements LimitSource {
     lease.left -= taken;
     lease.usedInTick += taken;
     this.#own.charge(lease.definition, taken, this.#options.now());
+    if (!this.#isWelcome) this.#unreported.add({ t: "charge", definition: lease.definition, amount: taken });
     done({ kind: "taken", slot: lease.slot, amount: taken });
   }
 
@@ -172,10 +204,8 @@ export class LeasedLimits implements LimitSource {
       done({ kind: "denied", retryAtMs: nowMs + 1000 });
       return;
     }
-    this.#own.charge(definition, amount, nowMs);
-    const uncounted = this.#uncounted.get(definition.id);
-    this.#uncounted.set(definition.id, { definition, amount: amount + (uncounted?.amount ?? 0) });
-    // The amount has no slot in a ledger. The next ledger gets it with the hello message.
+    this.charge(definition, amount);
+    // The amount has no slot in a ledger.
     done({ kind: "taken", slot: -1, amount });
   }
 
@@ -194,18 +224,11 @@ export class LeasedLimits implements LimitSource {
 
   #receive(message: LedgerMessage): void {
     switch (message.t) {
+      case "challenge":
+        this.#greet(message);
+        return;
       case "welcome":
-        this.#isWelcome = true;
-        // A new ledger got the whole count with the hello message. The previous ledger knows only the amounts that it
-        // granted.
-        if (message.ledger === this.#ledgerId) {
-          for (const { definition, amount } of this.#uncounted.values())
-            this.#send({ t: "charge", definition, amount });
-        }
-        this.#uncounted.clear();
-        this.#ledgerId = message.ledger;
-        this.#memberCount = message.members;
-        for (const lease of this.#leases.values()) if (!lease.isAsking) this.#ask(lease);
+        this.#welcomed(message);
         return;
       case "members":
         this.#memberCount = message.members;
@@ -221,6 +244,38 @@ export class LeasedLimits implements LimitSource {
         this.#ask(asked.lease);
       }
     }
+  }
+
+  /** Answers the coordinator's challenge and reports what this gateway has used. */
+  #greet({ nonce: theirs }: LedgerMessage & { readonly t: "challenge" }): void {
+    const { secret, member, life, now } = this.#options;
+    this.#unreported.clear();
+    this.#nonce = randomUUID();
+    const proof = proofOf(secret, theirs, member, life);
+    this.#output = "";
+    this.#send({ t: "hello", proof, nonce: this.#nonce, member, life, ledger: this.#ledgerId });
+    this.#send({ t: "used", used: this.#own.counted(now()) });
+  }
+
+  #welcomed({ proof, ledger, members }: LedgerMessage & { readonly t: "welcome" }): void {
+    if (!isProof(proof, proofOf(this.#options.secret, this.#nonce, ledger))) {
+      if (!this.#isDistrusted)
+        this.#options.log("the coordinator of limits does not know the secret of this gateway; it is not used");
+      this.#isDistrusted = true;
+      this.#socket?.destroy();
+      return;
+    }
+    const isSameLedger = ledger === this.#ledgerId;
+    this.#isWelcome = true;
+    this.#isDistrusted = false;
+    this.#ledgerId = ledger;
+    this.#memberCount = members;
+    // Another ledger has the usage from the report, and knows nothing of the leases of the former one.
+    if (!isSameLedger) for (const lease of this.#leases.values()) lease.left = 0;
+    for (const settlement of (isSameLedger ? this.#unsent : this.#unreported).take()) this.#send(settlement);
+    this.#unsent.clear();
+    this.#unreported.clear();
+    for (const lease of this.#leases.values()) if (!lease.isAsking) this.#ask(lease);
   }
 
   #granted({ lease, sentAtMs }: { lease: Lease; sentAtMs: number }, grant: { slot: number; amount: number }): void {
@@ -254,7 +309,13 @@ export class LeasedLimits implements LimitSource {
   }
 
   #return(lease: Lease): void {
-    if (lease.left > 0) this.#send({ t: "give", definition: lease.definition, slot: lease.slot, amount: lease.left });
+    const { definition, slot, left } = lease;
+    if (left > 0) {
+      const give = { t: "give", definition, slot, amount: left } as const;
+      // Not `#settle`: the amount is no part of this gateway's usage.
+      if (this.#isWelcome) this.#send(give);
+      else this.#unsent.add(give);
+    }
     lease.left = 0;
   }
 
@@ -266,11 +327,16 @@ export class LeasedLimits implements LimitSource {
       if (nowMs >= lease.expiresAtMs && !lease.isAsking) this.#return(lease);
     }
     const oldest = this.#asked.values().next().value;
-    if (oldest !== undefined && nowMs - oldest.sentAtMs > ANSWER_MS) this.#socket?.destroy();
+    if (oldest !== undefined && nowMs - oldest.sentAtMs > ANSWER_MS) {
+      // The requests have waited long enough.
+      this.#isSilent = true;
+      this.#socket?.destroy();
+    }
+    if (!this.#isWelcome && nowMs >= this.#awaitedUntilMs) this.#serveOfShare();
   }
 
   #send(message: MemberMessage): void {
-    if (this.#socket === undefined || (!this.#isWelcome && message.t !== "hello" && message.t !== "used")) return;
+    if (this.#socket === undefined) return;
     if (this.#output === "") queueMicrotask(() => this.#flush());
     this.#output += `${JSON.stringify(message)}\n`;
   }
@@ -282,51 +348,40 @@ export class LeasedLimits implements LimitSource {
 
   /** Connects to the coordinator, or becomes the coordinator. */
   async #connect(): Promise<void> {
-    const { address, secret, now } = this.#options;
-    if (this.#coordinator === undefined) {
-      const coordinator = new Coordinator(secret, now);
-      const isHolder = await coordinator.listen(address).then(
-        () => true,
-        () => false,
-      );
-      if (isHolder) this.#coordinator = coordinator;
-    }
+    const { address } = this.#options;
+    this.#coordinator ??= await Coordinator.start(address, this.#options);
     if (this.#isClosed) {
       this.#coordinator?.close();
       return;
     }
     const socket = connect({ host: address.host, port: address.port, noDelay: true });
     socket.on("error", () => undefined);
-    socket.once("connect", () => {
-      this.#socket = socket;
-      this.#sendHello();
-    });
+    socket.once("connect", () => (this.#socket = socket));
     readLines(socket, (message) => this.#receive(message as LedgerMessage));
     socket.once("close", () => this.#lost());
   }
 
-  #sendHello(): void {
-    const { secret, member, life, now } = this.#options;
-    const used = this.#own.counted(now());
-    this.#output = "";
-    this.#send({ t: "hello", secret, member, life, ledger: this.#ledgerId });
-    this.#send({ t: "used", used });
-  }
-
   #lost(): void {
     this.#socket = undefined;
-    if (this.#isWelcome)
-      this.#options.log("the connection to the coordinator of limits was lost; keeping to a share meanwhile");
+    if (this.#isWelcome && !this.#isClosed) {
+      this.#options.log("the connection to the coordinator of limits was lost; limited requests wait for the next one");
+      this.#awaitedUntilMs = this.#isSilent ? 0 : this.#options.now() + ANSWER_MS;
+    }
+    this.#isSilent = false;
     this.#isWelcome = false;
     this.#asked.clear();
+    for (const lease of this.#leases.values()) lease.isAsking = false;
+    if (this.#options.now() >= this.#awaitedUntilMs) this.#serveOfShare();
+    if (!this.#isClosed) setTimeout(() => void this.#connect(), RECONNECT_MS);
+  }
+
+  /** Serves waiting requests from this gateway's share of their limits. */
+  #serveOfShare(): void {
     for (const lease of this.#leases.values()) {
-      lease.isAsking = false;
-      lease.left = 0;
       const waiting = lease.waiting;
       lease.waiting = [];
       this.#waitingCount -= waiting.length;
       for (const { amount, done } of waiting) this.#takeOfShare(lease.definition, amount, done);
     }
-    if (!this.#isClosed) setTimeout(() => void this.#connect(), RECONNECT_MS);
   }
 }

@@ -12,6 +12,8 @@ const BUCKET_MS = 500;
  * after its grant.
  */
 const BUCKET_COUNT = 122;
+/** Time in ms after which a sliding window holds nothing that was added before. */
+export const WINDOW_MS: number = BUCKET_COUNT * BUCKET_MS;
 
 export interface UsageWindow {
   /** Amount in use at `nowMs`. */

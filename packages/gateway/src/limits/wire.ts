@@ -1,4 +1,8 @@
-/** Messages between gateways and the coordinator over TCP. Each line is one JSON object. */
+/**
+ * Messages between gateways and the coordinator over TCP. Each line is one JSON object. Both sides prove that they know
+ * the secret, which itself is never sent.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Socket } from "node:net";
 import type { LimitDefinition } from "./ledger.ts";
 
@@ -12,7 +16,10 @@ export interface CountedUse {
 export type MemberMessage =
   | {
       readonly t: "hello";
-      readonly secret: string;
+      /** `proofOf` the coordinator's nonce, member and life. */
+      readonly proof: string;
+      /** For the coordinator's own proof. */
+      readonly nonce: string;
       readonly member: string;
       /** Number of the gateway's process. It changes with each start. */
       readonly life: number;
@@ -35,10 +42,25 @@ export type MemberMessage =
   | { readonly t: "charge"; readonly definition: LimitDefinition; readonly amount: number };
 
 export type LedgerMessage =
-  | { readonly t: "welcome"; readonly ledger: string; readonly members: number }
+  /** Sent first, to every connection. */
+  | { readonly t: "challenge"; readonly nonce: string }
+  /** `proof` is `proofOf` the gateway's nonce and the ledger. */
+  | { readonly t: "welcome"; readonly proof: string; readonly ledger: string; readonly members: number }
   | { readonly t: "members"; readonly members: number }
   | { readonly t: "granted"; readonly n: number; readonly slot: number; readonly amount: number }
   | { readonly t: "denied"; readonly n: number; readonly inMs: number };
+
+/** Shows that the sender knows the secret: the HMAC-SHA256 of the values that both sides know. */
+export function proofOf(secret: string, ...values: readonly (string | number)[]): string {
+  return createHmac("sha256", secret).update(JSON.stringify(values)).digest("hex");
+}
+
+/** Compares in constant time. */
+export function isProof(proof: unknown, expected: string): boolean {
+  if (typeof proof !== "string") return false;
+  const [given, wanted] = [Buffer.from(proof), Buffer.from(expected)];
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
 
 /** Maximum length of a line from a member: `used` carries the last minute of every limit in use. */
 export const MEMBER_LINE_MAX: number = 64 * 1024 * 1024;

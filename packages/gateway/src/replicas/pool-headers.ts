@@ -1,6 +1,6 @@
 /** Headers that a pool's configuration adds to every request: those that it lists, and the one with the pool's key. */
-import { readFileSync } from "node:fs";
 import type { PoolConfig } from "../config/schema.ts";
+import { secretOf } from "../config/secrets.ts";
 
 export interface PoolHeaders {
   /** The headers by their names in lower case. */
@@ -31,14 +31,4 @@ export function poolHeaders(config: PoolConfig): PoolHeaders {
     // Credentials of clients are never forwarded, so a pool that sets only a key overrides nothing.
     overridden: names === "" ? undefined : new RegExp(`^(?:${names}):.*\\r\\n`, "gim"),
   };
-}
-
-/** Reads a secret from the source in the configuration. */
-export function secretOf(source: { readonly env: string } | { readonly file: string }): string {
-  const text = "env" in source ? process.env[source.env] : readFileSync(source.file, "utf8");
-  const name = "env" in source ? `the environment variable ${source.env}` : source.file;
-  const value = text?.trim();
-  if (value === undefined || value === "") throw new Error(`A key is missing: set ${name}.`);
-  if (!/^[\x21-\x7e]+$/.test(value)) throw new Error(`The key in ${name} has characters that a header cannot carry.`);
-  return value;
 }

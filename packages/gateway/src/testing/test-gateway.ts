@@ -9,7 +9,7 @@ import { startGateway, type RunningGateway } from "../gateway/start.ts";
 export interface TestGateway extends RunningGateway {
   readonly state: string;
   readonly logged: readonly string[];
-  reload(yaml: string): void;
+  reload(yaml: string): Promise<void>;
   stop(): Promise<void>;
 }
 

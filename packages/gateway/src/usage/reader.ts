@@ -103,26 +103,60 @@ function replaced(directory: string, life: number, settledLife: number): string 
 }
 
 /**
- * Nano-dollars that each team has spent since `sinceMs`. Streams that were in progress when an earlier process of the
- * gateway ended are included.
+ * Nano-dollars that each team has spent since a time. Streams that were in progress when an earlier process of the
+ * gateway ended are included. The files are read block by block, so that a gateway can serve requests in between.
  */
-export function spentSince(directory: string, sinceMs: number): ReadonlyMap<string, number> {
-  const spent = new Map<string, number>();
-  const open = new Map<string, UsageRecord>();
-  const count = ({ team, nanoUsd, atMs }: UsageRecord): void => {
-    if (atMs >= sinceMs) spent.set(team, (spent.get(team) ?? 0) + nanoUsd);
-  };
-  for (const { name } of segmentsOf(directory)) {
-    const file = path.join(directory, name);
-    if (statSync(file).mtimeMs < sinceMs) continue;
-    readSegment(file, { from: 0, goesOn: () => true }, (record) => {
-      open.delete(record.id);
-      if (record.outcome === "open") open.set(record.id, record);
-      else count(record);
-    });
+export class SpendingReader {
+  readonly #directory: string;
+  readonly #sinceMs: number;
+  #segment = "";
+  #offset = 0;
+  readonly #spent = new Map<string, number>();
+  readonly #open = new Map<string, UsageRecord>();
+
+  constructor(directory: string, sinceMs: number) {
+    this.#directory = directory;
+    this.#sinceMs = sinceMs;
   }
-  for (const record of open.values()) count(record);
-  return spent;
+
+  /** Reads a block. Returns false if all records are read; the next call then reads those that were written since. */
+  readBlock(): boolean {
+    const segments = segmentsOf(this.#directory);
+    let at = segments.findIndex(({ name }) => name === this.#segment);
+    for (;;) {
+      if (at >= 0 && this.#readSome(segments[at]!.name)) return true;
+      if (at === segments.length - 1) return false;
+      at++;
+      this.#segment = segments[at]!.name;
+      this.#offset = 0;
+    }
+  }
+
+  spent(): ReadonlyMap<string, number> {
+    const spent = new Map(this.#spent);
+    for (const record of this.#open.values()) this.#count(record, spent);
+    return spent;
+  }
+
+  /** Reads a block of the segment. Returns false at its end. */
+  #readSome(name: string): boolean {
+    const file = path.join(this.#directory, name);
+    const written = statSync(file, { throwIfNoEntry: false });
+    if (written === undefined || written.mtimeMs < this.#sinceMs) return false;
+    const read = readSegment(file, { from: this.#offset, goesOn: () => false }, (record) => {
+      this.#open.delete(record.id);
+      if (record.outcome === "open") this.#open.set(record.id, record);
+      else this.#count(record, this.#spent);
+    });
+    const hasAdvanced = read.settledAt > this.#offset;
+    this.#offset = read.settledAt;
+    // Without an advance, there is only a line that is not whole yet.
+    return hasAdvanced;
+  }
+
+  #count({ team, nanoUsd, atMs }: UsageRecord, spent: Map<string, number>): void {
+    if (atMs >= this.#sinceMs) spent.set(team, (spent.get(team) ?? 0) + nanoUsd);
+  }
 }
 
 function settleOpen(open: Map<string, UsageRecord>, records: UsageRecord[]): void {

@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "n
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { settleUsage, spentSince, usageStart } from "./reader.ts";
+import { settleUsage, SpendingReader, usageStart } from "./reader.ts";
 import type { UsageRecord } from "./record.ts";
 import { segmentName } from "./segments.ts";
 import { UsageLog } from "./usage-log.ts";
@@ -85,7 +85,13 @@ describe("usage files", () => {
       ["d", "completed", 5],
     ]);
     expect(settleUsage(directory, cursor, { isOver: true }).records).toEqual([]);
-    expect(spentSince(directory, 0).get('te"am')).toBe(21);
+    const spending = new SpendingReader(directory, 0);
+    while (spending.readBlock());
+    expect(spending.spent().get('te"am')).toBe(21);
+    await append(second, "e");
+    // What was written meanwhile comes with the next block.
+    while (spending.readBlock());
+    expect(spending.spent().get('te"am')).toBe(28);
     first.close();
     second.close();
   });

@@ -1,0 +1,35 @@
+/** Applies new configurations, one after the other. */
+import type { GatewayConfig } from "../config/schema.ts";
+import type { LimitSource } from "../limits/account.ts";
+import type { UsageLog } from "../usage/usage-log.ts";
+import type { Gateway } from "./gateway.ts";
+import { spentBeforeBudget } from "./shared-limits.ts";
+
+export interface ReloadParts {
+  readonly gateway: Gateway;
+  readonly usage: UsageLog;
+  readonly limits: LimitSource;
+  /** Folder of the usage files. */
+  readonly directory: string;
+  now(): number;
+}
+
+/** Returns a function that applies a configuration, and rejects if that one cannot be applied. */
+export function reloads(first: GatewayConfig, parts: ReloadParts): (config: GatewayConfig) => Promise<void> {
+  const { gateway, usage, limits } = parts;
+  let active = first;
+  let last = Promise.resolve();
+  const apply = async (config: GatewayConfig): Promise<void> => {
+    const countSpent = await spentBeforeBudget(active, config, parts);
+    // From here to the end nothing waits: no request can end between the reading of the records and the budget.
+    gateway.apply(config);
+    usage.flush();
+    countSpent(limits);
+    active = config;
+  };
+  return (config) => {
+    const applied = last.then(() => apply(config));
+    last = applied.catch(() => undefined);
+    return applied;
+  };
+}
