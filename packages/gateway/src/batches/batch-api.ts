@@ -30,6 +30,8 @@ const METADATA_KEYS_MAX = 16;
 const METADATA_KEY_MAX = 64;
 const METADATA_VALUE_MAX = 512;
 
+const tooManyFiles = "The team has too many files: delete some. Each batch in progress needs two for its answers.";
+
 export class BatchApi {
   readonly #store: BatchStore;
   readonly #runner: BatchRunner;
@@ -54,19 +56,19 @@ export class BatchApi {
       if (method === "GET") return this.#files(request);
       return method === "POST" ? this.#upload(request) : notAllowed(request);
     }
-    const stored = this.#store.file(caller.team, id);
+    const stored = await this.#store.file(caller.team, id);
     if (stored === undefined) return { kind: "notFound", message: "There is no such file." };
     if (wantsContent)
       return method === "GET" ? { file: this.#store.contentPath(caller.team, id) } : notAllowed(request);
     if (method === "GET") return ok(stored);
     if (method !== "DELETE") return notAllowed(request);
-    this.#store.deleteFile(caller.team, id);
+    await this.#store.deleteFile(caller.team, id);
     return ok({ id, object: "file", deleted: true });
   }
 
-  #files({ caller, query }: BatchRequest): Answer | ApiError {
+  async #files({ caller, query }: BatchRequest): Promise<Answer | ApiError> {
     const purpose = new URLSearchParams(query).get("purpose");
-    const files = this.#store.files(caller.team);
+    const files = await this.#store.files(caller.team);
     return pageOf(purpose === null ? files : files.filter((file) => file.purpose === purpose), query);
   }
 
@@ -83,8 +85,8 @@ export class BatchApi {
       return { kind: "badRequest", message: "The form needs the fields `file` and `purpose`." };
     }
     const content = Buffer.from(await file.arrayBuffer());
-    const stored = this.#store.addFile(caller.team, { filename: file.name, purpose, content, nowMs });
-    if (stored === "tooMany") return { kind: "badRequest", message: "The team has too many files: delete some." };
+    const stored = await this.#store.addFile(caller.team, { filename: file.name, purpose, content, nowMs });
+    if (stored === "tooMany") return { kind: "badRequest", message: tooManyFiles };
     if (stored !== "storageFull") return ok(stored);
     const message = `The files of a team may take ${this.#store.storageMax} bytes, and there is no room for this one: delete some.`;
     return { kind: "tooLarge", message };
@@ -93,16 +95,16 @@ export class BatchApi {
   async #batch(request: BatchRequest, id: string | undefined, isCancel: boolean): Promise<Answer | ApiError> {
     const { method, caller } = request;
     if (id === undefined) {
-      if (method === "GET") return pageOf(this.#store.batches(caller.team), request.query);
+      if (method === "GET") return pageOf(await this.#store.batches(caller.team), request.query);
       return method === "POST" ? this.#create(request) : notAllowed(request);
     }
-    const batch = this.#store.batch(caller.team, id);
+    const batch = await this.#store.batch(caller.team, id);
     if (batch === undefined) return { kind: "notFound", message: "There is no such batch." };
-    if (isCancel) return method === "POST" ? ok(this.#runner.cancel(caller.team, batch)) : notAllowed(request);
+    if (isCancel) return method === "POST" ? ok(await this.#runner.cancel(caller.team, batch)) : notAllowed(request);
     return method === "GET" ? ok(batch) : notAllowed(request);
   }
 
-  #create({ body, caller, nowMs }: BatchRequest): Answer | ApiError {
+  async #create({ body, caller, nowMs }: BatchRequest): Promise<Answer | ApiError> {
     let input: { input_file_id?: unknown; endpoint?: unknown; completion_window?: unknown; metadata?: unknown };
     try {
       input = (JSON.parse(body.toString("utf8")) ?? {}) as typeof input;
@@ -110,7 +112,7 @@ export class BatchApi {
       return { kind: "badRequest", message: "The body is not valid JSON." };
     }
     const { input_file_id: inputFileId, endpoint, metadata } = input;
-    if (typeof inputFileId !== "string" || this.#store.file(caller.team, inputFileId) === undefined) {
+    if (typeof inputFileId !== "string" || (await this.#store.file(caller.team, inputFileId)) === undefined) {
       return { kind: "badRequest", message: "`input_file_id` names no file of this team." };
     }
     if (typeof endpoint !== "string" || endpointAt(endpoint) === undefined) {
@@ -120,8 +122,10 @@ export class BatchApi {
       const message = `\`metadata\` takes at most ${METADATA_KEYS_MAX} texts of ${METADATA_VALUE_MAX} characters, with keys of ${METADATA_KEY_MAX}.`;
       return { kind: "badRequest", message };
     }
-    const batch = this.#store.addBatch(caller.team, { endpoint, inputFileId, window: "24h", metadata, nowMs });
-    if (batch === undefined) return { kind: "badRequest", message: "The team has too many batches in progress." };
+    const batch = await this.#store.addBatch(caller.team, { endpoint, inputFileId, window: "24h", metadata, nowMs });
+    if (batch === "tooManyFiles") return { kind: "badRequest", message: tooManyFiles };
+    if (batch === "tooManyBatches")
+      return { kind: "badRequest", message: "The team has too many batches in progress." };
     this.#runner.start(caller.team, batch);
     return ok(batch);
   }

@@ -1,14 +1,16 @@
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { anonymous } from "../access/teams.ts";
+import { anonymous, type Caller } from "../access/teams.ts";
 import { MockUpstream } from "../testing/mock-upstream.ts";
 import { testGateway } from "../testing/test-gateway.ts";
-import { BatchRunner } from "./runner.ts";
-import { BatchStore, type Batch } from "./store.ts";
+import type { Batch } from "./entries.ts";
+import { BatchRunner, type BatchParts } from "./runner.ts";
+import { BatchStore } from "./store.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -101,13 +103,7 @@ describe("the Batch API", () => {
     const odd = await create();
     await expect.poll(async () => (await read(odd)).status).toBe("completed");
     const store = new BatchStore(path.join(gateway.state, "gateway", "batches"), 1 << 30);
-    const lost = store.addBatch("", {
-      endpoint: "/v1/embeddings",
-      inputFileId: file.id,
-      window: "24h",
-      metadata: null,
-      nowMs: Date.now(),
-    })!;
+    const lost = await addedTo(store, "", file.id, "/v1/embeddings");
     await fetch(`${gateway.url}/v1/files/${file.id}`, { method: "DELETE" });
     const runner = new BatchRunner({
       store,
@@ -116,11 +112,22 @@ describe("the Batch API", () => {
       callerOf: () => undefined,
       run: () => Promise.reject(new Error("not called")),
     });
-    runner.resume();
+    await runner.resume();
     await expect.poll(async () => (await read(lost)).status).toBe("failed");
     expect((await read(lost)).errors?.data[0]?.code).toBe("input_file_missing");
   });
 });
+
+async function addedTo(
+  store: BatchStore,
+  team: string,
+  inputFileId: string,
+  endpoint = "/v1/chat/completions",
+): Promise<Batch> {
+  const batch = await store.addBatch(team, { endpoint, inputFileId, window: "24h", metadata: null, nowMs: Date.now() });
+  if (typeof batch === "string") throw new Error(batch);
+  return batch;
+}
 
 async function upload(url: string, content: string, purpose = "batch"): Promise<Response> {
   const form = new FormData();
@@ -233,8 +240,7 @@ describe("bytes of batches", () => {
     const gateway = await gatewayOver(1);
     const file = await created(gateway.url, `${line("a")}\n${line("b")}`);
     const store = new BatchStore(path.join(gateway.state, "gateway", "batches"), 1 << 30);
-    const parts = { endpoint: "/v1/chat/completions", inputFileId: file, window: "24h", metadata: null };
-    const batch = store.addBatch("", { ...parts, nowMs: Date.now() })!;
+    const batch = await addedTo(store, "", file);
     const answered = JSON.stringify({ custom_id: "a", response: { status_code: 200 } });
     writeFileSync(`${store.contentPath("", batch.id)}.output`, `${answered}\n{"custom_id":"b","resp`);
     const sent: string[] = [];
@@ -248,11 +254,168 @@ describe("bytes of batches", () => {
         return Promise.resolve({ status: 200, id: "r", body: "{}", retryAfterMs: undefined });
       },
     });
-    runner.resume();
-    await expect.poll(() => store.batch("", batch.id)?.status).toBe("completed");
+    await runner.resume();
+    await expect.poll(async () => (await store.batch("", batch.id))?.status).toBe("completed");
     expect(sent.length).toBe(1);
-    const { output_file_id: output } = store.batch("", batch.id)!;
+    const { output_file_id: output } = (await store.batch("", batch.id))!;
     const rows = readFileSync(store.contentPath("", output!), "utf8").trim().split("\n");
     expect(rows.map((row) => (JSON.parse(row) as { custom_id: string }).custom_id)).toEqual(["a", "b"]);
+  });
+});
+
+describe("batches beside each other", () => {
+  const answered = { status: 200, id: "r", body: "{}", retryAfterMs: undefined };
+
+  /** A store in a folder of its own, and a way to add a batch with a number of lines. */
+  async function storeOf(): Promise<{ store: BatchStore; add(team: string, lineCount: number): Promise<Batch> }> {
+    const directory = mkdtempSync(path.join(tmpdir(), "headroom-batches-"));
+    const store = new BatchStore(directory, 1 << 30);
+    cleanups.push(async () => {
+      await store.idle();
+      rmSync(directory, { recursive: true });
+    });
+    const add = async (team: string, lineCount: number): Promise<Batch> => {
+      const content = Buffer.from(Array.from({ length: lineCount }, (_, at) => line(`c${at}`)).join("\n"));
+      const file = await store.addFile(team, { filename: "in", purpose: "batch", content, nowMs: Date.now() });
+      if (typeof file === "string") throw new Error(file);
+      return addedTo(store, team, file.id);
+    };
+    return { store, add };
+  }
+
+  function runnerOf(store: BatchStore, parts: Partial<BatchParts>): BatchRunner {
+    const run = (): Promise<typeof answered> => Promise.resolve(answered);
+    const runner = new BatchRunner({ store, concurrency: 3, now: Date.now, callerOf: () => anonymous, run, ...parts });
+    cleanups.push(() => {
+      runner.stop();
+      return Promise.resolve();
+    });
+    return runner;
+  }
+
+  const statusOf = async (store: BatchStore, team: string, { id }: Batch): Promise<string | undefined> =>
+    (await store.batch(team, id))?.status;
+
+  it("share one bound of lines at a time", async () => {
+    const { store, add } = await storeOf();
+    let [running, most] = [0, 0];
+    const runner = runnerOf(store, {
+      run: async () => {
+        running++;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        running--;
+        return answered;
+      },
+    });
+    const batches = await Promise.all(Array.from({ length: 20 }, (_, at) => add(`t${at % 4}`, 10)));
+    for (const [at, batch] of batches.entries()) runner.start(`t${at % 4}`, batch);
+    for (const [at, batch] of batches.entries())
+      await expect.poll(() => statusOf(store, `t${at % 4}`, batch)).toBe("completed");
+    expect(most).toBe(3);
+  });
+
+  it("go on while the lines of another team wait for its limits", async () => {
+    const { store, add } = await storeOf();
+    const callerOf = (team: string): Caller => ({ ...anonymous, team });
+    const runner = runnerOf(store, {
+      callerOf,
+      run: ({ team }) => Promise.resolve(team === "a" ? { ...answered, status: 429, retryAfterMs: 60_000 } : answered),
+    });
+    for (let at = 0; at < 12; at++) runner.start("a", await add("a", 10));
+    const other = await add("b", 10);
+    runner.start("b", other);
+    await expect.poll(() => statusOf(store, "b", other)).toBe("completed");
+  });
+
+  it("fail, with the answers so far, when a new configuration has no such team", async () => {
+    const { store, add } = await storeOf();
+    let count = 0;
+    const runner = runnerOf(store, {
+      concurrency: 1,
+      callerOf: () => (count < 4 ? anonymous : undefined),
+      run: () => {
+        count++;
+        return Promise.resolve(answered);
+      },
+    });
+    const batch = await add("a", 10);
+    runner.start("a", batch);
+    await expect.poll(() => statusOf(store, "a", batch)).toBe("failed");
+    const ended = (await store.batch("a", batch.id))!;
+    expect(ended).toMatchObject({ errors: { data: [{ code: "team_removed" }] }, request_counts: { completed: 4 } });
+    expect(ended.failed_at).toBeGreaterThan(0);
+    expect(ended.completed_at).toBeNull();
+    expect(readFileSync(store.contentPath("a", ended.output_file_id!), "utf8").trim().split("\n").length).toBe(4);
+  });
+
+  it("name what they did not run when they expire", async () => {
+    const { store, add } = await storeOf();
+    let [nowMs, count] = [Date.now(), 0];
+    const runner = runnerOf(store, {
+      concurrency: 1,
+      now: () => nowMs,
+      run: () => {
+        count++;
+        if (count === 3) nowMs += 86_500_000;
+        return Promise.resolve(answered);
+      },
+    });
+    const batch = await add("a", 10);
+    runner.start("a", batch);
+    await expect.poll(() => statusOf(store, "a", batch)).toBe("expired");
+    const ended = (await store.batch("a", batch.id))!;
+    expect(ended.request_counts).toEqual({ total: 10, completed: 3, failed: 7 });
+    const rows = readFileSync(store.contentPath("a", ended.error_file_id!), "utf8").trim().split("\n");
+    expect(rows.map((row) => JSON.parse(row) as object)).toMatchObject(
+      Array.from({ length: 7 }, (_, at) => ({
+        custom_id: `c${at + 3}`,
+        response: null,
+        error: { code: "batch_expired" },
+      })),
+    );
+  });
+
+  it("are cancelled while they run and while they wait for their turn", async () => {
+    const { store, add } = await storeOf();
+    const held: (() => void)[] = [];
+    const runner = runnerOf(store, {
+      run: () => new Promise((resolve) => held.push(() => resolve(answered))),
+    });
+    const batches: Batch[] = [];
+    for (let at = 0; at < 10; at++) batches.push(await add("a", 5));
+    for (const batch of batches) runner.start("a", batch);
+    await expect.poll(() => held.length).toBe(3);
+    const [first, last] = [batches[0]!, batches.at(-1)!];
+    expect((await runner.cancel("a", (await store.batch("a", last.id))!)).status).toBe("cancelling");
+    await expect.poll(() => statusOf(store, "a", last)).toBe("cancelled");
+    await runner.cancel("a", (await store.batch("a", first.id))!);
+    for (let at = 0; at < 3; at++) held[at]!();
+    await expect.poll(() => statusOf(store, "a", first)).toBe("cancelled");
+    const ended = (await store.batch("a", first.id))!;
+    // Requests in progress are completed.
+    expect(ended.request_counts.completed).toBe(3);
+    expect(ended.cancelled_at).toBeGreaterThanOrEqual(ended.cancelling_at!);
+    expect((await runner.cancel("a", ended)).status).toBe("cancelled");
+    for (let at = 0; at < 200 && held.length > at; at++) held[at]!();
+  });
+
+  it("keep within the number of files of a team", async () => {
+    const { store, add } = await storeOf();
+    const content = Buffer.from("x");
+    const addFile = async (): Promise<unknown> =>
+      store.addFile("a", { filename: "in", purpose: "batch", content, nowMs: Date.now() });
+    const batch = await add("a", 1);
+    let count = (await store.files("a")).length;
+    while (typeof (await addFile()) !== "string") count++;
+    // There is room for the answers and the errors of the batch.
+    expect(count).toBe(998);
+    expect(await store.addBatch("a", { endpoint: "", inputFileId: "", window: "24h", metadata: null, nowMs: 0 })).toBe(
+      "tooManyFiles",
+    );
+    runnerOf(store, { run: () => Promise.resolve({ ...answered, status: 400 }) }).start("a", batch);
+    await expect.poll(() => statusOf(store, "a", batch)).toBe("completed");
+    expect((await store.files("a")).length).toBe(999);
+    expect((await store.batch("a", batch.id))!.error_file_id).not.toBeNull();
   });
 });

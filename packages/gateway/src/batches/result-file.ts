@@ -1,6 +1,5 @@
 /** The file with a batch's answers, one in each line, while the batch runs. */
-import { truncateSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, truncate } from "node:fs/promises";
 import { createInterface } from "node:readline";
 
 /**
@@ -10,7 +9,7 @@ import { createInterface } from "node:readline";
 export async function answeredIn(file: string): Promise<readonly string[]> {
   const wholeBytes = await wholeLineBytes(file);
   if (wholeBytes === undefined) return [];
-  truncateSync(file, wholeBytes);
+  await truncate(file, wholeBytes);
   const handle = await open(file, "r");
   const ids: string[] = [];
   for await (const text of createInterface({ input: handle.createReadStream() })) {

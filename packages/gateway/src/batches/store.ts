@@ -1,79 +1,45 @@
 /**
  * Files and batches of the Batch API on disk, per team. A batch survives a restart of the gateway: requests with an
- * answer in its output file are not sent again.
+ * answer in its output file are not sent again. Nothing here blocks the event loop; changes of a team's entries happen
+ * one after the other.
  */
 import { randomUUID } from "node:crypto";
-import {
-  appendFileSync,
-  copyFileSync,
-  linkSync,
-  openSync,
-  closeSync,
-  fsyncSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { appendFile, copyFile, link, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { makeDirectory } from "@headroom/platform";
-
-export interface StoredFile {
-  readonly id: string;
-  readonly object: "file";
-  readonly bytes: number;
-  readonly created_at: number;
-  readonly filename: string;
-  readonly purpose: string;
-}
-
-export type BatchStatus =
-  | "in_progress"
-  | "finalizing"
-  | "completed"
-  | "failed"
-  | "cancelling"
-  | "cancelled"
-  | "expired";
-
-export interface Batch {
-  readonly id: string;
-  readonly object: "batch";
-  readonly endpoint: string;
-  readonly input_file_id: string;
-  readonly completion_window: string;
-  readonly created_at: number;
-  readonly expires_at: number;
-  readonly metadata: unknown;
-  status: BatchStatus;
-  output_file_id: string | null;
-  error_file_id: string | null;
-  completed_at: number | null;
-  errors: { object: "list"; data: readonly { code: string; message: string; line: number | null }[] } | null;
-  request_counts: { total: number; completed: number; failed: number };
-}
+import { isRunning, type Batch, type BatchStatus, type StoredFile } from "./entries.ts";
 
 /**
  * Maximum number of files of a team, and of batches of a team. At the limit, files must be deleted before more are
  * stored, and the oldest ended batch is removed.
  */
 const ENTRIES_MAX = 1000;
-const running: ReadonlySet<BatchStatus> = new Set<BatchStatus>(["in_progress", "finalizing", "cancelling"]);
+/** Files that a batch publishes at its end, for its answers and its errors. A running batch has room for both. */
+const RESULT_FILES = 2;
 /** Name of the folder of a gateway without keys. No team can have this name. */
 const nobody = "-";
 const idPattern = /^(?:file|batch)-[0-9a-f-]{36}$/;
 
 /** Why a file is not stored: the team's files have reached their limit of bytes, or their limit in number. */
 export type StoreRefusal = "storageFull" | "tooMany";
+/** Why a batch is not stored: the team has too many batches in progress, or too many files for its answers. */
+export type BatchRefusal = "tooManyBatches" | "tooManyFiles";
+
+/** A team's entries. They are read once and kept up to date from then on. */
+interface TeamEntries {
+  /** Bytes of all files, answers of running batches included. */
+  usedBytes: number;
+  readonly files: Set<string>;
+  readonly batches: Map<string, { readonly createdAt: number; status: BatchStatus }>;
+}
 
 export class BatchStore {
   readonly #directory: string;
   /** Maximum number of bytes per team, for input files and answers together. */
   storageMax: number;
-  readonly #usedBytes = new Map<string, number>();
+  readonly #entries = new Map<string, TeamEntries>();
+  /** The last change of each team that has not ended yet. */
+  readonly #changes = new Map<string, Promise<unknown>>();
 
   constructor(directory: string, storageMax: number) {
     this.#directory = directory;
@@ -82,8 +48,8 @@ export class BatchStore {
   }
 
   /** Teams that have files or batches. */
-  teams(): readonly string[] {
-    return readdirSync(this.#directory).map((name) => {
+  async teams(): Promise<readonly string[]> {
+    return (await readdir(this.#directory)).map((name) => {
       const team = Buffer.from(name, "base64url").toString("utf8");
       return team === nobody ? "" : team;
     });
@@ -92,34 +58,39 @@ export class BatchStore {
   addFile(
     team: string,
     file: { filename: string; purpose: string; content: Buffer; nowMs: number },
-  ): StoredFile | StoreRefusal {
-    if (this.files(team).length >= ENTRIES_MAX) return "tooMany";
-    const { length } = file.content;
-    if (this.#used(team) + length > this.storageMax) return "storageFull";
-    const id = `file-${randomUUID()}`;
-    const stored: StoredFile = {
-      id,
-      object: "file",
-      bytes: length,
-      created_at: Math.floor(file.nowMs / 1000),
-      filename: file.filename.slice(0, 255),
-      purpose: file.purpose.slice(0, 64),
-    };
-    writeFileSync(this.contentPath(team, id), file.content, { mode: 0o600, flush: true });
-    this.#write(team, id, stored);
-    this.#usedBytes.set(team, this.#used(team) + length);
-    return stored;
+  ): Promise<StoredFile | StoreRefusal> {
+    return this.#change(team, async (entries) => {
+      if (entries.files.size + RESULT_FILES * runningCount(entries) >= ENTRIES_MAX) return "tooMany";
+      const { length } = file.content;
+      if (entries.usedBytes + length > this.storageMax) return "storageFull";
+      const id = `file-${randomUUID()}`;
+      const stored: StoredFile = {
+        id,
+        object: "file",
+        bytes: length,
+        created_at: Math.floor(file.nowMs / 1000),
+        filename: file.filename.slice(0, 255),
+        purpose: file.purpose.slice(0, 64),
+      };
+      await writeSynced(this.contentPath(team, id), file.content);
+      await this.#write(team, id, stored);
+      entries.usedBytes += length;
+      entries.files.add(id);
+      return stored;
+    });
   }
 
   /**
-   * Adds a line to a file of answers. Returns false, and writes nothing, if the team has reached its limit of bytes.
+   * Adds a line to a file of answers. Resolves to false, and writes nothing, if the team has reached its limit of bytes.
    */
-  append(team: string, file: string, line: string): boolean {
-    const used = this.#used(team) + Buffer.byteLength(line);
-    if (used > this.storageMax) return false;
-    appendFileSync(file, line, { mode: 0o600 });
-    this.#usedBytes.set(team, used);
-    return true;
+  append(team: string, file: string, line: string): Promise<boolean> {
+    return this.#change(team, async (entries) => {
+      const used = entries.usedBytes + Buffer.byteLength(line);
+      if (used > this.storageMax) return false;
+      await appendFile(file, line, { mode: 0o600 });
+      entries.usedBytes = used;
+      return true;
+    });
   }
 
   /**
@@ -130,41 +101,53 @@ export class BatchStore {
     team: string,
     file: string,
     { filename, nowMs }: { filename: string; nowMs: number },
-  ): StoredFile | undefined {
-    const bytes = statSync(file, { throwIfNoEntry: false })?.size;
-    if (bytes === undefined) return undefined;
-    const id = `file-${randomUUID()}`;
-    const createdAt = Math.floor(nowMs / 1000);
-    const stored: StoredFile = { id, object: "file", bytes, created_at: createdAt, filename, purpose: "batch_output" };
-    try {
-      linkSync(file, this.contentPath(team, id));
-    } catch {
-      // The file system has no hard links, so the file is copied.
-      copyFileSync(file, this.contentPath(team, id));
-    }
-    this.#write(team, id, stored);
-    return stored;
+  ): Promise<StoredFile | undefined> {
+    return this.#change(team, async (entries) => {
+      const bytes = await sizeOf(file);
+      if (bytes === undefined) return undefined;
+      const id = `file-${randomUUID()}`;
+      const createdAt = Math.floor(nowMs / 1000);
+      const stored: StoredFile = {
+        id,
+        object: "file",
+        bytes,
+        created_at: createdAt,
+        filename,
+        purpose: "batch_output",
+      };
+      const content = this.contentPath(team, id);
+      // Where the file system has no hard links, the file is copied.
+      await link(file, content).catch(() => copyFile(file, content));
+      await this.#write(team, id, stored);
+      entries.files.add(id);
+      return stored;
+    });
   }
 
   /** Removes the first name of a file of answers. */
-  drop(team: string, file: string): void {
-    this.#usedBytes.delete(team);
-    rmSync(file, { force: true });
+  drop(team: string, file: string): Promise<void> {
+    return this.#change(team, async (entries) => {
+      await rm(file, { force: true });
+      entries.usedBytes = await usedBytesIn(this.#folder(team));
+    });
   }
 
   /** The team's files, the newest first. */
-  files(team: string): readonly StoredFile[] {
-    return this.#all<StoredFile>(team, "file-").toSorted(newestFirst);
+  async files(team: string): Promise<readonly StoredFile[]> {
+    return (await this.#all<StoredFile>(team, "file-")).toSorted(newestFirst);
   }
 
-  file(team: string, id: string): StoredFile | undefined {
+  file(team: string, id: string): Promise<StoredFile | undefined> {
     return this.#read<StoredFile>(team, id, "file-");
   }
 
-  deleteFile(team: string, id: string): void {
-    this.#usedBytes.delete(team);
-    rmSync(this.contentPath(team, id), { force: true });
-    rmSync(this.#path(team, `${id}.json`), { force: true });
+  deleteFile(team: string, id: string): Promise<void> {
+    return this.#change(team, async (entries) => {
+      await rm(this.contentPath(team, id), { force: true });
+      await rm(this.#path(team, `${id}.json`), { force: true });
+      entries.files.delete(id);
+      entries.usedBytes = await usedBytesIn(this.#folder(team));
+    });
   }
 
   contentPath(team: string, id: string): string {
@@ -174,101 +157,171 @@ export class BatchStore {
   addBatch(
     team: string,
     batch: { endpoint: string; inputFileId: string; window: string; metadata: unknown; nowMs: number },
-  ): Batch | undefined {
-    if (!this.#hasRoomForBatch(team)) return undefined;
-    const createdAt = Math.floor(batch.nowMs / 1000);
-    const added: Batch = {
-      id: `batch-${randomUUID()}`,
-      object: "batch",
-      endpoint: batch.endpoint,
-      input_file_id: batch.inputFileId,
-      completion_window: batch.window,
-      created_at: createdAt,
-      expires_at: createdAt + 86_400,
-      metadata: batch.metadata ?? null,
-      status: "in_progress",
-      output_file_id: null,
-      error_file_id: null,
-      completed_at: null,
-      errors: null,
-      request_counts: { total: 0, completed: 0, failed: 0 },
-    };
-    this.saveBatch(team, added);
-    return added;
+  ): Promise<Batch | BatchRefusal> {
+    return this.#change(team, async (entries) => {
+      if (entries.files.size + RESULT_FILES * (runningCount(entries) + 1) > ENTRIES_MAX) return "tooManyFiles";
+      if (!(await this.#makeRoomForBatch(team, entries))) return "tooManyBatches";
+      const createdAt = Math.floor(batch.nowMs / 1000);
+      const added: Batch = {
+        id: `batch-${randomUUID()}`,
+        object: "batch",
+        endpoint: batch.endpoint,
+        input_file_id: batch.inputFileId,
+        completion_window: batch.window,
+        created_at: createdAt,
+        expires_at: createdAt + 86_400,
+        metadata: batch.metadata ?? null,
+        status: "in_progress",
+        output_file_id: null,
+        error_file_id: null,
+        in_progress_at: createdAt,
+        completed_at: null,
+        failed_at: null,
+        expired_at: null,
+        cancelling_at: null,
+        cancelled_at: null,
+        errors: null,
+        request_counts: { total: 0, completed: 0, failed: 0 },
+      };
+      await this.#write(team, added.id, added);
+      entries.batches.set(added.id, { createdAt, status: added.status });
+      return added;
+    });
   }
 
-  saveBatch(team: string, batch: Batch): void {
-    this.#write(team, batch.id, batch);
+  /** Writes the batch as it is when the changes before this one have ended. */
+  saveBatch(team: string, batch: Batch): Promise<void> {
+    return this.#change(team, async (entries) => {
+      await this.#write(team, batch.id, batch);
+      entries.batches.set(batch.id, { createdAt: batch.created_at, status: batch.status });
+    });
   }
 
   /** The team's batches, the newest first. */
-  batches(team: string): readonly Batch[] {
-    return this.#all<Batch>(team, "batch-").toSorted(newestFirst);
+  async batches(team: string): Promise<readonly Batch[]> {
+    return (await this.#all<Batch>(team, "batch-")).toSorted(newestFirst);
   }
 
-  batch(team: string, id: string): Batch | undefined {
+  batch(team: string, id: string): Promise<Batch | undefined> {
     return this.#read<Batch>(team, id, "batch-");
   }
 
-  #hasRoomForBatch(team: string): boolean {
-    const batches = this.batches(team);
-    if (batches.length < ENTRIES_MAX) return true;
-    const oldest = batches.findLast(({ status }) => !running.has(status));
+  async #makeRoomForBatch(team: string, { batches }: TeamEntries): Promise<boolean> {
+    if (batches.size < ENTRIES_MAX) return true;
+    const ended = [...batches].filter(([, { status }]) => !isRunning(status));
+    const oldest = ended.toSorted(([a, x], [b, y]) => x.createdAt - y.createdAt || (a > b ? -1 : 1))[0]?.[0];
     if (oldest === undefined) return false;
-    rmSync(this.#path(team, `${oldest.id}.json`), { force: true });
+    await rm(this.#path(team, `${oldest}.json`), { force: true });
+    batches.delete(oldest);
     return true;
   }
 
-  /** Number of bytes in the team's files. They are measured once and counted from then on. */
-  #used(team: string): number {
-    const known = this.#usedBytes.get(team);
-    if (known !== undefined) return known;
-    const directory = path.dirname(this.#path(team, "x"));
-    // Several names that are hard links to one file count once.
-    const files = new Map<number, number>();
-    for (const name of readdirSync(directory)) {
-      if (name.endsWith(".json") || name.endsWith(".new")) continue;
-      const { ino, size } = statSync(path.join(directory, name));
-      files.set(ino, size);
-    }
-    const bytes = [...files.values()].reduce((sum, size) => sum + size, 0);
-    this.#usedBytes.set(team, bytes);
-    return bytes;
+  /** Resolves when all changes so far have ended. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#changes.values());
   }
 
-  /** The path of a team's file. A team's name may contain any character, so it is encoded. */
-  #path(team: string, name: string): string {
-    const directory = path.join(
-      this.#directory,
-      Buffer.from(team === "" ? nobody : team, "utf8").toString("base64url"),
+  /** Runs a change after the team's earlier ones. */
+  #change<Result>(team: string, change: (entries: TeamEntries) => Promise<Result>): Promise<Result> {
+    const before = this.#changes.get(team) ?? Promise.resolve();
+    const next = before.then(async () => change(await this.#entriesOf(team)));
+    const ended = next.then(
+      () => undefined,
+      () => undefined,
     );
-    makeDirectory(directory, 0o700);
-    return path.join(directory, name);
+    this.#changes.set(team, ended);
+    void ended.then(() => {
+      if (this.#changes.get(team) === ended) this.#changes.delete(team);
+    });
+    return next;
   }
 
-  #all<Entry>(team: string, prefix: string): readonly Entry[] {
-    return readdirSync(path.dirname(this.#path(team, "x")))
-      .filter((name) => name.startsWith(prefix) && name.endsWith(".json"))
-      .flatMap((name) => this.#read<Entry>(team, name.slice(0, -".json".length), prefix) ?? []);
+  async #entriesOf(team: string): Promise<TeamEntries> {
+    const known = this.#entries.get(team);
+    if (known !== undefined) return known;
+    const folder = this.#folder(team);
+    const [names, batches, usedBytes] = [await readdir(folder), await this.batches(team), await usedBytesIn(folder)];
+    const entries: TeamEntries = {
+      usedBytes,
+      files: new Set(idsIn(names, "file-")),
+      batches: new Map(batches.map(({ id, created_at: createdAt, status }) => [id, { createdAt, status }])),
+    };
+    this.#entries.set(team, entries);
+    return entries;
   }
 
-  #read<Entry>(team: string, id: string, prefix: string): Entry | undefined {
+  #path(team: string, name: string): string {
+    return path.join(this.#folder(team), name);
+  }
+
+  /** The folder of a team. A team's name may contain any character, so it is encoded. */
+  #folder(team: string): string {
+    const name = Buffer.from(team === "" ? nobody : team, "utf8").toString("base64url");
+    const folder = path.join(this.#directory, name);
+    makeDirectory(folder, 0o700);
+    return folder;
+  }
+
+  async #all<Entry>(team: string, prefix: string): Promise<readonly Entry[]> {
+    const ids = idsIn(await readdir(this.#folder(team)), prefix);
+    const entries = await Promise.all(ids.map((id) => this.#read<Entry>(team, id, prefix)));
+    return entries.filter((entry) => entry !== undefined);
+  }
+
+  async #read<Entry>(team: string, id: string, prefix: string): Promise<Entry | undefined> {
     if (!id.startsWith(prefix) || !idPattern.test(id)) return undefined;
     try {
-      return JSON.parse(readFileSync(this.#path(team, `${id}.json`), "utf8")) as Entry;
+      return JSON.parse(await readFile(this.#path(team, `${id}.json`), "utf8")) as Entry;
     } catch {
       return undefined;
     }
   }
 
-  #write(team: string, id: string, entry: object): void {
+  async #write(team: string, id: string, entry: object): Promise<void> {
     const file = this.#path(team, `${id}.json`);
-    const fd = openSync(`${file}.new`, "w", 0o600);
-    writeSync(fd, JSON.stringify(entry));
-    fsyncSync(fd);
-    closeSync(fd);
-    renameSync(`${file}.new`, file);
+    await writeSynced(`${file}.new`, JSON.stringify(entry));
+    await rename(`${file}.new`, file);
   }
+}
+
+function idsIn(names: readonly string[], prefix: string): readonly string[] {
+  return names
+    .filter((name) => name.startsWith(prefix) && name.endsWith(".json"))
+    .map((name) => name.slice(0, -".json".length));
+}
+
+function runningCount({ batches }: TeamEntries): number {
+  let count = 0;
+  for (const { status } of batches.values()) if (isRunning(status)) count++;
+  return count;
+}
+
+async function writeSynced(file: string, content: string | Buffer): Promise<void> {
+  const handle = await open(file, "w", 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function sizeOf(file: string): Promise<number | undefined> {
+  return stat(file).then(
+    ({ size }) => size,
+    () => undefined,
+  );
+}
+
+/** Number of bytes of the contents in a folder. Several names that are hard links to one file count once. */
+async function usedBytesIn(folder: string): Promise<number> {
+  const files = new Map<number, number>();
+  for (const name of await readdir(folder)) {
+    if (name.endsWith(".json") || name.endsWith(".new")) continue;
+    const found = await stat(path.join(folder, name)).catch(() => undefined);
+    if (found !== undefined) files.set(found.ino, found.size);
+  }
+  return [...files.values()].reduce((sum, size) => sum + size, 0);
 }
 
 function newestFirst(a: StoredFile | Batch, b: StoredFile | Batch): number {
