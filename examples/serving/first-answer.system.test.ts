@@ -78,7 +78,9 @@ it(`answers through the gateway within ${ANSWERED_WITHIN_MS / 1000} s of the sta
   await expect.poll(() => text.length, { timeout: 600_000 }).toBeGreaterThan("import {".length);
   const tookMs = performance.now() - startedAtMs;
   const [code] = (await once(chat, "exit")) as [number];
-  console.log(`quickstart: first streamed answer after ${(tookMs / 1000).toFixed(1)} s: ${JSON.stringify(text)}`);
+  console.log(
+    `quickstart: first streamed answer after ${(tookMs / 1000).toFixed(1)} s (bar: 120 s without other load): ${JSON.stringify(text)}`,
+  );
   expect(code).toBe(0);
   expect(text.length).toBeGreaterThan(80);
   expect(tookMs).toBeLessThan(ANSWERED_WITHIN_MS);

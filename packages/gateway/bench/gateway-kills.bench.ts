@@ -6,6 +6,7 @@ import path from "node:path";
 import { settleUsage, usageStart, type UsageCursor } from "../src/usage/reader.ts";
 import {
   ask,
+  bar,
   FastUpstream,
   numberArgument,
   open,
@@ -66,4 +67,6 @@ report(
 );
 upstream.close();
 folder.remove();
-if (missing.length > 0 || twiceCount > 0 || whole.size === 0) process.exitCode = 1;
+bar(missing.length === 0, `${missing.length} complete responses were billed wrongly.`);
+bar(twiceCount === 0, `${twiceCount} responses were billed twice.`);
+bar(whole.size > 0, "no response was complete.");

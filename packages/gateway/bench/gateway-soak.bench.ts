@@ -1,9 +1,10 @@
 /**
  * Memory over time, under a constant rate of requests and with idle streams open. The full run: `--seconds 3600 --rate
- * 2000 --streams 10000`.
+ * 2000 --streams 10000`. `--report-only` leaves the exit code out.
  */
 import {
   ask,
+  bar,
   FastUpstream,
   numberArgument,
   open,
@@ -14,6 +15,8 @@ import {
   temporaryFolder,
 } from "./harness.ts";
 
+/** Memory is flat if its trend over the second half of the run adds at most this share of its mean. */
+const GROWTH_SHARE_MAX = 0.05;
 const seconds = numberArgument("seconds", 60);
 const rate = numberArgument("rate", 500);
 const streamCount = numberArgument("streams", 1000);
@@ -75,27 +78,33 @@ for (let waits = 0; free.length < sockets.length && waits < 100; waits++) {
 }
 failedCount += sockets.length - free.length;
 
-/** Growth of memory in MiB an hour: least squares over the second half of the run. The first half is warm-up. */
-function slope(): number {
+/** Trend of memory over the second half of the run, by least squares. The first half is warm-up. */
+function trend(): { readonly meanMib: number; readonly mibPerHour: number; readonly growthMib: number } {
   const late = samples.slice(Math.floor(samples.length / 2));
   const meanAt = late.reduce((sum, { atS }) => sum + atS, 0) / late.length;
   const meanMib = late.reduce((sum, { mib }) => sum + mib, 0) / late.length;
   const covariance = late.reduce((sum, { atS, mib }) => sum + (atS - meanAt) * (mib - meanMib), 0);
   const variance = late.reduce((sum, { atS }) => sum + (atS - meanAt) ** 2, 0);
-  return (covariance / variance) * 3600;
+  const mibPerS = covariance / variance;
+  return { meanMib, mibPerHour: mibPerS * 3600, growthMib: mibPerS * (late.at(-1)!.atS - late[0]!.atS) };
 }
 const last = samples.at(-1)!;
+const { meanMib, mibPerHour, growthMib } = trend();
 const middle = samples[Math.floor(samples.length / 2)]!;
 report(
   `${seconds} s at ${Math.round(doneCount / seconds)} requests/s (asked: ${rate}) beside ${streamCount} streams: ${doneCount} answered, ${failedCount} failed`,
 );
 report(
-  `resident ${samples.map(({ mib }) => mib.toFixed(0)).join(" ")} MiB; second half ${(last.mib - middle.mib).toFixed(1)} MiB, ${slope().toFixed(1)} MiB an hour`,
+  `resident ${samples.map(({ mib }) => mib.toFixed(0)).join(" ")} MiB; second half ${(last.mib - middle.mib).toFixed(1)} MiB, ${mibPerHour.toFixed(1)} MiB an hour`,
 );
 report(`heap in use ${heap.map((mib) => mib.toFixed(0)).join(" ")} MiB`);
 for (const socket of sockets) socket.destroy();
 await gateway.kill();
 upstream.close();
 folder.remove();
-if (failedCount > 0) process.exitCode = 1;
+bar(failedCount === 0, `${failedCount} requests failed.`);
+bar(
+  growthMib <= GROWTH_SHARE_MAX * meanMib,
+  `memory grew by ${growthMib.toFixed(1)} MiB in the second half, more than ${GROWTH_SHARE_MAX * 100}% of ${meanMib.toFixed(0)} MiB.`,
+);
 process.exit();

@@ -44,18 +44,18 @@ async function replica(asked: (socket: Socket) => void, left: (socket: Socket) =
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function gatewayOver(url: string, more = ""): Promise<TestGateway> {
+async function gatewayOver(url: string, more = "", pool = ""): Promise<TestGateway> {
   const gateway = await testGateway(
-    `access: open\n${more}pools: [{ name: p, engine: vllm, replicas: ["${url}"] }]\nmodels: [{ name: m, pools: [p] }]\n`,
+    `access: open\n${more}pools: [{ name: p, engine: vllm, replicas: ["${url}"]${pool} }]\nmodels: [{ name: m, pools: [p] }]\n`,
   );
   cleanups.push(() => gateway.stop());
   return gateway;
 }
 
-/** A client on a bare socket that requests a stream and reads only when the test says so. */
-function client(gateway: TestGateway): Socket {
+/** A client on a bare socket that requests a stream, or a whole answer, and reads only when the test says so. */
+function client(gateway: TestGateway, isStream = true): Socket {
   const { hostname, port } = new URL(gateway.url);
-  const body = JSON.stringify({ model: "m", stream: true, messages: [{ role: "user", content: "one two three" }] });
+  const body = JSON.stringify({ model: "m", stream: isStream, messages: [{ role: "user", content: "one two three" }] });
   const socket = connect({ host: hostname, port: Number(port) });
   socket.on("error", () => undefined);
   socket.pause();
@@ -137,5 +137,33 @@ describe("usage of a request whose client left", () => {
     await firstBytes(client(gateway));
     await gateway.close();
     expect(records(gateway)).toMatchObject([{ outcome: "aborted", completionTokens: 6 }]);
+  });
+
+  it("of an answer that is no stream is the prompt, and the output only as far as the replica reports it", async () => {
+    const answer = '{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":7,"completion_tokens":9}}';
+    const whole = `HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`;
+    for (const [rest, billed] of [
+      // The replica cancels the request: nobody knows how many tokens it had produced.
+      ["", { completionTokens: 0, isPromptEstimated: true, nanoUsd: expect.any(Number) as number }],
+      // The answer was ready before the replica heard of it.
+      [whole, { promptTokens: 7, completionTokens: 9, isPromptEstimated: false, nanoUsd: 7000 + 18_000 }],
+      [whole.slice(0, -60), { completionTokens: 0, isPromptEstimated: true, nanoUsd: expect.any(Number) as number }],
+    ] as const) {
+      let isAsked = false;
+      const url = await replica(
+        () => (isAsked = true),
+        (socket) => socket.end(rest),
+      );
+      const gateway = await gatewayOver(url, "", ", price: { input: 1, output: 2 }");
+      const socket = client(gateway, false);
+      await expect.poll(() => isAsked).toBe(true);
+      socket.destroy();
+      await expect
+        .poll(() => records(gateway))
+        .toMatchObject([{ outcome: "aborted", status: 499, pool: "p", ...billed }]);
+      const [record] = records(gateway);
+      expect(record!.promptTokens).toBeGreaterThan(0);
+      expect(record!.nanoUsd).toBe(1000 * record!.promptTokens + 2000 * record!.completionTokens);
+    }
   });
 });
