@@ -89,7 +89,7 @@ describe("usage files", () => {
     while (spending.readBlock());
     expect(spending.spent().get('te"am')).toBe(21);
     await append(second, "e");
-    // What was written meanwhile comes with the next block.
+    // The next block has the records that were written meanwhile.
     while (spending.readBlock());
     expect(spending.spent().get('te"am')).toBe(28);
     first.close();
