@@ -6,6 +6,11 @@ import { configDefaults, defineConfig } from "vitest/config";
  * project, so that `vitest run packages/server` stays quick.
  */
 const roots = "{packages,tools,test,examples}/**";
+/**
+ * Packages without I/O and state of their own. Their test files share one load of the modules in each worker, because
+ * loading takes most of the time of a small file.
+ */
+const pure = "packages/{engine,engine-oracle,perf,routing,sim,spec,protocol,views}/**";
 const longSuites = ["crash", "seeds", "system"];
 const named = ["browser", ...longSuites];
 const exclude = [...configDefaults.exclude, ".build/**", "**/dist/**"];
@@ -19,31 +24,37 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 2,
     projects: [
-      {
+      ...[
+        { name: "pure", include: [`${pure}/*.test.ts`], excluded: [], isolate: false },
+        { name: "unit", include: [`${roots}/*.test.{ts,tsx}`], excluded: [pure], isolate: true },
+      ].map(({ name, include, excluded, isolate }) => ({
         test: {
-          name: "unit",
-          include: [`${roots}/*.test.{ts,tsx}`],
-          exclude: [...exclude, ...named.map((suite) => `**/*.${suite}.test.{ts,tsx}`)],
+          name,
+          include,
+          exclude: [...exclude, ...excluded, ...named.map((suite) => `**/*.${suite}.test.{ts,tsx}`)],
+          isolate,
           expect: expectOptions,
           testTimeout: 150_000,
           hookTimeout: 150_000,
         },
-      },
+      })),
       {
         test: {
           name: "browser",
+          sequence: { groupOrder: 1 },
           include: [`${roots}/*.browser.test.{ts,tsx}`],
           exclude,
           globalSetup: ["./tools/chromium-setup.ts"],
           fileParallelism: false,
           expect: expectOptions,
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
+          testTimeout: 480_000,
+          hookTimeout: 480_000,
         },
       },
       ...asked.map((suite) => ({
         test: {
           name: suite,
+          sequence: { groupOrder: 2 },
           include: [`${roots}/*.${suite}.test.{ts,tsx}`],
           exclude,
           globalSetup: suite === "system" ? ["./tools/chromium-setup.ts"] : [],
