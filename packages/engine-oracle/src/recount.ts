@@ -206,11 +206,19 @@ function workersIn(room: Room, gang: WorkerShape): number {
 
 const leastWorkers = ({ gang }: GangRequest): number => gang.minWorkers ?? gang.workers;
 
+/** The nodes of each executor. A gang lies within one executor. */
+const byExecutor = ({ pools }: ReadonlyState, rooms: readonly Room[]): readonly (readonly Room[])[] => [
+  ...Map.groupBy(rooms, ({ node }) => pools.get(node.pool)?.executor).values(),
+];
+
+const typesThatFit = (state: ReadonlyState, rooms: readonly Room[], request: GangRequest): readonly string[] =>
+  byExecutor(state, rooms).flatMap((within) => typesWithinOne(state, within, request));
+
 /**
  * Types on which the gang's minimum fits under its constraints. All workers of a gang request the same amounts, so the
  * sum over nodes of the workers that fit is exact. A case that is not exact counts as not fitting.
  */
-function typesThatFit(state: ReadonlyState, rooms: readonly Room[], request: GangRequest): readonly string[] {
+function typesWithinOne(state: ReadonlyState, rooms: readonly Room[], request: GangRequest): readonly string[] {
   const { gang, acceleratorTypes } = request;
   const sharesByType = new Map<string, Share[]>();
   for (const room of rooms) {
@@ -231,12 +239,15 @@ interface Packing {
   allows(more: TeamAmounts): boolean;
 }
 
+const groupsFit = (state: ReadonlyState, request: GangRequest, { rooms, allows }: Packing): boolean =>
+  byExecutor(state, rooms).some((within) => groupsFitWithinOne(state, request, { rooms: within, allows }));
+
 /**
  * Whether the minimum of every task group certainly fits, for one choice of a type for each group. The check assumes
  * that every worker of the other groups takes a whole node, and that the largest nodes are taken first. If the groups
  * fit under this assumption, greedy placement succeeds. An exact answer would need a search.
  */
-function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }: Packing): boolean {
+function groupsFitWithinOne(state: ReadonlyState, request: GangRequest, { rooms, allows }: Packing): boolean {
   const { gang, acceleratorTypes, fabric, spread } = request;
   const groups = gang.taskGroups ?? [];
   if (fabric !== undefined || spread !== undefined || groups.some((group) => group.fabric !== undefined)) return false;

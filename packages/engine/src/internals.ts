@@ -51,7 +51,6 @@ export { covers, isKeptFor, windowBroken, withAncestors } from "./placement/veri
 export { Findings } from "./placement/verify/findings.ts";
 export { checkGroups } from "./placement/verify/group-checks.ts";
 export { checkPart, slicesOf } from "./placement/verify/part-checks.ts";
-export { isGuaranteed } from "./policy/guaranteed.ts";
 export type { OrderKey, Policy } from "./policy/policy.ts";
 export { isPreemptible, preemptibilityOf } from "./policy/preemptible.ts";
 export { mayEvict, rulesOf } from "./policy/rules.ts";
@@ -62,6 +61,7 @@ export { waitingTaskCount } from "./state/ready-task.ts";
 export { decodeSnapshot, encodeSnapshot } from "./state/snapshot.ts";
 export { ANSWERS_KEPT, DEFAULT_TEAM, ENDED_WORKLOADS_KEPT } from "./state/state.ts";
 export type { ReadonlyState, WorkloadEntity } from "./state/state.ts";
+export { isGuaranteed } from "./strategies/hived/guaranteed.ts";
 export { expectedEndMs } from "./usage/expected-duration.ts";
 export { plannedDurationMs } from "./usage/planned-duration.ts";
 export { PREDICTED_MS_MAX, runKindsOf } from "./usage/run-times.ts";

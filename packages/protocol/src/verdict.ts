@@ -30,8 +30,9 @@ const fleetLack = z
         description:
           "A worker needs more than any accepted node has, in accelerators, thousandths of a core, MiB of memory or Gbit/s.",
       }),
-    z.object({ of: z.enum(["nodeSelector", "spread", "fabric"]) }).meta({
-      description: "The placement constraint of this name cannot be met on the empty fleet.",
+    z.object({ of: z.enum(["nodeSelector", "spread", "fabric", "executor"]) }).meta({
+      description:
+        "The placement constraint of this name cannot be met on the empty fleet; `executor`: no single executor has enough nodes for the gang.",
     }),
   ])
   .meta({ id: "FleetLack" });
@@ -73,10 +74,12 @@ export const blockedReason = z
         group,
         workers: count,
         placeableWorkers: count,
-        binding: z.enum(["accelerators", "cores", "memory", "networkGbps", "room", "spread", "fabric"]).meta({
-          description:
-            "The resource or constraint that is too small. `room`: cores and memory are each free, but not together on one node; `spread`, `fabric`: capacity is free, but the constraint is not met.",
-        }),
+        binding: z
+          .enum(["accelerators", "cores", "memory", "networkGbps", "room", "spread", "fabric", "executor"])
+          .meta({
+            description:
+              "The resource or constraint that is too small. `room`: cores and memory are each free, but not together on one node; `spread`, `fabric`: capacity is free, but the constraint is not met; `executor`: it is free on several executors, and a gang lies within one.",
+          }),
         neededPerWorker: partial.meta({
           description:
             "Amount in thousandths of a core or MiB of memory if `binding` is one of them, else in accelerators.",

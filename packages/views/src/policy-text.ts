@@ -164,7 +164,7 @@ function backfillLines({ backfill }: Rules): PolicyLine[] {
   ];
 }
 
-const chooseWords: Words<Rules["fabric"]["choose"]> = {
+const chooseWords: Words<Rules["fabric"]["choose"] | NonNullable<Rules["fabric"]["placedBy"]>> = {
   fullest: "the fullest domain that fits",
   fewest: "the fewest domains, then the tightest",
   cells: "the smallest cell, next to the gang's own",
@@ -173,7 +173,7 @@ const chooseWords: Words<Rules["fabric"]["choose"]> = {
 function fabricLines({ fabric }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Fabric", knob, text });
   return [
-    line("Domains", chooseWords[fabric.choose]),
+    line("Domains", chooseWords[fabric.placedBy ?? fabric.choose]),
     line(
       "Unconstrained work",
       fabric.unconstrainedToFullest ? "goes to the fullest domain" : "follows the node placement",

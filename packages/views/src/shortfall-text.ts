@@ -30,6 +30,7 @@ function lackText(spec: ShortfallSpec, lack: FleetLack): string {
         : "";
     case "spread":
     case "fabric":
+    case "executor":
       return constraintText(spec, lack.of);
     case "type":
     case "part":
@@ -44,8 +45,9 @@ function lackText(spec: ShortfallSpec, lack: FleetLack): string {
 
 const placesOf = (spec: ShortfallSpec): string => placesText(spec).replace(/^ on nodes/, " of them");
 
-/** `, as at most 1 of them may share a rack`, ` within one leaf`. */
-function constraintText({ spread, fabric }: ShortfallSpec, constraint: "spread" | "fabric"): string {
+/** `, as at most 1 of them may share a rack`, ` within one leaf`, ` within one executor`. */
+function constraintText({ spread, fabric }: ShortfallSpec, constraint: "spread" | "fabric" | "executor"): string {
+  if (constraint === "executor") return " within one executor, and a gang cannot span executors";
   if (constraint === "spread")
     return `, as at most ${grouped(spread?.maxPerDomain ?? 0)} of them may share a ${spread?.topologyKey}`;
   const [slice] = fabric?.slices ?? [];
@@ -107,6 +109,7 @@ const shortfallTerms: Readonly<Record<string, string>> = {
   room: "Not enough capacity on one node",
   spread: "Spread constraint",
   fabric: "Fabric constraint",
+  executor: "Several executors",
 };
 
 const shortfallTerm = (binding: string): string =>
@@ -136,6 +139,7 @@ export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerS
       return `${need}; nodes${places.replace(/^ on nodes/, "")} have enough of all resources free for only ${some}.`;
     case "spread":
     case "fabric":
+    case "executor":
       return `${need}; only ${some} ${fit}${places}${constraintText(spec, reason.binding)}.`;
     default:
       return beside(reason.binding);

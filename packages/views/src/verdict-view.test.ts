@@ -1,5 +1,5 @@
-import { attemptId, defaultPolicy, gangOfGroups, presets } from "@headroom/engine";
-import type { Policy } from "@headroom/engine";
+import { attemptId, defaultPolicy, gangOfGroups, nodeId, poolName, presets } from "@headroom/engine";
+import type { Policy, Pool } from "@headroom/engine";
 import type { QueuePage } from "@headroom/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -93,6 +93,29 @@ describe("the sentence of a verdict", () => {
     fleet.submit("second", { gang: { accelerators: 6 } });
     const id = fleet.submit("third", { gang: { workers: 2, accelerators: 4 } });
     expect(sentence(fleet, id)).toBe("Not enough free accelerators: it needs 8 accelerators; 2 of 16 are free.");
+  });
+
+  it("says that a gang lies within one executor", () => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    const [pool] = fleet.engine.state.pools.values();
+    const other = { ...(pool as Pool), name: poolName("other"), executor: "other" };
+    fleet.apply({ pools: [other] });
+    const amounts = { acceleratorCount: 8, coresMilli: 16_000, memoryMib: 65_536 };
+    const more = { id: nodeId("m0"), pool: other.name, fabric: [], ...amounts };
+    fleet.receive({ kind: "nodeSeen", node: more });
+    for (const name of ["first", "second"]) fleet.submit(name, { gang: { accelerators: 8 } });
+    const id = fleet.submit("both", { gang: { workers: 2, accelerators: 8 } });
+    expect(sentence(fleet, id)).toBe(
+      "Exceeds the fleet: it needs 8 accelerators for each of 2 workers. Even if they were empty, the nodes that take work now would hold only 1 of 2 workers within one executor, and a gang cannot span executors.",
+    );
+    for (const node of [
+      { ...more, id: nodeId("n1"), pool: (pool as Pool).name },
+      { ...more, id: nodeId("m1") },
+    ])
+      fleet.receive({ kind: "nodeSeen", node });
+    expect(sentence(fleet, id)).toBe(
+      "Several executors: it needs 8 accelerators for each of 2 workers; only 1 of 2 workers fits within one executor, and a gang cannot span executors.",
+    );
   });
 
   it("says what a team may claim where others would have to give way and do not, its own or one above it", () => {

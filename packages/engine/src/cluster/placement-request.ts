@@ -61,8 +61,8 @@ export class PlacementRequest {
   readonly ownKept: number | undefined;
   /** Other workers of the same gang, whose places are chosen in the same plan. */
   readonly beside: readonly WorkerAllocation[];
-  /** Whether anti-affinity is ignored, to find out whether it blocks the request. */
-  readonly ignoresAntiAffinity: boolean;
+  /** The filter that is ignored, to find out whether it blocks the request. */
+  readonly ignores: "antiAffinity" | "executor" | null;
 
   private constructor(base: RequestFields, changes: Partial<RequestFields> = {}) {
     const fields = { ...base, ...changes };
@@ -86,7 +86,7 @@ export class PlacementRequest {
     this.inputsHeldMin = fields.inputsHeldMin;
     this.ownKept = fields.ownKept;
     this.beside = fields.beside;
-    this.ignoresAntiAffinity = fields.ignoresAntiAffinity;
+    this.ignores = fields.ignores;
     Object.freeze(this);
   }
 
@@ -117,7 +117,7 @@ export class PlacementRequest {
       inputsHeldMin: 0,
       ownKept: undefined,
       beside: NO_WORKERS,
-      ignoresAntiAffinity: false,
+      ignores: null,
     });
   }
 

@@ -11,7 +11,8 @@ export type QuotaBound = "limit" | "user" | "guarantee" | "unguaranteed" | "borr
 
 /**
  * The first thing that even an empty fleet lacks: nodes of an accepted type, a device with the MIG profile, an amount
- * that one worker needs of a node, nodes with the required labels, or capacity under spread and fabric constraints.
+ * that one worker needs of a node, nodes with the required labels, or capacity under spread and fabric constraints or
+ * within one executor.
  */
 export type FleetLack =
   | { readonly of: "type" }
@@ -21,7 +22,7 @@ export type FleetLack =
       readonly perWorker: number;
       readonly perNodeMax: number;
     }
-  | { readonly of: "nodeSelector" | "spread" | "fabric" };
+  | { readonly of: "nodeSelector" | "spread" | "fabric" | "executor" };
 
 /**
  * Reasons why a workload waits. Accelerator counts include only nodes that the workload accepts by labels and data
@@ -58,14 +59,14 @@ export type BlockedReason =
     }
   /**
    * One type has enough free accelerators in total, but not all workers fit: capacity is fragmented, cores or memory
-   * are missing (`room`), or spread or fabric constraints are not met.
+   * are missing (`room`), or spread or fabric constraints are not met, or no single executor has enough (`executor`).
    */
   | {
       readonly kind: "workerShortfall";
       readonly group?: string;
       readonly workers: number;
       readonly placeableWorkers: number;
-      readonly binding: "accelerators" | NodeResourceName | "room" | "spread" | "fabric";
+      readonly binding: "accelerators" | NodeResourceName | "room" | "spread" | "fabric" | "executor";
       readonly neededPerWorker: number;
       readonly freeCount: number;
     }

@@ -14,7 +14,6 @@ import type { WorkloadId } from "../model/ids.ts";
 import { outstandingEffects } from "../transitions/attempt-effects.ts";
 import type { Engine, JournalGroup, Ready } from "./ready.ts";
 import { defragmentsAtMs } from "../round/defragment.ts";
-import { signatures } from "../placement/filters/filters.ts";
 import { findPlacement } from "../placement/place.ts";
 import { isInGroups } from "../cluster/request.ts";
 import { runRound } from "../round/round.ts";
@@ -31,7 +30,7 @@ import type { ReadonlyState } from "../state/state.ts";
 import { indexState } from "../cluster/world.ts";
 import { emptyState } from "../state/empty-state.ts";
 import type { World } from "../cluster/world.ts";
-import { installStrategies } from "../strategies/install.ts";
+import { installStrategies, signatures } from "../strategies/registry.ts";
 import { upcastEvent } from "../state/upcast.ts";
 
 class EngineCore implements Engine {
@@ -321,8 +320,8 @@ export function tryFor(
  */
 function isOutOfReach(world: World, own: QueueBucket, bucket: QueueBucket, started: boolean): boolean {
   const { rules, evictable, state } = world;
-  // Opportunistic work in cells may become evictable later in the round.
-  if (rules.phases[0] !== "place" || rules.fabric.choose === "cells") return false;
+  // With a placement strategy, running work may become evictable later in the round.
+  if (rules.phases[0] !== "place" || rules.fabric.placedBy !== null) return false;
   if (evictable.size > 0 || state.nominations.size > 0) return false;
   // While the round considers a bucket that does not start, protected starts may be booked temporarily, so the indexes
   // may show too little capacity.

@@ -133,7 +133,10 @@ function fitsAsWished(world: World, request: PlacementRequest, workers: number):
   return world.capacity.acceptable(request.acceleratorTypes).some((type) => fitsOnType(world, asked, type));
 }
 
-function fitsOnType(world: World, request: PlacementRequest, { slots }: TypeCapacity): boolean {
+const fitsOnType = (world: World, request: PlacementRequest, type: TypeCapacity): boolean =>
+  withinOneExecutor(world, request).some((one) => fitsOnAccepted(world, one, type));
+
+function fitsOnAccepted(world: World, request: PlacementRequest, { slots }: TypeCapacity): boolean {
   const { fabric, spread } = request.spec;
   const accepts = acceptedBy(world, request);
   const candidates = slots

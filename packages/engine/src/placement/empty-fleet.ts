@@ -4,16 +4,14 @@ import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 
 /**
- * A view of the world in which nothing runs. Scores and HiveD cells are switched off there, because they depend on
- * running work.
+ * A view of the world in which nothing runs. Scores and the placement strategy are switched off there, because they
+ * depend on running work.
  */
 export function emptied(world: World): World {
   const { rules } = world;
-  const { reservedTopology: _shapes, ...teams } = rules.teams;
-  const fabric = rules.fabric.choose === "cells" ? ({ ...rules.fabric, choose: "fullest" } as const) : rules.fabric;
   return Object.assign(Object.create(world) as World, {
     capacity: emptyCapacity(world),
-    rules: { ...rules, placement: "pack", teams, fabric },
+    rules: { ...rules, placement: "pack", fabric: { ...rules.fabric, placedBy: null } },
   });
 }
 

@@ -1,12 +1,15 @@
 /**
- * The interfaces for placement and scores by the rules of imitated systems. At most one implementation of each is
- * installed.
+ * The interfaces for placement and scores by the rules of imitated systems. The registry (`strategies/registry.ts`)
+ * installs the implementations.
  */
 import { invariant } from "../base/invariant.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
+import type { SignatureOf } from "../cluster/queue.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
+import type { BlockedReason } from "../contract/verdicts.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
+import type { Rules } from "../policy/rules.ts";
 import type { Where } from "./place-on-type.ts";
 import type { Candidate, DomainBudget } from "./place-constrained.ts";
 import type { Score } from "./score/score.ts";
@@ -18,33 +21,37 @@ export interface CandidateRequest extends Where {
 }
 
 export interface PlacementStrategy {
-  /** Returns whether the active policy places this request by the rules of the imitated system. */
-  appliesTo(world: World, request: PlacementRequest): boolean;
+  /** Returns whether this request is placed by the rules of the imitated system. */
+  appliesTo(request: PlacementRequest): boolean;
+  /** The properties by which the strategy distinguishes requests, in addition to those of the filters. */
+  readonly signature: SignatureOf;
   place(world: World, request: PlacementRequest, candidates: CandidateRequest): readonly WorkerAllocation[] | null;
+  /** The reason why the strategy does not place the request, or `null` if its rules do not block the request. */
+  explain(world: World, request: PlacementRequest): BlockedReason | null;
 }
 
-const installed = new Slot<PlacementStrategy | null>(() => null, { survivesUndo: true });
+interface PlacementStrategies {
+  strategyOf(rules: Rules): PlacementStrategy | null;
+  /** Makes the score of the policy's node order, if it is not Headroom's own. */
+  scoreOf(world: World): Score;
+}
 
-/** Makes the score of the policy's node order. */
-type ScoreOf = (world: World) => Score;
-
-const installedScore = new Slot<ScoreOf | null>(() => null, { survivesUndo: true });
+const installed = new Slot<PlacementStrategies | null>(() => null, { survivesUndo: true });
 
 /** Called once for every world, before its first round. */
-export function installPlacement(world: World, strategy: PlacementStrategy, scoreOf: ScoreOf): void {
-  world.scratch.set(installed, strategy);
-  world.scratch.set(installedScore, scoreOf);
+export const installPlacement = (world: World, strategies: PlacementStrategies): void =>
+  world.scratch.set(installed, strategies);
+
+function strategiesOf({ scratch }: World): PlacementStrategies {
+  const strategies = scratch.get(installed);
+  invariant(strategies !== null, "no placement strategy is installed");
+  return strategies;
 }
 
-/** The score for a node order other than Headroom's own. */
-export function importedScore(world: World): Score {
-  const scoreOf = world.scratch.get(installedScore);
-  invariant(scoreOf !== null, `no score is installed for the node order ${world.rules.placement}`);
-  return scoreOf(world);
-}
+export const importedScore = (world: World): Score => strategiesOf(world).scoreOf(world);
 
 /** The strategy that places the request, or `null` if nodes are chosen by the policy's `placement`. */
 export function placementStrategy(world: World, request: PlacementRequest): PlacementStrategy | null {
-  const strategy = world.scratch.get(installed);
-  return strategy?.appliesTo(world, request) === true ? strategy : null;
+  const strategy = world.rules.fabric.placedBy === null ? null : strategiesOf(world).strategyOf(world.rules);
+  return strategy?.appliesTo(request) === true ? strategy : null;
 }

@@ -12,7 +12,7 @@ import type {
   UnstatedPreemptible,
 } from "./policy.ts";
 import { strategyRules } from "./strategies.ts";
-import type { StrategyRules } from "./strategies.ts";
+import type { PlacementRule, StrategyRules } from "./strategies.ts";
 
 export type Rules = Required<
   Omit<Policy, Optional | "strategy" | "placement" | "teams" | "fabric" | "eviction" | "elastic">
@@ -23,7 +23,8 @@ export type Rules = Required<
     readonly typicalDemand?: readonly TypicalDemand[];
     readonly teams: TeamRules & StrategyRules["teams"];
     readonly fabric: {
-      readonly choose: "fullest" | "fewest" | "cells";
+      readonly placedBy: PlacementRule | null;
+      readonly choose: "fullest" | "fewest";
       /** Whether a gang that no single domain holds is split as evenly as possible. */
       readonly balanced: boolean;
       readonly unconstrainedToFullest: boolean;
@@ -93,7 +94,8 @@ export function rulesOf({ strategy = "headroom", ...policy }: Policy): Rules {
       : { placement: placement.order, typicalDemand: placement.typicalDemand }),
     teams: { ...plain.teams, ...policy.teams, ...teams },
     fabric: {
-      choose: fabric.inCells ? "cells" : choose === "balanced" ? "fewest" : choose,
+      placedBy: fabric.placedBy,
+      choose: fabric.placedBy !== null ? "fullest" : choose === "balanced" ? "fewest" : choose,
       balanced: choose === "balanced",
       unconstrainedToFullest: fabric.unconstrainedToFullest,
     },

@@ -22,6 +22,9 @@ export type StrategyName = (typeof strategyNames)[number];
 /** Method by which the victims of a plan are searched. */
 export type VictimRule = "lowest-cost" | "volcano" | "kai" | "kueue-fair-sharing" | "kueue-classical" | "cells";
 
+/** Method by which a strategy places work: in topology cells. */
+export type PlacementRule = "cells";
+
 export interface StrategyRules {
   readonly teams: {
     /**
@@ -41,8 +44,8 @@ export interface StrategyRules {
     readonly reservedTopology?: { readonly fromPriority: number };
   };
   readonly fabric: {
-    /** Whether gangs are placed in topology cells, whatever the value of the knob `fabric`. */
-    readonly inCells: boolean;
+    /** Placement strategy that chooses nodes, whatever the value of the knob `fabric`; `null`: none. */
+    readonly placedBy: PlacementRule | null;
     /** Whether work without placement constraints goes to the fullest domains. */
     readonly unconstrainedToFullest: boolean;
   };
@@ -64,7 +67,7 @@ export interface StrategyRules {
 }
 
 const teams: StrategyRules["teams"] = { share: "divide", overGuarantee: "idle" };
-const fabric: StrategyRules["fabric"] = { inCells: false, unconstrainedToFullest: false };
+const fabric: StrategyRules["fabric"] = { placedBy: null, unconstrainedToFullest: false };
 const eviction: StrategyRules["eviction"] = {
   search: "lowest-cost",
   shareTests: [],
@@ -83,7 +86,7 @@ const kueue = (search: VictimRule, shareTests: StrategyRules["eviction"]["shareT
 
 const hived = (lazyPreemption: boolean): StrategyRules => ({
   teams: { ...teams, reservedTopology: { fromPriority: 0 } },
-  fabric: { ...fabric, inCells: true },
+  fabric: { ...fabric, placedBy: "cells" },
   eviction: { ...eviction, search: "cells", lazyPreemption },
 });
 

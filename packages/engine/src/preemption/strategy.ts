@@ -33,6 +33,8 @@ export interface Search<Candidate, Simulated, Found> {
 export type Planning<Found> = Generator<Search<unknown, unknown, Found>, Plan | null, Found | null>;
 
 export interface PreemptionStrategy<Found = unknown> {
+  /** True: for the reason `preempted`, the victims are work that `mayPreempt` allows. */
+  readonly preemptsByPriority: boolean;
   /**
    * Stage 1: whether a plan is possible for the request. Must be cheap, because every waiting request is checked before
    * any search.

@@ -55,13 +55,11 @@ export function gather(batch: Batch, rules: DefragmentRules, movesMax: number): 
 }
 
 /**
- * Whether the policy allows defragmentation. With a reserved topology, placements follow other rules. If nominations
- * are not kept, a migration has no reserved destination.
+ * Whether the policy allows defragmentation. A placement strategy has other rules for nodes. If nominations are not
+ * kept, a migration has no reserved destination.
  */
-const canGather = ({ rules }: World): boolean =>
-  rules.teams.reservedTopology === undefined &&
-  rules.fabric.choose !== "cells" &&
-  rules.eviction.nominations === "kept";
+const canGather = ({ rules: { fabric, eviction } }: World): boolean =>
+  fabric.placedBy === null && eviction.nominations === "kept";
 
 const isOpen = ({ during }: DefragmentRules, nowMs: number): boolean => {
   if (during === undefined) return true;

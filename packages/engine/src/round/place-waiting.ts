@@ -18,8 +18,9 @@ import { findPlacement } from "../placement/place.ts";
 import { placeOnHotSpares, takeHotSpares } from "../placement/place-on-hot-spares.ts";
 import type { PlacementOnHotSpares } from "../placement/place-on-hot-spares.ts";
 import { isInGroups, wholeNeeded } from "../cluster/request.ts";
-import { nominate, start } from "../transitions/start.ts";
+import { start } from "../transitions/start.ts";
 import { placementStrategy } from "../placement/strategy.ts";
+import { roundStrategy } from "../strategies/registry.ts";
 import { askForMore, listClasses } from "../placement/classes-in-line.ts";
 
 const NOTHING_RESERVED: readonly Reservation[] = [];
@@ -171,29 +172,13 @@ function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations
     if (place.taken.length > 0) takeHotSpares(batch, (bucket.waiting.first() as Workload).id, place);
     return start(batch, bucket, place.placement);
   }
-  const nominated = nominateReleasing(batch, bucket);
+  const nominated = roundStrategy(world)?.placeLater(batch, bucket) ?? null;
   if (nominated !== null) return nominated;
   // A request that fits except for a protected start is tried in every round: the protected request may start without
   // any capacity being freed.
   if (isSureToStayOut(world, bucket) && (reservations === null || !reservations.concern(bucket)))
     markRejected(world, bucket);
   return null;
-}
-
-/**
- * For policies whose nominations last for one round. A request that fits on idle and releasing capacity together is
- * nominated there, so that no later request of the round takes a part of that capacity. KAI-Scheduler pipelines such
- * pods in its allocate action.
- */
-function nominateReleasing(batch: Batch, bucket: QueueBucket): AttemptId | null {
-  const { world } = batch;
-  if (world.rules.eviction.nominations === "kept" || world.terminating.size === 0) return null;
-  const placement = findPlacement(world, bucket.request, "releasing");
-  if (placement === null) return null;
-  const event = batch.events.length;
-  nominate(batch, bucket, placement);
-  const given = batch.events[event];
-  return given?.kind === "placementNominated" ? given.nomination.attemptId : null;
 }
 
 /** A placement that uses hot spares, for a request that lost workers with their nodes. */

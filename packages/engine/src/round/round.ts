@@ -9,13 +9,12 @@ import type { Phase } from "../policy/policy.ts";
 import { reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
 import { defragment } from "./defragment.ts";
-import { dropIncomplete } from "../strategies/kai/drop-incomplete.ts";
 import { freeCapacity } from "../preemption/pipeline.ts";
 import { endBackOffs, expire } from "./expire.ts";
 import { keepStartWindows } from "./keep-start-windows.ts";
 import { growLast } from "./grow.ts";
 import { placeWaiting } from "./place-waiting.ts";
-import { rebalance } from "../strategies/armada/rebalance.ts";
+import { roundStrategy, strategyPhases } from "../strategies/registry.ts";
 import { replaceLost } from "./replace-lost.ts";
 import { keepNominations } from "../transitions/nominations.ts";
 import { keepHotSpares, mayHaveHotSpares } from "./keep-hot-spares.ts";
@@ -25,10 +24,9 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   consolidate: (batch) => freeCapacity(batch, "moved"),
   reclaim: (batch) => freeCapacity(batch, "reclaimed"),
   preempt: (batch) => freeCapacity(batch, "preempted"),
-  rebalance,
   defragment,
   grow: growLast,
-  "drop-incomplete": dropIncomplete,
+  ...strategyPhases,
 };
 
 /**
@@ -98,21 +96,6 @@ function isLike(left: Reservation, right: Reservation): boolean {
   );
 }
 
-/**
- * Runs every phase once, for policies that forget nominations after a round. Evicted work then stops counting for its
- * team immediately, so placing and growing run again at the end.
- */
-function takeOneTurn(batch: Batch, named: readonly Phase[]): void {
-  for (const phase of named) {
-    phases[phase](batch);
-    endBackOffs(batch);
-    if (batch.isOver) return;
-  }
-  if (named.length === 1) return;
-  if (named.includes("place")) placeWaiting(batch);
-  if (named.includes("grow")) growLast(batch);
-}
-
 export function runRound(batch: Batch): void {
   batch.world.calendar.nowMs = batch.nowMs;
   batch.world.decayedUsage.nowMs = batch.nowMs;
@@ -122,9 +105,15 @@ export function runRound(batch: Batch): void {
   keepStartWindows(batch);
   keepPlaces(batch);
   keepHotSpares(batch);
-  const { phases: named, eviction } = batch.world.rules;
-  if (eviction.nominations === "forgotten") takeOneTurn(batch, named);
-  else takeTurns(batch, named);
+  const { phases: named } = batch.world.rules;
+  const strategy = roundStrategy(batch.world);
+  if (strategy === null) takeTurns(batch, named);
+  else {
+    strategy.takeTurns(batch, named, (phase) => {
+      phases[phase](batch);
+      endBackOffs(batch);
+    });
+  }
   keepHotSpares(batch);
   batch.endRound();
   batch.world.queue.dropEmptyClasses();

@@ -5,14 +5,13 @@ import type { Event } from "../contract/events.ts";
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { attemptId } from "../model/ids.ts";
 import { taskOf } from "../model/task.ts";
-import type { Attempt, Prediction, Nomination, Workload } from "../model/workload.ts";
+import type { Attempt, Nomination, Workload } from "../model/workload.ts";
 import { predictedRun } from "../usage/run-times.ts";
 import { activeAttempt, rememberWorkload, workloadOf } from "../cluster/entities.ts";
 import { InvariantError } from "../base/invariant.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import { readyTask } from "../state/ready-task.ts";
 import type { WorkloadEntity } from "../state/state.ts";
-import type { World } from "../cluster/world.ts";
 import { verifyPlacement } from "../placement/verify/placement.ts";
 import { growingAttempt } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
@@ -60,33 +59,17 @@ export function recordPlace(
     acceleratorType,
     workers,
   } as const;
-  const predicted = predictionOf(world, workloadOf(world, workloadId));
-  const later = launchAtMs === null ? NOTHING_MORE : { launchAtMs };
-  batch.emit(
-    predicted.prediction === undefined && launchAtMs === null ? placed : { ...placed, ...predicted, ...later },
-  );
+  const { state, rules } = world;
+  // Plans use the predicted run time as the expected end of the attempt.
+  const prediction = predictedRun(rules, state.runTimes, workloadOf(world, workloadId));
+  const predicted = prediction === null ? placed : { ...placed, prediction };
+  batch.emit(launchAtMs === null ? predicted : { ...predicted, launchAtMs });
 }
-
-const NOTHING_MORE = {} as const;
 
 /** Gives the place of an ended attempt to the next attempt of the same task, which is launched at `launchAtMs`. */
 export function placeRetry(batch: Batch, ended: Attempt, launchAtMs: number): void {
   recordPlace(batch, nextAfter(batch, ended), ended, launchAtMs);
 }
-
-/**
- * The predicted run time, which plans use as the expected end of the attempt. It is missing if the policy does not
- * predict run times.
- */
-export function predictionOf(
-  { state, rules }: World,
-  workload: Pick<Workload, "spec" | "actor">,
-): { readonly prediction?: Prediction } {
-  const prediction = predictedRun(rules, state.runTimes, workload);
-  return prediction === null ? NOT_PREDICTED : { prediction };
-}
-
-const NOT_PREDICTED = {} as const;
 
 /** Nominates the first request of the bucket for a place that is being freed. */
 export function nominate(batch: Batch, bucket: QueueBucket, { acceleratorType, workers }: Placement): void {

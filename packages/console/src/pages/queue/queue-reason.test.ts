@@ -76,6 +76,7 @@ describe("a reason in brief", () => {
     expect(amounts({ of: "memory", perWorker: 4_096, perNodeMax: 4_096 })).toBe("3 / 2");
     expect(amounts({ of: "cores", perWorker: 2_000, perNodeMax: 1_000 })).toBe("2 cores / 1 core");
     expect(amounts({ of: "spread" })).toBe("3 / 2");
+    expect(amounts({ of: "executor" })).toBe("3 / 2");
     expect(amounts({ of: "part", profile: "3g.40gb" })).toBe("3g.40gb");
     expect(amounts({ of: "type" })).toBe("H100");
     expect(amounts({ of: "nodeSelector" })).toBe("3 / 16");

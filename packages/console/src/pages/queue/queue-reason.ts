@@ -27,6 +27,7 @@ const bindingWords: Readonly<Partial<Record<Binding, string>>> = {
   room: "Not enough room",
   spread: "Spread",
   fabric: "Fabric",
+  executor: "Executors",
 };
 
 /** Amount of the resource that the fleet lacks: needed, and available. */
@@ -41,6 +42,7 @@ function exceedingAmounts(reason: BlockedReason & { readonly kind: "exceedsFleet
       return lack.profile;
     case "spread":
     case "fabric":
+    case "executor":
       return workers;
     case "accelerators":
     case "nodeSelector":

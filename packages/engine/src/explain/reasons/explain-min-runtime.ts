@@ -1,5 +1,6 @@
 /** The reason `minRuntime`: the request could preempt work of its own team if that work's minimum runtime were over. */
 import { isOnAny, mayPreempt } from "../../preemption/eligibility.ts";
+import { preemptionStrategy } from "../../preemption/strategy.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { acceptableTypes } from "../../cluster/request.ts";
 import { byPlacement, workloadOf } from "../../cluster/entities.ts";
@@ -16,9 +17,6 @@ import type { BlockedReason } from "../../contract/verdicts.ts";
 const EVICTABLE_MAX = 256;
 /** Maximum number of victims tried, in the order in which their minimum runtimes end. */
 const TERMINATING_MAX = 16;
-
-/** Victim searches that choose victims by `mayPreempt`. */
-const byPriority: ReadonlySet<string> = new Set(["lowest-cost", "volcano", "kai"]);
 
 interface ProtectedVictim {
   readonly attempt: Attempt;
@@ -57,7 +55,7 @@ function victimCandidatesOf(world: World, request: PlacementRequest, head: Workl
   const { rules, evictable } = world;
   const work = evictable.get(request.team)?.always;
   if (work === undefined || work.size > EVICTABLE_MAX || work.priorityMin >= head.spec.priority) return [];
-  if (!rules.phases.includes("preempt") || !byPriority.has(rules.eviction.search)) return [];
+  if (!rules.phases.includes("preempt") || !preemptionStrategy(world).preemptsByPriority) return [];
   const types = new Set(acceptableTypes(world, request).map(({ type }) => type));
   return [...work.attempts].flatMap((attempt): readonly ProtectedVictim[] => {
     const workload = workloadOf(world, attempt.workloadId);

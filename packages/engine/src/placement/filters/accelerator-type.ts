@@ -5,8 +5,10 @@ import type { Filter } from "./filter.ts";
  * (`acceptableTypes`).
  */
 export const acceleratorType: Filter = {
-  name: "acceleratorType",
   signature: ({ spec: { acceleratorTypes } }) => (acceleratorTypes.length === 0 ? undefined : acceleratorTypes),
-  basis: "fleet",
+  check: "types",
   wakeOn: [],
+  // If nodes of an accepted type exist, `resources` reports what they lack.
+  explain: null,
+  lack: ({ accepted }) => (accepted.length === 0 ? { of: "type" } : null),
 };

@@ -17,17 +17,17 @@ import { quota } from "./quota.ts";
  * or the rules of that work.
  */
 export const antiAffinity: Filter = {
-  name: "antiAffinity",
   signature: ({ spec }) => spec.gang.antiAffinity,
   basis: "work",
   appliesTo: looksAround,
   check: antiAffinityCheck,
   wakeOn: quota.wakeOn,
   explain: ({ world, request, place, placeableWorkers }) => {
-    const placement = looksAround(world, request) ? place(request.with({ ignoresAntiAffinity: true })) : null;
+    const placement = looksAround(world, request) ? place(request.with({ ignores: "antiAffinity" })) : null;
     const workloadIds = placement === null ? [] : inTheWay(world, request, placement);
     if (workloadIds.length === 0) return null;
-    return { kind: "antiAffinity", workloadIds, workers: request.workers, placeableWorkers: placeableWorkers() };
+    const { workers } = request;
+    return { reasons: [{ kind: "antiAffinity", workloadIds, workers, placeableWorkers: placeableWorkers() }] };
   },
 };
 
@@ -39,7 +39,7 @@ export function looksAround({ capacity }: Pick<World, "capacity">, { gang }: Pic
 }
 
 export function antiAffinityCheck(world: World, request: PlacementRequest, layer: Layer): NodeCheck {
-  if (request.ignoresAntiAffinity || !looksAround(world, request)) return ANYWHERE;
+  if (request.ignores === "antiAffinity" || !looksAround(world, request)) return ANYWHERE;
   const { marks } = world.capacity;
   const { sets = [], from = [], exclusive } = request.gang.antiAffinity ?? {};
   const own = ownWorkers(world, request);

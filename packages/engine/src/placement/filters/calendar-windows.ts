@@ -3,14 +3,14 @@ import type { IndexedWindow } from "../../cluster/calendar-index.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { Placement } from "../../cluster/request.ts";
 import type { World } from "../../cluster/world.ts";
-import type { Filter, Inquiry } from "./filter.ts";
+import type { Filter } from "./filter.ts";
+import type { Inquiry } from "./inquiry.ts";
 
 /**
  * Excludes nodes with a calendar window for other work if the request, started now, could still run when the window
  * begins.
  */
 export const calendarWindows: Filter = {
-  name: "calendarWindows",
   signature: ({ spec, actor }, { rules, calendar }) =>
     calendar.hasWindows
       ? `${windowDurationMs(rules, spec) + spec.graceTimeoutMs} ${calendar.isNamed(actor) ? actor : ""}`
@@ -28,7 +28,8 @@ export const calendarWindows: Filter = {
     const placement = windows.length === 0 ? null : world.calendar.leftAside(() => place(request));
     if (placement === null) return null;
     const { name, kind: window, startMs, endMs } = windowToName(inquiry, windows, placement).window;
-    return { kind: "window", name, window, startMs, endMs, expectedEndMs: calendarEndMs(world, request) };
+    const expectedEndMs = calendarEndMs(world, request);
+    return { reasons: [{ kind: "window", name, window, startMs, endMs, expectedEndMs }] };
   },
 };
 

@@ -3,7 +3,6 @@ import type { Filter } from "./filter.ts";
 
 /** A preference for nodes that store most of the workload's input data sets (`inputsHeldMin`). */
 export const dataInputs: Filter = {
-  name: "dataInputs",
   signature: ({ spec }) => spec.data?.inputs,
   basis: "work",
   appliesTo: (_world, { spec }) => spec.data?.inputs !== undefined,
@@ -12,4 +11,6 @@ export const dataInputs: Filter = {
     return (slot) => data.held(slot) >= inputsHeldMin;
   },
   wakeOn: [],
+  // A preference: at last any node will do.
+  explain: null,
 };

@@ -5,7 +5,6 @@ import { quota } from "./quota.ts";
 
 /** Allows only pools that admit the rule of the workload's data. */
 export const dataRule: Filter = {
-  name: "dataRule",
   signature: ({ spec }) => spec.data?.rule,
   basis: "fleet",
   appliesTo: (_world, { spec }) => spec.data?.rule !== undefined,
@@ -22,12 +21,8 @@ export const dataRule: Filter = {
     const isNeverThere = !couldEver && fitsFleet(free);
     if (!isNeverThere && place(free) === null) return null;
     const pools = [...state.pools.values()].filter((pool) => admitsRule(rule, state.sites.get(pool.site), pool));
-    return {
-      kind: "dataRule",
-      rule,
-      pools: pools.map(({ name }) => name),
-      workers: request.workers,
-      placeableWorkers: placeableWorkers(),
-    };
+    const names = pools.map(({ name }) => name);
+    const { workers } = request;
+    return { reasons: [{ kind: "dataRule", rule, pools: names, workers, placeableWorkers: placeableWorkers() }] };
   },
 };

@@ -7,22 +7,27 @@ import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { growingAttempt } from "../../cluster/request.ts";
 import type { World } from "../../cluster/world.ts";
 import { executorOf, executorOfNode } from "../../state/executors.ts";
+import { betweenWorkers } from "./between-workers.ts";
 import type { Filter } from "./filter.ts";
 
 export const executor: Filter = {
-  name: "executor",
   signature: () => undefined,
   basis: "fleet",
-  appliesTo: (world, request) => world.executors.length > 1 && isTiedToOne(request),
+  appliesTo: applies,
   check: (world, request) => {
     const wanted = executorWanted(world, request);
     return ({ node }) => wanted === null || executorOfNode(world.state, node.id) === wanted;
   },
-  wakeOn: ["poolDefined"],
+  wakeOn: [],
+  ...betweenWorkers("executor", (request, world) =>
+    applies(world, request) ? request.with({ ignores: "executor" }) : null,
+  ),
 };
 
-const isTiedToOne = ({ workers, grows, gang, executor: named }: PlacementRequest): boolean =>
-  named !== null || workers > 1 || grows !== null || gang.taskGroups !== undefined;
+function applies({ executors }: World, { workers, grows, gang, executor: named, ignores }: PlacementRequest): boolean {
+  if (executors.length < 2 || ignores === "executor") return false;
+  return named !== null || workers > 1 || grows !== null || gang.taskGroups !== undefined;
+}
 
 /**
  * The executor of the gang's running workers, or else the executor that is being tried. It is `null` if any executor
@@ -39,6 +44,6 @@ function executorWanted(world: World, request: PlacementRequest): ExecutorId | n
  * itself.
  */
 export function withinOneExecutor(world: World, request: PlacementRequest): readonly PlacementRequest[] {
-  if (world.executors.length < 2 || !isTiedToOne(request) || executorWanted(world, request) !== null) return [request];
+  if (!applies(world, request) || executorWanted(world, request) !== null) return [request];
   return world.executors.map((id) => request.with({ executor: id }));
 }

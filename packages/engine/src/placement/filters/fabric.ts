@@ -1,3 +1,4 @@
+import { betweenWorkers, withoutConstraint } from "./between-workers.ts";
 import type { Filter } from "./filter.ts";
 
 /**
@@ -5,9 +6,10 @@ import type { Filter } from "./filter.ts";
  * `fabric-fewest.ts`).
  */
 export const fabric: Filter = {
-  name: "fabric",
   signature: ({ spec }) => spec.fabric,
   basis: "fleet",
   appliesTo: (_world, { spec }) => spec.fabric !== undefined,
+  check: "sets",
   wakeOn: [],
+  ...betweenWorkers("fabric", (request) => withoutConstraint(request, "fabric")),
 };

@@ -4,12 +4,12 @@
  * list.
  */
 import type { EventKind } from "../../contract/events.ts";
-import type { BlockedReason } from "../../contract/verdicts.ts";
+import type { BlockedReason, FleetLack } from "../../contract/verdicts.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { SignatureOf } from "../../cluster/queue.ts";
-import type { Placement } from "../../cluster/request.ts";
 import type { World } from "../../cluster/world.ts";
+import type { Inquiry } from "./inquiry.ts";
 
 export type NodeCheck = (slot: NodeSlot) => boolean;
 
@@ -19,39 +19,48 @@ export type NodeCheck = (slot: NodeSlot) => boolean;
  */
 export type FilterBasis = "fleet" | "calendar" | "work";
 
-export interface Filter {
-  readonly name: string;
+export interface Explanation {
+  readonly reasons: readonly BlockedReason[];
+  /** True: the reasons exclude some accelerator types only. The reasons of a later filter come before them. */
+  readonly isPartial?: boolean;
+}
+
+interface FilterBase {
   /**
    * Workloads with equal signatures for every filter share a bucket of the queue. The signature is `undefined` if the
    * filter does not concern the workload.
    */
   readonly signature: SignatureOf;
+  /** Events that can change the result, in addition to those that free capacity. */
+  readonly wakeOn: readonly EventKind[];
+  /**
+   * The reasons to report for a request that does not fit now, or `null` if another filter blocks it. A filter without
+   * this function never blocks work that the empty fleet could hold; its declaration says why.
+   */
+  readonly explain: ((inquiry: Inquiry) => Explanation | null) | null;
+  /** Returns what the usable fleet lacks by this filter even if nothing runs. Absent: it never lacks anything. */
+  readonly lack?: (inquiry: Inquiry) => FleetLack | null;
+}
+
+/** Constrains nodes: single ones, or the nodes of all workers together (`sets`). */
+export interface NodeFilter extends FilterBase {
+  /** Prepares the check of single nodes, once for a search. */
+  readonly check: ((world: World, request: PlacementRequest, layer: Layer) => NodeCheck) | "sets";
   readonly basis: FilterBasis;
   /**
    * Returns whether the filter applies to the request. If it does, the index of free amounts does not suffice to place
-   * the request. A filter without this function constrains types or amounts, not nodes.
+   * the request.
    */
-  readonly appliesTo?: (world: World, request: PlacementRequest) => boolean;
-  /**
-   * Prepares the check of single nodes, once for a search. A filter without this function constrains sets of nodes, not
-   * single nodes.
-   */
-  readonly check?: (world: World, request: PlacementRequest, layer: Layer) => NodeCheck;
-  /** Events that can change the result, in addition to those that free capacity. */
-  readonly wakeOn: readonly EventKind[];
-  /** The reason to report if the request would fit without this filter, or `null` if it would not fit either. */
-  readonly explain?: (inquiry: Inquiry) => BlockedReason | null;
+  readonly appliesTo: (world: World, request: PlacementRequest) => boolean;
 }
 
-/** A request that does not fit now, and the questions that a filter can ask about it. */
-export interface Inquiry {
-  readonly world: World;
-  readonly request: PlacementRequest;
-  /** True if the usable fleet could hold the request if nothing ran. */
-  readonly couldEver: boolean;
-  /** A placement of a variant of the request now, or `null` if the variant does not fit. */
-  place(variant: PlacementRequest): Placement | null;
-  fitsFleet(variant: PlacementRequest): boolean;
-  /** The largest number of workers, below the requested one, that could be placed now; 0 for task groups. */
-  placeableWorkers(): number;
+/**
+ * Constrains no nodes that are searched. `index`: the index of usable nodes leaves out what the filter excludes.
+ * `types`: the accelerator types to search. `amounts`: free capacity and quotas. `times`: the run time beside protected
+ * starts.
+ */
+interface IndexFilter extends FilterBase {
+  readonly check: "index" | "types" | "amounts" | "times";
 }
+
+export type Filter = NodeFilter | IndexFilter;

@@ -14,7 +14,7 @@ import { dataInputs } from "./data-inputs.ts";
 import { dataRule } from "./data-rule.ts";
 import { executor } from "./executor.ts";
 import { fabric } from "./fabric.ts";
-import type { Filter, FilterBasis, NodeCheck } from "./filter.ts";
+import type { Filter, FilterBasis, NodeCheck, NodeFilter } from "./filter.ts";
 import { hotSpares } from "./hot-spares.ts";
 import { namedNodes } from "./named-nodes.ts";
 import { network } from "./network.ts";
@@ -30,30 +30,30 @@ export const filters: readonly Filter[] = [
   hotSpares,
   dataRule,
   antiAffinity,
-  quota,
   acceleratorType,
-  resources,
-  network,
-  nodeSelector,
-  namedNodes,
-  executor,
-  dataInputs,
-  fabric,
-  spread,
+  quota,
   topologyPolicy,
+  spread,
+  fabric,
+  executor,
+  nodeSelector,
+  network,
+  resources,
+  namedNodes,
+  dataInputs,
   runTime,
 ];
 
 export const signatures: readonly SignatureOf[] = filters.map(({ signature }) => signature);
 
-const constraining = filters.filter((filter) => filter.appliesTo !== undefined);
+const constraining = filters.filter((filter): filter is NodeFilter => "appliesTo" in filter);
 
-const applying = (world: World, request: PlacementRequest, bases: readonly FilterBasis[]): readonly Filter[] =>
-  constraining.filter(({ basis, appliesTo }) => bases.includes(basis) && appliesTo?.(world, request) === true);
+const applying = (world: World, request: PlacementRequest, bases: readonly FilterBasis[]): readonly NodeFilter[] =>
+  constraining.filter(({ basis, appliesTo }) => bases.includes(basis) && appliesTo(world, request));
 
 /** Returns whether no filter applies. Then the index of free amounts answers without reading nodes. */
 export function isUnconstrained(world: World, request: PlacementRequest): boolean {
-  for (const { appliesTo } of constraining) if (appliesTo?.(world, request) === true) return false;
+  for (const { appliesTo } of constraining) if (appliesTo(world, request)) return false;
   return true;
 }
 
@@ -66,7 +66,9 @@ export function nodeCheck(
   request: PlacementRequest,
   { layer = "idle", bases = EVERY_BASIS }: { readonly layer?: Layer; readonly bases?: readonly FilterBasis[] } = {},
 ): NodeCheck {
-  const checks = applying(world, request, bases).flatMap(({ check }) => check?.(world, request, layer) ?? []);
+  const checks = applying(world, request, bases).flatMap(({ check }) =>
+    typeof check === "function" ? check(world, request, layer) : [],
+  );
   const [first, second] = checks;
   if (first === undefined) return EVERY_NODE;
   if (second === undefined) return first;

@@ -9,14 +9,13 @@ import type { Filter } from "./filter.ts";
  * `place-on-hot-spares.ts`).
  */
 export const hotSpares: Filter = {
-  name: "hotSpares",
   signature: ({ lostWorkers }) => lostWorkers,
-  basis: "work",
+  check: "index",
   wakeOn: ["poolDefined"],
   explain: ({ world, request, place }) => {
     const kept = hotSparesFor(world, request);
     if (kept.length === 0 || world.capacity.opened(kept, () => place(request)) === null) return null;
-    return hotSparesKept(request, kept);
+    return { reasons: [hotSparesKept(request, kept)] };
   },
 };
 
@@ -25,9 +24,9 @@ export const hotSparesKept = (
   { length: nodes }: readonly NodeSlot[],
 ): BlockedReason & { readonly kind: "hotSparesKept" } => ({ kind: "hotSparesKept", acceleratorTypes, nodes });
 
-/** Hot spares of the types that the request accepts. */
+/** Hot spares of the types that the request accepts, except those that a plan treats as ordinary nodes. */
 export function hotSparesFor({ capacity }: World, { acceleratorTypes }: PlacementRequest): readonly NodeSlot[] {
   if (capacity.hotSpares.size === 0) return [];
   const types = new Set(capacity.acceptable(acceleratorTypes).map(({ type }) => type));
-  return [...capacity.hotSpares].filter(({ node }) => types.has(node.acceleratorType));
+  return [...capacity.hotSpares].filter(({ node, isOpened }) => !isOpened && types.has(node.acceleratorType));
 }

@@ -2,7 +2,6 @@ import type { Filter } from "./filter.ts";
 
 /** Allows only the nodes to which a plan, or the domain of a running gang, limits the request. */
 export const namedNodes: Filter = {
-  name: "namedNodes",
   signature: () => undefined,
   basis: "work",
   appliesTo: (_world, { among }) => among !== null,
@@ -11,4 +10,6 @@ export const namedNodes: Filter = {
     ({ node }) =>
       among?.has(node.id) !== false,
   wakeOn: [],
+  // Limits the variants of a plan. No request in the queue names nodes.
+  explain: null,
 };

@@ -2,7 +2,6 @@ import type { Filter } from "./filter.ts";
 
 /** Requires free network bandwidth on the node for each worker. `NodeSlot.workersThatFit` checks it. */
 export const network: Filter = {
-  name: "network",
   signature: ({ spec }) => spec.gang.networkGbps,
   basis: "work",
   appliesTo: (_world, { gang }) => gang.networkGbps !== undefined,
@@ -11,4 +10,6 @@ export const network: Filter = {
     (slot) =>
       slot.networkLeft(layer) >= networkGbps,
   wakeOn: [],
+  // `resources` compares all amounts of a node and reports the one that is short.
+  explain: null,
 };

@@ -2,7 +2,6 @@ import type { Filter } from "./filter.ts";
 
 /** Allows only nodes that carry the labels of the node selector. */
 export const nodeSelector: Filter = {
-  name: "nodeSelector",
   signature: ({ spec }) => spec.nodeSelector,
   basis: "fleet",
   appliesTo: (_world, { spec }) => spec.nodeSelector !== undefined,
@@ -14,4 +13,10 @@ export const nodeSelector: Filter = {
     };
   },
   wakeOn: [],
+  // If the nodes with these labels could hold the request, `resources` reports what they lack.
+  explain: null,
+  lack: ({ request: { spec, gang, workers }, accepted, emptyFleetHolds }) =>
+    spec.nodeSelector !== undefined && !emptyFleetHolds && accepted.some((nodes) => nodes.typeHolds(gang) >= workers)
+      ? { of: "nodeSelector" }
+      : null,
 };

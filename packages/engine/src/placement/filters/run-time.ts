@@ -1,5 +1,5 @@
 import { longestDurationMs } from "../../usage/planned-duration.ts";
-import { predictsRuns, runKindsOf } from "../../usage/run-times.ts";
+import { predictedRun, predictsRuns, runKindsOf } from "../../usage/run-times.ts";
 import type { Filter } from "./filter.ts";
 
 /**
@@ -7,12 +7,23 @@ import type { Filter } from "./filter.ts";
  * capacity that they do not need.
  */
 export const runTime: Filter = {
-  name: "runTime",
   signature: ({ spec, actor }, { rules, calendar }) => {
     if (rules.backfill.protectedStarts === 0 && !calendar.hasWindows) return undefined;
     const durationMs = longestDurationMs(rules, spec);
     return predictsRuns(rules) ? `${durationMs} ${runKindsOf({ spec, actor })[0]}` : durationMs;
   },
-  basis: "calendar",
-  wakeOn: [],
+  check: "times",
+  // Events that may move the protected start.
+  wakeOn: ["attemptStarted", "predictionCorrected"],
+  explain: (inquiry) => {
+    const { request } = inquiry;
+    const { rules, state } = inquiry.world;
+    const expectedEndMs = inquiry.nowMs + request.durationMs;
+    const start = inquiry.fits ? inquiry.protectedStartBefore(expectedEndMs) : null;
+    if (start === null) return null;
+    const { workloadId, startMs } = start;
+    const prediction = predictedRun(rules, state.runTimes, request);
+    const predicted = prediction === null ? {} : { prediction };
+    return { reasons: [{ kind: "reservation", workloadId, startMs, expectedEndMs, ...predicted }] };
+  },
 };

@@ -1,17 +1,19 @@
-import { isGuaranteed } from "../../policy/guaranteed.ts";
+import { placementStrategy } from "../strategy.ts";
 import type { Filter } from "./filter.ts";
 
 /**
- * Applies if the policy places every request by the fabric, in the fewest domains or in HiveD cells. In cells,
- * guaranteed work uses the cells of its team; other work uses any other cells (`strategies/hived`).
+ * Applies if the policy places every request by the fabric: by a placement strategy, or in the fewest domains. A strategy
+ * adds its own signature (`strategies/registry.ts`) and gives the reason.
  */
 export const topologyPolicy: Filter = {
-  name: "topologyPolicy",
-  signature: ({ spec }, { rules }) => isGuaranteed(rules, spec) || undefined,
+  signature: () => undefined,
   basis: "work",
-  appliesTo: ({ rules: { fabric, teams } }) =>
-    fabric.choose === "cells" ||
-    teams.reservedTopology !== undefined ||
-    (fabric.choose === "fewest" && fabric.unconstrainedToFullest),
-  wakeOn: ["opportunisticJobRelabelled"],
+  appliesTo: ({ rules: { fabric } }) =>
+    fabric.placedBy !== null || (fabric.choose === "fewest" && fabric.unconstrainedToFullest),
+  check: "sets",
+  wakeOn: ["teamDefined", "opportunisticJobRelabelled"],
+  explain: ({ world, request, exceedsFleet }) => {
+    const reason = exceedsFleet ? null : (placementStrategy(world, request)?.explain(world, request) ?? null);
+    return reason === null ? null : { reasons: [reason] };
+  },
 };

@@ -41,6 +41,7 @@ import type { CostSearch } from "./cost-search.ts";
 import { isStuck, mayStrangersMove, planFor } from "./evict-or-migrate.ts";
 
 export const lowestCost: PreemptionStrategy<Plan> = {
+  preemptsByPriority: true,
   isEligible({ world }, preemptor, reason) {
     if (reason === "incomplete" || world.evictable.size === 0) return false;
     const needed = wholeNeeded(preemptor.request);

@@ -5,7 +5,7 @@
 import { acceleratorsIn } from "../../model/gang.ts";
 import { cellTreeOf } from "./cells.ts";
 import { guaranteedWorkers, ownerOf, shapesOn } from "./ownership.ts";
-import { isGuaranteedRequest, isPlacedInCells } from "./place-in-cells.ts";
+import { isGuaranteedRequest } from "./place-in-cells.ts";
 import { acceptableTypes, partsAsked } from "../../cluster/request.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
@@ -16,12 +16,7 @@ import type { BlockedReason } from "../../contract/verdicts.ts";
  * reason are those of one accepted accelerator type: the type of which the team owns most accelerators.
  */
 export function explainReservedTopology(world: World, request: PlacementRequest): BlockedReason | null {
-  if (
-    world.rules.teams.reservedTopology === undefined ||
-    !isPlacedInCells(world, request) ||
-    !isGuaranteedRequest(world, request)
-  )
-    return null;
+  if (!isGuaranteedRequest(world, request)) return null;
   const team = ownerOf(world, request.team);
   let ownedCount = 0;
   let heldCount = 0;

@@ -11,12 +11,13 @@ import type { Attempt, Workload } from "../../model/workload.ts";
 import { acceleratorIndices } from "../../model/accelerator-set.ts";
 import { wholeSlices } from "../../model/slices.ts";
 import { minWorkersOf } from "../../model/workload.ts";
-import { isGuaranteedOpportunistic } from "../../policy/guaranteed.ts";
+import { isGuaranteed, isGuaranteedOpportunistic } from "./guaranteed.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import type { Layer } from "../../cluster/node-slot.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
-import { isGuaranteedRequest, isPlacedInCells } from "./place-in-cells.ts";
+import { explainReservedTopology } from "./explain-reserved-topology.ts";
+import { isGuaranteedRequest, isPlacedInCells, placeInCells } from "./place-in-cells.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { placeConstrained } from "../../placement/place-constrained.ts";
 import { acceptableTypes, quotaReached } from "../../cluster/request.ts";
@@ -25,13 +26,23 @@ import { minimise } from "../../preemption/minimise.ts";
 import type { Plan, Victim } from "../../preemption/plan.ts";
 import { simulateWithout } from "../../preemption/simulate.ts";
 import { simulate } from "../../cluster/ledger.ts";
+import type { PlacementStrategy } from "../../placement/strategy.ts";
 import type { PreemptionStrategy, Search } from "../../preemption/strategy.ts";
 import { isEvictable, isOnAny } from "../../preemption/eligibility.ts";
 
+/** Guaranteed work uses the cells of its team; other work uses any other cells. */
+export const cells: PlacementStrategy = {
+  appliesTo: isPlacedInCells,
+  signature: ({ spec }, { rules }) => isGuaranteed(rules, spec) || undefined,
+  place: placeInCells,
+  explain: explainReservedTopology,
+};
+
 export const hived: PreemptionStrategy<Plan> = {
+  preemptsByPriority: false,
   isEligible: ({ world }, preemptor, reason) =>
     (reason === "reclaimed" || reason === "preempted") &&
-    isPlacedInCells(world, preemptor.request) &&
+    isPlacedInCells(preemptor.request) &&
     isGuaranteedRequest(world, preemptor.request),
 
   *plan(batch, preemptor, reason) {

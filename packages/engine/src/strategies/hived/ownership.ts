@@ -11,7 +11,7 @@ import { acceleratorIndices } from "../../model/accelerator-set.ts";
 import type { AttemptId, TeamName } from "../../model/ids.ts";
 import type { ReservedTopology } from "../../model/team.ts";
 import type { WorkerAllocation } from "../../model/workload.ts";
-import { isGuaranteed, isGuaranteedOpportunistic } from "../../policy/guaranteed.ts";
+import { isGuaranteed, isGuaranteedOpportunistic } from "./guaranteed.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import { around, sizeOf } from "./cell-tree.ts";
 import type { Cell, CellTree } from "./cell-tree.ts";

@@ -6,7 +6,7 @@
 import { needsFraction, workerWithFraction } from "../../model/device-part.ts";
 import type { TeamName } from "../../model/ids.ts";
 import type { WorkerAllocation } from "../../model/workload.ts";
-import { isGuaranteed, isGuaranteedOpportunistic } from "../../policy/guaranteed.ts";
+import { isGuaranteed, isGuaranteedOpportunistic } from "./guaranteed.ts";
 import { around, sizeOf } from "./cell-tree.ts";
 import type { Cell, CellTree } from "./cell-tree.ts";
 import { cellTreeOf, derivedFrom } from "./cells.ts";
@@ -30,16 +30,9 @@ import {
 import type { GuaranteedWorker, Layout, OwnedShape } from "./ownership.ts";
 import { Room } from "./room.ts";
 import type { Picked } from "./room.ts";
-import type { CandidateRequest, PlacementStrategy } from "../../placement/strategy.ts";
+import type { CandidateRequest } from "../../placement/strategy.ts";
 
-/**
- * Returns whether the policy places this work in cells: by its fabric setting, or because the policy has reserved
- * topology.
- */
-export const isPlacedInCells = (
-  { rules: { fabric, teams } }: Pick<World, "rules">,
-  { gang }: PlacementRequest,
-): boolean => gang.accelerators > 0 && (fabric.choose === "cells" || teams.reservedTopology !== undefined);
+export const isPlacedInCells = ({ gang }: PlacementRequest): boolean => gang.accelerators > 0;
 
 /**
  * Returns whether the request uses its team's reserved topology. The priority decides, but growth of an opportunistic
@@ -55,7 +48,7 @@ export function isGuaranteedRequest(world: World, request: PlacementRequest): bo
   return growing === null ? isGuaranteed(rules, spec) : isGuaranteedOpportunistic(rules, spec, growing);
 }
 
-function placeInCells(
+export function placeInCells(
   world: World,
   request: PlacementRequest,
   asked: CandidateRequest,
@@ -63,7 +56,7 @@ function placeInCells(
   const tree = cellTreeOf(world, asked.type);
   if (!isGuaranteedRequest(world, request)) {
     // Non-preemptible work must not use capacity that is guaranteed to other teams.
-    if (world.rules.teams.reservedTopology !== undefined && !request.isPreemptible) return null;
+    if (!request.isPreemptible) return null;
     return new CellPlacing(world, request, { ...asked, tree, own: null }).place();
   }
   const owner = ownerOf(world, request.team);
@@ -361,5 +354,3 @@ function isBefore(left: readonly number[], right: readonly number[]): boolean {
   }
   return false;
 }
-
-export const cellPlacement: PlacementStrategy = { appliesTo: isPlacedInCells, place: placeInCells };

@@ -43,6 +43,7 @@ export interface KaiSearch {
 }
 
 export const kai: PreemptionStrategy<PlacedAgain> = {
+  preemptsByPriority: true,
   isEligible: ({ world }, preemptor, reason) =>
     reason !== "reclaimed" || mayReclaim(world, teamSharesOf(world), preemptor.request),
 

@@ -48,6 +48,7 @@ const STANDARD_RIGHTS: TeamPreemption = { within: "lowerPriority", reclaim: "any
 type KueueStrategy = PreemptionStrategy<readonly QuotaVictim<QuotaCandidate>[]>;
 
 const byQuota = (choose: Choose): KueueStrategy => ({
+  preemptsByPriority: false,
   isEligible: ({ world }, _preemptor, reason) => reason === "reclaimed" && world.teamUse.quota !== null,
 
   *plan(batch, preemptor) {

@@ -25,6 +25,7 @@ import type { PreemptionStrategy, Search } from "../../preemption/strategy.ts";
 import { isEvictable, pathToSide } from "../../preemption/eligibility.ts";
 
 export const volcano: PreemptionStrategy<Plan> = {
+  preemptsByPriority: true,
   isEligible: ({ world }, preemptor, reason) =>
     reason === "reclaimed" &&
     preemptor.request.workers === 1 &&

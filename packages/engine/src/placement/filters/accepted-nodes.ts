@@ -1,15 +1,11 @@
 /** The nodes of one type that a request accepts by their declared properties. */
 import type { GangSpec } from "../../model/workload.ts";
-import { acceptedBy, passesAll } from "../../placement/filters/filters.ts";
-import { emptyFleetWorkers, placeableWorkers } from "../../placement/place-on-type.ts";
+import { emptyFleetWorkers, placeableWorkers } from "../place-on-type.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
-
-/** Accepted nodes of each accepted type, the most preferred type first. */
-export const acceptedNodes = (world: World, request: PlacementRequest): readonly AcceptedNodes[] =>
-  world.capacity.acceptable(request.acceleratorTypes).map((type) => new AcceptedNodes(world, request, type));
+import { acceptedBy, passesAll } from "./filters.ts";
 
 export class AcceptedNodes {
   readonly type: TypeCapacity;
@@ -48,6 +44,11 @@ export class AcceptedNodes {
   /** Number of the gang's workers that would fit if all nodes were empty. It is at most the size of the gang. */
   holds(gang: GangSpec): number {
     return emptyFleetWorkers({ slots: this.#slots ?? this.type.slots }, gang);
+  }
+
+  /** Like `holds`, for all nodes of the type, whether they are accepted or not. */
+  typeHolds(gang: GangSpec): number {
+    return emptyFleetWorkers(this.type, gang);
   }
 
   /** Largest amount on any accepted node. */

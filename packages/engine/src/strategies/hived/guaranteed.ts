@@ -1,5 +1,5 @@
-import type { Attempt, WorkloadSpec } from "../model/workload.ts";
-import type { Rules } from "./rules.ts";
+import type { Attempt, WorkloadSpec } from "../../model/workload.ts";
+import type { Rules } from "../../policy/rules.ts";
 
 /**
  * Whether work is guaranteed: it may use only its team's reserved topology, and can always reclaim it. Other work is
