@@ -136,7 +136,13 @@ function resultLines(
   const columns = [{ title: "" }, ...reports.map(({ variant }) => ({ title: variant, minWidth: 12 }))];
   const [first] = reports;
   return [
-    `${first?.traffic ?? ""}: ${significant(first?.requests ?? 0)} requests`,
+    `${first?.traffic ?? ""}: ${significant(first?.requests ?? 0)} requests${leftOutText(first?.left_out ?? {})}`,
     ...tableLines(columns, shown, terminal.stdout, paint),
   ];
+}
+
+/** Rows of the trace that are no part of the simulation, by reason. */
+function leftOutText(leftOut: Readonly<Record<string, number>>): string {
+  const reasons = Object.entries(leftOut).filter(([, count]) => count > 0);
+  return reasons.length === 0 ? "" : `; left out: ${reasons.map(([reason, count]) => `${count} ${reason}`).join(", ")}`;
 }

@@ -1,5 +1,6 @@
 /** Converts the text of gateway.yaml to a checked configuration. Every problem has its file, line and column. */
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node, type Pair } from "yaml";
+import { isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import type { Document, Node, Pair, YAMLParseError, YAMLWarning } from "yaml";
 import { issueText } from "@headroom/platform";
 import { replicaIdOf } from "../replicas/replica.ts";
 import { isLoopback } from "./quantities.ts";
@@ -44,7 +45,9 @@ export function loadConfig(text: string, overrides: Readonly<Record<string, stri
   };
   const broken = [...document.errors, ...document.warnings];
   if (broken.length > 0) {
-    return { problems: broken.slice(0, PROBLEMS_MAX).map(({ pos, message }) => ({ ...placeAt(pos[0]), message })) };
+    return {
+      problems: broken.slice(0, PROBLEMS_MAX).map((each) => ({ ...placeAt(each.pos[0]), message: yamlMessage(each) })),
+    };
   }
   const problemOf = ({ path, message, isAboutKey }: FoundProblem): ConfigProblem => ({
     ...placeAt(offsetOf(document, path, isAboutKey === true)),
@@ -54,6 +57,10 @@ export function loadConfig(text: string, overrides: Readonly<Record<string, stri
   if ("config" in outcome) return { ...outcome, problemAt: (path, message) => problemOf({ path, message }) };
   const problems = outcome.found.map(problemOf);
   return { problems: problems.toSorted((a, b) => a.line - b.line || a.column - b.column).slice(0, PROBLEMS_MAX) };
+}
+
+function yamlMessage({ code, message }: YAMLParseError | YAMLWarning): string {
+  return code === "DUPLICATE_KEY" ? "the field is given twice" : `the file is not valid YAML: ${message}`;
 }
 
 function checkedData(
@@ -67,9 +74,9 @@ function checkedData(
     return { found: [{ path: [], message: error instanceof Error ? error.message : "cannot be read" }] };
   }
   if (data === null) return { found: [{ path: [], message: "the file is empty; give at least `pools` and `models`" }] };
-  const parsed = gatewaySchema.safeParse(typeof data === "object" ? { ...data, ...overrides } : data, {
-    error: issueText,
-  });
+  if (Array.isArray(data) || typeof data !== "object")
+    return { found: [{ path: [], message: "the file must have fields, such as `pools:` and `models:`" }] };
+  const parsed = gatewaySchema.safeParse({ ...data, ...overrides }, { error: issueText });
   if (!parsed.success) return { found: parsed.error.issues.flatMap((issue) => problemsOf(issue)) };
   const found = crossProblems(parsed.data);
   return found.length > 0 ? { found } : { config: parsed.data };

@@ -232,7 +232,10 @@ export const gatewaySchema = z.strictObject({
     .prefault({}),
   tracing: z
     .strictObject({
-      endpoint: z.url(),
+      endpoint: z.url({
+        protocol: /^https?$/,
+        error: "must be an http or https URL, such as http://127.0.0.1:4318",
+      }),
       share: z.number().min(0).max(1).default(1),
       headers: z.record(headerName, z.union([secret, headerText])).default({}),
     })
