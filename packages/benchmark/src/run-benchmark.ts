@@ -5,7 +5,7 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import net from "node:net";
-import { cpus, tmpdir } from "node:os";
+import { cpus, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cases, frontierBoundsMs, frontierShares, type Case } from "./cases.ts";
@@ -38,6 +38,7 @@ const PATH = "/v1/chat/completions";
 const worker = path.join(import.meta.dirname, "worker.ts");
 
 export async function runBenchmark(options: BenchmarkOptions): Promise<BenchmarkReport> {
+  const begun = { startedAt: new Date().toISOString(), loadAverage: loadavg()[0] ?? 0 };
   const cores = chooseCores();
   const directory = mkdtempSync(path.join(tmpdir(), "headroom-bench-"));
   const stops: (() => Promise<void>)[] = [];
@@ -64,6 +65,9 @@ export async function runBenchmark(options: BenchmarkOptions): Promise<Benchmark
     const frontier = options.withFrontier ? await measure.measureFrontier(running) : [];
     return {
       version: 1,
+      ...begun,
+      rounds: options.rounds,
+      secondsPerRun: options.secondsPerRun,
       machine: { processor: cpus()[0]?.model ?? "unknown", coreCount: cpus().length, node: process.version },
       cores,
       sockets: upstream.sockets,

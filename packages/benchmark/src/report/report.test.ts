@@ -23,6 +23,10 @@ function run(target: string, round: number, requestsPerSecond: number, p50: numb
 
 const report: BenchmarkReport = {
   version: 1,
+  startedAt: "2026-11-27T02:17:00.000Z",
+  loadAverage: 12.04,
+  rounds: 2,
+  secondsPerRun: 1.5,
   machine: { processor: "<cpu>", coreCount: 2, node: "v26" },
   cores: { target: 0, load: 1 },
   sockets: "native",
@@ -61,5 +65,8 @@ it("shows the same figures on the terminal and on the page", () => {
   const page = htmlReport(report);
   expect(page).toContain("<td>225</td><td>0.50</td>");
   expect(page).toContain("&lt;cpu&gt;");
+  expect(page).toContain("2026-11-27 02:17 UTC, load average 12.0 before it; 2 rounds of 1.5 s.");
+  // On a narrow screen the tables scroll, not the page.
+  expect(page.match(/<div class="wide"><table>/g)).toHaveLength(page.match(/<table>/g)!.length);
   expect(page).not.toContain("<script");
 });

@@ -29,6 +29,11 @@ export interface FrontierReport {
 
 export interface BenchmarkReport {
   readonly version: 1;
+  /** Start of the run, in UTC, and the machine's load average of the minute before it. */
+  readonly startedAt: string;
+  readonly loadAverage: number;
+  readonly rounds: number;
+  readonly secondsPerRun: number;
   readonly machine: { readonly processor: string; readonly coreCount: number; readonly node: string };
   readonly cores: Cores | undefined;
   readonly sockets: string;
