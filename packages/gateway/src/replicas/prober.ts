@@ -82,7 +82,9 @@ export class Prober {
   async #probe(pool: Pool, replica: Replica): Promise<void> {
     const path = pool.config.probe.path ?? pool.traits.probePath;
     if (path === undefined) return;
+    const startedAtMs = this.#now();
     const page = await fetchPage(pool, replica, { path });
+    replica.probedAtMs = startedAtMs;
     const before = replica.health;
     // Engines answer 503 while they start and while they drain. In both cases they take no new requests.
     if (page === undefined) replica.health = "unhealthy";

@@ -70,6 +70,8 @@ export class Replica {
   isDiscovered = false;
   drainDeadlineAtMs = Number.POSITIVE_INFINITY;
   ejectedUntilMs = 0;
+  /** Start of the last probe that has ended. Infinity if the replica is not probed. */
+  probedAtMs = 0;
   requestCount = 0;
   tokenCount = 0;
   load: ReportedLoad = noLoad;
@@ -89,7 +91,9 @@ export class Replica {
     this.isDraining = "isDraining" in config && config.isDraining === true;
     this.connections = new UpstreamPool(this.url, pool.connectTimeout, IDLE_CONNECTIONS_MAX);
     this.breaker = new Breaker({ failureCount: pool.breaker.failures, openForMs: pool.breaker.openFor });
-    if (engines[pool.engine].probePath === undefined && pool.probe.path === undefined) this.health = "healthy";
+    const isProbed = engines[pool.engine].probePath !== undefined || pool.probe.path !== undefined;
+    if (!isProbed) this.probedAtMs = Number.POSITIVE_INFINITY;
+    if (!isProbed) this.health = "healthy";
     // If the pool can be woken, its replicas count as asleep until a probe succeeds.
     else if (pool.wake !== undefined) this.health = "unhealthy";
     const isDefaultPort = this.url.port === (this.url.isTls ? 443 : 80);

@@ -1,5 +1,5 @@
 /** Waking a pool: one command for all gateways of a machine, without the gateway's secrets, and honest Retry-After. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -92,6 +92,19 @@ describe("a wake command", () => {
     expect(written("runs")).toBe("x\n");
   });
 
+  it("is not run by a gateway that gets its first request long after another has woken the pool", async () => {
+    const mock = await upstream();
+    const yaml = configOf(`echo x >> ${folder}/runs; echo ${mock.url}`);
+    const [first, second] = [await start("a", yaml), await start("b", yaml)];
+    expect((await chat(first.url, {})).status).toBe(200);
+    // As if the wake had been an hour ago.
+    const file = path.join(folder, ".wake", "org%2Fp", "last.json");
+    const last = JSON.parse(readFileSync(file, "utf8")) as { readyAtMs: number };
+    writeFileSync(file, JSON.stringify({ ...last, readyAtMs: last.readyAtMs - 3_600_000 }));
+    expect((await chat(second.url, {})).status).toBe(200);
+    expect(written("runs")).toBe("x\n");
+  });
+
   it("that fails is not run by the next gateway before its back-off is over", async () => {
     const yaml = configOf(`echo x >> ${folder}/runs; exit 3`);
     const [first, second] = [await start("a", yaml), await start("b", yaml)];
@@ -141,6 +154,7 @@ describe("Retry-After of a pool that wakes", () => {
     waker.check(pool);
     nowMs += 60_000;
     replica!.health = "unhealthy";
+    replica!.probedAtMs = nowMs;
     await wakes();
     nowMs += 10_000;
     expect(waker.retryAfterMs(pool)).toBe(30_000);

@@ -146,7 +146,8 @@ export class Waker {
     const hasTurn = waking.turn.take();
     const last = waking.turn.read();
     if (last?.tookMs !== undefined && !this.#durations.has(pool.name)) this.#durations.set(pool.name, last.tookMs);
-    if (hasTurn && !this.#isSettled(last)) {
+    if (hasTurn) for (const url of last?.urls ?? []) this.#discover(pool, url);
+    if (hasTurn && !this.#isSettled(pool, last)) {
       waking.startedAtMs = this.#now();
       this.#run(pool, waking, wake);
       return;
@@ -162,15 +163,17 @@ export class Waker {
   }
 
   /**
-   * Whether the last wake has just ended, or its command outlives the gateway that started it, so that no other is begun
-   * yet.
+   * Whether no command is to be run yet: the last wake has just ended, this gateway has not yet probed what it started, or
+   * its command outlives the gateway that started it.
    */
-  #isSettled(last: WakeOutcome | undefined): boolean {
+  #isSettled(pool: Pool, last: WakeOutcome | undefined): boolean {
     if (last === undefined) return false;
     const { readyAtMs, failedUntilMs, pid } = last;
     const nowMs = this.#now();
     if (failedUntilMs !== undefined) return nowMs < failedUntilMs;
-    return readyAtMs === undefined ? isRunning(pid) : nowMs < readyAtMs + PROBED_WITHIN_MS;
+    if (readyAtMs === undefined) return isRunning(pid);
+    if (nowMs < readyAtMs + PROBED_WITHIN_MS) return true;
+    return [...pool.replicas.values()].some(({ probedAtMs }) => probedAtMs < readyAtMs);
   }
 
   #run(pool: Pool, waking: Waking, wake: NonNullable<Pool["config"]["wake"]>): void {
