@@ -9,7 +9,7 @@ export interface CsvRow {
 /** Parses comma-separated values with a header line and double quotes (RFC 4180). */
 export function readCsv(text: string): { readonly header: readonly string[]; readonly rows: readonly CsvRow[] } {
   const [head, ...rest] = splitRows(text);
-  const header = head?.cells ?? [];
+  const header = (head?.cells ?? []).map((name) => name.trim());
   const rows = rest.map(({ line, cells }) => ({
     line,
     fields: Object.fromEntries(header.map((name, index) => [name, cells[index] ?? ""])),

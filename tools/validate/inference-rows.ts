@@ -1,10 +1,12 @@
 import {
+  acceleratorCount,
   batchLimit,
   closedLoop,
   closedRun,
   decodeStep,
   disaggregatedLoop,
   finiteRun,
+  fittedInference,
   ignorance,
   meanContext,
   obstacles,
@@ -86,6 +88,7 @@ type Prediction = (constants: InferenceConstants) => Outcome;
 function disaggregated(row: Row, setting: Setting, concurrency: number): Prediction | string {
   const parts = workerPattern.exec(row["disagg_cfg"] ?? "");
   if (parts === null) return "number and shape of the prefill and decode workers are not stated";
+  if (parts.slice(1).some((count) => Number(count) === 0)) return `disagg_cfg ${parts[0]} has a count of 0`;
   const [prefillCount = 0, pt = 1, pd = 1, pe = 1, decodeCount = 0, dt = 1, dd = 1, de = 1] = parts
     .slice(1)
     .map(Number);
@@ -182,6 +185,9 @@ function predictionOf(row: Row, setting: Setting): Prediction | string {
     return concurrency === undefined ? "load is not stated" : disaggregated(row, setting, concurrency);
   }
   const layout = rowLayout(row);
+  const count = acceleratorCount(layout);
+  const stated = numberIn(row, "n_gpus") ?? count;
+  if (count > stated) return `tp × pp × dp of ${count} are more than the ${stated} accelerators`;
   const replica = setting.replica(layout);
   const found = reasonAgainst(replica, setting.request);
   if (found !== undefined) return found;
@@ -193,6 +199,11 @@ function predictionOf(row: Row, setting: Setting): Prediction | string {
     return (k) => outcomeOf(staticBatch(replica, setting.request, concurrency, k));
   }
   return `measurements of kind "${kind}" are not modelled`;
+}
+
+/** Whether every predicted number is a number. The time to the first token of an overloaded engine grows for ever. */
+function isFiniteOutcome({ tpotMs = 0, tokensPerS = 0, ttftMs = 0 }: Outcome): boolean {
+  return [tpotMs, tokensPerS, ttftMs].every(Number.isFinite);
 }
 
 function measuredOf(row: Row): Outcome | undefined {
@@ -232,7 +243,7 @@ const numberColumns: NumberColumns = {
 function chosenFor(row: Row, { request, model }: Setting, { formats, layout }: BuiltReplica): readonly string[] {
   const isOffline = row["kind"]?.startsWith("offline") === true;
   return [
-    ...(row["precision"] ? [] : [`${formats.linear} weights, by the model's name`]),
+    ...(row["precision"] ? [] : [`${formats.linear} weights, by the model's name or its published checkpoint`]),
     ...(row["kv_precision"] ? [] : [`${formats.kv} cache`]),
     ...(row["tp"] || row["disagg_cfg"] ? [] : [`tensor ${layout.tensor}`]),
     ...(isOffline ? [`${offlineRequests(request.outputTokens)} requests`] : []),
@@ -257,6 +268,8 @@ export function readRow(row: Row, models: KnownModels): Case | Abstention | Unme
   if (typeof setting === "string") return { id, source, reason: setting };
   const predict = predictionOf(row, setting);
   if (typeof predict === "string") return { id, source, reason: predict };
+  if (!isFiniteOutcome(predict(fittedInference)))
+    return { id, source, reason: "the load is more than the replica sustains" };
   const isMixture = setting.model.experts !== undefined;
   const replica = setting.replica(decodeLayout(row));
   const chosen = chosenFor(row, setting, replica);

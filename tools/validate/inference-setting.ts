@@ -1,8 +1,10 @@
 import {
   buildReplica,
+  checkpointFormat,
   currentEngine,
   findAccelerator,
   numberFormats,
+  otherModelReason,
   powerLimited,
   servingFormats,
 } from "../../packages/perf/src/index.ts";
@@ -114,11 +116,11 @@ export function settingOf(row: Row, models: KnownModels): Setting | string {
   const accelerator = acceleratorOf(row);
   if (accelerator === undefined) return `accelerator "${row["gpu"]}" is not in the catalogue`;
   const model = models.get(row["model"] ?? "");
-  if (model === undefined) return `architecture of "${row["model"]}" is not known`;
+  if (model === undefined) return otherModelReason(row["model"]) ?? `architecture of "${row["model"]}" is not known`;
   const unread = ["precision", "kv_precision"].find((column) => row[column] && formatOf(row[column]) === undefined);
   if (unread !== undefined) return `${unread} ${JSON.stringify(row[unread])} is not known`;
-  const weights = formatOf(row["precision"]) ?? formatInName(row["model"] ?? "");
-  if (weights === undefined) return "precision is not stated";
+  const name = row["model"] ?? "";
+  const weights = formatOf(row["precision"]) ?? formatInName(name) ?? checkpointFormat(name);
   const promptTokens = numberIn(row, "isl");
   if (promptTokens === undefined) return "prompt length is not stated";
   const outputTokens = numberIn(row, "osl");

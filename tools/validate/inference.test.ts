@@ -64,6 +64,28 @@ describe("rows", () => {
     });
   });
 
+  it("that contradict themselves are refused, and a missing format is that of the published checkpoint", () => {
+    const row = { gpu: "H100", model: "llama-3-8b", kind: "static_batch", isl: "9", osl: "9", tpot_ms: "9" };
+    const stated = { ...row, precision: "fp8", batch_or_concurrency: "1", n_gpus: "1" };
+    const read = (change: object): unknown => readRow({ ...stated, ...change }, { get: findModel });
+    expect(read({ tp: "8" })).toMatchObject({ reason: "tp × pp × dp of 8 are more than the 1 accelerators" });
+    const workers = { kind: "online_concurrency", mode: "disagg", disagg_cfg: "P1x(tp8,dp1,ep1) D0x(tp8,dp1,ep1)" };
+    expect(read(workers)).toMatchObject({ reason: "disagg_cfg P1x(tp8,dp1,ep1) D0x(tp8,dp1,ep1) has a count of 0" });
+    // Beyond the model's positions a row can be measured, but not beyond the memory of its accelerators.
+    expect(read({ isl: "10000000" })).toMatchObject({
+      reason: expect.stringMatching(/^a request of 10000009 tokens needs/),
+    });
+    expect(read({ isl: "1000000000" })).toMatchObject({ reason: 'isl cannot be "1000000000"' });
+    expect(read({ model: "resnet-50" })).toMatchObject({ reason: expect.stringMatching(/convolutional vision model/) });
+    expect(read({ precision: "" })).toMatchObject({
+      replica: { formats: { linear: "bf16" } },
+      chosen: expect.arrayContaining(["bf16 weights, by the model's name or its published checkpoint"]),
+    });
+    expect(read({ precision: "", model: "deepseek-v3", gpu: "H200", tp: "8", n_gpus: "8" })).toMatchObject({
+      replica: { formats: { linear: "fp8" } },
+    });
+  });
+
   it("that measured nothing which is predicted are not scored, with the reason", () => {
     expect(read("a,s,static_batch,m,fp8,H100,1,1,1,1,vllm,agg,1000,1,8,")).toEqual({
       id: "a",
@@ -79,7 +101,8 @@ describe("rows", () => {
     expect(readCsv('a,b\n"x\ny",1\n\nz,2\n').rows.map(({ line }) => line)).toEqual([2, 5]);
   });
 
-  it("with quotes, commas and line ends of any kind are read", () => {
+  it("with quotes, commas, line ends of any kind and padded names of columns are read", () => {
+    expect(parseCsv("\uFEFFa, b \n1,2\n")).toEqual([{ a: "1", b: "2" }]);
     expect(parseCsv('a,b\r\n"x, ""y""",2\r\n')).toEqual([{ a: 'x, "y"', b: "2" }]);
   });
 });

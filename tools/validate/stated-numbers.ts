@@ -5,13 +5,16 @@
 type Fields = Readonly<Record<string, string>>;
 
 export interface NumberColumns {
-  /** Columns of whole numbers of at least 1. */
+  /** Columns of whole numbers from 1 to `countMax`. */
   readonly counts: readonly string[];
   /** Columns of whole numbers of at least 0. A 0 means that there are none. */
   readonly amounts: readonly string[];
   /** Columns of numbers above 0. */
   readonly measures: readonly string[];
 }
+
+/** Largest count that a row may state: no published context, batch or cluster is larger. */
+const countMax = 2 ** 24;
 
 /** The problem with the first invalid number, or `undefined` if all are valid. */
 export function impossibleNumber(fields: Fields, columns: NumberColumns): string | undefined {
@@ -21,7 +24,7 @@ export function impossibleNumber(fields: Fields, columns: NumberColumns): string
       return text !== "" && !isFine(Number(text));
     });
   const name =
-    wrong(columns.counts, (value) => Number.isSafeInteger(value) && value > 0) ??
+    wrong(columns.counts, (value) => Number.isSafeInteger(value) && value > 0 && value <= countMax) ??
     wrong(columns.amounts, (value) => Number.isSafeInteger(value) && value >= 0) ??
     wrong(columns.measures, (value) => Number.isFinite(value) && value > 0);
   return name === undefined ? undefined : `${name} cannot be ${JSON.stringify(fields[name])}`;

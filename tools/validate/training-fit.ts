@@ -13,7 +13,7 @@ import {
   type TrainingConstantName,
   type TrainingConstants,
 } from "@headroom/perf";
-import type { TrainingRow } from "./training-rows.ts";
+import { reportedStage, type TrainingRow } from "./training-rows.ts";
 
 const names = Object.keys(trainingConstants) as TrainingConstantName[];
 
@@ -173,7 +173,10 @@ function eliminate(rows: number[][], column: number): void {
  */
 function memoryLoss(rows: readonly TrainingRow[], constants: MemoryConstants): number {
   const errors = rows
-    .map(({ job, plan, memoryGib = 1 }) => estimateMemory(job, plan, constants).peakBytes / 2 ** 30 / memoryGib - 1)
+    .map(
+      ({ job, plan, memoryGib = 1 }) =>
+        reportedStage(job, estimateMemory(job, plan, constants)).bytes / 2 ** 30 / memoryGib - 1,
+    )
     .map(Math.abs)
     .toSorted((a, b) => a - b);
   const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;

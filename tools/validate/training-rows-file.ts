@@ -14,7 +14,7 @@ import {
   type StepBreakdown,
   type TrainingConstants,
 } from "@headroom/perf";
-import type { Reading, TrainingRow } from "./training-rows.ts";
+import { reportedStage, type Reading, type TrainingRow } from "./training-rows.ts";
 
 const gib = 2 ** 30;
 
@@ -73,8 +73,8 @@ function rowCells(row: TrainingRow, constants: TrainingConstants): readonly (str
   const step = estimateStep(job, plan, system, constants);
   const { lowSeconds, highSeconds } = predictionInterval(step, evidenceFor(runKindOf(job, plan, system)));
   const memory = estimateMemory(job, plan);
-  const { first, peakBytes } = memory;
-  const { weights, gradients, optimizer, gathered, activations, logits, overhead } = first.breakdown;
+  const reported = memoryGib === undefined ? memory.fullest : reportedStage(job, memory);
+  const { weights, gradients, optimizer, gathered, activations, logits, overhead } = reported.breakdown;
   return [
     row.id,
     row.group,
@@ -87,7 +87,7 @@ function rowCells(row: TrainingRow, constants: TrainingConstants): readonly (str
     lowSeconds,
     highSeconds,
     memoryGib,
-    (memoryGib === undefined ? peakBytes : first.bytes) / gib,
+    reported.bytes / gib,
     outOfMemoryProbability(memory, system.cluster.node.accelerator),
     ...parts.map((part) => step.breakdown[part]),
     ...[weights, gradients, optimizer, gathered, activations, logits, overhead].map((bytes) => bytes / gib),

@@ -14,11 +14,13 @@ import {
   type PlanChoiceName,
   type Accelerator,
   type Attention,
+  type MemoryEstimate,
   type ModelArchitecture,
   type NumberFormat,
   type ParallelPlan,
   type Recomputation,
   type SoftwareStack,
+  type StageMemory,
   type StatedPlan,
   type TrainingJob,
   type TrainingSoftware,
@@ -83,6 +85,14 @@ export const trainingColumns = {
   any: ["step_time_s", "mem_gib_measured", "status"],
 };
 
+/**
+ * The stage with whose predicted memory a measured peak is compared: the stage with the highest peak. nanotron logs the
+ * memory of rank 0, which is on the first stage (`log_memory`).
+ */
+export function reportedStage({ software }: TrainingJob, { first, fullest }: MemoryEstimate): StageMemory {
+  return software.library === "nanotron" ? first : fullest;
+}
+
 function numberIn(fields: Fields, name: string): number | undefined {
   const text = fields[name]?.trim() ?? "";
   if (text === "") return undefined;
@@ -132,6 +142,8 @@ export function readTrainingRow(fields: Fields, place = ""): Reading {
     },
   };
   const system: TrainingSystem = { cluster: readCluster(fields, withMemory(accelerator, fields), count) };
+  const contradiction = contradictionIn(fields, job, written);
+  if (contradiction !== undefined) return refuse(contradiction);
   const completion = completed({ job, system, written }, fields, count);
   const row: TrainingRow = {
     id,
@@ -139,14 +151,44 @@ export function readTrainingRow(fields: Fields, place = ""): Reading {
     label: `${model.name} ${accelerator.name}×${count}`,
     isScored,
     isTpu: accelerator.vendor === "Google",
-    status: fields["status"] ?? "",
+    status: (fields["status"] ?? "").trim().toLowerCase(),
     memoryJudgement: memoryJudgement(fields["recompute"] ?? "", stack),
     ...completion,
+    note: [completion.note, frameworkNote(fields, accelerator, stack)].filter((text) => text !== "").join("; "),
     system,
     stepSeconds: numberIn(fields, "step_time_s"),
     memoryGib: numberIn(fields, "mem_gib_measured"),
   };
   return { kind: "row", row };
+}
+
+/**
+ * The first contradiction between fields of a row, which no run can have, or `undefined`. Deviations that published
+ * runs have are none: a batch that the micro-batch does not divide, or layers that the chunks do not divide.
+ */
+function contradictionIn(
+  fields: Fields,
+  job: TrainingJob,
+  { pipeline, expert, microBatch }: ParallelPlan,
+): string | undefined {
+  const { model, globalBatch } = job;
+  const { layerCount, attention, experts } = model;
+  if (experts !== undefined && experts.denseLayerCount > layerCount) {
+    return `dense_layers of ${experts.denseLayerCount} is more than the ${layerCount} layers`;
+  }
+  const expertCount = experts?.count ?? 1;
+  if (experts !== undefined && experts.perToken > expertCount) {
+    return `topk of ${experts.perToken} is more than the ${expertCount} experts`;
+  }
+  if (experts === undefined && expert > 1) return `ep of ${expert} needs a model with experts`;
+  if (expertCount % expert !== 0) return `ep of ${expert} does not divide the ${expertCount} experts`;
+  if (pipeline > layerCount) return `pp of ${pipeline} is more than the ${layerCount} layers`;
+  const tensor = numberOr(fields, "tp", 1);
+  if (attention.headCount % tensor !== 0) return `tp of ${tensor} does not divide the ${attention.headCount} heads`;
+  const isLaidOut = ["tp", "pp"].every((name) => numberIn(fields, name) !== undefined);
+  if (isLaidOut && microBatch < 1) return `the layout has more data-parallel ranks than the ${globalBatch} sequences`;
+  const stated = numberOr(fields, "micro_batch", 1);
+  return stated > globalBatch ? `micro_batch of ${stated} is more than the global batch of ${globalBatch}` : undefined;
 }
 
 /**
@@ -411,16 +453,28 @@ function readShards(fields: Fields, data: number): number {
   return count > 1 && data % count === 0 ? count : data;
 }
 
+/** The software stack of a known framework. */
+function namedStack(framework: string): SoftwareStack | undefined {
+  if (/maxtext|pax|jax/i.test(framework)) return "compiled";
+  if (/megatron-deepspeed|nanotron|torchtitan|fsdp|foundry/i.test(framework)) return "eager";
+  return /nemo|megatron|bridge|transformer.?engine/i.test(framework) ? "fused" : undefined;
+}
+
+/** States the stack that was assumed, if the row names no framework or an unknown one. */
+function frameworkNote(fields: Fields, accelerator: Accelerator, stack: SoftwareStack): string {
+  const framework = fields["framework"]?.trim() ?? "";
+  if (accelerator.vendor === "Google" || namedStack(framework) !== undefined || isDeepSpeed(fields)) return "";
+  return `${framework === "" ? "no framework is stated" : `framework ${framework} is not known`}: counted as ${stack}`;
+}
+
 function readStack(
   fields: Fields,
   accelerator: Accelerator,
   plan: ParallelPlan,
   precision: NumberFormat,
 ): SoftwareStack {
-  const framework = fields["framework"] ?? "";
-  if (accelerator.vendor === "Google" || /maxtext|pax|jax/i.test(framework)) return "compiled";
-  if (/megatron-deepspeed|nanotron|torchtitan|fsdp|foundry/i.test(framework)) return "eager";
-  if (/nemo|megatron|bridge|transformer.?engine/i.test(framework)) return "fused";
+  const known = accelerator.vendor === "Google" ? "compiled" : namedStack(fields["framework"] ?? "");
+  if (known !== undefined) return known;
   // On GPUs, formats of 8 and 4 bits always run in fused kernels (Transformer Engine), whatever the framework.
   const isNarrow = precision !== "bf16" && precision !== "fp16";
   return isNarrow || plan.tensor * plan.pipeline * plan.context > 1 ? "fused" : "eager";

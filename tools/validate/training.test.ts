@@ -3,10 +3,17 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { estimateStep, trainingConstants, trainingConstantsOf } from "@headroom/perf";
+import {
+  estimateMemory,
+  estimateStep,
+  trainingConstants,
+  trainingConstantsOf,
+  type MemoryEstimate,
+  type StageMemory,
+} from "@headroom/perf";
 import { fitConstants, logError, priorConstants } from "./training-fit.ts";
 import { abstentionText, quantile } from "./training-report.ts";
-import { readTrainingRow, type Fields, type TrainingRow } from "./training-rows.ts";
+import { readTrainingRow, reportedStage, type Fields, type TrainingRow } from "./training-rows.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const shared = process.env["HEADROOM_SHARED"] ?? path.resolve(root, "../shared");
@@ -66,6 +73,16 @@ describe("a row of measurements", () => {
     [{ zero_stage: "5" }, 'zero_stage cannot be "5"'],
     [{ sequence_parallel: "maybe" }, 'sequence_parallel cannot be "maybe"'],
     [{ vocab: "" }, "layers, hidden size, heads or vocabulary of the model are missing"],
+    [{ seq_len: "1000000000" }, 'seq_len cannot be "1000000000"'],
+    [{ pp: "64", tp: "1", cp: "1", vpp: "" }, "pp of 64 is more than the 32 layers"],
+    [{ tp: "64", pp: "1", cp: "1", vpp: "" }, "tp of 64 does not divide the 32 heads"],
+    [{ ep: "8" }, "ep of 8 needs a model with experts"],
+    [{ experts: "8", topk: "2", ep: "3" }, "ep of 3 does not divide the 8 experts"],
+    [{ experts: "8", topk: "9" }, "topk of 9 is more than the 8 experts"],
+    [{ experts: "8", topk: "2", dense_layers: "999" }, "dense_layers of 999 is more than the 32 layers"],
+    [{ micro_batch: "1000" }, "micro_batch of 1000 is more than the global batch of 128"],
+    [{ global_batch: "2" }, "the layout has more data-parallel ranks than the 2 sequences"],
+    [{ model: "DLRM v2", layers: "" }, expect.stringMatching(/^DLRM v2 is a recommender: /)],
   ])("that cannot be is refused with the reason: %j", (change, reason) => {
     expect(readTrainingRow({ ...fields, ...change })).toMatchObject({ kind: "unreadable", isScored: true, reason });
   });
@@ -87,6 +104,33 @@ describe("a row of measurements", () => {
     ["[]", "none"],
   ])("reads recomputation %j as %s", (recompute, read) => {
     expect(rowOf({ recompute }).plan.recomputation).toBe(read);
+  });
+
+  it("says which stack was assumed, unless its framework is known", () => {
+    const note = (framework: string): string => rowOf({ framework, precision: "bf16" }).note;
+    expect(note("Own Trainer 3")).toBe("framework Own Trainer 3 is not known: counted as fused");
+    expect(note("")).toBe("no framework is stated: counted as fused");
+    expect(["NeMo 25.02", "MaxText", "DeepSpeed", "nanotron"].map(note)).toEqual(["", "", "", ""]);
+  });
+
+  it("states the peak of the fullest stage, and of the first stage where rank 0 writes the log", () => {
+    const of = (framework: string): readonly [reported: StageMemory, memory: MemoryEstimate] => {
+      const { job, plan } = rowOf({
+        framework,
+        precision: "bf16",
+        cp: "1",
+        vpp: "",
+        micro_batch: "8",
+        recompute: "full",
+      });
+      const memory = estimateMemory(job, plan);
+      expect(memory.last.bytes).toBeGreaterThan(memory.first.bytes);
+      return [reportedStage(job, memory), memory];
+    };
+    const [megatron, most] = of("Megatron-LM");
+    expect(megatron).toBe(most.last);
+    const [nanotron, own] = of("nanotron");
+    expect(nanotron).toBe(own.first);
   });
 
   it("is judged for memory as far as it says what it recomputes", () => {

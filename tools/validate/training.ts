@@ -3,7 +3,7 @@
  * with measurements. The times of rows with `score` 1 are scored (of all rows, if the file has no such column).
  * `--leave-out` fits the constants again without each source group, then without each architecture, and scores the rows
  * that were left out. `--refit` prints the constants that are fitted to all rows, and the kinds of runs among the rows.
- * Measured peak memory is compared with the first pipeline stage, because its rank writes the logs.
+ * Measured peak memory is compared with the stage that `reportedStage` names.
  */
 import {
   estimateMemory,
@@ -38,7 +38,7 @@ import {
   type Section,
 } from "./training-report.ts";
 import { writeRows } from "./training-rows-file.ts";
-import { readTrainingRow, trainingColumns, type Reading, type TrainingRow } from "./training-rows.ts";
+import { readTrainingRow, reportedStage, trainingColumns, type Reading, type TrainingRow } from "./training-rows.ts";
 
 const usage = "usage: npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--rows FILE] [--json]";
 
@@ -130,9 +130,10 @@ function judgedPlan({ memoryJudgement, plan }: TrainingRow): ParallelPlan {
 
 function memoryScore(rows: readonly TrainingRow[]): MemoryScore {
   const measured = rows.filter((row) => row.memoryGib !== undefined && row.status !== "oom");
-  const errors = measured.map(
-    (row) => estimateMemory(row.job, row.plan).first.bytes / 2 ** 30 / (row.memoryGib ?? Number.NaN) - 1,
-  );
+  const errors = measured.map((row) => {
+    const reported = reportedStage(row.job, estimateMemory(row.job, row.plan));
+    return reported.bytes / 2 ** 30 / (row.memoryGib ?? Number.NaN) - 1;
+  });
   const isCalled = (row: TrainingRow): boolean =>
     fitVerdict(estimateMemory(row.job, judgedPlan(row)), row.system.cluster.node.accelerator) === "does not fit";
   const ran = rows.filter((row) => row.status === "ok");

@@ -1,4 +1,4 @@
-import { exitCode } from "../cli-error.ts";
+import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type OptionDefinition } from "../command.ts";
 import type { CatalogueOptions } from "../size/size-catalogue.ts";
 import type { FailureOptions } from "../size/size-failures.ts";
@@ -372,6 +372,7 @@ export const sizeCommand = defineCommand<FleetOptions>({
       const { runSizeFleet } = await import("../size/size-fleet.ts");
       return runSizeFleet(context, options);
     }
+    if (options.export !== undefined) throw new CliError("--export needs --fleet", exitCode.usage);
     context.note(
       "Say what to size: train, finetune, serve, network, storage, failures or catalogue. See `headroom size --help`.",
     );

@@ -204,6 +204,7 @@ describe("size train and finetune", () => {
 
   it.each([
     [["train"], "--model is needed"],
+    [["--export", "correction.json"], "--export needs --fleet"],
     [["train", "--model", "llama-3-8b", "--accelerator", "H100", "--gpus", "0"], "--gpus: expected a whole number"],
     [["train", "--model", "none.json", "--accelerator", "H100"], "none.json cannot be read"],
     [["serve", "--model", "llama-3-8b", "--accelerator", "H100"], "--requests is needed"],
@@ -267,7 +268,7 @@ describe("size serve", () => {
     const { code, stderr } = await size("serve", ...chat, "--requests", "20", "--ttft", "1ms");
     expect([code, stderr]).toEqual([
       3,
-      expect.stringMatching(/Nearest: \d+ ms to the first token and \S+ ms per further one, which tensor \d+/),
+      expect.stringMatching(/Nearest: \d+ ms to the first token and \S+ ms for each further token, which tensor \d+/),
     ]);
   });
 

@@ -129,6 +129,7 @@ export function readModelConfig(value: unknown, name: string): ConfigReading {
       learnedPositions: family.hasLearnedPositions ? (maxPosition ?? 0) : 0,
       ...(experts === undefined ? {} : { experts }),
       ...(maxPosition === undefined ? {} : { maxPosition }),
+      ...leftOutOf(value, config),
       source: "config.json",
     },
   };
@@ -146,6 +147,18 @@ function isConfig(value: unknown): value is Config {
 function textConfig(config: Config): Config {
   const inner = config["text_config"] ?? config["llm_config"] ?? config["language_config"];
   return isConfig(inner) ? inner : config;
+}
+
+/** Keys under which a config describes encoders, decoders and projectors of images, video and sound. */
+const otherPartKey = /^(?!quantization|generation).+_config$/;
+
+/** The parts of a model that its config describes beside the language model. */
+function leftOutOf(whole: Config, language: Config): Pick<ModelArchitecture, "leftOut"> {
+  if (whole === language) return {};
+  const leftOut = Object.keys(whole)
+    .filter((key) => otherPartKey.test(key) && isConfig(whole[key]) && whole[key] !== language)
+    .map((key) => key.slice(0, -"_config".length));
+  return leftOut.length === 0 ? {} : { leftOut };
 }
 
 /** Keys of the sizes without which nothing can be predicted. Architectures use different keys for the same size. */

@@ -20,6 +20,8 @@ export interface ModelArchitecture {
   readonly learnedPositions: number;
   readonly experts?: Experts;
   readonly maxPosition?: number;
+  /** Parts of the published model that this architecture leaves out, such as the vision encoder before it. */
+  readonly leftOut?: readonly string[];
   readonly source: string;
 }
 

@@ -72,7 +72,9 @@ describe("config.json", () => {
 
   it("of models that also see is read where the language model is described", () => {
     const reading = readModelConfig({ model_type: "mllama", text_config: llama, vision_config: {} }, "x");
-    expect(reading).toMatchObject({ kind: "model", model: { layerCount: 2 } });
+    expect(reading).toMatchObject({ kind: "model", model: { layerCount: 2, leftOut: ["vision"] } });
+    const plain = readModelConfig({ ...llama, quantization_config: {} }, "x");
+    expect(plain.kind === "model" && plain.model.leftOut).toBeUndefined();
   });
 
   it("windows by a list of layer types, by a pattern, or on every layer", () => {

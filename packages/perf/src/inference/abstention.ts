@@ -11,19 +11,18 @@ export interface Ignorance {
 }
 
 /**
- * Vendors whose accelerators run kernels one after another, from a stream or a captured graph. The model's minimum
- * times for a layer and a step apply only to such accelerators. On an accelerator with a compiler that plans a whole
- * program in advance (TPU, Trainium, Gaudi), the minimum times are different.
+ * Vendors whose accelerators have a compiler that plans a whole program in advance (TPU, Trainium, Gaudi). The model's
+ * minimum times for a layer and a step apply only to accelerators that run kernels one after another, from a stream or
+ * a captured graph. An accelerator of any other vendor counts as one of these, with a wider interval.
  */
-const kernelVendors = ["NVIDIA", "AMD"];
+const programVendors = ["Google", "AWS", "Intel"];
 
 /** Reasons why the model cannot make a prediction for this replica. The list is empty if it can. */
 export function ignorance(replica: Replica): readonly Ignorance[] {
   const { accelerator, formats } = replica;
   const unknown: Ignorance[] = [];
-  if (!kernelVendors.includes(accelerator.vendor)) {
-    const known = kernelVendors.join(" and ");
-    const message = `no serving run of ${accelerator.name} or an accelerator like it was measured; times of kernels are known for ${known} only`;
+  if (programVendors.includes(accelerator.vendor)) {
+    const message = `no serving run of ${accelerator.name} or an accelerator like it was measured; its compiler plans whole programs, and the known times are those of single kernels`;
     unknown.push({ kind: "accelerator", message });
   }
   if (accelerator.denseTflops.bf16 === undefined) {

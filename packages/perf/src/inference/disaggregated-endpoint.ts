@@ -38,6 +38,8 @@ interface Stage {
 /** Maximum number of workers of one stage. If more are needed, the objective counts as unreachable. */
 const workersMax = 65_536;
 
+const overloaded = `the traffic needs more than ${workersMax} workers`;
+
 /** The smallest count for which `keeps` returns true, or `undefined` if there is none. `keeps` must be monotonic. */
 function leastCount(keeps: (count: number) => boolean): number | undefined {
   if (!keeps(workersMax)) return undefined;
@@ -90,7 +92,8 @@ function prefillStage(question: EndpointQuestion, layout: ServingLayout, k: Infe
   if (typeof replica === "string") return replica;
   const count = leastCount((each) => firstTokenMs(replica, question, each, k) <= question.objective.ttftMs);
   if (count !== undefined) return { layout, replica, count };
-  return `an idle prefill worker takes ${firstTokenMs(replica, question, workersMax, k).toFixed(0)} ms to the first token`;
+  const ms = firstTokenMs(replica, question, workersMax, k);
+  return Number.isFinite(ms) ? `an idle prefill worker takes ${ms.toFixed(0)} ms to the first token` : overloaded;
 }
 
 function decodeStage(question: EndpointQuestion, layout: ServingLayout, k: InferenceConstants): Stage | string {
@@ -101,8 +104,8 @@ function decodeStage(question: EndpointQuestion, layout: ServingLayout, k: Infer
     return latency !== undefined && latency.tpotMs <= question.objective.tpotMs;
   });
   if (count !== undefined) return { layout, replica, count };
-  const alone = decodeLatency(replica, question, workersMax, k)?.tpotMs.toFixed(1) ?? "more than it has";
-  return `an idle decode worker takes ${alone} ms per token`;
+  const latency = decodeLatency(replica, question, workersMax, k);
+  return latency === undefined ? overloaded : `an idle decode worker takes ${latency.tpotMs.toFixed(1)} ms per token`;
 }
 
 const acceleratorsOf = ({ layout, count }: Stage): number => count * acceleratorCount(layout);

@@ -125,7 +125,8 @@ export function obstacles(replica: Replica, request: RequestShape): readonly Obs
     const message = `${tokens} tokens are more than the ${maxPosition} positions that ${replica.model.name} knows`;
     found.push({ kind: "length", message });
   }
-  if (found.length > 0) return found;
+  // Requests beyond the model's positions were measured, so their memory is judged too.
+  if (found.some(({ kind }) => kind !== "length")) return found;
   const memory = memoryObstacle(buildReplica(replica), request);
-  return memory === undefined ? [] : [memory];
+  return memory === undefined ? found : [...found, memory];
 }

@@ -36,13 +36,11 @@ function written(program: string, all: readonly Argument[]): string {
 
 function megatronPlan(job: TrainingJob, plan: ParallelPlan, half: HalfFormat): readonly Argument[] {
   const when = (isSaid: boolean, ...argument: Argument): readonly Argument[] => (isSaid ? [argument] : []);
-  const lastLayers = plan.virtualStages === 1 ? lastStageLayers(job.model.layerCount, plan.pipeline) : null;
   const chunkLayers = Math.floor(job.model.layerCount / (plan.pipeline * plan.virtualStages));
   return [
     ["--tensor-model-parallel-size", plan.tensor],
     ["--pipeline-model-parallel-size", plan.pipeline],
-    ...when(plan.virtualStages > 1, "--num-layers-per-virtual-pipeline-stage", chunkLayers),
-    ...when(lastLayers !== null, "--decoder-last-pipeline-num-layers", lastLayers ?? 0),
+    ...chunkArguments(job.model.layerCount, plan),
     ...when(plan.context > 1, "--context-parallel-size", plan.context),
     ...when(plan.expert > 1, "--expert-model-parallel-size", plan.expert),
     ...when(plan.sequenceParallel, "--sequence-parallel"),
@@ -55,6 +53,30 @@ function megatronPlan(job: TrainingJob, plan: ParallelPlan, half: HalfFormat): r
     ...when(job.precision.linear.includes("fp8"), "--fp8-format", "hybrid"),
     ...recomputation(plan, chunkLayers),
   ];
+}
+
+/**
+ * Arguments that divide the layers over stages and chunks. Without them, Megatron needs chunks of equal size. A layout
+ * lists the chunks: E is the embedding, t a layer, L the output layer (megatron/core/transformer,
+ * pipeline_parallel_layer_layout.py).
+ */
+function chunkArguments(layerCount: number, { pipeline, virtualStages }: ParallelPlan): readonly Argument[] {
+  const chunks = pipeline * virtualStages;
+  const isEven = layerCount % chunks === 0;
+  if (isEven) return virtualStages > 1 ? [["--num-layers-per-virtual-pipeline-stage", layerCount / chunks]] : [];
+  const last = virtualStages === 1 ? lastStageLayers(layerCount, pipeline) : null;
+  if (last !== null) return [["--decoder-last-pipeline-num-layers", last]];
+  return [["--pipeline-model-parallel-layout", `'${unevenLayout(layerCount, chunks)}'`]];
+}
+
+/** A layout in which the first chunks have one layer more than the others. */
+function unevenLayout(layerCount: number, chunks: number): string {
+  const least = Math.floor(layerCount / chunks);
+  const larger = layerCount % chunks;
+  const layers = (count: number): string => (count === 1 ? "t" : `t*${count}`);
+  const repeated = (count: number, times: number): string => (times > 0 ? `(${layers(count)}|)*${times}` : "");
+  const middle = repeated(least + 1, larger - 1) + repeated(least, chunks - larger - 1);
+  return `E${layers(least + 1)}|${middle}${layers(least)}L`;
 }
 
 /**

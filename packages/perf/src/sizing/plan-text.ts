@@ -39,7 +39,9 @@ export function problemText(problem: PlanProblem | JobProblem): string {
     case "contextDoesNotDivideSequence":
       return `context ${problem.context} does not cut ${problem.sequenceLength} tokens into early and late pieces`;
     case "expertsDoNotDivide":
-      return `expert ${problem.expert} does not divide the ${problem.expertCount} experts`;
+      return problem.expertCount === 1
+        ? `the model has no experts to divide over ${problem.expert} ranks`
+        : `expert ${problem.expert} does not divide the ${problem.expertCount} experts`;
     case "expertRanksDoNotDivide":
       return `expert ${problem.expert} does not divide the ${problem.rankCount} ranks of a stage`;
     case "batchDoesNotDivide":

@@ -45,6 +45,12 @@ export function resolveModel(choice: ModelChoice): ModelArchitecture | Impossibl
   return reading.kind === "model" ? reading.model : impossible(`${choice.name}: ${reading.reason}`, reading.nearest);
 }
 
+/** A notice if only the language model of a multimodal model is sized. */
+export function leftOutText({ name, leftOut }: ModelArchitecture): string | undefined {
+  if (leftOut === undefined) return undefined;
+  return `only the language model of ${name} is sized, without the time and memory of its other parts: ${leftOut.join(", ")}`;
+}
+
 /**
  * The accelerators of the user's own catalogue file (`entries`, parsed), followed by the accelerators of the catalogue.
  */

@@ -24,6 +24,7 @@ import { currentEngine, type ServingLayout } from "../inference/replica.ts";
 import {
   impossible,
   isImpossible,
+  leftOutText,
   otherDevice,
   resolveAccelerator,
   resolveModel,
@@ -158,8 +159,10 @@ export function sizeServing(question: ServingSizing): ServingReport | Impossible
 function chosenFor({ layout, weights, kv }: ServingSizing, { replica, replicaCount }: EndpointPlan): readonly string[] {
   const { engine, formats, accelerator } = replica;
   const half = halfText(accelerator, servingFormats(weights, kv));
+  const leftOut = leftOutText(replica.model);
   const widths = layoutText(replica.layout);
   return [
+    ...(leftOut === undefined ? [] : [leftOut]),
     ...(half === undefined ? [] : [half]),
     ...(layout === undefined ? [`${widths}: the fewest accelerators of the usual layouts`] : []),
     ...(kv === undefined ? [`${formats.kv} cache, as checkpoints with ${formats.linear} weights have it`] : []),
@@ -235,14 +238,16 @@ function closeLook(
 
 /**
  * The answer if no layout meets the objective. It is a plan with separate prefill and decode workers, if there is one.
- * Otherwise it is the nearest objective that could be met. If no layout can run at all, it is the reason why the widest
- * layout is impossible.
+ * Otherwise it is the nearest objective that could be met. If no layout can run at all, it is the reason for the widest
+ * layout.
  */
 function nothingServes(
   question: ServingSizing,
   rejected: ServingReport["rejected"],
   disaggregated: DisaggregatedAnswer,
 ): Impossible {
+  const last = rejected.at(-1);
+  if (last !== undefined && rejected.every(({ kind }) => kind === "obstacle")) return cannotRun(question, last);
   const what = `no layout on ${question.accelerator} meets the latency targets`;
   if (disaggregated.kind === "plan") {
     const workers = `${disaggregated.prefillCount} workers for prompts and ${disaggregated.decodeCount} for answers`;
@@ -250,8 +255,18 @@ function nothingServes(
   }
   const nearest = nearestReached(question, rejected);
   if (nearest !== undefined) return impossible(what, nearest);
-  const last = rejected.at(-1);
   return impossible(what, last === undefined ? "a layout to look at" : `${layoutText(last.layout)}: ${last.reason}`);
+}
+
+/** The answer if no layout can run, whatever the latency targets. `last`: the widest of the layouts. */
+function cannotRun({ layout, accelerator }: ServingSizing, last: RejectedLayout): Impossible {
+  const reason = `${layoutText(last.layout)}: ${last.reason}`;
+  return layout === undefined
+    ? impossible(`no layout can run on ${accelerator}, such as ${reason}`, "shorter requests, or narrower weights")
+    : impossible(
+        `the layout cannot run on ${accelerator}; ${reason}`,
+        "another layout, or none: the usual ones are compared",
+      );
 }
 
 const layoutText = ({ tensor, pipeline }: ServingLayout): string => `tensor ${tensor}, pipeline ${pipeline}`;
@@ -264,6 +279,6 @@ function nearestReached(question: ServingSizing, rejected: ServingReport["reject
   const [best] = candidates.toSorted((a, b) => missed(a.reached) - missed(b.reached));
   if (best === undefined) return undefined;
   const { ttftMs, tpotMs } = best.reached;
-  const promise = `${Math.ceil(ttftMs)} ms to the first token and ${tpotMs.toFixed(1)} ms per further one`;
+  const promise = `${Math.ceil(ttftMs)} ms to the first token and ${tpotMs.toFixed(1)} ms for each further token`;
   return `${promise}, which ${layoutText(best.layout)} keeps under little load`;
 }

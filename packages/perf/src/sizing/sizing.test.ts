@@ -141,6 +141,23 @@ describe("a training run", () => {
     expect(trained({ tiers }).warnings).toContain("slow starves the job: write breaks first");
   });
 
+  it.each([
+    [{ pipeline: 8, virtualStages: 5 }, "--num-layers-per-virtual-pipeline-stage 2 "],
+    [{ pipeline: 8, virtualStages: 7 }, "--pipeline-model-parallel-layout 'Et*2|(t*2|)*23(t|)*31tL' "],
+    [{ pipeline: 32, virtualStages: 1 }, "--pipeline-model-parallel-layout 'Et*3|(t*3|)*15(t*2|)*15t*2L' "],
+  ])("starts with every layer of llama-3-70b on a chunk: %j", (plan, argument) => {
+    const launch = trained({ plan: { tensor: 8, microBatch: 1, ...plan } }).launch ?? "";
+    expect(launch).toContain(argument);
+    const [, layout] = /layout '(\S+)'/.exec(launch) ?? [];
+    // As Megatron reads it: groups first, then letters.
+    const whole = layout
+      ?.replaceAll(/\(([^)]+)\)\*(\d+)/g, (_, group: string, times: string) => group.repeat(Number(times)))
+      .replaceAll(/(.)\*(\d+)/g, (_, letter: string, times: string) => letter.repeat(Number(times)));
+    if (whole === undefined) return;
+    expect(whole.split("|").length).toBe(plan.pipeline * plan.virtualStages);
+    expect(whole.replaceAll(/[^t]/g, "").length).toBe(80);
+  });
+
   it("is sized for every preset on enough accelerators", () => {
     for (const model of modelNames) {
       const answer = sizeTraining({ ...run, model, acceleratorCount: 2048, globalBatch: 2048, sequenceLength: 2048 });
@@ -151,6 +168,7 @@ describe("a training run", () => {
   it.each([
     [{ acceleratorCount: 8 }, /needs at least .* GiB on each of 8/, /accelerators/],
     [{ plan: { tensor: 128, data: 2 } }, /tensor 128 does not divide the 64 attention heads/, /tensor \d+/],
+    [{ plan: { expert: 8 } }, /the model has no experts to divide over 8 ranks/, /./],
     [{ plan: { tensor: 8, data: 64 } }, /512 accelerators and there are 256/, /tensor 8/],
     [{ profile: { kind: "x" } }, /not a calibration profile/, /headroom calibrate/],
     [{ catalogue: { accelerators: [{ name: "X" }] } }, /accelerators\[0\]\.source must be a text/, /catalogue file/],
@@ -180,6 +198,99 @@ describe("an endpoint", () => {
     const [fitted, measured] = [served({}), served({ profile })];
     expect([fitted.isCalibrated, measured.isCalibrated]).toEqual([false, true]);
     expect(measured.best.step.totalMs).not.toBe(fitted.best.step.totalMs);
+  });
+});
+
+const photo = {
+  name: "photo-8b",
+  config: {
+    model_type: "llava",
+    vision_config: { hidden_size: 1024 },
+    text_config: {
+      model_type: "llama",
+      num_hidden_layers: 32,
+      hidden_size: 4096,
+      num_attention_heads: 32,
+      num_key_value_heads: 8,
+      intermediate_size: 14_336,
+      vocab_size: 128_256,
+    },
+  },
+};
+
+describe("a multimodal model", () => {
+  it("is sized by its language model, and the answer says so", () => {
+    const notice =
+      "only the language model of photo-8b is sized, without the time and memory of its other parts: vision";
+    expect(trained({ model: photo }).warnings).toContain(notice);
+    expect(served({ model: photo }).chosen).toContain(notice);
+    expect(trained({}).warnings).toEqual([]);
+  });
+});
+
+const datasheet = (vendor: string): unknown => ({
+  accelerators: [
+    {
+      name: "Next-1",
+      vendor,
+      year: 2027,
+      denseTflops: { bf16: 3000, fp8: 6000 },
+      memoryGib: 432,
+      memoryGbPerS: 16_000,
+      scaleUp: { kind: "switched", name: "link", gbPerS: 1800, domainCount: 72 },
+      scaleOutGbPerS: 100,
+      source: "datasheet",
+    },
+  ],
+});
+
+describe("an accelerator of which only the datasheet is known", () => {
+  const next = { accelerator: "Next-1", catalogue: datasheet("Example") };
+  const ratio = ({ low, high }: { readonly low: number; readonly high: number }): number => high / low;
+
+  it("is sized for training and serving, with a wider interval and no near evidence", () => {
+    const [run, known] = [trained(next), trained({})];
+    const interval = ({ step }: TrainingReport): number =>
+      ratio({ low: step.interval.lowSeconds, high: step.interval.highSeconds });
+    expect([run.evidence.isNear, known.evidence.isNear]).toEqual([false, true]);
+    expect(interval(run)).toBeGreaterThan(interval(known));
+    const [endpoint, measured] = [served(next), served({})];
+    expect([endpoint.evidence.isNear, measured.evidence.isNear]).toEqual([false, true]);
+    expect(ratio(endpoint.best.tpotIntervalMs)).toBeGreaterThan(ratio(measured.best.tpotIntervalMs));
+  });
+
+  it("is not sized for serving if the vendor's compiler plans whole programs", () => {
+    expect(sizeServing({ ...chat, accelerator: "Next-1", catalogue: datasheet("Google") })).toMatchObject({
+      kind: "unknown",
+      reasons: [expect.stringContaining("its compiler plans whole programs")],
+    });
+  });
+});
+
+describe("a stated layout that cannot run", () => {
+  it("is refused with the reason, and not for its latency", () => {
+    const layout = { tensor: 3, pipeline: 1, attentionData: 1, expert: 1 };
+    expect(sizeServing({ ...chat, layout })).toMatchObject({
+      kind: "impossible",
+      reason:
+        "the layout cannot run on H200; tensor 3, pipeline 1: tensor 3 does not divide the 64 attention heads; 2 does",
+    });
+  });
+
+  it("is refused in general if the requests fit no layout", () => {
+    expect(sizeServing({ ...chat, promptTokens: 1e8 })).toMatchObject({
+      kind: "impossible",
+      reason: expect.stringMatching(
+        /^no layout can run on H200, such as tensor 8, .* positions that llama-3-70b knows/,
+      ),
+    });
+  });
+
+  it("of separate workers says that the traffic is too much", () => {
+    expect(served({ requestsPerS: 1e9 }).disaggregated).toEqual({
+      kind: "impossible",
+      reason: "the traffic needs more than 65536 workers",
+    });
   });
 });
 

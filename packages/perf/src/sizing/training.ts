@@ -24,7 +24,7 @@ import { estimateStep, type StepBreakdown, type StepEstimate } from "../training
 import type { FailureReport } from "./failures.ts";
 import { chosenPlan, type PlanChoice } from "./plan-choice.ts";
 import { launchCommand } from "./launch-command.ts";
-import { isImpossible, type Impossible } from "./resolve.ts";
+import { isImpossible, leftOutText, type Impossible } from "./resolve.ts";
 import type { StorageReport } from "./storage.ts";
 import { failuresOf, storageOf } from "./training-losses.ts";
 import { scalingOf, type ScalingReport } from "./training-scaling.ts";
@@ -129,7 +129,6 @@ export function trainingReport(asked: TrainingSetting, { plan, chosen, job }: Pl
   const correction = correctionFor(setting);
   const step = correctedStep(estimateStep(job, plan, system), correction.factor);
   const memory = estimateMemory(job, plan);
-  const fullest = memory.first.bytes >= memory.last.bytes ? memory.first : memory.last;
   const verdict = fitVerdict(memory, node.accelerator);
   const evidence = evidenceFor(
     runKindOf(job, plan, system),
@@ -165,7 +164,7 @@ export function trainingReport(asked: TrainingSetting, { plan, chosen, job }: Pl
       availableBytes: node.accelerator.memoryGib * gib,
       verdict,
       outOfMemoryProbability: outOfMemoryProbability(memory, node.accelerator),
-      breakdown: fullest.breakdown,
+      breakdown: memory.fullest.breakdown,
     },
     failures,
     storage,
@@ -286,7 +285,8 @@ const networkShareMax = 0.1;
 
 function warningsOf({ question, model, format }: TrainingSetting, found: Findings): string[] {
   const { verdict, storage, failures, network, evidence, correction } = found;
-  const warnings: string[] = [];
+  const leftOut = leftOutText(model);
+  const warnings: string[] = leftOut === undefined ? [] : [leftOut];
   if (evidence.isFar && correction.runCount < ownRunsMin) {
     const nearest = evidence.nearest === undefined ? "" : `; the nearest are ${describeRunKind(evidence.nearest)}`;
     warnings.push(

@@ -127,7 +127,8 @@ export function jobProblems(job: TrainingJob, system: TrainingSystem): readonly 
   for (const [field, value] of fields) {
     if (!(Number.isSafeInteger(value) && value > 0)) problems.push({ kind: "nonsense", field, value });
   }
-  if (expertLayerCount(model) < 0)
-    problems.push({ kind: "nonsense", field: "denseLayerCount", value: model.layerCount });
+  if (expertLayerCount(model) < 0) {
+    problems.push({ kind: "nonsense", field: "denseLayerCount", value: model.experts?.denseLayerCount ?? 0 });
+  }
   return problems;
 }

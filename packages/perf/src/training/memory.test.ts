@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parameterCounts } from "../catalogue/model.ts";
+import { expertLayerParameters, parameterCounts } from "../catalogue/model.ts";
 import type { ModelArchitecture } from "../catalogue/model.ts";
 import type { Recomputation, TrainingJob } from "./job.ts";
 import { estimateMemory, fitVerdict, leastStateBytes, leastWorkingBytes } from "./memory.ts";
 import { layersOnStage } from "./parameters.ts";
-import { acceleratorNamed, gpt175b, gptModel, jobOf, planWith, qwen3Large } from "./testing/jobs.ts";
+import { acceleratorNamed, deepSeekV3, gpt175b, gptModel, jobOf, planWith, qwen3Large } from "./testing/jobs.ts";
 
 const job = jobOf(gptModel(24, 2048, 16), 2048, 512);
 const { total } = parameterCounts(job.model);
@@ -49,6 +49,30 @@ describe("activations", () => {
     const sizes = levels.map((recomputation) => estimateMemory(job, planWith({ recomputation })).peakBytes);
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     expect(new Set(sizes).size).toBe(4);
+  });
+});
+
+describe("a model whose first layers are dense", () => {
+  const wide = jobOf(deepSeekV3, 4096, 4096);
+
+  it("needs the most memory on the first stage on which every layer has experts, if the experts take the most", () => {
+    const plan = planWith({ tensor: 2, pipeline: 16, data: 32, expert: 8, recomputation: "selective" });
+    const { first, last, fullest, peakBytes } = estimateMemory(wide, plan);
+    const perLayer = expertLayerParameters(deepSeekV3);
+    const rank = (61 / 16) * ((perLayer.total - perLayer.expertsTotal) / 2 + perLayer.expertsTotal / 8);
+    expect(fullest.breakdown.weights / (2 * rank)).toBeCloseTo(1, 12);
+    expect(peakBytes).toBe(fullest.bytes);
+    expect(peakBytes).toBeGreaterThan(1.3 * Math.max(first.bytes, last.bytes));
+    // One stage after the first: one micro-batch less is in flight.
+    expect(fullest.breakdown.activations).toBeLessThan(first.breakdown.activations);
+    expect(fullest.breakdown.activations / first.breakdown.activations).toBeGreaterThan(15 / 16);
+  });
+
+  it("needs the most on the first stage if the experts are spread widely, and has none between two stages", () => {
+    const spread = estimateMemory(wide, planWith({ pipeline: 16, data: 128, expert: 64, recomputation: "selective" }));
+    expect(spread.fullest).toBe(spread.first);
+    const two = estimateMemory(wide, planWith({ tensor: 8, pipeline: 2, data: 32, expert: 8 }));
+    expect([two.first, two.last]).toContain(two.fullest);
   });
 });
 

@@ -11,7 +11,7 @@ import {
 import { memoryConstantValues, type MemoryConstants } from "../constants.ts";
 import { microBatchCount, stateShardCount, type ParallelPlan, type TrainingJob } from "./job.ts";
 import { tokensPerRank } from "./layer.ts";
-import { layersOnStage, parametersOfStage, type RankParameters } from "./parameters.ts";
+import { innerStage, layersOnStage, parametersOfStage, type RankParameters, type Stage } from "./parameters.ts";
 
 /** Bytes on one accelerator, by use. The parts add up to the total. */
 export interface MemoryBreakdown {
@@ -31,10 +31,12 @@ export interface StageMemory {
   readonly breakdown: MemoryBreakdown;
 }
 
-/** Peak memory of the first and of the last pipeline stage. One of these two stages needs the most memory. */
+/** Peak memory of pipeline stages. The first, the inner or the last stage needs the most memory. */
 export interface MemoryEstimate {
   readonly first: StageMemory;
   readonly last: StageMemory;
+  /** The stage that needs the most memory. */
+  readonly fullest: StageMemory;
   readonly peakBytes: number;
 }
 
@@ -123,7 +125,12 @@ export function estimateMemory(
 ): MemoryEstimate {
   const first = stageMemory(job, plan, constants, "first");
   const last = plan.pipeline === 1 ? first : stageMemory(job, plan, constants, "last");
-  return { first, last, peakBytes: Math.max(first.bytes, last.bytes) };
+  let fullest = first.bytes >= last.bytes ? first : last;
+  if (innerStage(job, plan) !== undefined) {
+    const inner = stageMemory(job, plan, constants, "inner");
+    if (inner.bytes > fullest.bytes) fullest = inner;
+  }
+  return { first, last, fullest, peakBytes: fullest.bytes };
 }
 
 /**
@@ -192,8 +199,8 @@ export function leastOptimizerBytes(job: TrainingJob): number {
   return precision.optimizerBytes * (layers + embeddingParameters(model));
 }
 
-function logitBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
-  if (stage === "first" && plan.pipeline > 1) return 0;
+function logitBytes(job: TrainingJob, plan: ParallelPlan, stage: Stage): number {
+  if (stage !== "last" && plan.pipeline > 1) return 0;
   return moduleKind(job, plan).logitBytes * logitCount(job, plan);
 }
 
@@ -205,9 +212,9 @@ function logitCount(job: TrainingJob, plan: ParallelPlan): number {
  * Bytes of nanotron's 16-bit logits, which are freed before the loss. From the second micro-batch on, other tensors
  * take parts of the freed block, so the next logits need a new block.
  */
-function splitLogitBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
+function splitLogitBytes(job: TrainingJob, plan: ParallelPlan, stage: Stage): number {
   if (job.software.library !== "nanotron" || microBatchCount(job, plan) === 1) return 0;
-  return stage === "first" && plan.pipeline > 1 ? 0 : 2 * logitCount(job, plan);
+  return stage !== "last" && plan.pipeline > 1 ? 0 : 2 * logitCount(job, plan);
 }
 
 /**
@@ -255,12 +262,7 @@ function leastCopiedShare(job: TrainingJob, plan: ParallelPlan): number {
   return job.software.library === "nanotron" && plan.zeroStage > 0 && plan.data > 1 ? 0.5 : 1;
 }
 
-function stageMemory(
-  job: TrainingJob,
-  plan: ParallelPlan,
-  constants: MemoryConstants,
-  stage: "first" | "last",
-): StageMemory {
+function stageMemory(job: TrainingJob, plan: ParallelPlan, constants: MemoryConstants, stage: Stage): StageMemory {
   const parameters = parametersOfStage(job, plan, stage);
   const state = stateParts(job, plan, parameters, copiedShare(job, plan, parameters));
   const activations = activationBytes(job, plan, stage);
@@ -400,7 +402,7 @@ function attentionBytes(model: ModelArchitecture, isLean: boolean, inputBytes: n
   return inputBytes * out + 2 * attention.headDim * (attention.headCount + 2 * attention.kvHeadCount);
 }
 
-function activationBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
+function activationBytes(job: TrainingJob, plan: ParallelPlan, stage: Stage): number {
   const { workingLayers, aroundLayers } = moduleKind(job, plan);
   const kept = keptBytesPerToken(job, plan);
   const input = (2 * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
@@ -441,10 +443,12 @@ function inputsGathered(job: TrainingJob, plan: ParallelPlan): number {
  * Number of micro-batches whose activations a stage holds. A micro-batch in some chunks of a stage counts as a fraction
  * (SC21 §2.2; arXiv 2205.05198 for chunks).
  */
-function inFlight(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
+function inFlight(job: TrainingJob, plan: ParallelPlan, stage: Stage): number {
   const microBatches = microBatchCount(job, plan);
   const { pipeline, virtualStages } = plan;
-  if (virtualStages === 1) return Math.min(microBatches, stage === "first" ? pipeline : 1);
-  const chunks = stage === "first" ? pipeline * virtualStages + pipeline - 1 : pipeline * (virtualStages - 1) + 1;
+  const before = stage === "last" ? pipeline - 1 : stage === "inner" ? (innerStage(job, plan) ?? 0) : 0;
+  const later = pipeline - 1 - before;
+  if (virtualStages === 1) return Math.min(microBatches, later + 1);
+  const chunks = pipeline * (virtualStages - 1) + 2 * later + 1;
   return Math.min(microBatches, chunks / virtualStages);
 }

@@ -18,6 +18,12 @@ export interface RankParameters {
 }
 
 /**
+ * A stage of the pipeline. `inner`: the first stage without dense layers, in a model whose first layers are dense and
+ * whose other layers have experts.
+ */
+export type Stage = "first" | "inner" | "last";
+
+/**
  * Parameters of the pipeline stage that has the most. It determines the time of the gradient exchange and of the
  * optimizer. It is the first or the last stage, because these two hold the embedding and the output head.
  */
@@ -28,7 +34,7 @@ export function parametersPerRank(job: TrainingJob, plan: ParallelPlan): RankPar
   return last.total > first.total ? last : first;
 }
 
-export function parametersOfStage(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): RankParameters {
+export function parametersOfStage(job: TrainingJob, plan: ParallelPlan, stage: Stage): RankParameters {
   const { model } = job;
   const { expertLayers, denseLayers } = layersOfStage(model, layersOnStage(job, plan, stage), stage);
   const perExpertLayer = expertLayerParameters(model);
@@ -41,10 +47,21 @@ export function parametersOfStage(job: TrainingJob, plan: ParallelPlan, stage: "
 }
 
 /**
- * Number of layers on the first or the last stage. nanotron fills the stages in order, each up to its share of the
+ * Index of the inner stage, or `undefined` if there is none between the first and the last stage. Models with as many
+ * dense layers as layers with experts alternate them, so all of their stages are alike.
+ */
+export function innerStage({ model }: TrainingJob, { pipeline }: ParallelPlan): number | undefined {
+  const dense = model.layerCount - expertLayerCount(model);
+  if (pipeline < 3 || dense === 0 || 2 * dense >= model.layerCount) return undefined;
+  const index = Math.ceil((dense * pipeline) / model.layerCount);
+  return index < pipeline - 1 ? index : undefined;
+}
+
+/**
+ * Number of layers on a stage. nanotron fills the stages in order, each up to its share of the
  * compute. It counts the output layer like the number of layers that cost as much (models/base.py, build_model).
  */
-export function layersOnStage(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
+export function layersOnStage(job: TrainingJob, plan: ParallelPlan, stage: Stage): number {
   const { model } = job;
   const even = model.layerCount / plan.pipeline;
   if (job.software.library !== "nanotron" || plan.pipeline === 1 || model.experts !== undefined) return even;
@@ -55,13 +72,14 @@ export function layersOnStage(job: TrainingJob, plan: ParallelPlan, stage: "firs
 
 /**
  * Splits the layers of a stage into dense layers and layers with experts. In a model with both, the dense layers come
- * first: the first stage has them, and on the last stage every layer has experts.
+ * first: the first stage has them, and on the inner and the last stage every layer has experts.
  */
 function layersOfStage(
   model: ModelArchitecture,
   perStage: number,
-  stage: "first" | "last",
+  stage: Stage,
 ): { readonly expertLayers: number; readonly denseLayers: number } {
+  if (stage === "inner") return { denseLayers: 0, expertLayers: perStage };
   const dense = model.layerCount - expertLayerCount(model);
   const denseLayers = stage === "first" ? Math.min(dense, perStage) : Math.max(0, dense - model.layerCount + perStage);
   return { denseLayers, expertLayers: perStage - denseLayers };
@@ -71,8 +89,9 @@ function layersOfStage(
  * Parameters of the embedding and the output head. Without a pipeline, one rank has both. With a pipeline, the first
  * stage has the embedding and the last stage the head; if the two share a table, both stages keep it.
  */
-function endParameters(model: ModelArchitecture, plan: ParallelPlan, stage: "first" | "last"): number {
+function endParameters(model: ModelArchitecture, plan: ParallelPlan, stage: Stage): number {
   if (plan.pipeline === 1) return embeddingParameters(model);
+  if (stage === "inner") return 0;
   return (model.vocabulary + (stage === "first" ? model.learnedPositions : 0)) * model.hidden;
 }
 
