@@ -332,7 +332,7 @@ const catalogueCommand = defineCommand<CatalogueOptions>({
   options: [
     {
       flags: "--catalogue <file>",
-      description: "YAML file with more accelerators, links and models",
+      description: "YAML file with more accelerators and fabrics",
       complete: "file",
     },
     jsonOption,
