@@ -34,7 +34,7 @@ const right = (title: string): { title: string; align: "right" } => ({ title, al
 function fleetLines({ kinds, runs }: FleetPredictions, { terminal, paint }: CommandContext): string[] {
   if (runs.length === 0) {
     return [
-      "Nothing has been measured yet. A workload that names its `model` and reports its steps is measured within two minutes.",
+      "Nothing has been measured yet. A workload that names its `model`, reports its steps and runs on an accelerator of the catalogue is measured within two minutes.",
     ];
   }
   const kindColumns = [

@@ -11,7 +11,7 @@ import {
 import { memoryConstantValues, type MemoryConstants } from "../constants.ts";
 import { microBatchCount, stateShardCount, type ParallelPlan, type TrainingJob } from "./job.ts";
 import { tokensPerRank } from "./layer.ts";
-import { innerStage, layersOnStage, parametersOfStage, type RankParameters, type Stage } from "./parameters.ts";
+import { innerStage, layersOnStage, parametersOfStage, type RankParameters, type PipelineStage } from "./parameters.ts";
 
 /** Bytes on one accelerator, by use. The parts add up to the total. */
 export interface MemoryBreakdown {
@@ -199,7 +199,7 @@ export function leastOptimizerBytes(job: TrainingJob): number {
   return precision.optimizerBytes * (layers + embeddingParameters(model));
 }
 
-function logitBytes(job: TrainingJob, plan: ParallelPlan, stage: Stage): number {
+function logitBytes(job: TrainingJob, plan: ParallelPlan, stage: PipelineStage): number {
   if (stage !== "last" && plan.pipeline > 1) return 0;
   return moduleKind(job, plan).logitBytes * logitCount(job, plan);
 }
@@ -212,7 +212,7 @@ function logitCount(job: TrainingJob, plan: ParallelPlan): number {
  * Bytes of nanotron's 16-bit logits, which are freed before the loss. From the second micro-batch on, other tensors
  * take parts of the freed block, so the next logits need a new block.
  */
-function splitLogitBytes(job: TrainingJob, plan: ParallelPlan, stage: Stage): number {
+function splitLogitBytes(job: TrainingJob, plan: ParallelPlan, stage: PipelineStage): number {
   if (job.software.library !== "nanotron" || microBatchCount(job, plan) === 1) return 0;
   return stage !== "last" && plan.pipeline > 1 ? 0 : 2 * logitCount(job, plan);
 }
@@ -262,7 +262,12 @@ function leastCopiedShare(job: TrainingJob, plan: ParallelPlan): number {
   return job.software.library === "nanotron" && plan.zeroStage > 0 && plan.data > 1 ? 0.5 : 1;
 }
 
-function stageMemory(job: TrainingJob, plan: ParallelPlan, constants: MemoryConstants, stage: Stage): StageMemory {
+function stageMemory(
+  job: TrainingJob,
+  plan: ParallelPlan,
+  constants: MemoryConstants,
+  stage: PipelineStage,
+): StageMemory {
   const parameters = parametersOfStage(job, plan, stage);
   const state = stateParts(job, plan, parameters, copiedShare(job, plan, parameters));
   const activations = activationBytes(job, plan, stage);
@@ -402,7 +407,7 @@ function attentionBytes(model: ModelArchitecture, isLean: boolean, inputBytes: n
   return inputBytes * out + 2 * attention.headDim * (attention.headCount + 2 * attention.kvHeadCount);
 }
 
-function activationBytes(job: TrainingJob, plan: ParallelPlan, stage: Stage): number {
+function activationBytes(job: TrainingJob, plan: ParallelPlan, stage: PipelineStage): number {
   const { workingLayers, aroundLayers } = moduleKind(job, plan);
   const kept = keptBytesPerToken(job, plan);
   const input = (2 * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
@@ -443,7 +448,7 @@ function inputsGathered(job: TrainingJob, plan: ParallelPlan): number {
  * Number of micro-batches whose activations a stage holds. A micro-batch in some chunks of a stage counts as a fraction
  * (SC21 §2.2; arXiv 2205.05198 for chunks).
  */
-function inFlight(job: TrainingJob, plan: ParallelPlan, stage: Stage): number {
+function inFlight(job: TrainingJob, plan: ParallelPlan, stage: PipelineStage): number {
   const microBatches = microBatchCount(job, plan);
   const { pipeline, virtualStages } = plan;
   const before = stage === "last" ? pipeline - 1 : stage === "inner" ? (innerStage(job, plan) ?? 0) : 0;

@@ -21,7 +21,7 @@ export interface RankParameters {
  * A stage of the pipeline. `inner`: the first stage without dense layers, in a model whose first layers are dense and
  * whose other layers have experts.
  */
-export type Stage = "first" | "inner" | "last";
+export type PipelineStage = "first" | "inner" | "last";
 
 /**
  * Parameters of the pipeline stage that has the most. It determines the time of the gradient exchange and of the
@@ -34,7 +34,7 @@ export function parametersPerRank(job: TrainingJob, plan: ParallelPlan): RankPar
   return last.total > first.total ? last : first;
 }
 
-export function parametersOfStage(job: TrainingJob, plan: ParallelPlan, stage: Stage): RankParameters {
+export function parametersOfStage(job: TrainingJob, plan: ParallelPlan, stage: PipelineStage): RankParameters {
   const { model } = job;
   const { expertLayers, denseLayers } = layersOfStage(model, layersOnStage(job, plan, stage), stage);
   const perExpertLayer = expertLayerParameters(model);
@@ -61,7 +61,7 @@ export function innerStage({ model }: TrainingJob, { pipeline }: ParallelPlan): 
  * Number of layers on a stage. nanotron fills the stages in order, each up to its share of the
  * compute. It counts the output layer like the number of layers that cost as much (models/base.py, build_model).
  */
-export function layersOnStage(job: TrainingJob, plan: ParallelPlan, stage: Stage): number {
+export function layersOnStage(job: TrainingJob, plan: ParallelPlan, stage: PipelineStage): number {
   const { model } = job;
   const even = model.layerCount / plan.pipeline;
   if (job.software.library !== "nanotron" || plan.pipeline === 1 || model.experts !== undefined) return even;
@@ -77,7 +77,7 @@ export function layersOnStage(job: TrainingJob, plan: ParallelPlan, stage: Stage
 function layersOfStage(
   model: ModelArchitecture,
   perStage: number,
-  stage: Stage,
+  stage: PipelineStage,
 ): { readonly expertLayers: number; readonly denseLayers: number } {
   if (stage === "inner") return { denseLayers: 0, expertLayers: perStage };
   const dense = model.layerCount - expertLayerCount(model);
@@ -89,7 +89,7 @@ function layersOfStage(
  * Parameters of the embedding and the output head. Without a pipeline, one rank has both. With a pipeline, the first
  * stage has the embedding and the last stage the head; if the two share a table, both stages keep it.
  */
-function endParameters(model: ModelArchitecture, plan: ParallelPlan, stage: Stage): number {
+function endParameters(model: ModelArchitecture, plan: ParallelPlan, stage: PipelineStage): number {
   if (plan.pipeline === 1) return embeddingParameters(model);
   if (stage === "inner") return 0;
   return (model.vocabulary + (stage === "first" ? model.learnedPositions : 0)) * model.hidden;
