@@ -61,7 +61,7 @@ export class Stage {
   constructor(policy: Policy, levels: readonly string[] = []) {
     this.#levels = levels;
     this.#fact({ kind: "siteDefined", version: 1, atMs: 0, site: { name: siteName("site"), fabricLevels: levels } });
-    this.#fact({ kind: "policySet", version: 5, atMs: 0, policy });
+    this.#fact({ kind: "policySet", version: 6, atMs: 0, policy });
   }
 
   #fact(event: Event): void {
@@ -152,11 +152,11 @@ export class Stage {
   terminate(id: string, workers: readonly StagedWorker[], { kept, stays }: TerminatingWorkers): void {
     const attempt = attemptId(`${id}.1`);
     if (kept === 0)
-      this.#fact({ kind: "attemptStopRequested", version: 2, atMs: 0, attemptId: attempt, reason: "preempted" });
+      this.#fact({ kind: "attemptStopRequested", version: 3, atMs: 0, attemptId: attempt, reason: "preempted" });
     else
       this.#fact({
         kind: "gangShrinkRequested",
-        version: 1,
+        version: 2,
         atMs: 0,
         attemptId: attempt,
         workers: kept,

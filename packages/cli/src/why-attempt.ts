@@ -49,13 +49,13 @@ export async function printDecisions(
   for (const { atMs, sentence, plan } of items) {
     context.print(...pairLines([[instant(atMs), sentence]], paint));
     if (plan === undefined) continue;
-    const rows = teamSharesOf(plan).map(({ side, team, who, before, after, right }) => [
+    const rows = teamSharesOf(plan).map(({ side, team, who, before, after, ground }) => [
       side,
       team,
       who,
       before,
       after,
-      right,
+      ground,
     ]);
     context.print(...tableLines(columns, rows, terminal.stdout, paint).map((line) => `    ${line}`));
   }

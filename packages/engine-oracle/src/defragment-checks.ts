@@ -14,39 +14,42 @@ export function checkDefragmentation(
   state: ReadonlyState,
   { events, nowMs }: { events: readonly Event[]; nowMs: number },
 ): void {
-  const moves = events.filter(
+  const migrations = events.filter(
     (event): event is PlannedMigration => event.kind === "evictionPlanned" && event.pairsGathered !== undefined,
   );
-  if (moves.length === 0) return;
+  if (migrations.length === 0) return;
   const { defragment, phases } = rulesOf(state.policy);
   findings.expect(
     defragment !== undefined && phases.includes("defragment"),
-    () => "work was moved to gather what is idle, and the policy says nothing of it",
+    () => "work was migrated to gather what is idle, and the policy says nothing of it",
   );
   if (defragment === undefined) return;
   const { during, lossPerPairMs } = defragment;
   const opened = during === undefined ? nowMs : lastDueMs(during.times, nowMs);
   const isOpen = opened !== null && (during === undefined || nowMs < opened + during.lastsMs);
-  findings.expect(isOpen, () => `work was moved to gather what is idle at ${nowMs} ms, outside of the policy's times`);
-  for (const move of moves) {
-    const pairs = move.pairsGathered ?? 0;
-    findings.expect(pairs > 0, () => `${move.workloadId} was moved and gathers nothing`);
-    for (const { attemptId } of move.victims) {
+  findings.expect(
+    isOpen,
+    () => `work was migrated to gather what is idle at ${nowMs} ms, outside of the policy's times`,
+  );
+  for (const migration of migrations) {
+    const pairs = migration.pairsGathered ?? 0;
+    findings.expect(pairs > 0, () => `${migration.workloadId} was migrated and gathers nothing`);
+    for (const { attemptId } of migration.victims) {
       const attempt = state.attempts.get(attemptId);
-      const workload = state.workloads.get(move.workloadId);
+      const workload = state.workloads.get(migration.workloadId);
       if (attempt === undefined || workload === undefined) continue;
       const lost = leastLossMs(state, { attempt, workload, nowMs });
       findings.expect(
         lost <= pairs * lossPerPairMs,
-        () => `${attemptId} loses ${lost} ms by a move that gathers ${pairs} pairs`,
+        () => `${attemptId} loses ${lost} ms by a migration that gathers ${pairs} pairs`,
       );
     }
   }
-  const [only] = moves;
-  if (moves.length === 1 && only !== undefined && isLastToTake(events, only)) checkPairs(findings, state, only);
+  const [only] = migrations;
+  if (migrations.length === 1 && only !== undefined && isLastToTake(events, only)) checkPairs(findings, state, only);
 }
 
-interface Moved {
+interface MigratedWork {
   readonly attempt: Attempt;
   readonly workload: Workload;
   readonly nowMs: number;
@@ -56,7 +59,7 @@ interface Moved {
  * Lower bound of the work that a migration repeats, in accelerators times ms. Work that a requested checkpoint may
  * still save is left out.
  */
-function leastLossMs({ policy }: ReadonlyState, { attempt, workload, nowMs }: Moved): number {
+function leastLossMs({ policy }: ReadonlyState, { attempt, workload, nowMs }: MigratedWork): number {
   const { spec, checkpoint } = workload;
   const savedAtMs = checkpoint?.attemptId === attempt.id ? checkpoint.atMs : 0;
   const sinceMs = nowMs - Math.max(attempt.startedAtMs ?? nowMs, savedAtMs);
@@ -68,14 +71,14 @@ function leastLossMs({ policy }: ReadonlyState, { attempt, workload, nowMs }: Mo
  * Whether no other decision changed capacity after the migration was planned, so that the capacity at the time of the
  * plan is known.
  */
-const isLastToTake = (events: readonly Event[], move: PlannedMigration): boolean =>
+const isLastToTake = (events: readonly Event[], migration: PlannedMigration): boolean =>
   events
-    .slice(events.indexOf(move) + 1)
+    .slice(events.indexOf(migration) + 1)
     .every(
       (event) =>
         event.kind === "attemptStopRequested" ||
         event.kind === "checkpointRequested" ||
-        (event.kind === "placementNominated" && event.nomination.workloadId === move.workloadId),
+        (event.kind === "placementNominated" && event.nomination.workloadId === migration.workloadId),
     );
 
 /** Checks that the migration increases the number of pairs of idle accelerators on one node. */
@@ -86,7 +89,7 @@ function checkPairs(
 ): void {
   const [id] = victims.map(({ attemptId }) => attemptId);
   const attempt = id === undefined ? undefined : state.attempts.get(id);
-  if (attempt?.stop?.reason !== "moved") return;
+  if (attempt?.stop?.reason !== "migrated") return;
   const nominations = new Map(
     [...state.nominations].filter(([, nomination]) => nomination.afterAttempt !== attempt.id),
   );
@@ -96,7 +99,7 @@ function checkPairs(
   const gathered = idlePairs(state, attempt) - idlePairs(before, attempt);
   findings.expect(
     gathered === pairsGathered,
-    () => `${workloadId} is said to gather ${pairsGathered} pairs by its move, it gathers ${gathered}`,
+    () => `${workloadId} is said to gather ${pairsGathered} pairs by its migration, it gathers ${gathered}`,
   );
 }
 

@@ -96,8 +96,8 @@ function checkVictim(
   // Under a policy that forgets nominations after a round, a migrating victim may have none: the place is requested
   // again in the next round.
   findings.expect(
-    victim.moves !== true || keeps > 0 || isNominated || rulesOf(state.policy).eviction.nominations !== "kept",
-    () => `${attemptId} is to move and is promised no place`,
+    victim.migrates !== true || keeps > 0 || isNominated || rulesOf(state.policy).eviction.nominations !== "kept",
+    () => `${attemptId} is to migrate and has no nomination`,
   );
   const attempt = state.attempts.get(attemptId);
   const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
@@ -106,8 +106,8 @@ function checkVictim(
   // A workload may be its own victim in two cases: one of its tasks migrates for another, or rebalancing gives freed
   // quota to its other tasks.
   const refills = rulesOf(state.policy).phases.includes("rebalance");
-  const moves = refills || plan.reason === "moved" || attempt.stop?.reason === "moved";
-  findings.expect(moves || workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
+  const mayBeItsOwn = refills || plan.reason === "migrated" || attempt.stop?.reason === "migrated";
+  findings.expect(mayBeItsOwn || workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
   const preemptibility = preemptibilityOf(rulesOf(state.policy), spec);
   findings.expect(
     preemptibility === "always" || (preemptibility === "aboveGuarantee" && plan.reason === "reclaimed"),
@@ -121,10 +121,10 @@ function checkVictim(
   const least = spec.gang.minWorkers ?? spec.gang.workers;
   findings.expect(keeps === 0 || keeps >= least, () => `${attemptId} keeps ${keeps} workers, it needs ${least}`);
   const preemptor = state.workloads.get(plan.workloadId);
-  if (preemptor !== undefined) checkRight(findings, { refills, plan, victim, attempt, spec, preemptor });
+  if (preemptor !== undefined) checkGround(findings, { refills, plan, victim, attempt, spec, preemptor });
 }
 
-interface Right {
+interface EvictionGround {
   readonly refills: boolean;
   readonly plan: PlannedEviction;
   readonly victim: PlannedVictim;
@@ -134,17 +134,17 @@ interface Right {
 }
 
 /** Checks that victims of the same team have lower priority, and that reclaimed work belongs to another team. */
-function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, preemptor }: Right): void {
+function checkGround(findings: Findings, { refills, plan, victim, attempt, spec, preemptor }: EvictionGround): void {
   const isSameTeam = spec.team === preemptor.spec.team;
   const isLower = spec.priority < preemptor.spec.priority;
   // Opportunistic work on idle accelerators may be evicted for guaranteed work.
-  if (plan.reason === "preempted" && victim.right !== "reclaimGuarantee")
+  if (plan.reason === "preempted" && victim.ground !== "reclaimGuarantee")
     findings.expect(
       isSameTeam && isLower,
       () => `${attempt.id} is preempted by work of no higher priority in its team`,
     );
   // Rebalancing may evict work of any team. It evicts the work that comes last in the fair order.
-  if (plan.reason === "reclaimed" && victim.right === undefined && !refills && attempt.stop?.reason !== "moved")
+  if (plan.reason === "reclaimed" && victim.ground === undefined && !refills && attempt.stop?.reason !== "migrated")
     findings.expect(!isSameTeam, () => `${attempt.id} is reclaimed for its own team`);
 }
 
@@ -194,10 +194,10 @@ function checkEntitlements(findings: Findings, state: ReadonlyState, { plan, ask
   if (spec === undefined) return;
   const own = new Set(withAncestors(state, spec.team));
   const held = heldByTeam(state);
-  for (const { attemptId, keeps, right, moves = false } of plan.victims) {
+  for (const { attemptId, keeps, ground, migrates = false } of plan.victims) {
     const attempt = state.attempts.get(attemptId);
     const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
-    if (attempt === undefined || workload === undefined || right !== undefined || moves) continue;
+    if (attempt === undefined || workload === undefined || ground !== undefined || migrates) continue;
     const gave = givenBy(state, { attempt, gang: workload.spec.gang, keeps });
     const [side, ...below] = withAncestors(state, workload.spec.team)
       .filter((team) => !own.has(team))

@@ -231,8 +231,8 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
         () => `${workload.id} is queued and does not exist`,
       );
       findings.expect(
-        workload.placementClass === bucket,
-        () => `${workload.id} waits in a class that it does not name`,
+        queue.bucketIn(workload) === bucket,
+        () => `${workload.id} waits in a bucket, and the queue names another one`,
       );
       findings.expect(
         isOfClass(bucket, workload),
@@ -277,8 +277,9 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
       () => `${workload.id} ${shouldWait ? "may start and is not in the queue" : "is in the queue and may not start"}`,
     );
     findings.expect(
-      (workload.placementClass !== null) === shouldWait,
-      () => `${workload.id} ${shouldWait ? "names no class and waits" : "names a class and does not wait"}`,
+      queue.has(workload) === shouldWait,
+      () =>
+        `the queue names ${shouldWait ? "no bucket" : "a bucket"} for ${workload.id}, which ${shouldWait ? "may" : "may not"} start`,
     );
   }
 }

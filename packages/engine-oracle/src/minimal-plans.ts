@@ -14,7 +14,7 @@ type Planned = Event & { readonly kind: "evictionPlanned" };
 
 export function checkMinimal(findings: Findings, state: ReadonlyState, events: readonly Event[]): void {
   const [plan, ...others] = events.filter((event): event is Planned => event.kind === "evictionPlanned");
-  if (plan === undefined || others.length > 0 || plan.reason === "moved") return;
+  if (plan === undefined || others.length > 0 || plan.reason === "migrated") return;
   const { teams, phases } = rulesOf(state.policy);
   if (waivedInvariants(state.policy).has(7) || phases.includes("rebalance") || teams.reservedTopology !== undefined)
     return;
@@ -51,7 +51,7 @@ function canBeTold(state: ReadonlyState, { victims }: Planned, { team, fabric, s
   if (fabric !== undefined || spread !== undefined || gang.taskGroups !== undefined || state.calendar.size > 0)
     return false;
   // With borrowing, the fit also depends on the team shares.
-  if (victims.some(({ right }) => right !== undefined)) return false;
+  if (victims.some(({ ground }) => ground !== undefined)) return false;
   // If a victim belongs to the preemptor's team or to a team below it, Volcano's search may evict more than needed,
   // until no other team could reclaim the capacity.
   const isFewest = rulesOf(state.policy).eviction.search === "volcano";

@@ -20,13 +20,13 @@ export function checkNomination(findings: Findings, state: ReadonlyState, nomina
     () => `${attemptId} ${growth ? "does not run and is to grow" : "runs and is to start"}`,
   );
   if (afterAttempt !== undefined) {
-    const moving = state.attempts.get(afterAttempt);
+    const migrating = state.attempts.get(afterAttempt);
     findings.expect(
-      moving?.stop?.reason === "moved",
-      () => `${attemptId} waits for ${afterAttempt} to move, which does not`,
+      migrating?.stop?.reason === "migrated",
+      () => `${attemptId} waits for ${afterAttempt} to migrate, which does not`,
     );
     findings.expect(
-      moving?.task === nomination.task,
+      migrating?.task === nomination.task,
       () => `${attemptId} is to go on with another task than ${afterAttempt}`,
     );
   }

@@ -38,14 +38,14 @@ function mayUsePower(state: ReadonlyState, { spec }: Workload, nowMs: number): b
 
 /** Power price of a site. A forecast comes before other tariffs; among these, the tariff that began last is used. */
 function priceAt({ calendar }: ReadonlyState, site: Tariff["site"], nowMs: number): number | null {
-  const inForce = [...calendar.values()].flatMap(({ entry }) => {
+  const active = [...calendar.values()].flatMap(({ entry }) => {
     if (entry.kind !== "tariff" || entry.site !== site) return [];
     const since = sinceMs(entry, nowMs);
     const price = priceOf(entry, nowMs);
     return since === null || price === undefined ? [] : [{ since, price, entry }];
   });
   const isSeries = (entry: Tariff): number => (entry.when.kind === "series" ? 1 : 0);
-  const [first] = inForce.toSorted(
+  const [first] = active.toSorted(
     (left, right) =>
       isSeries(right.entry) - isSeries(left.entry) ||
       right.since - left.since ||

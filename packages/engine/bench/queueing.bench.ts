@@ -189,7 +189,7 @@ const cases: Readonly<Record<string, () => Record<string, number>>> = {
    * without a stated initial state.
    */
   consolidate: () => {
-    const eviction = { ...(policy.eviction as NonNullable<Policy["eviction"]>), movesMax: 10_000 };
+    const eviction = { ...(policy.eviction as NonNullable<Policy["eviction"]>), migrationsMax: 10_000 };
     const bench = new Bench({ ...policy, eviction, placement: "spread" }, { nodes: 500, perNode: 8 });
     bench.started(
       bench.receive(...Array.from({ length: 360 }, () => bench.submission({ accelerators: 2 }, { preemptible: true }))),

@@ -1,5 +1,5 @@
 /**
- * Tests journals of `test/history` in the form that older builds left on disk: formats 1 and 2, with digests of states
+ * Tests journals of `test/history` in the form that older builds left on disk: formats 1 to 3, with digests of states
  * that had other field names or other policies.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -15,6 +15,7 @@ const folder = path.resolve(import.meta.dirname, "../../../test/history");
 const all = readdirSync(folder).filter((name) => name.endsWith(".journal.jsonl"));
 const names = all.filter((name) => name < "0021");
 const lastOf2 = all.find((name) => name.startsWith("0026")) ?? "";
+const lastOf3 = all.find((name) => name.startsWith("0028")) ?? "";
 
 async function writeFormat(format: number, directory: string, groups: readonly JournalGroup[]): Promise<void> {
   const { journal } = await sqliteJournal(directory)(0);
@@ -29,7 +30,7 @@ async function writeFormat(format: number, directory: string, groups: readonly J
   database.close();
 }
 
-const older = [...names.map((name): [number, string] => [1, name]), [2, lastOf2] as const];
+const older = [...names.map((name): [number, string] => [1, name]), [2, lastOf2] as const, [3, lastOf3] as const];
 
 describe("a journal of an older format", () => {
   it.each(older)("%i is brought forward when it is opened: %s", async (format, name) => {
@@ -50,15 +51,25 @@ describe("a journal of an older format", () => {
     }
   });
 
-  it("is read in the names of format 2", () => {
+  it("is read in the present names", () => {
     const kinds = names.flatMap((name) =>
       readFileSync(path.join(folder, name), "utf8")
         .trimEnd()
         .split("\n")
         .flatMap((line) => eventsOf({ ...(JSON.parse(line) as JournalGroup), atMs: 0 }).map(({ kind }) => kind)),
     );
-    const retired = ["placePromised", "promiseWithdrawn", "offPeakBegan", "offPeakEnded", "spareKept", "spareReleased"];
-    expect(kinds).toEqual(expect.arrayContaining(["placementNominated", "startWindowOpened", "hotSpareReserved"]));
+    const retired = [
+      "placePromised",
+      "promiseWithdrawn",
+      "offPeakBegan",
+      "offPeakEnded",
+      "spareKept",
+      "spareReleased",
+      "ranksLost",
+    ];
+    expect(kinds).toEqual(
+      expect.arrayContaining(["placementNominated", "startWindowOpened", "hotSpareReserved", "gangDegraded"]),
+    );
     expect(kinds.filter((kind) => retired.includes(kind))).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ export const stopReason = z.enum([
   "budgetSpent",
   "preempted",
   "reclaimed",
-  "moved",
+  "migrated",
   "incomplete",
 ]);
 const said = z

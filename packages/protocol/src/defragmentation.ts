@@ -13,11 +13,11 @@ const idleBlocks = z
 
 export const defragmentation = z
   .object({
-    isInForce: z.boolean().meta({
+    isActive: z.boolean().meta({
       description: "Whether the active policy defragments; if not, the plan uses default bounds.",
     }),
-    bounds: z.object({ movesPerHour: count, restMs: count, lossPerPairMs: count }),
-    moves: z
+    bounds: z.object({ migrationsPerHour: count, restMs: count, lossPerPairMs: count }),
+    migrations: z
       .array(
         z.object({
           workloadId: z.string(),

@@ -26,7 +26,7 @@ const nodeSpec = z
   })
   .meta({ id: "NodeSpec" });
 
-const evictionReason = z.enum(["preempted", "reclaimed", "moved", "incomplete"]);
+const evictionReason = z.enum(["preempted", "reclaimed", "migrated", "incomplete"]);
 
 /** The rule by which a plan evicts a victim, and the shares of both teams before and after. */
 export const evictionPlan = z
@@ -41,8 +41,8 @@ export const evictionPlan = z
         team: z.string(),
         teamShareBeforeMilli: count,
         teamShareAfterMilli: count,
-        right: z.enum(["withinTeam", "reclaimGuarantee", "reclaimShare", "reclaimWhileBorrowing"]).optional(),
-        moves: z.literal(true).optional(),
+        ground: z.enum(["withinTeam", "reclaimGuarantee", "reclaimShare", "reclaimWhileBorrowing"]).optional(),
+        migrates: z.literal(true).optional(),
       }),
     ),
     preemptor: z.object({ team: z.string(), shareBeforeMilli: count, shareAfterMilli: count }).optional(),
@@ -50,7 +50,7 @@ export const evictionPlan = z
   })
   .meta({ id: "EvictionPlan" });
 
-const promisedPlace = z
+const nomination = z
   .object({
     attemptId: z.string(),
     workloadId: z.string(),
@@ -197,15 +197,15 @@ export const event = z
     fact("workersLeft", { attemptId: z.string() }),
     fact("gangGrown", { attemptId: z.string(), workers: z.array(workerAllocation) }),
     fact("joinFailed", { attemptId: z.string(), workers: count, detail: z.string() }),
-    fact("ranksLost", {
+    fact("gangDegraded", {
       attemptId: z.string(),
       nodeId: z.string(),
-      ranks: z.array(count),
+      lostRanks: z.array(count),
       ahead: z.literal(true).optional(),
     }),
     fact("workersReplaced", { attemptId: z.string(), workers: z.array(workerAllocation) }),
     fact("workersJoined", { attemptId: z.string() }),
-    fact("placementNominated", { nomination: promisedPlace }),
+    fact("placementNominated", { nomination }),
     fact("nominationWithdrawn", { attemptId: z.string(), reason: z.string() }),
     fact("opportunisticJobRelabelled", { attemptId: z.string(), workloadId: z.string() }),
     fact("evictionPlanned", evictionPlan.shape),

@@ -5,18 +5,18 @@ import type { Defragmentation } from "@headroom/protocol";
 import { acceleratorTimeText, plural } from "./plain-text.ts";
 
 /** Maximum number of migrations shown: more than a reader needs. */
-const MOVES_MAX = 200;
+const MIGRATIONS_MAX = 200;
 
 export function defragmentationView(engine: Engine): Defragmentation {
-  const forecast = foreseeDefragmentation(engine, MOVES_MAX);
-  const { rules, isInForce, before, after } = forecast;
-  const { movesPerHour, lossPerPairMs } = rules;
+  const forecast = foreseeDefragmentation(engine, MIGRATIONS_MAX);
+  const { rules, isActive, before, after } = forecast;
+  const { migrationsPerHour, lossPerPairMs } = rules;
   return {
-    isInForce,
-    bounds: { movesPerHour, restMs: MIGRATION_REST_MS, lossPerPairMs },
-    moves: forecast.moves.map((move) => {
-      const spec = engine.state.workloads.get(move.workloadId)?.spec;
-      return { ...move, name: spec?.name ?? move.workloadId, team: spec?.team ?? "" };
+    isActive,
+    bounds: { migrationsPerHour, restMs: MIGRATION_REST_MS, lossPerPairMs },
+    migrations: forecast.migrations.map((migration) => {
+      const spec = engine.state.workloads.get(migration.workloadId)?.spec;
+      return { ...migration, name: spec?.name ?? migration.workloadId, team: spec?.team ?? "" };
     }),
     before: before.map(plain),
     after: after.map(plain),
@@ -31,11 +31,11 @@ const plain = ({ acceleratorType, nodesByIdle }: Blocks): Defragmentation["befor
   nodesByIdle: nodesByIdle.map((each) => ({ ...each })),
 });
 
-function sentenceOf({ moves, isInForce, before, after }: DefragmentationForecast): string {
-  const force = isInForce ? "" : " The active policy has no defragmentation, so default bounds are used.";
-  if (moves.length === 0) return `No migration is worth its cost: none gathers enough idle accelerators.${force}`;
-  const lostMs = moves.reduce((sum, { lostAcceleratorMs }) => sum + lostAcceleratorMs, 0);
-  return `${plural(moves.length, "move")} would cost ${acceleratorTimeText(lostMs)} of work. An idle accelerator would then be in a block of ${meanBlock(after)} on average instead of ${meanBlock(before)}.${force}`;
+function sentenceOf({ migrations, isActive, before, after }: DefragmentationForecast): string {
+  const note = isActive ? "" : " The active policy has no defragmentation, so default bounds are used.";
+  if (migrations.length === 0) return `No migration is worth its cost: none gathers enough idle accelerators.${note}`;
+  const lostMs = migrations.reduce((sum, { lostAcceleratorMs }) => sum + lostAcceleratorMs, 0);
+  return `${plural(migrations.length, "migration")} would cost ${acceleratorTimeText(lostMs)} of work. An idle accelerator would then be in a block of ${meanBlock(after)} on average instead of ${meanBlock(before)}.${note}`;
 }
 
 /** Mean number of idle accelerators on a node, averaged over the idle accelerators. */

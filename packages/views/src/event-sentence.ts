@@ -106,7 +106,7 @@ type PlaceEvent = Extract<
       | "workersLeft"
       | "gangGrown"
       | "joinFailed"
-      | "ranksLost"
+      | "gangDegraded"
       | "workersReplaced"
       | "workersJoined"
       | "placementNominated"
@@ -187,10 +187,10 @@ function placeSentence(event: PlaceEvent): string {
       return `Attempt ${event.attemptId} grows by ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
     case "joinFailed":
       return `Attempt ${event.attemptId} stays at ${plural(event.workers, "worker")}: further workers did not start (${event.detail}).`;
-    case "ranksLost":
+    case "gangDegraded":
       return event.ahead === true
-        ? `Attempt ${event.attemptId} gives up ${ranksText(event.ranks)} on node ${event.nodeId}, which is going away.`
-        : `Attempt ${event.attemptId} lost ${ranksText(event.ranks)} with node ${event.nodeId}.`;
+        ? `Attempt ${event.attemptId} gives up ${ranksText(event.lostRanks)} on node ${event.nodeId}, which is going away.`
+        : `Attempt ${event.attemptId} lost ${ranksText(event.lostRanks)} with node ${event.nodeId}.`;
     case "workersReplaced":
       return `Attempt ${event.attemptId} gets ${plural(event.workers.length, "replacement worker")} on ${nodesText(event.workers)}.`;
     case "workersJoined":

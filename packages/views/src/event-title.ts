@@ -38,7 +38,7 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   gangGrown: of("Attempts", "Grown"),
   workersLeft: of("Attempts", "Workers left"),
   joinFailed: of("Attempts", "Growth failed"),
-  ranksLost: of("Attempts", "Ranks lost"),
+  gangDegraded: of("Attempts", "Gang degraded"),
   workersReplaced: of("Attempts", "Workers replaced"),
   workersJoined: of("Attempts", "Workers joined"),
   evictionPlanned: of("Attempts", "Preemption"),

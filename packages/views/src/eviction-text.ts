@@ -16,7 +16,7 @@ export const stopReasonText: Readonly<Record<StopReason, string>> = {
   budgetSpent: "the budget of its team is used up",
   preempted: "preempted by work of higher priority in its team",
   reclaimed: "reclaimed for a team below its entitlement",
-  moved: "migrated to free capacity",
+  migrated: "migrated to free capacity",
   incomplete: "gang below its minimum number of workers",
 };
 
@@ -39,14 +39,14 @@ export const checkpointWaitText: Readonly<Record<WaitEnded["outcome"], string>> 
 };
 
 /** The preemptor's ground, which is the reason of a plan. */
-const planRights: Readonly<Record<Planned["reason"], string>> = {
+const planGrounds: Readonly<Record<Planned["reason"], string>> = {
   preempted: "by priority within the team",
   reclaimed: "for its team's entitlement",
-  moved: "by migration",
+  migrated: "by migration",
   incomplete: "because a gang fell below its minimum number of workers",
 };
 
-const victimRights: Readonly<Record<NonNullable<PlannedVictim["right"]>, string>> = {
+const victimGrounds: Readonly<Record<NonNullable<PlannedVictim["ground"]>, string>> = {
   withinTeam: "within its team",
   reclaimGuarantee: "for a guarantee",
   reclaimShare: "by fair share between borrowing teams",
@@ -67,7 +67,7 @@ export function planSentence({ workloadId, reason, victims, pairsGathered, preem
     return `Workload ${workloadId} is migrated by defragmentation: ${plural(pairsGathered, "pair")} of idle accelerators gathered on one node.`;
   const [first] = victims;
   const one = victims.length === 1 && first !== undefined ? victimText(first) : plural(victims.length, "attempt");
-  const whole = `Capacity is freed for workload ${workloadId} ${planRights[reason]}: ${one}`;
+  const whole = `Capacity is freed for workload ${workloadId} ${planGrounds[reason]}: ${one}`;
   const detail = victims.length > 1 ? ` (${namedVictims(victims)})` : "";
   return `${whole}${detail}. ${teamSharesSentence(victims, preemptor)}`;
 }
@@ -79,18 +79,18 @@ export function victimSentence(
 ): string {
   const counts = new Map<string, { readonly victim: PlannedVictim; count: number }>();
   for (const victim of own) {
-    const key = `${victim.keeps} ${victim.right ?? ""} ${victim.moves ?? ""}`;
+    const key = `${victim.keeps} ${victim.ground ?? ""} ${victim.migrates ?? ""}`;
     const known = counts.get(key);
     if (known === undefined) counts.set(key, { victim, count: 1 });
     else known.count += 1;
   }
-  const sentences = [...counts.values()].map(({ victim: { keeps, right, moves }, count }) => {
+  const sentences = [...counts.values()].map(({ victim: { keeps, ground, migrates }, count }) => {
     const what = keeps === 0 ? "evicted" : `shrunk to ${plural(keeps, "worker")}`;
     const who = count === 1 ? "It" : `${count} of its attempts`;
-    if (moves === true && keeps === 0)
+    if (migrates === true && keeps === 0)
       return `${who} ${count === 1 ? "migrates" : "migrate"} for workload ${workloadId}.`;
     const be = count === 1 ? "is" : "are";
-    return `${who} ${be} ${what} for workload ${workloadId}${right === undefined ? "" : ` ${victimRights[right]}`}: ${stopReasonText[reason]}.`;
+    return `${who} ${be} ${what} for workload ${workloadId}${ground === undefined ? "" : ` ${victimGrounds[ground]}`}: ${stopReasonText[reason]}.`;
   });
   const teams = new Set(own.map(({ team }) => team));
   const ofTeams = victims.filter(({ team }) => teams.has(team));
@@ -104,10 +104,10 @@ function namedVictims(victims: readonly PlannedVictim[]): string {
   return victims.length > VICTIMS_NAMED ? `${named} and ${victims.length - VICTIMS_NAMED} more` : named;
 }
 
-function victimText({ attemptId, keeps, right, moves }: PlannedVictim): string {
-  const leaves = `attempt ${attemptId} ${moves === true ? "moves" : "is stopped"}`;
+function victimText({ attemptId, keeps, ground, migrates }: PlannedVictim): string {
+  const leaves = `attempt ${attemptId} ${migrates === true ? "migrates" : "is stopped"}`;
   const what = keeps === 0 ? leaves : `attempt ${attemptId} keeps ${plural(keeps, "worker")}`;
-  return right === undefined ? what : `${what} ${victimRights[right]}`;
+  return ground === undefined ? what : `${what} ${victimGrounds[ground]}`;
 }
 
 interface Share {
@@ -172,7 +172,7 @@ export interface TeamShareChange {
   readonly team: string;
   /** The victim or the preemptor of the row. */
   readonly who: string;
-  readonly right: string;
+  readonly ground: string;
   /** Parts of the team's entitlement, without and with the plan. */
   readonly before: string;
   readonly after: string;
@@ -185,14 +185,14 @@ export interface TeamShareChange {
 export function teamSharesOf({ workloadId, reason, victims, preemptor }: EvictionPlan): TeamShareChange[] {
   const reached: Reached = new Map();
   const gives = dropsOf(victims, reached).map(
-    ({ victim: { attemptId, team, keeps, right, moves }, before, after }): TeamShareChange => ({
+    ({ victim: { attemptId, team, keeps, ground, migrates }, before, after }): TeamShareChange => ({
       side: "gives",
       team,
       who:
         keeps === 0
-          ? `${attemptId}${moves === true ? ", moves" : ""}`
+          ? `${attemptId}${migrates === true ? ", migrates" : ""}`
           : `${attemptId}, keeps ${plural(keeps, "worker")}`,
-      right: right === undefined ? "" : victimRights[right],
+      ground: ground === undefined ? "" : victimGrounds[ground],
       before: entitlementText(before),
       after: entitlementText(after),
     }),
@@ -200,8 +200,9 @@ export function teamSharesOf({ workloadId, reason, victims, preemptor }: Evictio
   if (preemptor === undefined) return gives;
   const { team, shareBeforeMilli, shareAfterMilli } = preemptor;
   const { before, after } = stepOf(reached, team, [shareBeforeMilli, shareAfterMilli]);
-  const gets = { side: "gets", team, who: workloadId, right: planRights[reason] } as const;
+  const gets = { side: "gets", team, who: workloadId, ground: planGrounds[reason] } as const;
   return [...gives, { ...gets, before: entitlementText(before), after: entitlementText(after) }];
 }
 
-const entitlementText = (share: Share): string => (share.milli > SHARE_SHOWN_MILLI_MAX ? "no claim" : aboutText(share));
+const entitlementText = (share: Share): string =>
+  share.milli > SHARE_SHOWN_MILLI_MAX ? "no entitlement" : aboutText(share);

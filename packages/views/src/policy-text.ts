@@ -234,12 +234,12 @@ function evictionLines({ phases, eviction }: Rules): PolicyLine[] {
 function defragmentLines({ phases, defragment }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Defragmentation", knob, text });
   if (defragment === undefined || !phases.includes("defragment"))
-    return [line("Moves", "none: capacity is gathered for waiting requests only")];
-  const { movesPerHour, lossPerPairMs, during } = defragment;
+    return [line("Migrations", "none: capacity is gathered for waiting requests only")];
+  const { migrationsPerHour, lossPerPairMs, during } = defragment;
   return [
     line(
-      "Moves",
-      `at most ${plural(movesPerHour, "move")} per hour, and each workload once in ${durationText(MIGRATION_REST_MS)}`,
+      "Migrations",
+      `at most ${plural(migrationsPerHour, "migration")} per hour, and each workload once in ${durationText(MIGRATION_REST_MS)}`,
     ),
     line(
       "Cost limit of a move",

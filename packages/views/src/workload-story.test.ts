@@ -107,7 +107,7 @@ describe("the story of a workload", () => {
     const teamShares =
       "Team guest goes from 133% to 100% of its entitlement. Team owner goes from 0% to 50% of its entitlement.";
     expect(storyOf(fleet, own)[1]).toMatch(
-      /^Capacity is freed for workload \S+ for its team's entitlement: 2 attempts \(attempt \S+ is stopped, attempt \S+ moves\)\. /,
+      /^Capacity is freed for workload \S+ for its team's entitlement: 2 attempts \(attempt \S+ is stopped, attempt \S+ migrates\)\. /,
     );
     expect(storyOf(fleet, opportunisticJob).join("\n")).toContain(
       `It is evicted for workload ${own}: reclaimed for a team below its entitlement. ` +
@@ -117,7 +117,7 @@ describe("the story of a workload", () => {
     const plans = fleet.events.flatMap((event, index) => story.tell(eventEnvelope(index + 1, event))?.plan ?? []);
     expect(plans.flatMap(teamSharesOf).map(({ who, before, after }) => [who, before, after])).toEqual([
       [expect.stringMatching(/^\S+$/), "133%", "100%"],
-      [expect.stringMatching(/^\S+, moves$/), "100%", "100%"],
+      [expect.stringMatching(/^\S+, migrates$/), "100%", "100%"],
       [own, "0%", "50%"],
     ]);
   });

@@ -164,10 +164,10 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
       return `It grows by ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
     case "joinFailed":
       return `It stays at ${plural(event.workers, "worker")}: further workers did not start (${event.detail}).`;
-    case "ranksLost":
+    case "gangDegraded":
       return event.ahead === true
-        ? `${name} gives up ${ranksText(event.ranks)} on node ${event.nodeId}, which is going away.`
-        : `${name} lost ${ranksText(event.ranks)} with node ${event.nodeId}.`;
+        ? `${name} gives up ${ranksText(event.lostRanks)} on node ${event.nodeId}, which is going away.`
+        : `${name} lost ${ranksText(event.lostRanks)} with node ${event.nodeId}.`;
     case "workersReplaced":
       return `It gets ${plural(event.workers.length, "replacement worker")} on ${nodesText(event.workers)}.`;
     case "workersJoined":

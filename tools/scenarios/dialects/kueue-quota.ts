@@ -3,7 +3,7 @@
  * workload and the preemption ground.
  */
 import { gangOfGroups, presets } from "@headroom/engine";
-import type { EvictionRight, Policy, TeamPreemption } from "@headroom/engine";
+import type { PreemptionGround, Policy, TeamPreemption } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
 import { Stage, acceleratorsFrom } from "../stage.ts";
 
@@ -46,7 +46,7 @@ interface QuotaScenario extends Scenario {
   readonly expected: { readonly victims: Readonly<Record<string, string>>; readonly incomingCanProceed?: boolean };
 }
 
-const reasons: Readonly<Record<EvictionRight, string>> = {
+const reasons: Readonly<Record<PreemptionGround, string>> = {
   withinTeam: "InClusterQueue",
   reclaimGuarantee: "InCohortReclamation",
   reclaimShare: "InCohortFairSharing",
@@ -189,8 +189,8 @@ function compare(stage: Stage, { expected, pendingJobs }: QuotaScenario, names: 
     if (event.kind === "gangPlaced") proceeding.add(event.workloadId);
     if (event.kind === "placementNominated") proceeding.add(event.nomination.workloadId);
     if (event.kind !== "evictionPlanned") continue;
-    for (const { attemptId, right } of event.victims)
-      victims[names.get(attemptId.split(".")[0] as string) ?? attemptId] = right === undefined ? "?" : reasons[right];
+    for (const { attemptId, ground } of event.victims)
+      victims[names.get(attemptId.split(".")[0] as string) ?? attemptId] = ground === undefined ? "?" : reasons[ground];
   }
   const text = (record: Readonly<Record<string, string>>): string =>
     Object.entries(record)

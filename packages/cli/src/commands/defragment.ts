@@ -38,21 +38,21 @@ export const defragmentCommand = defineCommand<DefragmentCommandOptions>({
     }
     const { paint, terminal } = context;
     context.print(printable(answer.sentence));
-    if (answer.moves.length > 0) {
+    if (answer.migrations.length > 0) {
       const columns = [
         { title: "WORKLOAD", minWidth: 8 },
         { title: "TEAM", minWidth: 8 },
         ...["FROM", "TO"].map((title) => ({ title })),
         ...["ACCELERATORS", "PAIRS GATHERED", "WORK LOST"].map(right),
       ];
-      const rows = answer.moves.map((move) => [
-        move.name,
-        move.team,
-        move.from,
-        move.to,
-        String(move.accelerators),
-        String(move.pairsGathered),
-        shortDuration(move.lostAcceleratorMs),
+      const rows = answer.migrations.map((migration) => [
+        migration.name,
+        migration.team,
+        migration.from,
+        migration.to,
+        String(migration.accelerators),
+        String(migration.pairsGathered),
+        shortDuration(migration.lostAcceleratorMs),
       ]);
       context.print("", ...tableLines(columns, rows, terminal.stdout, paint));
     }

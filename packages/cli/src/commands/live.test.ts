@@ -424,7 +424,10 @@ describe("looking", () => {
       code: 0,
       stdout: expect.stringMatching(/^No migration is worth its cost: .*ACCELERATOR +NODES BY IDLE/s),
     });
-    expect(json(await headroom(["defragment", "--dry-run", "--json"]))).toMatchObject({ isInForce: false, moves: [] });
+    expect(json(await headroom(["defragment", "--dry-run", "--json"]))).toMatchObject({
+      isActive: false,
+      migrations: [],
+    });
   });
 
   it("lists what is unused as far as work tells it, and says of how many that is", async () => {

@@ -201,7 +201,7 @@ const stopReasons: Readonly<Record<StopReason, string>> = {
   nodeLost: "a node was lost",
   preempted: "preempted by work of higher priority in its team",
   reclaimed: "preempted by another team within its entitlement",
-  moved: "moved to free capacity for other work",
+  migrated: "migrated to free capacity for other work",
   incomplete: "the gang had too few workers left",
 };
 

@@ -23,7 +23,7 @@ const holdingKinds: readonly EventKind[] = [
   "gangPlaced",
   "gangGrown",
   "joinFailed",
-  "ranksLost",
+  "gangDegraded",
   "workersReplaced",
   "gangShrinkRequested",
   "workersLeft",

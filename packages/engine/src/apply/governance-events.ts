@@ -71,12 +71,12 @@ export const governanceEvents: Appliers<GovernanceEvent> = {
  * Otherwise the totals of users are rebuilt only when a team has moved, so that tentative changes survive while other
  * team amounts are tried.
  */
-function refreshTeams(world: WritableWorld, isMoved: boolean): void {
+function refreshTeams(world: WritableWorld, hasNewParent: boolean): void {
   const { teamUse, queue, rules } = world;
   const wasKept = teamUse.users.isKept;
   teamUse.refresh();
   teamUse.limitEpoch++;
-  if (wasKept !== teamUse.users.isKept || (isMoved && wasKept)) recountUsers(world);
+  if (wasKept !== teamUse.users.isKept || (hasNewParent && wasKept)) recountUsers(world);
   if (wasKept !== teamUse.users.isKept) queue.reorder(rules);
 }
 

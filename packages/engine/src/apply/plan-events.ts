@@ -55,13 +55,13 @@ export const planEvents: Appliers<PlanEvent> = {
  * oldest first.
  */
 function rememberMigration(world: WritableWorld, id: WorkloadId, atMs: number): void {
-  const { moved } = world.state;
-  for (const [known, movedAtMs] of moved) {
-    if (movedAtMs + MIGRATION_REST_MS > atMs) break;
-    moved.delete(known);
+  const { migrated } = world.state;
+  for (const [known, migratedAtMs] of migrated) {
+    if (migratedAtMs + MIGRATION_REST_MS > atMs) break;
+    migrated.delete(known);
   }
-  moved.delete(id);
-  moved.set(id, atMs);
+  migrated.delete(id);
+  migrated.set(id, atMs);
   waitForRest(world, atMs);
 }
 

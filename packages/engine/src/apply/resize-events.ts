@@ -48,11 +48,11 @@ export const resizeEvents: Appliers<ResizeEvent> = {
     world.queue.setGrowth(workload, attemptId, growthOf(world, workload, attempt));
   },
   /** Only the workers on the lost node are released; the gang's other workers keep their places and ranks. */
-  ranksLost(world, { attemptId, ranks }) {
+  gangDegraded(world, { attemptId, lostRanks }) {
     const { workload } = rebook(world, attemptId, (attempt) => {
       const known = ranksOf(attempt);
-      attempt.workers = attempt.workers.filter((_, index) => !ranks.includes(known[index] as number));
-      attempt.missing = [...(attempt.missing ?? []), ...ranks].sort((left, right) => left - right);
+      attempt.workers = attempt.workers.filter((_, index) => !lostRanks.includes(known[index] as number));
+      attempt.missing = [...(attempt.missing ?? []), ...lostRanks].sort((left, right) => left - right);
     });
     world.queue.setGrowth(workload, attemptId, 0);
   },

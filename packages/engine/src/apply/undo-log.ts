@@ -34,6 +34,8 @@ export class UndoLog {
   /** All attempts in their former order, recorded when the first one ends. */
   #order: readonly AttemptId[] | null = null;
   readonly #workloads = new Map<WorkloadId, WritableWorkload>();
+  /** Workloads that were in the queue before their first change. */
+  readonly #waited = new Set<WorkloadId>();
   /** All nominations in their former order, recorded when the first one changes. */
   #nominations: ReadonlyMap<AttemptId, Nomination> | null = null;
   /**
@@ -130,6 +132,7 @@ export class UndoLog {
     const { activeAttempts } = workload;
     const own = activeAttempts.length === 0 ? activeAttempts : [...activeAttempts];
     this.#workloads.set(id, { ...workload, activeAttempts: own });
+    if (this.#world.queue.has(workload)) this.#waited.add(id);
   }
 
   #noteNomination({ attemptId, workloadId, afterAttempt }: Nomination): void {
@@ -215,11 +218,9 @@ export class UndoLog {
     const { queue } = this.#world;
     for (const before of this.#workloads.values()) {
       const workload = workloadOf(this.#world, before.id);
-      const waited = before.placementClass !== null;
       queue.remove(workload);
       restore(workload, before);
-      workload.placementClass = null;
-      if (waited) queue.add(workload);
+      if (this.#waited.has(before.id)) queue.add(workload);
     }
   }
 

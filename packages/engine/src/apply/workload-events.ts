@@ -76,7 +76,6 @@ function submit(world: WritableWorld, event: EventOf<"workloadSubmitted">): void
     revision: state.sequence,
     digestRevision: 0,
     digestLanes: null,
-    placementClass: null,
   };
   if (event.spec.hold === true) workload.held = true;
   state.workloads.set(workload.id, workload);

@@ -57,7 +57,7 @@ export class DecayedUsageIndex {
   }
 
   /** Whether a new step has begun since that instant. */
-  hasMovedSince(atMs: number): boolean {
+  hasSteppedSince(atMs: number): boolean {
     return this.#halfLife !== null && Math.floor(atMs / this.#halfLife.stepMs) !== this.step;
   }
 
@@ -65,9 +65,9 @@ export class DecayedUsageIndex {
   nextStepAtMs(nowMs: number): number | null {
     const halfLife = this.#halfLife;
     if (halfLife === null) return null;
-    const moves = ([key, use]: readonly [string, DecayedUsage]): boolean =>
+    const changes = ([key, use]: readonly [string, DecayedUsage]): boolean =>
       !isSteady(use, halfLife, { rate: this.rate(key), nowMs });
-    return [...this.#state.decayedUsage].some(moves)
+    return [...this.#state.decayedUsage].some(changes)
       ? (Math.floor(nowMs / halfLife.stepMs) + 1) * halfLife.stepMs
       : null;
   }

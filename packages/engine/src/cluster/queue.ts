@@ -58,9 +58,6 @@ export class QueueBucket {
   }
 }
 
-/** The bucket in which the workload waits, or `null` if it does not wait. */
-export const classIn = ({ placementClass }: WorkloadEntity): QueueBucket | null => placementClass as QueueBucket | null;
-
 interface SignatureContext {
   readonly rules: Rules;
   readonly calendar: CalendarIndex;
@@ -122,6 +119,8 @@ const classesKept = (rules: Rules): number => (predictsRuns(rules) ? PREDICTED_C
 
 export class Queue {
   #classes = new Map<string, QueueBucket>();
+  /** The bucket in which each waiting workload is. */
+  readonly #bucketOf = new Map<WorkloadEntity, QueueBucket>();
   /** Buckets with waiting work, in no particular order. Every round reads all of them. */
   #waiting: QueueBucket[] = [];
   #growth = new Map<AttemptId, QueueBucket>();
@@ -268,24 +267,29 @@ export class Queue {
     bucket.waiting.insert(workload);
     if (bucket.waiting.first() === workload || !this.#judgesHeadsAlone) this.#judgedChanges++;
     if (workload.spec.kind === "batch") bucket.waitingArrays.add(workload);
-    workload.placementClass = bucket;
+    this.#bucketOf.set(workload, bucket);
     this.readyCount++;
     if (workload.spec.gang.taskGroups !== undefined) this.#groupedCount++;
     this.#changes++;
   }
 
   has(workload: WorkloadEntity): boolean {
-    return workload.placementClass !== null;
+    return this.#bucketOf.has(workload);
+  }
+
+  /** The bucket in which the workload waits, or `null` if it does not wait. */
+  bucketIn(workload: WorkloadEntity): QueueBucket | null {
+    return this.#bucketOf.get(workload) ?? null;
   }
 
   remove(workload: WorkloadEntity): void {
-    const bucket = classIn(workload);
-    if (bucket === null) return;
+    const bucket = this.#bucketOf.get(workload);
+    if (bucket === undefined) return;
+    this.#bucketOf.delete(workload);
     bucket.waiting.remove(workload);
     if (bucket.waiting.length === 0) this.#unlist(bucket);
     if (workload.spec.kind === "batch") bucket.waitingArrays.delete(workload);
     this.#judgedChanges++;
-    workload.placementClass = null;
     this.readyCount--;
     if (workload.spec.gang.taskGroups !== undefined) this.#groupedCount--;
     this.#changes++;
@@ -396,6 +400,7 @@ export class Queue {
     this.#compare = workloadOrder(rules);
     this.#compareHeads = plainHeadOrder(rules, this.#compare);
     this.#classes = new Map();
+    this.#bucketOf.clear();
     this.#waiting = [];
     this.#byKind = new Map();
     this.#recent = NOBODY_RECENT.slice();

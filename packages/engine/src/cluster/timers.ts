@@ -49,7 +49,7 @@ export class Timers {
 
   #removeTop(): void {
     const heap = this.#heap;
-    const moved = heap.pop() as Timer;
+    const last = heap.pop() as Timer;
     if (heap.length === 0) return;
     let index = 0;
     for (;;) {
@@ -57,10 +57,10 @@ export class Timers {
       if (child >= heap.length) break;
       if (child + 1 < heap.length && (heap[child + 1] as Timer).atMs < (heap[child] as Timer).atMs) child++;
       const below = heap[child] as Timer;
-      if (below.atMs >= moved.atMs) break;
+      if (below.atMs >= last.atMs) break;
       heap[index] = below;
       index = child;
     }
-    heap[index] = moved;
+    heap[index] = last;
   }
 }

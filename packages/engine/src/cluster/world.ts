@@ -129,7 +129,6 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
   }
   const ended: WorkloadEntity[] = [];
   for (const workload of state.workloads.values()) {
-    workload.placementClass = null;
     if (workload.endedAtMs === null) fileWorkload(world, workload);
     else ended.push(workload);
   }
@@ -182,7 +181,7 @@ function waitForTheClock(world: World): void {
   const { state, timers, calendar } = world;
   for (const { window } of calendar.windows) waitForWindow(timers, window);
   for (const item of state.schedules.values()) waitForSchedule(world, item);
-  for (const atMs of state.moved.values()) waitForRest(world, atMs);
+  for (const atMs of state.migrated.values()) waitForRest(world, atMs);
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
 }
 
@@ -208,9 +207,9 @@ export function waitForPrediction(
  * Schedules a wakeup for the time when the migration rate allows more migrations, and when a migrated workload's rest
  * is over.
  */
-export function waitForRest({ timers }: World, movedAtMs: number): void {
-  timers.add({ kind: "calendar", atMs: movedAtMs + HOUR_MS });
-  timers.add({ kind: "calendar", atMs: movedAtMs + MIGRATION_REST_MS });
+export function waitForRest({ timers }: World, migratedAtMs: number): void {
+  timers.add({ kind: "calendar", atMs: migratedAtMs + HOUR_MS });
+  timers.add({ kind: "calendar", atMs: migratedAtMs + MIGRATION_REST_MS });
 }
 
 export function waitForSchedule({ timers }: World, { schedule, lookedAtMs }: ScheduleItem): void {

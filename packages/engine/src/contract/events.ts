@@ -11,7 +11,7 @@ import type {
   AttemptOutcome,
   EndReason,
   EvictionReason,
-  EvictionRight,
+  PreemptionGround,
   Prediction,
   Nomination,
   StopReason,
@@ -34,16 +34,18 @@ const CHANGED_VERSIONS = {
   nodeJoined: 2,
   nodeChanged: 2,
   teamDefined: 4,
-  policySet: 5,
+  policySet: 6,
   budgetRenewed: 2,
   scheduleSet: 2,
   scheduleRan: 2,
   workloadSubmitted: 3,
   gangPlaced: 2,
-  attemptStopRequested: 2,
+  attemptStopRequested: 3,
   gangGrown: 2,
   workersReplaced: 2,
-  evictionPlanned: 2,
+  evictionPlanned: 3,
+  gangShrinkRequested: 2,
+  checkpointWaitEnded: 2,
 } as const;
 
 interface Fact<Kind extends string> {
@@ -255,11 +257,11 @@ export type ResizeEvent =
     })
   /** The stopped workers of a shrunk gang have ended. */
   | (Fact<"workersLeft"> & { readonly attemptId: AttemptId })
-  /** Workers were lost with their node, and their gang continues. */
-  | (Fact<"ranksLost"> & {
+  /** A gang continues without workers that were lost with their node. */
+  | (Fact<"gangDegraded"> & {
       readonly attemptId: AttemptId;
       readonly nodeId: NodeId;
-      readonly ranks: readonly number[];
+      readonly lostRanks: readonly number[];
       /**
        * True if the node is about to leave, and the workers are replaced before it leaves. Absent: the node is lost.
        */
@@ -337,9 +339,9 @@ export interface PlannedVictim {
   readonly team: TeamName;
   readonly teamShareBeforeMilli: number;
   readonly teamShareAfterMilli: number;
-  readonly right?: EvictionRight;
+  readonly ground?: PreemptionGround;
   /** True if the plan migrates the workers, so that the team's usage stays the same. Otherwise absent. */
-  readonly moves?: true;
+  readonly migrates?: true;
 }
 
 export type Event =

@@ -26,7 +26,8 @@ export function figuresAt(state: ReadonlyState, atMs: number): Figures {
     const sites = state.sites.size === 0 ? [undefined] : [...state.sites.keys()];
     let most: number | null = null;
     for (const site of sites) {
-      const here = inForce(tariffs, figure, { site, atMs }) ?? inForce(tariffs, figure, { site: undefined, atMs });
+      const here =
+        activeFigure(tariffs, figure, { site, atMs }) ?? activeFigure(tariffs, figure, { site: undefined, atMs });
       if (here === null) return null;
       most = most === null ? here : Math.max(most, here);
     }
@@ -40,14 +41,14 @@ interface TariffScope {
   readonly atMs: number;
 }
 
-interface InForce {
+interface ActiveTariff {
   readonly isForecast: boolean;
   readonly begunMs: number;
   readonly name: string;
   readonly amount: number;
 }
 
-function goesBefore(left: InForce, right: InForce): boolean {
+function goesBefore(left: ActiveTariff, right: ActiveTariff): boolean {
   if (left.isForecast !== right.isForecast) return left.isForecast;
   return left.begunMs > right.begunMs || (left.begunMs === right.begunMs && left.name > right.name);
 }
@@ -60,8 +61,8 @@ const stepAt = (when: TariffTimes & { readonly kind: "series" }, atMs: number, f
  * The figure that applies at the site. A series is preferred to other tariffs, then the tariff that began last, then
  * the one with the later name.
  */
-function inForce(tariffs: readonly Tariff[], figure: Figure, { site, atMs }: TariffScope): number | null {
-  let best: InForce | null = null;
+function activeFigure(tariffs: readonly Tariff[], figure: Figure, { site, atMs }: TariffScope): number | null {
+  let best: ActiveTariff | null = null;
   for (const tariff of tariffs) {
     const begunMs = tariff.site === site ? begunAtMs(tariff, atMs) : null;
     if (begunMs === null) continue;

@@ -25,7 +25,7 @@ import { chainAfter, hashInto, lanesFromHex, lanesToHex } from "../base/hash.ts"
 import type { Lanes } from "../base/hash.ts";
 import { InvariantError, invariant } from "../base/invariant.ts";
 import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
-import { classIn, QueueBucket } from "../cluster/queue.ts";
+import { QueueBucket } from "../cluster/queue.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { indexState } from "../cluster/world.ts";
 import { emptyState } from "../state/empty-state.ts";
@@ -299,7 +299,7 @@ export function tryFor(
     for (; lookedAt < batch.events.length; lookedAt++)
       if (target !== null && placeGiven(batch.events[lookedAt] as Event)?.workloadId === target) return true;
     const sought = target === null ? undefined : world.state.workloads.get(target);
-    const own = sought === undefined ? null : classIn(sought);
+    const own = sought === undefined ? null : world.queue.bucketIn(sought);
     return own !== null && isOutOfReach(world, own, bucket, started);
   });
   const taking = new UndoLog(world);

@@ -43,6 +43,6 @@ export function resumeNode(batch: Batch, { nodeId, actor }: Command & { readonly
 
 export function setPolicy(batch: Batch, policy: Policy): Decision {
   if (canonicalJson(batch.world.state.policy) !== canonicalJson(policy))
-    batch.emit({ kind: "policySet", version: 5, atMs: batch.nowMs, policy });
+    batch.emit({ kind: "policySet", version: 6, atMs: batch.nowMs, policy });
   return done({ kind: "policySet", name: policy.name });
 }

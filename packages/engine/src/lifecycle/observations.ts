@@ -197,7 +197,7 @@ const endLost = (batch: Batch, attempt: Attempt, loss: Pick<AttemptEnd, "detail"
 function loseRanks(batch: Batch, attempt: Attempt, nodeId: NodeId): void {
   const nomination = batch.world.state.nominations.get(attempt.id);
   if (nomination !== undefined) withdraw(batch, nomination, "it has lost workers");
-  const ranks = ranksOn(attempt, nodeId);
-  batch.emit({ kind: "ranksLost", version: 1, atMs: batch.nowMs, attemptId: attempt.id, nodeId, ranks });
+  const lostRanks = ranksOn(attempt, nodeId);
+  batch.emit({ kind: "gangDegraded", version: 1, atMs: batch.nowMs, attemptId: attempt.id, nodeId, lostRanks });
   batch.markDegraded(attempt);
 }

@@ -230,11 +230,11 @@ export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nod
 
 /**
  * Reason of an eviction. `preempted`: by higher priority in its own team. `reclaimed`: for a guarantee or a fair share.
- * `moved`: migrated to free capacity. `incomplete`: its gang fell below its minimum.
+ * `migrated`: moved to free capacity. `incomplete`: its gang fell below its minimum.
  */
 export type EvictionReason = (typeof EVICTION_REASONS)[number];
 
-const EVICTION_REASONS = ["preempted", "reclaimed", "moved", "incomplete"] as const;
+const EVICTION_REASONS = ["preempted", "reclaimed", "migrated", "incomplete"] as const;
 const evictionReasons: ReadonlySet<string> = new Set(EVICTION_REASONS);
 
 /** Whether a stop for this reason is an eviction: the work stops counting for its team at once. */
@@ -454,7 +454,7 @@ export const compareOrdinals = (left: Workload, right: Workload): number => left
  * Rule by which a victim was chosen if teams borrow. In order: within its own team; for a guarantee of the preemptor's
  * side; for the smaller share of two sides that both borrow; low priority, while the preemptor's team borrows.
  */
-export type EvictionRight = "withinTeam" | "reclaimGuarantee" | "reclaimShare" | "reclaimWhileBorrowing";
+export type PreemptionGround = "withinTeam" | "reclaimGuarantee" | "reclaimShare" | "reclaimWhileBorrowing";
 
 /** Number of kept attempts: enough to recognise a restart loop, and small enough for 100,000 workloads. */
 export const ENDED_ATTEMPTS_KEPT = 16;

@@ -152,12 +152,12 @@ function countTerminating(world: World, demands: Demands): void {
   const { terminating, state } = world;
   if (terminating.size === 0) return;
   const nominations = [...state.nominations.values()];
-  const moving = new Set(nominations.flatMap(({ afterAttempt }) => afterAttempt ?? []));
+  const migrating = new Set(nominations.flatMap(({ afterAttempt }) => afterAttempt ?? []));
   const size = fullSize(world);
   for (const { id, workloadId, stop } of terminating) {
     const workload = workloadOf(world, workloadId);
     if (stop === null && !state.nominations.has(id)) countLacking(world, demands, id, []);
-    if (stop !== null && !workload.stopRequested && !moving.has(id))
+    if (stop !== null && !workload.stopRequested && !migrating.has(id))
       add(world, demands, workload, size(workload.spec.gang), 1);
   }
 }

@@ -8,6 +8,6 @@ export const MIGRATION_REST_MS: number = 24 * HOUR_MS;
 
 /** Rules of a dry run under a policy without defragmentation rules. */
 export const usualDefragmentation: DefragmentRules = {
-  movesPerHour: 20,
+  migrationsPerHour: 20,
   lossPerPairMs: 600_000,
 };

@@ -166,7 +166,7 @@ export interface BackfillRules {
 export interface EvictionRules {
   readonly preemptible: UnstatedPreemptible;
   /** Maximum number of migrations in a plan; 8 if absent. */
-  readonly movesMax?: number;
+  readonly migrationsMax?: number;
   /**
    * Time limit, in ms, of the checkpoint that is requested from work before it is stopped. 0: no checkpoint is
    * requested.
@@ -184,7 +184,7 @@ export interface UnstatedPreemptible {
 
 export interface DefragmentRules {
   /** Maximum number of migrations in any period of one hour. */
-  readonly movesPerHour: number;
+  readonly migrationsPerHour: number;
   /**
    * Maximum cost of a migration, in accelerators times ms, for each pair of idle accelerators that it gathers on a
    * node. The cost is the repeated work, and the capacity that would become free within the hour in any case.

@@ -61,7 +61,7 @@ export interface PreemptionScope {
  * does not change the usage of the teams above them, so higher levels are not checked. The scope is `null` if the
  * request's own team would exceed its entitlement: the request may not reclaim then.
  */
-export function scopeOf(world: World, teamShares: TeamShares, preemptor: QueueBucket): PreemptionScope | null {
+export function reclaimScope(world: World, teamShares: TeamShares, preemptor: QueueBucket): PreemptionScope | null {
   const beyond = firstBeyondEntitlement(world, teamShares, preemptor);
   return beyond?.node.name === preemptor.request.team ? null : { below: beyond?.node ?? null };
 }
@@ -148,7 +148,7 @@ export function isAboveEntitlement({ world }: Batch, teamShares: TeamShares, tak
     !isAboveGuarantee(teamUse.node(team), teamUse.compared, given)
   )
     return false;
-  if (path.some((at) => holdsByRight(teamShares.get(at) as TeamShare, given))) return false;
+  if (path.some((at) => holdsByEntitlement(teamShares.get(at) as TeamShare, given))) return false;
   const teamShare = teamShares.get(side) as TeamShare;
   const request = amountCompared(world, preemptor.request);
   return teamShare.positions.some(
@@ -164,7 +164,7 @@ export function isAboveEntitlement({ world }: Batch, teamShares: TeamShares, tak
  * Returns whether a guarantee protects the victim. It does if the guarantee names an accelerator type that the victim
  * holds, and the team is within its entitlement to this type. The team may still exceed its entitlement to other types.
  */
-export const holdsByRight = (teamShare: TeamShare, given: Amount): boolean =>
+export const holdsByEntitlement = (teamShare: TeamShare, given: Amount): boolean =>
   teamShare.positions.some(
     (position) =>
       position >= FIRST_TYPE_AT &&
@@ -237,8 +237,8 @@ export function pathToSide({ teamUse }: World, own: TeamName, other: TeamName): 
  * The teams whose work the preemptor may evict, or `null` if the request may not reclaim. A preemption within a team is
  * limited by priority alone, so its scope has no limiting team.
  */
-export const reachOf = (world: World, preemptor: QueueBucket, reason: EvictionReason): PreemptionScope | null =>
-  reason === "reclaimed" ? scopeOf(world, teamSharesOf(world), preemptor) : { below: null };
+export const preemptionScope = (world: World, preemptor: QueueBucket, reason: EvictionReason): PreemptionScope | null =>
+  reason === "reclaimed" ? reclaimScope(world, teamSharesOf(world), preemptor) : { below: null };
 
 /**
  * Upper bound on the accelerators of one type that would be available if every victim candidate were evicted. It is -1
@@ -249,7 +249,7 @@ export function roomAtMost(world: World, preemptor: QueueBucket, reason: "reclai
   const types = acceptableTypes(world, preemptor.request);
   if (isHeldByGuarantee(world, preemptor)) return -1;
   const teamShares = teamSharesOf(world);
-  const scope = reachOf(world, preemptor, reason);
+  const scope = preemptionScope(world, preemptor, reason);
   if (scope === null) return -1;
   const { priority } = (preemptor.waiting.first() as Workload).spec;
   const ground = groundOf(world, preemptor, reason);

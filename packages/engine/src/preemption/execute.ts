@@ -21,7 +21,7 @@ import type { TeamShare } from "../ordering/team-share.ts";
 import { respectsAntiAffinity } from "../placement/filters/anti-affinity.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { nominate, nominateMigration, start } from "../transitions/start.ts";
-import type { Move, Plan, Victim } from "./plan.ts";
+import type { Migration, Plan, Victim } from "./plan.ts";
 
 export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void {
   const { world, nowMs: atMs } = batch;
@@ -29,7 +29,7 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   if (plan.victims.length > 0) {
     batch.emit({
       kind: "evictionPlanned",
-      version: 2,
+      version: 3,
       atMs,
       workloadId: preemptor.id,
       task: readyTask(preemptor, atMs) ?? 0,
@@ -45,7 +45,7 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
       requestStop(batch, attempt, reasonFor(victim, reason));
       continue;
     }
-    batch.emit({ kind: "gangShrinkRequested", version: 1, atMs, attemptId: attempt.id, workers: keeps, reason });
+    batch.emit({ kind: "gangShrinkRequested", version: 2, atMs, attemptId: attempt.id, workers: keeps, reason });
     // An attempt in back-off has no running workers, so its workers are released at once.
     if (attempt.launchAtMs === undefined) batch.ask(shrinkOf(world, activeAttempt(world, attempt.id) ?? attempt));
     else batch.emit({ kind: "workersLeft", version: 1, atMs, attemptId: attempt.id });
@@ -57,7 +57,7 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   const areKept = world.rules.eviction.nominations === "kept";
   if (areKept && isIdleNow(batch, plan)) start(batch, plan.preemptor, plan.placement);
   else nominate(batch, plan.preemptor, plan.placement);
-  const beyond = nominationMoves(batch, plan.moves ?? []);
+  const beyond = nominateMigrations(batch, plan.migrations ?? []);
   if (areKept) return;
   // If nominations are not kept, destinations of migrating work are reserved only until the round ends; in the next
   // round migrating work is placed like any request.
@@ -67,14 +67,14 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
 /**
  * Nominates migrating work for its new place. Each attempt gets one nomination: an evicted gang for all its workers, a
  * shrunk gang for the first of its migrating workers, and work whose nomination was withdrawn for its new place.
- * Returns the moves without a nomination: those workers request capacity again when their gang has grown.
+ * Returns the migrations without a nomination: those workers request capacity again when their gang has grown.
  */
-function nominationMoves(batch: Batch, moves: readonly Move[]): readonly Move[] {
+function nominateMigrations(batch: Batch, migrations: readonly Migration[]): readonly Migration[] {
   const { state } = batch.world;
   const kept = new Set<AttemptId>();
-  const beyond: Move[] = [];
-  for (const move of moves) {
-    const { attempt, bucket, placement } = move;
+  const beyond: Migration[] = [];
+  for (const migration of migrations) {
+    const { attempt, bucket, placement } = migration;
     const running = state.attempts.get(attempt.id);
     const leavesWhole = running !== undefined && running.stop !== null;
     const isBeyond =
@@ -82,7 +82,7 @@ function nominationMoves(batch: Batch, moves: readonly Move[]): readonly Move[] 
       leavesWhole !== (running !== undefined && bucket.request.grows === null) ||
       (running === undefined && readyTask(bucket.waiting.first() as Workload, batch.nowMs) === null);
     if (isBeyond) {
-      beyond.push(move);
+      beyond.push(migration);
       continue;
     }
     kept.add(attempt.id);
@@ -92,10 +92,10 @@ function nominationMoves(batch: Batch, moves: readonly Move[]): readonly Move[] 
   return beyond;
 }
 
-function reasonFor({ moving = 0, right }: Victim, reason: EvictionReason): EvictionReason {
-  if (moving > 0) return "moved";
-  if (right === "withinTeam") return "preempted";
-  return right === "reclaimGuarantee" ? "reclaimed" : reason;
+function reasonFor({ migrating = 0, ground }: Victim, reason: EvictionReason): EvictionReason {
+  if (migrating > 0) return "migrated";
+  if (ground === "withinTeam") return "preempted";
+  return ground === "reclaimGuarantee" ? "reclaimed" : reason;
 }
 
 /** Returns whether the preemptor's place is idle already, because some plans free quota instead of capacity. */
@@ -123,10 +123,10 @@ function recordPreemptor({ world }: Batch, bucket: QueueBucket): RecordedTeamSha
 /** The dominant shares of the victims' teams before and after the plan, in thousandths of their entitlements. */
 export function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVictim[] {
   const teamShares = teamSharesOf(world);
-  return victims.map(({ attempt, keeps, right, moving = 0 }) => {
+  return victims.map(({ attempt, keeps, ground, migrating = 0 }) => {
     const { spec } = workloadOf(world, attempt.workloadId);
     const node = world.teamUse.node(spec.team);
-    const workers = attempt.workers.slice(keeps + moving);
+    const workers = attempt.workers.slice(keeps + migrating);
     const lost = negative(amountHeld(world, spec.gang, { ...attempt, workers }));
     const teamShare = teamShares.get(node) as TeamShare;
     return {
@@ -135,8 +135,8 @@ export function recordVictims({ world }: Batch, victims: readonly Victim[]): Pla
       team: spec.team,
       teamShareBeforeMilli: Math.round(dominantShare(teamShare, null) * 1000),
       teamShareAfterMilli: Math.round(dominantShare(teamShare, lost) * 1000),
-      ...(right === undefined ? {} : { right }),
-      ...(workers.length === 0 ? { moves: true as const } : {}),
+      ...(ground === undefined ? {} : { ground }),
+      ...(workers.length === 0 ? { migrates: true as const } : {}),
     };
   });
 }

@@ -59,7 +59,7 @@ function planInTurn(batch: Batch, waiting: readonly QueueBucket[], reason: Evict
     order.served(bucket);
     // A migrated victim may have been the last workload of another bucket in this phase. Such a bucket is dropped,
     // because the victim already has a new place.
-    for (const { attempt } of plan.moves ?? []) {
+    for (const { attempt } of plan.migrations ?? []) {
       const own = world.queue.classOf(workloadOf(world, attempt.workloadId));
       if (own !== bucket && own.waiting.length === 0 && asking.has(own)) order.drop(own);
     }

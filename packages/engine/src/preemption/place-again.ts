@@ -18,13 +18,13 @@ import { roundOrder } from "../ordering/round-order.ts";
 import { findPlacement } from "../placement/place.ts";
 import { pickAgain } from "./pick-again.ts";
 import { victimsOf } from "./plan.ts";
-import type { Move, Victim, VictimUnit } from "./plan.ts";
+import type { Migration, Victim, VictimUnit } from "./plan.ts";
 import { simulate } from "../cluster/ledger.ts";
 
 export interface PlacedAgain {
   readonly placement: Placement;
   readonly victims: readonly Victim[];
-  readonly moves: readonly Move[];
+  readonly migrations: readonly Migration[];
   /** Nominations that the plan withdraws. */
   readonly withdrawn: readonly Nomination[];
   /** Units that were tentatively evicted and found no place. */
@@ -184,20 +184,20 @@ export function settle(
   if (workers === null) return null;
   const again: Placement = { ...placement, workers };
   ledger.occupy(preemptor.request, again);
-  const moves: Move[] = [];
+  const migrations: Migration[] = [];
   for (const { unit, bucket, placement: place } of displaced) {
     if (place === null) continue;
     const picked = pickAgain(world, bucket.request, place);
     if (picked === null) return null;
-    const moved = { ...place, workers: picked };
-    ledger.occupy(bucket.request, moved);
-    moves.push({ attempt: unit.attempt, bucket, placement: moved });
+    const migrated = { ...place, workers: picked };
+    ledger.occupy(bucket.request, migrated);
+    migrations.push({ attempt: unit.attempt, bucket, placement: migrated });
   }
   return {
     placement: again,
-    moves,
+    migrations,
     lost,
-    victims: victimsOf(units, moves),
+    victims: victimsOf(units, migrations),
     units,
     withdrawn: displaced.flatMap(({ unit }) => unit.nomination ?? []),
   };

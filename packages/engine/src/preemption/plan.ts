@@ -1,7 +1,7 @@
 /** Stage 5: the plan, with the preemptor's placement and the victims whose eviction frees it. */
 import { acceleratorsIn, partsOf } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
-import type { Attempt, EvictionRight, Nomination, Workload } from "../model/workload.ts";
+import type { Attempt, PreemptionGround, Nomination, Workload } from "../model/workload.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { Placement } from "../cluster/request.ts";
 
@@ -34,13 +34,13 @@ export interface Victim {
   /** Number of workers that the attempt keeps; 0 if it is evicted completely. */
   readonly keeps: number;
   /** The ground of the eviction, if the strategy knows it more precisely than the plan's reason. */
-  readonly right?: EvictionRight;
+  readonly ground?: PreemptionGround;
   /** Number of evicted workers that get another place in the plan. Absent means 0. */
-  readonly moving?: number;
+  readonly migrating?: number;
 }
 
 /** The destination of a migrating victim. */
-export interface Move {
+export interface Migration {
   readonly attempt: Attempt;
   readonly bucket: QueueBucket;
   readonly placement: Placement;
@@ -55,7 +55,7 @@ export interface Plan {
   /** The attempts that keep running in their place as opportunistic jobs, if any. */
   readonly relabelled?: readonly Attempt[];
   /** The destinations of migrating victims, if any victim migrates. */
-  readonly moves?: readonly Move[];
+  readonly migrations?: readonly Migration[];
 }
 
 /** Returns whether the plan has no victim and withdraws or relabels nothing. */
@@ -63,12 +63,12 @@ export const takesNothing = ({ victims, withdrawn = [], relabelled = [] }: Plan)
   victims.length === 0 && withdrawn.length === 0 && relabelled.length === 0;
 
 /** One victim for each attempt, with the smallest number of workers that any of its units keeps. */
-export function victimsOf(units: readonly VictimUnit[], moves: readonly Move[]): readonly Victim[] {
+export function victimsOf(units: readonly VictimUnit[], migrations: readonly Migration[]): readonly Victim[] {
   const keeps = new Map<Attempt, number>();
   for (const unit of units)
     if (unit.nomination === null) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));
-  const moving = new Map<Attempt, number>();
-  for (const { attempt, placement } of moves)
-    moving.set(attempt, (moving.get(attempt) ?? 0) + placement.workers.length);
-  return [...keeps].map(([attempt, kept]) => ({ attempt, keeps: kept, moving: moving.get(attempt) ?? 0 }));
+  const migrating = new Map<Attempt, number>();
+  for (const { attempt, placement } of migrations)
+    migrating.set(attempt, (migrating.get(attempt) ?? 0) + placement.workers.length);
+  return [...keeps].map(([attempt, kept]) => ({ attempt, keeps: kept, migrating: migrating.get(attempt) ?? 0 }));
 }

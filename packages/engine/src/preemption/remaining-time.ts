@@ -5,10 +5,10 @@ import type { Attempt, AttemptProgress, Workload } from "../model/workload.ts";
 export const ESTIMATE_HORIZON_MS = 3_600_000;
 /**
  * An estimate is recorded when the expected end moves by more than this fraction of the remaining time, and by more
- * than `MOVED_MIN_MS`.
+ * than `CHANGE_MIN_MS`.
  */
-const MOVED_PART = 0.1;
-const MOVED_MIN_MS = 60_000;
+const CHANGE_PART = 0.1;
+const CHANGE_MIN_MS = 60_000;
 
 /**
  * Returns whether the expected end that follows from a report must be recorded. The first expected end of an attempt is
@@ -29,7 +29,7 @@ export function movesExpectedEnd(
   if (!isKnown || !isReported) return isKnown !== isReported;
   const recordedMs = remainingMs(workload, attempt, nowMs) ?? 0;
   const reportedMs = remainingMs(workload, reported, nowMs) ?? 0;
-  return Math.abs(reportedMs - recordedMs) > Math.max(MOVED_MIN_MS, recordedMs * MOVED_PART);
+  return Math.abs(reportedMs - recordedMs) > Math.max(CHANGE_MIN_MS, recordedMs * CHANGE_PART);
 }
 
 /**

@@ -16,7 +16,7 @@ import { entitlementToKeep } from "../ordering/team-share.ts";
 import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
 import { acceptableTypes, amountCompared } from "../cluster/request.ts";
 import type { Plan } from "./plan.ts";
-import { isInScope, scopeOf, sideOf } from "./eligibility.ts";
+import { isInScope, reclaimScope, sideOf } from "./eligibility.ts";
 
 /**
  * Returns whether the plan brings a team above its entitlement to a resource that another team's waiting request could
@@ -72,6 +72,6 @@ const goesThere = (world: World, bucket: QueueBucket, { placement }: Plan): bool
 
 function mayPreemptOf(world: World, teamShares: TeamShares, bucket: QueueBucket, team: TeamName): boolean {
   if (spentBudget(world.state, bucket.request.team) !== null) return false;
-  const scope = scopeOf(world, teamShares, bucket);
+  const scope = reclaimScope(world, teamShares, bucket);
   return scope !== null && isInScope(world, scope, team);
 }

@@ -33,25 +33,25 @@ export function defragment(batch: Batch): void {
   const { world, nowMs } = batch;
   const rules = world.rules.defragment;
   if (rules === undefined || !isOpen(rules, nowMs)) return;
-  // If a request waits for capacity, the phase `consolidate` moves work for it instead.
+  // If a request waits for capacity, the phase `consolidate` migrates work for it instead.
   if (world.state.nominations.size > 0 || someoneWaits(world)) return;
-  gather(batch, rules, movesLeft(world, rules, nowMs));
+  gather(batch, rules, migrationsLeft(world, rules, nowMs));
 }
 
 /**
- * Carries out up to `movesMax` migrations and returns their number. Each is the best one in the state after the
+ * Carries out up to `migrationsMax` migrations and returns their number. Each is the best one in the state after the
  * previous migration.
  */
-export function gather(batch: Batch, rules: DefragmentRules, movesMax: number): number {
+export function gather(batch: Batch, rules: DefragmentRules, migrationsMax: number): number {
   const { world } = batch;
   if (!canGather(world)) return 0;
-  let moves = 0;
-  for (; moves < movesMax; moves++) {
-    const move = bestMove(batch, rules);
-    if (move === null) break;
-    carryOut(batch, move);
+  let migrations = 0;
+  for (; migrations < migrationsMax; migrations++) {
+    const migration = bestMigration(batch, rules);
+    if (migration === null) break;
+    carryOut(batch, migration);
   }
-  return moves;
+  return migrations;
 }
 
 /**
@@ -83,13 +83,13 @@ function someoneWaits(world: World): boolean {
   return false;
 }
 
-function movesLeft({ state }: World, { movesPerHour }: DefragmentRules, nowMs: number): number {
-  let moved = 0;
-  for (const atMs of state.moved.values()) if (atMs > nowMs - HOUR_MS) moved++;
-  return Math.max(0, movesPerHour - moved);
+function migrationsLeft({ state }: World, { migrationsPerHour }: DefragmentRules, nowMs: number): number {
+  let recentCount = 0;
+  for (const atMs of state.migrated.values()) if (atMs > nowMs - HOUR_MS) recentCount++;
+  return Math.max(0, migrationsPerHour - recentCount);
 }
 
-interface GatheringMove {
+interface GatheringMigration {
   readonly attempt: Attempt;
   readonly workload: Workload;
   readonly bucket: QueueBucket;
@@ -103,28 +103,29 @@ interface GatheringMove {
  * The migration that creates the most pairs of idle accelerators. If two are equal, the cheaper one wins, then the one
  * whose attempt was placed first.
  */
-function bestMove(batch: Batch, rules: DefragmentRules): GatheringMove | null {
+function bestMigration(batch: Batch, rules: DefragmentRules): GatheringMigration | null {
   const { world } = batch;
-  let best: GatheringMove | null = null;
+  let best: GatheringMigration | null = null;
   const tightest = new Map<TypeCapacity, readonly NodeSlot[]>();
   // All attempts are searched, and not only the index of preemptible work, because the dry run also works under
   // policies without evictions.
   for (const attempt of world.state.attempts.values()) {
-    const type = mayMove(batch, attempt) ? world.capacity.type(attempt.acceleratorType) : undefined;
+    const type = mayMigrate(batch, attempt) ? world.capacity.type(attempt.acceleratorType) : undefined;
     if (type === undefined) continue;
     let slots = tightest.get(type);
     if (slots === undefined) tightest.set(type, (slots = byRoom(type)));
-    const move = moveOf(batch, attempt, slots);
-    if (move === null || move.cost > rules.lossPerPairMs * move.pairs) continue;
-    if (best === null || isBetter(move, best)) best = move;
+    const migration = migrationOf(batch, attempt, slots);
+    if (migration === null || migration.cost > rules.lossPerPairMs * migration.pairs) continue;
+    if (best === null || isBetter(migration, best)) best = migration;
   }
   return best;
 }
 
-const isBetter = (move: GatheringMove, best: GatheringMove): boolean =>
-  move.pairs > best.pairs ||
-  (move.pairs === best.pairs &&
-    (move.cost < best.cost || (move.cost === best.cost && move.attempt.placedSequence < best.attempt.placedSequence)));
+const isBetter = (migration: GatheringMigration, best: GatheringMigration): boolean =>
+  migration.pairs > best.pairs ||
+  (migration.pairs === best.pairs &&
+    (migration.cost < best.cost ||
+      (migration.cost === best.cost && migration.attempt.placedSequence < best.attempt.placedSequence)));
 
 /** Number of accelerators of the node that are idle or releasing. Nominated ones do not count. */
 const roomOf = ({ freeCount, releasingCount }: NodeSlot): number => freeCount + releasingCount;
@@ -135,7 +136,7 @@ const byRoom = ({ slots }: TypeCapacity): readonly NodeSlot[] =>
     .filter((slot) => slot.usable && slot.freeCount > 0)
     .toSorted((left, right) => roomOf(left) - roomOf(right) || left.position - right.position);
 
-function mayMove({ world, nowMs }: Batch, attempt: Attempt): boolean {
+function mayMigrate({ world, nowMs }: Batch, attempt: Attempt): boolean {
   if (attempt.startedAtMs === null) return false;
   const [first] = attempt.workers;
   if (first === undefined || attempt.workers.some(({ node }) => node !== first.node)) return false;
@@ -144,15 +145,15 @@ function mayMove({ world, nowMs }: Batch, attempt: Attempt): boolean {
   // If the budget is used up, migrated work could not be placed again.
   if (spentBudget(world.state, spec.team) !== null) return false;
   if (stopRequested || accelerators === 0 || needsPart(spec.gang) || taskGroups !== undefined) return false;
-  const movedAtMs = world.state.moved.get(id);
-  if (movedAtMs !== undefined && nowMs < movedAtMs + MIGRATION_REST_MS) return false;
+  const migratedAtMs = world.state.migrated.get(id);
+  if (migratedAtMs !== undefined && nowMs < migratedAtMs + MIGRATION_REST_MS) return false;
   return world.capacity.slot(first.node).usable && isEvictable({ world, nowMs } as Batch, attempt);
 }
 
 /**
  * The migration to the fullest node that holds the whole attempt and increases the measure, or `null` if there is none.
  */
-function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): GatheringMove | null {
+function migrationOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): GatheringMigration | null {
   const { world, nowMs } = batch;
   const workload = workloadOf(world, attempt.workloadId);
   const { gang } = workload.spec;
@@ -186,21 +187,21 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
   return null;
 }
 
-function carryOut(batch: Batch, { attempt, workload, bucket, placement, pairs }: GatheringMove): void {
+function carryOut(batch: Batch, { attempt, workload, bucket, placement, pairs }: GatheringMigration): void {
   const { world, nowMs: atMs } = batch;
-  const victims = [{ attempt, keeps: 0, moving: attempt.workers.length }];
+  const victims = [{ attempt, keeps: 0, migrating: attempt.workers.length }];
   const plan: Plan = { preemptor: bucket, placement, victims };
-  verifyPlan(world, plan, "moved");
+  verifyPlan(world, plan, "migrated");
   batch.emit({
     kind: "evictionPlanned",
-    version: 2,
+    version: 3,
     atMs,
     workloadId: workload.id,
     task: attempt.task,
-    reason: "moved",
+    reason: "migrated",
     victims: recordVictims(batch, victims),
     pairsGathered: pairs,
   });
-  requestStop(batch, attempt, "moved");
+  requestStop(batch, attempt, "migrated");
   nominateMigration(batch, attempt, placement);
 }

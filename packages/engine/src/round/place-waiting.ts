@@ -32,7 +32,7 @@ export function placeWaiting(batch: Batch): void {
     keepReservations(world, NOTHING_RESERVED);
     return;
   }
-  const isClean = queue.isClean(capacityEpochOf(world)) && !world.decayedUsage.hasMovedSince(queue.cleanAtMs);
+  const isClean = queue.isClean(capacityEpochOf(world)) && !world.decayedUsage.hasSteppedSince(queue.cleanAtMs);
   if (isClean && !hasOverrun(world, batch.nowMs)) return;
   const { size } = world.capacity.hotSpares;
   const isFinal = startWhatFits(batch);

@@ -49,8 +49,8 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
   const { world, nowMs: atMs, ledger } = batch;
   if (!mayReplace(world, attempt) || attempt.workers.every(({ node }) => nodes.has(node))) return false;
   const terminating = [...new Set(attempt.workers.map(({ node }) => node))].filter((node) => nodes.has(node));
-  const lost = terminating.map((nodeId) => ({ nodeId, ranks: ranksOn(attempt, nodeId) }));
-  const ranks = lost.flatMap((each) => each.ranks).toSorted((left, right) => left - right);
+  const lost = terminating.map((nodeId) => ({ nodeId, lostRanks: ranksOn(attempt, nodeId) }));
+  const ranks = lost.flatMap((each) => each.lostRanks).toSorted((left, right) => left - right);
   // The workers only change nodes, so they are left out while their new place is searched, and the team's usage stays
   // the same.
   const mark = ledger.mark();
@@ -61,7 +61,7 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
   const nomination = world.state.nominations.get(attempt.id);
   if (nomination !== undefined) withdraw(batch, nomination, "its workers go elsewhere");
   for (const each of lost)
-    batch.emit({ kind: "ranksLost", version: 1, atMs, attemptId: attempt.id, ...each, ahead: true });
+    batch.emit({ kind: "gangDegraded", version: 1, atMs, attemptId: attempt.id, ...each, ahead: true });
   giveRanks(batch, attempt, place, ranks);
   return true;
 }

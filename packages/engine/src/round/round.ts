@@ -21,7 +21,7 @@ import { keepHotSpares, mayHaveHotSpares } from "./keep-hot-spares.ts";
 
 const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   place: placeWaiting,
-  consolidate: (batch) => freeCapacity(batch, "moved"),
+  consolidate: (batch) => freeCapacity(batch, "migrated"),
   reclaim: (batch) => freeCapacity(batch, "reclaimed"),
   preempt: (batch) => freeCapacity(batch, "preempted"),
   defragment,

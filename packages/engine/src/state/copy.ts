@@ -20,7 +20,7 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
     schedules: new Map(state.schedules),
     accounts: new Map(state.accounts),
     decayedUsage: new Map(state.decayedUsage),
-    moved: new Map(state.moved),
+    migrated: new Map(state.migrated),
     runTimes: new Map(state.runTimes),
     answers: new Map(),
     demand: state.demand?.copy() ?? null,
@@ -50,5 +50,5 @@ function liveWorkloads({ workloads }: State): State["workloads"] {
 function copyOf(workload: WritableWorkload): WritableWorkload {
   const { activeAttempts } = workload;
   const own = activeAttempts.length === 0 ? NO_ATTEMPTS : [...activeAttempts];
-  return { ...workload, activeAttempts: own, placementClass: null };
+  return { ...workload, activeAttempts: own };
 }

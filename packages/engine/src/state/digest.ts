@@ -29,7 +29,7 @@ export function stateDigest(readonlyState: ReadonlyState): string {
         "accounts",
         "decayedUsage",
         "schedules",
-        "moved",
+        "migrated",
         "calendar",
       ]),
       // These tables are hashed as lists, because the order of their entries counts.

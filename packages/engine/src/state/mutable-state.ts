@@ -70,7 +70,7 @@ export function writableEmptyState(): State {
     decayedUsage: new Map(),
     runTimes: new Map(),
     schedules: new Map(),
-    moved: new Map(),
+    migrated: new Map(),
     answers: new Map(),
     demand: null,
     submittedCount: 0,

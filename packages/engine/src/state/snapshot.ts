@@ -16,7 +16,7 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 3;
+const SNAPSHOT_FORMAT = 4;
 
 export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
   const state = asWritable(readonlyState);
@@ -37,7 +37,7 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
     attempts: [...state.attempts.values()].map(store),
     nominations: [...state.nominations.values()],
     accounts: someOf(state.accounts),
-    moved: someOf(state.moved),
+    migrated: someOf(state.migrated),
     decayedUsage: someOf(state.decayedUsage),
     runTimes: someOf(state.runTimes),
     schedules: someOf(state.schedules.values()),
@@ -99,7 +99,7 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
   } catch (cause) {
     throw new InvariantError("the snapshot is damaged: not JSON", { cause });
   }
-  if (stored?.format === 1 || stored?.format === 2) stored = upcastSnapshot(stored);
+  if (stored?.format === 1 || stored?.format === 2 || stored?.format === 3) stored = upcastSnapshot(stored);
   else if (stored?.format !== SNAPSHOT_FORMAT)
     throw new InvariantError(
       `the snapshot has format ${String(stored?.format)}, this version reads ${SNAPSHOT_FORMAT}`,
@@ -109,7 +109,6 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     tasks: new Map(workload.tasks.map((task) => [task.index, task])),
     waitingTasks: workload.tasks.filter(isWaiting).map(({ index }) => index),
     ...NO_BOOKKEEPING,
-    placementClass: null,
   }));
   const nodes = stored.nodes.map((node) => ({ ...node, ...NO_BOOKKEEPING }));
   const attempts = stored.attempts.map((attempt) => ({ ...attempt, ...NO_BOOKKEEPING }));
@@ -133,7 +132,7 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     endedEntries: new Map(stored.endedEntries),
     accounts: new Map(stored.accounts),
     decayedUsage: new Map(stored.decayedUsage),
-    moved: new Map(stored.moved),
+    migrated: new Map(stored.migrated),
     runTimes: new Map(stored.runTimes),
     schedules: keyed(stored.schedules, ({ schedule }) => schedule.name),
     answers: new Map(stored.answers),

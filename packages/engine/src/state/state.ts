@@ -16,16 +16,9 @@ import type { Policy } from "../policy/policy.ts";
 import type { DemandMix } from "./demand-mix.ts";
 import type { CommandResult } from "../contract/replies.ts";
 
-/** Membership of a workload in the queue: an opaque reference that only the queue interprets. */
-export interface QueueMembership {
-  readonly waitingAt: number;
-}
-
 export interface WorkloadEntity extends Workload {
   /** Position of the workload in the order of ended workloads; 0 if it has not ended. */
   readonly endOrdinal: number;
-  /** The queue bucket in which the workload waits. Index data: written by the queue, never stored or hashed. */
-  placementClass: QueueMembership | null;
 }
 
 export interface ReadonlyState {
@@ -73,7 +66,7 @@ export interface ReadonlyState {
    * Workloads that defragmentation migrated, with the time of the last migration. Workloads that may migrate again are
    * left out.
    */
-  readonly moved: ReadonlyMap<WorkloadId, number>;
+  readonly migrated: ReadonlyMap<WorkloadId, number>;
   /** Answers to commands with an idempotency key, oldest first. There are at most `ANSWERS_KEPT`. */
   readonly answers: ReadonlyMap<string, Answer>;
   /** Recent demand. It is counted from the first submission under a policy that needs it; before, it is `null`. */

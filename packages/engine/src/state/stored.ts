@@ -5,10 +5,7 @@
 import type { Task } from "../model/task.ts";
 import type { Digested, WritableAttempt, WritableNode, WritableWorkload } from "./mutable-state.ts";
 
-export type StoredWorkload = Omit<
-  WritableWorkload,
-  "digestRevision" | "digestLanes" | "placementClass" | "tasks" | "waitingTasks"
-> & {
+export type StoredWorkload = Omit<WritableWorkload, "digestRevision" | "digestLanes" | "tasks" | "waitingTasks"> & {
   /** Records of tasks, in ascending order of their indexes. */
   readonly tasks: readonly Task[];
 };
@@ -19,14 +16,7 @@ export type StoredNode = Stored<WritableNode>;
 const NO_TASKS: readonly Task[] = [];
 
 export function storeWorkload(entity: WritableWorkload): StoredWorkload {
-  const {
-    digestRevision: _revision,
-    digestLanes: _lanes,
-    placementClass: _class,
-    tasks,
-    waitingTasks: _waiting,
-    ...plain
-  } = entity;
+  const { digestRevision: _revision, digestLanes: _lanes, tasks, waitingTasks: _waiting, ...plain } = entity;
   return {
     ...plain,
     tasks: tasks.size === 0 ? NO_TASKS : [...tasks.values()].toSorted((left, right) => left.index - right.index),

@@ -1,9 +1,10 @@
 /**
- * Reads journals of format 1; no other code does. Format 2 changed names, not facts: kinds and fields took the terms of
- * `docs/glossary.md`. An event of format 1 is recognised by its retired kind, or by a version below the first one of
- * format 2, and is renamed field by field. Its version stays, because it also determines the facts that the event
- * carries. Snapshots of format 1 are renamed by the same table; format 3 of snapshots has one record for each task. Upcasting runs after the hash chain was checked on the
- * recorded text.
+ * Reads journals of format 1 and names of format 2 that were retired later; no other code does. Format 2 changed names,
+ * not facts: kinds and fields took the terms of `docs/glossary.md`. An event of format 1 is recognised by its retired
+ * kind, or by a version below the first one of format 2, and is renamed field by field. Its version stays, because it
+ * also determines the facts that the event carries. Snapshots of format 1 are renamed by the same table; format 3 of
+ * snapshots has one record for each task, format 4 the terms of migration. Upcasting runs after the hash chain was
+ * checked on the recorded text.
  */
 import type { Event } from "../contract/events.ts";
 import type { Input } from "../contract/inputs.ts";
@@ -115,13 +116,57 @@ function renamed(value: Json, field: string): Json {
   );
 }
 
-/** The event with the names of format 2, in its policy too. The same object is returned if nothing changes. */
+/** The event with the present names, in its policy too. The same object is returned if nothing changes. */
 export function upcastEvent(event: Event): Event {
-  const renamedEvent = renameEvent(event);
-  return renamedEvent.kind === "policySet" && renamedEvent.version < KNOBS_MERGED_SINCE
+  const renamedEvent = withTermsOfMigration(renameEvent(event));
+  return renamedEvent.kind === "policySet" && renamedEvent.version < PRESENT_KNOBS_SINCE
     ? { ...renamedEvent, policy: upcastPolicy(renamedEvent.policy) }
     : renamedEvent;
 }
+
+/** The first version of each kind in which an eviction that migrates work has the reason `migrated`, not `moved`. */
+const migratedSince: ReadonlyMap<string, number> = new Map([
+  ["attemptStopRequested", 3],
+  ["gangShrinkRequested", 2],
+  ["checkpointWaitEnded", 2],
+  ["evictionPlanned", 3],
+]);
+
+/** A victim of a plan before version 3 of `evictionPlanned`. */
+interface FormerVictim {
+  readonly right?: string;
+  readonly moves?: true;
+}
+
+const reasonOf = (reason: string | null): string | null => (reason === "moved" ? "migrated" : reason);
+
+/** Renames what became a migration, a ground or lost ranks. Facts and versions stay. */
+function withTermsOfMigration(event: Event): Event {
+  const former = event as unknown as {
+    readonly kind: string;
+    readonly version: number;
+    readonly reason: string;
+    readonly victims?: readonly FormerVictim[];
+    readonly ranks?: readonly number[];
+  };
+  if (former.kind === "ranksLost") {
+    const { ranks, ...rest } = former;
+    return { ...rest, kind: "gangDegraded", lostRanks: ranks } as unknown as Event;
+  }
+  if (!(former.version < (migratedSince.get(former.kind) ?? 0))) return event;
+  const { victims } = former;
+  return {
+    ...former,
+    reason: reasonOf(former.reason),
+    ...(victims === undefined ? {} : { victims: victims.map(victimOf) }),
+  } as unknown as Event;
+}
+
+const victimOf = ({ right, moves, ...rest }: FormerVictim): object => ({
+  ...rest,
+  ...(right === undefined ? {} : { ground: right }),
+  ...(moves === undefined ? {} : { migrates: moves }),
+});
 
 function renameEvent(event: Event): Event {
   const { kind, version } = event as { readonly kind: string; readonly version: number };
@@ -142,12 +187,32 @@ export const readInputs = (text: string): readonly Input[] =>
     input.kind === "setPolicy" ? { ...input, policy: upcastPolicy(input.policy) } : input,
   );
 
-/** The content of a snapshot of format 1 or 2 in format 3. */
+/** The content of a snapshot of format 1, 2 or 3 in format 4. Its policy is read by `upcastPolicy`. */
 export function upcastSnapshot<Stored extends { readonly format: number }>(stored: Stored): Stored {
   const named = stored.format === 1 ? (renamed(stored, "") as unknown as Stored) : stored;
-  const { workloads } = named as unknown as { readonly workloads: readonly FormerTasks[] };
-  return { ...named, workloads: workloads.map(withTasks) };
+  const { workloads, ...rest } = named as unknown as { readonly workloads: readonly FormerTasks[] };
+  const withRecords = stored.format < 3 ? workloads.map(withTasks) : workloads;
+  return withMigrations({ ...rest, workloads: withRecords } as unknown as FormerMigrations) as unknown as Stored;
 }
+
+interface FormerMigrations {
+  readonly moved?: unknown;
+  readonly attempts: readonly { readonly stop: { readonly reason: string } | null }[];
+  readonly workloads: readonly { readonly endedAttempts: readonly { readonly stopReason: string | null }[] }[];
+}
+
+/** Fields keep their positions, because the digest of an entity depends on them. */
+const withMigrations = ({ moved, attempts, workloads, ...rest }: FormerMigrations): object => ({
+  ...rest,
+  ...(moved === undefined ? {} : { migrated: moved }),
+  attempts: attempts.map((attempt) =>
+    attempt.stop?.reason === "moved" ? { ...attempt, stop: { ...attempt.stop, reason: "migrated" } } : attempt,
+  ),
+  workloads: workloads.map((workload) => ({
+    ...workload,
+    endedAttempts: workload.endedAttempts.map((ended) => ({ ...ended, stopReason: reasonOf(ended.stopReason) })),
+  })),
+});
 
 /** The fields of a workload before format 3, which had a separate list for each fact about tasks. */
 interface FormerTasks {
@@ -179,10 +244,10 @@ function withTasks({ retries, failureCounts, attemptCounts, losses, givenUpTasks
 }
 
 /**
- * The first version of `policySet` in which a policy has its present knobs. Version 4 was the first one in which a
- * policy names a strategy.
+ * The first version of `policySet` in which a policy has the present names of its knobs. Version 4 was the first one in
+ * which a policy names a strategy, version 5 the first one with the present number of knobs.
  */
-const KNOBS_MERGED_SINCE = 5;
+const PRESENT_KNOBS_SINCE = 6;
 
 /** The fields of a policy before it named a strategy. */
 interface FormerPolicy {
@@ -204,7 +269,29 @@ interface Waiving {
  * A policy of any version in its present form. The fields of the policy show its version. The same object is returned
  * if nothing changes.
  */
-export const upcastPolicy = (policy: Policy): Policy => withMergedKnobs(withStrategy(policy));
+export const upcastPolicy = (policy: Policy): Policy => withMigrationKnobs(withMergedKnobs(withStrategy(policy)));
+
+/** A policy before version 6. */
+interface FormerMigrationKnobs {
+  readonly eviction?: { readonly movesMax?: number };
+  readonly defragment?: { readonly movesPerHour?: number };
+}
+
+/** Renames the two knobs that bound migrations; each keeps its position. */
+function withMigrationKnobs(policy: Policy): Policy {
+  const { eviction, defragment } = policy as unknown as FormerMigrationKnobs;
+  if (eviction?.movesMax === undefined && defragment?.movesPerHour === undefined) return policy;
+  return {
+    ...policy,
+    ...(eviction?.movesMax === undefined ? {} : { eviction: withKey(eviction, "movesMax", "migrationsMax") }),
+    ...(defragment?.movesPerHour === undefined
+      ? {}
+      : { defragment: withKey(defragment, "movesPerHour", "migrationsPerHour") }),
+  } as unknown as Policy;
+}
+
+const withKey = (section: object, former: string, key: string): object =>
+  Object.fromEntries(Object.entries(section).map(([name, value]) => [name === former ? key : name, value as unknown]));
 
 /**
  * Turns the rules of an imitated system into the policy's strategy; a policy that names a strategy stays unchanged.

@@ -81,9 +81,9 @@ export function nominate(batch: Batch, bucket: QueueBucket, { acceleratorType, w
 }
 
 /** Nominates a migrating task for its new place. */
-export function nominateMigration(batch: Batch, moving: Attempt, { acceleratorType, workers }: Placement): void {
-  const place = { acceleratorType, workers, growth: false, atMs: batch.nowMs, afterAttempt: moving.id };
-  const nomination: Nomination = { ...nextAfter(batch, moving), ...place };
+export function nominateMigration(batch: Batch, migrating: Attempt, { acceleratorType, workers }: Placement): void {
+  const place = { acceleratorType, workers, growth: false, atMs: batch.nowMs, afterAttempt: migrating.id };
+  const nomination: Nomination = { ...nextAfter(batch, migrating), ...place };
   batch.emit({ kind: "placementNominated", version: 1, atMs: batch.nowMs, nomination });
 }
 

@@ -18,7 +18,7 @@ import { checkpointOf, stopOf } from "./attempt-effects.ts";
 const waitsForCheckpoint: { readonly [Reason in StopReason]: boolean } = {
   preempted: true,
   reclaimed: true,
-  moved: true,
+  migrated: true,
   nodeDrained: true,
   incomplete: false,
   cancelled: false,
@@ -52,7 +52,7 @@ export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason, 
   const isLaunched = attempt.launchAtMs === undefined;
   const isAsked = waitsForCheckpoint[reason] && attempt.startedAtMs !== null && untilMs > atMs;
   const told = closing === null ? {} : { closedBy: closing.closedBy };
-  batch.emit({ kind: "attemptStopRequested", version: 2, atMs, attemptId: attempt.id, reason, ...told });
+  batch.emit({ kind: "attemptStopRequested", version: 3, atMs, attemptId: attempt.id, reason, ...told });
   if (isAsked) {
     batch.emit({ kind: "checkpointRequested", version: 1, atMs, attemptId: attempt.id, untilMs });
     batch.ask(checkpointOf(world, attempt, untilMs));
@@ -66,6 +66,6 @@ export const isWaitingForCheckpoint = ({ stop }: Attempt): boolean => stop?.chec
 export function endCheckpointWait(batch: Batch, attempt: Attempt, outcome: CheckpointWaitOutcome): void {
   const reason = attempt.stop?.reason;
   if (reason === undefined) return;
-  batch.emit({ kind: "checkpointWaitEnded", version: 1, atMs: batch.nowMs, attemptId: attempt.id, outcome, reason });
+  batch.emit({ kind: "checkpointWaitEnded", version: 2, atMs: batch.nowMs, attemptId: attempt.id, outcome, reason });
   batch.ask(stopOf(batch.world, attempt, reason));
 }

@@ -31,7 +31,7 @@ const contentOf = (engine: Engine): unknown => {
   const { sequence, submittedCount, endedCount, demand, runTimes, nominations, attempts, workloads } =
     worldOf(engine).state;
   const told = (entities: ReadonlyMap<string, object>): unknown =>
-    [...entities].map(([id, entity]) => [id, { ...entity, placementClass: null }]);
+    [...entities].map(([id, entity]) => [id, { ...entity }]);
   return [
     [
       sequence,

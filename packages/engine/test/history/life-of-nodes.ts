@@ -55,7 +55,7 @@ export function gather(drive: Drive): void {
       policy: {
         ...(presets.get("default") as Policy),
         phases: ["place", "defragment"],
-        defragment: { movesPerHour: 1, lossPerPairMs: 60_000 },
+        defragment: { migrationsPerHour: 1, lossPerPairMs: 60_000 },
       },
     }),
     applied({ pools: [pool("F600")] }),

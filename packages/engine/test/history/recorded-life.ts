@@ -132,7 +132,7 @@ function suffer(drive: Drive): void {
   drive.receive(exited("w2.1", code(1, 143), code(0, 143)));
   const retries = { max: 1, backoffMs: 50, backoffMaxMs: 50 };
   const whole = { accelerators: 8 };
-  drive.receive(submit("moved", { gang: whole, acceleratorTypes: ["H100"], retries }));
+  drive.receive(submit("migrated", { gang: whole, acceleratorTypes: ["H100"], retries }));
   drive.receive(submit("hit", { gang: { workers: 2, accelerators: 8 }, acceleratorTypes: ["A100"], retries }));
   drive.receive(
     submit("cancelled", { gang: whole, acceleratorTypes: ["H100"] }),

@@ -205,7 +205,7 @@ describe("in every generated world", () => {
         markClean(drive, story, ({ events }, byTime) => {
           if (byTime) pairs.clear();
           for (const event of events) {
-            if (event.kind !== "evictionPlanned" || event.reason === "moved") continue;
+            if (event.kind !== "evictionPlanned" || event.reason === "migrated") continue;
             for (const { attemptId: victim } of event.victims) {
               const from = victim.split(".")[0];
               expect(pairs.has(`${event.workloadId} ${from}`), `${from} and ${event.workloadId} evict each other`).toBe(
@@ -379,7 +379,7 @@ const everything = `
   gangPlaced attemptStarted attemptStopRequested attemptEnded progressEstimated checkpointRecorded idleChanged
   hotSpareReserved hotSpareReleased spare:taken hotSparesKept
   workloadHeld workloadReleased gangGrown placementNominated nominationWithdrawn evictionPlanned
-  stop:preempted stop:reclaimed stop:moved predictionCorrected placed:groups placed:unlike-groups grown:groups
+  stop:preempted stop:reclaimed stop:migrated predictionCorrected placed:groups placed:unlike-groups grown:groups
   succeeded failed stopped lost stop:cancelled stop:walltimeExceeded stop:nodeDrained stop:nodeLost
   allTasksSucceeded tasksFailed retriesExhausted walltimeExceeded cancelled dependencyNotMet
   workloadStopping applied nodeDraining unknownDependency held waitsFor notBefore reservation nominated

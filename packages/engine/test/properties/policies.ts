@@ -85,7 +85,7 @@ const elastic: fc.Arbitrary<Growth> = fc
   .map(({ grow, by }): Growth => (grow === "never" || by === "order" ? grow : `${grow}-by-throughput`));
 
 const defragment: fc.Arbitrary<DefragmentRules> = fc.record({
-  movesPerHour: fc.constantFrom(1, 3, 100),
+  migrationsPerHour: fc.constantFrom(1, 3, 100),
   lossPerPairMs: fc.constantFrom(0, 1000, 1_000_000),
 });
 

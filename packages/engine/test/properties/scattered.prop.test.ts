@@ -11,7 +11,7 @@ import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 
 const GPUS = 4;
 const base = presets.get("default") as Required<Policy>;
-const manyMoves: Policy = { ...base, name: "many-moves", eviction: { ...base.eviction, movesMax: 64 } };
+const manyMoves: Policy = { ...base, name: "many-moves", eviction: { ...base.eviction, migrationsMax: 64 } };
 
 type Changes = Parameters<typeof spec>[1];
 const submit = (name: string, changes: Changes): Input =>
@@ -117,7 +117,7 @@ function anyKind(dice: Dice): Changes {
   return { gang, priority: dice.between(-1, 1), ...(dice.roll(3) > 0 && saving) };
 }
 
-const isMove = (event: Event): boolean => event.kind === "attemptStopRequested" && event.reason === "moved";
+const isMove = (event: Event): boolean => event.kind === "attemptStopRequested" && event.reason === "migrated";
 
 describe("what is scattered", () => {
   it("is given back at once to whoever is guaranteed whole nodes, and all come to rest", () => {

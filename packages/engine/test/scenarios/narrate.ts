@@ -86,10 +86,10 @@ export class Narrator {
         return `${this.#who(event.attemptId)} grows by ${workersText(event.workers)}`;
       case "joinFailed":
         return `${this.#who(event.attemptId)} goes on with ${event.workers} workers: ${event.detail}`;
-      case "ranksLost":
+      case "gangDegraded":
         return event.ahead === true
-          ? `${this.#who(event.attemptId)} gives up rank ${event.ranks.join(", ")} on ${event.nodeId}`
-          : `${this.#who(event.attemptId)} lost rank ${event.ranks.join(", ")} with ${event.nodeId}`;
+          ? `${this.#who(event.attemptId)} gives up rank ${event.lostRanks.join(", ")} on ${event.nodeId}`
+          : `${this.#who(event.attemptId)} lost rank ${event.lostRanks.join(", ")} with ${event.nodeId}`;
       case "workersReplaced":
         return `${this.#who(event.attemptId)} goes on with ${workersText(event.workers)} in their place`;
       case "workersJoined":
@@ -117,8 +117,8 @@ export class Narrator {
     return this.#attempts.get(id) ?? id;
   }
 
-  #victim({ attemptId: id, keeps, moves, team, teamShareBeforeMilli, teamShareAfterMilli }: PlannedVictim): string {
-    const what = `${keeps === 0 ? "" : ` down to ${keeps}`}${moves === true ? " moves" : ""}`;
+  #victim({ attemptId: id, keeps, migrates, team, teamShareBeforeMilli, teamShareAfterMilli }: PlannedVictim): string {
+    const what = `${keeps === 0 ? "" : ` down to ${keeps}`}${migrates === true ? " migrates" : ""}`;
     return `${this.#who(id)}${what} (${team} from ${teamShareBeforeMilli / 10}% to ${teamShareAfterMilli / 10}% of its claim)`;
   }
 
@@ -173,7 +173,7 @@ type OtherEvent = Exclude<
       | "workersLeft"
       | "gangGrown"
       | "joinFailed"
-      | "ranksLost"
+      | "gangDegraded"
       | "workersReplaced"
       | "workersJoined"
       | "placementNominated"

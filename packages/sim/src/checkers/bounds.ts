@@ -13,7 +13,7 @@ export class Bounds {
   /** Dependencies of every workload that are not met yet. */
   readonly #awaited = new Map<WorkloadId, NonNullable<Submitted["waitsFor"]>>();
   /** Migrations caused by defragmentation, with time and workload, oldest first. */
-  #moves: { readonly atMs: number; readonly workloadId: WorkloadId }[] = [];
+  #migrations: { readonly atMs: number; readonly workloadId: WorkloadId }[] = [];
   /** Usage of each team with a budget, in thousandths of accelerators times ms, accumulated from round to round. */
   readonly #used = new Map<TeamName, number>();
   #rates: ReadonlyMap<TeamName, number> = new Map();
@@ -26,7 +26,7 @@ export class Bounds {
         this.#awaited.set(event.workloadId, event.waitsFor);
       if (event.kind === "workloadEnded") this.#settle(event);
       if (event.kind === "gangPlaced") this.#mayStart(event);
-      if (event.kind === "evictionPlanned" && event.pairsGathered !== undefined) this.#onMove(state, event);
+      if (event.kind === "evictionPlanned" && event.pairsGathered !== undefined) this.#onMigration(state, event);
     }
     mustKeepBudgets(state, this.#used);
     this.#rates = ratesOf(state);
@@ -36,7 +36,7 @@ export class Bounds {
     const copy = new Bounds();
     for (const [id, waits] of this.#awaited) copy.#awaited.set(id, waits);
     for (const [team, used] of this.#used) copy.#used.set(team, used);
-    copy.#moves = [...this.#moves];
+    copy.#migrations = [...this.#migrations];
     copy.#rates = this.#rates;
     copy.#atMs = this.#atMs;
     return copy;
@@ -62,16 +62,19 @@ export class Bounds {
     );
   }
 
-  #onMove({ policy }: ReadonlyState, { atMs, workloadId }: Event & { readonly kind: "evictionPlanned" }): void {
-    const { movesPerHour = 0 } = policy.defragment ?? {};
-    const last = this.#moves.findLast((move) => move.workloadId === workloadId);
+  #onMigration({ policy }: ReadonlyState, { atMs, workloadId }: Event & { readonly kind: "evictionPlanned" }): void {
+    const { migrationsPerHour = 0 } = policy.defragment ?? {};
+    const last = this.#migrations.findLast((each) => each.workloadId === workloadId);
     mustHold(
       last === undefined || atMs >= last.atMs + MIGRATION_REST_MS,
-      () => `${workloadId} was moved at ${last?.atMs} ms and again at ${atMs}`,
+      () => `${workloadId} was migrated at ${last?.atMs} ms and again at ${atMs}`,
     );
-    this.#moves.push({ atMs, workloadId });
-    const lately = this.#moves.filter((move) => move.atMs > atMs - HOUR_MS).length;
-    mustHold(lately <= movesPerHour, () => `${lately} moves within an hour, the policy allows ${movesPerHour}`);
+    this.#migrations.push({ atMs, workloadId });
+    const lately = this.#migrations.filter((each) => each.atMs > atMs - HOUR_MS).length;
+    mustHold(
+      lately <= migrationsPerHour,
+      () => `${lately} migrations within an hour, the policy allows ${migrationsPerHour}`,
+    );
   }
 
   #use({ accounts }: ReadonlyState, nowMs: number): void {

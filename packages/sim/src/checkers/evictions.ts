@@ -43,7 +43,7 @@ export class Evictions {
     for (const event of events) {
       if (event.kind === "attemptStopRequested" && isPlannedEviction(event.reason))
         this.#terminating.add(event.attemptId);
-      if (event.kind === "evictionPlanned" && event.reason !== "moved") this.#onPlan(event, { state, waived });
+      if (event.kind === "evictionPlanned" && event.reason !== "migrated") this.#onPlan(event, { state, waived });
     }
   }
 

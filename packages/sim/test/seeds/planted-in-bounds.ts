@@ -18,7 +18,7 @@ import { view, withAll, withAttempts, withSpecs, withTeams, type PlantedBug } fr
 const withCalendar = (state: ReadonlyState, bend: (entry: CalendarEntry) => CalendarEntry): ReadonlyState =>
   view(state, { calendar: withAll(state.calendar, (item) => ({ ...item, entry: bend(item.entry) })) });
 
-const withMoves = (state: ReadonlyState, bend: Partial<NonNullable<Policy["defragment"]>>): ReadonlyState => {
+const withDefragmentation = (state: ReadonlyState, bend: Partial<NonNullable<Policy["defragment"]>>): ReadonlyState => {
   const { defragment, ...policy } = state.policy;
   return defragment === undefined
     ? state
@@ -113,30 +113,30 @@ export const plantedInBounds: readonly PlantedBug[] = [
         : state,
   },
   {
-    name: "more is moved within an hour than the policy allows",
-    found: /moves within an hour, the policy allows 0/,
-    bendState: (state) => withMoves(state, { movesPerHour: 0 }),
+    name: "more is migrated within an hour than the policy allows",
+    found: /migrations within an hour, the policy allows 0/,
+    bendState: (state) => withDefragmentation(state, { migrationsPerHour: 0 }),
   },
   {
-    name: "what was moved is moved again before it has rested",
-    found: /was moved at \d+ ms and again at/,
+    name: "what was migrated is migrated again before it has rested",
+    found: /was migrated at \d+ ms and again at/,
     bendReady: (ready) =>
       withEvents(ready, (event) =>
         event.kind === "evictionPlanned" && event.pairsGathered !== undefined ? [event, event] : [event],
       ),
   },
   {
-    name: "moves cost more than they gain",
-    found: /loses \d+ ms by a move/,
-    bendState: (state) => withMoves(state, { lossPerPairMs: 0 }),
+    name: "migrations cost more than they gain",
+    found: /loses \d+ ms by a migration/,
+    bendState: (state) => withDefragmentation(state, { lossPerPairMs: 0 }),
   },
   {
-    name: "moves are made at any time",
+    name: "migrations are made at any time",
     found: /outside of the policy's times/,
-    bendState: (state) => withMoves(state, { during: { times: never, lastsMs: 1 } }),
+    bendState: (state) => withDefragmentation(state, { during: { times: never, lastsMs: 1 } }),
   },
   {
-    name: "moves gather less than they say",
+    name: "migrations gather less than they say",
     found: /is said to gather \d+ pairs/,
     bendReady: (ready) =>
       withEvents(ready, (event) =>

@@ -121,7 +121,7 @@ const everyMinute: ScheduleTimes = {
 function randomDefragmentation(luck: Luck, phases: readonly Phase[]): DefragmentRules | null {
   if (!phases.includes("place") || !luck.chance(50)) return null;
   return {
-    movesPerHour: luck.pick([1, 3, 100]),
+    migrationsPerHour: luck.pick([1, 3, 100]),
     lossPerPairMs: luck.pick([500, 20_000, 1_000_000]),
     ...(luck.chance(25) ? { during: { times: everyMinute, lastsMs: luck.pick([5000, 30_000]) } } : {}),
   };

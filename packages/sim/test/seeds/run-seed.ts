@@ -170,7 +170,7 @@ class Watch extends Checkers {
     if (event.kind === "gangShrinkRequested") this.features.add("shrink");
     if (event.kind === "evictionPlanned" && event.reason === "reclaimed") this.features.add("reclaim");
     if (event.kind === "evictionPlanned" && event.reason === "preempted") this.features.add("preemption");
-    if (event.kind === "evictionPlanned" && event.reason === "moved")
+    if (event.kind === "evictionPlanned" && event.reason === "migrated")
       this.features.add(event.pairsGathered === undefined ? "consolidation" : "defragmentation");
     if (event.kind === "attemptEnded" && event.outcome === "lost" && isGang(state, event))
       this.features.add("gangLoss");

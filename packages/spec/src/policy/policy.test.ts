@@ -39,7 +39,7 @@ describe("a policy", () => {
       "phases: must contain place or rebalance, because otherwise no work would ever start",
     ]);
     expect(faults({ phases: [] })).toHaveLength(1);
-    const bounds = { movesPerHour: 1, lossPerPairMs: 0 };
+    const bounds = { migrationsPerHour: 1, lossPerPairMs: 0 };
     expect(faults({ phases: ["place", "defragment"], defragment: bounds })).toEqual([]);
     expect(faults({ phases: ["place", "defragment"] })).toEqual(["defragment: must be given for the phase defragment"]);
   });

@@ -86,7 +86,7 @@ const evictionRules = z
         description:
           "Default of `preemptible`, for work that does not state it. Work below the priority `belowPriority` is preemptible; null: all work is. For other work, `otherwise: never`: it is not preempted, and `teams.nonPreemptible` bounds what it can use (also if `otherwise` is absent). `otherwise: aboveGuarantee`, for the strategy `headroom`: it uses idle capacity, and a team below its guarantee can reclaim what another team holds above its own.",
       }),
-    movesMax: integer(0, 10_000).optional().meta({
+    migrationsMax: integer(0, 10_000).optional().meta({
       description:
         "Maximum number of migrations in a plan; default 8. Each may lose at most 10 minutes of work since the last checkpoint, unless its team is above its entitlement.",
     }),
@@ -99,7 +99,7 @@ const evictionRules = z
 
 const defragmentRules = z
   .strictObject({
-    movesPerHour: integer(1, 100_000).meta({
+    migrationsPerHour: integer(1, 100_000).meta({
       description: "Maximum number of migrations within any hour. A workload is migrated at most once in 24 hours.",
     }),
     lossPerPairMs: integer(0, limits.DURATION_MS_MAX).meta({

@@ -18,7 +18,7 @@ export function PolicyPage(): ReactElement {
   const client = useClient();
   const announcer = useAnnouncer();
   const queryClient = useQueryClient();
-  const inForce = useQuery(policyQuery(client));
+  const active = useQuery(policyQuery(client));
   const presets = useQuery(presetsQuery(client));
   const [chosen, setChosen] = useState<Policy | null>(null);
   useLiveQuery({ queryKey: ["policy"], matters: changesPolicy });
@@ -29,23 +29,23 @@ export function PolicyPage(): ReactElement {
     onError: (error) => announcer.fail(error),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ["policy"] }),
   });
-  const error = inForce.error ?? presets.error;
+  const error = active.error ?? presets.error;
   return (
     <Page
       title="Policy"
       layout="flow"
       summary="The active policy beside the others; settings that differ from it are marked"
     >
-      {inForce.data === undefined || presets.data === undefined ? (
+      {active.data === undefined || presets.data === undefined ? (
         error === null ? (
           <Loading label="Loading the policies" />
         ) : (
-          <Failure error={error} onRetry={() => void Promise.all([inForce.refetch(), presets.refetch()])} />
+          <Failure error={error} onRetry={() => void Promise.all([active.refetch(), presets.refetch()])} />
         )
       ) : (
         <PolicyTable
-          policies={withOwn(inForce.data, presets.data.items)}
-          active={inForce.data}
+          policies={withOwn(active.data, presets.data.items)}
+          active={active.data}
           isBusy={set.isPending}
           onChoose={setChosen}
         />
@@ -58,11 +58,11 @@ export function PolicyPage(): ReactElement {
         action="Activate"
         isLong
       >
-        {chosen === null || inForce.data === undefined ? null : (
+        {chosen === null || active.data === undefined ? null : (
           <>
             <p>The next decision uses it for all waiting work. Running work goes on.</p>
             <LastWeek preset={chosen.name} />
-            <Differences before={inForce.data} after={chosen} />
+            <Differences before={active.data} after={chosen} />
           </>
         )}
       </Confirm>
@@ -71,8 +71,8 @@ export function PolicyPage(): ReactElement {
 }
 
 /** The presets. If the active policy is not a preset, it comes first. */
-function withOwn(inForce: Policy, presets: readonly Policy[]): readonly Policy[] {
-  return presets.some((preset) => isSamePolicy(preset, inForce)) ? presets : [inForce, ...presets];
+function withOwn(active: Policy, presets: readonly Policy[]): readonly Policy[] {
+  return presets.some((preset) => isSamePolicy(preset, active)) ? presets : [active, ...presets];
 }
 
 function Differences({ before, after }: { readonly before: Policy; readonly after: Policy }): ReactElement {

@@ -23,7 +23,7 @@ interface ChangeFormProps {
   readonly fleet: Fleet;
   readonly teams: readonly Team[];
   readonly presets: readonly Policy[];
-  readonly inForce: string;
+  readonly activePolicy: string;
   readonly children: ReactNode;
   /** Called when the user selects a site, switch or rack to be lost. */
   readonly onLose?: (domain: string | null) => void;
@@ -32,7 +32,7 @@ interface ChangeFormProps {
 const emptyTeamChange: TeamChange = { guarantee: {}, limit: {} };
 
 export function ChangeForm(props: ChangeFormProps): ReactElement {
-  const { change, onChange, nodes, fleet, teams, presets, inForce, children } = props;
+  const { change, onChange, nodes, fleet, teams, presets, activePolicy, children } = props;
   const onLose = props.onLose ?? ((lost: string | null): void => onChange({ ...change, lost }));
   const types = fleet.acceleratorTypes.map(({ type }) => type);
   return (
@@ -74,7 +74,7 @@ export function ChangeForm(props: ChangeFormProps): ReactElement {
             label="Policy"
             value={change.policy ?? ""}
             options={[
-              { value: "", label: nodes === null ? "The recorded policies" : `Unchanged (${inForce})` },
+              { value: "", label: nodes === null ? "The recorded policies" : `Unchanged (${activePolicy})` },
               ...presets.map(({ name }) => ({ value: name, label: name })),
             ]}
             onValue={(name) => onChange({ ...change, policy: name === "" ? null : name })}

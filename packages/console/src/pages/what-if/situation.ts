@@ -9,5 +9,5 @@ export interface Situation {
   readonly fleet: Fleet;
   readonly teams: readonly Team[];
   readonly presets: readonly Policy[];
-  readonly inForce: string;
+  readonly activePolicy: string;
 }

@@ -69,7 +69,7 @@ export function WhatIfPage(): ReactElement {
           fleet={fleet.data}
           teams={teams.data}
           presets={presets.data.items}
-          inForce={policy.data.name}
+          activePolicy={policy.data.name}
         />
       ) : error === undefined ? (
         <Loading label="Loading the fleet" />

@@ -45,7 +45,7 @@ const stopWords = {
   nodeLost: "A node was lost",
   preempted: "Stopped for higher priority",
   reclaimed: "Stopped for another team",
-  moved: "Moved to make room",
+  migrated: "Migrated to free capacity",
   incomplete: "Too few workers left",
   budgetSpent: "Its team's budget is used up",
 } as const satisfies Record<StopReason, string>;

@@ -69,7 +69,7 @@ interface Head<Next> {
 function headsBehind(queue: Queue, after: WorkloadEntity | undefined): Head<Workload | undefined>[] {
   return queue.waitingClasses().map((bucket) => {
     const { waiting } = bucket;
-    const skipped = after === undefined ? 0 : waiting.rank(after) + (after.placementClass === bucket ? 1 : 0);
+    const skipped = after === undefined ? 0 : waiting.rank(after) + (queue.bucketIn(after) === bucket ? 1 : 0);
     const rest = waiting.from(skipped);
     const first = rest.next();
     return { skipped, rest, workload: first.done === true ? undefined : first.value };

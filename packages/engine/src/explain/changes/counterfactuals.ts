@@ -21,7 +21,7 @@ import { evictionLoss } from "../../preemption/cost.ts";
 import { placeGiven } from "../../transitions/start.ts";
 import { activeAttempt, workloadOf } from "../../cluster/entities.ts";
 import { invariant } from "../../base/invariant.ts";
-import { classIn, QueueBucket } from "../../cluster/queue.ts";
+import { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import { acceleratorsMissing, couldStart } from "./probe.ts";
 import type { Displaced, WouldStart } from "./change.ts";
@@ -255,7 +255,7 @@ export class Counterfactuals {
 /** The workload's bucket. `null` if the workload is not in the queue. */
 function classOf(target: WorkloadId | null, { world }: Batch): QueueBucket | null {
   const workload = target === null ? undefined : world.state.workloads.get(target);
-  return workload === undefined || workload.endedAtMs !== null ? null : classIn(workload);
+  return workload === undefined || workload.endedAtMs !== null ? null : world.queue.bucketIn(workload);
 }
 
 const submittedIn = (events: readonly Event[]): WorkloadId | null =>

@@ -16,7 +16,7 @@ import { findPlan } from "../../preemption/pipeline.ts";
 import { roomAtMost } from "../../preemption/eligibility.ts";
 
 const reasons: Readonly<Record<string, EvictionReason>> = {
-  consolidate: "moved",
+  consolidate: "migrated",
   reclaim: "reclaimed",
   preempt: "preempted",
 };

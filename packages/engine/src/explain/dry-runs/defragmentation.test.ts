@@ -87,10 +87,10 @@ function scattered(jobs: readonly number[], policy: Policy, data: readonly (Data
 }
 
 const spread: Policy = { ...presets.get("default")!, placement: "spread", phases: ["place"] };
-const bounds = { movesPerHour: 10, lossPerPairMs: 60_000 };
+const bounds = { migrationsPerHour: 10, lossPerPairMs: 60_000 };
 
 describe("the dry run of defragmentation", () => {
-  it("lists moves with what they cost and gain, and leaves the engine as it was", () => {
+  it("lists migrations with what they cost and gain, and leaves the engine as it was", () => {
     const engine = scattered([2, 2, 4], { ...spread, phases: ["place"], defragment: bounds });
     engine.receive([{ kind: "tick" }], 60_000);
     engine.advance();
@@ -98,7 +98,7 @@ describe("the dry run of defragmentation", () => {
     const forecast = foreseeDefragmentation(engine, 10);
     expect(engine.digest()).toBe(before);
     expect(forecast).toMatchObject({
-      isInForce: false,
+      isActive: false,
       rules: bounds,
       before: [
         {
@@ -119,28 +119,28 @@ describe("the dry run of defragmentation", () => {
         },
       ],
     });
-    expect(forecast.moves).toEqual([
+    expect(forecast.migrations).toEqual([
       expect.objectContaining({ accelerators: 2, from: "n0", to: "n2", pairsGathered: 8, lostAcceleratorMs: 120_000 }),
       expect.objectContaining({ accelerators: 2, from: "n1", to: "n2", pairsGathered: 12, lostAcceleratorMs: 120_000 }),
     ]);
-    expect(foreseeDefragmentation(engine, 1).moves).toHaveLength(1);
+    expect(foreseeDefragmentation(engine, 1).migrations).toHaveLength(1);
   });
 
-  it("moves nothing to where its data may not lie, or away from what it reads", () => {
-    const movesOf = (of: DataSpec | undefined): number =>
-      foreseeDefragmentation(scattered([2, 4], spread, [of, undefined]), 10).moves.length;
-    expect(movesOf({})).toBe(1);
-    expect(movesOf({ rule: "restricted" })).toBe(0);
-    expect(movesOf({ inputs: ["s3://corpus/v7"] })).toBe(0);
-    expect(movesOf({ inputs: ["s3://else"] })).toBe(1);
+  it("migrates nothing to where its data may not lie, or away from what it reads", () => {
+    const migrationsOf = (of: DataSpec | undefined): number =>
+      foreseeDefragmentation(scattered([2, 4], spread, [of, undefined]), 10).migrations.length;
+    expect(migrationsOf({})).toBe(1);
+    expect(migrationsOf({ rule: "restricted" })).toBe(0);
+    expect(migrationsOf({ inputs: ["s3://corpus/v7"] })).toBe(0);
+    expect(migrationsOf({ inputs: ["s3://else"] })).toBe(1);
   });
 
-  it("moves nothing that costs more than it gathers, and uses usual bounds where the policy has none", () => {
+  it("migrates nothing that costs more than it gathers, and uses usual bounds where the policy has none", () => {
     const engine = scattered([2, 2, 4], spread);
-    expect(foreseeDefragmentation(engine, 10).moves).toHaveLength(2);
+    expect(foreseeDefragmentation(engine, 10).migrations).toHaveLength(2);
     engine.receive([{ kind: "tick" }], 24 * HOUR_MS);
     engine.advance();
-    expect(foreseeDefragmentation(engine, 10).moves).toEqual([]);
+    expect(foreseeDefragmentation(engine, 10).migrations).toEqual([]);
   });
 
   it("comes to an end, and never lowers what it raises", () => {
@@ -151,12 +151,12 @@ describe("the dry run of defragmentation", () => {
       [8, 8, 1],
       [5, 5, 5, 2, 2, 2, 1, 1],
     ]) {
-      const { moves, before, after } = foreseeDefragmentation(scattered(jobs, spread), 100);
+      const { migrations, before, after } = foreseeDefragmentation(scattered(jobs, spread), 100);
       const squares = (blocks: typeof before): number =>
         blocks.flatMap(({ nodesByIdle }) => nodesByIdle).reduce((sum, { idle, nodes }) => sum + idle * idle * nodes, 0);
-      const gathered = moves.reduce((sum, { pairsGathered }) => sum + pairsGathered, 0);
+      const gathered = migrations.reduce((sum, { pairsGathered }) => sum + pairsGathered, 0);
       expect(squares(after) - squares(before)).toBe(2 * gathered);
-      for (const { pairsGathered } of moves) expect(pairsGathered).toBeGreaterThan(0);
+      for (const { pairsGathered } of migrations) expect(pairsGathered).toBeGreaterThan(0);
     }
   });
 });

@@ -12,7 +12,7 @@ import { gather } from "../../round/defragment.ts";
 import { evictionLoss } from "../../preemption/cost.ts";
 import type { World } from "../../cluster/world.ts";
 
-export interface ForeseenMove {
+export interface ForeseenMigration {
   readonly workloadId: WorkloadId;
   readonly attemptId: AttemptId;
   readonly accelerators: number;
@@ -36,14 +36,14 @@ export interface IdleBlocks {
 export interface DefragmentationForecast {
   readonly rules: DefragmentRules;
   /** Whether the active policy defragments at all. */
-  readonly isInForce: boolean;
-  readonly moves: readonly ForeseenMove[];
+  readonly isActive: boolean;
+  readonly migrations: readonly ForeseenMigration[];
   readonly before: readonly IdleBlocks[];
   readonly after: readonly IdleBlocks[];
 }
 
-/** Computes the possible migrations and leaves the engine unchanged. `movesMax`: maximum number of migrations. */
-export function foreseeDefragmentation(live: Engine, movesMax: number): DefragmentationForecast {
+/** Computes the possible migrations and leaves the engine unchanged. `migrationsMax`: maximum number of migrations. */
+export function foreseeDefragmentation(live: Engine, migrationsMax: number): DefragmentationForecast {
   const engine = forkEngine(live);
   const world = worldOf(engine);
   const nowMs = clockOf(live);
@@ -52,27 +52,27 @@ export function foreseeDefragmentation(live: Engine, movesMax: number): Defragme
   const own = world.rules.defragment;
   const rules = own ?? usualDefragmentation;
   const before = idleBlocks(world);
-  const moves: ForeseenMove[] = [];
+  const migrations: ForeseenMigration[] = [];
   // Each migration is planned by itself, because its loss is computed just before it is made.
-  while (moves.length < movesMax) {
+  while (migrations.length < migrationsMax) {
     const lossOf = new Map(
       [...world.state.attempts.values()].map((attempt) => [attempt.id, evictionLoss(world, attempt, nowMs)]),
     );
     const batch = new Batch(world, nowMs);
     if (gather(batch, rules, 1) === 0) break;
-    moves.push(...movesOf(batch, lossOf));
+    migrations.push(...migrationsOf(batch, lossOf));
   }
   return {
     rules,
-    isInForce: own !== undefined && world.rules.phases.includes("defragment"),
-    moves,
+    isActive: own !== undefined && world.rules.phases.includes("defragment"),
+    migrations,
     before,
     after: idleBlocks(world),
   };
 }
 
-function movesOf({ events, world }: Batch, lossOf: ReadonlyMap<AttemptId, number>): ForeseenMove[] {
-  return events.flatMap((event): ForeseenMove[] => {
+function migrationsOf({ events, world }: Batch, lossOf: ReadonlyMap<AttemptId, number>): ForeseenMigration[] {
+  return events.flatMap((event): ForeseenMigration[] => {
     if (event.kind !== "placementNominated" || event.nomination.afterAttempt === undefined) return [];
     const { workloadId, workers, afterAttempt: attemptId } = event.nomination;
     const attempt = world.state.attempts.get(attemptId);

@@ -13,10 +13,10 @@ import type { Placement } from "../../cluster/request.ts";
 import { ReleasingRoom } from "../../placement/releasing-room.ts";
 import { drainCandidatesFor } from "./drain-candidates.ts";
 import type { DrainCandidate } from "./drain-candidates.ts";
-import { isAsLarge, isStuck, mayStrangersMove, planFor } from "./evict-or-migrate.ts";
+import { isAsLarge, isStuck, mayStrangersMigrate, planFor } from "./evict-or-migrate.ts";
 import { steadily, wholeOf } from "../candidates.ts";
 import type { VictimCandidate } from "../candidates.ts";
-import { MOVE_LOSS_MS_MAX } from "./consolidate.ts";
+import { MIGRATION_LOSS_MS_MAX } from "./consolidate.ts";
 import type { Plan } from "../plan.ts";
 import { isEvictable, isOnAny } from "../eligibility.ts";
 import type { CostSearch } from "./cost-search.ts";
@@ -106,7 +106,7 @@ function nodeSearch(
  */
 function strangersFor(batch: Batch, { preemptor, donors }: CostSearch): VictimCandidate[] {
   const { world } = batch;
-  if (!mayStrangersMove(world, preemptor)) return [];
+  if (!mayStrangersMigrate(world, preemptor)) return [];
   const own = preemptor.waiting.first();
   const types = new Set(acceptableTypes(world, preemptor.request).map(({ type }) => type));
   const found: VictimCandidate[] = [];
@@ -116,7 +116,7 @@ function strangersFor(batch: Batch, { preemptor, donors }: CostSearch): VictimCa
       const workload = workloadOf(world, attempt.workloadId);
       const { spec } = workload;
       const timeoutMs = checkpointTimeoutOf(world.rules, spec);
-      if (timeoutMs === 0 || timeoutMs + (spec.restartCostMs ?? 0) > MOVE_LOSS_MS_MAX) continue;
+      if (timeoutMs === 0 || timeoutMs + (spec.restartCostMs ?? 0) > MIGRATION_LOSS_MS_MAX) continue;
       if (workload.id === own?.id || !isEvictable(batch, attempt) || !isOnAny(world, attempt, types)) continue;
       found.push(wholeOf(batch, workload, attempt));
     }

@@ -25,9 +25,9 @@ import { acceptedNow, passesAll } from "../../placement/filters/filters.ts";
 import { antiAffinityFrom, areasFor, chooseIn } from "./drain-areas.ts";
 import type { Area } from "./drain-areas.ts";
 
-export const MOVES_MAX = 8;
+export const MIGRATIONS_MAX = 8;
 /** Maximum work since the last checkpoint that a migration may lose, in ms for each accelerator of the attempt. */
-export const MOVE_LOSS_MS_MAX = 600_000;
+export const MIGRATION_LOSS_MS_MAX = 600_000;
 /**
  * Maximum number of topology domains that are simulated, because each simulation places all victims again. If many
  * domains are equally good, a few of them show whether any works.
@@ -44,7 +44,7 @@ interface Movable {
 /** A node, and the attempts that would have to migrate so that one more worker fits on it. */
 export interface DrainArea {
   readonly slot: NodeSlot;
-  readonly moves: readonly Movable[];
+  readonly migrating: readonly Movable[];
   readonly cost: number;
 }
 
@@ -78,20 +78,24 @@ interface DrainQuery {
   readonly costOf: (attempt: Attempt, workload: Workload) => number;
 }
 
-function migrationsOn(batch: Batch, preemptor: QueueBucket, query: DrainQuery): Search<Migration, PlacedAgain, Plan> {
+function migrationsOn(
+  batch: Batch,
+  preemptor: QueueBucket,
+  query: DrainQuery,
+): Search<MigrationTry, PlacedAgain, Plan> {
   const { world } = batch;
   return {
     candidates: migrations(batch, preemptor, query),
-    simulate: ({ moved, keptFree }) => migrate(world, { preemptor, keptFree }, moved),
-    minimise: (found, { moved, keptFree }) => ({
+    simulate: ({ migrating, keptFree }) => migrate(world, { preemptor, keptFree }, migrating),
+    minimise: (found, { migrating, keptFree }) => ({
       preemptor,
-      ...((keptFree === undefined ? fewerMigrating(world, preemptor, moved, found) : null) ?? found),
+      ...((keptFree === undefined ? fewerMigrating(world, preemptor, migrating, found) : null) ?? found),
     }),
   };
 }
 
-interface Migration {
-  readonly moved: readonly Movable[];
+interface MigrationTry {
+  readonly migrating: readonly Movable[];
   /** Nodes that migrating attempts must avoid. If absent, they may use any node. */
   readonly keptFree?: ReadonlySet<NodeId>;
 }
@@ -101,11 +105,11 @@ interface Migration {
  * avoid the nodes that the preemptor needs. The second try requires that the policy keeps nominations, because nothing
  * else reserves these nodes.
  */
-function* migrations(batch: Batch, preemptor: QueueBucket, query: DrainQuery): Generator<Migration> {
+function* migrations(batch: Batch, preemptor: QueueBucket, query: DrainQuery): Generator<MigrationTry> {
   const { nominations } = batch.world.rules.eviction;
-  for (const { moved, on } of choices(batch, preemptor, query)) {
-    yield { moved };
-    if (nominations === "kept") yield { moved, keptFree: new Set(on.map(({ slot }) => slot.node.id)) };
+  for (const { migrating, on } of choices(batch, preemptor, query)) {
+    yield { migrating };
+    if (nominations === "kept") yield { migrating, keptFree: new Set(on.map(({ slot }) => slot.node.id)) };
   }
 }
 
@@ -125,7 +129,7 @@ function areaOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQue
     roomy.push({ slot, fits });
     missing -= fits;
   }
-  const most = world.rules.eviction.movesMax ?? MOVES_MAX;
+  const most = world.rules.eviction.migrationsMax ?? MIGRATIONS_MAX;
   // Each node to clear needs a victim, and a victim frees at most as many nodes as it has workers.
   if (missing > most && missing > most * widestOf(world)) return null;
   const list = drainCandidates(batch, gang.accelerators, { type, costOf });
@@ -134,7 +138,7 @@ function areaOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQue
 
 /** Attempts that would have to migrate in one topology domain. */
 interface Choice {
-  readonly moved: readonly Movable[];
+  readonly migrating: readonly Movable[];
   readonly cost: number;
   /** Nodes that the request would be placed on, and further nodes with capacity for it. */
   readonly on: readonly { readonly slot: NodeSlot }[];
@@ -148,19 +152,21 @@ function choices(batch: Batch, preemptor: QueueBucket, query: DrainQuery): reado
   const { world } = batch;
   const area = areaOn(batch, preemptor, query);
   if (area === null) return [];
-  const most = world.rules.eviction.movesMax ?? MOVES_MAX;
+  const most = world.rules.eviction.migrationsMax ?? MIGRATIONS_MAX;
   const found: Choice[] = [];
   for (const part of areasFor(world, preemptor.request, antiAffinityFrom(world, preemptor, area))) {
     const chosen = chooseIn(world, preemptor, part);
     if (chosen === null) continue;
     // The domain has capacity, so something else blocks the request.
     if (chosen.length === 0) return [];
-    const moved = [...new Map(chosen.flatMap(({ moves }) => moves).map((move) => [move.attempt, move])).values()];
-    const cost = moved.reduce((sum, move) => sum + move.cost, 0);
-    if (moved.length <= most) found.push({ moved, cost, on: [...part.roomy, ...chosen] });
+    const migrating = [
+      ...new Map(chosen.flatMap((node) => node.migrating).map((each) => [each.attempt, each])).values(),
+    ];
+    const cost = migrating.reduce((sum, each) => sum + each.cost, 0);
+    if (migrating.length <= most) found.push({ migrating, cost, on: [...part.roomy, ...chosen] });
   }
   return found
-    .toSorted((left, right) => left.cost - right.cost || left.moved.length - right.moved.length)
+    .toSorted((left, right) => left.cost - right.cost || left.migrating.length - right.migrating.length)
     .slice(0, AREAS_SIMULATED_MAX);
 }
 
@@ -168,9 +174,9 @@ function choices(batch: Batch, preemptor: QueueBucket, query: DrainQuery): reado
 function migrate(
   world: World,
   request: Parameters<typeof placeAgain>[1],
-  moved: readonly Movable[],
+  migrating: readonly Movable[],
 ): PlacedAgain | null {
-  const units = moved.map(({ attempt, workload }): VictimUnit => ({
+  const units = migrating.map(({ attempt, workload }): VictimUnit => ({
     attempt,
     workload,
     nomination: null,
@@ -188,12 +194,12 @@ function migrate(
 function fewerMigrating(
   world: World,
   preemptor: QueueBucket,
-  moved: readonly Movable[],
+  migrating: readonly Movable[],
   found: PlacedAgain,
 ): PlacedAgain | null {
   const taken = new Set(found.placement.workers.map(({ node }) => node));
-  const needed = moved.filter(({ attempt }) => attempt.workers.some(({ node }) => taken.has(node)));
-  return needed.length === 0 || needed.length === moved.length ? null : migrate(world, { preemptor }, needed);
+  const needed = migrating.filter(({ attempt }) => attempt.workers.some(({ node }) => taken.has(node)));
+  return needed.length === 0 || needed.length === migrating.length ? null : migrate(world, { preemptor }, needed);
 }
 
 /** Work on one accelerator type that could migrate. Plans share these lists until the next event of the batch. */
@@ -275,16 +281,16 @@ function widestOf({ evictable }: World): number {
  */
 function drainCandidate(accelerators: number, slot: NodeSlot, movable: readonly Movable[]): DrainArea | null {
   const missing = accelerators - slot.freeCount;
-  const moves: Movable[] = [];
+  const migrating: Movable[] = [];
   let freed = 0;
   let cost = 0;
-  for (const move of movable) {
+  for (const each of movable) {
     if (freed >= missing) break;
-    moves.push(move);
-    freed += move.count;
-    cost += move.cost;
+    migrating.push(each);
+    freed += each.count;
+    cost += each.cost;
   }
-  return freed >= missing ? { slot, moves, cost } : null;
+  return freed >= missing ? { slot, migrating, cost } : null;
 }
 
 function movableOn(batch: Batch, slot: NodeSlot, costOf: DrainQuery["costOf"]): Movable[] {
@@ -298,7 +304,7 @@ function movableOn(batch: Batch, slot: NodeSlot, costOf: DrainQuery["costOf"]): 
       const here = attempt.workers.filter(({ node }) => node === slot.node.id);
       const cost = costOf(attempt, workload);
       const lossMs = evictionLoss(world, attempt, batch.nowMs) / Math.max(1, acceleratorsOf(attempt, workload));
-      if (lossMs > MOVE_LOSS_MS_MAX) return [];
+      if (lossMs > MIGRATION_LOSS_MS_MAX) return [];
       return [{ attempt, workload, count: acceleratorsIn(partsOf(gang, here)), cost }];
     })
     .toSorted((left, right) => left.cost - right.cost || left.attempt.placedSequence - right.attempt.placedSequence);

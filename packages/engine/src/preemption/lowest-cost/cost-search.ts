@@ -30,7 +30,7 @@ export interface CostSearch {
  * Returns whether the preemptor may evict the victim. This is checked again for every victim, because earlier evictions
  * may have brought the victim's team down to its entitlement.
  */
-export function hasRight(
+export function isEligibleVictim(
   batch: Batch,
   { preemptor, reason, teamShares }: CostSearch,
   victimCandidate: VictimCandidate,

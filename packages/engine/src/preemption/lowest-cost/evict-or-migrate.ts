@@ -17,12 +17,12 @@ import type { Placement } from "../../cluster/request.ts";
 import { drainCandidatesFor, merged } from "./drain-candidates.ts";
 import { piecesOf } from "../candidates.ts";
 import type { VictimCandidate } from "../candidates.ts";
-import { MOVES_MAX } from "./consolidate.ts";
+import { MIGRATIONS_MAX } from "./consolidate.ts";
 import { victimsOf } from "../plan.ts";
 import type { Plan } from "../plan.ts";
 import { returningBucket, settle } from "../place-again.ts";
 import type { Returning } from "../place-again.ts";
-import { hasRight } from "./cost-search.ts";
+import { isEligibleVictim } from "./cost-search.ts";
 import type { CostSearch } from "./cost-search.ts";
 
 /** A victim that would have to migrate and finds no other place. */
@@ -36,15 +36,15 @@ export const isStuck = (answer: Plan | Stuck | null): answer is Stuck => answer 
  * Returns whether the request may cause migrations. A gang's growth does not justify them. If the policy forgets
  * nominations after a round, migrating work could not keep its destination.
  */
-const isWorthMoves = ({ rules: { eviction } }: World, { isGrowth }: PlacementRequest): boolean =>
-  !isGrowth && eviction.nominations === "kept" && eviction.movesMax !== 0;
+const isWorthMigrations = ({ rules: { eviction } }: World, { isGrowth }: PlacementRequest): boolean =>
+  !isGrowth && eviction.nominations === "kept" && eviction.migrationsMax !== 0;
 
 /**
  * Returns whether work of teams within their entitlements may also migrate. The policy must have the phase
  * `consolidate`.
  */
-export const mayStrangersMove = (world: World, preemptor: QueueBucket): boolean =>
-  isWorthMoves(world, preemptor.request) &&
+export const mayStrangersMigrate = (world: World, preemptor: QueueBucket): boolean =>
+  isWorthMigrations(world, preemptor.request) &&
   !isInGroups(preemptor.request) &&
   world.rules.phases.includes("consolidate");
 
@@ -74,37 +74,37 @@ export function planFor(
   const { world } = batch;
   const { preemptor, ledger, tentativeEvictions } = search;
   tentativeEvictions.returnAll();
-  const staying = takeByRight(batch, search, merged(needed));
+  const staying = takeEligible(batch, search, merged(needed));
   if (staying.length === 0) return { preemptor, placement, victims: victimsOf(needed, []) };
-  if (!isWorthMoves(world, preemptor.request)) return null;
+  if (!isWorthMigrations(world, preemptor.request)) return null;
   // `preemptible: aboveGuarantee` also protects from migration.
   if (staying.some(({ workload }) => preemptibilityOf(world.rules, workload.spec) !== "always")) return null;
-  if (staying.length > (world.rules.eviction.movesMax ?? MOVES_MAX)) return null;
+  if (staying.length > (world.rules.eviction.migrationsMax ?? MIGRATIONS_MAX)) return null;
   if (staying.some((unit) => isAsLarge(unit, stuck))) return null;
   const worker = staying.find(({ keeps }) => keeps > 0);
   if (worker !== undefined) return { stuck: worker };
-  for (const mover of staying) tentativeEvictions.take(mover);
+  for (const victim of staying) tentativeEvictions.take(victim);
   ledger.occupy(preemptor.request, placement);
-  const moving: Returning[] = [];
+  const migrating: Returning[] = [];
   for (const unit of staying) {
     const bucket = returningBucket(world, unit);
     const again =
       findPlacement(world, bucket.request, "releasing") ?? placeBesideOthers(batch, search, bucket, placement);
     if (again === null) return { stuck: unit };
     ledger.occupy(bucket.request, again);
-    moving.push({ unit, bucket, placement: again });
+    migrating.push({ unit, bucket, placement: again });
   }
   const terminating = tentativeEvictions.taken.filter(
     ({ attempt }) => !staying.some((unit) => unit.attempt === attempt),
   );
   const gone = terminating.map((unit): Returning => ({ unit, bucket: returningBucket(world, unit), placement: null }));
-  const settled = settle(world, ledger, preemptor, placement, [...gone, ...moving]);
+  const settled = settle(world, ledger, preemptor, placement, [...gone, ...migrating]);
   tentativeEvictions.returnAll();
   // A unit that would be placed where it runs did not have to migrate, so evictions for it would be needless.
-  if (settled === null || settled.moves.length < staying.length) return null;
+  if (settled === null || settled.migrations.length < staying.length) return null;
   // Victims evicted for migrating work were selected after the pass by size, so a last pass checks all victims.
-  if (takeByRight(batch, search, merged(terminating)).length > 0) return null;
-  return { preemptor, placement: settled.placement, victims: settled.victims, moves: settled.moves };
+  if (takeEligible(batch, search, merged(terminating)).length > 0) return null;
+  return { preemptor, placement: settled.placement, victims: settled.victims, migrations: settled.migrations };
 }
 
 /**
@@ -116,14 +116,14 @@ function placeBesideOthers(batch: Batch, search: CostSearch, bucket: QueueBucket
   if (bucket.request.workers > 1 || isInGroups(bucket.request)) return null;
   const taken = new Set<Attempt>(tentativeEvictions.taken.map(({ attempt }) => attempt));
   const mayLeave = (unit: VictimCandidate): boolean =>
-    tentativeEvictions.tentatively(() => takeIfByRight(batch, search, unit));
+    tentativeEvictions.tentatively(() => takeIfEligible(batch, search, unit));
   const whole = search.victimCandidates.filter(({ attempt, keeps }) => keeps === 0 && !taken.has(attempt));
   const units = whole.filter((unit) => mayLeave({ ...unit, upTo: unit.attempt.workers.length }));
   const cleared = new Set<NodeId>(kept.workers.map(({ node }) => node));
   for (const drainCandidate of drainCandidatesFor(batch, search, bucket, units)) {
     if (cleared.has(drainCandidate.slot.node.id)) continue;
     const leave = (): Placement | null =>
-      drainCandidate.units.every((unit) => takeIfByRight(batch, search, unit))
+      drainCandidate.units.every((unit) => takeIfEligible(batch, search, unit))
         ? findPlacement(batch.world, bucket.request, "releasing")
         : null;
     const placement = tentativeEvictions.tentatively(leave, (place) => place !== null);
@@ -136,13 +136,13 @@ function placeBesideOthers(batch: Batch, search: CostSearch, bucket: QueueBucket
  * Evicts a unit if the preemptor is entitled to evict every part of it, and otherwise evicts nothing. An elastic gang
  * is evicted worker by worker.
  */
-function takeIfByRight(batch: Batch, search: CostSearch, unit: VictimCandidate): boolean {
+function takeIfEligible(batch: Batch, search: CostSearch, unit: VictimCandidate): boolean {
   const { donors, tentativeEvictions } = search;
   if (!donors.has(unit.workload.spec.team)) return false;
   const pieces = piecesOf(batch, unit);
   const takeAll = (): boolean => {
     for (const piece of pieces) {
-      if (!hasRight(batch, search, piece)) return false;
+      if (!isEligibleVictim(batch, search, piece)) return false;
       tentativeEvictions.take(piece);
     }
     return true;
@@ -156,12 +156,16 @@ function takeIfByRight(batch: Batch, search: CostSearch, unit: VictimCandidate):
  * evicts by priority, the lowest first. A second pass evicts the victims of the first pass by size, the largest first.
  * It spares a victim if its team has already fallen to its entitlement.
  */
-function takeByRight(batch: Batch, search: CostSearch, needed: readonly VictimCandidate[]): readonly VictimCandidate[] {
+function takeEligible(
+  batch: Batch,
+  search: CostSearch,
+  needed: readonly VictimCandidate[],
+): readonly VictimCandidate[] {
   const sizeOf = ({ attempt, workload: { spec }, keeps, upTo }: VictimCandidate): number =>
     amountHeld(batch.world, spec.gang, { ...attempt, workers: attempt.workers.slice(keeps, upTo) }).acceleratorsMilli;
   const bySize = needed.toSorted((left, right) => sizeOf(right) - sizeOf(left));
   const byPriority = bySize.toSorted((left, right) => left.workload.spec.priority - right.workload.spec.priority);
-  const asked = new Set(byPriority.filter((unit) => takeIfByRight(batch, search, unit)));
+  const asked = new Set(byPriority.filter((unit) => takeIfEligible(batch, search, unit)));
   search.tentativeEvictions.returnAll();
-  return bySize.filter((unit) => !(asked.has(unit) && takeIfByRight(batch, search, unit)));
+  return bySize.filter((unit) => !(asked.has(unit) && takeIfEligible(batch, search, unit)));
 }

@@ -25,7 +25,7 @@ import {
   isAnyAlwaysPreemptible,
   isInScope,
   mayPreempt,
-  reachOf,
+  preemptionScope,
   roomAtMost,
 } from "../eligibility.ts";
 import type { PreemptionScope } from "../eligibility.ts";
@@ -36,29 +36,29 @@ import { wouldBeUndone } from "../stability.ts";
 import type { Planning, PreemptionStrategy, Search } from "../strategy.ts";
 import { byNode } from "./by-node.ts";
 import { consolidate } from "./consolidate.ts";
-import { hasRight } from "./cost-search.ts";
+import { isEligibleVictim } from "./cost-search.ts";
 import type { CostSearch } from "./cost-search.ts";
-import { isStuck, mayStrangersMove, planFor } from "./evict-or-migrate.ts";
+import { isStuck, mayStrangersMigrate, planFor } from "./evict-or-migrate.ts";
 
 export const lowestCost: PreemptionStrategy<Plan> = {
   preemptsByPriority: true,
   isEligible({ world }, preemptor, reason) {
     if (reason === "incomplete" || world.evictable.size === 0) return false;
     const needed = wholeNeeded(preemptor.request);
-    if (reason !== "moved") return roomAtMost(world, preemptor, reason) >= needed;
+    if (reason !== "migrated") return roomAtMost(world, preemptor, reason) >= needed;
     if (!isAnyAlwaysPreemptible(world)) return false;
     return acceptableTypes(world, preemptor.request).some(
       (type) => type.freeCount >= needed && quotaReached(world, preemptor.request, type.type) === null,
     );
   },
   plan: (batch, preemptor, reason) =>
-    reason === "moved" ? consolidate(batch, preemptor) : evictions(batch, preemptor, reason),
+    reason === "migrated" ? consolidate(batch, preemptor) : evictions(batch, preemptor, reason),
 };
 
 function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Planning<Plan> {
   const { world } = batch;
   const teamShares = teamSharesOf(world);
-  const scope = reachOf(world, preemptor, reason);
+  const scope = preemptionScope(world, preemptor, reason);
   if (scope === null) return null;
   const anyReleasing = acceptableTypes(world, preemptor.request).some(({ releasing }) => releasing.next(0) >= 0);
   const releasing = anyReleasing ? findPlacement(world, preemptor.request, "releasing") : null;
@@ -66,16 +66,16 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
   if (releasing !== null)
     return mayHaveReleasing(world, preemptor, reason, scope) ? { preemptor, placement: releasing, victims: [] } : null;
   const donors = donorsTo(world, preemptor, reason, scope, teamShares);
-  const mayMove = reason === "reclaimed" && mayStrangersMove(world, preemptor);
+  const mayMigrate = reason === "reclaimed" && mayStrangersMigrate(world, preemptor);
   const ground = groundOf(world, preemptor, reason);
   const held = donors
     .flatMap((team) => world.evictable.get(team)?.for(ground) ?? [])
-    .concat(mayMove ? strangersOf(world, donors) : [])
+    .concat(mayMigrate ? strangersOf(world, donors) : [])
     .map(({ byNode: onNodes }) => onNodes);
   // Upper bounds rule out most requests before any candidates are sorted.
   if (donors.length === 0 || !couldSuffice(world, preemptor.request, held)) return null;
   const { steady, cheapest, givenBy } = victimCandidatesFor(batch, { preemptor, reason, donors });
-  if (steady.length === 0 || !(mayMove || couldSuffice(world, preemptor.request, [givenBy]))) return null;
+  if (steady.length === 0 || !(mayMigrate || couldSuffice(world, preemptor.request, [givenBy]))) return null;
   const lasts = (plan: Plan): boolean => reason !== "preempted" || !wouldBeUndone(world, teamShares, plan);
   const ledger = new Ledger(world);
   const asked = { preemptor, reason, teamShares, scope, donors: new Set(donors), ledger };
@@ -178,7 +178,7 @@ function oneByOne(batch: Batch, search: CostSearch): OneByOne {
       const { team } = candidate.workload.spec;
       if (!donors.has(team)) continue;
       // Evictions so far may have brought the team down to its entitlement.
-      if (!hasRight(batch, search, candidate)) {
+      if (!isEligibleVictim(batch, search, candidate)) {
         if (!holdsAboveEntitlement(world, search, team)) donors.delete(team);
         if (donors.size === 0) break;
         continue;

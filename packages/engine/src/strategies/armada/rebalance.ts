@@ -20,7 +20,7 @@ import { verifyPlan } from "../../preemption/verify.ts";
 import { carryOut } from "../../preemption/execute.ts";
 import { pickAgain } from "../../preemption/pick-again.ts";
 import type { Plan } from "../../preemption/plan.ts";
-import { holdsByRight, isAbove, isEvictable } from "../../preemption/eligibility.ts";
+import { holdsByEntitlement, isAbove, isEvictable } from "../../preemption/eligibility.ts";
 import { roundOrder } from "../../ordering/round-order.ts";
 import { teamSharesOf } from "../../ordering/team-share.ts";
 import type { TeamShare } from "../../ordering/team-share.ts";
@@ -170,7 +170,7 @@ function aboveEntitlement(batch: Batch): Attempt[] {
     const { team, gang } = workloadOf(world, attempt.workloadId).spec;
     const teamShare = teamShares.get(world.teamUse.node(team)) as TeamShare;
     const given = amountHeld(world, gang, attempt);
-    if (holdsByRight(teamShare, given)) return false;
+    if (holdsByEntitlement(teamShare, given)) return false;
     return teamShare.positions.some((position) => amountAt(given, position) > 0 && isAbove(teamShare, position));
   };
   return [...world.state.attempts.values()]

@@ -170,7 +170,7 @@ function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Att
   const all = candidates.map((attempt): Victim => ({
     attempt,
     keeps: goes(attempt) ? 0 : keptBeside(world, attempt, placement),
-    right: relabelled.has(attempt.id) ? "withinTeam" : "reclaimGuarantee",
+    ground: relabelled.has(attempt.id) ? "withinTeam" : "reclaimGuarantee",
   }));
   let victims = all.filter(({ attempt, keeps }) => keeps < attempt.workers.length);
   if (!simulateWithout(world, victims, () => isFree(world, preemptor, placement))) {

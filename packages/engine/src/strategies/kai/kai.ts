@@ -49,7 +49,7 @@ export const kai: PreemptionStrategy<PlacedAgain> = {
 
   *plan(batch, preemptor, reason) {
     const { world } = batch;
-    if (reason === "moved" && !(preemptor.request.isPreemptible && idleSuffices(batch, preemptor))) return null;
+    if (reason === "migrated" && !(preemptor.request.isPreemptible && idleSuffices(batch, preemptor))) return null;
     const donors = donorsFor(batch, preemptor, reason);
     if (donors.length === 0 || isHopeless(batch, preemptor)) return null;
     const teamShares = teamSharesOf(world);
@@ -111,7 +111,7 @@ function donorsFor(batch: Batch, preemptor: QueueBucket, reason: EvictionReason)
   const head = preemptor.waiting.first() as Workload;
   const hasRight = (workload: Workload): boolean => {
     if (workload === head || !isPreemptible(world.rules, workload.spec)) return false;
-    if (reason === "moved") return true;
+    if (reason === "migrated") return true;
     return reason === "preempted" ? mayPreempt(head, workload) : workload.spec.team !== preemptor.request.team;
   };
   const running = [...world.state.attempts.values()].filter(
@@ -231,7 +231,7 @@ function simulateStep(
     workers === search.preemptor.request.workers ? search.preemptor : part(world, search.preemptor, workers);
   const found = placeAgain(world, { preemptor, turns: new InLine(search.inLine) }, all);
   if (found === null) return null;
-  if (search.reason === "moved") return found.lost.length === 0 ? found : null;
+  if (search.reason === "migrated") return found.lost.length === 0 ? found : null;
   return search.reason === "reclaimed" && !acceptsLosses(search, found) ? null : found;
 }
 

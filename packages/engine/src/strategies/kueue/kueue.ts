@@ -93,7 +93,7 @@ function searchOn(batch: Batch, preemptor: QueueBucket, type: string): VictimSea
 const victimOf = ({ candidate, reason }: QuotaVictim<QuotaCandidate>): Victim => ({
   attempt: candidate.attempt,
   keeps: 0,
-  right: reason.kind,
+  ground: reason.kind,
 });
 
 function candidatesByTeam(

@@ -36,9 +36,9 @@ export class Merged<Item, Queue extends SortedQueue<Item>> {
       if (left < heap.length && this.#comesBefore(left, first)) first = left;
       if (left + 1 < heap.length && this.#comesBefore(left + 1, first)) first = left + 1;
       if (first === index) return;
-      const moved = heap[index] as Queue;
+      const last = heap[index] as Queue;
       heap[index] = heap[first] as Queue;
-      heap[first] = moved;
+      heap[first] = last;
       index = first;
     }
   }

@@ -145,14 +145,16 @@ function mayGive(world: World, preemptor: QueueBucket, attempt: Attempt): boolea
   const request = amountAsked(world, preemptor.request, "");
   if (!isAboveGuarantee(world, spec.team, request)) return false;
   const given = amountHeld(world, spec.gang, attempt);
-  return pathToSide(world, preemptor.request.team, spec.team).every((node) => !holdsByRight(node, request, given));
+  return pathToSide(world, preemptor.request.team, spec.team).every(
+    (node) => !holdsByEntitlement(node, request, given),
+  );
 }
 
 /**
  * Returns whether the guarantee protects the team's work: the team is within its guarantee for an accelerator type that
  * the eviction would free, or for every requested resource.
  */
-function holdsByRight({ used, guarantee }: TeamNode, request: Amount, given: Amount): boolean {
+function holdsByEntitlement({ used, guarantee }: TeamNode, request: Amount, given: Amount): boolean {
   const isCovered = (position: number): boolean =>
     (used[position] ?? 0) <= (guarantee[position] ?? Number.NEGATIVE_INFINITY);
   for (let position = FIRST_TYPE_AT; position < guarantee.length; position++)

@@ -58,13 +58,13 @@ function TeamShares({ plan }: { readonly plan: EvictionPlan }): ReactElement | n
   if (rows.length === 0) return null;
   return (
     <ul aria-label="Shares of both teams" className="text-xs text-ink-3 sm:col-start-2">
-      {rows.slice(-TEAM_SHARES_SHOWN).map(({ side, team, who, before, after, right }) => (
+      {rows.slice(-TEAM_SHARES_SHOWN).map(({ side, team, who, before, after, ground }) => (
         <li key={`${side} ${who}`}>
-          {team} {side === "gets" ? "gets the place" : "gives"} ({who}): {before} to {after} of its claim
-          {right === "" ? "" : `, ${right}`}
+          {team} {side === "gets" ? "gets the place" : "gives"} ({who}): {before} to {after} of its entitlement
+          {ground === "" ? "" : `, ${ground}`}
         </li>
       ))}
-      {rows.length > TEAM_SHARES_SHOWN ? <li>{rows.length - TEAM_SHARES_SHOWN} more give as well.</li> : null}
+      {rows.length > TEAM_SHARES_SHOWN ? <li>{rows.length - TEAM_SHARES_SHOWN} more give capacity.</li> : null}
     </ul>
   );
 }
