@@ -1,7 +1,7 @@
 /**
  * Checks the newest batch by its events. No work is placed on a node that takes no work, beyond a limit, against a
  * constraint or ahead of a head of the queue that blocks it. Effects match the decisions. Every accepted command has
- * had its effect.
+ * had its effect. Every event that a user causes names its actor.
  */
 import { Findings, rulesOf, wholeSlices, windowBroken } from "@headroom/engine/internals";
 import type {
@@ -47,6 +47,7 @@ export function checkBatch(
   checkPlacements(findings, state, { ready, nominatedBefore });
   checkEvictions(findings, state, ready);
   checkEffects(findings, ready);
+  checkActors(findings, ready.events);
   const batch = { events: ready.events, known: nominatedBefore, nowMs: ready.atMs };
   checkProtectedStarts(findings, state, batch);
   checkAlike(findings, state, batch);
@@ -60,6 +61,35 @@ export function checkBatch(
     findings.expect(!isNew || state.workloads.has(workloadId), () => `${workloadId} was accepted and is not there`);
   }
   return findings.list;
+}
+
+type EventWithActor = Extract<Event, { readonly actor: string }>;
+
+/** All kinds of events with an actor. The type makes the list complete. */
+const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
+  nodeDrainStarted: true,
+  nodeResumed: true,
+  calendarSet: true,
+  calendarRemoved: true,
+  scheduleSet: true,
+  scheduleRemoved: true,
+  workloadSubmitted: true,
+  workloadRerun: true,
+  workloadHeld: true,
+  workloadReleased: true,
+  workloadStopRequested: true,
+};
+
+const hasActor = (event: Event): event is EventWithActor => Object.hasOwn(kindsWithActor, event.kind);
+
+/** An event without an actor comes from a command that bypassed authentication. */
+function checkActors(findings: Findings, events: readonly Event[]): void {
+  for (const event of events) {
+    if (!hasActor(event)) continue;
+    // A journal or a faulty engine may lack the field, whatever the type says.
+    const actor = event.actor as string | undefined;
+    findings.expect(actor !== undefined && actor !== "", () => `${event.kind} has no actor`);
+  }
 }
 
 /** A gang, or a part of one, that the batch placed or nominated. */
@@ -99,9 +129,9 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
   const held = heldByTeam(state);
   // For these batches the head of the queue cannot be derived from the state at the end, because plans change quotas
   // and hot spares become ordinary nodes after the head was checked.
-  const isMoved =
+  const mayHaveChanged =
     rulesOf(state.policy).phases.length > 1 || ready.events.some(({ kind }) => kind === "hotSpareReleased");
-  const head = isMoved ? null : blockingHead(state, ready.atMs);
+  const head = mayHaveChanged ? null : blockingHead(state, ready.atMs);
   for (const event of ready.events) {
     const given = givenBy(state, event);
     if (given === null) continue;
@@ -115,7 +145,7 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
     }
     checkConstraints(findings, state, given);
     if (kind === "start" && !nominatedBefore.has(attemptId)) checkTime(findings, state, workload, ready.atMs);
-    if (nominatedBefore.has(attemptId) || movesAlike(state, event)) continue;
+    if (nominatedBefore.has(attemptId) || keepsType(state, event)) continue;
     const { team, gang } = workload.spec;
     const asked =
       gang.taskGroups === undefined ? amountsOf(gang, 1, typeInFamily(state, type)) : amountsHeld(state, gang, workers);
@@ -136,7 +166,7 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
  * Whether the event migrates a gang to nodes of the same accelerator type. The gang then holds the same amount as
  * before, so a limit that was lowered does not stop the migration.
  */
-function movesAlike(state: ReadonlyState, event: Event): boolean {
+function keepsType(state: ReadonlyState, event: Event): boolean {
   if (event.kind !== "placementNominated" || event.nomination.afterAttempt === undefined) return false;
   return state.attempts.get(event.nomination.afterAttempt)?.acceleratorType === event.nomination.acceleratorType;
 }

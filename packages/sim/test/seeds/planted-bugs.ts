@@ -66,7 +66,7 @@ class PlantedEngine implements Engine {
   }
 }
 
-const isTaking = (reason: string): boolean => ["preempted", "reclaimed", "moved"].includes(reason);
+const isTaking = (reason: string): boolean => ["preempted", "reclaimed", "migrated"].includes(reason);
 
 function withoutEvents(ready: Ready, drops: (event: Event) => boolean): Ready {
   return { ...ready, events: ready.events.filter((event) => !drops(event)) };
@@ -93,7 +93,7 @@ function withRoomyNodes(state: ReadonlyState): ReadonlyState {
 /** Swaps victim and preemptor in the first plan of a batch. */
 function turnedRound(events: readonly Event[]): readonly Event[] {
   for (const plan of events) {
-    if (plan.kind !== "evictionPlanned" || plan.reason === "moved") continue;
+    if (plan.kind !== "evictionPlanned" || plan.reason === "migrated") continue;
     const given = events.flatMap((event): Pick<Nomination, "attemptId" | "workloadId">[] => {
       if (event.kind === "gangPlaced") return [event];
       return event.kind === "placementNominated" && !event.nomination.growth ? [event.nomination] : [];
@@ -204,6 +204,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: "the order of priority is turned round",
     found: /was started ahead of|waits although it fits/,
     bendState: (state) => view(state, { policy: { ...state.policy, order: ["priority"], whenHeadBlocked: "stop" } }),
+  },
+  {
+    name: "a submission does not name its actor",
+    found: /workloadSubmitted has no actor/,
+    bendReady: (ready) => ({
+      ...ready,
+      events: ready.events.map((event) => (event.kind === "workloadSubmitted" ? { ...event, actor: "" } : event)),
+    }),
   },
   {
     name: "exits are overheard",
@@ -347,7 +355,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     bendReady: (ready) => ({
       ...ready,
       events: ready.events.flatMap((event) =>
-        event.kind === "evictionPlanned" && event.reason !== "moved" ? [event, event] : [event],
+        event.kind === "evictionPlanned" && event.reason !== "migrated" ? [event, event] : [event],
       ),
     }),
   },
