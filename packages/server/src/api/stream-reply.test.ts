@@ -2,9 +2,12 @@ import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { PassThrough } from "node:stream";
+import { finished } from "node:stream/promises";
 import { ProblemError } from "@headroom/protocol";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Streams } from "./stream-reply.ts";
+import type { StreamTarget } from "./stream-reply.ts";
 
 const PIECE = "x".repeat(32 * 1024);
 let server: Server;
@@ -69,6 +72,58 @@ describe("clients that do not read", () => {
     expect(responses[0]?.destroyed).toBe(true);
     expect(responses[1]?.destroyed).toBe(false);
     expect(first.complete).toBe(false);
+  });
+});
+
+describe("32 clients that read as fast as they can", () => {
+  /** Pieces of each client's stream. */
+  const PIECES = 100;
+  const CLIENTS = 32;
+
+  it("leave the event loop to others after every few pieces", async () => {
+    streams = new Streams();
+    let nowMs = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    // The largest number of pieces between two turns of the event loop. Each piece takes 1 ms of the test's clock.
+    let run = 0;
+    let longest = 0;
+    let isDone = false;
+    const turn = (): void => {
+      run = 0;
+      if (!isDone) setImmediate(turn);
+    };
+    async function* pieces(): AsyncGenerator<string> {
+      for (let sent = 0; sent < PIECES; sent++) {
+        await Promise.resolve();
+        nowMs += 1;
+        longest = Math.max(longest, ++run);
+        yield "x\n";
+      }
+    }
+    const written: number[] = Array.from({ length: CLIENTS }, () => 0);
+    const send = async (client: number): Promise<void> => {
+      const response = Object.assign(new PassThrough(), { writeHead: () => undefined, flushHeaders: () => undefined });
+      response.on("data", (chunk: Buffer) => {
+        written[client] = (written[client] ?? 0) + chunk.length;
+      });
+      const target = { request: { headers: {} }, response } as unknown as StreamTarget;
+      await streams.send(
+        target,
+        () => Promise.resolve(pieces()),
+        () => undefined,
+      );
+      await finished(response);
+    };
+    setImmediate(turn);
+    try {
+      await Promise.all(Array.from({ length: CLIENTS }, (_, client) => send(client)));
+    } finally {
+      isDone = true;
+      clock.mockRestore();
+    }
+    expect(new Set(written)).toEqual(new Set([2 * PIECES]));
+    // At the start, every stream has its first piece ready. Then two milliseconds of work end the turn.
+    expect(longest).toBeLessThanOrEqual(CLIENTS + 3);
   });
 });
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { framePage } from "@headroom/journal";
-import type { EventFormat, EventPage } from "@headroom/journal";
+import type { EventFormat, EventPage, Journal } from "@headroom/journal";
+import { EventFeed } from "./event-feed.ts";
 import { EventPages, piecesFrom } from "./event-pages.ts";
 import { openHome, removeDirectory, temporaryDirectory } from "./testing/bench-home.ts";
 import type { OpenHome } from "./testing/bench-home.ts";
@@ -85,6 +86,35 @@ describe("readers that catch up together", () => {
     const second = await opened();
     const recorded = await Promise.all(starts.map((from) => sequencesOf(second, format, from, EVENTS)));
     expect(recorded).toEqual(live);
+  });
+
+  it("share every page: it is read once, and an event in memory becomes bytes once", async () => {
+    const pageEvents = 100;
+    let madeCount = 0;
+    /** An event that counts how often it becomes JSON. */
+    const event = { kind: "nodeReturned", toJSON: () => ({ kind: "nodeReturned", made: ++madeCount }) };
+    const events = (count: number): never[] => Array.from({ length: count }, () => event as never);
+    const reads: number[] = [];
+    const readPage = async (sequence: number, format: EventFormat): Promise<EventPage> => {
+      reads.push(sequence);
+      await new Promise(setImmediate);
+      return framePage(sequence, events(pageEvents), format);
+    };
+    const feed = new EventFeed({ readPage } as Partial<Journal> as Journal, EVENTS);
+    feed.publish(EVENTS + 1, events(EVENTS));
+    const readAll = async (): Promise<number> => {
+      const abort = new AbortController();
+      let count = 0;
+      for await (const piece of feed.frames(1, "ndjson", abort.signal)) {
+        count += Buffer.from(piece).toString().split("\n").length - 1;
+        if (count === 2 * EVENTS) abort.abort();
+      }
+      return count;
+    };
+    const counts = await Promise.all(Array.from({ length: READERS }, readAll));
+    expect(new Set(counts)).toEqual(new Set([2 * EVENTS]));
+    expect(reads).toEqual(Array.from({ length: EVENTS / pageEvents }, (_, index) => index * pageEvents + 1));
+    expect(madeCount).toBe(2 * EVENTS);
   });
 
   it("end when the driver closes", async () => {

@@ -51,7 +51,8 @@ it(`${KILLS_PER_HOME * HOMES} SIGKILLs under load lose nothing and start nothing
   });
   expect(violations).toEqual([]);
   expect(Object.values(kills).reduce((total, count) => total + count, 0)).toBe(KILLS_PER_HOME * HOMES);
-  for (const point of [...faultPoints, "random"]) expect(kills[point] ?? 0, point).toBeGreaterThanOrEqual(10);
+  for (const point of faultPoints) expect(kills[point] ?? 0, point).toBeGreaterThanOrEqual(10);
+  expect(kills["random"]).toBeGreaterThanOrEqual(100);
   expect(sum("growthCount")).toBeGreaterThan(50);
   expect(sum("shrinkCount")).toBeGreaterThan(10);
   expect(sum("digestCount")).toBeGreaterThan(100);
