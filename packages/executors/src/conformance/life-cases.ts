@@ -276,6 +276,44 @@ const onceCases: ConformanceCase[] = [
     },
   },
   {
+    name: "while the listener has no space, nothing is told that can be read again; afterwards all of it is",
+    async run(world) {
+      const executor = world.open();
+      const space = Promise.withResolvers<void>();
+      const told: string[] = [];
+      const isFirstTold = Promise.withResolvers<void>();
+      const areAllTold = Promise.withResolvers<void>();
+      executor.watch((input) => {
+        if (!("attemptId" in input)) return undefined;
+        told.push(`${input.kind} ${input.attemptId}`);
+        isFirstTold.resolve();
+        if (told.length === 4) areAllTold.resolve();
+        return space.promise;
+      });
+      const [first, second] = [world.launch("exec sleep 600"), world.launch("exit 3")];
+      executor.perform(first);
+      await isFirstTold.promise;
+      executor.perform(second);
+      const hasEnded = async (): Promise<boolean> =>
+        (await executor.attempts()).some(
+          ({ attemptId, phase }) => attemptId === second.attemptId && phase.kind === "ended",
+        );
+      while (!(await hasEnded())) await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.deepEqual(told, [`attemptRunning ${first.attemptId}`]);
+      executor.perform(world.stop(first, 0));
+      space.resolve();
+      await areAllTold.promise;
+      assert.deepEqual(
+        new Set(told.slice(1)),
+        new Set([
+          `attemptRunning ${second.attemptId}`,
+          `attemptExited ${second.attemptId}`,
+          `attemptExited ${first.attemptId}`,
+        ]),
+      );
+    },
+  },
+  {
     name: "what runs is not forgotten",
     async run(world) {
       const { executor, observer } = world.watched();

@@ -235,7 +235,7 @@ export class AttemptMonitor {
   async #examineUntilQuiet(watched: Watched): Promise<void> {
     while (watched.examineAgain && !this.#closed && this.#watched.has(watched.name)) {
       watched.examineAgain = false;
-      if (this.#room !== null) await this.#room;
+      await this.#untilRoom();
       try {
         await this.#tell(watched, inspectAttempt(watched.files, this.#setup.bootId));
       } catch (error) {
@@ -311,6 +311,8 @@ export class AttemptMonitor {
       if (checkpoints.length > 0 && !catchingUp) watched.onCheckpoint?.();
       // After a restart, artifacts are reported again. The engine ignores those that it has already recorded.
       for (const artifact of news.artifacts) this.#emit(artifact);
+      // A worker can write artifacts without end.
+      await this.#untilRoom();
     }
     const nowMs = performance.now();
     this.#tellUtilization(watched, nowMs);
@@ -355,7 +357,16 @@ export class AttemptMonitor {
   #emit(input: ExecutorInput): void {
     if (this.#closed) return;
     const room = this.#setup.emit(input);
-    if (room instanceof Promise) this.#room = room;
+    if (!(room instanceof Promise) || room === this.#room) return;
+    this.#room = room;
+    void room.finally(() => {
+      if (this.#room === room) this.#room = null;
+    });
+  }
+
+  /** Examinations go on one after the other: the first ones may fill the listener's inbox again. */
+  async #untilRoom(): Promise<void> {
+    while (this.#room !== null && !this.#closed) await this.#room;
   }
 }
 

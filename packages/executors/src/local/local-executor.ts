@@ -149,9 +149,14 @@ class LocalExecutor implements Executor {
   watch(listener: ExecutorListener): void {
     if (this.#listener !== null) throw new Error("the executor is watched already");
     this.#listener = listener;
-    for (const input of this.#untold ?? []) void listener(input);
+    // At most a few inputs for each effect that was performed before this call. The monitor reads the attempts only when
+    // the listener has space.
+    let room: void | Promise<void> = undefined;
+    for (const input of this.#untold ?? []) room = listener(input);
     this.#untold = null;
-    this.#started = this.#monitor.start().catch((error: unknown) => this.#problem("Reading the attempts", error));
+    this.#started = Promise.resolve(room)
+      .then(() => this.#monitor.start())
+      .catch((error: unknown) => this.#problem("Reading the attempts", error));
   }
 
   async *logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncGenerator<LogChunk> {

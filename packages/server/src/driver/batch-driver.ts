@@ -165,7 +165,11 @@ export class BatchDriver implements Driver {
 
   observe(input: Observation | Signal): Promise<void> | undefined {
     if (this.#phase !== "running") return undefined;
-    if (!this.#gate.takes(input) && this.#inbox.addObserved(input)) this.#wake();
+    try {
+      if (!this.#gate.takes(input) && this.#inbox.addObserved(input)) this.#wake();
+    } catch (error) {
+      this.#fail(error);
+    }
     return this.#inbox.factsHaveRoom();
   }
 
@@ -413,6 +417,8 @@ export class BatchDriver implements Driver {
       }
       const detail = `this control plane has no executor "${effect.executor}"`;
       this.#parts.log.warn(`${effect.kind} of ${effect.attemptId}: ${detail}`);
+      // The driver cannot wait for its own inbox. There is one loss for each attempt: the engine requests nothing more
+      // of the attempt before it has decided the loss.
       void this.observe({ kind: "attemptLost", attemptId: effect.attemptId, detail });
     }
   }

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { AttemptId } from "@headroom/engine";
 import { openForWriting, takeLeadership } from "@headroom/journal/internals";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { INBOX_FACTS_MAX } from "./inbox.ts";
+import { INBOX_FACTS_BOUND, INBOX_FACTS_MAX } from "./inbox.ts";
 import { journalDirectory, openHome, removeDirectory, temporaryDirectory } from "./testing/bench-home.ts";
 import { submit, testSpec } from "./testing/requests.ts";
 
@@ -118,6 +118,17 @@ it("asks the sources of facts to wait when its inbox is full, and takes every fa
   expect(longest).toBeLessThanOrEqual(INBOX_FACTS_MAX);
   await driver.command(submit(testSpec("one")));
   expect(driver.status().inboxLength).toBe(0);
+  await close();
+});
+
+it("ends when a source of facts does not wait, so that the facts are read again at the next start", async () => {
+  const { driver, fatal, close } = await openHome(home);
+  for (let index = 0; index <= INBOX_FACTS_BOUND; index++)
+    void driver.observe({ kind: "attemptRunning", attemptId: "w1.1" as AttemptId });
+  expect(fatal.map(({ message }) => message)).toEqual([
+    `${INBOX_FACTS_BOUND} facts wait: a source of facts did not pause (now attemptRunning)`,
+  ]);
+  expect(driver.status()).toMatchObject({ phase: "failed", inboxLength: 0 });
   await close();
 });
 

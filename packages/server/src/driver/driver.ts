@@ -64,7 +64,8 @@ export interface Driver {
   command(command: CommandRequest): Promise<Reply>;
   /**
    * Accepts an input and never throws. Facts are never dropped: when the inbox is full, the call returns a promise, and
-   * the source sends nothing more until the promise resolves. Progress and utilization go to the telemetry store. The
+   * the source sends nothing more until the promise resolves. A source that goes on ends the process in the end
+   * (`INBOX_FACTS_BOUND`). Progress and utilization go to the telemetry store. The
    * journal gets estimates and idle times derived from them. When the inbox is full, such estimates and checkpoints are
    * dropped.
    */

@@ -2,7 +2,7 @@
  * Inputs that have arrived and are not decided yet, in the order of arrival. The inbox refuses inputs beyond its
  * limits.
  */
-import { commandId } from "@headroom/engine";
+import { InvariantError, commandId } from "@headroom/engine";
 import type { Input, Observation, Reply, Signal } from "@headroom/engine";
 import { OperationalError } from "@headroom/platform";
 import type { CommandRequest } from "./driver.ts";
@@ -12,11 +12,17 @@ export const INBOX_COMMANDS_MAX = 4_096;
 /** Maximum number of waiting estimates and checkpoints. The next signal of the same kind replaces a dropped one. */
 const INBOX_SIGNALS_MAX = 4_096;
 /**
- * Maximum number of waiting facts. Facts are never dropped: at this number their sources pause, and at half of it they
- * resume.
+ * Number of waiting facts at which their sources pause; at half of it they resume. Facts are never dropped, because the
+ * end of an attempt is reported once.
  */
 export const INBOX_FACTS_MAX = 16_384;
 const FACTS_RESUME_AT = INBOX_FACTS_MAX / 2;
+/**
+ * Bound of waiting facts if a source does not pause. Many sources may each have one more fact to report when the inbox
+ * is full, so it is far larger. Beyond it the process ends, and the next start compares the journal with the executors,
+ * which loses no fact.
+ */
+export const INBOX_FACTS_BOUND = 16 * INBOX_FACTS_MAX;
 /**
  * Maximum number of inputs decided together. One call of `receive` then takes milliseconds, so that the event loop is
  * never blocked for long.
@@ -72,7 +78,10 @@ export class Inbox {
     return true;
   }
 
-  /** Adds an input; `false`: it was dropped, and the next signal of its kind replaces it. */
+  /**
+   * Adds an input; `false`: it was dropped, and the next signal of its kind replaces it. Throws `InvariantError` if the
+   * sources of facts did not pause.
+   */
   addObserved(input: Observation | Signal): boolean {
     if (isReplaceable(input)) {
       if (this.#signalCount >= INBOX_SIGNALS_MAX) {
@@ -80,7 +89,11 @@ export class Inbox {
         return false;
       }
       this.#signalCount++;
-    } else if (++this.#factCount >= INBOX_FACTS_MAX) this.#room ??= Promise.withResolvers();
+    } else {
+      if (this.#factCount >= INBOX_FACTS_BOUND)
+        throw new InvariantError(`${this.#factCount} facts wait: a source of facts did not pause (now ${input.kind})`);
+      if (++this.#factCount >= INBOX_FACTS_MAX) this.#room ??= Promise.withResolvers();
+    }
     this.#entries.push({ input, isCommand: false });
     return true;
   }

@@ -4,7 +4,7 @@
  * remedy. No work has been started by then.
  */
 import { executorOf } from "@headroom/engine";
-import type { ReadonlyState } from "@headroom/engine";
+import type { Observation, ReadonlyState } from "@headroom/engine";
 import type { Executor, ExecutorInput } from "@headroom/executors";
 import type { FaultHook } from "../faults/fault-points.ts";
 import { journalOlderThan } from "@headroom/journal";
@@ -86,15 +86,14 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       restoredSnapshotSequence: snapshotSequence,
       recoveryMs,
     });
-    // Each attempt and node has at most one observation here. Their promises are not awaited, because no round runs
-    // yet.
-    for (const observation of observations) void driver.observe(observation);
+    const areTold = tellAll(driver, observations);
     for (const executor of executors)
       executor.watch((input) => {
         const isMeasured = input.kind === "utilizationReported" && options.telemetry?.isMeasured?.(input.attemptId);
         return isMeasured === true || !speaksFor(engine.state, executor, input) ? undefined : driver.observe(input);
       });
     driver.start([...engine.outstandingEffects(), ...effects]);
+    await areTold;
     log.info(
       `read the journal ${journal.journalId} to event ${sequence}, from ${snapshotSequence} on, in ${Math.round(recoveryMs)} ms`,
     );
@@ -102,6 +101,18 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
   } catch (error) {
     await journal.close();
     throw error;
+  }
+}
+
+/**
+ * Reports what the recovery found, at most one fact for each attempt and node. The inbox is filled before the first
+ * round, and the rest follows as the rounds empty it. An executor may report the same facts again meanwhile; the engine
+ * ignores known facts.
+ */
+async function tellAll(driver: Driver, observations: readonly Observation[]): Promise<void> {
+  for (const observation of observations) {
+    const room = driver.observe(observation);
+    if (room !== undefined) await room;
   }
 }
 

@@ -71,6 +71,7 @@ export class AcceleratorSampler {
     telemetry.recordReadings(nodes.flatMap((node) => samplesOf(node, atMs)));
     for (const { attemptId, report } of attempts) {
       telemetry.measured.set(attemptId, atMs + READINGS_FRESH_MS);
+      // A reading goes to the telemetry store and never waits in the inbox; the next one replaces it.
       void driver.observe({ kind: "utilizationReported", attemptId, ...report });
     }
     for (const [attemptId, untilMs] of telemetry.measured) if (untilMs < atMs) telemetry.measured.delete(attemptId);
