@@ -1,7 +1,7 @@
 /** Network bandwidth of a node as a resource that workers reserve. */
 import { checkInvariants } from "@headroom/engine-oracle";
 import { describe, expect, it } from "vitest";
-import { workloadId } from "../src/index.ts";
+import { smallestChanges, workloadId } from "../src/index.ts";
 import { explain } from "../src/explain/reasons/explain.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
@@ -47,6 +47,17 @@ describe("network bandwidth", () => {
     expect(reasonOf(drive, "w1")).toMatchObject({ kind: "exceedsFleet", lack });
     drive.receive(applied(fleet(800)));
     expect(drive.engine.state.attempts.size).toBe(1);
+  });
+
+  it("is lowered by a counterfactual, by no more than is needed", () => {
+    const drive = scene();
+    submit(drive, "one", 250);
+    submit(drive, "two", 200);
+    expect(smallestChanges(drive.engine, workloadId("w2")).map(({ change }) => change)).toContainEqual({
+      kind: "lessNetwork",
+      fromGbps: 200,
+      toGbps: 150,
+    });
   });
 
   it("is limited by the quotas of teams", () => {

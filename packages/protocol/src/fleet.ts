@@ -65,6 +65,10 @@ export const node = z
     coresFreeMilli: z.int(),
     memoryMib: count,
     memoryFreeMib: z.int(),
+    networkGbps: count.optional().meta({
+      description: "Network bandwidth in Gbps that workers can reserve; absent: the node's pool states none.",
+    }),
+    networkFreeGbps: z.int().optional(),
     health: z.enum(["up", "lost"]),
     draining: z.boolean(),
     hotSpare: z

@@ -61,6 +61,7 @@ export const change = z
     z.object({ kind: z.literal("fewerAccelerators"), ...fromTo, group, sentence }),
     z.object({ kind: z.literal("fewerCores"), fromMilli: count, toMilli: count, group, sentence }),
     z.object({ kind: z.literal("lessMemory"), fromMib: count, toMib: count, group, sentence }),
+    z.object({ kind: z.literal("lessNetwork"), fromGbps: count, toGbps: count, group, sentence }),
     z.object({ kind: z.literal("higherPriority"), from: z.int(), to: z.int(), sentence }),
     z.object({
       kind: z.literal("largerGuarantee"),

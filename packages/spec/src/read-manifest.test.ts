@@ -78,8 +78,9 @@ describe("teams and fleets", () => {
     [{ limit: { H100: 0.0001 } }, "limit.H100: must be a whole number of thousandths of an accelerator, got 0.0001"],
     [
       { limit: { "a  b": 1 } },
-      'limit["a  b"]: is not the name of an accelerator type, nor accelerators, cores or memory',
+      'limit["a  b"]: is not the name of an accelerator type, nor accelerators, cores, memory or networkGbps',
     ],
+    [{ limit: { networkGbps: 0.5 } }, "limit.networkGbps: must be a whole number, got 0.5"],
     [{ weight: -1 }, "weight: must be a number between 0 and 1000000, got -1"],
     [{ preemption: { within: "lower" } }, 'preemption.within: must be never or lowerPriority, got "lower"'],
     [{ reservedTopology: [{ within: "leaf", accelerators: 8 }] }, "reservedTopology[0].count: is required"],

@@ -21,18 +21,27 @@ import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 
 /**
  * Names of resources other than accelerator types. Units on the wire: accelerators of all types, thousandths of a core,
- * MiB.
+ * MiB, Gbps.
  */
-export const resourceNames = { allAccelerators: "accelerators", cores: "cores", memory: "memory" } as const;
+export const resourceNames = {
+  allAccelerators: "accelerators",
+  cores: "cores",
+  memory: "memory",
+  network: "networkGbps",
+} as const;
+
+/** Resources that are stated in whole units. */
+const wholeResources: ReadonlySet<string> = new Set([resourceNames.cores, resourceNames.memory, resourceNames.network]);
 
 const amountRange = { min: 0, max: limits.AMOUNT_MAX };
 
-/** Reads an amount in the unit of the API: accelerators, thousandths of a core, MiB. */
+/** Reads an amount in the unit of the API: accelerators, thousandths of a core, MiB, Gbps. */
 function readAmount(resource: string, value: unknown): Reading<number> {
   if (resource === resourceNames.cores) return quantities.readCores(value, amountRange);
   if (resource === resourceNames.memory) return quantities.readMemory(value, amountRange);
+  if (resource === resourceNames.network) return readInteger(value, amountRange);
   if (!names.acceleratorType.safeParse(resource).success)
-    return refuse("is not the name of an accelerator type, nor accelerators, cores or memory");
+    return refuse("is not the name of an accelerator type, nor accelerators, cores, memory or networkGbps");
   if (typeof value !== "number" || Number.isInteger(value))
     return readInteger(value, { min: 0, max: limits.ACCELERATOR_LIMIT_MAX });
   const range = { min: 0, max: limits.ACCELERATOR_LIMIT_MAX * 1000 };
@@ -46,8 +55,7 @@ function writeAmount(resource: string, amount: number): unknown {
 }
 
 function amountFault(resource: string, amount: number): string | null {
-  if (resource === resourceNames.cores || resource === resourceNames.memory)
-    return Number.isInteger(amount) ? null : "must be a whole number";
+  if (wholeResources.has(resource)) return Number.isInteger(amount) ? null : "must be a whole number";
   if (amount > limits.ACCELERATOR_LIMIT_MAX) return `must be between 0 and ${limits.ACCELERATOR_LIMIT_MAX}`;
   // The tolerance is larger than the rounding error of a double for every allowed amount.
   const milli = amount * 1000;
@@ -69,9 +77,9 @@ const amounts = notation.entriesOf({
     .meta({
       id: "Amounts",
       description:
-        "Amounts by resource: an accelerator type, `accelerators` (all types; to the thousandth), `cores` (thousandths), `memory` (MiB).",
+        "Amounts by resource: an accelerator type, `accelerators` (all types; to the thousandth), `cores` (thousandths), `memory` (MiB), `networkGbps`.",
     }),
-  kind: "amounts by accelerator type, `accelerators` (all types), `cores`, `memory`",
+  kind: "amounts by accelerator type, `accelerators` (all types), `cores`, `memory`, `networkGbps`",
   editor: { additionalProperties: { type: ["number", "string"] } },
   max: limits.AMOUNT_KINDS_MAX,
   readEntry: readAmount,

@@ -53,6 +53,8 @@ function sentenceAlone(engine: Engine, spec: ChangeTextSpec, change: Change): st
       return `Request ${coresText(change.toMilli)} per worker instead of ${coresText(change.fromMilli)}.`;
     case "lessMemory":
       return `Request ${memoryText(change.toMib)} of memory per worker instead of ${memoryText(change.fromMib)}.`;
+    case "lessNetwork":
+      return `Request ${change.toGbps} Gbps of network bandwidth per worker instead of ${change.fromGbps}.`;
     case "higherPriority":
       return `Raise its priority from ${change.from} to ${change.to}.`;
     case "largerGuarantee":

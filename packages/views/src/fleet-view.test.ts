@@ -34,6 +34,13 @@ describe("the fleet", () => {
     });
   });
 
+  it("shows the network bandwidth of a node whose pool states it, and how much is left", () => {
+    const fleet = SmallFleet.withNetwork(400);
+    fleet.submit("first", { gang: { accelerators: 2, networkGbps: 250 } });
+    expect(nodeView(fleet.engine, "n0")).toMatchObject({ networkGbps: 400, networkFreeGbps: 150 });
+    expect(nodeView(SmallFleet.withNodes(1, 8).engine, "n0")).not.toHaveProperty("networkGbps");
+  });
+
   it("shows who holds which accelerators of a node, and which are left", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     const first = fleet.submit("first", { gang: { workers: 2, accelerators: 2, coresMilli: 3_000, memoryMib: 1_024 } });

@@ -101,6 +101,7 @@ function nodeResource(engine: Engine, node: EngineNode): Node {
     coresFreeMilli: use.coresFreeMilli,
     memoryMib,
     memoryFreeMib: use.memoryFreeMib,
+    ...(node.networkGbps === undefined ? {} : { networkGbps: node.networkGbps, networkFreeGbps: use.networkFreeGbps }),
     health,
     draining,
     ...(node.hotSpare === true ? { hotSpare: true as const } : {}),

@@ -1,10 +1,11 @@
-import { attemptId, defaultPolicy, gangOfGroups, nodeId, poolName, presets } from "@headroom/engine";
+import { attemptId, defaultPolicy, gangOfGroups, nodeId, poolName, presets, smallestChanges } from "@headroom/engine";
 import type { Policy, Pool } from "@headroom/engine";
 import type { QueuePage } from "@headroom/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { calendarList } from "./calendar-view.ts";
-import { SmallFleet } from "./testing/small-fleet.ts";
+import { changeSentence } from "./change-text.ts";
+import { SmallFleet, specOf } from "./testing/small-fleet.ts";
 import { holdReasonSentence, queueView, verdictView } from "./verdict-view.ts";
 import { workloadView } from "./workload-view.ts";
 
@@ -19,6 +20,23 @@ describe("the sentence of a verdict", () => {
     });
     expect(sentence(fleet, id)).toBe(
       "Exceeds the fleet: it needs 8 H100 accelerators, 0.5 cores and 1.5 GiB of memory for each of 4 workers. Even if they were empty, the nodes that take work now would hold only 2 of 4 workers.",
+    );
+  });
+
+  it("states a limit on network bandwidth in its unit, and the request that would fit the node", () => {
+    const fleet = SmallFleet.withNetwork(400);
+    fleet.team("small", null, { networkGbps: 100 });
+    const gang = { accelerators: 1, networkGbps: 80 };
+    fleet.submit("first", { team: "small", gang });
+    const second = fleet.submit("second", { team: "small", gang });
+    expect(sentence(fleet, second)).toBe(
+      "Limit of team small reached: 80 Gbps of 100 Gbps in use, this needs 80 Gbps more.",
+    );
+    fleet.submit("wide", { gang: { accelerators: 1, networkGbps: 300 } });
+    const third = fleet.submit("third", { gang: { accelerators: 1, networkGbps: 40 } });
+    const [change] = smallestChanges(fleet.engine, third).filter(({ change: { kind } }) => kind === "lessNetwork");
+    expect(change === undefined ? null : changeSentence(fleet.engine, specOf("third", {}), change.change)).toBe(
+      "Request 20 Gbps of network bandwidth per worker instead of 40.",
     );
   });
 

@@ -25,7 +25,7 @@ import { spentText } from "./budget-text.ts";
 import { needText } from "./need-text.ts";
 import { refusedCursor } from "./page-cursor.ts";
 import { predictionText } from "./prediction-text.ts";
-import { acceleratorNoun, coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
+import { acceleratorNoun, durationText, grouped, plural, resourceForm } from "./plain-text.ts";
 import {
   acceleratorShortfallSentence,
   exceedsFleetSentence,
@@ -171,16 +171,13 @@ function exceededAloneSentence({ bound, team, resource, limitCount, neededCount 
 
 /** The amount in the unit in which teams state the resource. */
 function amountText(resource: string, amount: number): string {
-  if (resource === resourceNames.cores) return coresText(amount);
-  if (resource === resourceNames.memory) return memoryText(amount);
-  return `${grouped(amount)} ${acceleratorNoun(resource === resourceNames.allAccelerators ? [] : [resource], amount)}`;
+  const noun = acceleratorNoun(resource === resourceNames.allAccelerators ? [] : [resource], amount);
+  return resourceForm(resource)?.text(amount) ?? `${grouped(amount)} ${noun}`;
 }
 
 /** The amount without the noun, if the sentence already contains it. */
 function bareAmount(resource: string, amount: number): string {
-  return resource === resourceNames.cores || resource === resourceNames.memory
-    ? amountText(resource, amount)
-    : grouped(amount);
+  return resourceForm(resource)?.text(amount) ?? grouped(amount);
 }
 
 const predictionNote = ({ walltimeMs }: Waiting["spec"], prediction: Prediction | undefined): string =>

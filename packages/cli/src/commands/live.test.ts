@@ -91,6 +91,8 @@ describe("run --follow", () => {
     [["--env", "RANK=1"], "error: --env RANK: is set by Headroom for every worker and cannot be set here\n"],
     [["--env", "novalue"], 'error: --env: write NAME=VALUE, got "novalue"\n'],
     [["--memory", "1e309GiB"], 'got "1e309GiB"\n'],
+    [["--network", "0"], "error: --network: must be between 1 and 100000, got 0\n"],
+    [["--accelerator-memory", "20"], "error: --accelerator-memory: write memory like 512MiB"],
   ])("refuses %j and submits nothing", async (options, expected) => {
     const before = (await headroom(["status", "--json"])).stdout;
     const said = await headroom(["run", "--name", "bad", ...options, "--", "true"]);
@@ -247,6 +249,16 @@ describe("looking", () => {
     expect(why.stdout).toMatch(/0\.001 cores? and 1 GiB/);
     expect((await headroom(["show", "wide"])).stdout).toContain("0.001 cores");
     expect((await headroom(["stop", "wide"])).code).toBe(0);
+  });
+
+  it("asks for network bandwidth and for memory of an accelerator", async () => {
+    const asked = ["--network", "100", "--accelerator-memory", "20GiB"];
+    const spec = json<{ workloadId: string }>(
+      await headroom(["run", "--name", "shared", ...asked, "--json", "--", "true"]),
+    );
+    const shown = json<{ gang: object }>(await headroom(["show", spec.workloadId, "--json"]));
+    expect(shown.gang).toMatchObject({ accelerators: 1, networkGbps: 100, acceleratorMemoryMib: 20_480 });
+    expect((await headroom(["stop", spec.workloadId])).code).toBe(0);
   });
 
   it("finds by id, name and team/name; lists where several are meant", async () => {

@@ -101,6 +101,9 @@ const nodePairs = (node: Node): (readonly [string, string])[] => [
   ["accelerators", `${countOf(node.freeAccelerators)} of ${node.acceleratorCount} ${node.acceleratorType} free`],
   ["cores", `${coresText(node.coresFreeMilli)} of ${coresText(node.coresMilli)} free`],
   ["memory", `${memoryText(node.memoryFreeMib)} of ${memoryText(node.memoryMib)} free`],
+  ...(node.networkGbps === undefined
+    ? []
+    : [["network", `${node.networkFreeGbps ?? 0} of ${node.networkGbps} Gbps free`] as const]),
   ...(node.notice === undefined ? [] : [["goes", noticeText(node)] as const]),
   ...(Object.keys(node.labels).length === 0 ? [] : [["labels", labelsText(node)] as const]),
 ];

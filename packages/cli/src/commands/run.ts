@@ -25,6 +25,17 @@ const options: readonly OptionDefinition[] = [
   { flags: "--cores <count>", field: "gang.cores", description: "number of cores of each worker (default 1)" },
   { flags: "--memory <amount>", field: "gang.memory", description: "memory of each worker, like 900GiB" },
   {
+    flags: "--network <count>",
+    field: "gang.networkGbps",
+    description: "network bandwidth of each worker in Gbps, reserved from what the node's pool states",
+  },
+  {
+    flags: "--accelerator-memory <amount>",
+    field: "gang.acceleratorMemory",
+    description:
+      "memory of one accelerator for each worker, like 20GiB; other work can use the rest of the accelerator",
+  },
+  {
     flags: "--type <type>",
     field: "accelerator",
     description: "accelerator type that the workload accepts; repeat the option to accept several, best first",

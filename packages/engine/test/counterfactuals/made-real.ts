@@ -117,6 +117,8 @@ function changed(spec: WorkloadSpec, change: Change): WorkloadSpec | null {
       return gang({ coresMilli: change.toMilli });
     case "lessMemory":
       return gang({ memoryMib: change.toMib });
+    case "lessNetwork":
+      return gang({ networkGbps: change.toGbps });
     case "higherPriority":
       return { ...spec, priority: change.to };
     default:

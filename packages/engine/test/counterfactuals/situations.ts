@@ -72,8 +72,9 @@ const shortfalls: readonly Situation[] = [
   {
     weight: 13,
     policies: skipping,
-    running: 8,
+    running: 14,
     ...unbounded,
+    pools: () => ({ H100: { networkGbps: 400 }, A100: { networkGbps: 400 } }),
     fill: (dice) => ({
       gang: {
         workers: 1,
@@ -81,12 +82,13 @@ const shortfalls: readonly Situation[] = [
         ...dice.pick([
           { coresMilli: 12_000, memoryMib: 0 },
           { coresMilli: 0, memoryMib: 48 * GIB_MIB },
+          { coresMilli: 0, memoryMib: 0, networkGbps: 300 },
         ]),
       },
     }),
     target: (dice) => ({
       acceleratorTypes: [],
-      gang: { accelerators: dice.pick([0, 1]), coresMilli: 13_000, memoryMib: 50 * GIB_MIB },
+      gang: { accelerators: dice.pick([0, 1]), coresMilli: 13_000, memoryMib: 50 * GIB_MIB, networkGbps: 310 },
     }),
   },
 ];
@@ -100,7 +102,7 @@ const constraints: readonly Situation[] = [
     ...unbounded,
     target: (dice) => ({
       acceleratorTypes: dice.pick([["A100"], ["H100"], ["H100"]]),
-      nodeSelector: { zone: dice.pick(["a", "b"]), disk: dice.pick(["ssd", "hdd"]) },
+      nodeSelector: { zone: dice.pick(["a", "b", "c"]), disk: dice.pick(["ssd", "hdd"]) },
       gang: { accelerators: dice.pick([1, 2]) },
     }),
   },

@@ -53,6 +53,8 @@ export function smallerThan({ state }: Engine, change: Change): readonly Change[
         ...change,
         toMib: gib * GIB_MIB,
       }));
+    case "lessNetwork":
+      return between(change.toGbps, change.fromGbps).map((toGbps) => ({ ...change, toGbps }));
     case "widerSpread":
     case "higherPriority":
       return between(change.from, change.to).map((to) => ({ ...change, to }));

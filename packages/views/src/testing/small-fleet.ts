@@ -64,6 +64,11 @@ export class SmallFleet {
     return SmallFleet.#of({ ...poolOf("H100"), acceleratorMemoryMib }, [{ acceleratorCount: 1 }]);
   }
 
+  /** Adds a node with eight accelerators and this network bandwidth. */
+  static withNetwork(networkGbps: number): SmallFleet {
+    return SmallFleet.#of({ ...poolOf("H100"), networkGbps }, [{ acceleratorCount: 8 }]);
+  }
+
   static #of(pool: Pool, nodes: readonly Pick<NodeSpec, "acceleratorCount" | "labels">[]): SmallFleet {
     const fleet = new SmallFleet();
     fleet.apply({ sites: [{ name: pool.site, fabricLevels: [] }], pools: [pool] });

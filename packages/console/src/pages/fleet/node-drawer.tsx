@@ -49,6 +49,9 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
           },
           { name: "Cores", value: `${node.coresFreeMilli / 1000} of ${coresText(node.coresMilli)} free` },
           { name: "Memory", value: `${memoryText(node.memoryFreeMib)} of ${memoryText(node.memoryMib)} free` },
+          ...(node.networkGbps === undefined
+            ? []
+            : [{ name: "Network", value: `${node.networkFreeGbps ?? 0} of ${node.networkGbps} Gbps free` }]),
           { name: "Joined", value: <JoinedAgo atMs={node.joinedAtMs} /> },
           ...Object.entries(node.labels).map(([name, value]) => ({ name, value })),
         ]}

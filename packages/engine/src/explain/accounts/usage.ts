@@ -70,9 +70,12 @@ export function nodeUse(
   readonly freeCount: number;
   readonly coresFreeMilli: number;
   readonly memoryFreeMib: number;
+  readonly networkFreeGbps: number;
 } {
-  const { attempts, freeCount, coresFreeMilli, memoryFreeMib } = worldOf(engine).capacity.slot(id);
-  return { attempts: [...attempts.keys()], freeCount, coresFreeMilli, memoryFreeMib };
+  const slot = worldOf(engine).capacity.slot(id);
+  const { attempts, freeCount, coresFreeMilli, memoryFreeMib } = slot;
+  const networkFreeGbps = slot.networkLeft("idle");
+  return { attempts: [...attempts.keys()], freeCount, coresFreeMilli, memoryFreeMib, networkFreeGbps };
 }
 
 /** Accelerators held by the team and its subteams, by type. */

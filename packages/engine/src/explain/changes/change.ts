@@ -42,6 +42,7 @@ export type Change =
   | { readonly kind: "fewerAccelerators"; readonly from: number; readonly to: number; readonly group?: string }
   | { readonly kind: "fewerCores"; readonly fromMilli: number; readonly toMilli: number; readonly group?: string }
   | { readonly kind: "lessMemory"; readonly fromMib: number; readonly toMib: number; readonly group?: string }
+  | { readonly kind: "lessNetwork"; readonly fromGbps: number; readonly toGbps: number; readonly group?: string }
   | { readonly kind: "higherPriority"; readonly from: number; readonly to: number }
   /** The team's guarantee of the resource grows. `from` is `null` if the team states no guarantee for the resource. */
   | {
@@ -124,6 +125,7 @@ export const CHANGE_KINDS: readonly ChangeKind[] = [
   "fewerAccelerators",
   "fewerCores",
   "lessMemory",
+  "lessNetwork",
   "higherPriority",
   "largerGuarantee",
   "largerLimit",

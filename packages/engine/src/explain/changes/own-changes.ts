@@ -56,6 +56,7 @@ const changesOfGang = (world: World, spec: WorkloadSpec): readonly Values<OwnCha
   fewerAccelerators(spec),
   fewerCores(spec),
   lessMemory(spec),
+  lessNetwork(spec),
 ];
 
 /** Values for one task group, converted to changes of the whole workload. */
@@ -267,6 +268,14 @@ function lessMemory(spec: WorkloadSpec): Values<OwnChange> {
   return below(fromMib, fromMib > GIB_MIB ? GIB_MIB : SMALL_MIB, (toMib) => ({
     change: { kind: "lessMemory", fromMib, toMib },
     spec: withGang(spec, { memoryMib: toMib }),
+  }));
+}
+
+function lessNetwork(spec: WorkloadSpec): Values<OwnChange> {
+  const fromGbps = spec.gang.networkGbps ?? 0;
+  return below(fromGbps, 1, (toGbps) => ({
+    change: { kind: "lessNetwork", fromGbps, toGbps },
+    spec: withGang(spec, { networkGbps: toGbps }),
   }));
 }
 
