@@ -1,20 +1,23 @@
 /**
- * `npm run reference`: generates docs/reference/ and the JSON Schema from the declarations in packages/spec; of the
- * page on policies it generates the table, with the engine's defaults. With `--check` it writes nothing and fails if a file is outdated; `npm run check` runs that.
+ * `npm run reference`: generates docs/reference/ and the JSON Schema from the declarations in packages/spec, and the
+ * page of commands from packages/cli. It also generates the tables of the pages on policies and on the API, with the
+ * engine's defaults and the protocol's operations. With `--check` it writes nothing and fails if a file is outdated; `npm run
+ * check` runs that.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { documentJsonSchema, referencePages } from "@headroom/spec";
 import { knobTable } from "@headroom/views";
+import { commandPage, operationTable } from "./reference-tables.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const isCheck = process.argv.includes("--check");
 
-const policyPage = "docs/reference/policy.md";
-
 const files = [
   ...referencePages().map(({ file, text }) => ({ file: `docs/reference/${file}`, text })),
-  { file: policyPage, text: withTable(contentOf(policyPage) ?? "", knobTable()) },
+  pageWithTable("docs/reference/policy.md", knobTable()),
+  pageWithTable("docs/reference/api.md", operationTable()),
+  { file: "docs/reference/commands.md", text: commandPage() },
   { file: "schemas/headroom.schema.json", text: `${JSON.stringify(documentJsonSchema(), null, 2)}\n` },
 ];
 
@@ -24,6 +27,10 @@ function contentOf(file: string): string | null {
   } catch {
     return null;
   }
+}
+
+function pageWithTable(file: string, table: readonly string[]): { readonly file: string; readonly text: string } {
+  return { file, text: withTable(contentOf(file) ?? "", table) };
 }
 
 /** Replaces the table with the same head; a page without it counts as stale, because the table is appended. */
