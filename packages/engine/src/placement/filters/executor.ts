@@ -4,7 +4,7 @@
  */
 import type { ExecutorId } from "../../model/fleet.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
-import { growingAttempt } from "../../cluster/request.ts";
+import { growingAttempt, isInGroups } from "../../cluster/request.ts";
 import type { World } from "../../cluster/world.ts";
 import { executorOf, executorOfNode } from "../../state/executors.ts";
 import { betweenWorkers } from "./between-workers.ts";
@@ -24,9 +24,9 @@ export const executor: Filter = {
   ),
 };
 
-function applies({ executors }: World, { workers, grows, gang, executor: named, ignores }: PlacementRequest): boolean {
-  if (executors.length < 2 || ignores === "executor") return false;
-  return named !== null || workers > 1 || grows !== null || gang.taskGroups !== undefined;
+function applies({ executors }: World, request: PlacementRequest): boolean {
+  if (executors.length < 2 || request.ignores === "executor") return false;
+  return request.executor !== null || request.workers > 1 || request.grows !== null || isInGroups(request);
 }
 
 /**
