@@ -163,5 +163,8 @@ export class Attempt implements ResponseReader {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.pool.end(this.replica, this.ticket, outcome, nowMs);
+    const { status, retryAfterMs } = this.head ?? {};
+    if ((status === 429 || status === 503) && retryAfterMs !== undefined && retryAfterMs > 0)
+      this.pool.backOff(this.replica, retryAfterMs, nowMs);
   }
 }

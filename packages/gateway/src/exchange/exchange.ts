@@ -142,7 +142,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       const routing = this.#routingRequest(route);
       const placement = route.pool.choose(routing, nowMs);
       if (placement !== undefined) return this.#try(route, { placement, request: routing, nowMs }, false);
-      if (!route.pool.hasAvailable(nowMs, this.request.caller.allowedRegions) && this.#wakes(route)) {
+      if (routes.isBackingOff(route, nowMs)) routes.reason = "overloaded";
+      else if (!route.pool.hasAvailable(nowMs, this.request.caller.allowedRegions) && this.#wakes(route)) {
         if (this.#phase === "held") return;
       } else routes.reason = routes.tried.length > 0 ? "failed" : "unavailable";
     }
@@ -288,8 +289,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#routes.reason = "failed";
     if (!mayRetry) this.#routes.attemptCount = attempt.pool.config.attempts;
     if (mayRetry || this.#routes.hasLater) return this.#dispatch();
-    const kind = failure.kind === "timeout" ? "upstreamTimeout" : "upstreamFailed";
-    this.#refuse({ kind, message: "The model server failed before it answered. Try again." });
+    this.#refuse(this.#routes.failed(failure.kind, nowMs));
   }
 
   #resend(attempt: Attempt, nowMs: number): void {

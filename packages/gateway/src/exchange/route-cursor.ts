@@ -2,6 +2,7 @@
  * The way of a request through its model's pools. It visits only pools that may serve the request: those with a replica
  * in the caller's regions, and for a request that continues a stored response only the pool that holds it.
  */
+import type { UpstreamFailureKind } from "../http/upstream-connection.ts";
 import type { ApiError } from "../protocols/api-error.ts";
 import { hasFallback, type FallbackReason, type PoolRoute } from "./model-route.ts";
 import type { ExchangeRequest, Runtime } from "./runtime.ts";
@@ -70,6 +71,28 @@ export class RouteCursor {
     return hasFallback(this.#routes.slice(this.#index + 1), { reason, allowedRegions, nowMs });
   }
 
+  /** Whether the pool takes no request now because its replicas asked for none. */
+  isBackingOff({ pool }: PoolRoute, nowMs: number): boolean {
+    const { allowedRegions } = this.#request.caller;
+    return !pool.hasAvailable(nowMs, allowedRegions) && pool.backOffEndMs(nowMs, allowedRegions) !== undefined;
+  }
+
+  /** Time in ms until the first replica takes requests that asked for none. Undefined if none has. */
+  backOffLeftMs(nowMs: number): number | undefined {
+    const { allowedRegions } = this.#request.caller;
+    const ends = this.#routes.flatMap(({ pool }) => pool.backOffEndMs(nowMs, allowedRegions) ?? []);
+    return ends.length === 0 ? undefined : Math.ceil(Math.min(...ends) - nowMs);
+  }
+
+  /** Why the last replica did not serve the request. */
+  failed(kind: UpstreamFailureKind, nowMs: number): ApiError {
+    return {
+      kind: kind === "timeout" ? "upstreamTimeout" : "upstreamFailed",
+      message: "The model server failed before it answered. Try again.",
+      retryAfterMs: this.backOffLeftMs(nowMs),
+    };
+  }
+
   /** Why no replica can serve the request now. */
   unavailable(runtime: Runtime): ApiError {
     const { model, holder } = this.#request;
@@ -77,7 +100,8 @@ export class RouteCursor {
       holder === undefined
         ? `No replica of ${model.name} can take the request now.`
         : "The replica that holds the previous response cannot take the request now. Try again, or send the conversation as `input`.";
-    const retryAfterMs = Math.max(...this.#routes.map(({ pool }) => runtime.wakeRetryMs(pool)));
+    const retryAfterMs =
+      this.backOffLeftMs(runtime.now()) ?? Math.max(...this.#routes.map(({ pool }) => runtime.wakeRetryMs(pool)));
     return { kind: this.reason === "failed" ? "upstreamFailed" : "overloaded", message, retryAfterMs };
   }
 }

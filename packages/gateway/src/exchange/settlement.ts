@@ -51,6 +51,12 @@ function retryHeaders({ retryAfterMs }: ApiError): string {
   return `retry-after: ${Math.ceil(retryAfterMs / 1000)}\r\nretry-after-ms: ${retryAfterMs}\r\n`;
 }
 
+/** The time that the headers of a response state, from the gateway or from a replica. */
+export function retryAfterIn(headers: string): number | undefined {
+  const [, unit, value] = /^retry-after(-ms)?: *(\d{1,9})\r$/im.exec(headers) ?? [];
+  return value === undefined ? undefined : Number(value) * (unit === undefined ? 1000 : 1);
+}
+
 export interface Outcome {
   readonly outcome: UsageOutcome;
   readonly status: number;

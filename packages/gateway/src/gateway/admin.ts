@@ -73,6 +73,7 @@ function read(parts: AdminParts, path: string, response: ServerResponse): void {
             health: replica.health,
             isAvailable: replica.isAvailable(nowMs),
             isDraining: replica.isDraining,
+            isBackingOff: nowMs < replica.backOffUntilMs,
             isBreakerClosed: replica.breaker.isClosed,
             requests: replica.requestCount,
             connections: replica.connections.openCount,

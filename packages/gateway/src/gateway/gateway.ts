@@ -28,7 +28,7 @@ import type { AccessLog } from "../telemetry/access-log.ts";
 import type { GatewayMetrics } from "../telemetry/metrics.ts";
 import type { Tracer } from "../telemetry/tracer.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
-import { refusalHeaders } from "../exchange/settlement.ts";
+import { refusalHeaders, retryAfterIn } from "../exchange/settlement.ts";
 import { admit, type Admitted, type Message } from "./admission.ts";
 import { recordRefusal } from "./refusals.ts";
 import { RetryAllowance } from "./retry-budget.ts";
@@ -190,7 +190,7 @@ export class Gateway implements ClientPort, Runtime {
     this.#refuse(
       connection,
       { path: pathOf(target), head },
-      { kind: kindOf(status), status, message },
+      { kind: kindOf(status), status, message, retryAfterMs: status === 503 ? bodiesFull.retryAfterMs : undefined },
       `http_${status}`,
     );
   }
@@ -371,12 +371,11 @@ export class Gateway implements ClientPort, Runtime {
     }
     return new Promise((resolve) => {
       const collect = new CollectTarget(({ status, headers, body: answer }) => {
-        const retryAfter = /^retry-after-ms: (\d+)/m.exec(headers)?.[1];
         resolve({
           status,
           id: exchange.request.id,
           body: answer.toString("utf8"),
-          retryAfterMs: retryAfter === undefined ? undefined : Number(retryAfter),
+          retryAfterMs: retryAfterIn(headers),
         });
       });
       const exchange = this.#exchangeOf(admitted, aloneHead, collect);

@@ -134,8 +134,11 @@ function isForwarded(fields: ResponseFields, name: string, lines: string, from: 
   }
 }
 
+/** Both forms of RFC 9110: a number of seconds, or a date. */
 function retryAfterOf(value: string): number | undefined {
-  return /^\d{1,6}$/.test(value) ? Number(value) * 1000 : undefined;
+  if (/^\d{1,6}$/.test(value)) return Number(value) * 1000;
+  const atMs = value.endsWith(" GMT") ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - Date.now());
 }
 
 function bodyLengthOf({ contentLength, transferEncoding }: ResponseFields, status: number): number | undefined {

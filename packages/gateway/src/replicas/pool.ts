@@ -30,6 +30,8 @@ function capacityFor(replicaCount: number): number {
 const OUTLIER_COUNT_MIN = 20;
 const OUTLIER_SHARE = 0.5;
 const EJECTED_FOR_MS = 30_000;
+/** Maximum time in ms for which a replica's `Retry-After` keeps requests away from it. */
+const BACK_OFF_MS_MAX = 30_000;
 
 export class Pool {
   readonly name: string;
@@ -117,6 +119,23 @@ export class Pool {
       if (replica.isAvailable(nowMs) && (regions === undefined || regions.includes(replica.region))) return true;
     }
     return false;
+  }
+
+  /** Called when a replica refused a request and stated in `Retry-After` when it takes the next one. */
+  backOff(replica: Replica, forMs: number, nowMs: number): void {
+    replica.backOffUntilMs = Math.max(replica.backOffUntilMs, nowMs + Math.min(forMs, BACK_OFF_MS_MAX));
+    this.refresh(replica, nowMs);
+  }
+
+  /** The time at which the first replica takes requests that asked for none. Undefined if none has. */
+  backOffEndMs(nowMs: number, regions?: readonly string[]): number | undefined {
+    let endMs = Number.POSITIVE_INFINITY;
+    for (const replica of this.#replicas.values()) {
+      const { backOffUntilMs, region } = replica;
+      const isWaiting = nowMs < backOffUntilMs && replica.isUsable(nowMs);
+      if (isWaiting && (regions === undefined || regions.includes(region))) endMs = Math.min(endMs, backOffUntilMs);
+    }
+    return endMs === Number.POSITIVE_INFINITY ? undefined : endMs;
   }
 
   /** Whether a replica lies in one of the regions, or would lie there after a wake. */

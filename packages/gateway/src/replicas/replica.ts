@@ -72,6 +72,8 @@ export class Replica {
   ejectedUntilMs = 0;
   /** Start of the last probe that has ended. Infinity if the replica is not probed. */
   probedAtMs = 0;
+  /** End of the time for which the replica itself asked for no requests. */
+  backOffUntilMs = 0;
   requestCount = 0;
   tokenCount = 0;
   load: ReportedLoad = noLoad;
@@ -103,6 +105,11 @@ export class Replica {
 
   /** Whether new requests may be sent to the replica. */
   isAvailable(nowMs: number): boolean {
+    return nowMs >= this.backOffUntilMs && this.isUsable(nowMs);
+  }
+
+  /** Whether new requests may be sent to the replica, unless it asked for none. */
+  isUsable(nowMs: number): boolean {
     return (
       !this.isDraining &&
       (this.health === "healthy" || this.health === "unknown") &&
