@@ -53,19 +53,19 @@ const poolOf = (name: string, replicas: readonly Replica[], more = ""): string =
 
 describe("a replica that asks for no requests for a while", () => {
   it.each([429, 503])("gets none until then: %i", async (status) => {
-    const [busy, other] = [await replica(refusing(status, "1")), await replica(good)];
+    const [busy, other] = [await replica(refusing(status, "25")), await replica(good)];
     const gateway = await start(`pools: [${poolOf("p", [busy, other])}]\nmodels: [{ name: m, pools: [p] }]\n`);
     for (let at = 0; at < 12; at++) expect((await chat(gateway.url, {})).status).toBe(200);
     expect(busy.count).toBe(1);
+  });
+
+  it("gets requests again from then on", async () => {
+    const [busy, other] = [await replica(refusing(429, "1")), await replica(good)];
+    const gateway = await start(`pools: [${poolOf("p", [busy, other])}]\nmodels: [{ name: m, pools: [p] }]\n`);
+    await expect.poll(async () => (await chat(gateway.url, {})).status && busy.count).toBe(1);
     busy.answer = good;
     await expect
-      .poll(
-        async () => {
-          await chat(gateway.url, {});
-          return busy.count;
-        },
-        { timeout: 5000 },
-      )
+      .poll(async () => (await chat(gateway.url, {})).status && busy.count, { timeout: 5000 })
       .toBeGreaterThan(1);
   });
 
