@@ -46,19 +46,29 @@ export class Ledger {
 
   /** Marks workers as terminating (1), or undoes that (-1). */
   #move(attempt: Attempt, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
-    const { capacity, teamUse, rules } = this.#world;
+    const { capacity } = this.#world;
+    const { gang } = workloadOf(this.#world, attempt.workloadId).spec;
+    const other = sign === 1 ? -1 : 1;
+    capacity.leave(gang, workers, sign);
+    this.#undo.push(() => capacity.leave(gang, workers, other));
+    this.#count(attempt, workers, other);
+  }
+
+  /** Takes the workers of a stopping attempt out of its team's usage, which counts them until the attempt has ended. */
+  endUsage(attempt: Attempt): void {
+    this.#count(attempt, attempt.workers, -1);
+  }
+
+  /** Adds workers to their team's usage (1), or subtracts them (-1). */
+  #count(attempt: Attempt, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
+    const { teamUse, rules } = this.#world;
     const workload = workloadOf(this.#world, attempt.workloadId);
     const { spec } = workload;
     const holder = holderOf(workload);
     const amount = amountHeld(this.#world, spec.gang, { workers, acceleratorType: attempt.acceleratorType });
     const isFixed = !isPreemptible(rules, spec);
-    const other = sign === 1 ? -1 : 1;
-    capacity.leave(spec.gang, workers, sign);
-    teamUse.try(holder, amount, isFixed, other);
-    this.#undo.push(() => {
-      teamUse.try(holder, amount, isFixed, sign);
-      capacity.leave(spec.gang, workers, other);
-    });
+    teamUse.try(holder, amount, isFixed, sign);
+    this.#undo.push(() => teamUse.try(holder, amount, isFixed, sign === 1 ? -1 : 1));
   }
 
   /** The inverse of `vacateWorkers`. Other changes may have been made in between. */

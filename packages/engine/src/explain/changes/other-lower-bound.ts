@@ -12,6 +12,7 @@ import { emptyNodeWorkers } from "../../placement/place-on-type.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { isInGroups, quotaReached } from "../../cluster/request.ts";
 import { ReleasingRoom } from "../../placement/releasing-room.ts";
+import { countsForTeam } from "../../cluster/holdings.ts";
 import { Ledger } from "../../cluster/ledger.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
@@ -110,7 +111,9 @@ export class OtherLowerBound {
     for (const [index, known] of attempts.entries()) {
       const attempt = world.state.attempts.get(known.id);
       if (attempt === undefined) continue;
-      if (attempt.stop === null && !this.#isVacated(attempt)) this.#ledger.vacate(attempt, 0);
+      if (attempt.stop !== null) {
+        if (countsForTeam(attempt)) this.#ledger.endUsage(attempt);
+      } else if (!this.#isVacated(attempt)) this.#ledger.vacate(attempt, 0);
       room.changed(attempt.workers);
       const isLast = index === attempts.length - 1;
       if (!room.suffices) ruledOut = index + 1;
