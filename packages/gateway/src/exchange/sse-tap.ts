@@ -39,7 +39,9 @@ export class SseTap {
   readonly #hidesUsage: boolean;
   readonly #isAnthropic: boolean;
   readonly #wrapper: UsageWrapper | undefined;
-  #carry: Buffer | undefined;
+  /** The first `#heldBytes` bytes are an event whose end is still missing. The rest is room for more of it. */
+  #held: Buffer | undefined;
+  #heldBytes = 0;
   #usage: TokenCounts | undefined;
   /** Number of events received from the upstream. `outputCount` counts only those with output. */
   eventCount = 0;
@@ -61,13 +63,13 @@ export class SseTap {
 
   /** Bytes of an event whose end is still missing. */
   get heldBytes(): number {
-    return this.#carry?.length ?? 0;
+    return this.#heldBytes;
   }
 
   /** Returns the bytes for the client. This is `payload` itself unless a part is held back or removed. */
   feed(payload: Buffer): Buffer | undefined {
-    const data = this.#carry === undefined ? payload : Buffer.concat([this.#carry, payload]);
-    this.#carry = undefined;
+    const data = this.#heldBytes === 0 ? payload : this.#joined(payload);
+    if (data === undefined) return undefined;
     let kept: Buffer[] | undefined;
     let keptUntil = 0;
     let at = 0;
@@ -83,18 +85,48 @@ export class SseTap {
       at = end;
     }
     if (at < data.length) {
-      this.#carry = keptAlone(at === 0 ? data : data.subarray(at));
-      if (this.#carry.length > EVENT_BYTES_MAX) this.isTooLong = true;
+      this.#held = keptAlone(at === 0 ? data : data.subarray(at));
+      this.#setHeld(this.#held.length);
     }
     if (kept === undefined) return at === data.length ? data : at === 0 ? undefined : data.subarray(0, at);
     if (at > keptUntil) kept.push(data.subarray(keptUntil, at));
     return kept.length === 0 ? undefined : kept.length === 1 ? kept[0] : Buffer.concat(kept);
   }
 
+  /**
+   * The held event with `payload` behind it, or `undefined` if its end is still missing. An event in many small pieces
+   * costs time in proportion to its size: room doubles, and each byte is searched once.
+   */
+  #joined(payload: Buffer): Buffer | undefined {
+    const before = this.#heldBytes;
+    const bytes = before + payload.length;
+    let held = this.#held as Buffer;
+    if (held.length < bytes) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * before));
+      held.copy(grown, 0, 0, before);
+      this.#held = held = grown;
+    }
+    payload.copy(held, before);
+    // The end can begin up to three bytes before the new ones.
+    if (endOfEvent(held.subarray(0, bytes), Math.max(0, before - 3)) < 0) {
+      this.#setHeld(bytes);
+      return undefined;
+    }
+    this.#held = undefined;
+    this.#heldBytes = 0;
+    return held.subarray(0, bytes);
+  }
+
+  #setHeld(bytes: number): void {
+    this.#heldBytes = bytes;
+    if (bytes > EVENT_BYTES_MAX) this.isTooLong = true;
+  }
+
   /** The last event of a stream that ended without the blank line after the event. The client still gets it. */
   rest(): Buffer | undefined {
-    const rest = this.#carry;
-    this.#carry = undefined;
+    const rest = this.#held?.subarray(0, this.#heldBytes);
+    this.#held = undefined;
+    this.#heldBytes = 0;
     return rest === undefined || this.#take(rest) ? undefined : rest;
   }
 
