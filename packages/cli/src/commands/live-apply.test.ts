@@ -237,3 +237,11 @@ sites:
     },
   );
 });
+
+describe("show --yaml", () => {
+  it("prints a workload as a document that applies as it is", async () => {
+    const yaml = (await headroom(["show", "hello", "--yaml"])).stdout;
+    const again = await headroom(["apply", "-f", "-", "--dry-run"], { stdin: yaml });
+    expect([again.code, again.stdout]).toEqual([0, "Nothing to do: 1 thing as declared.\n"]);
+  });
+});

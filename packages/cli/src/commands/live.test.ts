@@ -494,10 +494,4 @@ describe("looking", () => {
     expect(stdout).toContain("worker 0: step: expected number, received string");
     expect((await headroom(["metrics", "misreports"])).stdout).toContain("step: expected number, received string");
   });
-
-  it("prints a workload as a document that applies as it is", async () => {
-    const yaml = (await headroom(["show", "hello", "--yaml"])).stdout;
-    const again = await headroom(["apply", "-f", "-", "--dry-run"], { stdin: yaml });
-    expect([again.code, again.stdout]).toEqual([0, "Nothing to do: 1 thing as declared.\n"]);
-  });
 });

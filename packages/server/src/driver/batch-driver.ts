@@ -20,7 +20,7 @@ import { SignalGate } from "./signal-gate.ts";
 import type { TelemetrySink } from "./signal-gate.ts";
 import { SnapshotSchedule } from "./snapshot-schedule.ts";
 import type { SnapshotRules } from "./snapshot-schedule.ts";
-import type { SteadyClock } from "./steady-clock.ts";
+import { clockJumped, type SteadyClock } from "./steady-clock.ts";
 import { UnsyncedRounds } from "./unsynced-rounds.ts";
 import { WakeTimer } from "./wake-timer.ts";
 
@@ -67,15 +67,6 @@ const LOOP_SAMPLE_MS = 10;
 
 /** Interval in ms at which a paused driver checks the clock. */
 const CLOCK_CHECK_MS = 1_000;
-
-function clockJumped(jumpMs: number): OperationalError {
-  const hours = Math.round(jumpMs / 3_600_000).toLocaleString("en-US");
-  return new OperationalError(
-    "clockJumped",
-    `The system clock jumped ahead by about ${hours} h. Decisions are paused, because walltimes would expire. If the new time is wrong, correct the clock, and decisions resume. If it is right, restart the control plane.`,
-    { retryable: true },
-  );
-}
 
 export class BatchDriver implements Driver {
   readonly #parts: BatchDriverParts;

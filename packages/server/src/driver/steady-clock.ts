@@ -1,4 +1,5 @@
 import { uptime } from "node:os";
+import { OperationalError } from "@headroom/platform";
 
 /**
  * Wall time in milliseconds that never goes back. If the wall clock is set back, or is behind the journal at a restart,
@@ -89,4 +90,14 @@ export class SteadyClock {
   #slept(): number {
     return this.#clock.bootMs() - this.#clock.monotonicMs();
   }
+}
+
+/** The error of commands while decisions are paused because of a jump. */
+export function clockJumped(jumpMs: number): OperationalError {
+  const hours = Math.round(jumpMs / 3_600_000).toLocaleString("en-US");
+  return new OperationalError(
+    "clockJumped",
+    `The system clock jumped ahead by about ${hours} h. Decisions are paused, because walltimes would expire. If the new time is wrong, correct the clock, and decisions resume. If it is right, restart the control plane.`,
+    { retryable: true },
+  );
 }
