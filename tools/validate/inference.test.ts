@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -10,6 +10,7 @@ import {
   measuredServing,
   spreadConstants,
 } from "../../packages/perf/src/index.ts";
+import { sharedData } from "../shared-data.ts";
 import { readCases } from "./inference-cases.ts";
 import { parseCsv, readCsv } from "./inference-csv.ts";
 import { evidenceOf, fit } from "./inference-fit.ts";
@@ -18,12 +19,7 @@ import { readRow } from "./inference-rows.ts";
 import type { Case } from "./inference-rows.ts";
 import { groupNames, observe, reportOf } from "./inference-score.ts";
 
-const root = path.resolve(import.meta.dirname, "../..");
-const file = path.join(
-  process.env["HEADROOM_SHARED"] ?? path.join(root, "../shared"),
-  "data/inference/measurements.csv",
-);
-if (!existsSync(file)) process.stderr.write(`SKIPPED: ${file} is not there, so nothing is compared with it.\n`);
+const measurements = sharedData("inference/measurements.csv");
 
 describe("the inference constants", () => {
   it("are at most 21", () => {
@@ -218,13 +214,13 @@ describe("a row with the time to the first token alone", () => {
   });
 });
 
-describe.skipIf(!existsSync(file))(`${path.basename(file)}, rows with score 1`, () => {
+describe.skipIf(measurements === null)("published measurements, rows with score 1", () => {
   // Vitest also runs the body of a skipped suite, so the file is read inside the tests.
   let read: Pick<ReturnType<typeof readCases>, "cases" | "abstentions"> & {
     readonly report: ReturnType<typeof reportOf>;
   };
   beforeAll(() => {
-    const { cases, abstentions } = readCases(file, false);
+    const { cases, abstentions } = readCases(measurements!, false);
     const groups = groupNames(cases);
     const report = reportOf(observe(cases, groups, fittedInference), (one) => one.group);
     read = { cases, abstentions, report };

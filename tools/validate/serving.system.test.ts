@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { sharedData } from "../../packages/sim/test/shared-data.ts";
+import { sharedData } from "../shared-data.ts";
 
 it("reproduces measured runs of an engine: 10% of the time to the first token, 5% of the time per token", () => {
   const folder = sharedData("traces/vllm_runs");

@@ -1,15 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { sharedData } from "../shared-data.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
-const shared = process.env["HEADROOM_SHARED"] ?? path.resolve(root, "../shared");
-const files = ["measurements.csv", "measurements_unseen_1.csv"].map((file) =>
-  path.join(shared, "data", "training", file),
-);
-const isHere = files.every((file) => existsSync(file));
-if (!isHere) process.stderr.write(`skipped: no training measurements beside ${files[0]}; set HEADROOM_SHARED\n`);
+const files = ["measurements.csv", "measurements_unseen_1.csv"].map((file) => sharedData(`training/${file}`) ?? "");
 
 interface Score {
   readonly rows: number;
@@ -34,7 +29,7 @@ function leftOutSections(): ReadonlyMap<string, Section> {
   return new Map(sections.map((section) => [section.title, section]));
 }
 
-describe.skipIf(!isHere)("against published measurements that were neither fitted nor evidence", () => {
+describe.skipIf(files.includes(""))("against published measurements that were neither fitted nor evidence", () => {
   it("keeps errors and intervals where they are promised, over sources and over architectures", () => {
     const sections = leftOutSections();
     const all = sections.get("Left out: constants fitted without the group, all rows");

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -11,15 +11,13 @@ import {
   type MemoryEstimate,
   type StageMemory,
 } from "@headroom/perf";
+import { sharedData } from "../shared-data.ts";
 import { fitConstants, logError, priorConstants } from "./training-fit.ts";
 import { abstentionText, quantile } from "./training-report.ts";
 import { readTrainingRow, reportedStage, type Fields, type TrainingRow } from "./training-rows.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
-const shared = process.env["HEADROOM_SHARED"] ?? path.resolve(root, "../shared");
-const folder = path.join(shared, "data", "training");
-const isHere = existsSync(path.join(folder, "measurements.csv"));
-if (!isHere) process.stderr.write(`skipped: no training measurements at ${folder}; set HEADROOM_SHARED\n`);
+const measurements = sharedData("training/measurements.csv");
 
 const fields: Fields = {
   id: "X1",
@@ -239,7 +237,7 @@ interface Report {
 
 function validate(files: readonly string[], ...flags: readonly string[]): Report {
   const script = path.join(root, "tools", "validate", "training.ts");
-  const paths = files.map((file) => path.join(folder, file));
+  const paths = files.map((file) => sharedData(`training/${file}`) ?? file);
   const run = spawnSync(process.execPath, [script, ...paths, "--json", ...flags], {
     encoding: "utf8",
     maxBuffer: 1 << 26,
@@ -248,17 +246,20 @@ function validate(files: readonly string[], ...flags: readonly string[]): Report
   return JSON.parse(run.stdout) as Report;
 }
 
-describe.skipIf(!isHere)("against published measurements (in-sample; sources left out: the system suite)", () => {
-  it("step times: macro error under 7%, median under 5%, no large group over 20%", () => {
-    const [shipped] = validate(["measurements.csv", "measurements_unseen_1.csv"]).sections;
-    expect(shipped?.overall.rows).toBe(437);
-    expect(shipped?.macro_mape_pct ?? 100).toBeLessThan(7);
-    expect(shipped?.overall.median_pct ?? 100).toBeLessThan(5);
-    expect(shipped?.groups.filter(({ rows, mape_pct }) => rows >= 6 && mape_pct > 20)).toEqual([]);
-  });
-});
+describe.skipIf(measurements === null)(
+  "against published measurements (in-sample; sources left out: the system suite)",
+  () => {
+    it("step times: macro error under 7%, median under 5%, no large group over 20%", () => {
+      const [shipped] = validate(["measurements.csv", "measurements_unseen_1.csv"]).sections;
+      expect(shipped?.overall.rows).toBe(437);
+      expect(shipped?.macro_mape_pct ?? 100).toBeLessThan(7);
+      expect(shipped?.overall.median_pct ?? 100).toBeLessThan(5);
+      expect(shipped?.groups.filter(({ rows, mape_pct }) => rows >= 6 && mape_pct > 20)).toEqual([]);
+    });
+  },
+);
 
-describe.skipIf(!isHere)("memory against published peaks and failures", () => {
+describe.skipIf(measurements === null)("memory against published peaks and failures", () => {
   it("mean error under 9% and 15%, every failure called, few false alarms", () => {
     const bulk = validate(["measurements_bulk.csv"]).memory;
     expect(bulk.rows).toBe(1024);
@@ -270,7 +271,7 @@ describe.skipIf(!isHere)("memory against published peaks and failures", () => {
   });
 });
 
-describe.skipIf(!isHere)("every row by itself", () => {
+describe.skipIf(measurements === null)("every row by itself", () => {
   it("is written with its prediction, its parts, its plan and the reason where there is none", () => {
     const file = path.join(mkdtempSync(path.join(tmpdir(), "rows-")), "rows.csv");
     validate(["measurements_unseen_1.csv"], "--rows", file);

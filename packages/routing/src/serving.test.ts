@@ -1,7 +1,6 @@
 /** The router with engines of continuous batching: samples of the figures that the benchmarks measure in full. */
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { sharedData } from "../../../tools/shared-data.ts";
 import { cacheHitShare, readTrace, type TraceRequest } from "../bench/mooncake.ts";
 import { serve, type EngineSetting, type Outcome } from "../bench/serving-model.ts";
 import type { LatencyCoefficients, Router, RoutingPolicy } from "./contract.ts";
@@ -9,12 +8,7 @@ import { seededDraw } from "./draw.ts";
 import { defaultCoefficients, defaultLimits } from "./replica-state.ts";
 import { createRouter } from "./router.ts";
 
-const traceFile = fileURLToPath(
-  new URL("../../../../shared/data/traces/mooncake/conversation_trace.jsonl", import.meta.url),
-);
-
-const hasTrace = existsSync(traceFile);
-if (!hasTrace) process.stderr.write(`skipped: there is no ${traceFile}, so published cache hits are not compared\n`);
+const traceFile = sharedData("traces/mooncake/conversation_trace.jsonl");
 
 function scaled(factor: number): LatencyCoefficients {
   const { stepMs, stepMsPerSequence, stepMsPerKvToken, prefillMsPerToken, requestMs } = defaultCoefficients;
@@ -102,14 +96,14 @@ describe("prefix routing", () => {
     expect(hitsOf(conversations(1500, 8), "least-work", 8, 4000).ofOracle).toBeLessThan(0.6);
   });
 
-  it.skipIf(!hasTrace)("reproduces the published cache hits of Mooncake's conversation trace", () => {
-    const trace = readTrace(traceFile);
+  it.skipIf(traceFile === null)("reproduces the published cache hits of Mooncake's conversation trace", () => {
+    const trace = readTrace(traceFile!);
     expect(Math.abs(cacheHitShare(trace, 1e9) / 0.3664 - 1)).toBeLessThan(0.01);
     expect(Math.abs(cacheHitShare(trace, 5859) / 0.1355 - 1)).toBeLessThan(0.01);
   });
 
-  it.skipIf(!hasTrace)("finds 95% of the oracle's hits on a part of that trace", () => {
-    const found = hitsOf(readTrace(traceFile).slice(0, 4000), "prefix", 4, 5859);
+  it.skipIf(traceFile === null)("finds 95% of the oracle's hits on a part of that trace", () => {
+    const found = hitsOf(readTrace(traceFile!).slice(0, 4000), "prefix", 4, 5859);
     expect(found.ofOracle).toBeGreaterThan(0.95);
     expect(found.requests).toBeLessThan(1.25);
     expect(found.tokens).toBeLessThan(1.25);

@@ -4,7 +4,7 @@ import { importItp, simulate, topologyFreePool, type SimulationResult, type Trac
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { referenceSchedule, type ReferenceJob, type ReferenceRow } from "./reference-scheduler.ts";
-import { readLines, sharedData } from "./shared-data.ts";
+import { readLines, sharedData } from "../../../tools/shared-data.ts";
 
 function importFile(lines: readonly string[]): Trace {
   const imported = importItp({ file: "trace", lines }, { skipBroken: false });

@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { readLines, sharedData } from "../../../../tools/shared-data.ts";
 import { fabricCounts, fabricOf, fabricRequest } from "./fabric-counts.ts";
 import type { FabricCounts, FabricRequest } from "./fabric-request.ts";
 
@@ -58,11 +57,9 @@ describe("published designs", () => {
     ]);
   });
 
-  const shared = resolve(process.env["HEADROOM_SHARED"] ?? "../shared", "data/network/superpod.csv");
-  if (!existsSync(shared)) process.stderr.write(`SKIPPED: ${shared} is not there, so nothing is compared with it.\n`);
-  it.skipIf(!existsSync(shared))(`every row of ${shared}`, () => {
-    const rows = readFileSync(shared, "utf8")
-      .split("\n")
+  const published = sharedData("network/superpod.csv");
+  it.skipIf(published === null)("every row of the published table", () => {
+    const rows = readLines(published!)
       .filter((line) => /^\d/.test(line))
       .map((line) => line.split(",").map(Number));
     expect(rows.length).toBeGreaterThan(0);

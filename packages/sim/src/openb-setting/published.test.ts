@@ -4,7 +4,7 @@
  */
 import { presets } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
-import { readLines, sharedData } from "../../test/shared-data.ts";
+import { readLines, sharedData } from "../../../../tools/shared-data.ts";
 import { importOpenbDemand } from "../trace/openb.ts";
 import { SettingRun } from "./openb-setting.ts";
 

@@ -1,7 +1,7 @@
 import { tabulated, usualLimits } from "@headroom/perf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readLines, sharedData } from "../../test/shared-data.ts";
+import { readLines, sharedData } from "../../../../tools/shared-data.ts";
 import {
   importAzure,
   importGatewayLog,
