@@ -138,7 +138,10 @@ async function main(): Promise<void> {
   );
   folder.remove();
   bar(delaysMs.length === count, `the upstream heard of ${delaysMs.length} of ${count} aborts.`);
-  measuredBar(late.length === 0, `${late.length} of ${count} aborts took more than ${LATE_MS} ms to reach the upstream.`);
+  measuredBar(
+    late.length === 0,
+    `${late.length} of ${count} aborts took more than ${LATE_MS} ms to reach the upstream.`,
+  );
   bar(worst <= 1, `billed tokens differ from the tokens sent by ${worst}, more than one event.`);
   bar(byId.size === count, `${byId.size} of ${count} requests have a usage record.`);
 }
