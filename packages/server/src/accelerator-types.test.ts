@@ -251,7 +251,7 @@ describe("accelerator types", () => {
     writeFileSync(path.join(home, "stop"), "");
     await expect.poll(async () => (await client.getWorkload(running)).phase).toBe("succeeded");
     await client.apply({ pools: [{ ...other, priceMicroUsdPerHour: 1 }] });
-    await expect.poll(async () => (await client.getWorkload(late)).phase, { timeout: 10_000 }).toBe("succeeded");
+    await expect.poll(async () => (await client.getWorkload(late)).phase).toBe("succeeded");
     const node = await client.getNode("n1");
     expect([node.acceleratorType, node.acceleratorCount, node.acceleratorsChanged]).toEqual([
       "H100-SXM-80GB",

@@ -49,7 +49,7 @@ it("stops cleanly while the work goes on, and finds everything as it was", async
     env: { HEADROOM_HOME: home },
     interrupted: following.signal,
   });
-  await expect.poll(async () => (await command("logs", "waits")).stdout, { timeout: 20_000 }).toBe("began\n");
+  await expect.poll(async () => (await command("logs", "waits")).stdout).toBe("began\n");
   following.abort();
   expect((await began).code).toBe(130);
 

@@ -221,7 +221,7 @@ describe("clients", () => {
       if (rest.includes("HTTP/1.1 200 OK")) rest = "";
     });
     socket.resume();
-    await expect.poll(() => answered, { timeout: 20_000 }).toBe(requests);
+    await expect.poll(() => answered).toBe(requests);
   }, 60_000);
 
   it("whose key is revoked while their body arrives are refused", async () => {

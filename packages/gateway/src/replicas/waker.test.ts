@@ -133,7 +133,7 @@ describe("a wake command", () => {
 describe("Retry-After of a pool that wakes", () => {
   it("is the rest of the time that earlier wakes took, also for a gateway that has just started", async () => {
     const loaded = loadConfig(
-      `access: open\npools: [{ name: p, engine: vllm, replicas: [http://127.0.0.1:9], wake: { command: ["true"] } }]\nmodels: [{ name: m, pools: [p] }]\n`,
+      `access: open\npools: [{ name: p, engine: vllm, replicas: [http://127.0.0.1:9], wake: { command: [sh, -c, "echo x >> ${folder}/runs"] } }]\nmodels: [{ name: m, pools: [p] }]\n`,
     );
     if (!("config" in loaded)) throw new Error(JSON.stringify(loaded.problems));
     let nowMs = 1_000_000;
@@ -141,13 +141,12 @@ describe("Retry-After of a pool that wakes", () => {
     const waker = new Waker(parts);
     const pool = new Pool(loaded.config.pools[0]!, 1);
     const [replica] = pool.replicas.values();
-    const wakes = async (): Promise<void> => {
+    const wakes = async (runCount: number): Promise<void> => {
       waker.wake(pool, 1, () => undefined);
-      // The command is started in the next turn of the event loop.
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await expect.poll(() => written("runs")).toBe("x\n".repeat(runCount));
     };
     expect(waker.retryAfterMs(pool)).toBe(1000);
-    await wakes();
+    await wakes(1);
     expect(waker.retryAfterMs(pool)).toBe(5000);
     nowMs += 40_000;
     replica!.health = "healthy";
@@ -155,7 +154,7 @@ describe("Retry-After of a pool that wakes", () => {
     nowMs += 60_000;
     replica!.health = "unhealthy";
     replica!.probedAtMs = nowMs;
-    await wakes();
+    await wakes(2);
     nowMs += 10_000;
     expect(waker.retryAfterMs(pool)).toBe(30_000);
     nowMs += 29_900;
@@ -163,8 +162,7 @@ describe("Retry-After of a pool that wakes", () => {
     waker.close();
     const fresh = new Waker(parts);
     fresh.wake(pool, 1, () => undefined);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(fresh.retryAfterMs(pool)).toBeGreaterThan(30_000);
+    await expect.poll(() => fresh.retryAfterMs(pool)).toBeGreaterThan(30_000);
     fresh.close();
   });
 });

@@ -139,7 +139,7 @@ describe("the access log", () => {
     cleanups.push(() => gateway.stop());
     expect((await chat(gateway.url, { model: "none" })).status).toBe(404);
     const metrics = async (): Promise<string> => await (await fetch(`${gateway.adminUrl}/metrics`)).text();
-    await expect.poll(metrics, { timeout: 5000 }).toMatch(/^headroom_gateway_access_log_dropped_total 1$/m);
-    await expect.poll(metrics, { timeout: 5000 }).toMatch(/^headroom_gateway_spans_dropped_total 1$/m);
+    await expect.poll(metrics).toMatch(/^headroom_gateway_access_log_dropped_total 1$/m);
+    await expect.poll(metrics).toMatch(/^headroom_gateway_spans_dropped_total 1$/m);
   });
 });

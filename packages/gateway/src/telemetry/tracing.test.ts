@@ -119,7 +119,7 @@ describe("spans", () => {
     const { gateway, mock } = await start(collector);
     await (await post(gateway, { stream: true }, { traceparent: parent })).text();
     const sent = traceParentIn(String(mock.lastHeaders["traceparent"]));
-    await expect.poll(() => collector.spans.length, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => collector.spans.length).toBe(1);
     const [found] = collector.spans;
     expect(found).toMatchObject({
       traceId: trace,
@@ -142,7 +142,7 @@ describe("spans", () => {
     const { gateway } = await start(collector);
     expect((await post(gateway, { model: "none" }, { traceparent: parent })).status).toBe(404);
     expect((await fetch(`${gateway.url}/v1/nowhere`)).status).toBe(404);
-    await expect.poll(() => collector.spans.length, { timeout: 5000 }).toBe(2);
+    await expect.poll(() => collector.spans.length).toBe(2);
     expect(collector.spans[0]).toMatchObject({ traceId: trace, name: "chat none", status: { code: 2 } });
     expect(attributeOf(collector.spans[0], "http.response.status_code")).toBe("404");
     expect(collector.spans[1]).toMatchObject({ parentSpanId: "", name: "refused" });

@@ -93,7 +93,7 @@ describe("the billing ledger", () => {
     next.close();
   });
 
-  it("settles every record once, however often the reader is killed", { timeout: 60_000 }, async () => {
+  it("settles every record once, however often the reader is killed", async () => {
     const state = folder();
     const file = path.join(state, "ledger.json");
     const log = logOf(state, "g", 4000);

@@ -438,7 +438,7 @@ describe("the control plane", () => {
     });
     await expect.poll(async () => (await live.client.getWorkload(workloadId)).endedAtMs).not.toBe(null);
     await expect
-      .poll(async () => (await live.request("/metrics")).text(), { timeout: 10_000 })
+      .poll(async () => (await live.request("/metrics")).text())
       .toMatch(/^headroom_team_workloads_ended_total\{team="default",kind="train",phase="succeeded"\} \d+$/m);
     const fleet = await (await live.request("/metrics")).text();
     expect(fleet).toMatch(/^headroom_queue_wait_seconds_bucket\{le="\+Inf",team="default",kind="train"\} \d+$/m);

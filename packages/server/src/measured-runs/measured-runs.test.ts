@@ -65,7 +65,7 @@ it("puts measured steps beside predictions, corrects later ones, and tells the o
   expect((await client.predictions(workloadId)).unpredicted).toContain("names no model");
   await client.declareModel(workloadId, { training });
   await expect
-    .poll(async () => (await client.predictions(workloadId)).items[0]?.slow, { timeout: 60_000 })
+    .poll(async () => (await client.predictions(workloadId)).items[0]?.slow)
     .toMatchObject({ responsible: "network", otherRuns: 0 });
   const [run] = (await client.predictions(workloadId)).items;
   expect(run).toMatchObject({
@@ -88,9 +88,9 @@ it("puts measured steps beside predictions, corrects later ones, and tells the o
   expect(corrected.step.seconds / plain.step.seconds).toBeGreaterThan(1.01);
   expect(corrected.step.seconds / plain.step.seconds).toBeLessThanOrEqual(1.03);
 
-  await expect.poll(() => existsSync(path.join(home, "told.json")), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => existsSync(path.join(home, "told.json"))).toBe(true);
   await expect
-    .poll(() => readFileSync(path.join(home, "told.json"), "utf8"), { timeout: 20_000 })
+    .poll(() => readFileSync(path.join(home, "told.json"), "utf8"))
     .toContain("the network causes most of the difference");
 
   await live?.close();
@@ -112,19 +112,17 @@ done`;
   for (const { workloadId } of [starved, silent]) await client.declareModel(workloadId, { training });
   const newest = async ({ workloadId }: { workloadId: string }) => (await client.predictions(workloadId)).items[0];
   await expect
-    .poll(async () => (await newest(starved))?.slow, { timeout: 60_000 })
+    .poll(async () => (await newest(starved))?.slow)
     .toMatchObject({ responsible: "storage", ground: "idle", missing: [] });
   expect((await newest(starved))?.measured?.parts.storage).toBeGreaterThan(0.12);
   await expect
-    .poll(async () => (await newest(silent))?.slow, { timeout: 60_000 })
+    .poll(async () => (await newest(silent))?.slow)
     .toMatchObject({ responsible: null, ground: null, missing: ["computeSeconds", "storageSeconds"] });
   expect(slowRunText((await newest(silent))!)).toContain("report computeSeconds or storageSeconds");
   const told = (): string =>
     existsSync(path.join(home, "told.log")) ? readFileSync(path.join(home, "told.log"), "utf8") : "";
-  await expect.poll(told, { timeout: 30_000 }).toContain("the cause is unknown");
-  await expect
-    .poll(told, { timeout: 30_000 })
-    .toContain("storage causes most of the difference: its accelerators are idle");
+  await expect.poll(told).toContain("the cause is unknown");
+  await expect.poll(told).toContain("storage causes most of the difference: its accelerators are idle");
 });
 
 it("says why there is no prediction, and refuses a workload that it does not know", async () => {
@@ -133,9 +131,7 @@ it("says why there is no prediction, and refuses a workload that it does not kno
   await expect(client.predictions("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
   const { workloadId } = await client.submitWorkload(work("vision", "sleep 60"));
   await client.declareModel(workloadId, { training: { ...training, model: "resnet-50" } });
-  await expect
-    .poll(async () => (await client.predictions(workloadId)).unpredicted, { timeout: 20_000 })
-    .toContain("resnet-50");
+  await expect.poll(async () => (await client.predictions(workloadId)).unpredicted).toContain("resnet-50");
 });
 
 it("halves the error of a biased type after twenty runs, and finds the run that is slow for its kind", () => {

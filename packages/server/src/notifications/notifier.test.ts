@@ -62,7 +62,7 @@ it("posts what failed, signed, again after a refusal, and nothing else", async (
   answers = [500, 429];
   await client.submitWorkload(work("well", "true"));
   const { workloadId } = await client.submitWorkload(work("badly", "exit 3"));
-  await expect.poll(names, { timeout: 20_000 }).toEqual(["badly"]);
+  await expect.poll(names).toEqual(["badly"]);
   const { message, signature } = received[0]!;
   expect(message).toMatchObject({
     kinds: ["ended", "failed"],
@@ -80,7 +80,7 @@ it("runs a command with the message on its input, and gives up on one that fails
     { on: ["ended"], team: "others", webhook: url },
   );
   await client.submitWorkload(work("one", "true"));
-  await expect.poll(() => complaints, { timeout: 20_000 }).toEqual([expect.stringContaining("code 7")]);
+  await expect.poll(() => complaints).toEqual([expect.stringContaining("code 7")]);
   expect(JSON.parse(readFileSync(path.join(home, "told.json"), "utf8"))).toMatchObject({ workload: { name: "one" } });
   expect(received).toEqual([]);
 });
@@ -98,11 +98,11 @@ it("tells of work that is preempted and of a budget that is used up", async () =
   const low = { ...work("low", "sleep 600"), gang, team: "spends", priority: -100, preemptible: true };
   const { workloadId } = await client.submitWorkload(low);
   await expect.poll(async () => (await client.getWorkload(workloadId)).phase).toBe("running");
-  await expect.poll(() => received.map(({ message }) => message.kinds[0]), { timeout: 20_000 }).toContain("budget");
+  await expect.poll(() => received.map(({ message }) => message.kinds[0])).toContain("budget");
   expect(received[0]?.message).toMatchObject({ kinds: ["budget"], team: "spends", workload: null });
   await client.submitWorkload({ ...work("high", "true"), gang, team: "spends", priority: 100 });
   await expect
-    .poll(() => received.map(({ message }) => [message.kinds[0], message.workload?.name]), { timeout: 20_000 })
+    .poll(() => received.map(({ message }) => [message.kinds[0], message.workload?.name]))
     .toContainEqual(["preempted", "low"]);
   await client.stopWorkload(workloadId);
 });
@@ -120,14 +120,14 @@ it("sends to a user's rule what that user submitted", async () => {
   await ends.submitWorkload(work("bobs", "true"));
   await expect.poll(async () => (await ends.listWorkloads({ phase: "succeeded" })).items.length).toBe(1);
   await clientOf("alice").submitWorkload(work("alices", "true"));
-  await expect.poll(names, { timeout: 20_000 }).toEqual(["alices"]);
+  await expect.poll(names).toEqual(["alices"]);
 });
 
 it("sends after a restart what was not delivered before it, and nothing twice that was", async () => {
   const rule = { on: ["ended"], webhook: url };
   const first = await start(rule);
   await first.client.submitWorkload(work("one", "true"));
-  await expect.poll(names, { timeout: 20_000 }).toEqual(["one"]);
+  await expect.poll(names).toEqual(["one"]);
   answers = [503, 503, 503, 503, 503, 503, 503, 503];
   receiver.closeAllConnections();
   receiver.removeAllListeners("request");
@@ -143,5 +143,5 @@ it("sends after a restart what was not delivered before it, and nothing twice th
     });
   });
   await start(rule);
-  await expect.poll(names, { timeout: 20_000 }).toEqual(["one", "two"]);
+  await expect.poll(names).toEqual(["one", "two"]);
 });

@@ -142,9 +142,7 @@ describe("telemetry of accelerators", () => {
       gang: { accelerators: 2, coresMilli: 0 },
     });
     const newest = async () => (await running.client.metrics(workloadId)).items[0]?.utilization.at(-1);
-    await expect
-      .poll(newest, { timeout: 20_000 })
-      .toMatchObject({ busyMilli: 440, busyAccelerators: 1, peakMemoryMib: 40_000 });
+    await expect.poll(newest).toMatchObject({ busyMilli: 440, busyAccelerators: 1, peakMemoryMib: 40_000 });
     const workers = async () => (await running.client.usage(workloadId)).attempts[0]?.workers[0];
     await expect.poll(workers).toMatchObject({ node: "n1", accelerators: [{ busyMilli: 880 }, { busyMilli: 0 }] });
     expect(await running.client.waste()).toMatchObject({ toldCount: 1, runningCount: 1 });
