@@ -9,7 +9,7 @@ const generated = new Set(["package-lock.json", "LICENSE"]);
 const isProse = (file: string): boolean => file.endsWith(".md");
 const isCode = (file: string): boolean => /\.(?:ts|tsx|mjs|js|py|css|html)$/.test(file);
 /** Recorded inputs and expectations are data, so their length is not limited. */
-const isData = (file: string): boolean => /\/(?:history|fixtures|testdata|scenarios)\//.test(file);
+const isData = (file: string): boolean => /\/(?:history|fixtures|testdata)\//.test(file);
 
 const files = repositoryFiles();
 const texts = new Map(

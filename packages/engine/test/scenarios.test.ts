@@ -1,5 +1,5 @@
 /**
- * Scenario files: blocks of input lines, `----`, and the expected outcome. `npm test -- -u scenarios` rewrites them;
+ * Scenario files: blocks of input lines, `----`, and the expected outcome. `npm test -- scenarios.test.ts -u` rewrites them;
  * the difference is then reviewed like any other.
  */
 import { readdirSync, readFileSync } from "node:fs";
