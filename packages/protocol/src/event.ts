@@ -89,9 +89,12 @@ const commandResult = z
   ])
   .meta({ id: "CommandResult" });
 
+/** The user who declared a resource. Absent in events of earlier builds, and for a pool that an executor reported. */
+const declaredBy = { actor: z.string().optional() };
+
 export const event = z
   .discriminatedUnion("kind", [
-    fact("siteDefined", { site }),
+    fact("siteDefined", { site, ...declaredBy }),
     fact("executorRegistered", {
       executor: z.object({
         id: z.string(),
@@ -104,7 +107,7 @@ export const event = z
         }),
       }),
     }),
-    fact("poolDefined", { pool }),
+    fact("poolDefined", { pool, ...declaredBy }),
     fact("nodeJoined", { node: nodeSpec }),
     fact("nodeChanged", { node: nodeSpec }),
     fact("nodeLost", { nodeId: z.string(), detail: z.string() }),
@@ -117,9 +120,9 @@ export const event = z
       reason: z.enum(["taken", "lost", "drained", "calendar", "fewer"]),
       workloadId: z.string().nullable().meta({ description: "Workload that got the place." }),
     }),
-    fact("teamDefined", { team: teamSpec }),
-    fact("teamRemoved", { team: z.string() }),
-    fact("policySet", { policy }),
+    fact("teamDefined", { team: teamSpec, ...declaredBy }),
+    fact("teamRemoved", { team: z.string(), ...declaredBy }),
+    fact("policySet", { policy, ...declaredBy }),
     fact("calendarSet", { entry: calendarEntry, actor: z.string(), nodes: z.array(z.string()).optional() }),
     fact("calendarRemoved", { name: z.string(), actor: z.string() }),
     fact("windowBegan", { name: z.string() }),

@@ -31,14 +31,16 @@ function workloadOf(event: Event): string | null {
   return "workloadId" in event ? event.workloadId : null;
 }
 
+const by = ({ actor }: { readonly actor?: string | undefined }): string => (actor === undefined ? "" : ` by ${actor}`);
+
 function sentenceOf(event: Event): string {
   switch (event.kind) {
     case "siteDefined":
-      return `Site ${event.site.name} was defined.`;
+      return `Site ${event.site.name} was defined${by(event)}.`;
     case "executorRegistered":
       return `Executor ${event.executor.id} (${event.executor.kind}) registered.`;
     case "poolDefined":
-      return `Pool ${event.pool.name} was defined at ${event.pool.site}${event.pool.acceleratorType === "" ? "" : ` with accelerators of type ${event.pool.acceleratorType}`}.`;
+      return `Pool ${event.pool.name} was defined at ${event.pool.site}${event.pool.acceleratorType === "" ? "" : ` with accelerators of type ${event.pool.acceleratorType}`}${by(event)}.`;
     case "nodeJoined":
       return `Node ${event.node.id} joined pool ${event.node.pool} with ${plural(event.node.acceleratorCount, "accelerator")}.`;
     case "nodeChanged":
@@ -58,11 +60,11 @@ function sentenceOf(event: Event): string {
         ? `Node ${event.nodeId} is no longer a hot spare: ${hotSpareEnds[event.reason]}.`
         : `Workload ${event.workloadId}, which had lost a node, took the hot spare ${event.nodeId}.`;
     case "teamDefined":
-      return `Team ${event.team.name} was defined.`;
+      return `Team ${event.team.name} was defined${by(event)}.`;
     case "teamRemoved":
-      return `Team ${event.team} was removed.`;
+      return `Team ${event.team} was removed${by(event)}.`;
     case "policySet":
-      return `Policy ${event.policy.name} became active.`;
+      return `Policy ${event.policy.name} was activated${by(event)}.`;
     case "calendarSet":
       return `${event.actor} planned: ${calendarSentence(event.entry)}.`;
     case "calendarRemoved":

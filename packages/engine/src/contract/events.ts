@@ -57,11 +57,16 @@ interface Fact<Kind extends string> {
 export const newestVersion = (kind: string): number =>
   (CHANGED_VERSIONS as Readonly<Record<string, number>>)[kind] ?? 1;
 
+/** The user who declared it. Absent in events that earlier builds recorded, and for a pool that an executor reported. */
+interface DeclaredBy {
+  readonly actor?: string;
+}
+
 export type FleetEvent =
-  | (Fact<"siteDefined"> & { readonly site: Site })
+  | (Fact<"siteDefined"> & DeclaredBy & { readonly site: Site })
   /** An executor registered for the first time, or with changed capabilities. */
   | (Fact<"executorRegistered"> & { readonly executor: ExecutorSpec })
-  | (Fact<"poolDefined"> & { readonly pool: Pool })
+  | (Fact<"poolDefined"> & DeclaredBy & { readonly pool: Pool })
   | (Fact<"nodeJoined"> & { readonly node: NodeSpec })
   | (Fact<"nodeChanged"> & { readonly node: NodeSpec })
   | (Fact<"nodeLost"> & { readonly nodeId: NodeId; readonly detail: string })
@@ -84,9 +89,9 @@ export type FleetEvent =
 export type HotSpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer";
 
 export type GovernanceEvent =
-  | (Fact<"teamDefined"> & { readonly team: Team })
-  | (Fact<"teamRemoved"> & { readonly team: TeamName })
-  | (Fact<"policySet"> & { readonly policy: Policy })
+  | (Fact<"teamDefined"> & DeclaredBy & { readonly team: Team })
+  | (Fact<"teamRemoved"> & DeclaredBy & { readonly team: TeamName })
+  | (Fact<"policySet"> & DeclaredBy & { readonly policy: Policy })
   /**
    * A team's usage reached a warning percentage of its budget in this period. `spent` and `limit` are amounts of the
    * resource with the larger percentage.

@@ -69,18 +69,18 @@ function documentChanges(
   ): DocumentChange => ({ kind, name: wanted.name, action: actionOf(known, wanted), record });
   return [
     ...sites.map((site) =>
-      change("site", site, state.sites.get(site.name), (batch) =>
-        batch.emit({ kind: "siteDefined", version: 1, atMs: batch.nowMs, site }),
+      change("site", site, state.sites.get(site.name), (batch, actor) =>
+        batch.emit({ kind: "siteDefined", version: 1, atMs: batch.nowMs, site, actor }),
       ),
     ),
     ...pools.map((pool) =>
-      change("pool", pool, state.pools.get(pool.name), (batch) =>
-        batch.emit({ kind: "poolDefined", version: 3, atMs: batch.nowMs, pool }),
+      change("pool", pool, state.pools.get(pool.name), (batch, actor) =>
+        batch.emit({ kind: "poolDefined", version: 3, atMs: batch.nowMs, pool, actor }),
       ),
     ),
     ...parentsFirst(state, teams).map((team) =>
-      change("team", team, state.teams.get(team.name), (batch) =>
-        batch.emit({ kind: "teamDefined", version: 4, atMs: batch.nowMs, team }),
+      change("team", team, state.teams.get(team.name), (batch, actor) =>
+        batch.emit({ kind: "teamDefined", version: 4, atMs: batch.nowMs, team, actor }),
       ),
     ),
     ...calendar.map((entry) =>

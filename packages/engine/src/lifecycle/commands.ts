@@ -55,7 +55,7 @@ function decide(batch: Batch, command: Command): Decision {
     case "apply":
       return apply(batch, command);
     case "removeTeam":
-      return removeTeam(batch, command.team);
+      return removeTeam(batch, command);
     case "drainNode":
       return drainNode(batch, command);
     case "resumeNode":
@@ -69,7 +69,7 @@ function decide(batch: Batch, command: Command): Decision {
     case "removeCalendarEntry":
       return removeCalendarEntry(batch, command);
     case "setPolicy":
-      return setPolicy(batch, command.policy);
+      return setPolicy(batch, command);
     default:
       return unreachable(command);
   }

@@ -1,15 +1,13 @@
 import { attemptsOn } from "../cluster/entities.ts";
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
-import type { TeamName } from "../model/ids.ts";
-import type { Policy } from "../policy/policy.ts";
 import { canonicalJson } from "../base/canonical.ts";
 import { DEFAULT_TEAM } from "../state/state.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
 
-export function removeTeam(batch: Batch, team: TeamName): Decision {
+export function removeTeam(batch: Batch, { team, actor }: Command & { readonly kind: "removeTeam" }): Decision {
   const { state } = batch.world;
   if (!state.teams.has(team)) return refused({ code: "unknownTeam", team });
   const children = [...state.teams.values()].filter(({ parent }) => parent === team).length;
@@ -18,7 +16,7 @@ export function removeTeam(batch: Batch, team: TeamName): Decision {
   ).length;
   if (children > 0 || workloads > 0 || team === DEFAULT_TEAM)
     return refused({ code: "teamInUse", team, workloads, children });
-  batch.emit({ kind: "teamRemoved", version: 1, atMs: batch.nowMs, team });
+  batch.emit({ kind: "teamRemoved", version: 1, atMs: batch.nowMs, team, actor });
   return done({ kind: "teamRemoved", team });
 }
 
@@ -41,8 +39,8 @@ export function resumeNode(batch: Batch, { nodeId, actor }: Command & { readonly
   return done({ kind: "nodeResumed", nodeId });
 }
 
-export function setPolicy(batch: Batch, policy: Policy): Decision {
+export function setPolicy(batch: Batch, { policy, actor }: Command & { readonly kind: "setPolicy" }): Decision {
   if (canonicalJson(batch.world.state.policy) !== canonicalJson(policy))
-    batch.emit({ kind: "policySet", version: 6, atMs: batch.nowMs, policy });
+    batch.emit({ kind: "policySet", version: 6, atMs: batch.nowMs, policy, actor });
   return done({ kind: "policySet", name: policy.name });
 }

@@ -314,6 +314,25 @@ describe("commands", () => {
     await expect(live.client.removeTeam("short/lived")).rejects.toMatchObject({ code: "unknownTeamName" });
   });
 
+  it("that declare or remove something leave events with the caller as actor", async () => {
+    const from = (await live.client.status()).sequence + 1;
+    await live.client.apply({
+      teams: [{ name: "told" }],
+      sites: [{ name: "told" }],
+      pools: [{ name: "told", site: "told", executor: "local", acceleratorType: "" }],
+    });
+    await live.client.removeTeam("told");
+    await live.client.setPolicy({ preset: "sjf" });
+    await live.client.setPolicy({ preset: "default" });
+    const actors = new Map<string, string | undefined>();
+    for await (const { event } of live.client.events({ from, signal: AbortSignal.timeout(20_000) })) {
+      if ("actor" in event) actors.set(event.kind, event.actor);
+      if (event.kind === "policySet" && event.policy.name === "default") break;
+    }
+    const kinds = ["siteDefined", "poolDefined", "teamDefined", "teamRemoved", "policySet"];
+    expect(actors).toEqual(new Map(kinds.map((kind) => [kind, "token"])));
+  });
+
   it("set a preset or a policy of one's own", async () => {
     expect(await live.client.setPolicy({ preset: "fifo" })).toEqual({ name: "fifo" });
     await expect(live.client.setPolicy({ preset: "best" })).rejects.toMatchObject({ code: "unknownPreset" });
