@@ -1,16 +1,16 @@
 /**
  * Clients that disconnect at random, in three phases: the time until the upstream notices, and the usage that is billed.
- * Clients, gateway and upstream are processes of their own and share the monotonic clock. A delay includes the time that the
- * upstream's own event loop needs to report the end of a connection; the report states how late that loop was. `--count 10000 --report-only`
+ * Clients, gateway and upstream are processes of their own and share the monotonic clock. A delay includes the time until the
+ * loops of client, gateway and upstream run; the report states how late each was, and why. `--count 10000 --report-only`
  */
 import { fork } from "node:child_process";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { settleUsage, usageStart } from "../src/usage/reader.ts";
 import {
   bar,
   FastUpstream,
   measuredBar,
-  monotonicMs,
   numberArgument,
   open,
   quantile,
@@ -20,38 +20,25 @@ import {
   temporaryFolder,
   type SeenRequest,
 } from "./harness.ts";
+import { LoopWatch, monotonicMs, overlapMs, type LateSpan, type Span } from "./loop-watch.ts";
 
 /** Messages of the upstream's process. */
 type UpstreamMessage =
   | { readonly kind: "listening"; readonly url: string }
   | { readonly kind: "arrived"; readonly id: number }
   | { readonly kind: "closed"; readonly id: number; readonly request: SeenRequest }
-  | { readonly kind: "late"; readonly fromMs: number; readonly untilMs: number };
+  | { readonly kind: "late"; readonly spans: readonly LateSpan[] };
 
 const CONCURRENCY = 20;
 const LATE_MS = 10;
-/**
- * Interval of a timer. If the timer fires much too late, the event loop or the processor was busy with something else.
- */
-const PULSE_MS = 2;
-const PULSE_LATE_MS = 3;
-
-/** Reports periods in which this process did not run its event loop. */
-function watchLoop(onLate: (fromMs: number, untilMs: number) => void): void {
-  let lastMs = monotonicMs();
-  setInterval(() => {
-    const nowMs = monotonicMs();
-    if (nowMs - lastMs > PULSE_MS + PULSE_LATE_MS) onLate(lastMs, nowMs);
-    lastMs = nowMs;
-  }, PULSE_MS).unref();
-}
 
 async function serveUpstream(): Promise<void> {
   const send = (message: UpstreamMessage): void => void process.send?.(message);
   const upstream = new FastUpstream();
   upstream.onArrived = (id) => send({ kind: "arrived", id });
   upstream.onClosed = (id, request) => send({ kind: "closed", id, request });
-  watchLoop((fromMs, untilMs) => send({ kind: "late", fromMs, untilMs }));
+  const watch = new LoopWatch();
+  process.once("message", () => send({ kind: "late", spans: watch.spans() }));
   process.once("disconnect", () => process.exit());
   send({ kind: "listening", url: await upstream.start() });
 }
@@ -66,9 +53,19 @@ const phases = [
   (id: number) => ({ mode: "hang", tokens: 0, everyMs: 0, id }) as const,
 ];
 
-interface Span {
-  readonly fromMs: number;
-  readonly untilMs: number;
+/**
+ * How long this loop was late during the late aborts, in the periods that overlap one of them, and how much of it the thread
+ * waited for a processor or collected garbage.
+ */
+function lateness(name: string, spans: readonly LateSpan[], late: readonly Span[]): string {
+  const during = spans.filter((span) => late.some((abort) => overlapMs(abort, span) > 0));
+  const count = late.filter((abort) => spans.some((span) => overlapMs(abort, span) > 0)).length;
+  const sum = (of: (span: LateSpan) => number): string => during.reduce((all, span) => all + of(span), 0).toFixed(0);
+  return (
+    `${name}: ${spans.length} periods; in ${count} of the late aborts, in ${during.length} periods of ` +
+    `${sum(({ fromMs, untilMs }) => untilMs - fromMs)} ms together (${sum(({ waitedMs }) => waitedMs)} ms waiting for a processor, ` +
+    `${sum(({ ranMs }) => ranMs)} ms running; ${sum(({ collectedMs }) => collectedMs)} ms collecting garbage)`
+  );
 }
 
 async function main(): Promise<void> {
@@ -76,20 +73,24 @@ async function main(): Promise<void> {
   const child = fork(import.meta.filename, ["--upstream"]);
   const arrived = new Map<number, () => void>();
   const closed = new Map<number, (request: SeenRequest) => void>();
-  const lateUpstream: Span[] = [];
+  const watch = new LoopWatch();
+  let reportLate: (spans: readonly LateSpan[]) => void = () => undefined;
   const url = await new Promise<string>((resolve) => {
     child.on("message", (message: UpstreamMessage) => {
       if (message.kind === "listening") resolve(message.url);
       else if (message.kind === "arrived") arrived.get(message.id)?.();
       else if (message.kind === "closed") closed.get(message.id)?.(message.request);
-      else lateUpstream.push(message);
+      else reportLate(message.spans);
     });
   });
   const folder = temporaryFolder();
+  const gatewayLateFile = path.join(folder.path, "late.json");
   const gateway = await startProcess(
     folder.path,
     `access: open\npools: [{ name: p, engine: vllm, replicas: [${url}] }]\nmodels: [{ name: m, pools: [p] }]\n`,
     "aborts",
+    [],
+    gatewayLateFile,
   );
   const seen: SeenRequest[] = [];
   const aborts: Span[] = [];
@@ -116,16 +117,24 @@ async function main(): Promise<void> {
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, client));
   await gateway.stop();
+  const upstreamLate = await new Promise<readonly LateSpan[]>((resolve) => {
+    reportLate = resolve;
+    child.send("end");
+  });
   child.disconnect();
+  const gatewayLate = JSON.parse(readFileSync(gatewayLateFile, "utf8")) as readonly LateSpan[];
 
   const delaysMs = aborts.map(({ fromMs, untilMs }) => untilMs - fromMs);
   const late = aborts.filter(({ fromMs, untilMs }) => untilMs - fromMs > LATE_MS);
-  const isUpstreams = ({ fromMs, untilMs }: Span): boolean =>
-    lateUpstream.some((span) => span.fromMs < untilMs && span.untilMs > fromMs);
   report(
     `${delaysMs.length} of ${count} aborts reached the upstream; client to upstream p50 ${quantile(delaysMs, 0.5).toFixed(2)} ms, p99 ${quantile(delaysMs, 0.99).toFixed(2)} ms, max ${Math.max(...delaysMs).toFixed(2)} ms; ` +
-      `${late.length} later than ${LATE_MS} ms, ${late.filter(isUpstreams).length} of them while the upstream's own loop was late`,
+      `${late.length} later than ${LATE_MS} ms`,
   );
+  const loops = { client: watch.spans(), gateway: gatewayLate, upstream: upstreamLate };
+  for (const [name, spans] of Object.entries(loops)) report(`  late loop of the ${lateness(name, spans, late)}`);
+  const all = Object.values(loops).flat();
+  const unexplained = late.filter((abort) => all.every((span) => overlapMs(abort, span) === 0)).length;
+  report(`  ${unexplained} of the late aborts while no loop was late`);
   const { records } = settleUsage(path.join(folder.path, "state", "aborts", "usage"), usageStart, { isOver: true });
   const byId = new Map(records.map((record) => [record.id, record]));
   let worst = 0;

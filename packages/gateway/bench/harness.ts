@@ -7,13 +7,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { monotonicMs } from "./loop-watch.ts";
 
 const root = path.resolve(import.meta.dirname, "..", "..", "..");
-
-/** Milliseconds of CLOCK_MONOTONIC: comparable between processes of one machine. */
-export function monotonicMs(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
-}
 
 export interface MockRequest {
   readonly mode: "whole" | "stream" | "hang";
@@ -151,19 +147,23 @@ export function temporaryFolder(): { readonly path: string; remove(): void } {
   return { path: folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
+/** With `lateFile`, the process writes there when its event loop was late (`loop-watch.ts`). */
 export async function startProcess(
   folder: string,
   yaml: string,
   id: string,
   args: readonly string[] = [],
+  lateFile = "",
 ): Promise<GatewayProcess> {
   const file = path.join(folder, `${id}.yaml`);
   writeFileSync(file, `id: ${id}\nlisten: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstate: ${folder}/state\n${yaml}`);
+  const watch = lateFile === "" ? [] : ["--import", path.join(import.meta.dirname, "loop-watch.ts")];
   const child = spawn(
     process.execPath,
-    [path.join(root, "packages/cli/src/main.ts"), "gateway", "--config", file, ...args],
+    [...watch, path.join(root, "packages/cli/src/main.ts"), "gateway", "--config", file, ...args],
     {
       stdio: ["ignore", "pipe", "inherit"],
+      env: lateFile === "" ? process.env : { ...process.env, HEADROOM_BENCH_LATE: lateFile },
     },
   );
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
