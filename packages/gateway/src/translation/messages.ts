@@ -3,6 +3,7 @@
  * …/messages-streaming.
  */
 import { shown, type FieldCheck } from "./field-check.ts";
+import { isText } from "./translator.ts";
 import type {
   AnswerTranslation,
   ChatAnswer,
@@ -229,14 +230,22 @@ const stopReasons: Readonly<Record<string, string>> = {
   content_filter: "refusal",
 };
 
+function stopReasonOf(finishReason: string | null | undefined): string {
+  return stopReasons[finishReason ?? "stop"] ?? "end_turn";
+}
+
+/** The source of a block's text. Text and refusal are blocks of their own. */
+type BlockKind = "text" | "refusal" | "tool";
+
 export class MessagesAnswer implements AnswerTranslation {
   readonly keepsStream = false;
   readonly #id: string;
   readonly #model: string;
-  #block: { readonly index: number; readonly kind: "text" | "tool"; readonly call: number } | undefined;
+  #block: { readonly index: number; readonly kind: BlockKind; readonly call: number } | undefined;
   #blockCount = 0;
   #hasBegun = false;
   #stopReason = "end_turn";
+  #isRefused = false;
   #usage = usageOf(undefined);
 
   constructor(id: string, model: string) {
@@ -247,8 +256,9 @@ export class MessagesAnswer implements AnswerTranslation {
   whole(answer: ChatAnswer): JsonObject {
     const [choice] = answer.choices ?? [];
     const content: Json[] = [];
-    const text = choice?.message?.content ?? "";
-    if (text !== "") content.push({ type: "text", text });
+    const { content: text, refusal } = choice?.message ?? {};
+    // The Messages API has no part for a refusal: its text is a text, and the stop reason says what it is.
+    for (const each of [text, refusal]) if (isText(each)) content.push({ type: "text", text: each });
     for (const { id, function: call } of choice?.message?.tool_calls ?? []) {
       content.push({ type: "tool_use", id: id ?? "", name: call?.name ?? "", input: parsed(call?.arguments ?? "") });
     }
@@ -258,7 +268,7 @@ export class MessagesAnswer implements AnswerTranslation {
       role: "assistant",
       model: this.#model,
       content,
-      stop_reason: stopReasons[choice?.finish_reason ?? "stop"] ?? "end_turn",
+      stop_reason: isText(refusal) ? "refusal" : stopReasonOf(choice?.finish_reason),
       stop_sequence: null,
       usage: usageOf(answer.usage),
     };
@@ -268,13 +278,14 @@ export class MessagesAnswer implements AnswerTranslation {
     let events = this.#begin();
     if (usage != null) this.#usage = usageOf(usage);
     const [choice] = choices ?? [];
-    const text = choice?.delta?.content ?? "";
-    if (text !== "") {
-      events += this.#open("text", -1, { type: "text", text: "" });
-      events += event("content_block_delta", { index: this.#block!.index, delta: { type: "text_delta", text } });
+    const { content, refusal, tool_calls: calls } = choice?.delta ?? {};
+    if (isText(content)) events += this.#textDelta("text", content);
+    if (isText(refusal)) {
+      this.#isRefused = true;
+      events += this.#textDelta("refusal", refusal);
     }
-    for (const call of choice?.delta?.tool_calls ?? []) events += this.#toolDelta(call);
-    if (choice?.finish_reason != null) this.#stopReason = stopReasons[choice.finish_reason] ?? "end_turn";
+    for (const call of calls ?? []) events += this.#toolDelta(call);
+    if (choice?.finish_reason != null) this.#stopReason = stopReasonOf(choice.finish_reason);
     return events;
   }
 
@@ -282,7 +293,10 @@ export class MessagesAnswer implements AnswerTranslation {
     return (
       this.#begin() +
       this.#close() +
-      event("message_delta", { delta: { stop_reason: this.#stopReason, stop_sequence: null }, usage: this.#usage }) +
+      event("message_delta", {
+        delta: { stop_reason: this.#isRefused ? "refusal" : this.#stopReason, stop_sequence: null },
+        usage: this.#usage,
+      }) +
       event("message_stop", {})
     );
   }
@@ -315,7 +329,14 @@ export class MessagesAnswer implements AnswerTranslation {
     return events;
   }
 
-  #open(kind: "text" | "tool", call: number, block: JsonObject): string {
+  #textDelta(kind: "text" | "refusal", text: string): string {
+    return (
+      this.#open(kind, -1, { type: "text", text: "" }) +
+      event("content_block_delta", { index: this.#block!.index, delta: { type: "text_delta", text } })
+    );
+  }
+
+  #open(kind: BlockKind, call: number, block: JsonObject): string {
     if (this.#block?.kind === kind && this.#block.call === call) return "";
     const closed = this.#close();
     this.#block = { index: this.#blockCount, kind, call };

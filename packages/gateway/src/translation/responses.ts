@@ -3,6 +3,7 @@
  * https://platform.openai.com/docs/api-reference/responses. It is stateless: nothing is stored.
  */
 import { shown, type FieldCheck } from "./field-check.ts";
+import { isText } from "./translator.ts";
 import type { AnswerTranslation, ChatAnswer, ChatChunk, Json, JsonObject, ToolCallDelta } from "./translator.ts";
 
 /** Fields of a request. Those without a use below are ignorable: the answer does not depend on them. */
@@ -248,8 +249,9 @@ function formatOf(value: Json | undefined, check: FieldCheck): JsonObject | unde
   return { type: "json_schema", json_schema: { name, schema, strict, description } };
 }
 
+/** An item of an answer. A refusal is a message of its own. */
 interface Item {
-  readonly kind: "message" | "call";
+  readonly kind: "message" | "refusal" | "call";
   readonly call: number;
   readonly id: string;
   callId: string;
@@ -266,7 +268,8 @@ export class ResponsesAnswer implements AnswerTranslation {
   readonly #items: Item[] = [];
   #sequence = 0;
   #hasBegun = false;
-  #isIncomplete = false;
+  /** Why the answer is not complete, if it is not. */
+  #incompleteReason: string | undefined;
   #usage: JsonObject | null = null;
 
   constructor(id: string, request: JsonObject, nowMs: number) {
@@ -278,33 +281,39 @@ export class ResponsesAnswer implements AnswerTranslation {
 
   whole(answer: ChatAnswer): JsonObject {
     const [choice] = answer.choices ?? [];
-    const text = choice?.message?.content ?? "";
-    if (text !== "") this.#add("message", -1).text = text;
+    const { content, refusal } = choice?.message ?? {};
+    if (isText(content)) this.#add("message", -1).text = content;
+    if (isText(refusal)) this.#add("refusal", -1).text = refusal;
     for (const [index, { id, function: call }] of (choice?.message?.tool_calls ?? []).entries()) {
       const item = this.#add("call", index);
       item.callId = id ?? "";
       item.name = call?.name ?? "";
       item.text = call?.arguments ?? "";
     }
-    this.#isIncomplete = choice?.finish_reason === "length";
+    this.#incompleteReason = incompleteReasonOf(choice?.finish_reason);
     this.#count(answer.usage);
-    return this.#response(this.#isIncomplete ? "incomplete" : "completed");
+    return this.#response(this.#endStatus);
   }
 
   chunk({ choices, usage }: ChatChunk): string {
     let events = this.#begin();
     this.#count(usage ?? undefined);
     const [choice] = choices ?? [];
-    const text = choice?.delta?.content ?? "";
-    if (text !== "") events += this.#textDelta(text);
-    for (const call of choice?.delta?.tool_calls ?? []) events += this.#callDelta(call);
-    if (choice?.finish_reason === "length") this.#isIncomplete = true;
+    const { content, refusal, tool_calls: calls } = choice?.delta ?? {};
+    if (isText(content)) events += this.#textDelta("message", content);
+    if (isText(refusal)) events += this.#textDelta("refusal", refusal);
+    for (const call of calls ?? []) events += this.#callDelta(call);
+    this.#incompleteReason ??= incompleteReasonOf(choice?.finish_reason);
     return events;
   }
 
   done(): string {
-    const status = this.#isIncomplete ? "incomplete" : "completed";
+    const status = this.#endStatus;
     return this.#begin() + this.#close() + this.#event(`response.${status}`, { response: this.#response(status) });
+  }
+
+  get #endStatus(): "completed" | "incomplete" {
+    return this.#incompleteReason === undefined ? "completed" : "incomplete";
   }
 
   #begin(): string {
@@ -314,23 +323,26 @@ export class ResponsesAnswer implements AnswerTranslation {
     return this.#event("response.created", { response }) + this.#event("response.in_progress", { response });
   }
 
-  #textDelta(delta: string): string {
+  #textDelta(kind: "message" | "refusal", delta: string): string {
     let events = "";
     let item = this.#items.at(-1);
-    if (item?.kind !== "message") {
+    if (item?.kind !== kind) {
       events += this.#close();
-      item = this.#add("message", -1);
+      item = this.#add(kind, -1);
       events += this.#added(item);
       events += this.#event("response.content_part.added", {
         ...this.#place(item),
         content_index: 0,
-        part: textPart(""),
+        part: partOfItem(item),
       });
     }
     item.text += delta;
+    const place = { ...this.#place(item), content_index: 0 };
     return (
       events +
-      this.#event("response.output_text.delta", { ...this.#place(item), content_index: 0, delta, logprobs: [] })
+      (kind === "refusal"
+        ? this.#event("response.refusal.delta", { ...place, delta })
+        : this.#event("response.output_text.delta", { ...place, delta, logprobs: [] }))
     );
   }
 
@@ -358,8 +370,8 @@ export class ResponsesAnswer implements AnswerTranslation {
     const ended =
       item.kind === "call"
         ? this.#event("response.function_call_arguments.done", { ...place, arguments: item.text, name: item.name })
-        : this.#event("response.output_text.done", { ...place, content_index: 0, text: item.text, logprobs: [] }) +
-          this.#event("response.content_part.done", { ...place, content_index: 0, part: textPart(item.text) });
+        : this.#textDone(item) +
+          this.#event("response.content_part.done", { ...place, content_index: 0, part: partOfItem(item) });
     return (
       ended +
       this.#event("response.output_item.done", {
@@ -367,6 +379,13 @@ export class ResponsesAnswer implements AnswerTranslation {
         item: itemObject(item, "completed"),
       })
     );
+  }
+
+  #textDone(item: Item): string {
+    const place = { ...this.#place(item), content_index: 0 };
+    return item.kind === "refusal"
+      ? this.#event("response.refusal.done", { ...place, refusal: item.text })
+      : this.#event("response.output_text.done", { ...place, text: item.text, logprobs: [] });
   }
 
   #add(kind: Item["kind"], call: number): Item {
@@ -413,7 +432,7 @@ export class ResponsesAnswer implements AnswerTranslation {
       created_at: this.#createdAt,
       status,
       error: null,
-      incomplete_details: this.#isIncomplete && status === "incomplete" ? { reason: "max_output_tokens" } : null,
+      incomplete_details: status === "incomplete" ? { reason: this.#incompleteReason } : null,
       instructions: request["instructions"] ?? null,
       max_output_tokens: request["max_output_tokens"] ?? null,
       model: request["model"],
@@ -440,8 +459,15 @@ export class ResponsesAnswer implements AnswerTranslation {
   }
 }
 
-function textPart(text: string): JsonObject {
-  return { type: "output_text", text, annotations: [], logprobs: [] };
+function incompleteReasonOf(finishReason: string | null | undefined): string | undefined {
+  if (finishReason === "length") return "max_output_tokens";
+  return finishReason === "content_filter" ? "content_filter" : undefined;
+}
+
+function partOfItem({ kind, text }: Item): JsonObject {
+  return kind === "refusal"
+    ? { type: "refusal", refusal: text }
+    : { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
 function itemObject(item: Item, status: string): JsonObject {
@@ -453,6 +479,6 @@ function itemObject(item: Item, status: string): JsonObject {
     type: "message",
     status,
     role: "assistant",
-    content: status === "in_progress" ? [] : [textPart(item.text)],
+    content: status === "in_progress" ? [] : [partOfItem(item)],
   };
 }

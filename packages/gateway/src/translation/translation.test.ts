@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { SseTap } from "../exchange/sse-tap.ts";
 import { MockUpstream } from "../testing/mock-upstream.ts";
 import { testGateway, type TestGateway } from "../testing/test-gateway.ts";
 import { MessagesAnswer } from "./messages.ts";
@@ -124,6 +125,72 @@ describe("the Responses API on a chat engine", () => {
       "response.output_item.done",
       "response.completed",
     ]);
+  });
+});
+
+describe("a refusal", () => {
+  const message = { content: null, refusal: "I cannot help with that." };
+  const chunks = [
+    { choices: [{ delta: { role: "assistant", content: "", refusal: null } }] },
+    { choices: [{ delta: { refusal: "I cannot " } }] },
+    { choices: [{ delta: { refusal: "help." } }] },
+    { choices: [{ delta: {}, finish_reason: "stop" }] },
+  ];
+  const eventsOf = (answer: MessagesAnswer | ResponsesAnswer): Record<string, unknown>[] => {
+    const text = chunks.map((chunk) => answer.chunk(chunk)).join("") + answer.done();
+    return [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data!) as Record<string, unknown>);
+  };
+
+  it("is a part of its kind in a response", () => {
+    const whole = new ResponsesAnswer("1", {}, 0).whole({ choices: [{ message, finish_reason: "stop" }] });
+    expect(whole).toMatchObject({
+      status: "completed",
+      output: [{ type: "message", content: [{ type: "refusal", refusal: message.refusal }] }],
+    });
+    const events = eventsOf(new ResponsesAnswer("1", {}, 0));
+    expect(events.map(({ type }) => type)).toEqual([
+      "response.created",
+      "response.in_progress",
+      "response.output_item.added",
+      "response.content_part.added",
+      "response.refusal.delta",
+      "response.refusal.delta",
+      "response.refusal.done",
+      "response.content_part.done",
+      "response.output_item.done",
+      "response.completed",
+    ]);
+    expect(events[6]).toMatchObject({ refusal: "I cannot help.", content_index: 0 });
+    expect(events.at(-1)).toMatchObject({
+      response: { output: [{ content: [{ type: "refusal", refusal: "I cannot help." }] }] },
+    });
+  });
+
+  it("is the text of a message, with the stop reason that says so", () => {
+    const whole = new MessagesAnswer("1", "m").whole({ choices: [{ message, finish_reason: "stop" }] });
+    expect(whole).toMatchObject({ content: [{ type: "text", text: message.refusal }], stop_reason: "refusal" });
+    const events = eventsOf(new MessagesAnswer("1", "m"));
+    const texts = events.flatMap(({ delta }) => (delta as { text?: string } | undefined)?.text ?? []);
+    expect(texts.join("")).toBe("I cannot help.");
+    expect(events.find(({ type }) => type === "message_delta")).toMatchObject({ delta: { stop_reason: "refusal" } });
+  });
+
+  it("counts as output in a stream without usage", () => {
+    const tap = new SseTap("chat", false);
+    for (const chunk of chunks) tap.feed(Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`));
+    expect(tap.outputCount).toBe(2);
+  });
+});
+
+describe("an answer that a filter ended", () => {
+  it("is incomplete, with the reason", () => {
+    const choices = [{ message: { content: "x" }, finish_reason: "content_filter" }];
+    const incomplete = { status: "incomplete", incomplete_details: { reason: "content_filter" } };
+    expect(new ResponsesAnswer("1", {}, 0).whole({ choices })).toMatchObject(incomplete);
+    const stream = new ResponsesAnswer("1", {}, 0);
+    stream.chunk({ choices: [{ delta: { content: "x" }, finish_reason: "content_filter" }] });
+    const last = /^event: response.incomplete\ndata: (.+)$/m.exec(stream.done())?.[1];
+    expect(JSON.parse(last!)).toMatchObject({ response: incomplete });
   });
 });
 

@@ -14,6 +14,7 @@ export interface ChatChunk {
   readonly choices?: readonly {
     readonly delta?: {
       readonly content?: string | null;
+      readonly refusal?: string | null;
       readonly tool_calls?: readonly ToolCallDelta[];
     };
     readonly finish_reason?: string | null;
@@ -38,6 +39,7 @@ export interface ChatAnswer {
   readonly choices?: readonly {
     readonly message?: {
       readonly content?: string | null;
+      readonly refusal?: string | null;
       readonly tool_calls?: readonly (ToolCallDelta & { readonly id?: string })[];
     };
     readonly finish_reason?: string | null;
@@ -55,6 +57,11 @@ export interface AnswerTranslation {
   done(): string;
   /** Whether the last event of a stream repeats the whole answer, which is therefore held until then. */
   readonly keepsStream: boolean;
+}
+
+/** Whether a field of an answer has a text. Engines state an absent one as `null` or empty, or leave it out. */
+export function isText(value: string | null | undefined): value is string {
+  return value != null && value !== "";
 }
 
 const untranslatable: ApiError = {
