@@ -400,6 +400,35 @@ describe("batches beside each other", () => {
     for (let at = 0; at < 200 && held.length > at; at++) held[at]!();
   });
 
+  it("whose lines wait for a limit end at once when they are cancelled, and when the gateway stops", async () => {
+    const { store, add } = await storeOf();
+    let count = 0;
+    const refused = { ...answered, status: 429, retryAfterMs: 25_000 };
+    const runner = runnerOf(store, {
+      concurrency: 20,
+      run: () => {
+        count++;
+        return Promise.resolve(refused);
+      },
+    });
+    const batch = await add("a", 20);
+    runner.start("a", batch);
+    await expect.poll(() => count).toBe(20);
+    await runner.cancel("a", (await store.batch("a", batch.id))!);
+    await expect.poll(() => statusOf(store, "a", batch), { timeout: 5000 }).toBe("cancelled");
+    expect(count).toBe(20);
+    const next = await add("a", 5);
+    runner.start("a", next);
+    await expect.poll(() => count).toBe(25);
+    // A timer that was left would keep the process alive.
+    const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === "Timeout").length;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const waiting = timers();
+    runner.stop();
+    await expect.poll(timers, { timeout: 5000 }).toBeLessThan(waiting - 3);
+    expect(await statusOf(store, "a", next)).toBe("in_progress");
+  });
+
   it("keep within the number of files of a team", async () => {
     const { store, add } = await storeOf();
     const content = Buffer.from("x");

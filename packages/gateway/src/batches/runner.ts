@@ -4,6 +4,7 @@
  */
 import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import type { Caller } from "../access/teams.ts";
 import type { Batch, BatchStatus } from "./entries.ts";
 import { answeredIn } from "./result-file.ts";
@@ -37,6 +38,8 @@ interface Job {
   readonly team: string;
   readonly batch: Batch;
   isStarted: boolean;
+  /** Ends the waits of lines that will be tried again. */
+  readonly over: AbortController;
 }
 
 /** A line of a batch, and the files for its answer. */
@@ -109,16 +112,18 @@ export class BatchRunner {
 
   start(team: string, batch: Batch): void {
     if (this.#jobs.has(batch.id)) return;
-    this.#jobs.set(batch.id, { team, batch, isStarted: false });
+    this.#jobs.set(batch.id, { team, batch, isStarted: false, over: new AbortController() });
     this.#timer ??= setInterval(() => this.#startJobs(), DEADLINE_CHECK_MS).unref();
     this.#startJobs();
   }
 
   /** Ends a batch. Requests in progress are completed. Returns the batch with its new status. */
   async cancel(team: string, stored: Batch): Promise<Batch> {
-    const batch = this.#jobs.get(stored.id)?.batch ?? stored;
+    const job = this.#jobs.get(stored.id);
+    const batch = job?.batch ?? stored;
     if (batch.status !== "in_progress") return batch;
     batch.status = "cancelling";
+    job?.over.abort();
     batch.cancelling_at = Math.floor(this.#parts.now() / 1000);
     await this.#parts.store.saveBatch(team, batch);
     this.#startJobs();
@@ -127,6 +132,7 @@ export class BatchRunner {
 
   stop(): void {
     this.#isStopping = true;
+    for (const { over } of this.#jobs.values()) over.abort();
     clearInterval(this.#timer);
   }
 
@@ -228,7 +234,7 @@ export class BatchRunner {
       const result = await this.#turns.run(() => this.#send(team, batch, body));
       if (result === undefined) break;
       if (result.status === 429 || result.status === 503) {
-        await new Promise((resolve) => setTimeout(resolve, Math.min(RETRY_MS_MAX, result.retryAfterMs ?? waitMs)));
+        await this.#wait(batch, Math.min(RETRY_MS_MAX, result.retryAfterMs ?? waitMs));
         continue;
       }
       const isGood = result.status < 400;
@@ -247,6 +253,12 @@ export class BatchRunner {
     if (this.#isStopping || batch.status === "cancelling") return;
     const message = "This request could not be executed before the completion window expired.";
     await this.#recordError(team, batch, { errors, rowId, customId, code: "batch_expired", message });
+  }
+
+  /** Resolves after the time, or as soon as the batch is cancelled or the runner stops. */
+  async #wait(batch: Batch, ms: number): Promise<void> {
+    const signal = this.#jobs.get(batch.id)?.over.signal;
+    await setTimeout(ms, undefined, { signal }).catch(() => undefined);
   }
 
   /** Sends the request of a line. Undefined if the batch has ended meanwhile. */
