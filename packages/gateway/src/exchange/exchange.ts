@@ -4,7 +4,7 @@ import type { AnswerLimit } from "../http/memory-budget.ts";
 import type { ClientConnection, ClientExchange } from "../http/client-connection.ts";
 import type { ResponseHead } from "../http/response-head.ts";
 import type { UpstreamFailure } from "../http/upstream-connection.ts";
-import { reserve, Reservation, type Denial } from "../limits/account.ts";
+import { RequestLimits, reserve, Reservation, type Denial } from "../limits/account.ts";
 import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
 import type { Replica } from "../replicas/replica.ts";
 import type { UsageOutcome } from "../usage/record.ts";
@@ -38,12 +38,12 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   /** Size of a translated body, which is counted besides the client's. */
   translatedBytes = 0;
   readonly request: ExchangeRequest;
+  readonly limits: RequestLimits;
   readonly #runtime: Runtime;
   readonly #target: ResponseTarget;
   readonly #startedAtMs: number;
   readonly #routes: RouteCursor;
   #phase: Phase = "admitting";
-  #reservation: Reservation | undefined;
   readonly #attempts: Attempt[] = [];
   /** Number of all sent attempts, including attempts on a stale connection, which do not count. */
   #sentCount = 0;
@@ -66,6 +66,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#runtime = runtime;
     this.request = request;
     this.#target = target;
+    this.limits = new RequestLimits(runtime.limits, request.caller.limits);
     this.#startedAtMs = runtime.now();
     this.#routes = new RouteCursor(request);
     this.#buffered = new BufferedResponse(runtime.answers, runtime.answerBytesMax);
@@ -120,7 +121,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (this.#phase !== "streaming" || nowMs < this.#checkpointAtMs || count === this.#checkpointCount) return;
     [this.#checkpointAtMs, this.#checkpointCount] = [nowMs + this.#runtime.checkpointMs, count];
     const record = this.#usageRecord("open", 200);
-    this.#reservation?.advance({ tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd });
+    this.limits.recorded({ tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd });
     this.#runtime.usage.append(record, undefined);
   }
 
@@ -130,7 +131,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       return;
     }
     if (!(outcome instanceof Reservation)) return this.#refuse(limitError(outcome, this.#runtime.now()));
-    this.#reservation = outcome;
+    this.limits.reservation = outcome;
     this.#dispatch();
   }
 
@@ -459,9 +460,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#phase = "ending";
     const record = this.#usageRecord(outcome, status);
     const hasUsed = this.#sentCount > 0;
-    if (hasUsed)
-      this.#reservation?.settle({ tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd });
-    else this.#reservation?.release();
+    const used = { tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd };
+    this.limits.end(hasUsed ? used : undefined);
     this.#finish = finish;
     this.#summary = {
       record,

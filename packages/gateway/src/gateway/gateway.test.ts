@@ -166,6 +166,28 @@ describe("a budget that a new configuration adds", () => {
   });
 });
 
+describe("a budget that a new configuration adds while a stream is in progress", () => {
+  const key = hash("sha256", "secret");
+  const yaml = (url: string, budget: string): string =>
+    `teams: [{ name: a, keys: [{ sha256: ${key} }]${budget} }]\n` +
+    `pools: [{ name: p, engine: vllm, replicas: [${url}], price: { input: 0, output: 100000 } }]\nmodels: [{ name: m, pools: [p] }]\n`;
+
+  it.each(["", "coordinator: "])("counts the whole stream once: %s", async (coordinator) => {
+    const mock = await upstream({ tokens: 20, everyMs: 120 });
+    const group = coordinator === "" ? "" : `${coordinator}127.0.0.1:${await freePort()}\n`;
+    const gateway = await gatewayOver(group + yaml(mock.url, ""));
+    // It costs two dollars. A part of them is recorded before the reload.
+    const stream = chat(gateway.url, { stream: true }, "secret").then((response) => response.text());
+    await expect.poll(() => usageOf(gateway).length, { timeout: 5000 }).toBeGreaterThan(0);
+    await gateway.reload(group + yaml(mock.url, ", budget: 2.4 USD/month"));
+    expect(await stream).toContain("t19 ");
+    mock.options = { tokens: 5 };
+    expect((await chat(gateway.url, { max_tokens: 5 }, "secret")).status).toBe(429);
+    await gateway.reload(group + yaml(mock.url, ", budget: 2.6 USD/month"));
+    expect((await chat(gateway.url, { max_tokens: 5 }, "secret")).status).toBe(200);
+  });
+});
+
 describe("a client that leaves", () => {
   it.each([
     ["before the first byte", { delayMs: 60_000 }, false],

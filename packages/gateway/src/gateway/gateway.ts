@@ -59,6 +59,7 @@ const aloneHead: RequestHead = {
   key: "",
   contentType: "application/json",
   traceparent: "",
+  tracestate: "",
   requestId: "",
   session: "",
   own: undefined,
@@ -157,6 +158,14 @@ export class Gateway implements ClientPort, Runtime {
     this.#config = config;
     this.#teams = new Teams(config.teams);
     this.bounds = clientLimits(config);
+  }
+
+  /** Counts requests in progress to the budgets that their teams have now and did not have at their start. */
+  addBudgets(): void {
+    this.exchanges.forEach(({ limits, request }) => {
+      const { money } = this.#teams.ofTeam(request.caller.team)?.limits ?? {};
+      if (money !== undefined) limits.addBudget(money);
+    });
   }
 
   now(): number {
@@ -294,9 +303,12 @@ export class Gateway implements ClientPort, Runtime {
     this.retries.requestStarted();
     const parent = validTraceparent(head.traceparent);
     const traceparent = this.#parts.tracer?.childOf(parent) ?? parent;
+    // W3C Trace Context, 3.3: without a valid `traceparent`, `tracestate` has no meaning and is not passed on.
+    const tracestate = parent === "" ? "" : head.tracestate;
     const { method } = head;
     const bodyBytes = message.body.length;
-    const request: ExchangeRequest = { ...message, id, head, method, model, holder, traceparent, bodyBytes };
+    const trace = { traceparent, tracestate };
+    const request: ExchangeRequest = { ...message, ...trace, id, head, method, model, holder, bodyBytes };
     const target = admitted.target(inner, id, () => exchange.servedBy);
     const exchange: Exchange = new Exchange(this, request, target);
     exchange.translatedBytes = isTranslated ? bodyBytes : 0;

@@ -25,6 +25,7 @@ export function reloads(first: GatewayConfig, parts: ReloadParts): (config: Gate
     gateway.apply(config);
     usage.flush();
     countSpent(limits);
+    gateway.addBudgets();
     active = config;
   };
   return (config) => {

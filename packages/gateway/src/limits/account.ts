@@ -22,6 +22,7 @@ export type ReserveOutcome = Reservation | Denial;
 export interface LimitSource {
   /** Takes an amount. `done` is called immediately if possible, or later if a lease has to be fetched. */
   take(definition: LimitDefinition, amount: number, done: (outcome: TakeOutcome) => void): void;
+  /** Gives back what was taken in this slot. A negative slot means the newest amounts. */
   give(definition: LimitDefinition, slot: number, amount: number): void;
   charge(definition: LimitDefinition, amount: number): void;
   /** Counts this much as spent in the present period, if less is counted for this gateway. */
@@ -32,6 +33,11 @@ export interface LimitSource {
 export type TakeOutcome =
   | { readonly kind: "taken"; readonly slot: number; readonly amount: number }
   | { readonly kind: "denied"; readonly retryAtMs: number };
+
+interface Used {
+  readonly tokens: number;
+  readonly nanoUsd: number;
+}
 
 export class Reservation {
   readonly #source: LimitSource;
@@ -46,7 +52,7 @@ export class Reservation {
    * Charges the usage of a request in progress beyond its reservation, so that other requests see the usage of a long
    * stream before its end.
    */
-  advance(used: { readonly tokens: number; readonly nanoUsd: number }): void {
+  advance(used: Used): void {
     for (const held of this.#held) {
       if (held.definition.kind === "requests") continue;
       const actual = held.definition.kind === "tokens" ? used.tokens : used.nanoUsd;
@@ -57,7 +63,7 @@ export class Reservation {
   }
 
   /** Refunds unused amounts and charges usage beyond the reservation. */
-  settle(used: { readonly tokens: number; readonly nanoUsd: number }): void {
+  settle(used: Used): void {
     for (const { definition, slot, amount } of this.#held) {
       if (definition.kind === "requests") continue;
       const actual = definition.kind === "tokens" ? used.tokens : used.nanoUsd;
@@ -69,6 +75,47 @@ export class Reservation {
   /** Refunds the whole reservation, because the request never reached a replica. */
   release(): void {
     for (const { definition, slot, amount } of this.#held) this.#source.give(definition, slot, amount);
+  }
+}
+
+/** The limits to which one request counts: those reserved at its start, and budgets that a new configuration adds. */
+export class RequestLimits {
+  readonly #source: LimitSource;
+  readonly #atStart: TeamLimits;
+  /** Undefined until the limits have granted the request's need. */
+  reservation: Reservation | undefined;
+  readonly #added: Held[] = [];
+  /** Money in the request's last record in the usage file. */
+  #recordedNanoUsd = 0;
+  #isEnded = false;
+
+  constructor(source: LimitSource, atStart: TeamLimits) {
+    this.#source = source;
+    this.#atStart = atStart;
+  }
+
+  /** Counts the request to a budget that its team did not have at its start. Its records are counted there already. */
+  addBudget(definition: LimitDefinition): void {
+    if (this.#isEnded || this.#atStart.money?.id === definition.id) return;
+    if (this.#added.some((each) => each.definition.id === definition.id)) return;
+    this.#added.push({ definition, slot: -1, amount: this.#recordedNanoUsd });
+  }
+
+  /** Called when the usage of a request in progress is recorded. */
+  recorded(used: Used): void {
+    this.#recordedNanoUsd = used.nanoUsd;
+    this.reservation?.advance(used);
+    new Reservation(this.#source, this.#added).advance(used);
+  }
+
+  /** `used` is undefined if the request never reached a replica. */
+  end(used: Used | undefined): void {
+    this.#isEnded = true;
+    if (used === undefined) this.reservation?.release();
+    else {
+      this.reservation?.settle(used);
+      new Reservation(this.#source, this.#added).settle(used);
+    }
   }
 }
 
@@ -141,7 +188,8 @@ export class LocalLimits implements LimitSource {
   }
 
   give(definition: LimitDefinition, slot: number, amount: number): void {
-    this.#ledger.refund(definition, slot, amount, this.#now());
+    if (slot < 0) this.#ledger.refundNewest(definition, amount, this.#now());
+    else this.#ledger.refund(definition, slot, amount, this.#now());
   }
 
   charge(definition: LimitDefinition, amount: number): void {
