@@ -1,6 +1,6 @@
 /** Upstreams whose answers never end: the gateway holds a bounded part of one answer, and of all answers together. */
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { connect, type AddressInfo, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { testGateway, type TestGateway } from "../testing/test-gateway.ts";
 
@@ -79,10 +79,12 @@ const post = (gateway: TestGateway, path: Path, more: object = {}): Promise<Resp
     body: JSON.stringify({ model: "m", ...bodies[path], ...more }),
   });
 
-async function heldBytes(gateway: TestGateway): Promise<number> {
+async function gaugeOf(gateway: TestGateway, name: string): Promise<number> {
   const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
-  return Number(/^headroom_gateway_answer_bytes (\d+)$/m.exec(text)?.[1]);
+  return Number(new RegExp(`^headroom_gateway_${name} (\\d+)$`, "m").exec(text)?.[1]);
 }
+
+const heldBytes = (gateway: TestGateway): Promise<number> => gaugeOf(gateway, "answer_bytes");
 
 const eventStream = { "content-type": "text/event-stream" };
 
@@ -153,6 +155,48 @@ describe("an answer without an end", () => {
     await expect.poll(() => upstream.closedCount).toBe(1);
     expect(await heldBytes(gateway)).toBe(0);
   });
+});
+
+describe("answers that their clients do not read", () => {
+  it("count while they wait in the sockets", async () => {
+    const whole = JSON.stringify({ choices: [{ message: { content: "y".repeat(24 * KiB * KiB) } }] });
+    const upstream = await lying((response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(whole);
+    });
+    const gateway = await start(upstream, "responseBuffer: 32MiB, answer: 32MiB, answers: 40MiB");
+    const body = JSON.stringify({ model: "m", ...bodies["/v1/chat/completions"] });
+    const ask = (): Socket => {
+      const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1").pause();
+      cleanups.push(async () => void socket.destroy());
+      socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+      return socket;
+    };
+    const sockets = [ask()];
+    // The request has ended, and the kernel's buffers have taken what they can.
+    await expect.poll(() => upstream.closedCount, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => gaugeOf(gateway, "requests_in_progress"), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => heldBytes(gateway)).toBeGreaterThan(12 * KiB * KiB);
+    sockets.push(ask(), ask(), ask());
+    // Each answer that finds no room is forwarded as fast as its client reads.
+    for (let turn = 0; turn < 20; turn++) {
+      expect(await heldBytes(gateway)).toBeLessThan(44 * KiB * KiB);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    sockets.pop()!.destroy();
+    const read = sockets.map(
+      async (socket) =>
+        new Promise<number>((resolve) => {
+          let count = 0;
+          socket.on("data", (chunk: Buffer) => {
+            count += chunk.length;
+            if (count > whole.length) resolve(count);
+          });
+          socket.resume();
+        }),
+    );
+    for (const count of await Promise.all(read)) expect(count).toBeGreaterThan(whole.length);
+    await expect.poll(() => heldBytes(gateway)).toBe(0);
+  }, 30_000);
 });
 
 describe("all answers together", () => {

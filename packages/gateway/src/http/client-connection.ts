@@ -30,6 +30,7 @@ export interface ClientProblem {
 export interface ClientPort {
   readonly bounds: ClientLimits;
   readonly bodies: MemoryBudget;
+  readonly answers: MemoryBudget;
   readonly slabs: BodySlabs;
   now(): number;
   /** Called after the head and before the body. If it returns false, the port has already answered with `refuse`. */
@@ -72,6 +73,8 @@ export class ClientConnection {
   #lingeredBytes = 0;
   #deadlineAtMs: number;
   #stalledSinceMs = 0;
+  /** Bytes that wait in the socket and are counted. */
+  #unsentBytes = 0;
   #isParsing = false;
   #isFinished = false;
   exchange: ClientExchange | undefined;
@@ -112,7 +115,10 @@ export class ClientConnection {
   write(bytes: Buffer): boolean {
     if (this.#state === "closed") return true;
     const goesOn = this.socket.write(bytes);
-    if (!goesOn && this.#stalledSinceMs === 0) this.#stalledSinceMs = this.#port.now();
+    if (!goesOn) {
+      this.#holdUnsent();
+      if (this.#stalledSinceMs === 0) this.#stalledSinceMs = this.#port.now();
+    }
     return goesOn;
   }
 
@@ -127,6 +133,7 @@ export class ClientConnection {
     this.exchange = undefined;
     this.bodySlab = undefined;
     this.#releaseBody();
+    this.#holdUnsent();
     if (this.isLastRequest) {
       this.#linger();
       return;
@@ -139,6 +146,19 @@ export class ClientConnection {
       return;
     }
     this.#parseBacklog();
+  }
+
+  /** Counts what a slow client has not taken of a response: whoever wrote it counts it no longer. */
+  #holdUnsent(): void {
+    const bytes = this.socket.writableLength - this.#unsentBytes;
+    if (bytes <= 0) return;
+    this.#unsentBytes += bytes;
+    this.#port.answers.count(bytes);
+    // Called when everything before it is sent, or when the socket is destroyed.
+    this.socket.write(noBytes, () => {
+      this.#unsentBytes -= bytes;
+      this.#port.answers.give(bytes);
+    });
   }
 
   /** Sends a whole response before the request has been read to its end, and then closes the connection. */

@@ -17,6 +17,11 @@ export class MemoryBudget {
     return true;
   }
 
+  /** Counts bytes that exist already, even beyond the maximum. Nobody gets more until enough is given back. */
+  count(bytes: number): void {
+    this.#usedBytes += bytes;
+  }
+
   give(bytes: number): void {
     this.#usedBytes -= bytes;
   }
