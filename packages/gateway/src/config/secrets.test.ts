@@ -72,6 +72,7 @@ describe("the secret of gateways that share limits", () => {
 describe("headers for the collector of traces", () => {
   it("may come from variables and files", async () => {
     vi.stubEnv("COLLECTOR_TOKEN", "Bearer abc");
+    vi.stubEnv("COLLECTOR_SCOPE", "one two");
     let seen: unknown[] = [];
     const collector = createServer((request, response) => {
       request.resume();
@@ -84,7 +85,7 @@ describe("headers for the collector of traces", () => {
     const mock = new MockUpstream();
     await mock.start();
     cleanups.push(() => mock.kill());
-    const headers = `{ authorization: { env: COLLECTOR_TOKEN }, x-scope: one two, x-key: { file: ${secretFile(0o644)} } }`;
+    const headers = `{ authorization: { env: COLLECTOR_TOKEN }, x-scope: { env: COLLECTOR_SCOPE }, x-key: { file: ${secretFile(0o644)} } }`;
     const gateway = await testGateway(
       `access: open\npools: [{ name: p, engine: vllm, replicas: [${mock.url}] }]\nmodels: [{ name: m, pools: [p] }]\n` +
         `tracing: { endpoint: "http://127.0.0.1:${port}", headers: ${headers} }\n`,
@@ -98,5 +99,8 @@ describe("headers for the collector of traces", () => {
     expect(
       problemsOf("tracing:\n  endpoint: http://c:1\n  headers:\n    authorization: { env: HEADROOM_NONE }\n"),
     ).toEqual([expect.stringMatching(/^4 tracing\.headers\.authorization .*HEADROOM_NONE/)]);
+    expect(problemsOf("tracing:\n  endpoint: http://c:1\n  headers:\n    authorization: Bearer abc\n")).toEqual([
+      expect.stringMatching(/^4 tracing\.headers\.authorization .*secrets are not written into this file/),
+    ]);
   });
 });

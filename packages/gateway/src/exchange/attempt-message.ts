@@ -26,7 +26,7 @@ interface AttemptTarget {
 }
 
 export function attemptMessage(
-  { endpoint, peek, head, body, method, path, id, traceparent, holder }: ExchangeRequest,
+  { endpoint, peek, head, body, method, path, id, traceparent, tracestate, holder }: ExchangeRequest,
   { route, replica, continuation }: AttemptTarget,
 ): UpstreamMessage {
   const usage =
@@ -38,6 +38,7 @@ export function attemptMessage(
       forwarded: head.forwarded,
       requestId: id,
       traceparent,
+      tracestate,
       body: continuation?.body ?? body,
       edits:
         continuation === undefined

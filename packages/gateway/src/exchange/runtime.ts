@@ -28,6 +28,8 @@ export interface ExchangeRequest {
   readonly endpoint: Endpoint;
   readonly head: RequestHead;
   readonly traceparent: string;
+  /** Header lines of the client's `tracestate`. Empty if its `traceparent` is not valid. */
+  readonly tracestate: string;
   readonly caller: Caller;
   readonly model: ModelRoute;
   readonly peek: RequestPeek;

@@ -25,6 +25,8 @@ export interface MessageParts {
   readonly forwarded: string;
   readonly requestId: string;
   readonly traceparent: string;
+  /** Header lines. */
+  readonly tracestate: string;
   readonly body: Buffer;
   readonly edits: readonly Edit[];
 }
@@ -33,7 +35,7 @@ export function upstreamMessage(parts: MessageParts, pool: Pool, replica: Replic
   const body = edited(parts.body, parts.edits);
   let length = 0;
   for (const piece of body) length += piece.length;
-  const trace = parts.traceparent === "" ? "" : `traceparent: ${parts.traceparent}\r\n`;
+  const trace = parts.traceparent === "" ? "" : `traceparent: ${parts.traceparent}\r\n${parts.tracestate}`;
   const { lines, overridden } = pool.headers;
   let other = `${replica.hostLine}${parts.forwarded}x-request-id: ${parts.requestId}\r\n${trace}`;
   if (overridden !== undefined) other = other.replaceAll(overridden, "");

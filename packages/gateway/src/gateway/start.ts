@@ -201,10 +201,7 @@ async function startParts(
 function tracerOf({ tracing, id }: GatewayConfig): Tracer | undefined {
   if (tracing === undefined) return undefined;
   const headers = Object.fromEntries(
-    Object.entries(tracing.headers).map(([name, value]) => [
-      name,
-      typeof value === "string" ? value : headerValueOf(value),
-    ]),
+    Object.entries(tracing.headers).map(([name, value]) => [name, headerValueOf(value)]),
   );
   return new Tracer({ ...tracing, headers, gatewayId: id });
 }

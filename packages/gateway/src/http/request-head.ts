@@ -19,7 +19,10 @@ export interface RequestHead {
    */
   readonly key: string;
   readonly contentType: string;
+  /** "" if the request has no such header, or several. */
   readonly traceparent: string;
+  /** Header lines of `tracestate`, each with its CRLF. They belong to `traceparent`. */
+  readonly tracestate: string;
   readonly requestId: string;
   /** Identity of the session for affinity: the value of `x-session-id`, or "". */
   readonly session: string;
@@ -61,6 +64,7 @@ const readNames = new HeaderNames(
     "expect",
     "content-type",
     "traceparent",
+    "tracestate",
     "keep-alive",
     "proxy-connection",
     "proxy-authorization",
@@ -84,6 +88,8 @@ interface RequestFields {
   apiKey: string;
   contentType: string;
   traceparent: string;
+  traceparentCount: number;
+  tracestate: string;
   requestId: string;
   session: string;
   own: Map<string, string> | undefined;
@@ -121,7 +127,8 @@ export function parseRequestHead(text: string): RequestHead | HeadProblem {
     isExpectingContinue: fields.isExpectingContinue && minorVersion === 1,
     key: fields.bearer === "" ? fields.apiKey : fields.bearer,
     contentType: fields.contentType,
-    traceparent: fields.traceparent,
+    traceparent: fields.traceparentCount === 1 ? fields.traceparent : "",
+    tracestate: withoutNominated(fields.tracestate, connection),
     requestId: fields.requestId,
     session: fields.session,
     own: fields.own,
@@ -141,6 +148,8 @@ function readFields(lines: string, from: number): RequestFields {
     apiKey: "",
     contentType: "",
     traceparent: "",
+    traceparentCount: 0,
+    tracestate: "",
     requestId: "",
     session: "",
     own: undefined,
@@ -209,6 +218,10 @@ function isOtherForwarded(fields: RequestFields, name: string, raw: string): boo
   switch (name) {
     case "traceparent":
       fields.traceparent = raw.trim();
+      fields.traceparentCount++;
+      return false;
+    case "tracestate":
+      fields.tracestate += `tracestate:${raw}\r\n`;
       return false;
     case "x-request-id":
       fields.requestId = raw.trim();

@@ -1,7 +1,7 @@
 /** Spans as an OpenTelemetry collector gets them, and the trace context that clients and replicas see. */
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { connect, type AddressInfo } from "node:net";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { MockUpstream } from "../testing/mock-upstream.ts";
 import { testGateway, type TestGateway } from "../testing/test-gateway.ts";
@@ -9,6 +9,7 @@ import { traceParentIn, validTraceparent } from "./trace-context.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
+  vi.unstubAllEnvs();
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
@@ -88,8 +89,11 @@ async function start(collector: Collector | undefined): Promise<{ gateway: TestG
   const mock = new MockUpstream();
   await mock.start();
   cleanups.push(() => mock.kill());
+  vi.stubEnv("COLLECTOR_TENANT", "t");
   const tracing =
-    collector === undefined ? "" : `tracing: { endpoint: "${collector.url}", headers: { x-tenant: t } }\n`;
+    collector === undefined
+      ? ""
+      : `tracing: { endpoint: "${collector.url}", headers: { x-tenant: { env: COLLECTOR_TENANT } } }\n`;
   const gateway = await testGateway(
     `access: open\n${tracing}pools: [{ name: p, engine: vllm, replicas: [${mock.url}] }]\nmodels: [{ name: m, pools: [p] }]\n`,
   );
@@ -172,5 +176,34 @@ describe("a traceparent", () => {
     expect(mock.lastHeaders["traceparent"]).toBeUndefined();
     await (await post(gateway, {}, { traceparent: parent })).text();
     expect(mock.lastHeaders["traceparent"]).toBe(parent);
+  });
+
+  it("takes its tracestate along if it is valid, and only then", async () => {
+    const collector = new Collector();
+    await collector.start();
+    for (const each of [await start(undefined), await start(collector)]) {
+      const sent = async (headers: [string, string][]): Promise<[unknown, unknown]> => {
+        // A bare socket: `fetch` joins repeated headers.
+        const body = '{"model":"m","messages":[]}';
+        const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+        const socket = connect(Number(new URL(each.gateway.url).port), "127.0.0.1");
+        cleanups.push(async () => void socket.destroy());
+        socket.write(
+          `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n${lines}\r\n${body}`,
+        );
+        await new Promise((resolve) => socket.once("data", resolve));
+        const { traceparent, tracestate } = each.mock.lastHeaders;
+        return [traceParentIn(String(traceparent))?.traceId, tracestate];
+      };
+      const state: [string, string] = ["tracestate", "a=1,b=2"];
+      expect(await sent([["traceparent", parent], state])).toEqual([trace, "a=1,b=2"]);
+      expect(await sent([state, ["Traceparent", parent], ["TraceState", "c=3"]])).toEqual([trace, "a=1,b=2, c=3"]);
+      for (const without of [[state], [["traceparent", "00-evil"], state], [["traceparent", parent], ["traceparent", parent], state]]) {
+        const [traceId, tracestate] = await sent(without as [string, string][]);
+        expect(tracestate).toBeUndefined();
+        expect(traceId).not.toBe(trace);
+      }
+      expect(await sent([["traceparent", parent], state, ["connection", "tracestate"]])).toEqual([trace, undefined]);
+    }
   });
 });
