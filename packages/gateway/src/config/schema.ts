@@ -93,9 +93,7 @@ const headerName = z
   .regex(/^[A-Za-z0-9-]{1,64}$/, "must be a header name of letters, digits and -")
   .refine((text) => !framingHeaders.test(text), "frames a message: the gateway sets it itself");
 
-const headerText = z
-  .string()
-  .regex(/^[\x20-\x7e]*$/, "must be a text of ASCII characters");
+const headerText = z.string().regex(/^[\x20-\x7e]*$/, "must be a text of ASCII characters");
 
 const wake = z.strictObject({
   /** Command that is run once for all held requests. It may print URLs of replicas, one per line. */

@@ -27,7 +27,9 @@ const COPIED_BYTES_MAX = 4096;
 
 /** Keys in events, by operation. An event with a non-empty text under one of them carries output. */
 const contentKeys: Readonly<Record<string, readonly Buffer[]>> = {
-  chat: ['"content":', '"reasoning_content":', '"reasoning":', '"refusal":', '"arguments":'].map((key) => Buffer.from(key)),
+  chat: ['"content":', '"reasoning_content":', '"reasoning":', '"refusal":', '"arguments":'].map((key) =>
+    Buffer.from(key),
+  ),
   text_completion: ['"text":'].map((key) => Buffer.from(key)),
   messages: ['"text":', '"partial_json":', '"thinking":'].map((key) => Buffer.from(key)),
   responses: ['"delta":'].map((key) => Buffer.from(key)),

@@ -31,6 +31,7 @@ function port(seen: Seen[]): ClientPort {
       stallTimeoutMs: 1e6,
     },
     bodies: new MemoryBudget(1 << 20),
+    answers: new MemoryBudget(1 << 20),
     slabs: new BodySlabs(),
     now: () => 0,
     acceptsHead: () => true,

@@ -198,7 +198,11 @@ describe("a traceparent", () => {
       const state: [string, string] = ["tracestate", "a=1,b=2"];
       expect(await sent([["traceparent", parent], state])).toEqual([trace, "a=1,b=2"]);
       expect(await sent([state, ["Traceparent", parent], ["TraceState", "c=3"]])).toEqual([trace, "a=1,b=2, c=3"]);
-      for (const without of [[state], [["traceparent", "00-evil"], state], [["traceparent", parent], ["traceparent", parent], state]]) {
+      for (const without of [
+        [state],
+        [["traceparent", "00-evil"], state],
+        [["traceparent", parent], ["traceparent", parent], state],
+      ]) {
         const [traceId, tracestate] = await sent(without as [string, string][]);
         expect(tracestate).toBeUndefined();
         expect(traceId).not.toBe(trace);
