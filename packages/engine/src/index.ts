@@ -79,6 +79,7 @@ export type { EntitlementExceeded } from "./explain/accounts/team-entitlements.t
 export { nodeUse, teamHolds, teamHoldsInAll, teamHoldsOfFamily } from "./explain/accounts/usage.ts";
 export { canRerun, readyTask, waitingTaskCount } from "./state/ready-task.ts";
 export { CHAIN_START, chainAfter, hashText } from "./base/hash.ts";
+export { IdMap } from "./base/collections/id-map.ts";
 export { draw } from "./base/draw.ts";
 export { canonicalJson, compareText } from "./base/canonical.ts";
 export { utf8Decode, utf8Encode } from "./base/utf8.ts";

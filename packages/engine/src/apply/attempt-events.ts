@@ -128,7 +128,7 @@ function end(world: WritableWorld, event: EventOf<"attemptEnded">): void {
   queue.setGrowth(workload, attempt.id, 0);
   workload.activeAttempts = without(world.state, workload.activeAttempts, attempt);
   removeAttempt(world, attempt.id);
-  world.backingOff.delete(attempt.id);
+  if (attempt.launchAtMs !== undefined) world.backingOff.delete(attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
   recordRunTime(world, workload, { attempt, event });
   workload.revision = state.sequence;

@@ -133,8 +133,8 @@ function end(world: WritableWorld, event: EventOf<"workloadEnded">): void {
   workload.endReason = event.reason;
   workload.endedAtMs = event.atMs;
   workload.endOrdinal = ++state.endedCount;
-  world.startWindow.waiting.delete(workload.id);
-  const dependents = world.dependents.get(workload.id);
+  if (workload.spec.startWindow !== undefined) world.startWindow.waiting.delete(workload.id);
+  const dependents = world.dependents.size === 0 ? undefined : world.dependents.get(workload.id);
   if (dependents !== undefined) {
     world.dependents.delete(workload.id);
     const isMet = (wait: WaitsFor): boolean => wait.workloadId === workload.id && meets(wait.on, workload.phase);

@@ -7,6 +7,7 @@ import type { AttemptId } from "../model/ids.ts";
 import type { Attempt, GangSpec, WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 import { expectedEndMs } from "../usage/expected-duration.ts";
+import { IdMap } from "../base/collections/id-map.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 
 export interface ExpectedCompletion {
@@ -24,7 +25,7 @@ export class CompletionIndex {
    * ends before the order is read.
    */
   readonly #unsorted = new Set<ExpectedCompletion>();
-  readonly #byAttempt = new Map<AttemptId, ExpectedCompletion>();
+  readonly #byAttempt = new IdMap<AttemptId, ExpectedCompletion>();
 
   constructor(rules: Rules) {
     this.#rules = rules;

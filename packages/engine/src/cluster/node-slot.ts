@@ -15,6 +15,7 @@ import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
 import { DeviceSlices, digitsAt, partOn } from "./device-slices.ts";
 import type { SliceLayer } from "./device-slices.ts";
 import { InvariantError } from "../base/invariant.ts";
+import { IdMap } from "../base/collections/id-map.ts";
 import { lowestBit } from "../base/collections/node-set.ts";
 
 /**
@@ -63,7 +64,7 @@ export class NodeSlot {
   #networkReleasing = 0;
   #networkNominated = 0;
   /** Attempts with workers on the node, and the number of these workers. */
-  readonly attempts: Map<AttemptId, number> = new Map();
+  readonly attempts: IdMap<AttemptId, number> = new IdMap();
   /**
    * Number of accelerators in the last booking. `bookedOver`: whether the last booking left an accelerator held twice,
    * or held and nominated beyond its releasing part.

@@ -126,7 +126,8 @@ export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndR
   const tasksLeft = workload.waitingTasks.length + taskCountOf(workload.spec) - workload.nextTask;
   if (tasksLeft > 0 && !workload.stopRequested) return;
   const phase = workload.stopRequested ? "cancelled" : workload.failedCount > 0 ? "failed" : "succeeded";
-  const dependents = batch.world.dependents.get(workload.id);
+  const { dependents: byWorkload } = batch.world;
+  const dependents = byWorkload.size === 0 ? undefined : byWorkload.get(workload.id);
   batch.emit({ kind: "workloadEnded", version: 1, atMs: batch.nowMs, workloadId: workload.id, phase, reason });
   if (dependents !== undefined) endHopeless(batch, workload, dependents);
 }

@@ -2,6 +2,7 @@
  * An independent copy of the state: writes to an entity of the copy are not visible in the original. Ended workloads
  * are omitted, because they cannot affect starts; everything else that `apply/` modifies in place is copied.
  */
+import { IdMap } from "../base/collections/id-map.ts";
 import { NO_ATTEMPTS, asWritable } from "./mutable-state.ts";
 import type { State, WritableWorkload } from "./mutable-state.ts";
 import type { ReadonlyState } from "./state.ts";
@@ -24,21 +25,23 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
     runTimes: new Map(state.runTimes),
     answers: new Map(),
     demand: state.demand?.copy() ?? null,
-    nodes: copied(state.nodes),
-    attempts: copied(state.attempts),
+    nodes: copied(state.nodes, new Map()),
+    attempts: copied(state.attempts, new IdMap()),
     workloads: liveWorkloads(state),
   };
   return copy;
 }
 
-function copied<Key, Entity extends object>(entities: ReadonlyMap<Key, Entity>): Map<Key, Entity> {
-  const copy = new Map<Key, Entity>();
+function copied<Entity extends object, Key, Table extends Map<Key, Entity>>(
+  entities: ReadonlyMap<Key, Entity>,
+  copy: Table,
+): Table {
   for (const [key, entity] of entities) copy.set(key, { ...entity });
   return copy;
 }
 
 function liveWorkloads({ workloads }: State): State["workloads"] {
-  const copy: State["workloads"] = new Map();
+  const copy: State["workloads"] = new IdMap();
   for (const [id, workload] of workloads) if (workload.endedAtMs === null) copy.set(id, copyOf(workload));
   return copy;
 }

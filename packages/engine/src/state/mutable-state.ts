@@ -2,6 +2,7 @@
  * The writable form of the state. Only `apply/` and this room, which restores and copies states, may import this file; the check
  * enforces it (`restrictedFiles` in `tools/lint/layers.ts`). Other rooms read `ReadonlyState`.
  */
+import { IdMap } from "../base/collections/id-map.ts";
 import { CHAIN_START } from "../base/hash.ts";
 import type { Lanes } from "../base/hash.ts";
 import type { Node } from "../model/fleet.ts";
@@ -39,8 +40,8 @@ export type Scalars = Pick<ReadonlyState, "nowMs" | "sequence" | "chain" | "poli
 /** Tables whose entities carry the sequence of their last change. */
 interface DigestedTables {
   readonly nodes: Map<NodeId, WritableNode>;
-  readonly workloads: Map<WorkloadId, WritableWorkload>;
-  readonly attempts: Map<AttemptId, WritableAttempt>;
+  readonly workloads: IdMap<WorkloadId, WritableWorkload>;
+  readonly attempts: IdMap<AttemptId, WritableAttempt>;
 }
 
 export type PlainTables = Tables<Omit<ReadonlyState, keyof Scalars | keyof DigestedTables | "demand">>;
@@ -61,8 +62,8 @@ export function writableEmptyState(): State {
     pools: new Map(),
     nodes: new Map(),
     teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
-    workloads: new Map(),
-    attempts: new Map(),
+    workloads: new IdMap(),
+    attempts: new IdMap(),
     nominations: new Map(),
     calendar: new Map(),
     endedEntries: new Map(),

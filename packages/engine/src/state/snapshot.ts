@@ -2,6 +2,7 @@
  * Writes the state as bytes (UTF-8 JSON with a format number), and reads it back, for snapshots and forks. Indexes are
  * not included; they are rebuilt.
  */
+import { IdMap } from "../base/collections/id-map.ts";
 import { isWaiting } from "../model/task.ts";
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
@@ -125,8 +126,8 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     pools: keyed(stored.pools, ({ name }) => name),
     nodes: keyed(nodes, ({ id }) => id),
     teams: keyed(stored.teams, ({ name }) => name),
-    workloads: keyed(workloads, ({ id }) => id),
-    attempts: keyed(attempts, ({ id }) => id),
+    workloads: new IdMap(workloads.map((workload) => [workload.id, workload])),
+    attempts: new IdMap(attempts.map((attempt) => [attempt.id, attempt])),
     nominations: keyed(stored.nominations, ({ attemptId }) => attemptId),
     calendar: keyed(stored.calendar, ({ entry }) => entry.name),
     endedEntries: new Map(stored.endedEntries),

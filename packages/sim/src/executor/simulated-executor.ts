@@ -3,6 +3,7 @@
  * observations of a real executor. It must not read the engine's state, because a real executor knows only effects and
  * its nodes.
  */
+import { IdMap } from "@headroom/engine";
 import type {
   Attempt,
   AttemptId,
@@ -100,7 +101,7 @@ export class SimulatedExecutor {
   readonly #queue: EventQueue;
   readonly #slots: (SimulatedAttempt | null)[] = [];
   readonly #freeSlots: number[] = [];
-  readonly #slotByAttempt = new Map<AttemptId, number>();
+  readonly #slotByAttempt = new IdMap<AttemptId, number>();
   readonly #downNodes = new Set<NodeId>();
 
   constructor(options: SimulatedExecutorOptions, queue: EventQueue) {

@@ -2,6 +2,7 @@
  * Metrics of a simulated trace: submission, first start and end of each job, and use of the fleet. The code reads only
  * the engine's events, never its state.
  */
+import { IdMap } from "@headroom/engine";
 import type { AttemptId, Event, LaunchGang, Reply } from "@headroom/engine";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
 import { acceleratorMilliOf, type TraceJob } from "../trace/trace.ts";
@@ -24,7 +25,7 @@ export class TraceMetrics implements SimulationObserver {
   readonly #jobs: readonly TraceJob[];
   readonly #acceleratorMilli: Float64Array;
   readonly #startAtMs: number;
-  readonly #jobByAttempt = new Map<AttemptId, number>();
+  readonly #jobByAttempt = new IdMap<AttemptId, number>();
   #usedMilli = 0;
   #waitingCount = 0;
   eventCount = 0;
