@@ -30,26 +30,32 @@ const everyEvent: Appliers<Event> = {
   ...reportEvents,
 };
 
+interface Applier {
+  readonly apply: (world: WritableWorld, event: never) => void;
+  readonly isOfQueue: boolean;
+}
+
 /** A map, because a damaged journal can name any property of an object. */
-const appliers: ReadonlyMap<string, (world: WritableWorld, event: never) => void> = new Map(Object.entries(everyEvent));
-const queueEvents: ReadonlySet<string> = new Set(Object.keys(workloadEvents));
+const appliers: ReadonlyMap<string, Applier> = new Map(
+  Object.entries(everyEvent).map(([kind, apply]) => [kind, { apply, isOfQueue: kind in workloadEvents }]),
+);
 
 export const eventKinds: readonly string[] = [...appliers.keys()];
 
 export function applyEvent(readonlyWorld: World, event: Event): void {
   const world = writable(readonlyWorld);
   const { state } = world;
-  const apply = appliers.get(event.kind);
+  const applier = appliers.get(event.kind);
   // Most events have version 1, for which the lookup is skipped. The condition is negated so that a version that is not
   // a number is refused.
-  if (apply === undefined || (event.version !== 1 && !(event.version <= newestVersion(event.kind))))
+  if (applier === undefined || (event.version !== 1 && !(event.version <= newestVersion(event.kind))))
     throw unknownEvent(event);
   if (event.atMs < state.nowMs)
     throw new InvariantError(`event ${state.sequence + 1} has an earlier time than its predecessor`);
   state.sequence++;
   state.nowMs = event.atMs;
-  if (queueEvents.has(event.kind)) world.queueEventCount++;
-  apply(world, event as never);
+  if (applier.isOfQueue) world.queueEventCount++;
+  applier.apply(world, event as never);
 }
 
 /** Records the head of the journal's hash chain after the events that were applied. */

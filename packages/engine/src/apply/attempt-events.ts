@@ -182,7 +182,7 @@ function moveTask({ state }: WritableWorld, workload: WritableWorkload, attempt:
 }
 
 function without({ attempts }: WritableWorld["state"], active: AttemptId[], attempt: WritableAttempt): AttemptId[] {
-  const index = positionOf(attempts, active, attempt);
+  const index = active[0] === attempt.id ? 0 : positionOf(attempts, active, attempt);
   invariant(index >= 0, "an ended attempt is missing in the list of its workload");
   if (active.length === 1) return NO_ATTEMPTS;
   active.splice(index, 1);
@@ -198,7 +198,9 @@ function positionOf(
   active: readonly AttemptId[],
   { id, placedSequence }: WritableAttempt,
 ): number {
-  for (let [low, high] = [0, active.length - 1]; low <= high;) {
+  let low = 0;
+  let high = active.length - 1;
+  while (low <= high) {
     const middle = (low + high) >> 1;
     const other = active[middle] as AttemptId;
     if (other === id) return middle;

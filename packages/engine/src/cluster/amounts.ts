@@ -15,9 +15,11 @@ export function amountHeld(
   gang: GangSpec,
   held: Held,
 ): Amount {
-  if (gang.taskGroups === undefined)
-    return teamUse.amountOfParts(partsOf(gang, held.workers), () => held.acceleratorType);
-  return teamUse.amountOfParts(partsOf(gang, held.workers), (part) => typeOfPart(capacity, held, part));
+  const { workers, acceleratorType } = held;
+  if (gang.taskGroups === undefined && gang.acceleratorMemoryMib === undefined)
+    return teamUse.amountOf(gang, workers.length, acceleratorType);
+  if (gang.taskGroups === undefined) return teamUse.amountOfParts(partsOf(gang, workers), () => acceleratorType);
+  return teamUse.amountOfParts(partsOf(gang, workers), (part) => typeOfPart(capacity, held, part));
 }
 
 /** The workers of each kind, with their accelerator type. Kinds without workers are left out. */

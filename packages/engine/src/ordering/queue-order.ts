@@ -12,6 +12,8 @@ import type { RoundOrder } from "./round-order.ts";
  * rounds need only one or two buckets.
  */
 const SOUGHT_MAX = 2;
+/** Number of buckets up to which a linear search is always faster. */
+const SEARCHED_MAX = 8;
 
 export class QueueOrder implements RoundOrder {
   readonly #rules: Rules;
@@ -33,12 +35,13 @@ export class QueueOrder implements RoundOrder {
   }
 
   first(): QueueBucket | null {
-    if (!this.#isBestLast) {
-      if (this.#droppedCount < SOUGHT_MAX) this.#bringBestLast();
-      else if (!this.#isSorted) this.#sort();
-      this.#isBestLast = true;
+    const classes = this.#classes;
+    if (!this.#isBestLast && !this.#isSorted) {
+      if (this.#droppedCount < SOUGHT_MAX || classes.length <= SEARCHED_MAX) this.#bringBestLast();
+      else this.#sort();
     }
-    return this.#classes.at(-1) ?? null;
+    this.#isBestLast = true;
+    return classes.at(-1) ?? null;
   }
 
   #bringBestLast(): void {

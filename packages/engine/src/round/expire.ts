@@ -39,16 +39,20 @@ export function expire(batch: Batch): void {
       else if (attempt.phase === "running" || isWaitingForCheckpoint(attempt)) overrun.push(attempt);
     }
   }
-  // Timers that are due at one instant have no order, so the stops are recorded in the order in which the attempts were
-  // placed.
-  for (const list of [overrun, unsaved, outlived]) list.sort(byPlacement);
-  for (const attempt of unsaved) endCheckpointWait(batch, attempt, "timedOut");
-  for (const attempt of overrun) requestStop(batch, attempt, "walltimeExceeded");
-  for (const attempt of outlived) correctPrediction(batch, attempt);
+  for (const attempt of inOrder(unsaved)) endCheckpointWait(batch, attempt, "timedOut");
+  for (const attempt of inOrder(overrun)) requestStop(batch, attempt, "walltimeExceeded");
+  for (const attempt of inOrder(outlived)) correctPrediction(batch, attempt);
   if (isCalendarDue) keepCalendar(batch);
   if (isBudgetDue) keepBudgets(batch);
   if (isScheduleDue) keepSchedules(batch);
 }
+
+/**
+ * Timers that are due at one instant have no order, so the stops are recorded in the order in which the attempts were
+ * placed.
+ */
+const inOrder = (attempts: Attempt[]): readonly Attempt[] =>
+  attempts.length < 2 ? attempts : attempts.sort(byPlacement);
 
 /**
  * Predicts a longer run time for an attempt that has run longer than predicted. Terminating attempts, and attempts at

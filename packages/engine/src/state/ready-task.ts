@@ -8,8 +8,7 @@ import { taskCountOf } from "../model/workload.ts";
  */
 export function readyTask(workload: Workload, nowMs: number): number | null {
   if (workload.stopRequested || isWaitingForTime(workload, nowMs)) return null;
-  const due = workload.waitingTasks.find((index) => isDue(workload, index, nowMs));
-  if (due !== undefined) return due;
+  for (const index of workload.waitingTasks) if (isDue(workload, index, nowMs)) return index;
   return workload.nextTask < taskCountOf(workload.spec) ? workload.nextTask : null;
 }
 

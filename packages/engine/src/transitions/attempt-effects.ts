@@ -26,7 +26,8 @@ import { canResize } from "../cluster/holdings.ts";
 export function launchOf(world: World, attempt: Attempt): LaunchGang {
   const { spec, given } = workloadOf(world, attempt.workloadId);
   const everyMs = checkpointEveryMs(world, spec, attempt.workers);
-  return {
+  // Built without spreads if possible, because this is the most frequent effect.
+  const launch = {
     kind: "launchGang",
     executor: executorOf(world, attempt),
     attemptId: attempt.id,
@@ -36,6 +37,10 @@ export function launchOf(world: World, attempt: Attempt): LaunchGang {
     spec,
     workers: attempt.workers,
     sequence: attempt.placedSequence,
+  } as const;
+  if (given === undefined && everyMs === undefined) return launch;
+  return {
+    ...launch,
     ...(given === undefined ? {} : { artifacts: given }),
     ...(everyMs === undefined ? {} : { checkpointEveryMs: everyMs }),
   };

@@ -26,12 +26,12 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
   const { request, waiting } = bucket;
   const { gang, acceleratorTypes } = request;
   const { workers, acceleratorType } = placement;
-  const family = world.capacity.type(acceleratorType)?.family;
   const workload = waiting.first();
   const who = workload?.id ?? "nobody";
   if (workers.length !== request.workers)
     throw new InvariantError(`${who} was given ${workers.length} of ${request.workers} workers`);
-  const given = { acceleratorType, ...(family === undefined ? {} : { acceleratorFamily: family }) };
+  const acceleratorFamily = world.capacity.type(acceleratorType)?.family;
+  const given = acceleratorFamily === undefined ? { acceleratorType } : { acceleratorType, acceleratorFamily };
   if (!isOfTypes(acceleratorTypes, given)) throw new InvariantError(`${who} was given type ${acceleratorType}`);
   if (gang.taskGroups !== undefined) verifyGroups(world, bucket, workers);
   const first = growingAttempt(world, request)?.workers[0] ?? workers[0];
