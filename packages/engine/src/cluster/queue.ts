@@ -4,7 +4,7 @@
  */
 import { plannedDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
 import { predictsRuns, runKindsOf } from "../usage/run-times.ts";
-import type { AttemptId } from "../model/ids.ts";
+import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 import { workloadOrder } from "../policy/order.ts";
@@ -13,6 +13,7 @@ import type { CompareClasses } from "./head-order.ts";
 import { PlacementRequest } from "./placement-request.ts";
 import { Scratch, Slot } from "./scratch.ts";
 import type { CalendarIndex } from "./calendar-index.ts";
+import { IdMap } from "../base/collections/id-map.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import type { UserUse } from "./user-use.ts";
 import type { WorkloadEntity } from "../state/state.ts";
@@ -120,7 +121,7 @@ const classesKept = (rules: Rules): number => (predictsRuns(rules) ? PREDICTED_C
 export class Queue {
   #classes = new Map<string, QueueBucket>();
   /** The bucket in which each waiting workload is. */
-  readonly #bucketOf = new Map<WorkloadEntity, QueueBucket>();
+  readonly #bucketOf = new IdMap<WorkloadId, QueueBucket>();
   /** Buckets with waiting work, in no particular order. Every round reads all of them. */
   #waiting: QueueBucket[] = [];
   #growth = new Map<AttemptId, QueueBucket>();
@@ -267,25 +268,25 @@ export class Queue {
     bucket.waiting.insert(workload);
     if (bucket.waiting.first() === workload || !this.#judgesHeadsAlone) this.#judgedChanges++;
     if (workload.spec.kind === "batch") bucket.waitingArrays.add(workload);
-    this.#bucketOf.set(workload, bucket);
+    this.#bucketOf.set(workload.id, bucket);
     this.readyCount++;
     if (workload.spec.gang.taskGroups !== undefined) this.#groupedCount++;
     this.#changes++;
   }
 
   has(workload: WorkloadEntity): boolean {
-    return this.#bucketOf.has(workload);
+    return this.#bucketOf.has(workload.id);
   }
 
   /** The bucket in which the workload waits, or `null` if it does not wait. */
   bucketIn(workload: WorkloadEntity): QueueBucket | null {
-    return this.#bucketOf.get(workload) ?? null;
+    return this.#bucketOf.get(workload.id) ?? null;
   }
 
   remove(workload: WorkloadEntity): void {
-    const bucket = this.#bucketOf.get(workload);
+    const bucket = this.#bucketOf.get(workload.id);
     if (bucket === undefined) return;
-    this.#bucketOf.delete(workload);
+    this.#bucketOf.delete(workload.id);
     bucket.waiting.remove(workload);
     if (bucket.waiting.length === 0) this.#unlist(bucket);
     if (workload.spec.kind === "batch") bucket.waitingArrays.delete(workload);
