@@ -123,6 +123,6 @@ export class TraceMetrics implements SimulationObserver {
 
 function allMilli(jobs: readonly TraceJob[]): Float64Array {
   const milli = new Float64Array(jobs.length);
-  for (const [index, job] of jobs.entries()) milli[index] = acceleratorMilliOf(job);
+  for (let index = 0; index < jobs.length; index++) milli[index] = acceleratorMilliOf(jobs[index]!);
   return milli;
 }

@@ -165,7 +165,7 @@ function teamOfJob(teams: readonly Team[]): (job: TraceJob) => TeamName {
 
 function submissions(jobs: readonly TraceJob[], shared: SharedParts): Script {
   const submittedAtMs = new Float64Array(jobs.length);
-  for (const [index, job] of jobs.entries()) submittedAtMs[index] = job.submittedAtMs;
+  for (let index = 0; index < jobs.length; index++) submittedAtMs[index] = jobs[index]!.submittedAtMs;
   return {
     length: jobs.length,
     atMs: (index) => submittedAtMs[index]!,
