@@ -69,6 +69,7 @@ export class CompletionIndex {
   }
 
   remove({ id }: Attempt): void {
+    if (this.#byAttempt.size === 0) return;
     const known = this.#byAttempt.get(id);
     if (known === undefined) return;
     this.#unlist(known);
