@@ -86,7 +86,7 @@ export class Coordinator {
     // The address belongs to this process now, so no other process changes the file.
     const { directory, now, log } = options;
     const file = directory === undefined ? undefined : await LedgerFile.open(directory, log);
-    const coordinator = new Coordinator(options, new SharedLedger(file, now()), server);
+    const coordinator = new Coordinator(options, await SharedLedger.open(file, now), server);
     server.off("connection", keep);
     for (const socket of early) if (!socket.destroyed) coordinator.#accept(socket);
     return coordinator;

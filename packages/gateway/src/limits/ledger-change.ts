@@ -1,6 +1,5 @@
 /** Changes of a group's ledger, and the lines of its file. */
 import type { LimitDefinition } from "./ledger.ts";
-import type { CountedUse } from "./wire.ts";
 
 interface AmountChange {
   readonly atMs: number;
@@ -20,40 +19,10 @@ export type LedgerChange =
   /** Nothing of a limit per minute is granted until this time. */
   | { readonly kind: "withheld"; readonly untilMs: number };
 
-export interface MemberMoney {
-  readonly name: string;
-  readonly life: number;
-  readonly money: readonly { readonly definition: LimitDefinition; readonly amount: number }[];
-}
-
-/** The changes from which the whole ledger can be made again. */
-export function changesOf(
-  counted: readonly CountedUse[],
-  members: readonly MemberMoney[],
-  atMs: number,
-): readonly LedgerChange[] {
-  const changes: LedgerChange[] = [];
-  for (const { definition, ages } of counted) {
-    // All money belongs to gateways.
-    if (definition.kind === "money") continue;
-    for (const [age, amount] of ages) changes.push({ kind: "imported", atMs, member: "", definition, age, amount });
-  }
-  for (const { name, life, money } of members) {
-    changes.push({ kind: "joined", atMs, member: name, life });
-    for (const { definition, amount } of money)
-      changes.push({ kind: "imported", atMs, member: name, definition, age: 0, amount });
-  }
-  return changes;
-}
-
 /** Numbers of the definitions in a file, so that a change need not repeat its definition. */
 export class DefinitionTable {
   readonly #numbers = new Map<string, number>();
   readonly #byNumber = new Map<number, LimitDefinition>();
-
-  clear(): void {
-    this.#numbers.clear();
-  }
 
   /** The line of a change, after the line of its definition if that is new in the file. */
   linesOf(change: LedgerChange): string {

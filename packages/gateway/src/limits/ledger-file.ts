@@ -3,10 +3,13 @@
  * survives the end of the process, which is when another gateway takes over. The file is not synced: it is not used
  * after a restart of the machine, because the amounts of the minute before are over by then.
  */
-import { closeSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, readFileSync, writeSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { lockDirectory, makeDirectory, type DirectoryLock } from "@headroom/platform";
 import { changeIn, DefinitionTable, type LedgerChange } from "./ledger-change.ts";
+import { LedgerDraft } from "./ledger-draft.ts";
 
 export interface RestoredLedger {
   readonly id: string;
@@ -19,13 +22,15 @@ const LARGE_BYTES_MIN = 4 * 1024 * 1024;
 /** Time in ms within which the kernel has released the lock of a process that has ended. */
 const LOCK_MS = 2000;
 const LOCK_RETRY_MS = 5;
+/** Number of lines that are read or written before other work gets its turn: a few milliseconds. */
+export const LINES_AT_A_TIME = 1000;
 const noBytes = Buffer.alloc(0);
 
 export class LedgerFile {
   readonly #path: string;
   readonly #lock: DirectoryLock;
   readonly #log: (line: string) => void;
-  readonly #definitions = new DefinitionTable();
+  #definitions = new DefinitionTable();
   /** The ledger in the file. Undefined if there is none, or none that can be continued. */
   readonly restored: RestoredLedger | undefined;
   #fd: number | undefined;
@@ -36,11 +41,11 @@ export class LedgerFile {
   #largeBytes = LARGE_BYTES_MIN;
   #isFailing = false;
 
-  private constructor(directory: string, lock: DirectoryLock, log: (line: string) => void) {
-    this.#path = path.join(directory, "ledger.jsonl");
+  private constructor(file: string, lock: DirectoryLock, log: (line: string) => void, restored?: RestoredLedger) {
+    this.#path = file;
     this.#lock = lock;
     this.#log = log;
-    this.restored = restoredFrom(this.#path);
+    this.restored = restored;
   }
 
   /** Undefined, with a message for the operator, if the folder cannot be used. Changes are then not recorded. */
@@ -54,7 +59,10 @@ export class LedgerFile {
         await new Promise((resolve) => setTimeout(resolve, LOCK_RETRY_MS));
         outcome = lockDirectory(directory, Date.now());
       }
-      if (outcome.kind === "locked") return new LedgerFile(directory, outcome.lock, log);
+      if (outcome.kind === "locked") {
+        const file = path.join(directory, "ledger.jsonl");
+        return new LedgerFile(file, outcome.lock, log, await restoredFrom(file));
+      }
       detail = `it is in use by ${outcome.holder}`;
     } catch (error) {
       detail = textOf(error);
@@ -70,35 +78,47 @@ export class LedgerFile {
     return this.#bytes + this.#pending.length > this.#largeBytes;
   }
 
-  /**
-   * Replaces the file by one with the whole ledger. Returns false, and leaves the file as it is, if that is not
-   * possible.
-   */
-  begin(id: string, changes: readonly LedgerChange[]): boolean {
-    this.#definitions.clear();
-    const lines = [`${JSON.stringify(["ledger", VERSION, id, bootId()])}\n`];
-    for (const change of changes) lines.push(this.#definitions.linesOf(change));
-    const bytes = Buffer.from(lines.join(""));
-    // The old file is continued if this fails, and its definitions then follow again.
-    this.#definitions.clear();
-    this.#largeBytes = Math.max(LARGE_BYTES_MIN, 2 * Math.max(this.#bytes, bytes.length));
-    let fd: number | undefined;
+  /** Begins a new file for the whole ledger. Undefined, with a message for the operator, if that is not possible. */
+  draft(id: string): LedgerDraft | undefined {
+    // If it fails, it is not tried again with the next change.
+    this.#largeBytes = Math.max(LARGE_BYTES_MIN, 2 * (this.#bytes + this.#pending.length));
     try {
-      fd = openSync(`${this.#path}.new`, "w", 0o600);
-      writeAll(fd, bytes);
-      renameSync(`${this.#path}.new`, this.#path);
+      return new LedgerDraft(this.#path, `${JSON.stringify(["ledger", VERSION, id, bootId()])}\n`);
     } catch (error) {
-      if (fd !== undefined) closeSync(fd);
-      this.#log(`the ledger of limits cannot be written: ${this.#path}: ${textOf(error)}`);
+      this.#notRewritten(error);
+      return undefined;
+    }
+  }
+
+  /** Writes a part of a new file. Returns false, and leaves the file as it is, if that is not possible. */
+  write(draft: LedgerDraft): boolean {
+    try {
+      draft.write();
+      return true;
+    } catch (error) {
+      this.#notRewritten(error);
+      draft.drop();
+      return false;
+    }
+  }
+
+  /** Replaces the file by the new one, which has all changes, those too that are not written yet. */
+  adopt(draft: LedgerDraft): boolean {
+    try {
+      draft.replaceOld();
+    } catch (error) {
+      this.#notRewritten(error);
+      draft.drop();
       return false;
     }
     if (this.#fd !== undefined) closeSync(this.#fd);
-    this.#fd = fd;
+    this.#fd = draft.fd;
+    this.#definitions = draft.definitions;
     this.#pending = "";
     this.#refused = noBytes;
     this.#isFailing = false;
-    this.#bytes = bytes.length;
-    this.#largeBytes = Math.max(LARGE_BYTES_MIN, 2 * bytes.length);
+    this.#bytes = draft.bytes;
+    this.#largeBytes = Math.max(LARGE_BYTES_MIN, 2 * draft.bytes);
     return true;
   }
 
@@ -132,6 +152,10 @@ export class LedgerFile {
     this.#lock.release();
   }
 
+  #notRewritten(error: unknown): void {
+    this.#log(`the ledger of limits cannot be written: ${this.#path}: ${textOf(error)}`);
+  }
+
   #fail(error: unknown): void {
     if (!this.#isFailing)
       this.#log(
@@ -141,37 +165,47 @@ export class LedgerFile {
   }
 }
 
-/** Writes the bytes and returns how many the disk took. Without `onError` an error is thrown. */
-function writeAll(fd: number, bytes: Buffer, onError?: (error: unknown) => void): number {
+/** Writes the bytes and returns how many the disk took. */
+function writeAll(fd: number, bytes: Buffer, onError: (error: unknown) => void): number {
   let written = 0;
   try {
     while (written < bytes.length) written += writeSync(fd, bytes, written);
   } catch (error) {
-    if (onError === undefined) throw error;
     onError(error);
   }
   return written;
 }
 
 /** Undefined if there is no file, or if it is of another version, of another boot of the machine, or damaged. */
-function restoredFrom(file: string): RestoredLedger | undefined {
-  let text: string;
+async function restoredFrom(file: string): Promise<RestoredLedger | undefined> {
+  let bytes: Buffer;
   try {
-    text = readFileSync(file, "utf8");
+    bytes = await readFile(file);
   } catch {
     return undefined;
   }
-  const lines = text.split("\n");
-  // After the last line feed there is nothing, or a line that a kill cut off; nobody has the answer to its change.
-  lines.pop();
+  const definitions = new DefinitionTable();
+  const changes: LedgerChange[] = [];
+  let head: unknown[] | undefined;
   try {
-    const [kind, version, id, boot] = JSON.parse(lines[0] ?? "") as unknown[];
-    if (kind !== "ledger" || version !== VERSION || typeof id !== "string" || boot !== bootId()) return undefined;
-    const definitions = new DefinitionTable();
-    return { id, changes: lines.slice(1).flatMap((line) => changeIn(line, definitions) ?? []) };
+    let count = 0;
+    // After the last line feed there is nothing, or a line that a kill cut off; nobody has the answer to its change.
+    for (let at = 0, end = bytes.indexOf(10); end >= 0; at = end + 1, end = bytes.indexOf(10, at)) {
+      const line = bytes.toString("utf8", at, end);
+      if (head === undefined) head = JSON.parse(line) as unknown[];
+      else {
+        const change = changeIn(line, definitions);
+        if (change !== undefined) changes.push(change);
+      }
+      count++;
+      if (count % LINES_AT_A_TIME === 0) await setImmediate();
+    }
   } catch {
     return undefined;
   }
+  const [kind, version, id, boot] = head ?? [];
+  if (kind !== "ledger" || version !== VERSION || typeof id !== "string" || boot !== bootId()) return undefined;
+  return { id, changes };
 }
 
 /** Changes with each start of the machine. "" where the system has no such id. */

@@ -74,6 +74,16 @@ export class LimitLedger {
     this.#entry(definition)?.window.import(counted, nowMs);
   }
 
+  /** All limits. Those that are added while the caller iterates follow at the end. */
+  *definitions(): Generator<LimitDefinition> {
+    for (const { definition } of this.#entries.values()) yield definition;
+  }
+
+  /** Amounts in use of one limit, with the age of their slots. */
+  ages(definition: LimitDefinition, nowMs: number): readonly (readonly [age: number, amount: number])[] {
+    return this.#entry(definition)?.window.ages(nowMs) ?? [];
+  }
+
   /** All amounts in use, for another ledger to import. */
   counted(nowMs: number): readonly { definition: LimitDefinition; ages: readonly (readonly [number, number])[] }[] {
     return [...this.#entries.values()]

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -333,11 +333,11 @@ describe("the file of a ledger", () => {
           let nowMs = 1e12;
           const opened = async (): Promise<{ ledger: SharedLedger; file: LedgerFile }> => {
             const file = await LedgerFile.open(directory, () => undefined);
-            return { file: file!, ledger: new SharedLedger(file, nowMs) };
+            return { file: file!, ledger: await SharedLedger.open(file, () => nowMs) };
           };
           let { ledger, file } = await opened();
           const { id } = ledger;
-          const plain = new SharedLedger(undefined, nowMs);
+          const plain = await SharedLedger.open(undefined, () => nowMs);
           for (const each of [ledger, plain])
             for (const name of ["g", "h"]) each.join(name, { life: 0, formerLedger: each.id, used: [] }, nowMs);
           let slot = -1;
@@ -380,7 +380,7 @@ describe("the file of a ledger", () => {
     const directory = folder();
     const file = path.join(directory, "ledger.jsonl");
     const opened = async (): Promise<SharedLedger> =>
-      new SharedLedger(await LedgerFile.open(directory, () => undefined), 1e12);
+      SharedLedger.open(await LedgerFile.open(directory, () => undefined), () => 1e12);
     const first = await opened();
     first.grant("g", definition, { ...ask, need: 900, want: 900 }, 1e12);
     first.close();
@@ -404,27 +404,88 @@ describe("the file of a ledger", () => {
 
   it("is written again when it has grown, without what is over", async () => {
     const directory = folder();
-    const ledger = new SharedLedger(await LedgerFile.open(directory, () => undefined), 1e12);
-    for (let at = 0; at < 200_000; at++) ledger.charge("g", definition, 1, 1e12 + at * 5);
+    let nowMs = 1e12;
+    const ledger = await SharedLedger.open(await LedgerFile.open(directory, () => undefined), () => nowMs);
+    for (let at = 0; at < 200_000; at++) {
+      nowMs = 1e12 + at * 5;
+      ledger.charge("g", definition, 1, nowMs);
+    }
     expect(ledger.save()).toBe(true);
     expect(readFileSync(path.join(directory, "ledger.jsonl")).length).toBeLessThan(5 * 1024 * 1024);
     ledger.close();
-    const next = new SharedLedger(await LedgerFile.open(directory, () => undefined), 1e12 + 1e6);
+    const next = await SharedLedger.open(await LedgerFile.open(directory, () => undefined), () => 1e12 + 1e6);
     expect(next.grant("g", definition, ask, 1e12 + 1e6).kind).toBe("denied");
     expect(next.grant("g", requests(100_000), ask, 1e12 + 1e6)).toMatchObject({ remaining: 100_000 - 12_101 });
     next.close();
   });
+
+  it("is the whole ledger at every moment while it is written again in parts", async () => {
+    const directory = folder();
+    let nowMs = 1e12;
+    const now = (): number => nowMs;
+    const ledger = await SharedLedger.open(await LedgerFile.open(directory, () => undefined), now);
+    for (const name of ["g", "h"]) ledger.join(name, { life: 1, formerLedger: ledger.id, used: [] }, nowMs);
+    const limits = Array.from({ length: 3000 }, (_, at): LimitDefinition => {
+      const kind = at % 3 === 0 ? "money" : "tokens";
+      return { id: `${kind}:${at}`, kind, limit: 1e9, ...(kind === "money" ? { period: "month" } : {}) };
+    });
+    /** The amounts that a successor of a holder killed now would have. */
+    const afterKill = async (): Promise<readonly number[]> => {
+      const copy = folder();
+      copyFileSync(path.join(directory, "ledger.jsonl"), path.join(copy, "ledger.jsonl"));
+      const next = await SharedLedger.open(await LedgerFile.open(copy, () => undefined), now);
+      expect(next.id).toBe(ledger.id);
+      const amounts = limits.map((limit) => {
+        const grant = next.grant("g", limit, { need: 0, want: 0, sharers: 1 }, nowMs);
+        return 1e9 - grant.remaining;
+      });
+      next.close();
+      return amounts;
+    };
+    const used = limits.map(() => 0);
+    const draft = path.join(directory, "ledger.jsonl.new");
+    let random = 1;
+    let rewrites = 0;
+    let checks = 0;
+    for (let turn = 0; rewrites < 3 && turn < 5000; turn++) {
+      const isWriting = existsSync(draft);
+      for (let step = 0; step < 100; step++) {
+        random = (random * 48_271) % 2_147_483_647;
+        const at = random % limits.length;
+        const name = random % 2 === 0 ? "g" : "h";
+        if (random % 7 === 0 && limits[at]!.kind === "tokens" && used[at]! > 0) {
+          ledger.refund(name, { definition: limits[at]!, slot: -1, amount: 1 }, nowMs);
+          used[at]!--;
+        } else {
+          ledger.charge(name, limits[at]!, 2, nowMs);
+          used[at]! += 2;
+        }
+      }
+      nowMs += 1;
+      expect(ledger.save()).toBe(true);
+      if (isWriting && turn % 2 === 0 && checks < 10) {
+        checks++;
+        expect(await afterKill()).toEqual(used);
+      } else await new Promise((resolve) => setImmediate(resolve));
+      if (isWriting && !existsSync(draft)) {
+        rewrites++;
+        expect(await afterKill()).toEqual(used);
+      }
+    }
+    expect([rewrites, checks > 0]).toEqual([3, true]);
+    ledger.close();
+  }, 60_000);
 
   it("that cannot be begun leaves the ledger without a successor", async () => {
     const directory = folder();
     const lines: string[] = [];
     symlinkSync("/dev/full", path.join(directory, "ledger.jsonl.new"));
     const file = await LedgerFile.open(directory, (line) => lines.push(line));
-    const first = new SharedLedger(file, 1e12);
+    const first = await SharedLedger.open(file, () => 1e12);
     expect(first.grant("g", definition, ask, 1e12).kind).toBe("granted");
     expect(lines).toEqual([expect.stringContaining("ENOSPC")]);
     rmSync(path.join(directory, "ledger.jsonl.new"));
-    const second = new SharedLedger(await LedgerFile.open(directory, () => undefined), 1e12);
+    const second = await SharedLedger.open(await LedgerFile.open(directory, () => undefined), () => 1e12);
     expect(second.id).not.toBe(first.id);
     second.close();
   });

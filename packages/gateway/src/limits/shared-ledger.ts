@@ -4,8 +4,10 @@
  * where a killed one stopped.
  */
 import { randomUUID } from "node:crypto";
-import { changesOf, type LedgerChange } from "./ledger-change.ts";
-import type { LedgerFile } from "./ledger-file.ts";
+import { setImmediate } from "node:timers/promises";
+import type { LedgerChange } from "./ledger-change.ts";
+import type { LedgerDraft } from "./ledger-draft.ts";
+import { LINES_AT_A_TIME, type LedgerFile } from "./ledger-file.ts";
 import { LimitLedger, type Grant, type LimitDefinition } from "./ledger.ts";
 import { WINDOW_MS } from "./window.ts";
 import type { CountedUse } from "./wire.ts";
@@ -19,28 +21,52 @@ interface Member {
   readonly money: Map<string, { definition: LimitDefinition; amount: number }>;
 }
 
+/** A new file that is being written, and the limits whose amounts are in it already. */
+interface Rewrite {
+  readonly draft: LedgerDraft;
+  readonly written: Set<string>;
+}
+
 /** Wait in ms before a grant is tried again while the file cannot be written. */
 const FILE_RETRY_MS = 1000;
 
 export class SharedLedger {
-  readonly id: string;
+  #id: string;
   readonly #ledger = new LimitLedger();
   readonly #members = new Map<string, Member>();
-  readonly #file: LedgerFile | undefined;
+  #file: LedgerFile | undefined;
+  readonly #now: () => number;
   readonly #startedAtMs: number;
   /** Until this time, nothing of a sliding limit is granted: another ledger granted amounts that this one lacks. */
   #withheldUntilMs = 0;
+  /** The new file that is being written. */
+  #rewrite: Rewrite | undefined;
 
-  /** `file` is undefined if changes are not recorded. */
-  constructor(file: LedgerFile | undefined, nowMs: number) {
-    this.#startedAtMs = nowMs;
-    const { id = randomUUID(), changes = [] } = file?.restored ?? {};
-    for (const change of changes) this.#apply(change);
-    const isRecorded = file?.begin(id, this.#snapshot(nowMs)) === true;
-    // The old file stays. It must not be taken for this ledger later, so this ledger gets an id of its own.
-    this.id = isRecorded ? id : randomUUID();
-    this.#file = isRecorded ? file : undefined;
-    if (!isRecorded) file?.close();
+  private constructor(file: LedgerFile | undefined, now: () => number) {
+    this.#id = file?.restored?.id ?? randomUUID();
+    this.#file = file;
+    this.#now = now;
+    this.#startedAtMs = now();
+  }
+
+  /** Continues the ledger in the file. `file` is undefined if changes are not recorded. */
+  static async open(file: LedgerFile | undefined, now: () => number): Promise<SharedLedger> {
+    const ledger = new SharedLedger(file, now);
+    for (const [index, change] of (file?.restored?.changes ?? []).entries()) {
+      ledger.#apply(change);
+      if (index % LINES_AT_A_TIME === LINES_AT_A_TIME - 1) await setImmediate();
+    }
+    if (file !== undefined && !(await ledger.#writeAgain(file))) {
+      // The old file stays. It must not be taken for this ledger later, so this ledger gets an id of its own.
+      ledger.#id = randomUUID();
+      ledger.#file = undefined;
+      file.close();
+    }
+    return ledger;
+  }
+
+  get id(): string {
+    return this.#id;
   }
 
   /** Number of gateways that have ever been members. */
@@ -66,17 +92,17 @@ export class SharedLedger {
     if (grant.kind === "denied") return grant;
     const { amount } = grant;
     this.#countMoney(member, definition, amount);
-    this.#record({ kind: "added", atMs: nowMs, member, definition, amount }, nowMs);
+    this.#record({ kind: "added", atMs: nowMs, member, definition, amount });
     return grant;
   }
 
   /** Refunds to the slot. A negative slot means the newest amounts. */
   refund(member: string, returned: { definition: LimitDefinition; slot: number; amount: number }, nowMs: number): void {
-    this.#change({ kind: "refunded", atMs: nowMs, member, ...returned }, nowMs);
+    this.#change({ kind: "refunded", atMs: nowMs, member, ...returned });
   }
 
   charge(member: string, definition: LimitDefinition, amount: number, nowMs: number): void {
-    this.#change({ kind: "added", atMs: nowMs, member, definition, amount }, nowMs);
+    this.#change({ kind: "added", atMs: nowMs, member, definition, amount });
   }
 
   /**
@@ -94,14 +120,14 @@ export class SharedLedger {
     // The former ledger is lost, and with it the amounts of gateways that do not report: this holder has another
     // state folder than the last one. They are over after one window.
     if (formerLedger !== "" && !isSameLedger)
-      this.#change({ kind: "withheld", untilMs: this.#startedAtMs + WINDOW_MS }, nowMs);
-    this.#change({ kind: "joined", atMs: nowMs, member, life }, nowMs);
+      this.#change({ kind: "withheld", untilMs: this.#startedAtMs + WINDOW_MS });
+    this.#change({ kind: "joined", atMs: nowMs, member, life });
     // If the gateway was a member of this ledger before, the ledger contains its usage of the last minute.
     const isKnown = before !== undefined && isSameLedger;
     for (const { definition, ages } of used) {
       if (isKnown && definition.kind !== "money") continue;
       for (const [age, amount] of ages)
-        this.#change({ kind: "imported", atMs: nowMs, member, definition, age, amount }, nowMs);
+        this.#change({ kind: "imported", atMs: nowMs, member, definition, age, amount });
     }
   }
 
@@ -111,19 +137,76 @@ export class SharedLedger {
   }
 
   close(): void {
+    this.#leaveRewrite();
     this.#file?.close();
   }
 
-  #change(change: LedgerChange, nowMs: number): void {
+  #change(change: LedgerChange): void {
     this.#apply(change);
-    this.#record(change, nowMs);
+    this.#record(change);
   }
 
-  #record(change: LedgerChange, nowMs: number): void {
-    if (this.#file === undefined) return;
-    // The snapshot contains the change.
-    if (this.#file.isLarge && this.#file.begin(this.id, this.#snapshot(nowMs))) return;
-    this.#file.append(change);
+  #record(change: LedgerChange): void {
+    const file = this.#file;
+    if (file === undefined) return;
+    file.append(change);
+    // These change what is written already.
+    if (change.kind === "joined" || change.kind === "withheld") this.#leaveRewrite();
+    else if (this.#rewrite?.written.has(change.definition.id) === true) this.#rewrite.draft.add(change);
+    if (file.isLarge && this.#rewrite === undefined) void this.#writeAgain(file);
+  }
+
+  /**
+   * Writes the whole ledger to a new file, a part at a time: with 10,000 teams it takes a second. A limit's amounts are
+   * those of the moment in which the limit is written; its later changes follow. Resolves with whether the new file has
+   * replaced the old one.
+   */
+  async #writeAgain(file: LedgerFile): Promise<boolean> {
+    const draft = file.draft(this.#id);
+    if (draft === undefined) return false;
+    const rewrite: Rewrite = { draft, written: new Set() };
+    this.#rewrite = rewrite;
+    draft.add({ kind: "withheld", untilMs: this.#withheldUntilMs });
+    const nowMs = this.#now();
+    for (const [member, { life }] of this.#members) draft.add({ kind: "joined", atMs: nowMs, member, life });
+    let lineCount = 0;
+    for (const definition of this.#ledger.definitions()) {
+      if (lineCount >= LINES_AT_A_TIME) {
+        lineCount = 0;
+        if (!file.write(draft)) {
+          this.#rewrite = undefined;
+          return false;
+        }
+        await setImmediate();
+        if (this.#rewrite !== rewrite) return false;
+      }
+      lineCount += this.#write(definition, draft);
+      rewrite.written.add(definition.id);
+    }
+    this.#rewrite = undefined;
+    return file.adopt(draft);
+  }
+
+  /** Writes the amounts of a limit. Returns the number of lines, members without an amount included. */
+  #write(definition: LimitDefinition, draft: LedgerDraft): number {
+    const atMs = this.#now();
+    if (definition.kind !== "money") {
+      const ages = this.#ledger.ages(definition, atMs);
+      for (const [age, amount] of ages) draft.add({ kind: "imported", atMs, member: "", definition, age, amount });
+      return ages.length + 1;
+    }
+    // All money belongs to gateways.
+    for (const [member, { money }] of this.#members) {
+      const amount = money.get(definition.id)?.amount;
+      if (amount !== undefined) draft.add({ kind: "imported", atMs, member, definition, age: 0, amount });
+    }
+    return this.#members.size + 1;
+  }
+
+  /** Stops writing a new file. The old one has everything. */
+  #leaveRewrite(): void {
+    this.#rewrite?.draft.drop();
+    this.#rewrite = undefined;
   }
 
   #apply(change: LedgerChange): void {
@@ -159,13 +242,5 @@ export class SharedLedger {
     const counted = money?.get(definition.id);
     if (counted === undefined) money?.set(definition.id, { definition, amount });
     else counted.amount += amount;
-  }
-
-  #snapshot(nowMs: number): readonly LedgerChange[] {
-    const members = [...this.#members].map(([name, { life, money }]) => ({ name, life, money: [...money.values()] }));
-    return [
-      { kind: "withheld", untilMs: this.#withheldUntilMs },
-      ...changesOf(this.#ledger.counted(nowMs), members, nowMs),
-    ];
   }
 }
