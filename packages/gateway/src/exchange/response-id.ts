@@ -44,6 +44,32 @@ export function holderOf(model: ModelRoute, id: string): ResponseHolder | ApiErr
   };
 }
 
+export interface StoredResponse {
+  readonly model: ModelRoute;
+  readonly holder: ResponseHolder;
+}
+
+/**
+ * The replica that holds the response, and one of the models that it serves. Undefined if the id has none of the tags of
+ * these models' replicas, unless there is only one replica: that one decides.
+ */
+export function storedAt(models: readonly ModelRoute[], id: string): StoredResponse | undefined {
+  const [, tag, responseId = id] = taggedPattern.exec(id) ?? [];
+  if (!/^\w/.test(responseId)) return undefined;
+  const holders = new Map<Replica, StoredResponse>();
+  for (const model of models) {
+    for (const { pool } of model.routes) {
+      if (!pool.speaks("responses")) continue;
+      for (const replica of pool.replicas.values()) {
+        const found = { model, holder: { pool, replicaId: replica.id, responseId } };
+        if (tag !== undefined && replica.tag === tag) return found;
+        if (tag === undefined && holders.size < 2 && !holders.has(replica)) holders.set(replica, found);
+      }
+    }
+  }
+  return holders.size === 1 ? holders.values().next().value : undefined;
+}
+
 /** Writes the tag of the replica into the ids of a response on its way to the client. */
 export class ResponseIdTarget implements ResponseTarget {
   readonly needsWhole = false;
@@ -62,17 +88,17 @@ export class ResponseIdTarget implements ResponseTarget {
   }
 
   respond(status: number, headers: string, body: Buffer): void {
-    if (status === 200) this.#learn(fieldAtTop(body, "id"));
+    if (status === 200) this.learn(fieldAtTop(body, "id"));
     this.#inner.respond(status, headers, this.#tagged(body));
   }
 
   begin(status: number, headers: string, first: Buffer): boolean {
-    if (!this.#isKnown) this.#learn(fieldAtTop(first, "id") ?? idInEvents(first));
+    if (!this.#isKnown) this.learn(fieldAtTop(first, "id") ?? idInEvents(first));
     return this.#inner.begin(status, headers, this.#tagged(first));
   }
 
   write(bytes: Buffer, raw: Buffer | undefined): boolean {
-    if (!this.#isKnown) this.#learn(idInEvents(bytes));
+    if (!this.#isKnown) this.learn(idInEvents(bytes));
     const tagged = this.#tagged(bytes);
     return this.#inner.write(tagged, tagged === bytes ? raw : undefined);
   }
@@ -85,7 +111,8 @@ export class ResponseIdTarget implements ResponseTarget {
     this.#inner.abort();
   }
 
-  #learn(id: string | undefined): void {
+  /** Replaces an id of the replica that serves the request. */
+  learn(id: string | undefined): void {
     const { tag } = this.#servedBy() ?? {};
     if (id === undefined || id === "" || tag === undefined) return;
     this.#isKnown = true;

@@ -95,11 +95,14 @@ export class RouteCursor {
 
   /** Why no replica can serve the request now. */
   unavailable(runtime: Runtime): ApiError {
-    const { model, holder } = this.#request;
+    const { model, holder, endpoint } = this.#request;
+    const { operation } = endpoint;
     const message =
       holder === undefined
         ? `No replica of ${model.name} can take the request now.`
-        : "The replica that holds the previous response cannot take the request now. Try again, or send the conversation as `input`.";
+        : operation === "responses"
+          ? "The replica that holds the previous response cannot take the request now. Try again, or send the conversation as `input`."
+          : "The replica that holds the response cannot take the request now. Try again later.";
     const retryAfterMs =
       this.backOffLeftMs(runtime.now()) ?? Math.max(...this.#routes.map(({ pool }) => runtime.wakeRetryMs(pool)));
     return { kind: this.reason === "failed" ? "upstreamFailed" : "overloaded", message, retryAfterMs };

@@ -14,11 +14,17 @@ export function needOf({ model, peek, bodyBytes, endpoint }: ExchangeRequest): N
   const outputTokensMax = peek.outputTokensMax ?? model.config.outputTokensReserved * peek.choiceCount;
   const outputTokens = endpoint.isGenerating ? outputTokensMax : 0;
   const counts = { promptTokens, completionTokens: outputTokens, cachedTokens: 0 };
+  if (!isPriced(endpoint)) return { tokens: 0, nanoUsd: 0 };
   return {
     tokens: promptTokens + outputTokens,
     // Any of the pools may serve the request.
     nanoUsd: Math.max(...model.routes.map(({ pool }) => nanoUsdOf(model.priceAt(pool), counts))),
   };
+}
+
+/** The tokens of a stored response were counted when it was made. */
+function isPriced({ operation }: ExchangeRequest["endpoint"]): boolean {
+  return operation !== "stored_response";
 }
 
 export function limitError({ definition, retryAtMs }: Denial, nowMs: number): ApiError {
@@ -75,8 +81,9 @@ export interface Outcome {
 
 export function usageRecordOf(request: ExchangeRequest, end: Outcome): Omit<UsageRecord, "seq"> {
   const { caller, model, endpoint, id, bodyBytes } = request;
-  const { outcome, reported, counted, continuedTokens, pool } = end;
-  const isServed = outcome !== "failed" || counted > 0;
+  const { outcome, counted, continuedTokens, pool } = end;
+  const reported = isPriced(endpoint) ? end.reported : undefined;
+  const isServed = isPriced(endpoint) && (outcome !== "failed" || counted > 0);
   const counts =
     reported === undefined
       ? unreported(request, isServed, counted)

@@ -1,15 +1,19 @@
 /** Finds the model of a request and prepares its translation, for requests of clients and of batches alike. */
 import type { Caller } from "../access/teams.ts";
-import { holderOf, ResponseIdTarget } from "../exchange/response-id.ts";
+import { holderOf, ResponseIdTarget, storedAt } from "../exchange/response-id.ts";
 import type { ModelRoute } from "../exchange/model-route.ts";
 import type { ResponseHolder } from "../exchange/runtime.ts";
+import { StoredResponseTarget } from "../exchange/stored-response-target.ts";
 import type { ResponseTarget } from "../exchange/target.ts";
-import type { RequestPeek } from "../json/peek.ts";
+import { noPeek, type RequestPeek } from "../json/peek.ts";
 import type { ApiError } from "../protocols/api-error.ts";
 import type { Endpoint } from "../protocols/endpoints.ts";
+import type { StoredResponsePath } from "../protocols/stored-responses.ts";
 import type { Fleet } from "../replicas/fleet.ts";
 import type { Replica } from "../replicas/replica.ts";
 import { translate } from "../translation/translate.ts";
+
+const noBytes = Buffer.alloc(0);
 
 /** A request as the client sent it. */
 export interface Message {
@@ -28,6 +32,41 @@ export interface Admitted {
   readonly isTranslated: boolean;
   /** The destination of the response in front of `inner`. `servedBy` gives the replica that answers. */
   target(inner: ResponseTarget, id: string, servedBy: () => Replica | undefined): ResponseTarget;
+}
+
+/** A request for a stored response. */
+export interface StoredRequest {
+  readonly path: StoredResponsePath;
+  /** Query of the URL, with its question mark. */
+  readonly query: string;
+  readonly caller: Caller;
+}
+
+/** The model's name is not in such a request, so it goes to any of the caller's models that the replica serves. */
+export function admitStored({ path, query, caller }: StoredRequest, fleet: Fleet): Admitted | ApiError {
+  const models =
+    caller.models === undefined ? fleet.models : fleet.models.filter(({ name }) => caller.models?.has(name));
+  const stored = storedAt(models, path.id);
+  if (stored === undefined) {
+    const message = `No replica that this gateway knows holds the response \`${path.id.slice(0, 128)}\`.`;
+    return { kind: "notFound", code: "response_not_found", field: "response_id", message };
+  }
+  const { model, holder } = stored;
+  const target = `/v1/responses/${holder.responseId}${path.action}${query}`;
+  const endpoint: Endpoint = {
+    operation: "stored_response",
+    dialect: "openai",
+    path: target,
+    isGenerating: false,
+    errorOperation: "responses",
+  };
+  return {
+    message: { body: noBytes, caller, endpoint, peek: { ...noPeek, model: model.name }, path: target },
+    model,
+    holder,
+    isTranslated: false,
+    target: (inner, _, servedBy) => new StoredResponseTarget(new ResponseIdTarget(inner, holder, servedBy)),
+  };
 }
 
 export function admit(message: Message, fleet: Fleet, nowMs: number): Admitted | ApiError {

@@ -15,12 +15,13 @@ import type { ClientConnection, ClientLimits, ClientPort, ClientProblem } from "
 import { BodySlabs } from "../http/body-slabs.ts";
 import { MemoryBudget } from "../http/memory-budget.ts";
 import type { RequestHead } from "../http/request-head.ts";
-import { peekRequest, type RequestPeek } from "../json/peek.ts";
+import { noPeek, peekRequest } from "../json/peek.ts";
 import { validTraceparent } from "../telemetry/trace-context.ts";
 import type { LimitSource } from "../limits/account.ts";
 import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
 import { dialectOf, endpointAt, inferModelAt, type Endpoint, type Operation } from "../protocols/endpoints.ts";
 import { readAnswer, type Answer } from "../protocols/read-requests.ts";
+import { storedResponseAt } from "../protocols/stored-responses.ts";
 import type { Fleet } from "../replicas/fleet.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { Waker } from "../replicas/waker.ts";
@@ -29,7 +30,7 @@ import type { GatewayMetrics } from "../telemetry/metrics.ts";
 import type { Tracer } from "../telemetry/tracer.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
 import { refusalHeaders, retryAfterIn } from "../exchange/settlement.ts";
-import { admit, type Admitted, type Message } from "./admission.ts";
+import { admit, admitStored, type Admitted, type Message } from "./admission.ts";
 import { recordRefusal } from "./refusals.ts";
 import { RetryAllowance } from "./retry-budget.ts";
 
@@ -76,21 +77,6 @@ const bodiesFull: ApiError = {
   message: "The gateway holds as many request bodies as it may.",
   retryAfterMs: 1000,
 };
-const noPeek: RequestPeek = {
-  model: "",
-  modelSpan: undefined,
-  isStream: false,
-  outputTokensMax: undefined,
-  choiceCount: 1,
-  streamOptions: undefined,
-  isUsageAsked: true,
-  prompt: undefined,
-  isResumable: false,
-  session: "",
-  previousResponseId: "",
-  previousResponse: undefined,
-};
-
 /** The request that an error answers. */
 interface Refused {
   readonly caller?: Caller;
@@ -236,10 +222,18 @@ export class Gateway implements ClientPort, Runtime {
       this.#infer(connection, { head, body, caller: caller ?? anonymous, path, model: inferModel });
       return;
     }
+    const stored = storedResponseAt(path);
+    if (stored?.methods.includes(head.method) === true) {
+      const request = { path: stored, query: query < 0 ? "" : target.slice(query), caller: caller ?? anonymous };
+      const admitted = this.usage.isFailing ? usageFails : admitStored(request, this.#parts.fleet);
+      this.#start(connection, head, admitted, { caller: request.caller, operation: "stored_response" });
+      return;
+    }
+    const isKnown = endpoint !== undefined || inferModel !== undefined;
     this.#read(connection, head, {
       path,
       query: query < 0 ? "" : target.slice(query + 1),
-      isKnown: endpoint !== undefined || inferModel !== undefined,
+      methods: stored?.methods ?? (isKnown ? ["POST"] : undefined),
       caller: caller ?? anonymous,
       body,
     });
@@ -277,9 +271,13 @@ export class Gateway implements ClientPort, Runtime {
   #exchange(connection: ClientConnection, head: RequestHead, message: Message): void {
     const { body, caller, peek, endpoint } = message;
     const admitted = this.usage.isFailing ? usageFails : this.#admit(message);
+    const { operation } = endpoint;
+    this.#start(connection, head, admitted, { caller, operation, model: peek.model, bodyBytes: body.length });
+  }
+
+  #start(connection: ClientConnection, head: RequestHead, admitted: Admitted | ApiError, refused: Refused): void {
     if ("kind" in admitted) {
-      const { operation } = endpoint;
-      this.#answerError(connection, head, admitted, { caller, operation, model: peek.model, bodyBytes: body.length });
+      this.#answerError(connection, head, admitted, refused);
       return;
     }
     const exchange = this.#exchangeOf(admitted, head, new HttpTarget(connection, head.minorVersion));
@@ -323,10 +321,11 @@ export class Gateway implements ClientPort, Runtime {
   #read(
     connection: ClientConnection,
     head: RequestHead,
-    request: { path: string; query: string; isKnown: boolean; caller: Caller; body: Buffer },
+    request: { path: string; query: string; methods: readonly string[] | undefined; caller: Caller; body: Buffer },
   ): void {
-    if (request.isKnown) {
-      this.#answerError(connection, head, { kind: "methodNotAllowed", message: `Use POST for ${request.path}.` });
+    if (request.methods !== undefined) {
+      const message = `Use ${request.methods.join(" or ")} for ${request.path}.`;
+      this.#answerError(connection, head, { kind: "methodNotAllowed", message });
       return;
     }
     const { path, query, caller, body } = request;

@@ -22,6 +22,22 @@ export interface RequestPeek {
   readonly previousResponse: FieldSpan | undefined;
 }
 
+/** A request whose body is not read. */
+export const noPeek: RequestPeek = {
+  model: "",
+  modelSpan: undefined,
+  isStream: false,
+  outputTokensMax: undefined,
+  choiceCount: 1,
+  streamOptions: undefined,
+  isUsageAsked: true,
+  prompt: undefined,
+  isResumable: false,
+  session: "",
+  previousResponseId: "",
+  previousResponse: undefined,
+};
+
 type Draft = { -readonly [Field in keyof RequestPeek]: RequestPeek[Field] };
 
 const fieldNames = [

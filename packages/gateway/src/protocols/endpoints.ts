@@ -7,6 +7,7 @@ export type Operation =
   | "text_completion"
   | "embeddings"
   | "responses"
+  | "stored_response"
   | "messages"
   | "infer"
   | "rerank"
