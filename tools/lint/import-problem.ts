@@ -85,8 +85,8 @@ function workspaceProblem(
   how: ImportClaim["how"],
 ): string | undefined {
   const target = specifier.split("/")[1] ?? "";
-  if (internalExports[specifier] !== undefined && (isTest || internalExports[specifier] === packageName))
-    return undefined;
+  const allowed = internalExports[specifier];
+  if (allowed !== undefined && (isTest || allowed.includes(packageName))) return undefined;
   if (specifier !== `@headroom/${target}` && !partialExports.includes(specifier))
     return `${specifier} reaches into a package: use what @headroom/${target} exports.`;
   if (isTest && (target === packageName || testPackages.includes(target))) return undefined;

@@ -31,22 +31,27 @@ function shell(
 export const layers: Readonly<Record<string, Layer>> = {
   engine: pure("deterministic", []),
   routing: pure("deterministic", []),
-  "engine-oracle": pure("deterministic", ["engine"]),
-  sim: pure("deterministic", ["engine", "engine-oracle", "perf", "routing"]),
+  explain: pure("deterministic", ["engine"]),
+  "engine-oracle": pure("deterministic", ["engine", "explain"]),
+  sim: pure("deterministic", ["engine", "explain", "engine-oracle", "perf", "routing"]),
   perf: pure("pure", []),
   spec: pure("pure", [], ["croner", "zod"]),
   protocol: pure("pure", ["spec"], ["zod"]),
-  views: { ...pure("pure", ["engine", "protocol"]), lazyPackages: ["sim"] },
+  views: { ...pure("pure", ["engine", "explain", "protocol"]), lazyPackages: ["sim"] },
   platform: shell([], []),
   journal: shell(["engine", "platform"], []),
   executors: shell(["engine", "perf", "platform"], ["zod"]),
   gateway: shell(["platform", "routing"], "declared"),
-  server: shell(["engine", "sim", "perf", "views", "protocol", "platform", "journal", "executors"], "declared"),
-  console: shell(["protocol", "views", "engine", "sim", "perf"], "declared"),
+  server: shell(
+    ["engine", "explain", "sim", "perf", "views", "protocol", "platform", "journal", "executors"],
+    "declared",
+  ),
+  console: shell(["protocol", "views", "engine", "explain", "sim", "perf"], "declared"),
   benchmark: shell([], []),
   cli: shell(["protocol", "views"], "declared", [
     "benchmark",
     "engine",
+    "explain",
     "sim",
     "perf",
     "executors",
@@ -80,7 +85,6 @@ export const engineRooms: readonly string[] = [
   "lifecycle",
   "round",
   "engine",
-  "explain",
 ];
 
 /**
@@ -92,10 +96,11 @@ export const restrictedFiles: Readonly<Record<string, readonly string[]>> = {
   "apply/writable.ts": ["apply"],
 };
 
-/** Subpath exports, each with the only package whose sources may use it. Tests may use all of them. */
-export const internalExports: Readonly<Record<string, string>> = {
-  "@headroom/engine/internals": "engine-oracle",
-  "@headroom/journal/internals": "journal",
+/** Subpath exports, each with the only packages whose sources may use it. Tests may use all of them. */
+export const internalExports: Readonly<Record<string, readonly string[]>> = {
+  "@headroom/engine/internals": ["explain", "engine-oracle"],
+  "@headroom/engine/testing": [],
+  "@headroom/journal/internals": ["journal"],
 };
 
 /**
@@ -106,8 +111,8 @@ export const partialExports: readonly string[] = ["@headroom/perf/accelerator-ty
 /** Packages that run in a browser. They must not use Node's modules. */
 export const browserPackages: readonly string[] = ["console"];
 
-/** Packages that the tests of every package may import, because they check packages from the outside. */
-export const testPackages: readonly string[] = ["engine-oracle"];
+/** Packages that the tests of every package may import: one checks decisions from the outside, the other states reasons of waiting work. */
+export const testPackages: readonly string[] = ["engine-oracle", "explain"];
 
 /** Packages that tests in a package may import in addition to those of the package. */
 export const testLibraries: readonly string[] = ["vitest", "fast-check", "playwright-core", "axe-core"];

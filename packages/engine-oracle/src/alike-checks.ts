@@ -1,6 +1,7 @@
 /** Checks, under every policy, that the first of several equal requests in the policy's order starts first. */
-import { rulesOf } from "@headroom/engine/internals";
-import type { AttemptId, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
+import { rulesOf } from "@headroom/engine";
+import type { AttemptId, Event, ReadonlyState, Workload } from "@headroom/engine";
+import type { Findings } from "@headroom/engine/internals";
 import { compareByPolicy, hasReadyTask } from "./recount.ts";
 
 /** `known`: tasks that were already nominated before the batch. */

@@ -1,13 +1,6 @@
 /** Checks anti-affinity from attempts and nominations alone. */
-import type {
-  AntiAffinityFrom,
-  AntiAffinitySpec,
-  Findings,
-  GangSpec,
-  Node,
-  NodeId,
-  ReadonlyState,
-} from "@headroom/engine/internals";
+import type { AntiAffinityFrom, AntiAffinitySpec, GangSpec, Node, NodeId, ReadonlyState } from "@headroom/engine";
+import type { Findings } from "@headroom/engine/internals";
 import { specOf } from "./held-by-team.ts";
 
 /** A placed or nominated gang: its nodes and its anti-affinity terms. */

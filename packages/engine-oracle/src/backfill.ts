@@ -2,9 +2,11 @@
  * Checks requests that wait although idle capacity fits them: each must be one that would delay a protected start
  * (DESIGN §7.11, 12).
  */
-import { attemptId, plannedDurationMs, reservationsOf, rulesOf } from "@headroom/engine/internals";
+import { attemptId, rulesOf } from "@headroom/engine";
+import type { AttemptId, Nomination, ReadonlyState, Workload } from "@headroom/engine";
+import { plannedDurationMs, reservationsOf } from "@headroom/engine/internals";
+import type { Findings, World } from "@headroom/engine/internals";
 import { withoutClosedNodes } from "./closed-nodes.ts";
-import type { AttemptId, Findings, Nomination, ReadonlyState, Workload, World } from "@headroom/engine/internals";
 import { feasibility, requestOf } from "./recount.ts";
 import { reservesStarts, startsWork, waitingAlthoughItFits } from "./rest.ts";
 

@@ -3,7 +3,8 @@
  * constraint or ahead of a head of the queue that blocks it. Effects match the decisions. Every accepted command has
  * had its effect. Every event that a user causes names its actor.
  */
-import { Findings, rulesOf, wholeSlices, windowBroken } from "@headroom/engine/internals";
+import { Findings, wholeSlices, windowBroken } from "@headroom/engine/internals";
+import { rulesOf } from "@headroom/engine";
 import type {
   AttemptId,
   Effect,
@@ -13,7 +14,7 @@ import type {
   WorkerAllocation,
   Workload,
   WorkloadSpec,
-} from "@headroom/engine/internals";
+} from "@headroom/engine";
 import { checkAlike } from "./alike-checks.ts";
 import { checkDefragmentation } from "./defragment-checks.ts";
 import { checkEvictions } from "./eviction-checks.ts";

@@ -2,7 +2,7 @@
  * Node and fabric constraints, checked from declarations alone: whether a gang's workers satisfy them, and whether free
  * capacity could hold the gang. Shares no code with placement.
  */
-import type { DataSpec, FabricSpec, Node, ReadonlyState, SiteName, SpreadSpec } from "@headroom/engine/internals";
+import type { DataSpec, FabricSpec, Node, ReadonlyState, SiteName, SpreadSpec } from "@headroom/engine";
 
 export interface Constraints {
   readonly fabric?: FabricSpec;

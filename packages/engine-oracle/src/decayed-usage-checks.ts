@@ -1,9 +1,10 @@
 /**
  * Checks that usage history exists for exactly the teams and users with current or recent usage, at their current rate.
  */
-import { rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
-import { countedMilli } from "./part-recount.ts";
+import { rulesOf, shapeOf } from "@headroom/engine";
+import { withAncestors } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
+import { countedMilli } from "./part-recount.ts";
 
 export function checkDecayedUsage(findings: Findings, { state, decayedUsage }: World): void {
   const { teams, phases } = rulesOf(state.policy);

@@ -3,8 +3,10 @@
  * request could start. It gathers the recorded number of pairs of idle accelerators, and loses no more per pair than
  * the policy allows.
  */
-import { acceleratorsIn, lastDueMs, leastParts, rulesOf } from "@headroom/engine/internals";
-import type { Attempt, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
+import { acceleratorsIn, leastParts, rulesOf } from "@headroom/engine";
+import type { Attempt, Event, ReadonlyState, Workload } from "@headroom/engine";
+import { lastDueMs } from "@headroom/engine/internals";
+import type { Findings } from "@headroom/engine/internals";
 import { heldByNode } from "./recount.ts";
 
 type PlannedMigration = Event & { readonly kind: "evictionPlanned" };

@@ -10,14 +10,12 @@ import {
   RESOURCES_BESIDE_TYPES,
   rulesOf,
   typesOfGroup,
-  withAncestors,
-} from "@headroom/engine/internals";
+} from "@headroom/engine";
 import type {
   Amounts,
   Attempt,
   AttemptId,
   Event,
-  Findings,
   GangSpec,
   PlannedVictim,
   ReadonlyState,
@@ -25,7 +23,9 @@ import type {
   TeamName,
   Workload,
   WorkloadSpec,
-} from "@headroom/engine/internals";
+} from "@headroom/engine";
+import { withAncestors } from "@headroom/engine/internals";
+import type { Findings } from "@headroom/engine/internals";
 import { acceptsType, amountsHeld, amountsOf, heldByTeam, typeInFamily } from "./held-by-team.ts";
 import { checkMinimal } from "./minimal-plans.ts";
 

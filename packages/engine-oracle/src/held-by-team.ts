@@ -2,8 +2,7 @@
  * Usage of each team, counted from attempts and nominations alone, and the number of workers that running gangs may
  * request.
  */
-import { isEviction, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
-import { countedMilli } from "./part-recount.ts";
+import { isEviction, rulesOf, shapeOf } from "@headroom/engine";
 import type {
   Attempt,
   TaskGroup,
@@ -14,7 +13,9 @@ import type {
   WorkerShape,
   Workload,
   WorkloadId,
-} from "@headroom/engine/internals";
+} from "@headroom/engine";
+import { withAncestors } from "@headroom/engine/internals";
+import { countedMilli } from "./part-recount.ts";
 
 export const specOf = (
   state: ReadonlyState,

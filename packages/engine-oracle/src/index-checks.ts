@@ -1,22 +1,19 @@
 /** Compares the indexes, which are kept up to date event by event, with a recount of the state. */
 import {
   PREDICTED_MS_MAX,
-  acceptedTypes,
   decodeSnapshot,
   encodeSnapshot,
   expectedEndMs,
-  nextDueMs,
   nextLookMs,
   plannedDurationMs,
-  rulesOf,
   stateDigest,
-  tariffEndMs,
-  taskCountOf,
   fleetFit,
   rejectedAtEpoch,
 } from "@headroom/engine/internals";
+import type { Findings, NodeSlot, QueueBucket, TypeCapacity, World } from "@headroom/engine/internals";
+import { acceptedTypes, nextDueMs, rulesOf, tariffEndMs, taskCountOf } from "@headroom/engine";
+import type { WorkloadEntity } from "@headroom/engine";
 import { withoutClosedNodes } from "./closed-nodes.ts";
-import type { Findings, NodeSlot, QueueBucket, TypeCapacity, WorkloadEntity, World } from "@headroom/engine/internals";
 import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isInGroups, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";
 import { checkDecayedUsage } from "./decayed-usage-checks.ts";

@@ -2,8 +2,10 @@
  * Invariants after every batch (DESIGN §7), recomputed from the state without the code that decided. All tests use
  * them, and the fault simulator after each round.
  */
-import { Findings, clockOf, explain, waitingTaskCount, worldOf } from "@headroom/engine/internals";
-import type { BlockedReason, Engine, ReadonlyState, Workload } from "@headroom/engine/internals";
+import { Findings, worldOf } from "@headroom/engine/internals";
+import { clockOf, waitingTaskCount } from "@headroom/engine";
+import type { BlockedReason, Engine, ReadonlyState, Workload } from "@headroom/engine";
+import { explain } from "@headroom/explain";
 import { checkRestBesideReservations } from "./backfill.ts";
 import { checkIndexes } from "./index-checks.ts";
 import { feasibility, hasReadyTask } from "./recount.ts";

@@ -4,8 +4,10 @@
  * It is skipped where the fit check is not exact: fabric placement, spreading, task groups, reserved topology, windows,
  * other terminating work.
  */
-import { canDo, rulesOf, withAncestors } from "@headroom/engine/internals";
-import type { Attempt, AttemptId, Event, Findings, ReadonlyState, WorkloadSpec } from "@headroom/engine/internals";
+import { canDo, withAncestors } from "@headroom/engine/internals";
+import type { Findings } from "@headroom/engine/internals";
+import { rulesOf } from "@headroom/engine";
+import type { Attempt, AttemptId, Event, ReadonlyState, WorkloadSpec } from "@headroom/engine";
 import { specOf } from "./held-by-team.ts";
 import { feasibility, requestOf } from "./recount.ts";
 import { waivedInvariants } from "./waived-invariants.ts";

@@ -2,8 +2,10 @@
  * Checks of nominations. A nomination matches the gang's request, is on nodes that take work, and belongs to waiting
  * work.
  */
-import { acceleratorCount, checkGroups, checkPart, shapeOf } from "@headroom/engine/internals";
-import type { Findings, Nomination, ReadonlyState } from "@headroom/engine/internals";
+import { acceleratorCount, shapeOf } from "@headroom/engine";
+import type { Nomination, ReadonlyState } from "@headroom/engine";
+import { checkGroups, checkPart } from "@headroom/engine/internals";
+import type { Findings } from "@headroom/engine/internals";
 import { acceptsType, typeInFamily } from "./held-by-team.ts";
 import { isUsable } from "./recount.ts";
 

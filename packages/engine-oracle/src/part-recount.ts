@@ -3,8 +3,9 @@
  * holds both slices and fractions.
  */
 import { migTable, profileMilli } from "@headroom/engine";
+import type { Node, WorkerAllocation, WorkerShape } from "@headroom/engine";
 import { slicesOf } from "@headroom/engine/internals";
-import type { Findings, Node, WorkerAllocation, WorkerShape } from "@headroom/engine/internals";
+import type { Findings } from "@headroom/engine/internals";
 
 /** Thousandths of each of a worker's accelerators that count as held by the worker. */
 export const countedMilli = ({ shareMilli, profile }: WorkerShape): number =>

@@ -1,8 +1,10 @@
 /**
  * Checks that the predicted duration of placed work is the mean of the last runs of its kind, and below its walltime.
  */
-import { rulesOf, runKindsOf } from "@headroom/engine/internals";
-import type { Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
+import { rulesOf } from "@headroom/engine";
+import type { Event, ReadonlyState, Workload } from "@headroom/engine";
+import { runKindsOf } from "@headroom/engine/internals";
+import type { Findings } from "@headroom/engine/internals";
 
 export function checkPredictions(findings: Findings, state: ReadonlyState, events: readonly Event[]): void {
   for (const event of events) {

@@ -2,16 +2,7 @@
  * Usage and fit, computed from attempts and nodes alone, without indexes or scheduling code. The checks compare the
  * engine with this independent implementation.
  */
-import {
-  acceleratorIndices,
-  isGuaranteed,
-  isPreemptible,
-  rulesOf,
-  shapeOf,
-  slicesOf,
-  taskCountOf,
-} from "@headroom/engine/internals";
-import { bookedMilli, countedFraction, partsBeside } from "./part-recount.ts";
+import { acceleratorIndices, rulesOf, shapeOf, taskCountOf } from "@headroom/engine";
 import type {
   AttemptId,
   TaskGroup,
@@ -25,7 +16,9 @@ import type {
   WorkerShape,
   Workload,
   WorkloadSpec,
-} from "@headroom/engine/internals";
+} from "@headroom/engine";
+import { isGuaranteed, isPreemptible, slicesOf } from "@headroom/engine/internals";
+import { bookedMilli, countedFraction, partsBeside } from "./part-recount.ts";
 import { openNodes } from "./anti-affinity-checks.ts";
 import { acceptsType, amountsOf, specOf, sumOfAmounts, typeInFamily } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";

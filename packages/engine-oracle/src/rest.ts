@@ -1,7 +1,8 @@
 /** Requests that the policy should have started in a round: the head of the queue, and waiting requests that fit. */
-import { rulesOf } from "@headroom/engine/internals";
+import { rulesOf } from "@headroom/engine";
+import type { Policy, ReadonlyState, Workload } from "@headroom/engine";
 import { withoutClosedNodes } from "./closed-nodes.ts";
-import type { Findings, Policy, ReadonlyState, Workload } from "@headroom/engine/internals";
+import type { Findings } from "@headroom/engine/internals";
 import { canBeTold } from "./constraint-checks.ts";
 import { compareByPolicy, feasibility, hasReadyTask, isInGroups, requestOf } from "./recount.ts";
 

@@ -4,20 +4,16 @@ import {
   DEFAULT_TEAM,
   ENDED_ATTEMPTS_KEPT,
   ENDED_WORKLOADS_KEPT,
-  Findings,
-  ENDED_ENTRIES_KEPT,
   acceleratorCount,
   acceleratorIndices,
-  checkGroups,
-  checkPart,
   shapeOf,
   isWaiting,
   taskCountOf,
   taskOf,
-  withAncestors,
-} from "@headroom/engine/internals";
+} from "@headroom/engine";
+import type { Attempt, ReadonlyState, Workload } from "@headroom/engine";
+import { Findings, ENDED_ENTRIES_KEPT, checkGroups, checkPart, withAncestors } from "@headroom/engine/internals";
 import { checkSlices } from "./part-recount.ts";
-import type { Attempt, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { checkNomination } from "./nomination-checks.ts";
 import { checkAntiAffinity } from "./anti-affinity-checks.ts";
 import { acceptsType, specOf, typeInFamily } from "./held-by-team.ts";

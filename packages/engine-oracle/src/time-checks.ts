@@ -4,7 +4,8 @@
  * the calendar's entries alone.
  */
 import { covers, isKeptFor, lastDueMs, withAncestors } from "@headroom/engine/internals";
-import type { Findings, ReadonlyState, Tariff, Workload } from "@headroom/engine/internals";
+import type { Findings } from "@headroom/engine/internals";
+import type { ReadonlyState, Tariff, Workload } from "@headroom/engine";
 
 /** Checks a start that had no earlier nomination. */
 export function checkTime(findings: Findings, state: ReadonlyState, workload: Workload, nowMs: number): void {

@@ -3,7 +3,8 @@
  * has 1,000 nodes of eight accelerators in leaves of 32 and is full; 1,000 workloads wait in 100 buckets, and one
  * workload of each bucket is explained. `npm run bench answers [WORLD]`; prints one JSON line for each world.
  */
-import { explain, presets, smallestChanges } from "../src/index.ts";
+import { explain, smallestChanges } from "@headroom/explain";
+import { presets } from "../src/index.ts";
 import type { Effect, Input, Policy, Ready, WorkloadId } from "../src/index.ts";
 import { Bench, measured, quantile, rounded, team } from "./fleet.ts";
 

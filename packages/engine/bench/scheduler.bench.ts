@@ -3,7 +3,8 @@
  * promises. Times are of this engine alone, in memory, with events and journal text; most published times are end to
  * end. `npm run bench scheduler [CASE]`; one JSON line for each case.
  */
-import { explain, presets, restoreEngine, smallestChanges } from "../src/index.ts";
+import { explain, smallestChanges } from "@headroom/explain";
+import { presets, restoreEngine } from "../src/index.ts";
 import type { AttemptId, Command, Input, Policy, Ready, WorkloadId } from "../src/index.ts";
 import { Bench, measured, placedCount, nominatedCount, quantile, rounded, team } from "./fleet.ts";
 import type { Measured } from "./fleet.ts";

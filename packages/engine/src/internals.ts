@@ -1,67 +1,92 @@
 /**
- * Internals for `engine-oracle`, which checks decisions from the outside, and for tests. No other package may import this file
- * (`tools/lint`).
+ * Internals for `explain`, which reads the indexes of an engine, for `engine-oracle`, which checks decisions from the outside, and for
+ * tests. No other package may import this file (`tools/lint`).
  */
+export { bisect } from "./base/collections/bisect.ts";
+export { isSameList } from "./base/collections/same-list.ts";
+export { Batch } from "./batch/batch.ts";
 export type { TypeCapacity } from "./cluster/capacity.ts";
+export { usageKey } from "./cluster/decayed-usage-index.ts";
+export { activeAttempt, attemptsOn, byPlacement, workloadOf } from "./cluster/entities.ts";
+export { NODE_LEVEL } from "./cluster/fabric-index.ts";
+export { countsForTeam } from "./cluster/holdings.ts";
+export { latestEndMs } from "./cluster/latest-end.ts";
+export { Ledger, simulate } from "./cluster/ledger.ts";
 export type { NodeSlot } from "./cluster/node-slot.ts";
-export { nextLookMs } from "./cluster/start-window.ts";
-export { rejectedAtEpoch } from "./cluster/queue.ts";
-export type { QueueBucket } from "./cluster/queue.ts";
-export { ACCELERATORS_AT } from "./cluster/team-node.ts";
+export type { PlacementRequest } from "./cluster/placement-request.ts";
+export { QueueBucket, rejectedAtEpoch } from "./cluster/queue.ts";
+export type { Queue } from "./cluster/queue.ts";
+export { acceptableTypes, amountAsked, isInGroups, partsAsked, quotaReached, wholeNeeded } from "./cluster/request.ts";
+export { latestStartAtMs, mayStart, nextLookMs, opensAtMs } from "./cluster/start-window.ts";
+export {
+  ACCELERATORS_AT,
+  CORES_AT,
+  FIRST_TYPE_AT,
+  MEMORY_AT,
+  amountAt,
+  isUnder,
+  statedAmount,
+} from "./cluster/team-node.ts";
+export type { TeamNode } from "./cluster/team-node.ts";
 export type { World } from "./cluster/world.ts";
-export type { Effect } from "./contract/effects.ts";
-export type { Event, PlannedVictim } from "./contract/events.ts";
-export type { BlockedReason } from "./contract/verdicts.ts";
-export { clockOf, worldOf } from "./engine/engine.ts";
-export type { Engine, Ready } from "./engine/ready.ts";
-export { explain } from "./explain/reasons/explain.ts";
-export { acceleratorCount, acceleratorIndices } from "./model/accelerator-set.ts";
-export type { AntiAffinityFrom, AntiAffinitySpec } from "./model/anti-affinity.ts";
-export { tariffEndMs } from "./model/calendar.ts";
-export type { Tariff } from "./model/calendar.ts";
-export type { DataSpec } from "./model/data.ts";
-export { HOT_SPARE_AHEAD_MS, isOfTypes } from "./model/fleet.ts";
-export { canDo } from "./state/executors.ts";
-export { takesWork } from "./model/fleet.ts";
-export type { Node } from "./model/fleet.ts";
-export { acceleratorsIn, acceptedTypes, leastParts, shapeOf, typesOfGroup } from "./model/gang.ts";
-export { attemptId } from "./model/ids.ts";
-export type { AttemptId, NodeId, SiteName, TeamName, WorkloadId } from "./model/ids.ts";
+export { PowerForecast } from "./energy/power-forecast.ts";
+export { figuresAt } from "./energy/tariffs.ts";
+export { takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from "./engine/engine.ts";
+export type { CounterfactualRun } from "./engine/engine.ts";
+export { planApply } from "./lifecycle/apply-documents.ts";
+export { submissionAdmissionFailure } from "./lifecycle/submit.ts";
 export { wholeSlices } from "./model/slices.ts";
-export { isWaiting, taskOf } from "./model/task.ts";
-export { ALL_ACCELERATORS, RESOURCES_BESIDE_TYPES } from "./model/team.ts";
-export type { Amounts } from "./model/team.ts";
-export { lastDueMs, nextDueMs } from "./model/time/due.ts";
-export { ENDED_ATTEMPTS_KEPT, isEviction, isPlannedEviction, taskCountOf } from "./model/workload.ts";
-export type {
-  Attempt,
-  FabricSpec,
-  TaskGroup,
-  GangSpec,
-  Nomination,
-  SpreadSpec,
-  WorkerAllocation,
-  WorkerShape,
-  Workload,
-  WorkloadSpec,
-} from "./model/workload.ts";
-export { fleetFit } from "./placement/could-ever.ts";
+export { lastDueMs } from "./model/time/due.ts";
+export { entitlementOf, entitlementToPreempt, teamSharesOf } from "./ordering/team-share.ts";
+export type { TeamShare } from "./ordering/team-share.ts";
 export { reservationsOf } from "./placement/backfill/reservations.ts";
+export type { Reservation } from "./placement/backfill/reservations.ts";
+export {
+  couldEverFit,
+  fitsUsableFleet,
+  fleetFit,
+  isBeyondQuotas,
+  isHeldByLimit,
+  placeableAsWished,
+} from "./placement/could-ever.ts";
+export { emptied } from "./placement/empty-fleet.ts";
+export { looksAround } from "./placement/filters/anti-affinity.ts";
+export { workerShortfall } from "./placement/filters/between-workers.ts";
+export { calendarEndMs, windowsInTheWay } from "./placement/filters/calendar-windows.ts";
+export { acceptedBy, declaredWakeOn, filters } from "./placement/filters/filters.ts";
+export { hotSpares, hotSparesFor, hotSparesKept } from "./placement/filters/hot-spares.ts";
+export { Inquiry } from "./placement/filters/inquiry.ts";
+export { quota } from "./placement/filters/quota.ts";
+export { runTime } from "./placement/filters/run-time.ts";
+export { askOfRefused } from "./placement/place-groups.ts";
+export { emptyNodeWorkers, placeOnType } from "./placement/place-on-type.ts";
+export { findPlacement } from "./placement/place.ts";
+export { ReleasingRoom } from "./placement/releasing-room.ts";
 export { covers, isKeptFor, windowBroken, withAncestors } from "./placement/verify/calendar.ts";
 export { Findings } from "./placement/verify/findings.ts";
 export { checkGroups } from "./placement/verify/group-checks.ts";
 export { checkPart, slicesOf } from "./placement/verify/part-checks.ts";
-export type { OrderKey, Policy } from "./policy/policy.ts";
-export { isPreemptible, preemptibilityOf } from "./policy/preemptible.ts";
-export { mayEvict, rulesOf } from "./policy/rules.ts";
-export type { Rules } from "./policy/rules.ts";
+export { usualDefragmentation } from "./policy/defragment-rules.ts";
+export { isPreemptible } from "./policy/preemptible.ts";
+export { evictionLoss } from "./preemption/cost.ts";
+export { firstBeyondEntitlement, isOnAny, mayPreempt, roomAtMost } from "./preemption/eligibility.ts";
+export { findPlan } from "./preemption/pipeline.ts";
+export { preemptionStrategy } from "./preemption/strategy.ts";
+export { gather } from "./round/defragment.ts";
+export { blockingClass } from "./round/place-waiting.ts";
+export type { DemandMix } from "./state/demand-mix.ts";
 export { stateDigest } from "./state/digest.ts";
 export { ENDED_ENTRIES_KEPT } from "./state/ended-entries.ts";
-export { waitingTaskCount } from "./state/ready-task.ts";
+export { canDo } from "./state/executors.ts";
+export { holdReasonBy, isWaitingForTime } from "./state/ready-task.ts";
+export type { HoldReasonBy } from "./state/ready-task.ts";
 export { decodeSnapshot, encodeSnapshot } from "./state/snapshot.ts";
-export { ANSWERS_KEPT, DEFAULT_TEAM, ENDED_WORKLOADS_KEPT } from "./state/state.ts";
-export type { ReadonlyState, WorkloadEntity } from "./state/state.ts";
 export { isGuaranteed } from "./strategies/hived/guaranteed.ts";
+export { placeGiven } from "./transitions/start.ts";
+export { accrued, gpuHoursOf, microUsdOf, periodStartMs, renewalMs, spentOf } from "./usage/account.ts";
+export { AVERAGE_ONE } from "./usage/decayed-usage.ts";
 export { expectedEndMs } from "./usage/expected-duration.ts";
-export { plannedDurationMs } from "./usage/planned-duration.ts";
-export { PREDICTED_MS_MAX, runKindsOf } from "./usage/run-times.ts";
+export { budgetForecast } from "./usage/forecast.ts";
+export { isSpent, spentBudget, spentBudgets } from "./usage/gate.ts";
+export { longestDurationMs, plannedDurationMs, roundedDownMs } from "./usage/planned-duration.ts";
+export { PREDICTED_MS_MAX, predictsRuns, runKindsOf } from "./usage/run-times.ts";

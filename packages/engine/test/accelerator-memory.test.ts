@@ -1,9 +1,9 @@
 /** Fractions of an accelerator that are requested by memory: the node's memory determines the share. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { smallestChanges, workloadId } from "../src/index.ts";
+import { smallestChanges, explain } from "@headroom/explain";
+import { workloadId } from "../src/index.ts";
 import type { Engine, Pool, Team } from "../src/index.ts";
-import { explain } from "../src/explain/reasons/explain.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 

@@ -1,8 +1,8 @@
 /** Network bandwidth of a node as a resource that workers reserve. */
 import { checkInvariants } from "@headroom/engine-oracle";
 import { describe, expect, it } from "vitest";
-import { smallestChanges, workloadId } from "../src/index.ts";
-import { explain } from "../src/explain/reasons/explain.ts";
+import { smallestChanges, explain } from "@headroom/explain";
+import { workloadId } from "../src/index.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 

@@ -4,8 +4,9 @@
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import path from "node:path";
-import { createEngine, teamName, waitingSummary } from "@headroom/engine";
+import { createEngine, teamName } from "@headroom/engine";
 import type { ExecutorId } from "@headroom/engine";
+import { waitingSummary } from "@headroom/explain";
 import type { Executor } from "@headroom/executors";
 import { sqliteAddress, sqliteJournal } from "@headroom/journal";
 import { createApi } from "../src/api/app.ts";

@@ -15,6 +15,7 @@ const page = `<!doctype html><meta charset="utf-8"><title>same bytes</title><lin
     imports: {
       "@headroom/engine": "/engine/src/index.ts",
       "@headroom/engine/internals": "/engine/src/internals.ts",
+      "@headroom/explain": "/explain/src/index.ts",
       "@headroom/engine-oracle": "/engine-oracle/src/index.ts",
       "@headroom/perf": "/perf/src/index.ts",
       "@headroom/routing": "/routing/src/index.ts",

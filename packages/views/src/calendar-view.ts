@@ -1,5 +1,5 @@
 /** The calendar as an API resource: entries with time, nodes and holder, the next one first. */
-import { windowUse } from "@headroom/engine";
+import { windowUse } from "@headroom/explain";
 import type { CalendarItem as EngineItem, Engine } from "@headroom/engine";
 import type { CalendarEntry, CalendarItem, Tariff, WindowUse } from "@headroom/protocol";
 import { writeCarbon, writeCron, writeEnergyPrice, writeInstant } from "@headroom/protocol";

@@ -2,7 +2,7 @@
  * Samples of used, queued and unavailable capacity over the last 24 hours. Their number is limited, and the caller
  * provides the clock.
  */
-import { teamHoldsInAll, waitingSummary } from "@headroom/engine";
+import { teamHoldsInAll, waitingSummary } from "@headroom/explain";
 import type { Engine } from "@headroom/engine";
 import type { CapacityHistory, CapacitySample } from "@headroom/protocol";
 import { fleetView } from "./fleet-view.ts";

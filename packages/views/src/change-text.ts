@@ -1,13 +1,7 @@
 /** Changes that would start a workload. Each is one sentence, with the command if there is one. */
 import { clockOf, milliIn, wholeParts } from "@headroom/engine";
-import type {
-  AntiAffinityTerm,
-  Change,
-  Engine,
-  LargerBudget,
-  StartWindowCondition,
-  WorkloadSpec,
-} from "@headroom/engine";
+import type { Engine, StartWindowCondition, WorkloadSpec } from "@headroom/engine";
+import type { AntiAffinityTerm, Change, LargerBudget } from "@headroom/explain";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { coresText, durationText, grouped, memoryText, plural, resourceForm } from "./plain-text.ts";

@@ -1,6 +1,8 @@
 /** The dry run of defragmentation, with names and a sentence for readers. */
-import { MIGRATION_REST_MS, foreseeDefragmentation } from "@headroom/engine";
-import type { DefragmentationForecast, Engine } from "@headroom/engine";
+import { MIGRATION_REST_MS } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { foreseeDefragmentation } from "@headroom/explain";
+import type { DefragmentationForecast } from "@headroom/explain";
 import type { Defragmentation } from "@headroom/protocol";
 import { acceleratorTimeText, plural } from "./plain-text.ts";
 

@@ -1,6 +1,6 @@
 /** Warnings about declared sites and pools, given the present fleet and work. The declarations are accepted anyway. */
 import { admitsRule } from "@headroom/engine";
-import type { ApplyDocuments, Attempt, NodeId, PoolName, ReadonlyState, WorkloadSpec } from "@headroom/engine";
+import type { Attempt, NodeId, PoolName, ReadonlyState, WorkloadSpec, ApplyDocuments } from "@headroom/engine";
 import type { ApplyWarning } from "@headroom/protocol";
 import { grouped, plural } from "./plain-text.ts";
 

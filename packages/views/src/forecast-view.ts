@@ -1,15 +1,12 @@
 /** Changes that would start work, before and after its submission: results of the engine, each with a sentence. */
-import { beforeSubmitting, commandId, forkEngine, smallestChanges, taskCountOf } from "@headroom/engine";
+import { beforeSubmitting, smallestChanges } from "@headroom/explain";
 import type {
   Change as EngineChange,
-  Command,
-  Engine,
-  Rejection,
   StartingChange as EngineStartingChange,
-  WorkloadId,
-  WorkloadSpec,
   WouldStart as EngineStart,
-} from "@headroom/engine";
+} from "@headroom/explain";
+import { commandId, forkEngine, taskCountOf } from "@headroom/engine";
+import type { Command, Engine, Rejection, WorkloadId, WorkloadSpec } from "@headroom/engine";
 import { canNeverStart } from "@headroom/protocol";
 import type {
   Change,

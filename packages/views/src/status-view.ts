@@ -1,6 +1,7 @@
 /** The status of the control plane, as far as the engine knows the status. */
-import { clockOf, waitingSummary } from "@headroom/engine";
+import { clockOf } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
+import { waitingSummary } from "@headroom/explain";
 import type { Status } from "@headroom/protocol";
 import { fleetView } from "./fleet-view.ts";
 

@@ -6,8 +6,9 @@ import {
   teamHolds,
   teamHoldsInAll,
   teamHoldsOfFamily,
-} from "@headroom/engine";
-import type { AccountView, Engine, Team as EngineTeam } from "@headroom/engine";
+} from "@headroom/explain";
+import type { AccountView } from "@headroom/explain";
+import type { Engine, Team as EngineTeam } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT, teamName } from "@headroom/protocol";
 import type { Page, PageRequest, Team } from "@headroom/protocol";
 import { refusedCursor } from "./page-cursor.ts";

@@ -1,6 +1,7 @@
 /** Hypothetical changes in a request. They are refused if their real declaration would be. */
-import { nodeId, planApply } from "@headroom/engine";
+import { nodeId } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
+import { planApply } from "@headroom/explain";
 import { ProblemError, refuse } from "@headroom/protocol";
 import type { Pool, Site, WhatIfQuestion } from "@headroom/protocol";
 import type { ReplayChange, WhatIfChange } from "@headroom/sim";

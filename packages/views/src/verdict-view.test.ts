@@ -1,5 +1,6 @@
-import { attemptId, defaultPolicy, gangOfGroups, nodeId, poolName, presets, smallestChanges } from "@headroom/engine";
+import { attemptId, defaultPolicy, gangOfGroups, nodeId, poolName, presets } from "@headroom/engine";
 import type { Policy, Pool } from "@headroom/engine";
+import { smallestChanges } from "@headroom/explain";
 import { describe, expect, it } from "vitest";
 import { calendarList } from "./calendar-view.ts";
 import { changeSentence } from "./change-text.ts";

@@ -1,18 +1,9 @@
 /** Verdicts and the queue: numbers of the engine, each with a sentence. */
-import {
-  entitlementExceeded,
-  clockOf,
-  explain,
-  explainBriefly,
-  groupAt,
-  holdReason,
-  queuePage,
-  specOfGroup,
-  waitingSummary,
-} from "@headroom/engine";
+import { entitlementExceeded, explain, explainBriefly, holdReason, queuePage, waitingSummary } from "@headroom/explain";
+import type { EntitlementExceeded } from "@headroom/explain";
+import { clockOf, groupAt, specOfGroup } from "@headroom/engine";
 import type {
   BlockedReason as EngineReason,
-  EntitlementExceeded,
   Engine,
   Prediction,
   Verdict as EngineVerdict,

@@ -13,7 +13,8 @@ export interface DeclaredDocuments {
 
 export async function declaredDocuments(files: readonly string[], terminal: Terminal): Promise<DeclaredDocuments> {
   const loaded = await loadDocuments(files, terminal);
-  const { createEngine, planApply } = await import("@headroom/engine");
+  const { createEngine } = await import("@headroom/engine");
+  const { planApply } = await import("@headroom/explain");
   const { engineDocuments, rejectionProblem } = await import("@headroom/views");
   const { declaredFleet } = await import("@headroom/sim");
   const { ProblemError } = await import("@headroom/protocol");

@@ -1,6 +1,7 @@
 /** `HeadroomClient` for the demo: the same views over the same engine as in the server. */
-import { nodeId, teamName, workloadId, planApply } from "@headroom/engine";
+import { nodeId, teamName, workloadId } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
+import { planApply } from "@headroom/explain";
 import { answerSizing } from "@headroom/perf";
 import * as catalogue from "@headroom/perf/accelerator-types";
 import {

@@ -2,7 +2,8 @@
  * Readings of simulated accelerators. They are derived from the reports of the work on them, as a vendor's tool would
  * measure it.
  */
-import { nodeUse, forEachRange } from "@headroom/engine";
+import { nodeUse } from "@headroom/explain";
+import { forEachRange } from "@headroom/engine";
 import type { AttemptId, Engine, NodeId } from "@headroom/engine";
 import { findAccelerator } from "@headroom/perf";
 import { METRICS_POINTS_DEFAULT } from "@headroom/protocol";

@@ -339,7 +339,7 @@ export function replayEngine(engine: Engine, groups: Iterable<JournalGroup>): vo
   coreOf(engine).fold(groups);
 }
 
-/** The indexes behind an engine, for the read-only code in `explain/` and the checkers in `engine-oracle`. */
+/** The indexes behind an engine, for the read-only code in `explain` and the checkers in `engine-oracle`. */
 export function worldOf(engine: Engine): World {
   return coreOf(engine).world;
 }

@@ -5,7 +5,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { accountOf, createEngine, presets, replayEngine, teamName } from "../../src/index.ts";
+import { accountOf } from "@headroom/explain";
+import { createEngine, presets, replayEngine, teamName } from "../../src/index.ts";
 import type { Budget, Event, Input } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";

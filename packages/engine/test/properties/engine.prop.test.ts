@@ -1,16 +1,8 @@
 /** Properties of every generated world, under every policy and story. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  canonicalJson,
-  createEngine,
-  explain,
-  planApply,
-  queuePage,
-  replayEngine,
-  restoreEngine,
-  waitingSummary,
-} from "../../src/index.ts";
+import { canonicalJson, createEngine, replayEngine, restoreEngine } from "../../src/index.ts";
+import { explain, planApply, queuePage, waitingSummary } from "@headroom/explain";
 import { checkInvariants, waivedInvariants } from "@headroom/engine-oracle";
 import type { Engine, Event, Input, JournalGroup, Ready } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";

@@ -6,7 +6,8 @@
  * only.
  */
 import { describe, expect, it } from "vitest";
-import { defaultPolicy, draw, explain } from "../../src/index.ts";
+import { defaultPolicy, draw } from "../../src/index.ts";
+import { explain } from "@headroom/explain";
 import type { Input, Policy, Team, Workload, WorkloadId, WorkloadSpec } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";

@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { presets } from "../../src/index.ts";
 import type { Attempt, Event, Input, Policy, Team } from "../../src/index.ts";
-import { Dice } from "../counterfactuals/dice.ts";
+import { Dice } from "../lab/dice.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 

@@ -3,21 +3,16 @@
  * `at 10s` advances time up to, but not including, that instant and wakes the engine whenever it has requested it;
  * `tick` wakes it at that instant.
  */
+import { attemptId, createEngine, nodeId, replayEngine, teamName, workloadId } from "../../src/index.ts";
 import {
-  attemptId,
-  createEngine,
   EarliestStarts,
   explain,
   NEVER_AS_THINGS_ARE,
-  nodeId,
   decayedUsageOf,
   planApply,
   queuePage,
-  replayEngine,
   teamHolds,
-  teamName,
-  workloadId,
-} from "../../src/index.ts";
+} from "@headroom/explain";
 import type {
   AttemptId,
   CalendarEntry,

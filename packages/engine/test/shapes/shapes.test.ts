@@ -1,6 +1,7 @@
 /** Cases of reserved topology. */
 import { describe, expect, it } from "vitest";
-import { attemptId, explain, nodeId, siteName, workloadId } from "../../src/index.ts";
+import { attemptId, nodeId, siteName, workloadId } from "../../src/index.ts";
+import { explain } from "@headroom/explain";
 import type { Input, Ready, Team, ReservedTopology } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, spec, team } from "../lab/make.ts";

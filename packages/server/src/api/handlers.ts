@@ -1,7 +1,7 @@
 /**
  * One handler for each operation of the protocol. Commands go through the driver's inbox; reads see only durable state.
  */
-import { planApply } from "@headroom/engine";
+import { planApply } from "@headroom/explain";
 import type { CommandResult, Engine, NodeId, TeamName, WorkloadId } from "@headroom/engine";
 import * as catalogue from "@headroom/perf/accelerator-types";
 import { ProblemError, refuse } from "@headroom/protocol";

@@ -1,4 +1,5 @@
-import { accountOf, attemptId, teamName } from "@headroom/engine";
+import { accountOf } from "@headroom/explain";
+import { attemptId, teamName } from "@headroom/engine";
 import type { WorkloadId } from "@headroom/engine";
 import { readFileSync } from "node:fs";
 import path from "node:path";

@@ -3,8 +3,9 @@
  * differ in the unknown facts: remaining run times and future submissions. Pure: a function of the state, the seed and
  * the options; the live engine is only read.
  */
-import { draw, EarliestStarts, forkEngine, invariant, NEVER_AS_THINGS_ARE, taskCountOf } from "@headroom/engine";
+import { draw, forkEngine, invariant, taskCountOf } from "@headroom/engine";
 import type { Engine, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
+import { EarliestStarts, NEVER_AS_THINGS_ARE } from "@headroom/explain";
 import { mayBePassed, replayedArrivals, type ArrivalReplay } from "./arrivals.ts";
 import type { RangeCalibration, WaitRange } from "./calibration.ts";
 import { DurationModel, type DurationRules, usualDurationRules } from "./durations.ts";

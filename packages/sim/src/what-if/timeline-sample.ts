@@ -1,6 +1,7 @@
 /** Usage and queue at one moment of a timeline. */
-import { milliIn, nodeUse, partsOf, takesWork, teamHolds, waitingSummary } from "@headroom/engine";
+import { milliIn, partsOf, takesWork } from "@headroom/engine";
 import type { Engine, Node, TeamName } from "@headroom/engine";
+import { nodeUse, teamHolds, waitingSummary } from "@headroom/explain";
 
 export interface HeldSample {
   readonly atMs: number;

@@ -1,17 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  commandId,
-  createEngine,
-  nodeId,
-  nodeLike,
-  poolName,
-  presets,
-  siteName,
-  teamName,
-  type Engine,
-  type Input,
-  type WorkloadSpec,
-} from "@headroom/engine";
+import { commandId, createEngine, nodeId, poolName, presets, siteName, teamName } from "@headroom/engine";
+import type { Engine, Input, WorkloadSpec } from "@headroom/engine";
+import { nodeLike } from "@headroom/explain";
 import { whatIf } from "./what-if.ts";
 import type { WhatIfChange } from "./what-if.ts";
 

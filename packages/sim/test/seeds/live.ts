@@ -2,7 +2,8 @@
  * One seed's world in all variants that must agree: undisturbed, replayed, rebuilt, renamed, restored, crashed and
  * repeated in every round.
  */
-import { createEngine, explain, replayEngine, restoreEngine } from "@headroom/engine";
+import { createEngine, replayEngine, restoreEngine } from "@headroom/engine";
+import { explain } from "@headroom/explain";
 import { checkInvariants } from "@headroom/engine-oracle";
 import { expect } from "vitest";
 import { enginesDecidedAnew } from "./decided-anew.ts";
