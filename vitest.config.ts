@@ -10,7 +10,7 @@ const roots = "{packages,tools,test,examples}/**";
  * Packages without I/O and state of their own. Their test files share one load of the modules in each worker, because
  * loading takes most of the time of a small file.
  */
-const pure = "packages/{engine,explain,engine-oracle,perf,routing,sim,spec,protocol,views}/**";
+const pure = "packages/{model,engine,explain,engine-oracle,perf,routing,sim,spec,protocol,views}/**";
 const longSuites = ["crash", "seeds", "system"];
 const named = ["browser", ...longSuites];
 const exclude = [...configDefaults.exclude, ".build/**", "**/dist/**"];

@@ -73,6 +73,9 @@ function retiredNames(file: string, text: string): readonly Finding[] {
   return findings;
 }
 
+/** Packages that share their vocabulary, so that a type name of one is not declared again in another. */
+const sharedVocabulary: readonly string[] = ["model", "engine", "explain"];
+
 const declaration = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|enum) ([A-Z]\w*)/gm;
 
 function typesDeclaredTwice(texts: ReadonlyMap<string, string>): readonly Finding[] {
@@ -80,8 +83,10 @@ function typesDeclaredTwice(texts: ReadonlyMap<string, string>): readonly Findin
   const findings: Finding[] = [];
   for (const [file, text] of texts) {
     if (/\.test\.tsx?$|\/testing\//.test(file)) continue;
+    const packageName = file.split("/")[1] ?? "";
+    const owner = sharedVocabulary.includes(packageName) ? sharedVocabulary.join() : packageName;
     for (const match of text.matchAll(declaration)) {
-      const key = `${file.split("/")[1] ?? ""} ${match[1] ?? ""}`;
+      const key = `${owner} ${match[1] ?? ""}`;
       const first = declared.get(key);
       if (first === undefined) declared.set(key, file);
       else if (first !== file) {

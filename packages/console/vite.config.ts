@@ -3,7 +3,8 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
 /** Our modules have no side effects, so that unused exports are left out of the build. */
-const isDeclarative = (id: string): boolean => /\/packages\/(?:protocol|spec|views|engine|explain|sim)\/src\//.test(id);
+const isDeclarative = (id: string): boolean =>
+  /\/packages\/(?:protocol|spec|views|model|engine|explain|sim)\/src\//.test(id);
 
 export default defineConfig({
   plugins: [react(), tailwindcss()],

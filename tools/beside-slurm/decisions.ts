@@ -2,8 +2,10 @@
  * Measures only Headroom's decisions: the engine with its events and hash chain, without journal, API or processes.
  * Every placed job ends at once. The result is not comparable with a measurement that launches processes.
  */
-import { attemptId, commandId, createEngine, nodeId, poolName, siteName, teamName } from "@headroom/engine";
-import type { Command, Engine, Input, NodeSpec, Pool, Ready, Site, WorkloadSpec } from "@headroom/engine";
+import { attemptId, commandId, nodeId, poolName, siteName, teamName } from "@headroom/model";
+import type { Command, Input, NodeSpec, Pool, Site, WorkloadSpec } from "@headroom/model";
+import { createEngine } from "@headroom/engine";
+import type { Engine, Ready } from "@headroom/engine";
 import { workloadSpec } from "@headroom/protocol";
 import type { ArrayRequest } from "./measurement.ts";
 

@@ -1,11 +1,11 @@
 import path from "node:path";
 import {
   browserPackages,
-  engineRooms,
   internalExports,
   layers,
   partialExports,
   restrictedFiles,
+  rooms,
   testLibraries,
   testPackages,
   type Layer,
@@ -56,27 +56,33 @@ function relativeProblem(
   const target = path.posix.resolve(path.posix.dirname(filename), specifier);
   if (!isTest && testFilePattern.test(target)) return `${specifier} is for tests: what ships may not import it.`;
   if (target.startsWith(`${packageRoot}/`)) {
-    return packageName === "engine" && !isTest ? roomProblem(packageRoot, filename, target) : undefined;
+    return isTest ? undefined : roomProblem({ packageName, packageRoot }, filename, target);
   }
   const intoPackages = target.startsWith(`${path.posix.dirname(packageRoot)}/`);
   if (isTest && !intoPackages) return undefined;
   return `${specifier} leaves the package ${packageName}: import another package by its name.`;
 }
 
-/** Checks the order of the engine's rooms, type imports included. */
-function roomProblem(packageRoot: string, filename: string, target: string): string | undefined {
+/** Checks the order of the rooms of a package, type imports included. */
+function roomProblem(
+  { packageName, packageRoot }: Pick<Importer, "packageName" | "packageRoot">,
+  filename: string,
+  target: string,
+): string | undefined {
+  const order = rooms[packageName];
+  if (order === undefined) return undefined;
   const roomOf = (file: string): string | undefined =>
     /^src\/([^/]+)\//.exec(path.posix.relative(packageRoot, path.posix.normalize(file.replaceAll("\\", "/"))))?.[1];
   const from = roomOf(filename);
   const to = roomOf(target);
-  const restrictedTo = restrictedFiles[path.posix.relative(`${packageRoot}/src`, target)];
+  const restrictedTo = restrictedFiles[path.posix.relative(path.posix.dirname(packageRoot), target)];
   if (restrictedTo !== undefined && !restrictedTo.includes(from ?? ""))
     return `Only ${restrictedTo.join("/ and ")}/ may import this file: other rooms read the state (restrictedFiles in tools/lint/layers.ts).`;
   if (from === undefined) return undefined;
-  if (!engineRooms.includes(from)) return `Room ${from} of the engine is missing in tools/lint/layers.ts.`;
+  if (!order.includes(from)) return `Room ${from} of ${packageName} is missing in tools/lint/layers.ts.`;
   if (to === undefined) return "A room may not import the files at the root of the package.";
-  if (engineRooms.indexOf(to) <= engineRooms.indexOf(from)) return undefined;
-  return `Room ${from} may not import room ${to}: it comes later (engineRooms in tools/lint/layers.ts).`;
+  if (order.indexOf(to) <= order.indexOf(from)) return undefined;
+  return `Room ${from} may not import room ${to}: it comes later (rooms in tools/lint/layers.ts).`;
 }
 
 function workspaceProblem(

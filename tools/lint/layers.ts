@@ -29,27 +29,29 @@ function shell(
 }
 
 export const layers: Readonly<Record<string, Layer>> = {
-  engine: pure("deterministic", []),
+  model: pure("deterministic", []),
+  engine: pure("deterministic", ["model"]),
   routing: pure("deterministic", []),
-  explain: pure("deterministic", ["engine"]),
-  "engine-oracle": pure("deterministic", ["engine", "explain"]),
-  sim: pure("deterministic", ["engine", "explain", "engine-oracle", "perf", "routing"]),
+  explain: pure("deterministic", ["model", "engine"]),
+  "engine-oracle": pure("deterministic", ["model", "engine", "explain"]),
+  sim: pure("deterministic", ["model", "engine", "explain", "engine-oracle", "perf", "routing"]),
   perf: pure("pure", []),
   spec: pure("pure", [], ["croner", "zod"]),
   protocol: pure("pure", ["spec"], ["zod"]),
-  views: { ...pure("pure", ["engine", "explain", "protocol"]), lazyPackages: ["sim"] },
+  views: { ...pure("pure", ["model", "engine", "explain", "protocol"]), lazyPackages: ["sim"] },
   platform: shell([], []),
-  journal: shell(["engine", "platform"], []),
-  executors: shell(["engine", "perf", "platform"], ["zod"]),
+  journal: shell(["model", "engine", "platform"], []),
+  executors: shell(["model", "engine", "perf", "platform"], ["zod"]),
   gateway: shell(["platform", "routing"], "declared"),
   server: shell(
-    ["engine", "explain", "sim", "perf", "views", "protocol", "platform", "journal", "executors"],
+    ["model", "engine", "explain", "sim", "perf", "views", "protocol", "platform", "journal", "executors"],
     "declared",
   ),
-  console: shell(["protocol", "views", "engine", "explain", "sim", "perf"], "declared"),
+  console: shell(["protocol", "views", "model", "engine", "explain", "sim", "perf"], "declared"),
   benchmark: shell([], []),
   cli: shell(["protocol", "views"], "declared", [
     "benchmark",
+    "model",
     "engine",
     "explain",
     "sim",
@@ -61,39 +63,39 @@ export const layers: Readonly<Record<string, Layer>> = {
 };
 
 /**
- * The rooms of the engine in import order: a file imports only its own room and rooms before it, types included. Files at the root
+ * The rooms of packages in import order: a file imports only its own room and rooms before it, types included. Files at the root
  * of `src` are the package's exports.
  */
-export const engineRooms: readonly string[] = [
-  "base",
-  "model",
-  "policy",
-  "contract",
-  "state",
-  "quota",
-  "topology",
-  "usage",
-  "energy",
-  "cluster",
-  "apply",
-  "batch",
-  "ordering",
-  "placement",
-  "transitions",
-  "preemption",
-  "strategies",
-  "lifecycle",
-  "round",
-  "engine",
-];
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  model: ["base", "resources", "policy", "contract"],
+  engine: [
+    "state",
+    "quota",
+    "topology",
+    "usage",
+    "energy",
+    "cluster",
+    "apply",
+    "batch",
+    "ordering",
+    "placement",
+    "transitions",
+    "preemption",
+    "strategies",
+    "lifecycle",
+    "round",
+    "engine",
+  ],
+  explain: ["accounts", "reasons", "changes", "dry-runs"],
+};
 
 /**
  * Files of the engine that only some rooms may import, types included: the writable form of the state is for `apply/`, and for `state/`,
  * which restores and copies states.
  */
 export const restrictedFiles: Readonly<Record<string, readonly string[]>> = {
-  "state/mutable-state.ts": ["state", "apply"],
-  "apply/writable.ts": ["apply"],
+  "engine/src/state/mutable-state.ts": ["state", "apply"],
+  "engine/src/apply/writable.ts": ["apply"],
 };
 
 /** Subpath exports, each with the only packages whose sources may use it. Tests may use all of them. */

@@ -9,7 +9,7 @@ export interface RetiredPhrase {
   readonly packages?: readonly string[];
 }
 
-const decisions = ["engine", "explain", "engine-oracle", "sim", "views"];
+const decisions = ["model", "engine", "explain", "engine-oracle", "sim", "views"];
 
 export const retiredPhrases: readonly RetiredPhrase[] = [
   // A question may open with "What" and "Who"; a statement may not.

@@ -10,7 +10,7 @@ export interface RetiredWord {
   readonly packages?: readonly string[];
 }
 
-const scheduler = ["engine", "explain", "engine-oracle"];
+const scheduler = ["model", "engine", "explain", "engine-oracle"];
 const decisions = [...scheduler, "sim", "views"];
 
 export const retiredWords: readonly RetiredWord[] = [

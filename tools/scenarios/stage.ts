@@ -2,22 +2,10 @@
  * A simulated cluster built from events: a fleet, teams, and work that already runs. The events are replayed into an
  * engine as from a journal. Then the engine runs rounds, and executors perform every effect at once.
  */
-import {
-  CHAIN_START,
-  chainAfter,
-  attemptId,
-  createEngine,
-  nodeId,
-  poolName,
-  replayEngine,
-  siteName,
-  teamName,
-  workloadId,
-} from "@headroom/engine";
+import { CHAIN_START, chainAfter, attemptId, nodeId, poolName, siteName, teamName, workloadId } from "@headroom/model";
 import type {
   Attempt,
   Effect,
-  Engine,
   Event,
   Input,
   NodeSpec,
@@ -27,7 +15,9 @@ import type {
   WorkerAllocation,
   Workload,
   WorkloadSpec,
-} from "@headroom/engine";
+} from "@headroom/model";
+import { createEngine, replayEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 
 /** A node as the scenario states it; absent amounts are zero. */
 export type StagedNode = Partial<Omit<NodeSpec, "id" | "pool">> & {

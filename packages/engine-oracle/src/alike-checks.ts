@@ -1,6 +1,7 @@
 /** Checks, under every policy, that the first of several equal requests in the policy's order starts first. */
-import { rulesOf } from "@headroom/engine";
-import type { AttemptId, Event, ReadonlyState, Workload } from "@headroom/engine";
+import { rulesOf } from "@headroom/model";
+import type { AttemptId, Event, Workload } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { Findings } from "@headroom/engine/internals";
 import { compareByPolicy, hasReadyTask } from "./recount.ts";
 

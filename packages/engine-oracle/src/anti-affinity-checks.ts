@@ -1,5 +1,6 @@
 /** Checks anti-affinity from attempts and nominations alone. */
-import type { AntiAffinityFrom, AntiAffinitySpec, GangSpec, Node, NodeId, ReadonlyState } from "@headroom/engine";
+import type { AntiAffinityFrom, AntiAffinitySpec, GangSpec, Node, NodeId } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { Findings } from "@headroom/engine/internals";
 import { specOf } from "./held-by-team.ts";
 

@@ -2,8 +2,9 @@
  * Checks requests that wait although idle capacity fits them: each must be one that would delay a protected start
  * (DESIGN §7.11, 12).
  */
-import { attemptId, rulesOf } from "@headroom/engine";
-import type { AttemptId, Nomination, ReadonlyState, Workload } from "@headroom/engine";
+import { attemptId, rulesOf } from "@headroom/model";
+import type { AttemptId, Nomination, Workload } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { plannedDurationMs, reservationsOf } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
 import { withoutClosedNodes } from "./closed-nodes.ts";

@@ -3,18 +3,10 @@
  * constraint or ahead of a head of the queue that blocks it. Effects match the decisions. Every accepted command has
  * had its effect. Every event that a user causes names its actor.
  */
-import { Findings, wholeSlices, windowBroken } from "@headroom/engine/internals";
-import { rulesOf } from "@headroom/engine";
-import type {
-  AttemptId,
-  Effect,
-  Event,
-  ReadonlyState,
-  Ready,
-  WorkerAllocation,
-  Workload,
-  WorkloadSpec,
-} from "@headroom/engine";
+import { Findings, windowBroken } from "@headroom/engine/internals";
+import { wholeSlices, rulesOf } from "@headroom/model";
+import type { AttemptId, Effect, Event, WorkerAllocation, Workload, WorkloadSpec } from "@headroom/model";
+import type { ReadonlyState, Ready } from "@headroom/engine";
 import { checkAlike } from "./alike-checks.ts";
 import { checkDefragmentation } from "./defragment-checks.ts";
 import { checkEvictions } from "./eviction-checks.ts";

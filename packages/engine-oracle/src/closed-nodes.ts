@@ -1,6 +1,7 @@
 /** The state from the view of one workload: without the nodes that the calendar closes to it. */
 import { windowBroken } from "@headroom/engine/internals";
-import type { ReadonlyState, Workload } from "@headroom/engine";
+import type { ReadonlyState } from "@headroom/engine";
+import type { Workload } from "@headroom/model";
 
 /**
  * The same state, in which the nodes that the calendar closes to the workload are drained. Running work is unchanged.

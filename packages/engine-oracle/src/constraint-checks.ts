@@ -2,7 +2,8 @@
  * Node and fabric constraints, checked from declarations alone: whether a gang's workers satisfy them, and whether free
  * capacity could hold the gang. Shares no code with placement.
  */
-import type { DataSpec, FabricSpec, Node, ReadonlyState, SiteName, SpreadSpec } from "@headroom/engine";
+import type { DataSpec, FabricSpec, Node, SiteName, SpreadSpec } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 
 export interface Constraints {
   readonly fabric?: FabricSpec;

@@ -1,7 +1,7 @@
 /**
  * Checks that usage history exists for exactly the teams and users with current or recent usage, at their current rate.
  */
-import { rulesOf, shapeOf } from "@headroom/engine";
+import { rulesOf, shapeOf } from "@headroom/model";
 import { withAncestors } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
 import { countedMilli } from "./part-recount.ts";

@@ -3,9 +3,9 @@
  * request could start. It gathers the recorded number of pairs of idle accelerators, and loses no more per pair than
  * the policy allows.
  */
-import { acceleratorsIn, leastParts, rulesOf } from "@headroom/engine";
-import type { Attempt, Event, ReadonlyState, Workload } from "@headroom/engine";
-import { lastDueMs } from "@headroom/engine/internals";
+import { acceleratorsIn, leastParts, rulesOf, lastDueMs } from "@headroom/model";
+import type { Attempt, Event, Workload } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { Findings } from "@headroom/engine/internals";
 import { heldByNode } from "./recount.ts";
 

@@ -10,7 +10,7 @@ import {
   RESOURCES_BESIDE_TYPES,
   rulesOf,
   typesOfGroup,
-} from "@headroom/engine";
+} from "@headroom/model";
 import type {
   Amounts,
   Attempt,
@@ -18,12 +18,11 @@ import type {
   Event,
   GangSpec,
   PlannedVictim,
-  ReadonlyState,
-  Ready,
   TeamName,
   Workload,
   WorkloadSpec,
-} from "@headroom/engine";
+} from "@headroom/model";
+import type { ReadonlyState, Ready } from "@headroom/engine";
 import { withAncestors } from "@headroom/engine/internals";
 import type { Findings } from "@headroom/engine/internals";
 import { acceptsType, amountsHeld, amountsOf, heldByTeam, typeInFamily } from "./held-by-team.ts";

@@ -2,18 +2,18 @@
  * Usage of each team, counted from attempts and nominations alone, and the number of workers that running gangs may
  * request.
  */
-import { isEviction, rulesOf, shapeOf } from "@headroom/engine";
+import { isEviction, rulesOf, shapeOf } from "@headroom/model";
 import type {
   Attempt,
   TaskGroup,
   GangSpec,
-  ReadonlyState,
   TeamName,
   WorkerAllocation,
   WorkerShape,
   Workload,
   WorkloadId,
-} from "@headroom/engine";
+} from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { withAncestors } from "@headroom/engine/internals";
 import { countedMilli } from "./part-recount.ts";
 

@@ -2,8 +2,9 @@
  * Checks hot spares from the nodes alone. No work may run on a hot spare. A pool must have its declared number of hot
  * spares, as long as enough nodes are empty.
  */
-import { HOT_SPARE_AHEAD_MS } from "@headroom/engine";
-import type { Node, ReadonlyState } from "@headroom/engine";
+import { HOT_SPARE_AHEAD_MS } from "@headroom/model";
+import type { Node } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { covers } from "@headroom/engine/internals";
 import type { Findings } from "@headroom/engine/internals";
 import { heldByNode } from "./recount.ts";

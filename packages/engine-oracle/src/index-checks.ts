@@ -11,7 +11,7 @@ import {
   rejectedAtEpoch,
 } from "@headroom/engine/internals";
 import type { Findings, NodeSlot, QueueBucket, TypeCapacity, World } from "@headroom/engine/internals";
-import { acceptedTypes, nextDueMs, rulesOf, tariffEndMs, taskCountOf } from "@headroom/engine";
+import { acceptedTypes, nextDueMs, rulesOf, tariffEndMs, taskCountOf } from "@headroom/model";
 import type { WorkloadEntity } from "@headroom/engine";
 import { withoutClosedNodes } from "./closed-nodes.ts";
 import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isInGroups, isUsable } from "./recount.ts";

@@ -4,7 +4,8 @@
  */
 import { Findings, worldOf } from "@headroom/engine/internals";
 import { clockOf, waitingTaskCount } from "@headroom/engine";
-import type { BlockedReason, Engine, ReadonlyState, Workload } from "@headroom/engine";
+import type { Engine, ReadonlyState } from "@headroom/engine";
+import type { BlockedReason, Workload } from "@headroom/model";
 import { explain } from "@headroom/explain";
 import { checkRestBesideReservations } from "./backfill.ts";
 import { checkIndexes } from "./index-checks.ts";

@@ -6,8 +6,9 @@
  */
 import { canDo, withAncestors } from "@headroom/engine/internals";
 import type { Findings } from "@headroom/engine/internals";
-import { rulesOf } from "@headroom/engine";
-import type { Attempt, AttemptId, Event, ReadonlyState, WorkloadSpec } from "@headroom/engine";
+import { rulesOf } from "@headroom/model";
+import type { Attempt, AttemptId, Event, WorkloadSpec } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { specOf } from "./held-by-team.ts";
 import { feasibility, requestOf } from "./recount.ts";
 import { waivedInvariants } from "./waived-invariants.ts";

@@ -2,8 +2,9 @@
  * Checks of nominations. A nomination matches the gang's request, is on nodes that take work, and belongs to waiting
  * work.
  */
-import { acceleratorCount, shapeOf } from "@headroom/engine";
-import type { Nomination, ReadonlyState } from "@headroom/engine";
+import { acceleratorCount, shapeOf } from "@headroom/model";
+import type { Nomination } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { checkGroups, checkPart } from "@headroom/engine/internals";
 import type { Findings } from "@headroom/engine/internals";
 import { acceptsType, typeInFamily } from "./held-by-team.ts";

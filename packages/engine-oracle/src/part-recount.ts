@@ -2,8 +2,8 @@
  * Recounts MIG slices and fractions from the state alone: slices of two workers do not overlap, and no accelerator
  * holds both slices and fractions.
  */
-import { migTable, profileMilli } from "@headroom/engine";
-import type { Node, WorkerAllocation, WorkerShape } from "@headroom/engine";
+import { migTable, profileMilli } from "@headroom/model";
+import type { Node, WorkerAllocation, WorkerShape } from "@headroom/model";
 import { slicesOf } from "@headroom/engine/internals";
 import type { Findings } from "@headroom/engine/internals";
 

@@ -1,8 +1,9 @@
 /**
  * Checks that the predicted duration of placed work is the mean of the last runs of its kind, and below its walltime.
  */
-import { rulesOf } from "@headroom/engine";
-import type { Event, ReadonlyState, Workload } from "@headroom/engine";
+import { rulesOf } from "@headroom/model";
+import type { Event, Workload } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { runKindsOf } from "@headroom/engine/internals";
 import type { Findings } from "@headroom/engine/internals";
 

@@ -4,8 +4,9 @@
  * expected ends and the independent fit check, with later placements and nominations undone. Cases that the fit check
  * cannot judge, and batches with other kinds of placement, are skipped.
  */
-import { rulesOf, taskOf } from "@headroom/engine";
-import type { Attempt, AttemptId, Event, ReadonlyState, Workload, WorkloadSpec } from "@headroom/engine";
+import { rulesOf, taskOf } from "@headroom/model";
+import type { Attempt, AttemptId, Event, Workload, WorkloadSpec } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { Findings } from "@headroom/engine/internals";
 import { specOf } from "./held-by-team.ts";
 import { compareByPolicy, feasibility, requestOf } from "./recount.ts";

@@ -2,9 +2,10 @@
  * Quotas, recomputed from the teams and their usage: limits, guarantees as bounds of non-preemptible work, lending and
  * borrowing. An independent, recursive implementation without indexes.
  */
-import { ALL_ACCELERATORS, RESOURCES_BESIDE_TYPES, rulesOf } from "@headroom/engine";
-import type { Amounts, ReadonlyState, TeamName } from "@headroom/engine";
-import { isPreemptible, withAncestors } from "@headroom/engine/internals";
+import { ALL_ACCELERATORS, RESOURCES_BESIDE_TYPES, rulesOf, isPreemptible } from "@headroom/model";
+import type { Amounts, TeamName } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
+import { withAncestors } from "@headroom/engine/internals";
 import { heldByTeam, heldByUser, typeInFamily } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
 import { unguaranteed } from "./unguaranteed-recount.ts";

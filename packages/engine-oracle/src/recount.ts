@@ -2,7 +2,7 @@
  * Usage and fit, computed from attempts and nodes alone, without indexes or scheduling code. The checks compare the
  * engine with this independent implementation.
  */
-import { acceleratorIndices, rulesOf, shapeOf, taskCountOf } from "@headroom/engine";
+import { acceleratorIndices, rulesOf, shapeOf, taskCountOf, isPreemptible } from "@headroom/model";
 import type {
   AttemptId,
   TaskGroup,
@@ -10,14 +10,14 @@ import type {
   NodeId,
   OrderKey,
   Policy,
-  ReadonlyState,
   Rules,
   WorkerAllocation,
   WorkerShape,
   Workload,
   WorkloadSpec,
-} from "@headroom/engine";
-import { isGuaranteed, isPreemptible, slicesOf } from "@headroom/engine/internals";
+} from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
+import { isGuaranteed, slicesOf } from "@headroom/engine/internals";
 import { bookedMilli, countedFraction, partsBeside } from "./part-recount.ts";
 import { openNodes } from "./anti-affinity-checks.ts";
 import { acceptsType, amountsOf, specOf, sumOfAmounts, typeInFamily } from "./held-by-team.ts";

@@ -1,6 +1,7 @@
 /** Requests that the policy should have started in a round: the head of the queue, and waiting requests that fit. */
-import { rulesOf } from "@headroom/engine";
-import type { Policy, ReadonlyState, Workload } from "@headroom/engine";
+import { rulesOf } from "@headroom/model";
+import type { Policy, Workload } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { withoutClosedNodes } from "./closed-nodes.ts";
 import type { Findings } from "@headroom/engine/internals";
 import { canBeTold } from "./constraint-checks.ts";

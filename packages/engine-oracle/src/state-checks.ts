@@ -1,17 +1,16 @@
 /** Invariants of the state alone, without indexes: allocations, gangs, phases, and that no work is lost. */
+import { ANSWERS_KEPT, DEFAULT_TEAM, ENDED_WORKLOADS_KEPT } from "@headroom/engine";
+import type { ReadonlyState } from "@headroom/engine";
 import {
-  ANSWERS_KEPT,
-  DEFAULT_TEAM,
   ENDED_ATTEMPTS_KEPT,
-  ENDED_WORKLOADS_KEPT,
   acceleratorCount,
   acceleratorIndices,
   shapeOf,
   isWaiting,
   taskCountOf,
   taskOf,
-} from "@headroom/engine";
-import type { Attempt, ReadonlyState, Workload } from "@headroom/engine";
+} from "@headroom/model";
+import type { Attempt, Workload } from "@headroom/model";
 import { Findings, ENDED_ENTRIES_KEPT, checkGroups, checkPart, withAncestors } from "@headroom/engine/internals";
 import { checkSlices } from "./part-recount.ts";
 import { checkNomination } from "./nomination-checks.ts";

@@ -1,7 +1,7 @@
 /** Recomputes each team's usage (total, non-preemptible, borrowable) and compares it with the index. */
-import { ACCELERATORS_AT, isPreemptible } from "@headroom/engine/internals";
+import { ACCELERATORS_AT } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
-import { isEviction, mayEvict, preemptibilityOf } from "@headroom/engine";
+import { isPreemptible, isEviction, mayEvict, preemptibilityOf } from "@headroom/model";
 import { growthAsked, heldByTeam, heldByUser } from "./held-by-team.ts";
 import { quotaView } from "./quota-recount.ts";
 

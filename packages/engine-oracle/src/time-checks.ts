@@ -3,9 +3,11 @@
  * up), and that work excluded by a calendar window has stopped when the window begins. Recomputed from the state and
  * the calendar's entries alone.
  */
-import { covers, isKeptFor, lastDueMs, withAncestors } from "@headroom/engine/internals";
+import { covers, isKeptFor, withAncestors } from "@headroom/engine/internals";
 import type { Findings } from "@headroom/engine/internals";
-import type { ReadonlyState, Tariff, Workload } from "@headroom/engine";
+import { lastDueMs } from "@headroom/model";
+import type { Tariff, Workload } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 
 /** Checks a start that had no earlier nomination. */
 export function checkTime(findings: Findings, state: ReadonlyState, workload: Workload, nowMs: number): void {

@@ -2,9 +2,17 @@
  * Capacity that no guarantee needs, for the rule `nonPreemptible: unguaranteed`: recounted from nodes, teams and
  * attempts, without indexes.
  */
-import { ALL_ACCELERATORS, RESOURCES_BESIDE_TYPES, isEviction, rulesOf, takesWork } from "@headroom/engine";
-import type { Amounts, Node, ReadonlyState, TeamName } from "@headroom/engine";
-import { isPreemptible, withAncestors } from "@headroom/engine/internals";
+import {
+  ALL_ACCELERATORS,
+  RESOURCES_BESIDE_TYPES,
+  isEviction,
+  rulesOf,
+  takesWork,
+  isPreemptible,
+} from "@headroom/model";
+import type { Amounts, Node, TeamName } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
+import { withAncestors } from "@headroom/engine/internals";
 import { amountsHeld, sumOfAmounts, typeInFamily } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
 

@@ -2,8 +2,8 @@
  * Invariants of the design (DESIGN §7), by number, that are not checked for a policy because the imitated system breaks
  * them.
  */
-import { rulesOf } from "@headroom/engine";
-import type { Policy } from "@headroom/engine";
+import { rulesOf } from "@headroom/model";
+import type { Policy } from "@headroom/model";
 
 /**
  * Numbers of the invariants that are not checked under the policy. Forgotten nominations let a victim return to its

@@ -4,8 +4,9 @@
  * workload of each bucket is explained. `npm run bench answers [WORLD]`; prints one JSON line for each world.
  */
 import { explain, smallestChanges } from "@headroom/explain";
-import { presets } from "../src/index.ts";
-import type { Effect, Input, Policy, Ready, WorkloadId } from "../src/index.ts";
+import { presets } from "@headroom/model";
+import type { Effect, Input, Policy, WorkloadId } from "@headroom/model";
+import type { Ready } from "../src/index.ts";
 import { Bench, measured, quantile, rounded, team } from "./fleet.ts";
 
 const [only = "", asks = "100"] = process.argv.slice(2);

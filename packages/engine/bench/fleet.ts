@@ -1,6 +1,8 @@
 /** Fleets, teams and work for the benchmarks, submitted as a control plane would: by commands and observations. */
-import { commandId, createEngine, nodeId, poolName, siteName, teamName } from "../src/index.ts";
-import type { Command, Engine, Input, Policy, Ready, Team, WorkloadSpec } from "../src/index.ts";
+import { commandId, nodeId, poolName, siteName, teamName } from "@headroom/model";
+import type { Command, Input, Policy, Team, WorkloadSpec } from "@headroom/model";
+import { createEngine } from "../src/index.ts";
+import type { Engine, Ready } from "../src/index.ts";
 
 export interface FleetSize {
   readonly nodes: number;

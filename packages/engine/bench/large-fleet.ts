@@ -3,8 +3,8 @@
  * one. `node tools/bootstrap.mjs packages/engine/bench/large-fleet.ts [NODES] [WAITING]`; prints one JSON line. Memory is
  * the largest resident set of the whole process.
  */
-import { presets } from "../src/index.ts";
-import type { Command, Input, Policy } from "../src/index.ts";
+import { presets } from "@headroom/model";
+import type { Command, Input, Policy } from "@headroom/model";
 import { Bench, measured, quantile, rounded, team } from "./fleet.ts";
 
 const [nodes = 100_000, waiting = 900_000] = process.argv.slice(2).map(Number);

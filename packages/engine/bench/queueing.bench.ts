@@ -3,8 +3,9 @@
  * of these instants. Prints the engine's CPU time, the makespan and its lower bound. `npm run bench queueing [CASE]`;
  * one JSON line for each case.
  */
-import { presets } from "../src/index.ts";
-import type { AttemptId, Command, Input, Policy, Ready } from "../src/index.ts";
+import { presets } from "@headroom/model";
+import type { AttemptId, Command, Input, Policy } from "@headroom/model";
+import type { Ready } from "../src/index.ts";
 import { Bench, measured, placedCount, rounded, team } from "./fleet.ts";
 
 const policy = presets.get("default") as Policy;

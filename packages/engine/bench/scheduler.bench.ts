@@ -4,8 +4,10 @@
  * end. `npm run bench scheduler [CASE]`; one JSON line for each case.
  */
 import { explain, smallestChanges } from "@headroom/explain";
-import { presets, restoreEngine } from "../src/index.ts";
-import type { AttemptId, Command, Input, Policy, Ready, WorkloadId } from "../src/index.ts";
+import { presets } from "@headroom/model";
+import type { AttemptId, Command, Input, Policy, WorkloadId } from "@headroom/model";
+import { restoreEngine } from "../src/index.ts";
+import type { Ready } from "../src/index.ts";
 import { Bench, measured, placedCount, nominatedCount, quantile, rounded, team } from "./fleet.ts";
 import type { Measured } from "./fleet.ts";
 

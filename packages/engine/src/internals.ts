@@ -2,8 +2,6 @@
  * Internals for `explain`, which reads the indexes of an engine, for `engine-oracle`, which checks decisions from the outside, and for
  * tests. No other package may import this file (`tools/lint`).
  */
-export { bisect } from "./base/collections/bisect.ts";
-export { isSameList } from "./base/collections/same-list.ts";
 export { Batch } from "./batch/batch.ts";
 export type { TypeCapacity } from "./cluster/capacity.ts";
 export { usageKey } from "./cluster/decayed-usage-index.ts";
@@ -35,8 +33,6 @@ export { takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from "./engine/e
 export type { CounterfactualRun } from "./engine/engine.ts";
 export { planApply } from "./lifecycle/apply-documents.ts";
 export { submissionAdmissionFailure } from "./lifecycle/submit.ts";
-export { wholeSlices } from "./model/slices.ts";
-export { lastDueMs } from "./model/time/due.ts";
 export { entitlementOf, entitlementToPreempt, teamSharesOf } from "./ordering/team-share.ts";
 export type { TeamShare } from "./ordering/team-share.ts";
 export { reservationsOf } from "./placement/backfill/reservations.ts";
@@ -66,8 +62,6 @@ export { covers, isKeptFor, windowBroken, withAncestors } from "./placement/veri
 export { Findings } from "./placement/verify/findings.ts";
 export { checkGroups } from "./placement/verify/group-checks.ts";
 export { checkPart, slicesOf } from "./placement/verify/part-checks.ts";
-export { usualDefragmentation } from "./policy/defragment-rules.ts";
-export { isPreemptible } from "./policy/preemptible.ts";
 export { evictionLoss } from "./preemption/cost.ts";
 export { firstBeyondEntitlement, isOnAny, mayPreempt, roomAtMost } from "./preemption/eligibility.ts";
 export { findPlan } from "./preemption/pipeline.ts";

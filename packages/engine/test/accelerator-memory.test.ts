@@ -2,8 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { smallestChanges, explain } from "@headroom/explain";
-import { workloadId } from "../src/index.ts";
-import type { Engine, Pool, Team } from "../src/index.ts";
+import { workloadId } from "@headroom/model";
+import type { Pool, Team } from "@headroom/model";
+import type { Engine } from "../src/index.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 

@@ -7,15 +7,14 @@ import {
   createEngine,
   replayEngine,
   restoreEngine,
-  utf8Decode,
-  utf8Encode,
-  workloadId,
 } from "../src/index.ts";
+import type { Engine, JournalGroup } from "../src/index.ts";
+import { utf8Decode, utf8Encode, workloadId } from "@headroom/model";
+import type { Input } from "@headroom/model";
 import { checkInvariants } from "@headroom/engine-oracle";
 import { ENDED_ENTRIES_KEPT } from "../src/state/ended-entries.ts";
 import { stateDigest } from "../src/state/digest.ts";
 import { decodeSnapshot, encodeSnapshot } from "../src/state/snapshot.ts";
-import type { Engine, Input, JournalGroup } from "../src/index.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec } from "./lab/make.ts";
 

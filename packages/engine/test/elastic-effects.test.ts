@@ -1,7 +1,7 @@
 /** Effects about gangs that grow and shrink, and the reports that the engine accepts for them. */
 import { describe, expect, it } from "vitest";
-import { attemptId, presets } from "../src/index.ts";
-import type { Effect, Policy } from "../src/index.ts";
+import { attemptId, presets } from "@headroom/model";
+import type { Effect, Policy } from "@headroom/model";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 

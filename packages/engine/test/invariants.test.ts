@@ -1,8 +1,9 @@
 /** Tests of the checks themselves: a state or an index with one error must be reported with a specific finding. */
 import { describe, expect, it } from "vitest";
-import { attemptId, nodeId, teamName, workloadId } from "../src/index.ts";
+import { attemptId, nodeId, teamName, workloadId } from "@headroom/model";
+import type { Input } from "@headroom/model";
 import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
-import type { Engine, Input } from "../src/index.ts";
+import type { Engine } from "../src/index.ts";
 import { worldOf } from "../src/engine/engine.ts";
 import { markRejected } from "../src/ordering/round-order.ts";
 import { fleetFit } from "../src/placement/could-ever.ts";

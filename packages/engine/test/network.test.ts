@@ -2,7 +2,7 @@
 import { checkInvariants } from "@headroom/engine-oracle";
 import { describe, expect, it } from "vitest";
 import { smallestChanges, explain } from "@headroom/explain";
-import { workloadId } from "../src/index.ts";
+import { workloadId } from "@headroom/model";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 

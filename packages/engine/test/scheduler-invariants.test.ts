@@ -3,9 +3,10 @@
  * specific finding.
  */
 import { describe, expect, it } from "vitest";
-import { attemptId, nodeId, presets, teamName, workloadId } from "../src/index.ts";
+import { attemptId, nodeId, presets, teamName, workloadId } from "@headroom/model";
+import type { Event, Input, Policy, Team } from "@headroom/model";
 import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
-import type { Engine, Event, Input, Policy, Ready, Team } from "../src/index.ts";
+import type { Engine, Ready } from "../src/index.ts";
 import { worldOf } from "../src/engine/engine.ts";
 import type { QueueBucket } from "../src/cluster/queue.ts";
 import { writable } from "../src/apply/writable.ts";

@@ -18,7 +18,7 @@ import type {
   Site,
   WorkerExit,
   WorkloadId,
-} from "@headroom/engine";
+} from "@headroom/model";
 import type { DeviceValues, ReadingTool } from "./readings/reading.ts";
 
 /**

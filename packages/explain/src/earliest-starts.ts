@@ -20,8 +20,10 @@ import {
   placeOnType,
 } from "@headroom/engine/internals";
 import type { QueueBucket, World } from "@headroom/engine/internals";
-import { firstRetry, taskCountOf, waitingTaskCount } from "@headroom/engine";
-import type { NodeId, TeamName, WorkloadId, WaitsFor, Workload, Engine } from "@headroom/engine";
+import { firstRetry, taskCountOf } from "@headroom/model";
+import type { NodeId, TeamName, WorkloadId, WaitsFor, Workload } from "@headroom/model";
+import { waitingTaskCount } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 
 export const NEVER_AS_THINGS_ARE: number = Number.POSITIVE_INFINITY;
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { EarliestStarts } from "../src/index.ts";
-import type { CalendarEntry, Input } from "@headroom/engine";
+import type { CalendarEntry, Input } from "@headroom/model";
 import { Drive, applied, command, node, pool, site, spec } from "@headroom/engine/testing";
 
 const MINUTE_MS = 60_000;

@@ -1,8 +1,8 @@
 /** Verdicts of gangs that the fleet could hold, but not within one executor. */
 import { checkInvariants } from "@headroom/engine-oracle";
 import { describe, expect, it } from "vitest";
-import { attemptId, poolName, workloadId } from "@headroom/engine";
-import type { GangSpec, WorkloadSpec } from "@headroom/engine";
+import { attemptId, poolName, workloadId } from "@headroom/model";
+import type { GangSpec, WorkloadSpec } from "@headroom/model";
 import { explain } from "../src/reasons/explain.ts";
 import { Drive, applied, command, node, pool, site, spec, team } from "@headroom/engine/testing";
 

@@ -3,7 +3,7 @@
  * and full replays read earlier groups too. The start checks these groups, so that damage is reported while a backup
  * can still have them intact.
  */
-import { CHAIN_START, chainAfter } from "@headroom/engine";
+import { CHAIN_START, chainAfter } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import { damaged, journalError } from "./journal-error.ts";
 import type { RestoreSource } from "./restore.ts";

@@ -3,7 +3,8 @@
  * journal.
  */
 import assert from "node:assert/strict";
-import type { Engine, Input } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import type { Input } from "@headroom/model";
 import type { Append, Journal, OpenedJournal, RecordedGroup } from "./ports.ts";
 
 export interface JournalSubject {

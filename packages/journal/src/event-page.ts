@@ -3,7 +3,7 @@
  * thread that reads the journal, and all readers of the same format share them.
  */
 import { readEvents } from "@headroom/engine";
-import type { Event } from "@headroom/engine";
+import type { Event } from "@headroom/model";
 import type { RecordedGroup } from "./ports.ts";
 
 /** Newline-delimited JSON, or server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). */

@@ -2,8 +2,9 @@
  * Restores an engine from the journal: the newest usable snapshot, then the groups after it. Chain, numbering, kinds
  * and the newest digest are checked during this, because the result decides about real work.
  */
-import { createEngine, InvariantError, replayEngine, restoreEngine } from "@headroom/engine";
+import { createEngine, replayEngine, restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
+import { InvariantError } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import type { JournalHead, RecordedGroup } from "./ports.ts";
 import { damaged, journalError } from "./journal-error.ts";

@@ -2,8 +2,8 @@
  * An executor for a fleet that is always full: placed work runs for a moment and ends, so that the engine decides
  * constantly.
  */
-import { draw, nodeId, poolName, siteName } from "@headroom/engine";
-import type { AttemptId, Effect } from "@headroom/engine";
+import { draw, nodeId, poolName, siteName } from "@headroom/model";
+import type { AttemptId, Effect } from "@headroom/model";
 import type { Executor, ExecutorInput, Inventory } from "@headroom/executors";
 
 const ACCELERATORS_PER_NODE = 8;

@@ -4,8 +4,9 @@
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import path from "node:path";
-import { createEngine, teamName } from "@headroom/engine";
-import type { ExecutorId } from "@headroom/engine";
+import { createEngine } from "@headroom/engine";
+import { teamName } from "@headroom/model";
+import type { ExecutorId } from "@headroom/model";
 import { waitingSummary } from "@headroom/explain";
 import type { Executor } from "@headroom/executors";
 import { sqliteAddress, sqliteJournal } from "@headroom/journal";

@@ -1,6 +1,6 @@
 /** An executor whose attempts run for hours and report their progress every two seconds, evenly spread over the time. */
-import { draw, nodeId, poolName, siteName } from "@headroom/engine";
-import type { AttemptId, Effect } from "@headroom/engine";
+import { draw, nodeId, poolName, siteName } from "@headroom/model";
+import type { AttemptId, Effect } from "@headroom/model";
 import type { AttemptUsage, Executor, ExecutorInput, ExecutorListener, Inventory, LogChunk } from "@headroom/executors";
 
 const ACCELERATORS_PER_NODE = 8;

@@ -9,7 +9,7 @@ import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { teamName } from "@headroom/engine";
+import { teamName } from "@headroom/model";
 import { createHttpClient } from "@headroom/protocol";
 import { startControlPlane } from "../src/server.ts";
 import type { Driver } from "../src/driver/driver.ts";

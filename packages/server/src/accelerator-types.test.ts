@@ -4,7 +4,7 @@
  */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { siteName, poolName } from "@headroom/engine";
+import { siteName, poolName } from "@headroom/model";
 import { ProblemError } from "@headroom/protocol";
 import type { WorkloadSpecInput } from "@headroom/protocol";
 import { engineSpec } from "@headroom/views";

@@ -1,4 +1,4 @@
-import { nodeId } from "@headroom/engine";
+import { nodeId } from "@headroom/model";
 import type { Inventory } from "@headroom/executors";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FileExecutor } from "./driver/testing/file-executor.ts";

@@ -1,5 +1,6 @@
 /** Repeats the inventories of the executors, and reports nodes that their executor no longer lists as lost. */
-import type { AttemptId, ExecutorId, NodeId, ReadonlyState } from "@headroom/engine";
+import type { AttemptId, ExecutorId, NodeId } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { Executor, Inventory } from "@headroom/executors";
 import type { DriverLog } from "./driver/batch-driver.ts";
 import type { Driver } from "./driver/driver.ts";

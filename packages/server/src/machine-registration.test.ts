@@ -1,4 +1,4 @@
-import { poolName, siteName } from "@headroom/engine";
+import { poolName, siteName } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "./api/testing/live-control-plane.ts";
 

@@ -2,8 +2,9 @@
  * Registers this machine as a fleet: sites and pools of executors that are not declared yet, and their nodes as
  * observations.
  */
-import { canonicalJson } from "@headroom/engine";
-import type { Node, NodeSpec, Observation, PoolName, ReadonlyState } from "@headroom/engine";
+import { canonicalJson } from "@headroom/model";
+import type { Node, NodeSpec, Observation, PoolName } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { Executor, Inventory } from "@headroom/executors";
 import { familyOfType, isSameType } from "@headroom/perf/accelerator-types";
 import type { Driver } from "./driver/driver.ts";

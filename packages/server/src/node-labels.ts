@@ -1,5 +1,6 @@
 /** Combines the labels declared with a pool and the nodes reported by executors. */
-import type { NodeSpec, ReadonlyState } from "@headroom/engine";
+import type { NodeSpec } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 
 /** The node with all labels declared for it. Declared labels override the executor's labels. */
 export function labelled({ pools }: Pick<ReadonlyState, "pools">, node: NodeSpec): NodeSpec {

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { defaultPolicy, genesisPolicy } from "@headroom/engine";
+import { defaultPolicy, genesisPolicy } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "./api/testing/live-control-plane.ts";
 import { sqliteJournal } from "@headroom/journal";

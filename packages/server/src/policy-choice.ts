@@ -1,6 +1,6 @@
 /** Activates a policy at the start: the requested one, or for an empty journal the default preset. */
-import { canonicalJson, defaultPolicy, presets } from "@headroom/engine";
-import type { Policy } from "@headroom/engine";
+import { canonicalJson, defaultPolicy, presets } from "@headroom/model";
+import type { Policy } from "@headroom/model";
 import type { Driver } from "./driver/driver.ts";
 import { OperationalError } from "@headroom/platform";
 

@@ -6,7 +6,9 @@
  * range. Prints JSON.
  */
 import { readFileSync } from "node:fs";
-import { defaultPolicy, type Engine, type WorkloadId } from "@headroom/engine";
+import { defaultPolicy } from "@headroom/model";
+import type { WorkloadId } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import {
   estimateStarts,
   importItp,

@@ -3,8 +3,8 @@
  * requests. Generated traces of 4,000 jobs, with one core for each accelerator, run on 16 nodes of eight accelerators
  * under both policies. Prints one JSON line for each mix and load, with mean waits over three seeds.
  */
-import { presets } from "@headroom/engine";
-import type { Policy } from "@headroom/engine";
+import { presets } from "@headroom/model";
+import type { Policy } from "@headroom/model";
 import { generateTrace, simulate, uniformFleet } from "@headroom/sim";
 import type { FleetSpec, Trace } from "@headroom/sim";
 

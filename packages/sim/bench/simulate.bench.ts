@@ -5,7 +5,7 @@
  * `journal_events_per_s` and the ratio of the two rates.
  */
 import { availableParallelism, cpus, loadavg } from "node:os";
-import { presets } from "@headroom/engine";
+import { presets } from "@headroom/model";
 import {
   generateTrace,
   simulate,

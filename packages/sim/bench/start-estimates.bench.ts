@@ -4,7 +4,9 @@
  * case has arrays of many tasks, with work behind them. Prints JSON.
  */
 import { availableParallelism, cpus, loadavg } from "node:os";
-import { commandId, presets, type Engine, type Input, type WorkloadSpec } from "@headroom/engine";
+import { commandId, presets } from "@headroom/model";
+import type { Input, WorkloadSpec } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import {
   estimateStarts,
   generateTrace,

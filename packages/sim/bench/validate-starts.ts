@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { presets } from "@headroom/engine";
+import { presets } from "@headroom/model";
 import { importItp, StartValidation, type StartValidationResult, type TraceJob } from "@headroom/sim";
 
 const usage = "npm run validate:starts -- FILE --gpus N [--policy default,fifo] [--effort N] [--seed N] [--json]";

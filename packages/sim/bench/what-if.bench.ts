@@ -4,17 +4,10 @@
  * the change. A thousand ended workloads provide run times. `npm run bench what-if` prints one JSON line for each
  * change.
  */
-import {
-  commandId,
-  createEngine,
-  nodeId,
-  poolName,
-  presets,
-  restoreEngine,
-  siteName,
-  teamName,
-} from "@headroom/engine";
-import type { Engine, Input, Policy, Team, WorkloadSpec } from "@headroom/engine";
+import { commandId, nodeId, poolName, presets, siteName, teamName } from "@headroom/model";
+import type { Input, Policy, Team, WorkloadSpec } from "@headroom/model";
+import { createEngine, restoreEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { whatIf } from "@headroom/sim";
 import type { WhatIfChange } from "@headroom/sim";
 

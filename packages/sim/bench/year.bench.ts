@@ -3,7 +3,7 @@
  * accelerators, from a minute to a weekend) at an offered load of 0.8 gives about 2.7 million jobs. `npm run bench year
  * [POLICY] [DAYS]` prints JSON.
  */
-import { presets } from "@headroom/engine";
+import { presets } from "@headroom/model";
 import { generateTrace, simulate, topologyFreePool, usualDurations, usualGangs } from "@headroom/sim";
 
 const accelerators = 10_000;

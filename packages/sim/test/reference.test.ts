@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { presets } from "@headroom/engine";
+import { presets } from "@headroom/model";
 import { importItp, simulate, topologyFreePool, type SimulationResult, type Trace } from "@headroom/sim";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

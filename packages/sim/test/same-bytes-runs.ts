@@ -2,7 +2,7 @@
  * Runs whose results must be identical to the byte in every JavaScript engine: three kinds of trace, every preset, five
  * seeds. Each run is forked in the middle. This module runs unchanged in Node and in a browser, and returns plain data.
  */
-import { hashText, presetNames, presets } from "@headroom/engine";
+import { hashText, presetNames, presets } from "@headroom/model";
 import {
   generateTrace,
   TraceSimulation,

@@ -13,6 +13,7 @@ const packages = realpathSync(path.resolve(import.meta.dirname, "../.."));
 const page = `<!doctype html><meta charset="utf-8"><title>same bytes</title><link rel="icon" href="data:,"><script type="importmap">${JSON.stringify(
   {
     imports: {
+      "@headroom/model": "/model/src/index.ts",
       "@headroom/engine": "/engine/src/index.ts",
       "@headroom/engine/internals": "/engine/src/internals.ts",
       "@headroom/explain": "/explain/src/index.ts",

@@ -3,8 +3,9 @@
  * or name a family; the engine compares names only literally. So every name in a request is replaced by the fleet's
  * name, or by that of the catalogue, before the engine sees it.
  */
-import { canonicalJson, RESOURCES_BESIDE_TYPES } from "@headroom/engine";
-import type { ReadonlyState, Team as EngineTeam, WorkloadSpec as EngineSpec } from "@headroom/engine";
+import { canonicalJson, RESOURCES_BESIDE_TYPES } from "@headroom/model";
+import type { Team as EngineTeam, WorkloadSpec as EngineSpec } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { nearestName, refuse } from "@headroom/protocol";
 import type { ApplyRequest, CalendarEntry, Pool, ProblemError, TeamSpec, WorkloadSpec } from "@headroom/protocol";
 import { calendarEntryResource, specResource, teamSpecResource } from "./wire-forms.ts";

@@ -1,6 +1,7 @@
 /** Hypothetical sites and pools in a what-if question, with the nodes of the pools. */
-import { nodeId, poolName } from "@headroom/engine";
-import type { NodeSpec, ReadonlyState } from "@headroom/engine";
+import { nodeId, poolName } from "@headroom/model";
+import type { NodeSpec } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { nearestName, refuse } from "@headroom/protocol";
 import type { Pool, Site, WhatIfQuestion } from "@headroom/protocol";
 

@@ -1,6 +1,7 @@
 /** The dry run of `apply`, with a forecast for each workload that it would create. */
 import { awaitedFirst, forkEngine } from "@headroom/engine";
-import type { Engine, Rejection, WorkloadId, ApplyDocuments } from "@headroom/engine";
+import type { Engine, ApplyDocuments } from "@headroom/engine";
+import type { Rejection, WorkloadId } from "@headroom/model";
 import { planApply } from "@headroom/explain";
 import type { ApplyPlan, SubmissionForecast } from "@headroom/protocol";
 import { asking, needsEstimate, submitTo, verdictBefore, withEstimate } from "./forecast-view.ts";

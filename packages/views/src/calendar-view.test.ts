@@ -1,4 +1,4 @@
-import { nodeId, teamName } from "@headroom/engine";
+import { nodeId, teamName } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { calendarList, windowUseSentence } from "./calendar-view.ts";
 import { fromDueSentence, scheduleList } from "./schedule-view.ts";

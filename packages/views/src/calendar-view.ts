@@ -1,6 +1,7 @@
 /** The calendar as an API resource: entries with time, nodes and holder, the next one first. */
 import { windowUse } from "@headroom/explain";
-import type { CalendarItem as EngineItem, Engine } from "@headroom/engine";
+import type { CalendarItem as EngineItem } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import type { CalendarEntry, CalendarItem, Tariff, WindowUse } from "@headroom/protocol";
 import { writeCarbon, writeCron, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { cronText } from "./cron-text.ts";

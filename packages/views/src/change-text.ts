@@ -1,6 +1,8 @@
 /** Changes that would start a workload. Each is one sentence, with the command if there is one. */
-import { clockOf, milliIn, wholeParts } from "@headroom/engine";
-import type { Engine, StartWindowCondition, WorkloadSpec } from "@headroom/engine";
+import { clockOf } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { milliIn, wholeParts } from "@headroom/model";
+import type { StartWindowCondition, WorkloadSpec } from "@headroom/model";
 import type { AntiAffinityTerm, Change, LargerBudget } from "@headroom/explain";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";

@@ -1,5 +1,5 @@
 /** The dry run of defragmentation, with names and a sentence for readers. */
-import { MIGRATION_REST_MS } from "@headroom/engine";
+import { MIGRATION_REST_MS } from "@headroom/model";
 import type { Engine } from "@headroom/engine";
 import { foreseeDefragmentation } from "@headroom/explain";
 import type { DefragmentationForecast } from "@headroom/explain";

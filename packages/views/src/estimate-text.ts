@@ -1,6 +1,8 @@
 /** Start estimates as sentences: the start, its range, and the events it depends on. */
-import { taskCountOf, waitingTaskCount } from "@headroom/engine";
-import type { Engine, WorkloadId } from "@headroom/engine";
+import { taskCountOf } from "@headroom/model";
+import type { WorkloadId } from "@headroom/model";
+import { waitingTaskCount } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { writeInstant } from "@headroom/protocol";
 import type { StartEstimate } from "@headroom/protocol";
 import { beyondPlayed } from "./forecast-words.ts";

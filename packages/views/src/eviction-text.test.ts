@@ -1,4 +1,4 @@
-import { attemptId, teamName, workloadId } from "@headroom/engine";
+import { attemptId, teamName, workloadId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { planSentence, teamSharesOf, victimSentence } from "./eviction-text.ts";
 

@@ -1,4 +1,5 @@
-import { createEngine, nodeId, poolName, siteName } from "@headroom/engine";
+import { createEngine } from "@headroom/engine";
+import { nodeId, poolName, siteName } from "@headroom/model";
 import { whatIfQuestion } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
 import { nodesOfDomains } from "./failure-domains.ts";

@@ -3,7 +3,8 @@
  * racks and power feeds. A domain is named alone (`leaf-2`), or with its level if the name alone is ambiguous
  * (`rack=r7`).
  */
-import type { Node, NodeId, ReadonlyState } from "@headroom/engine";
+import type { Node, NodeId } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { nearestName, refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
 

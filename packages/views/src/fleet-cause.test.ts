@@ -1,4 +1,4 @@
-import { nodeId } from "@headroom/engine";
+import { nodeId } from "@headroom/model";
 import { expect, it } from "vitest";
 import { SmallFleet } from "./testing/small-fleet.ts";
 import { verdictView } from "./verdict-view.ts";

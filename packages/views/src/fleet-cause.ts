@@ -2,8 +2,9 @@
  * Finds out why a fleet that is large enough does not accept the work: suitable nodes are drained, or lack the required
  * labels.
  */
-import { WHOLE_MILLI, fractionOn, nodeResources } from "@headroom/engine";
-import type { Node, ReadonlyState, WorkloadSpec } from "@headroom/engine";
+import { WHOLE_MILLI, fractionOn, nodeResources } from "@headroom/model";
+import type { Node, WorkloadSpec } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { plural } from "./plain-text.ts";
 
 const NODES_NAMED_MAX = 3;

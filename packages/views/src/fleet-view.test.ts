@@ -1,4 +1,4 @@
-import { nodeId } from "@headroom/engine";
+import { nodeId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { fleetView, nodeList, nodeView } from "./fleet-view.ts";
 import { teamList } from "./team-view.ts";

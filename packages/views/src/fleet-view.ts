@@ -1,6 +1,8 @@
 /** The fleet as an API resource: totals, and nodes with their work. */
-import { forEachRange, noticeOf, shapeOf, takesWork } from "@headroom/engine";
-import type { Attempt, Engine, GangSpec, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/engine";
+import { forEachRange, shapeOf, takesWork } from "@headroom/model";
+import type { Attempt, GangSpec, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/model";
+import { noticeOf } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { nodeUse } from "@headroom/explain";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorCounts, Fleet, Node, NodeHolder, Page, PageRequest } from "@headroom/protocol";

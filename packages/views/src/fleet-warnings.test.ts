@@ -1,5 +1,5 @@
-import { poolName, siteName } from "@headroom/engine";
-import type { Pool, Site } from "@headroom/engine";
+import { poolName, siteName } from "@headroom/model";
+import type { Pool, Site } from "@headroom/model";
 import { expect, it } from "vitest";
 import { fleetWarnings } from "./fleet-warnings.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";

@@ -1,6 +1,7 @@
 /** Warnings about declared sites and pools, given the present fleet and work. The declarations are accepted anyway. */
-import { admitsRule } from "@headroom/engine";
-import type { Attempt, NodeId, PoolName, ReadonlyState, WorkloadSpec, ApplyDocuments } from "@headroom/engine";
+import { admitsRule } from "@headroom/model";
+import type { Attempt, NodeId, PoolName, WorkloadSpec } from "@headroom/model";
+import type { ReadonlyState, ApplyDocuments } from "@headroom/engine";
 import type { ApplyWarning } from "@headroom/protocol";
 import { grouped, plural } from "./plain-text.ts";
 

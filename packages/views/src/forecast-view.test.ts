@@ -1,4 +1,4 @@
-import { defaultPolicy, nodeId, poolName, teamName } from "@headroom/engine";
+import { defaultPolicy, nodeId, poolName, teamName } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { estimateView, forecastView, startingChangesView } from "./forecast-view.ts";
 import { beyondPlayed, estimateBounds } from "./forecast-words.ts";

@@ -5,8 +5,10 @@ import type {
   StartingChange as EngineStartingChange,
   WouldStart as EngineStart,
 } from "@headroom/explain";
-import { commandId, forkEngine, taskCountOf } from "@headroom/engine";
-import type { Command, Engine, Rejection, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import { commandId, taskCountOf } from "@headroom/model";
+import type { Command, Rejection, WorkloadId, WorkloadSpec } from "@headroom/model";
+import { forkEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { canNeverStart } from "@headroom/protocol";
 import type {
   Change,

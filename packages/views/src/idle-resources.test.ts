@@ -1,17 +1,8 @@
 import { describe, expect, it } from "vitest";
-import {
-  addUtilization,
-  attemptId,
-  commandId,
-  createEngine,
-  nodeId,
-  poolName,
-  restoreEngine,
-  siteName,
-  teamName,
-  workloadId,
-} from "@headroom/engine";
-import type { Engine, Input, UtilizationReport } from "@headroom/engine";
+import { addUtilization, createEngine, restoreEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { attemptId, commandId, nodeId, poolName, siteName, teamName, workloadId } from "@headroom/model";
+import type { Input, UtilizationReport } from "@headroom/model";
 import { findWaste } from "./idle-resources.ts";
 import type { AttemptTelemetry } from "./idle-resources.ts";
 

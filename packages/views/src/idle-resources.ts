@@ -3,16 +3,10 @@
  * recently busy, accelerator memory far above its peak use, stalled progress, and walltimes far above similar runs.
  * Attempts without reports are not judged.
  */
-import { acceleratorsIn, clockOf, partsOf } from "@headroom/engine";
-import type {
-  Attempt,
-  AttemptId,
-  AttemptUtilization,
-  EndedAttempt,
-  Engine,
-  Workload,
-  WorkloadId,
-} from "@headroom/engine";
+import { acceleratorsIn, partsOf } from "@headroom/model";
+import type { Attempt, AttemptId, AttemptUtilization, EndedAttempt, Workload, WorkloadId } from "@headroom/model";
+import { clockOf } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 
 interface IdleFinding {
   readonly workloadId: WorkloadId;

@@ -1,7 +1,7 @@
 /**
  * The settings of policies as a Markdown table. `headroom policy --knobs` prints it, and the documentation contains it.
  */
-import { genesisPolicy, rulesOf } from "@headroom/engine";
+import { genesisPolicy, rulesOf } from "@headroom/model";
 import { policyKnobs } from "@headroom/protocol";
 
 /** Settings that every policy must state. */

@@ -1,5 +1,5 @@
 /** The resources and node constraints of work as text, in the terms of its spec. */
-import type { Workload } from "@headroom/engine";
+import type { Workload } from "@headroom/model";
 import { acceleratorNoun, grouped, partForm, plural, resourceTexts } from "./plain-text.ts";
 
 type NeedSpec = Workload["spec"];

@@ -1,6 +1,6 @@
 /** Tests how verdicts and the queue mark work that can never start, beside work that only waits. */
-import { defaultPolicy, presets } from "@headroom/engine";
-import type { Policy, WorkloadId } from "@headroom/engine";
+import { defaultPolicy, presets } from "@headroom/model";
+import type { Policy, WorkloadId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { SmallFleet } from "./testing/small-fleet.ts";
 import { queueView, verdictView } from "./verdict-view.ts";

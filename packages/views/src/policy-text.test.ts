@@ -1,4 +1,4 @@
-import { presetPurposes, presets } from "@headroom/engine";
+import { presetPurposes, presets } from "@headroom/model";
 import type { Policy } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
 import { policyLines } from "./policy-text.ts";

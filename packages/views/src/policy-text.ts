@@ -1,8 +1,8 @@
 /**
  * A policy in words, generated from its settings. Presets and user policies get the same words; defaults are included.
  */
-import { MIGRATION_REST_MS, rulesOf } from "@headroom/engine";
-import type { Rules } from "@headroom/engine";
+import { MIGRATION_REST_MS, rulesOf } from "@headroom/model";
+import type { Rules } from "@headroom/model";
 import type { Policy } from "@headroom/protocol";
 import { durationText, plural } from "./plain-text.ts";
 import { enginePolicy } from "./wire-forms.ts";

@@ -1,6 +1,7 @@
 /** The active policy and the presets. */
-import { presets } from "@headroom/engine";
-import type { Engine, Policy as EnginePolicy } from "@headroom/engine";
+import { presets } from "@headroom/model";
+import type { Policy as EnginePolicy } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import type { Policy, PolicyChoice } from "@headroom/protocol";
 import { enginePolicy, policyResource } from "./wire-forms.ts";
 

@@ -1,4 +1,4 @@
-import { defaultPolicy } from "@headroom/engine";
+import { defaultPolicy } from "@headroom/model";
 import type { QueuePage } from "@headroom/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,5 @@
-import { defaultPolicy, presets } from "@headroom/engine";
-import type { Policy, Team } from "@headroom/engine";
+import { defaultPolicy, presets } from "@headroom/model";
+import type { Policy, Team } from "@headroom/model";
 import { expect, it } from "vitest";
 import { policyWarnings, quotaWarnings } from "./quota-warnings.ts";
 import type { QuotaTeam } from "./quota-warnings.ts";

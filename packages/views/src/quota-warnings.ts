@@ -2,8 +2,9 @@
  * Warnings about quotas that contradict each other, name resources that the fleet lacks, or have no effect under the
  * policy. The quotas are accepted anyway.
  */
-import { ALL_ACCELERATORS, RESOURCES_BESIDE_TYPES, rulesOf } from "@headroom/engine";
-import type { Node, Policy, ReadonlyState } from "@headroom/engine";
+import { ALL_ACCELERATORS, RESOURCES_BESIDE_TYPES, rulesOf } from "@headroom/model";
+import type { Node, Policy } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
 import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
 import { acceleratorNoun, grouped, resourceForm } from "./plain-text.ts";

@@ -1,6 +1,7 @@
 /** Says how much capacity of work that is not submitted yet could be reclaimed, and what a restart costs. */
-import { WHOLE_MILLI, mayEvict, milliOf, preemptibilityOf, rulesOf, taskCountOf } from "@headroom/engine";
-import type { Engine, Team, WorkloadSpec } from "@headroom/engine";
+import { WHOLE_MILLI, mayEvict, milliOf, preemptibilityOf, rulesOf, taskCountOf } from "@headroom/model";
+import type { Team, WorkloadSpec } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import { teamHoldsInAll } from "@headroom/explain";
 import { durationText, plural } from "./plain-text.ts";
 

@@ -1,4 +1,4 @@
-import { poolName } from "@headroom/engine";
+import { poolName } from "@headroom/model";
 import { expect, it } from "vitest";
 import { rejectionProblem } from "./rejection-view.ts";
 

@@ -1,6 +1,6 @@
 /** Converts the engine's rejection to a problem that says what to do. */
 import { DEFAULT_TEAM } from "@headroom/engine";
-import type { Rejection } from "@headroom/engine";
+import type { Rejection } from "@headroom/model";
 import { problemOf, writeInstant } from "@headroom/protocol";
 import type { Problem } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";

@@ -1,6 +1,7 @@
 /** Schedules by next due time, with the results of the last runs. */
-import { nextDueMs } from "@headroom/engine";
-import type { Engine, ScheduleTimes } from "@headroom/engine";
+import { nextDueMs } from "@headroom/model";
+import type { ScheduleTimes } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import type { Schedule, ScheduleItem, ScheduleList } from "@headroom/protocol";
 import { writeCron } from "@headroom/protocol";
 import { durationText } from "./plain-text.ts";

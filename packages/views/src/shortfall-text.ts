@@ -1,6 +1,7 @@
 /** The capacity that waiting work lacks: in the whole fleet, and at present. */
-import { migTable, needsPart } from "@headroom/engine";
-import type { BlockedReason, FleetLack, MigDevice, ReadonlyState, Workload } from "@headroom/engine";
+import { migTable, needsPart } from "@headroom/model";
+import type { BlockedReason, FleetLack, MigDevice, Workload } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
 import { fleetCause } from "./fleet-cause.ts";
 import { needText, placesText } from "./need-text.ts";

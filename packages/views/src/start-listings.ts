@@ -2,7 +2,8 @@
  * All waiting work by expected start. All pages of one listing belong to one instant, because later estimates would
  * have another order. The newest listings are kept, and their cursors name them.
  */
-import type { Engine, WorkloadId } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import type { WorkloadId } from "@headroom/model";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { ExpectedStart, ExpectedStartQuery, Page } from "@headroom/protocol";
 import { estimateView, type EstimatedStart, type StartEstimator } from "./forecast-view.ts";

@@ -1,4 +1,4 @@
-import { defaultPolicy, nodeId } from "@headroom/engine";
+import { defaultPolicy, nodeId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { changesWithNotices, noticesInOrder, submissionNotices } from "./submission-notices.ts";
 import { SmallFleet, specOf } from "./testing/small-fleet.ts";

@@ -1,16 +1,8 @@
 /** Notices about work that is about to be submitted: how much could be reclaimed, and what a failure would cost. */
-import {
-  checkpointIntervalOn,
-  nodeCountOf,
-  nodeFailures,
-  predictedRun,
-  rulesOf,
-  taskCountOf,
-  type CheckpointInterval,
-  type Engine,
-  type ReadonlyState,
-  type WorkloadSpec,
-} from "@headroom/engine";
+import { checkpointIntervalOn, nodeCountOf, nodeFailures, predictedRun } from "@headroom/engine";
+import type { CheckpointInterval, Engine, ReadonlyState } from "@headroom/engine";
+import { rulesOf, taskCountOf } from "@headroom/model";
+import type { WorkloadSpec } from "@headroom/model";
 import type { ApplyChange, SubmissionNotice } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
 import { acceleratorsAsked, reclaimSentence } from "./reclaim-text.ts";

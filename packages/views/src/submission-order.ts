@@ -2,7 +2,8 @@
  * Workloads in submission order, with access from any position. The state's map has that order, but can only be read
  * from its oldest entry. This index is kept beside an engine and extended on each read.
  */
-import type { Engine, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
+import type { Engine, ReadonlyState } from "@headroom/engine";
+import type { Workload, WorkloadId } from "@headroom/model";
 
 type Workloads = ReadonlyState["workloads"];
 

@@ -1,5 +1,5 @@
-import { presets } from "@headroom/engine";
-import type { Policy } from "@headroom/engine";
+import { presets } from "@headroom/model";
+import type { Policy } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import type { Team } from "@headroom/protocol";
 import { amountText, resourceUses } from "./team-text.ts";

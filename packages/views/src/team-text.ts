@@ -1,5 +1,5 @@
 /** A team's usage, entitlement, guarantee and limit of each resource, in readable units. */
-import { ALL_ACCELERATORS, CORES, MEMORY, RESOURCES_BESIDE_TYPES } from "@headroom/engine";
+import { ALL_ACCELERATORS, CORES, MEMORY, RESOURCES_BESIDE_TYPES } from "@headroom/model";
 import type { Team } from "@headroom/protocol";
 import { coresText, grouped, memoryText, resourceForm } from "./plain-text.ts";
 

@@ -8,7 +8,8 @@ import {
   teamHoldsOfFamily,
 } from "@headroom/explain";
 import type { AccountView } from "@headroom/explain";
-import type { Engine, Team as EngineTeam } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import type { Team as EngineTeam } from "@headroom/model";
 import { PAGE_ITEMS_DEFAULT, teamName } from "@headroom/protocol";
 import type { Page, PageRequest, Team } from "@headroom/protocol";
 import { refusedCursor } from "./page-cursor.ts";

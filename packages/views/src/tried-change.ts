@@ -1,5 +1,5 @@
 /** Hypothetical changes in a request. They are refused if their real declaration would be. */
-import { nodeId } from "@headroom/engine";
+import { nodeId } from "@headroom/model";
 import type { Engine } from "@headroom/engine";
 import { planApply } from "@headroom/explain";
 import { ProblemError, refuse } from "@headroom/protocol";

@@ -1,5 +1,5 @@
-import { attemptId, defaultPolicy, gangOfGroups, nodeId, poolName, presets } from "@headroom/engine";
-import type { Policy, Pool } from "@headroom/engine";
+import { attemptId, defaultPolicy, gangOfGroups, nodeId, poolName, presets } from "@headroom/model";
+import type { Policy, Pool } from "@headroom/model";
 import { smallestChanges } from "@headroom/explain";
 import { describe, expect, it } from "vitest";
 import { calendarList } from "./calendar-view.ts";

@@ -1,15 +1,16 @@
 /** Verdicts and the queue: numbers of the engine, each with a sentence. */
 import { entitlementExceeded, explain, explainBriefly, holdReason, queuePage, waitingSummary } from "@headroom/explain";
 import type { EntitlementExceeded } from "@headroom/explain";
-import { clockOf, groupAt, specOfGroup } from "@headroom/engine";
+import { clockOf } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { groupAt, specOfGroup } from "@headroom/model";
 import type {
   BlockedReason as EngineReason,
-  Engine,
   Prediction,
   Verdict as EngineVerdict,
   Workload,
   WorkloadId,
-} from "@headroom/engine";
+} from "@headroom/model";
 import { PAGE_ITEMS_DEFAULT, resourceNames, writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import type { BlockedReason, HoldReason, QueueEntry, QueuePage, QueuePageQuery, Verdict } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";

@@ -1,5 +1,5 @@
 /** The kinds of event that can change a verdict, as one line for operators. */
-import type { EventKind } from "@headroom/engine";
+import type { EventKind } from "@headroom/model";
 
 const groups: readonly (readonly [text: string, kinds: readonly EventKind[]])[] = [
   [

@@ -1,6 +1,7 @@
 /** Idle resources with names and sentences. */
-import { acceleratorsIn, partsOf } from "@headroom/engine";
-import type { Engine, WorkloadId } from "@headroom/engine";
+import { acceleratorsIn, partsOf } from "@headroom/model";
+import type { WorkloadId } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import type { Waste, WasteList } from "@headroom/protocol";
 import { findWaste } from "./idle-resources.ts";
 import type { TelemetryOf, Waste as Finding } from "./idle-resources.ts";

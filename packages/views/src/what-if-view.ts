@@ -1,5 +1,6 @@
 /** Two timelines side by side, with names and a sentence. The answer is the same wherever it is computed. */
-import type { Engine, WorkloadId } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import type { WorkloadId } from "@headroom/model";
 import type { StartEstimate, WhatIfAnswer } from "@headroom/protocol";
 import type { Timeline, Interruption, Present, WhatIf, WhatIfChange, WhatIfOptions } from "@headroom/sim";
 import { durationText, grouped, plural } from "./plain-text.ts";

@@ -3,8 +3,8 @@
  * can import the other. Here the compiler proves that they are equal except for brands and `readonly`. None of these
  * functions changes a value.
  */
+import type { ApplyDocuments } from "@headroom/engine";
 import type {
-  ApplyDocuments,
   CalendarEntry as EngineEntry,
   Event,
   Policy as EnginePolicy,
@@ -13,7 +13,7 @@ import type {
   Site as EngineSite,
   Team as EngineTeam,
   WorkloadSpec as EngineSpec,
-} from "@headroom/engine";
+} from "@headroom/model";
 import type {
   ApplyRequest,
   CalendarEntry,

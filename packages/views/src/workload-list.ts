@@ -1,5 +1,6 @@
 /** Lists of workloads: filtered, in submission order, in pages whose cursors stay valid while workloads change. */
-import type { Engine, ReadonlyState, TeamName, Workload } from "@headroom/engine";
+import type { Engine, ReadonlyState } from "@headroom/engine";
+import type { TeamName, Workload } from "@headroom/model";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { Page, WorkloadQuery, WorkloadSummary } from "@headroom/protocol";
 import { cursorOrdinal } from "./page-cursor.ts";

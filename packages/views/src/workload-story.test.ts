@@ -1,5 +1,5 @@
-import { defaultPolicy, nodeId, teamName } from "@headroom/engine";
-import type { NodeId, Policy, WorkloadId } from "@headroom/engine";
+import { defaultPolicy, nodeId, teamName } from "@headroom/model";
+import type { NodeId, Policy, WorkloadId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { eventText } from "./event-sentence.ts";
 import { teamSharesOf } from "./eviction-text.ts";

@@ -1,23 +1,16 @@
 /** Workloads of the engine in the form of API resources. */
-import {
-  acceleratorsIn,
-  canRerun,
-  partsOf,
-  predictedRun,
-  rulesOf,
-  taskCountOf,
-  waitingTasksOf,
-} from "@headroom/engine";
+import { acceleratorsIn, partsOf, rulesOf, taskCountOf, waitingTasksOf } from "@headroom/model";
 import type {
   Attempt as EngineAttempt,
   AttemptProgress,
   EndReason,
   EndedAttempt,
   Nomination,
-  ReadonlyState,
   Workload as EngineWorkload,
   WorkerExit,
-} from "@headroom/engine";
+} from "@headroom/model";
+import { canRerun, predictedRun } from "@headroom/engine";
+import type { ReadonlyState } from "@headroom/engine";
 import { ACTIVE_ATTEMPTS_SHOWN_MAX } from "@headroom/protocol";
 import type { Attempt, Workload, WorkloadSummary } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";

@@ -2,11 +2,10 @@
  * Plays Armada's multi-round scenarios with the preset `armada`, and compares the exact jobs that each round schedules
  * and preempts.
  */
-import { presets } from "@headroom/engine";
-import type { Command, Policy } from "@headroom/engine";
+import { presets, commandId } from "@headroom/model";
+import type { Command, Policy } from "@headroom/model";
 import type { Scenario } from "../scenario-file.ts";
 import { Stage, specOf } from "../stage.ts";
-import { commandId } from "@headroom/engine";
 
 type Range = readonly [number, number];
 interface Submission {

@@ -2,7 +2,7 @@
  * Plays HiveD's scenarios with the preset `hived`. Jobs arrive one after another, each once a round has changed
  * nothing. Jobs are inspected in between.
  */
-import { acceleratorIndices, commandId, presets, taskCountOf } from "@headroom/engine";
+import { acceleratorIndices, commandId, presets, taskCountOf } from "@headroom/model";
 import type {
   Attempt,
   Command,
@@ -13,7 +13,7 @@ import type {
   ReservedTopology,
   WorkerAllocation,
   WorkloadSpec,
-} from "@headroom/engine";
+} from "@headroom/model";
 import type { Scenario } from "../scenario-file.ts";
 import { Stage, acceleratorsFrom, specOf } from "../stage.ts";
 import type { StagedSpec } from "../stage.ts";

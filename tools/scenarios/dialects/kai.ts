@@ -2,8 +2,8 @@
  * Plays KAI's scenarios with the preset `kai`, and compares steady states after several rounds, or the state after one
  * phase.
  */
-import { gangOfGroups, presets } from "@headroom/engine";
-import type { GangSpec, Phase, Policy, WorkerAllocation } from "@headroom/engine";
+import { gangOfGroups, presets } from "@headroom/model";
+import type { GangSpec, Phase, Policy, WorkerAllocation } from "@headroom/model";
 import type { Scenario } from "../scenario-file.ts";
 import { Stage, acceleratorsFrom } from "../stage.ts";
 import type { StagedWorker } from "../stage.ts";

@@ -2,8 +2,8 @@
  * Plays Kueue's selections of victims, with and without fair sharing, and compares the exact victims of the incoming
  * workload and the preemption ground.
  */
-import { gangOfGroups, presets } from "@headroom/engine";
-import type { PreemptionGround, Policy, TeamPreemption } from "@headroom/engine";
+import { gangOfGroups, presets } from "@headroom/model";
+import type { PreemptionGround, Policy, TeamPreemption } from "@headroom/model";
 import type { Scenario } from "../scenario-file.ts";
 import { Stage, acceleratorsFrom } from "../stage.ts";
 

@@ -2,8 +2,8 @@
  * Plays Kueue's topology-aware placements with the preset `kueue-topology`, and compares the exact number of pods of
  * each podset by domain.
  */
-import { presets } from "@headroom/engine";
-import type { FabricSpec, Policy } from "@headroom/engine";
+import { presets } from "@headroom/model";
+import type { FabricSpec, Policy } from "@headroom/model";
 import type { Scenario } from "../scenario-file.ts";
 import { Stage } from "../stage.ts";
 

@@ -2,8 +2,8 @@
  * Plays Volcano's capacity scenarios with the preset `volcano-capacity`: one scheduling cycle, then the exact sets of
  * pods that were bound, evicted or nominated.
  */
-import { presets } from "@headroom/engine";
-import type { Policy } from "@headroom/engine";
+import { presets } from "@headroom/model";
+import type { Policy } from "@headroom/model";
 import type { Scenario } from "../scenario-file.ts";
 import { Stage, acceleratorsFrom } from "../stage.ts";
 

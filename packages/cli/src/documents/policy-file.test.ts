@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { defaultPolicy, presets } from "@headroom/engine";
+import { defaultPolicy, presets } from "@headroom/model";
 import { policyResource } from "@headroom/views";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { headroom } from "../testing/recorded-terminal.ts";

@@ -1,5 +1,5 @@
 /** `--fleet FILE`: fleet and teams for a simulated trace, in the format of `headroom apply`. */
-import type { Team } from "@headroom/engine";
+import type { Team } from "@headroom/model";
 import type { FleetSpec } from "@headroom/sim";
 import { CliError, exitCode } from "../cli-error.ts";
 import { withPlaces } from "../documents/apply-request.ts";

@@ -3,7 +3,7 @@
  * ends, over several seeds.
  */
 import { setImmediate } from "node:timers/promises";
-import type { Policy } from "@headroom/engine";
+import type { Policy } from "@headroom/model";
 import type { SettingResult, Trace } from "@headroom/sim";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";

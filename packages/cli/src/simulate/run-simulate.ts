@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { access, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { Policy, Team } from "@headroom/engine";
+import type { Policy, Team } from "@headroom/model";
 import type { FaultOptions, FleetSpec, SimulationResult, Trace, TraceWalltimes } from "@headroom/sim";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
@@ -50,7 +50,7 @@ const roundsPerTurn = 10_000;
 
 export async function runSimulate(context: CommandContext, options: SimulateOptions): Promise<ExitCode> {
   const { terminal } = context;
-  const engine = await import("@headroom/engine");
+  const { presets } = await import("@headroom/model");
   const sim = await import("@headroom/sim");
   if (options.trace === undefined) throw new CliError("--trace says what work to simulate", exitCode.usage);
   if (options.demand !== undefined) return simulateDemand(context, { ...options, trace: options.trace });
@@ -62,7 +62,7 @@ export async function runSimulate(context: CommandContext, options: SimulateOpti
   const startupMs = options.startup === undefined ? 0 : duration(options.startup, "--startup");
   const faults = options.faults === undefined ? null : faultsOf(options.faults, seed);
   const walltimes = walltimesOf(options.walltimes ?? "actual");
-  const policies = await chosenPolicies(options.policy ?? "default", engine.presets, terminal);
+  const policies = await chosenPolicies(options.policy ?? "default", presets, terminal);
   const page = options.html === undefined ? undefined : path.resolve(terminal.workingDirectory, options.html);
   if (page !== undefined) await checkWritable(page, options.html ?? "");
   const skipBroken = options.skipBroken === true;
@@ -130,7 +130,7 @@ async function simulateDemand(
   const demandMilli = Math.round(decimal(options.demand ?? "", "--demand", demandBounds) * 1000);
   const seed = options.seed === undefined ? 1 : wholeNumber(options.seed, "--seed", seedBounds);
   const count = options.seeds === undefined ? 1 : wholeNumber(options.seeds, "--seeds", { min: 1, max: seedsMax });
-  const { presets } = await import("@headroom/engine");
+  const { presets } = await import("@headroom/model");
   const policies = await chosenPolicies(options.policy ?? "default", presets, context.terminal);
   const loaded = loadTrace({
     sim: await import("@headroom/sim"),

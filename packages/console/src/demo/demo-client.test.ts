@@ -1,5 +1,5 @@
 /** Tests that the demo answers in the API's formats, from a deterministic run. */
-import { workloadId } from "@headroom/engine";
+import { workloadId } from "@headroom/model";
 import { operations } from "@headroom/protocol";
 import type { HeadroomClient, OperationName } from "@headroom/protocol";
 import type { EstimatedStart } from "@headroom/views";

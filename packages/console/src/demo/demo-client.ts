@@ -1,5 +1,5 @@
 /** `HeadroomClient` for the demo: the same views over the same engine as in the server. */
-import { nodeId, teamName, workloadId } from "@headroom/engine";
+import { nodeId, teamName, workloadId } from "@headroom/model";
 import type { Engine } from "@headroom/engine";
 import { planApply } from "@headroom/explain";
 import { answerSizing } from "@headroom/perf";

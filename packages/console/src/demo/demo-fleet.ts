@@ -1,15 +1,6 @@
 /** The demo's fleet: 64 nodes of 8 accelerators in two sites, and the teams that share them. */
-import {
-  nodeId,
-  poolName,
-  siteName,
-  teamName,
-  type Budget,
-  type NodeSpec,
-  type Pool,
-  type Site,
-  type Team,
-} from "@headroom/engine";
+import { nodeId, poolName, siteName, teamName } from "@headroom/model";
+import type { Budget, NodeSpec, Pool, Site, Team } from "@headroom/model";
 import type { FleetSpec } from "@headroom/sim";
 
 const frankfurt: Site = { name: siteName("frankfurt"), fabricLevels: ["spine", "leaf"] };

@@ -1,6 +1,6 @@
 /** The demo's calendar windows, power tariff and schedules. */
-import { nodeId, siteName, teamName } from "@headroom/engine";
-import type { CalendarEntry, Schedule, ScheduleTimes, WorkloadSpec } from "@headroom/engine";
+import { nodeId, siteName, teamName } from "@headroom/model";
+import type { CalendarEntry, Schedule, ScheduleTimes, WorkloadSpec } from "@headroom/model";
 import { DURATION_VARIABLE } from "./demo-variable.ts";
 
 const HOUR_MS = 3_600_000;

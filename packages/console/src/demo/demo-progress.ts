@@ -2,7 +2,8 @@
  * Progress reports of simulated processes: steps, a falling loss, checkpoints. They follow the events of the run, and
  * an attempt after a failure resumes from the newest checkpoint, as a real training program would.
  */
-import type { AttemptId, Event, LaunchGang, ReadonlyState, Signal, WorkloadId } from "@headroom/engine";
+import type { AttemptId, Event, LaunchGang, Signal, WorkloadId } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { EventQueue, drawBelow, ranks } from "@headroom/sim";
 import { simulatedDurationMs } from "./demo-stream.ts";
 

@@ -3,8 +3,9 @@
  * measure it.
  */
 import { nodeUse } from "@headroom/explain";
-import { forEachRange } from "@headroom/engine";
-import type { AttemptId, Engine, NodeId } from "@headroom/engine";
+import { forEachRange } from "@headroom/model";
+import type { AttemptId, NodeId } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import { findAccelerator } from "@headroom/perf";
 import { METRICS_POINTS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorHistory, AcceleratorReading, NodeReadings, NodeTelemetryQuery } from "@headroom/protocol";

@@ -2,7 +2,8 @@
  * The demo's workload: an endless seeded stream of jobs, many in working hours and few at night, so that the queue
  * grows and shrinks as in a real cluster. The same seed gives the same stream in every browser.
  */
-import { commandId, teamName, type Command, type WorkloadSpec } from "@headroom/engine";
+import { commandId, teamName } from "@headroom/model";
+import type { Command, WorkloadSpec } from "@headroom/model";
 import { drawBelow, drawExponential, type Script } from "@headroom/sim";
 import { DURATION_VARIABLE } from "./demo-variable.ts";
 

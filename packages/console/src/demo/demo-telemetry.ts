@@ -1,5 +1,6 @@
 /** Telemetry of simulated attempts: the same rolled-up series that the server keeps in its store, but in memory. */
-import type { AttemptId, ReadonlyState, Signal } from "@headroom/engine";
+import type { AttemptId, Signal } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { METRICS_POINTS_DEFAULT } from "@headroom/protocol";
 import type { AttemptMetrics, MetricsQuery, Page } from "@headroom/protocol";
 import { AttemptSeries, NewestReports, isTelemetrySignal, refusedCursor, sampleOf } from "@headroom/views";

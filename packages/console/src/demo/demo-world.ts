@@ -2,14 +2,9 @@
  * The demo's control plane: the product's engine and simulator with an invented fleet. It has no clock of its own: the
  * worker tells it how far to advance.
  */
-import {
-  commandId,
-  defaultPolicy,
-  type Command,
-  type CommandResult,
-  type Engine,
-  type LaunchGang,
-} from "@headroom/engine";
+import { commandId, defaultPolicy } from "@headroom/model";
+import type { Command, CommandResult, LaunchGang } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import { ProblemError } from "@headroom/protocol";
 import type { NodeTelemetry, NodeTelemetryQuery } from "@headroom/protocol";
 import { createSimulation, faultyPlan, seededNodeFaults } from "@headroom/sim";

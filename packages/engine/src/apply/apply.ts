@@ -2,9 +2,8 @@
  * The only code that writes the state: folds one event into state and indexes. Live, replayed and simulated runs all
  * use it, so an event has one meaning. Each family of events has its own file.
  */
-import { newestVersion } from "../contract/events.ts";
-import type { Event } from "../contract/events.ts";
-import { InvariantError } from "../base/invariant.ts";
+import { newestVersion, InvariantError } from "@headroom/model";
+import type { Event } from "@headroom/model";
 import type { World } from "../cluster/world.ts";
 import { writable } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";

@@ -1,14 +1,17 @@
-import type { AttemptEvent, EventOf } from "../contract/events.ts";
-import type { ClosedBy } from "../model/calendar.ts";
-import type { AttemptId } from "../model/ids.ts";
-import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
-import type { AttemptStop, EndedAttempt, WorkerAllocation } from "../model/workload.ts";
-import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
+import { ENDED_ATTEMPTS_KEPT, checkpointTimeoutOf, invariant } from "@headroom/model";
+import type {
+  AttemptEvent,
+  EventOf,
+  ClosedBy,
+  AttemptId,
+  AttemptStop,
+  EndedAttempt,
+  WorkerAllocation,
+} from "@headroom/model";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
 import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
 import { growthOf, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
 import { fileAttempt, waitForItsTime, waitForPrediction, waitForWindows } from "../cluster/world.ts";
-import { invariant } from "../base/invariant.ts";
 import { wakeForBudgets } from "./accounts.ts";
 import { markDirty, takeNomination, takeTask } from "./plan-events.ts";
 import { settleUse } from "./resize-events.ts";

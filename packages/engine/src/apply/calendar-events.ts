@@ -1,5 +1,5 @@
-import type { CalendarEvent } from "../contract/events.ts";
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@headroom/model";
+import type { CalendarEvent } from "@headroom/model";
 import { rememberEntry } from "../state/ended-entries.ts";
 import { waitForEveryWindow, waitForTariff, waitForWindow } from "../cluster/world.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";

@@ -1,6 +1,5 @@
 /** Usage history, updated by events that change usage. No other code writes `state.decayedUsage`. */
-import type { TeamName } from "../model/ids.ts";
-import type { Workload } from "../model/workload.ts";
+import type { TeamName, Workload } from "@headroom/model";
 import { freshUse, rebased, useAsOf } from "../usage/decayed-usage.ts";
 import type { WritableWorld } from "./writable.ts";
 

@@ -1,8 +1,5 @@
-import type { FleetEvent } from "../contract/events.ts";
-import type { NodeSpec, Pool } from "../model/fleet.ts";
-import type { NodeId } from "../model/ids.ts";
-import { canonicalJson } from "../base/canonical.ts";
-import { invariant } from "../base/invariant.ts";
+import { canonicalJson, invariant } from "@headroom/model";
+import type { FleetEvent, NodeSpec, Pool, NodeId } from "@headroom/model";
 import { nodeOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableNode } from "../state/mutable-state.ts";

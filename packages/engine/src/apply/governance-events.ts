@@ -1,8 +1,5 @@
-import type { GovernanceEvent } from "../contract/events.ts";
-import type { Account } from "../model/budget.ts";
-import type { TeamName } from "../model/ids.ts";
-import { heedsHead, rulesOf } from "../policy/rules.ts";
-import { invariant } from "../base/invariant.ts";
+import { heedsHead, rulesOf, invariant } from "@headroom/model";
+import type { GovernanceEvent, Account, TeamName } from "@headroom/model";
 import { recount, recountUsers } from "../cluster/holdings.ts";
 import { accrueAll, countDays, openAccount, recountAccounts } from "./accounts.ts";
 import { forgetDecayedUsage, recordAllDecayedUsage, recountDecayedUsage, renewDecayedUsage } from "./decayed-usage.ts";

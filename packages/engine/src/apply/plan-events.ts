@@ -1,12 +1,8 @@
 /** Nominations, and the record of planned evictions and migrations. */
-import type { PlanEvent } from "../contract/events.ts";
-import type { AttemptId, WorkloadId } from "../model/ids.ts";
-import type { Nomination } from "../model/workload.ts";
-import { MIGRATION_REST_MS } from "../policy/defragment-rules.ts";
-import { heedsHead } from "../policy/rules.ts";
+import { MIGRATION_REST_MS, heedsHead, InvariantError, invariant } from "@headroom/model";
+import type { PlanEvent, AttemptId, WorkloadId, Nomination } from "@headroom/model";
 import { growthOf, holdNomination } from "../cluster/holdings.ts";
 import { waitForRest, waitForWindowsAhead } from "../cluster/world.ts";
-import { InvariantError, invariant } from "../base/invariant.ts";
 import { readyTask } from "../state/ready-task.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
 import { updateTask } from "./tasks.ts";

@@ -2,8 +2,8 @@
  * Reports of running work: checkpoints, artifacts, progress estimates and idle times. Older journals contain every
  * progress report.
  */
-import type { ReportEvent } from "../contract/events.ts";
-import { taskOf } from "../model/task.ts";
+import { taskOf } from "@headroom/model";
+import type { ReportEvent } from "@headroom/model";
 import { addUtilization } from "../state/utilization.ts";
 import { updateTask } from "./tasks.ts";
 import { meetDependencies, touchedAttempt, touchedWorkload, withArtifact } from "./writable.ts";

@@ -1,8 +1,6 @@
 /** Changes of a running gang's workers. */
-import type { ResizeEvent } from "../contract/events.ts";
-import type { AttemptId } from "../model/ids.ts";
-import { ranksOf } from "../model/workload.ts";
-import type { WorkerAllocation } from "../model/workload.ts";
+import { ranksOf } from "@headroom/model";
+import type { ResizeEvent, AttemptId, WorkerAllocation } from "@headroom/model";
 import { growthOf, holdAttempt, releaseAttempt } from "../cluster/holdings.ts";
 import { waitForWindows } from "../cluster/world.ts";
 import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";

@@ -1,6 +1,5 @@
 /** Observed run times, recorded as attempts end. No other code writes `state.runTimes`. */
-import type { AttemptEvent } from "../contract/events.ts";
-import type { Attempt, Workload } from "../model/workload.ts";
+import type { AttemptEvent, Attempt, Workload } from "@headroom/model";
 import { RUNS_KEPT, RUN_KINDS_KEPT, predictsRuns, runKindsOf } from "../usage/run-times.ts";
 import { workloadOf } from "./writable.ts";
 import type { WritableWorld } from "./writable.ts";

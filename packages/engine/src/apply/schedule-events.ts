@@ -1,7 +1,5 @@
-import type { ScheduleEvent } from "../contract/events.ts";
-import { SCHEDULE_RUNS_KEPT } from "../model/schedule.ts";
-import type { ScheduleItem } from "../model/schedule.ts";
-import { invariant } from "../base/invariant.ts";
+import { SCHEDULE_RUNS_KEPT, invariant } from "@headroom/model";
+import type { ScheduleEvent, ScheduleItem } from "@headroom/model";
 import { waitForSchedule } from "../cluster/world.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 

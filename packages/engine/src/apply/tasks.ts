@@ -1,9 +1,8 @@
 /** Writes the records of a workload's tasks. Their maps and lists are replaced, not modified: copies of the state share them. */
-import { taskOf } from "../model/task.ts";
-import type { Task } from "../model/task.ts";
+import { taskOf } from "@headroom/model";
+import type { Task, EventOf } from "@headroom/model";
 import type { WritableWorkload } from "../state/mutable-state.ts";
 import { tasksToRerun } from "../state/ready-task.ts";
-import type { EventOf } from "../contract/events.ts";
 
 export function updateTask(workload: WritableWorkload, index: number, change: Partial<Omit<Task, "index">>): void {
   const before = taskOf(workload, index);

@@ -3,10 +3,7 @@
  * the same fork. Modified entities are removed from the indexes and restored by the same steps that build indexes from
  * the state. All events have the same time, so no usage accrues in between.
  */
-import type { Event } from "../contract/events.ts";
-import type { Account } from "../model/budget.ts";
-import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
-import type { Nomination } from "../model/workload.ts";
+import type { Event, Account, AttemptId, TeamName, WorkloadId, Nomination } from "@headroom/model";
 import { predictsRuns } from "../usage/run-times.ts";
 import type { DemandMix } from "../state/demand-mix.ts";
 import { activeAttempt, removeAttempt, removeWorkload, workloadOf } from "./writable.ts";

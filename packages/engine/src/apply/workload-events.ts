@@ -1,11 +1,6 @@
-import type { EventOf, WorkloadEvent } from "../contract/events.ts";
-import type { WorkloadId } from "../model/ids.ts";
-import type { Task } from "../model/task.ts";
-import { meets } from "../model/workload.ts";
-import type { WaitsFor } from "../model/workload.ts";
-import { learnsDemand } from "../policy/rules.ts";
+import { meets, learnsDemand, InvariantError } from "@headroom/model";
+import type { EventOf, WorkloadEvent, WorkloadId, Task, WaitsFor } from "@headroom/model";
 import { DemandMix } from "../state/demand-mix.ts";
-import { InvariantError } from "../base/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { meetDependencies, queueIfReady, removeWorkload, touchedWorkload } from "./writable.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";

@@ -1,10 +1,8 @@
 /** The world with its state in the writable form, for `apply/`, and access to its entities. */
-import type { Event } from "../contract/events.ts";
-import type { AttemptId, NodeId, WorkloadId } from "../model/ids.ts";
-import { InvariantError, invariant } from "../base/invariant.ts";
+import { InvariantError, invariant } from "@headroom/model";
+import type { Event, AttemptId, NodeId, WorkloadId, Artifact, WaitsFor, Workload } from "@headroom/model";
 import * as entities from "../cluster/entities.ts";
 import type { World } from "../cluster/world.ts";
-import type { Artifact, WaitsFor, Workload } from "../model/workload.ts";
 import { readyTask } from "../state/ready-task.ts";
 import type { State, WritableAttempt, WritableNode, WritableWorkload } from "../state/mutable-state.ts";
 

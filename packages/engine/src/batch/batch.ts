@@ -3,11 +3,7 @@
  * decisions see the earlier ones.
  */
 import { applyEvent } from "../apply/apply.ts";
-import type { Effect } from "../contract/effects.ts";
-import type { Event } from "../contract/events.ts";
-import type { Attempt } from "../model/workload.ts";
-import type { CommandId } from "../model/ids.ts";
-import type { CommandResult, Rejection, Reply } from "../contract/replies.ts";
+import type { Effect, Event, Attempt, CommandId, CommandResult, Rejection, Reply } from "@headroom/model";
 import { Scratch } from "../cluster/scratch.ts";
 import { Ledger } from "../cluster/ledger.ts";
 import type { QueueBucket } from "../cluster/queue.ts";

@@ -1,7 +1,6 @@
 /** Resources held by placed workers, by the accelerator type of their nodes. */
-import { partsOf } from "../model/gang.ts";
-import type { GangPart } from "../model/gang.ts";
-import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
+import { partsOf } from "@headroom/model";
+import type { GangPart, GangSpec, WorkerAllocation } from "@headroom/model";
 import type { Amount } from "./team-node.ts";
 import type { World } from "./world.ts";
 

@@ -1,9 +1,6 @@
 /** Rates at which running work uses up budgets, and the pending wakeups for these budgets. */
-import { milliOf } from "../model/device-part.ts";
-import type { Rate } from "../model/budget.ts";
-import { shapeOf } from "../model/gang.ts";
-import type { TeamName } from "../model/ids.ts";
-import type { Attempt } from "../model/workload.ts";
+import { milliOf, shapeOf } from "@headroom/model";
+import type { Rate, TeamName, Attempt } from "@headroom/model";
 import type { ReadonlyState } from "../state/state.ts";
 
 const NO_RATE: Rate = { milli: 0, moneyMilli: 0 };

@@ -2,8 +2,7 @@
  * Index of the nodes that the calendar closes: the work that they are closed to, and the time from which they are. It
  * is rebuilt when an entry or the fleet changes. Every placement reads it.
  */
-import type { AdvanceReservation, TimeWindow } from "../model/calendar.ts";
-import type { NodeId, TeamName } from "../model/ids.ts";
+import type { AdvanceReservation, TimeWindow, NodeId, TeamName } from "@headroom/model";
 import type { ReadonlyState } from "../state/state.ts";
 
 export interface IndexedWindow {

@@ -3,16 +3,10 @@
  * accelerators. For each type, usable nodes (up, not draining) are indexed by their number of free accelerators.
  * Separate indexes contain the nodes with terminating work, and those with a partly free accelerator.
  */
-import type { AcceleratorSet } from "../model/accelerator-set.ts";
-import type { Node } from "../model/fleet.ts";
-import type { AttemptId, NodeId } from "../model/ids.ts";
-import { shapeOf } from "../model/gang.ts";
-import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
-import { compareText } from "../base/canonical.ts";
-import { InvariantError, invariant } from "../base/invariant.ts";
+import { shapeOf, compareText, InvariantError, invariant, NodeSet } from "@headroom/model";
+import type { AcceleratorSet, Node, AttemptId, NodeId, GangSpec, WorkerAllocation } from "@headroom/model";
 import { Marks } from "./marks.ts";
 import type { Booked } from "./marks.ts";
-import { NodeSet } from "../base/collections/node-set.ts";
 import { NodeSlot } from "./node-slot.ts";
 import type { Layer } from "./node-slot.ts";
 

@@ -3,12 +3,9 @@
  * updated as attempts start and end, so the search for a protected start reads only the next ends. It is empty while
  * the policy protects no starts.
  */
-import type { AttemptId } from "../model/ids.ts";
-import type { Attempt, GangSpec, WorkloadSpec } from "../model/workload.ts";
-import type { Rules } from "../policy/rules.ts";
+import { IdMap, SortedList } from "@headroom/model";
+import type { AttemptId, Attempt, GangSpec, WorkloadSpec, Rules } from "@headroom/model";
 import { expectedEndMs } from "../usage/expected-duration.ts";
-import { IdMap } from "../base/collections/id-map.ts";
-import { SortedList } from "../base/collections/sorted-list.ts";
 
 export interface ExpectedCompletion {
   readonly attempt: Attempt;

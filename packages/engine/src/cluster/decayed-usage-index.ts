@@ -2,15 +2,11 @@
  * Current usage of teams, and of users in teams, from which usage history is computed. It is kept only while a policy
  * needs it.
  */
-import { milliIn, partsOf } from "../model/gang.ts";
-import { NO_USE } from "../model/usage-history.ts";
-import type { DecayedUsage, UseVector } from "../model/usage-history.ts";
-import type { TeamName } from "../model/ids.ts";
-import type { Attempt, Workload } from "../model/workload.ts";
+import { milliIn, partsOf, NO_USE } from "@headroom/model";
+import type { DecayedUsage, UseVector, TeamName, Attempt, Workload, Rules } from "@headroom/model";
 import { halfLifeOf } from "../usage/half-life.ts";
 import type { HalfLife } from "../usage/half-life.ts";
 import { isSteady, useAsOf } from "../usage/decayed-usage.ts";
-import type { Rules } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
 /** Key of the usage history of a team, or of one user in the team. No name contains a line break. */

@@ -3,11 +3,8 @@
  * a slice is one hexadecimal digit. Amounts in thousandths are in `node-slot.ts`, which decides whether a device is
  * whole.
  */
-import type { MigPart } from "../model/mig.ts";
-import { migTable } from "../model/mig.ts";
-import type { Node } from "../model/fleet.ts";
-import type { WorkerShape } from "../model/workload.ts";
-import { invariant } from "../base/invariant.ts";
+import { migTable, invariant } from "@headroom/model";
+import type { MigPart, Node, WorkerShape } from "@headroom/model";
 
 export type SliceLayer = "held" | "terminating" | "nominated";
 

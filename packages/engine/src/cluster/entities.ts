@@ -2,10 +2,9 @@
  * Lookups of entities that must exist. Events about one attempt or workload often follow each other, so the last result
  * is cached. This saves most of the map lookups for a workload.
  */
-import type { AttemptId, NodeId, WorkloadId } from "../model/ids.ts";
-import { InvariantError } from "../base/invariant.ts";
+import { InvariantError } from "@headroom/model";
+import type { AttemptId, NodeId, WorkloadId, Attempt } from "@headroom/model";
 import type { World } from "./world.ts";
-import type { Attempt } from "../model/workload.ts";
 import type { WorkloadEntity } from "../state/state.ts";
 
 export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {

@@ -2,8 +2,7 @@
  * A team's preemptible attempts that are not terminating, with sums that bound what any plan can free. Work that only a
  * guarantee can reclaim is in a separate index, because plans for any other purpose cannot evict or migrate it.
  */
-import type { NodeId } from "../model/ids.ts";
-import type { Attempt, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
+import type { NodeId, Attempt, WorkerAllocation, WorkloadSpec } from "@headroom/model";
 
 /** The amounts that were added to the sums for an attempt. */
 interface CountedWork {

@@ -3,9 +3,7 @@
  * nodes have joined or changed.
  */
 import { DomainTree } from "../topology/domain-tree.ts";
-import type { NodeId, SiteName } from "../model/ids.ts";
-import type { Node, Pool, Site } from "../model/fleet.ts";
-import type { PoolName } from "../model/ids.ts";
+import type { NodeId, SiteName, Node, Pool, Site, PoolName } from "@headroom/model";
 
 /** Name of the level below all named fabric levels. */
 export const NODE_LEVEL = "node";

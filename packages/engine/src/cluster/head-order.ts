@@ -1,10 +1,7 @@
 /** The order between the heads of two buckets. */
 import type { QueueBucket } from "./queue.ts";
-import { minWorkersOf } from "../model/workload.ts";
-import type { Workload } from "../model/workload.ts";
-import { comparisons } from "../policy/order.ts";
-import type { Rules } from "../policy/rules.ts";
-import { compareText } from "../base/canonical.ts";
+import { minWorkersOf, comparisons, compareText } from "@headroom/model";
+import type { Workload, Rules } from "@headroom/model";
 import { userShare } from "./user-share.ts";
 import type { World } from "./world.ts";
 import { growingAttempt } from "./request.ts";

@@ -3,19 +3,29 @@
  * it. Every booking has an exact inverse.
  */
 import { canDo, executorOf } from "../state/executors.ts";
-import type { ExecutorCapabilities } from "../model/fleet.ts";
-import type { WorkloadId } from "../model/ids.ts";
-import { growthCount } from "../model/slices.ts";
-import { growthSteps } from "../model/throughput.ts";
-import { isEviction, minWorkersOf } from "../model/workload.ts";
-import type { Attempt, Nomination, StopReason, Workload, WorkloadSpec } from "../model/workload.ts";
-import { isPreemptible, preemptibilityOf } from "../policy/preemptible.ts";
-import { mayEvict } from "../policy/rules.ts";
+import {
+  growthCount,
+  growthSteps,
+  isEviction,
+  minWorkersOf,
+  isPreemptible,
+  preemptibilityOf,
+  mayEvict,
+  invariant,
+} from "@headroom/model";
+import type {
+  ExecutorCapabilities,
+  WorkloadId,
+  Attempt,
+  Nomination,
+  StopReason,
+  Workload,
+  WorkloadSpec,
+} from "@headroom/model";
 import { amountHeld } from "./amounts.ts";
 import type { Held } from "./amounts.ts";
 import { workloadOf } from "./entities.ts";
 import { EvictableWork } from "./evictable-work.ts";
-import { invariant } from "../base/invariant.ts";
 import type { Holder } from "./user-use.ts";
 import type { World } from "./world.ts";
 

@@ -1,8 +1,6 @@
 /** Instant at which work must be stopped for a calendar window: early enough for its checkpoint and grace period. */
-import type { TimeWindow } from "../model/calendar.ts";
-import type { Attempt, WorkloadSpec } from "../model/workload.ts";
-import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
-import type { Rules } from "../policy/rules.ts";
+import { checkpointTimeoutOf } from "@headroom/model";
+import type { TimeWindow, Attempt, WorkloadSpec, Rules } from "@headroom/model";
 
 /**
  * Instant at which the attempt must be stopped for the window, or `null` if its walltime ends it before the window

@@ -2,8 +2,8 @@
  * Tentative plans on the live indexes. A search evicts work, books places, calls the same placement code as the round,
  * and then undoes all of this. None of it is an event. Only a verified plan is executed, by events.
  */
-import type { Attempt, Nomination, WorkerAllocation } from "../model/workload.ts";
-import { isPreemptible } from "../policy/preemptible.ts";
+import { isPreemptible } from "@headroom/model";
+import type { Attempt, Nomination, WorkerAllocation } from "@headroom/model";
 import type { Placement } from "./request.ts";
 import { amountHeld } from "./amounts.ts";
 import { workloadOf } from "./entities.ts";

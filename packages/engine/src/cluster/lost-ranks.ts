@@ -1,7 +1,7 @@
 /** Decides whether a gang continues with replacements for its lost workers, and lists the ranks on a node. */
 
-import type { NodeId } from "../model/ids.ts";
-import { type Attempt, ranksOf } from "../model/workload.ts";
+import { ranksOf } from "@headroom/model";
+import type { NodeId, Attempt } from "@headroom/model";
 import { workloadOf } from "./entities.ts";
 import { canReplace } from "./holdings.ts";
 import type { World } from "./world.ts";

@@ -2,7 +2,7 @@
  * Anti-affinity marks of nodes: the number of workers by set and by anti-affinity term. They have the same three layers
  * as the other amounts of a node (`node-slot.ts`), so tentative plans see them.
  */
-import type { AntiAffinityFrom, AntiAffinitySpec } from "../model/anti-affinity.ts";
+import type { AntiAffinityFrom, AntiAffinitySpec } from "@headroom/model";
 import type { Layer, NodeSlot } from "./node-slot.ts";
 
 interface MarkCounts {

@@ -4,19 +4,27 @@
  * change is a signed amount with an exact inverse, which makes tentative plans on the live indexes possible
  * (`ledger.ts`).
  */
-import { forEachRange } from "../model/accelerator-set.ts";
-import type { AcceleratorSet } from "../model/accelerator-set.ts";
-import { takesWork } from "../model/fleet.ts";
-import type { Node } from "../model/fleet.ts";
-import { WHOLE_MILLI, fractionOn, milliOf, needsFraction, withoutPart } from "../model/device-part.ts";
-import type { AttemptId } from "../model/ids.ts";
-import { ALL_SLICES, isOpen, isTakenTwice, openCount, SLICE_MILLI, slicesIn } from "../model/mig.ts";
-import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
+import {
+  forEachRange,
+  takesWork,
+  WHOLE_MILLI,
+  fractionOn,
+  milliOf,
+  needsFraction,
+  withoutPart,
+  ALL_SLICES,
+  isOpen,
+  isTakenTwice,
+  openCount,
+  SLICE_MILLI,
+  slicesIn,
+  InvariantError,
+  IdMap,
+  lowestBit,
+} from "@headroom/model";
+import type { AcceleratorSet, Node, AttemptId, WorkerAllocation, WorkerShape } from "@headroom/model";
 import { DeviceSlices, digitsAt, partOn } from "./device-slices.ts";
 import type { SliceLayer } from "./device-slices.ts";
-import { InvariantError } from "../base/invariant.ts";
-import { IdMap } from "../base/collections/id-map.ts";
-import { lowestBit } from "../base/collections/node-set.ts";
 
 /**
  * Capacity view. `idle`: can be bound now. `releasing`: idle capacity first, then capacity of terminating work.

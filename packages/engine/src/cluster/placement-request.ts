@@ -1,11 +1,17 @@
 /** A request for workers that are placed together or not at all. Requests are frozen values; `with` makes a variant. */
-import type { ExecutorId } from "../model/fleet.ts";
-import { acceptedTypes, partsOf } from "../model/gang.ts";
-import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
-import { minWorkersOf } from "../model/workload.ts";
-import type { Attempt, GangSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
-import { isPreemptible } from "../policy/preemptible.ts";
-import type { Rules } from "../policy/rules.ts";
+import { acceptedTypes, partsOf, minWorkersOf, isPreemptible } from "@headroom/model";
+import type {
+  ExecutorId,
+  AttemptId,
+  NodeId,
+  TeamName,
+  Attempt,
+  GangSpec,
+  WorkerAllocation,
+  Workload,
+  WorkloadSpec,
+  Rules,
+} from "@headroom/model";
 import { longestDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
 
 type RequestFields = Omit<PlacementRequest, "with">;

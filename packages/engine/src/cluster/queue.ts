@@ -4,20 +4,15 @@
  */
 import { plannedDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
 import { predictsRuns, runKindsOf } from "../usage/run-times.ts";
-import type { AttemptId, WorkloadId } from "../model/ids.ts";
-import type { GangSpec, Workload } from "../model/workload.ts";
-import type { Rules } from "../policy/rules.ts";
-import { workloadOrder } from "../policy/order.ts";
+import { workloadOrder, IdMap, SortedList } from "@headroom/model";
+import type { AttemptId, WorkloadId, GangSpec, Workload, Rules, RunTimes } from "@headroom/model";
 import { plainHeadOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";
 import { PlacementRequest } from "./placement-request.ts";
 import { Scratch, Slot } from "./scratch.ts";
 import type { CalendarIndex } from "./calendar-index.ts";
-import { IdMap } from "../base/collections/id-map.ts";
-import { SortedList } from "../base/collections/sorted-list.ts";
 import type { UserUse } from "./user-use.ts";
 import type { WorkloadEntity } from "../state/state.ts";
-import type { RunTimes } from "../model/usage-history.ts";
 
 /**
  * The capacity epoch (`ordering/round-order.ts`) in which the request was last found not to fit, or -1 if it must be

@@ -2,8 +2,7 @@
  * Capacity that teams may borrow: the quota tree of `quota/tree.ts` over the defined teams, kept up to date with their
  * usage. It exists only while the active policy allows borrowing.
  */
-import type { TeamName } from "../model/ids.ts";
-import type { Amounts, Team } from "../model/team.ts";
+import type { TeamName, Amounts, Team } from "@headroom/model";
 import { QuotaTree } from "../quota/tree.ts";
 import type { QuotaNode } from "../quota/tree.ts";
 import { ACCELERATORS_AT, amountAt, FIRST_TYPE_AT } from "./team-node.ts";

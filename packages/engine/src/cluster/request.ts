@@ -1,10 +1,6 @@
 /** The amounts that a request needs at once, and the quotas that block the request. */
-import { WHOLE_MILLI, needsPart } from "../model/device-part.ts";
-import type { NodeId, TeamName } from "../model/ids.ts";
-import { groupAt, leastParts, typesOfGroup } from "../model/gang.ts";
-import type { GangPart } from "../model/gang.ts";
-import { groupsToGrow } from "../model/slices.ts";
-import type { Attempt, WorkerAllocation } from "../model/workload.ts";
+import { WHOLE_MILLI, needsPart, groupAt, leastParts, typesOfGroup, groupsToGrow } from "@headroom/model";
+import type { NodeId, TeamName, GangPart, Attempt, WorkerAllocation } from "@headroom/model";
 import type { TypeCapacity } from "./capacity.ts";
 import type { PlacementRequest } from "./placement-request.ts";
 import { spentBudget } from "../usage/gate.ts";

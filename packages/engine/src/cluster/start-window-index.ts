@@ -1,6 +1,5 @@
 /** Work with a start window that has not ended, and the time at which its windows must be checked again. */
-import type { WorkloadId } from "../model/ids.ts";
-import type { Workload } from "../model/workload.ts";
+import type { WorkloadId, Workload } from "@headroom/model";
 
 export class StartWindowIndex {
   readonly waiting: Set<WorkloadId> = new Set();

@@ -1,7 +1,7 @@
 /**
  * Decides when work with a start window on price or carbon may start: in such a window, or from its latest start on.
  */
-import type { WorkloadSpec } from "../model/workload.ts";
+import type { WorkloadSpec } from "@headroom/model";
 import { statedDurationMs } from "../usage/expected-duration.ts";
 import type { World } from "./world.ts";
 import type { PowerForecast } from "../energy/power-forecast.ts";

@@ -1,6 +1,5 @@
 /** A team with its usage, as vectors by resource position. */
-import type { TeamName } from "../model/ids.ts";
-import type { Team } from "../model/team.ts";
+import type { TeamName, Team } from "@headroom/model";
 
 /**
  * Positions in every vector: cores (thousandths), memory (MiB), accelerators (thousandths) in total and then by type.

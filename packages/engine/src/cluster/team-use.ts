@@ -2,16 +2,18 @@
  * Usage of each team with all teams below it, by resource. Work counts from its placement or nomination until it ends;
  * evicted work stops counting at once, because its capacity is given to the preemptor.
  */
-import type { TeamName } from "../model/ids.ts";
-import { ALL_ACCELERATORS, CORES, MEMORY, NETWORK } from "../model/team.ts";
-import type { Amounts, Team } from "../model/team.ts";
-import { WHOLE_MILLI, shareOfMemory } from "../model/device-part.ts";
-import { milliOfPart } from "../model/gang.ts";
-import type { GangPart } from "../model/gang.ts";
-import type { WorkerShape } from "../model/workload.ts";
-import type { Rules } from "../policy/rules.ts";
+import {
+  ALL_ACCELERATORS,
+  CORES,
+  MEMORY,
+  NETWORK,
+  WHOLE_MILLI,
+  shareOfMemory,
+  milliOfPart,
+  InvariantError,
+} from "@headroom/model";
+import type { TeamName, Amounts, Team, GangPart, WorkerShape, Rules, QuotaBound } from "@headroom/model";
 import type { ReadonlyState } from "../state/state.ts";
-import { InvariantError } from "../base/invariant.ts";
 import { QuotaIndex } from "./quota-index.ts";
 import { addAmount, addCompared, addVector, ownPart, passes, passesOtherType, sumOf } from "./amount-vectors.ts";
 import { isStatedByTypeAlone, setGuaranteed } from "./stated-guarantees.ts";
@@ -21,7 +23,6 @@ import type { Amount, TeamNode } from "./team-node.ts";
 import { UnusedGuarantees } from "./unused-guarantees.ts";
 import { UserUse } from "./user-use.ts";
 import type { Holder } from "./user-use.ts";
-import type { QuotaBound } from "../contract/verdicts.ts";
 
 /**
  * A bound of a team that a request exceeds: its limit, a user limit, its guarantee or other teams' guarantees for

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { workloadId } from "../model/ids.ts";
+import { workloadId } from "@headroom/model";
 import { Timers } from "./timers.ts";
 
 describe("Timers", () => {

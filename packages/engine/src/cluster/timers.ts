@@ -2,7 +2,7 @@
  * Timers for walltimes, back-offs and other instants. They are a binary heap by instant. An entry stays when its reason
  * disappears, and is checked when it is due. So a wakeup can be early but is never late.
  */
-import type { AttemptId, WorkloadId } from "../model/ids.ts";
+import type { AttemptId, WorkloadId } from "@headroom/model";
 
 export type Timer =
   | { readonly kind: "walltime"; readonly atMs: number; readonly attemptId: AttemptId }

@@ -4,8 +4,8 @@
  * capacity, and by preemptible work above guarantees, which can be reclaimed for them. So the guarantee of a team, or
  * of a team above it, never prevents a start that would be possible without this guarantee.
  */
-import type { TeamName } from "../model/ids.ts";
-import { isPreemptible } from "../policy/preemptible.ts";
+import { isPreemptible } from "@headroom/model";
+import type { TeamName } from "@headroom/model";
 import { addAmount, passes, passesOtherType } from "./amount-vectors.ts";
 import { amountHeld } from "./amounts.ts";
 import { workloadOf } from "./entities.ts";

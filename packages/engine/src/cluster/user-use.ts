@@ -1,5 +1,5 @@
 /** Usage of each user in a team with all teams below it: kept only while a policy or a team needs it. */
-import type { TeamName } from "../model/ids.ts";
+import type { TeamName } from "@headroom/model";
 import { usageKey } from "./decayed-usage-index.ts";
 import type { TeamNode } from "./team-node.ts";
 

@@ -1,17 +1,21 @@
 /** The state, and the indexes that are rebuilt from it. Only `apply/` writes to either. */
-import type { ScheduleItem } from "../model/schedule.ts";
-import { nextDueMs } from "../model/time/due.ts";
-import { tariffEndMs } from "../model/calendar.ts";
-import type { Tariff, TimeWindow } from "../model/calendar.ts";
-import type { ExecutorId } from "../model/fleet.ts";
-import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
-import { waitingTasksOf } from "../model/task.ts";
-import type { Attempt, Nomination, Workload, WorkloadSpec } from "../model/workload.ts";
-import { HOUR_MS, MIGRATION_REST_MS } from "../policy/defragment-rules.ts";
+import { nextDueMs, tariffEndMs, waitingTasksOf, HOUR_MS, MIGRATION_REST_MS, rulesOf, Fifo } from "@headroom/model";
+import type {
+  ScheduleItem,
+  Tariff,
+  TimeWindow,
+  ExecutorId,
+  AttemptId,
+  TeamName,
+  WorkloadId,
+  Attempt,
+  Nomination,
+  Workload,
+  WorkloadSpec,
+  Rules,
+} from "@headroom/model";
 import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
 import { nextLookMs } from "./start-window.ts";
-import { rulesOf } from "../policy/rules.ts";
-import type { Rules } from "../policy/rules.ts";
 import { BudgetIndex } from "./budget-index.ts";
 import { windowDurationMs } from "../usage/planned-duration.ts";
 import { CalendarIndex } from "./calendar-index.ts";
@@ -23,7 +27,6 @@ import { workloadOf } from "./entities.ts";
 import type { EvictableWork } from "./evictable-work.ts";
 import { FabricIndex } from "./fabric-index.ts";
 import { Scratch } from "./scratch.ts";
-import { Fifo } from "../base/collections/fifo.ts";
 import { StartWindowIndex } from "./start-window-index.ts";
 import { DecayedUsageIndex } from "./decayed-usage-index.ts";
 import { Queue } from "./queue.ts";

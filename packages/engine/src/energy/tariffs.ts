@@ -1,7 +1,6 @@
 /** Price and carbon of a kilowatt-hour at an instant, from the tariffs in the calendar. */
-import { tariffEndMs } from "../model/calendar.ts";
-import type { Tariff, TariffTimes } from "../model/calendar.ts";
-import { lastDueMs, nextDueMs } from "../model/time/due.ts";
+import { tariffEndMs, lastDueMs, nextDueMs } from "@headroom/model";
+import type { Tariff, TariffTimes } from "@headroom/model";
 import type { ReadonlyState } from "../state/state.ts";
 
 /** Price and carbon of a kilowatt-hour. A figure is `null` if no tariff states it. */

@@ -1,8 +1,5 @@
 /** The contract between the engine and its drivers, shaped like etcd's raft `Ready`. */
-import type { Effect } from "../contract/effects.ts";
-import type { Event } from "../contract/events.ts";
-import type { Input } from "../contract/inputs.ts";
-import type { Reply } from "../contract/replies.ts";
+import type { Effect, Event, Input, Reply } from "@headroom/model";
 import type { ReadonlyState } from "../state/state.ts";
 
 /** The events of one batch as they go into the journal. One group has one hash in the hash chain. */

@@ -3,13 +3,20 @@
  * a refused set leaves no trace. Applying the same set again changes nothing.
  */
 import type { Batch } from "../batch/batch.ts";
-import type { Command } from "../contract/inputs.ts";
-import type { PoolName, TeamName } from "../model/ids.ts";
-import type { Team } from "../model/team.ts";
-import type { AfterSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
-import type { ApplyChange, Rejection } from "../contract/replies.ts";
+import { canonicalJson } from "@headroom/model";
+import type {
+  Command,
+  PoolName,
+  TeamName,
+  Team,
+  AfterSpec,
+  WorkerAllocation,
+  Workload,
+  WorkloadSpec,
+  ApplyChange,
+  Rejection,
+} from "@headroom/model";
 import type { IndexedWindow } from "../cluster/calendar-index.ts";
-import { canonicalJson } from "../base/canonical.ts";
 import { knownEntry } from "../state/ended-entries.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { World } from "../cluster/world.ts";

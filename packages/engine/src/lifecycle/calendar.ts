@@ -3,19 +3,13 @@
  * removal.
  */
 import type { Batch } from "../batch/batch.ts";
-import type { Command } from "../contract/inputs.ts";
-import type { CalendarEntry, Tariff, TimeWindow } from "../model/calendar.ts";
-import { isOfTypes, takesWork } from "../model/fleet.ts";
-import type { Node } from "../model/fleet.ts";
-import type { NodeId } from "../model/ids.ts";
-import type { Rejection } from "../contract/replies.ts";
-import { nextDueMs } from "../model/time/due.ts";
+import { isOfTypes, takesWork, nextDueMs, invariant } from "@headroom/model";
+import type { Command, CalendarEntry, Tariff, TimeWindow, Node, NodeId, Rejection } from "@headroom/model";
 import { expectedEndMs } from "../usage/expected-duration.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { isNoticeName } from "../state/notices.ts";
 import { indexedWindow } from "../cluster/calendar-index.ts";
 import type { IndexedWindow } from "../cluster/calendar-index.ts";
-import { invariant } from "../base/invariant.ts";
 import type { World } from "../cluster/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";

@@ -1,9 +1,7 @@
 /** Commands. Each is accepted with a result, or rejected with a reason and without any effect. */
 import type { Batch } from "../batch/batch.ts";
-import type { Command } from "../contract/inputs.ts";
-import { canonicalJson } from "../base/canonical.ts";
-import { hashText } from "../base/hash.ts";
-import { unreachable } from "../base/unreachable.ts";
+import { canonicalJson, hashText, unreachable } from "@headroom/model";
+import type { Command } from "@headroom/model";
 import type { Decision } from "./decision.ts";
 import { apply } from "./apply-documents.ts";
 import { removeCalendarEntry } from "./calendar.ts";

@@ -1,4 +1,4 @@
-import type { CommandResult, Rejection } from "../contract/replies.ts";
+import type { CommandResult, Rejection } from "@headroom/model";
 
 /** The decision about a command, before the reply is sent. */
 export type Decision =

@@ -1,9 +1,16 @@
 /** Dependencies. Names are resolved to ids at submission, and work ends if its dependency can no longer be met. */
 import type { Batch } from "../batch/batch.ts";
-import type { TeamName, WorkloadId } from "../model/ids.ts";
-import { meets } from "../model/workload.ts";
-import type { AfterArtifact, Artifact, WaitsFor, Workload, WorkloadSpec } from "../model/workload.ts";
-import type { Rejection } from "../contract/replies.ts";
+import { meets } from "@headroom/model";
+import type {
+  TeamName,
+  WorkloadId,
+  AfterArtifact,
+  Artifact,
+  WaitsFor,
+  Workload,
+  WorkloadSpec,
+  Rejection,
+} from "@headroom/model";
 import type { World } from "../cluster/world.ts";
 
 export type Resolved =

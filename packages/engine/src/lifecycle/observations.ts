@@ -1,15 +1,10 @@
 /** Observations of executors. Reports about inactive attempts are outdated and change nothing. */
 import type { Batch } from "../batch/batch.ts";
-import type { Observation } from "../contract/inputs.ts";
-import type { ExecutorSpec, NodeSpec, Pool } from "../model/fleet.ts";
-import type { NodeId } from "../model/ids.ts";
-import { leastParts, partsOf } from "../model/gang.ts";
-import type { Attempt, WorkerExit } from "../model/workload.ts";
+import { leastParts, partsOf, canonicalJson, unreachable } from "@headroom/model";
+import type { Observation, ExecutorSpec, NodeSpec, Pool, NodeId, Attempt, WorkerExit } from "@headroom/model";
 import { withdraw } from "../transitions/nominations.ts";
 import { activeAttempt, attemptsOn, workloadOf } from "../cluster/entities.ts";
-import { canonicalJson } from "../base/canonical.ts";
 import type { ReadonlyState } from "../state/state.ts";
-import { unreachable } from "../base/unreachable.ts";
 import { endAttempt } from "./end-attempt.ts";
 import type { AttemptEnd } from "./end-attempt.ts";
 import { endNotice, heedNotice } from "./notices.ts";

@@ -3,8 +3,8 @@
  * nodes and launched when the back-off is over. Quotas, plans, drains and windows treat it like any other attempt.
  */
 import type { Batch } from "../batch/batch.ts";
-import type { Attempt, Workload } from "../model/workload.ts";
-import { heedsHead } from "../policy/rules.ts";
+import { heedsHead } from "@headroom/model";
+import type { Attempt, Workload } from "@headroom/model";
 import { amountHeld } from "../cluster/amounts.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import { isInGroups, quotaReachedBy } from "../cluster/request.ts";

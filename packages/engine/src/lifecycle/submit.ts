@@ -1,10 +1,6 @@
 import type { Batch } from "../batch/batch.ts";
-import { specOfGroup } from "../model/gang.ts";
-import { workloadId } from "../model/ids.ts";
-import type { WorkloadId } from "../model/ids.ts";
-import { minWorkersOf } from "../model/workload.ts";
-import type { WorkloadSpec } from "../model/workload.ts";
-import type { Rejection } from "../contract/replies.ts";
+import { specOfGroup, workloadId, minWorkersOf } from "@headroom/model";
+import type { WorkloadId, WorkloadSpec, Rejection, Command } from "@headroom/model";
 import { withdraw } from "../transitions/nominations.ts";
 import { couldHoldByCounts } from "../placement/could-ever.ts";
 import { emptyFleetWorkers } from "../placement/place-on-type.ts";
@@ -18,7 +14,6 @@ import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
 import { endWorkloadIfDone } from "./end-attempt.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
-import type { Command } from "../contract/inputs.ts";
 
 export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string): Decision {
   const admissionFailure = submissionAdmissionFailure(batch.world, spec, batch.world.state.teams);

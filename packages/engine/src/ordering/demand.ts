@@ -4,10 +4,8 @@
  * change only when work is submitted or ends, and not by the decisions that are based on them.
  */
 import { canDo } from "../state/executors.ts";
-import { groupAt, leastParts, partsOf, typesOfGroup, wholeParts } from "../model/gang.ts";
-import type { GangPart } from "../model/gang.ts";
-import type { AttemptId, WorkloadId } from "../model/ids.ts";
-import type { GangSpec, WorkerAllocation, Workload } from "../model/workload.ts";
+import { groupAt, leastParts, partsOf, typesOfGroup, wholeParts } from "@headroom/model";
+import type { GangPart, AttemptId, WorkloadId, GangSpec, WorkerAllocation, Workload } from "@headroom/model";
 import { workloadOf } from "../cluster/entities.ts";
 import { canResize, countsForTeam } from "../cluster/holdings.ts";
 import { waitingTaskCount } from "../state/ready-task.ts";

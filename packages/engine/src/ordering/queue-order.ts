@@ -2,7 +2,7 @@
  * Order of waiting requests and growth requests if all of them belong to one team, or if the policy does not compare
  * teams. No two requests are equal in this order, so it does not matter which are compared first.
  */
-import type { Rules } from "../policy/rules.ts";
+import type { Rules } from "@headroom/model";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
 import type { RoundOrder } from "./round-order.ts";

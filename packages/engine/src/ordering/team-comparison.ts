@@ -2,7 +2,7 @@
  * Compares sibling teams by the policy's keys (`TeamOrderKey`), the most significant key first. Teams with equal keys
  * go in the order in which they are defined.
  */
-import type { TeamOrderKey } from "../policy/policy.ts";
+import type { TeamOrderKey } from "@headroom/model";
 import { ACCELERATORS_AT, CORES_AT, MEMORY_AT, amountAt } from "../cluster/team-node.ts";
 import type { Amount } from "../cluster/team-node.ts";
 import { entitlementOf, dominantShare } from "./team-share.ts";

@@ -6,7 +6,7 @@
 import { amountCompared } from "../cluster/request.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
-import type { TeamOrderKey } from "../policy/policy.ts";
+import type { TeamOrderKey } from "@headroom/model";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 import { insertSorted } from "./queue-order.ts";

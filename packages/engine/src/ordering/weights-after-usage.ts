@@ -6,7 +6,7 @@
  * weight becomes zero, and usage within a guarantee never counts against a team.
  */
 import { AVERAGE_ONE } from "../usage/decayed-usage.ts";
-import { divideProduct } from "../base/exact.ts";
+import { divideProduct } from "@headroom/model";
 import { usageKey } from "../cluster/decayed-usage-index.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";

@@ -2,9 +2,8 @@
  * Decides whether the usable fleet, if it were empty, could hold a request under its constraints. Rounds skip requests
  * that it could not hold.
  */
-import { acceptedTypes } from "../model/gang.ts";
-import { minWorkersOf } from "../model/workload.ts";
-import type { WorkloadSpec } from "../model/workload.ts";
+import { acceptedTypes, minWorkersOf } from "@headroom/model";
+import type { WorkloadSpec } from "@headroom/model";
 import type { TypeCapacity } from "../cluster/capacity.ts";
 import { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";

@@ -3,8 +3,7 @@
  * required level gives one choice for each domain of this level that could hold the request. A preferred level adds
  * narrower domains before these. Within a level the fullest domains go first.
  */
-import type { NodeId } from "../model/ids.ts";
-import type { FabricSpec } from "../model/workload.ts";
+import type { NodeId, FabricSpec } from "@headroom/model";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";

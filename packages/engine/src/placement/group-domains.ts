@@ -2,9 +2,8 @@
  * Fabric domains for a whole gang with task groups, best first, each as its set of nodes. `null` stands for all nodes.
  */
 import type { NodeSlot } from "../cluster/node-slot.ts";
-import { needsPart } from "../model/device-part.ts";
-import { leastParts } from "../model/gang.ts";
-import type { NodeId } from "../model/ids.ts";
+import { needsPart, leastParts } from "@headroom/model";
+import type { NodeId } from "@headroom/model";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";

@@ -2,9 +2,8 @@
  * Places requests for which counts of free accelerators do not suffice: selectors, fractions, fabric, spreading,
  * scores, and plans on releasing capacity. Each usable node of the accelerator type that may fit is read once.
  */
-import { fractionOn, needsFraction, needsPart, workerWithFraction } from "../model/device-part.ts";
-import type { NodeId } from "../model/ids.ts";
-import type { WorkerAllocation } from "../model/workload.ts";
+import { fractionOn, needsFraction, needsPart, workerWithFraction } from "@headroom/model";
+import type { NodeId, WorkerAllocation } from "@headroom/model";
 import { workerAsk } from "../state/demand-mix.ts";
 import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";

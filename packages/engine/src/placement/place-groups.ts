@@ -4,12 +4,8 @@
  * accelerator type leaves too little for the next group, the next type is tried. The gang's fabric constraints apply to
  * all groups together.
  */
-import { milliOf } from "../model/device-part.ts";
-import { specOfGroup } from "../model/gang.ts";
-import type { NodeId } from "../model/ids.ts";
-import { groupsToGrow } from "../model/slices.ts";
-import { minWorkersOf } from "../model/workload.ts";
-import type { GangSpec, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
+import { milliOf, specOfGroup, groupsToGrow, minWorkersOf } from "@headroom/model";
+import type { NodeId, GangSpec, WorkerAllocation, WorkloadSpec } from "@headroom/model";
 import { amountHeld } from "../cluster/amounts.ts";
 import type { Layer } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";

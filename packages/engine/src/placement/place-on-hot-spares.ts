@@ -3,8 +3,8 @@
  * spares as possible, and never more than the lost workers need. A used spare becomes an ordinary node.
  */
 import type { Batch } from "../batch/batch.ts";
-import type { WorkloadId } from "../model/ids.ts";
-import { takesWork } from "../model/fleet.ts";
+import { takesWork } from "@headroom/model";
+import type { WorkloadId } from "@headroom/model";
 import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";

@@ -1,18 +1,14 @@
 /** Placement of a gang's workers on one accelerator type, and the number of workers that fit there. */
-import { WHOLE_MILLI, fractionOn, needsFraction, needsPart } from "../model/device-part.ts";
-import type { AttemptId } from "../model/ids.ts";
-import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
+import { WHOLE_MILLI, fractionOn, needsFraction, needsPart, nodeResources, openCount } from "@headroom/model";
+import type { AttemptId, GangSpec, WorkerAllocation, NodeSet } from "@headroom/model";
 import type { TypeCapacity } from "../cluster/capacity.ts";
 import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
-import type { NodeSet } from "../base/collections/node-set.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import { withinOneExecutor } from "./filters/executor.ts";
 import { isUnconstrained } from "./filters/filters.ts";
 import { placeConstrained } from "./place-constrained.ts";
 import { isScored } from "./score/place-by-score.ts";
-import { nodeResources } from "../model/node-resources.ts";
-import { openCount } from "../model/mig.ts";
 import { partOn } from "../cluster/device-slices.ts";
 
 export interface Where {

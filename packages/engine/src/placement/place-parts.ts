@@ -3,8 +3,8 @@
  * leaves the device the most positions for all profiles, then on the lowest accelerator and position. Positions are
  * counted instead of slices, because instances of equal size can block different numbers of positions.
  */
-import { isOpen, migTable, positionsLost } from "../model/mig.ts";
-import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
+import { isOpen, migTable, positionsLost } from "@headroom/model";
+import type { WorkerAllocation, WorkerShape } from "@headroom/model";
 import { partOn } from "../cluster/device-slices.ts";
 import { acceleratorSetOf } from "../cluster/node-slot.ts";
 import type { Layer, NodeSlot } from "../cluster/node-slot.ts";

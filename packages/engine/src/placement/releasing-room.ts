@@ -2,8 +2,7 @@
  * Counts, node by node, the workers that would fit as running work ends. A request can only fit if the count suffices.
  * The count is cheaper than a search, so the search runs only then.
  */
-import type { NodeId } from "../model/ids.ts";
-import type { WorkerAllocation } from "../model/workload.ts";
+import type { NodeId, WorkerAllocation } from "@headroom/model";
 import type { TypeCapacity } from "../cluster/capacity.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";

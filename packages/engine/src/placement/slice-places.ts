@@ -2,8 +2,7 @@
  * Nodes on which a gang with slices may replace lost workers, so that every slice is complete again. A slice is a
  * sequence of consecutive ranks in one fabric domain.
  */
-import type { NodeId } from "../model/ids.ts";
-import type { FabricSpec } from "../model/workload.ts";
+import type { NodeId, FabricSpec } from "@headroom/model";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
 import type { World } from "../cluster/world.ts";
 import { domainOf } from "./fabric-choice.ts";

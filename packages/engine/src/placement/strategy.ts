@@ -2,14 +2,12 @@
  * The interfaces for placement and scores by the rules of imitated systems. The registry (`strategies/registry.ts`)
  * installs the implementations.
  */
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@headroom/model";
+import type { BlockedReason, WorkerAllocation, Rules } from "@headroom/model";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { SignatureOf } from "../cluster/queue.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
-import type { BlockedReason } from "../contract/verdicts.ts";
-import type { WorkerAllocation } from "../model/workload.ts";
-import type { Rules } from "../policy/rules.ts";
 import type { Where } from "./place-on-type.ts";
 import type { Candidate, DomainBudget } from "./place-constrained.ts";
 import type { Score } from "./score/score.ts";

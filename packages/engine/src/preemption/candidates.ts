@@ -3,20 +3,24 @@
  * gangs, then the cheapest work.
  */
 import type { Batch } from "../batch/batch.ts";
-import type { Event } from "../contract/events.ts";
-import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
-import { throughputMilli } from "../model/throughput.ts";
-import { withoutLast } from "../model/slices.ts";
-import { minWorkersOf } from "../model/workload.ts";
-import type { Attempt, EvictionReason, GangSpec, WorkerAllocation, Workload } from "../model/workload.ts";
+import { throughputMilli, withoutLast, minWorkersOf, isSameList, preemptibilityOf } from "@headroom/model";
+import type {
+  Event,
+  AttemptId,
+  NodeId,
+  TeamName,
+  Attempt,
+  EvictionReason,
+  GangSpec,
+  WorkerAllocation,
+  Workload,
+} from "@headroom/model";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { canResize } from "../cluster/holdings.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
-import { isSameList } from "../base/collections/same-list.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 import { acceptableTypes } from "../cluster/request.ts";
-import { preemptibilityOf } from "../policy/preemptible.ts";
 import { evictionCost } from "./cost.ts";
 import { groundOf, isEvictable, isOnAny, mayPreempt } from "./eligibility.ts";
 import type { Ground } from "./eligibility.ts";

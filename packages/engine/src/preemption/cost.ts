@@ -2,9 +2,8 @@
  * Cost of evicting an attempt now, in accelerator-milliseconds: lost work, and capacity that would soon have been freed
  * anyway.
  */
-import { acceleratorsIn, leastParts } from "../model/gang.ts";
-import type { Attempt, Workload } from "../model/workload.ts";
-import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
+import { acceleratorsIn, leastParts, checkpointTimeoutOf } from "@headroom/model";
+import type { Attempt, Workload } from "@headroom/model";
 import { workloadOf } from "../cluster/entities.ts";
 import type { World } from "../cluster/world.ts";
 import { ESTIMATE_HORIZON_MS, remainingMs } from "./remaining-time.ts";

@@ -5,9 +5,7 @@
 import type { Batch } from "../batch/batch.ts";
 import { shrinkOf } from "../transitions/attempt-effects.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
-import type { PlannedVictim, RecordedTeamShare } from "../contract/events.ts";
-import type { AttemptId } from "../model/ids.ts";
-import type { EvictionReason, Workload } from "../model/workload.ts";
+import type { PlannedVictim, RecordedTeamShare, AttemptId, EvictionReason, Workload } from "@headroom/model";
 import { amountHeld } from "../cluster/amounts.ts";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { isIdle } from "../cluster/ledger.ts";

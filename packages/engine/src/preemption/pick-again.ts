@@ -2,10 +2,8 @@
  * Selects the accelerators of a placement again, on the same nodes, from those that are free or releasing. Which ones
  * are free or releasing is known only when the plan is complete.
  */
-import { gangOfGroup } from "../model/gang.ts";
-import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
-import { fractionOn, needsFraction, workerWithFraction } from "../model/device-part.ts";
-import { isOpen } from "../model/mig.ts";
+import { gangOfGroup, fractionOn, needsFraction, workerWithFraction, isOpen } from "@headroom/model";
+import type { GangSpec, WorkerAllocation } from "@headroom/model";
 import { partOn } from "../cluster/device-slices.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";

@@ -3,11 +3,8 @@
  * releasing capacity. A victim that gets its own place again stays, a victim that gets another place migrates, the
  * others are evicted.
  */
-import { needsPart } from "../model/device-part.ts";
-import { partsOf, shapeOf } from "../model/gang.ts";
-import type { NodeId } from "../model/ids.ts";
-import type { Nomination, WorkerAllocation } from "../model/workload.ts";
-import { minWorkersOf } from "../model/workload.ts";
+import { needsPart, partsOf, shapeOf, minWorkersOf } from "@headroom/model";
+import type { NodeId, Nomination, WorkerAllocation } from "@headroom/model";
 import type { Ledger } from "../cluster/ledger.ts";
 import { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";

@@ -1,7 +1,6 @@
 /** Stage 5: the plan, with the preemptor's placement and the victims whose eviction frees it. */
-import { acceleratorsIn, partsOf } from "../model/gang.ts";
-import type { GangPart } from "../model/gang.ts";
-import type { Attempt, PreemptionGround, Nomination, Workload } from "../model/workload.ts";
+import { acceleratorsIn, partsOf } from "@headroom/model";
+import type { GangPart, Attempt, PreemptionGround, Nomination, Workload } from "@headroom/model";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { Placement } from "../cluster/request.ts";
 

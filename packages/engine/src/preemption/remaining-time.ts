@@ -1,5 +1,5 @@
 /** Expected remaining time of running work: from its reported steps, capped by its walltime. */
-import type { Attempt, AttemptProgress, Workload } from "../model/workload.ts";
+import type { Attempt, AttemptProgress, Workload } from "@headroom/model";
 
 /** Time ahead that the eviction cost looks at, in ms. Evicting work that ends within this time gains less. */
 export const ESTIMATE_HORIZON_MS = 3_600_000;

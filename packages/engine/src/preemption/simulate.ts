@@ -1,5 +1,5 @@
 /** Stage 3: simulations on the live indexes. Each of them is rolled back, and none records an event. */
-import type { Attempt } from "../model/workload.ts";
+import type { Attempt } from "@headroom/model";
 import { simulate } from "../cluster/ledger.ts";
 import type { Ledger } from "../cluster/ledger.ts";
 import type { World } from "../cluster/world.ts";

@@ -3,7 +3,7 @@
  * team above its entitlement. If another team below its entitlement waits, it would reclaim that capacity at once: the
  * victims would be evicted for nothing, and two such teams would preempt in turn forever.
  */
-import type { TeamName } from "../model/ids.ts";
+import type { TeamName } from "@headroom/model";
 import { spentBudget } from "../usage/gate.ts";
 import { amountHeld } from "../cluster/amounts.ts";
 import { workloadOf } from "../cluster/entities.ts";

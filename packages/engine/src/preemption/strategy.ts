@@ -3,12 +3,12 @@
  * system (`strategies/`). A strategy determines which requests are eligible, the candidates and their order. The
  * pipeline (`pipeline.ts`) tries the candidates.
  */
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@headroom/model";
+import type { EvictionReason } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
-import type { EvictionReason } from "../model/workload.ts";
 import type { Plan } from "./plan.ts";
 
 /** Stages 2 to 4 of one search: candidates are simulated in order, and the first success is minimised. */

@@ -2,13 +2,10 @@
  * Stage 6, first half: checks a plan against the rules. It shares no code with the searches; a broken rule is a bug and
  * stops the process.
  */
-import type { EvictionReason } from "../model/workload.ts";
-import { wholeSlices } from "../model/slices.ts";
-import { minWorkersOf } from "../model/workload.ts";
-import { preemptibilityOf } from "../policy/preemptible.ts";
+import { wholeSlices, minWorkersOf, preemptibilityOf, invariant } from "@headroom/model";
+import type { EvictionReason } from "@headroom/model";
 import type { Plan } from "./plan.ts";
 import { workloadOf } from "../cluster/entities.ts";
-import { invariant } from "../base/invariant.ts";
 import { simulateWithout } from "./simulate.ts";
 import type { World } from "../cluster/world.ts";
 import { verifyPlacement } from "../placement/verify/placement.ts";

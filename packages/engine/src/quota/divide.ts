@@ -3,7 +3,7 @@
  * and then by weight, in whole units. A share is an entitlement under present demand, not a limit. If the guarantees
  * are overcommitted, the shares may add up to more than the total.
  */
-import { compareProducts, divideProduct } from "../base/exact.ts";
+import { compareProducts, divideProduct } from "@headroom/model";
 
 /**
  * The request of one team. Its amounts are safe integers in one unit, such as thousandths of an accelerator, or MiB.

@@ -1,5 +1,5 @@
 /** The amount by which a team exceeds its guarantee, as a fraction. Two teams are compared without rounding. */
-import { compareProducts } from "../base/exact.ts";
+import { compareProducts } from "@headroom/model";
 
 export interface Share {
   /** Usage above the guarantee, for the resource with the largest relative excess. */

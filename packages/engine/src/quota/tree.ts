@@ -6,8 +6,7 @@
  * not lend stays local: usage is covered by local quota first, and only the excess counts in the parent. Only leaves
  * hold work; if a team with children runs its own work, the caller adds a leaf for it.
  */
-import { invariant, InvariantError } from "../base/invariant.ts";
-import { compareProducts } from "../base/exact.ts";
+import { invariant, InvariantError, compareProducts } from "@headroom/model";
 import type { Share } from "./share.ts";
 
 /** Represents an unbounded guarantee; sums saturate here. Real amounts are far smaller. */

@@ -4,14 +4,11 @@
  * it, so the process terminates. Each migration must be worth its loss, and the rate is limited (`DefragmentRules`).
  * The destination is idle and gets a nomination; the plan is verified and executed like a preemption.
  */
-import { needsPart } from "../model/device-part.ts";
+import { needsPart, HOUR_MS, MIGRATION_REST_MS, lastDueMs, nextDueMs } from "@headroom/model";
+import type { Attempt, Workload, WorkerAllocation, DefragmentRules } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
-import type { Attempt, Workload, WorkerAllocation } from "../model/workload.ts";
-import { HOUR_MS, MIGRATION_REST_MS } from "../policy/defragment-rules.ts";
-import type { DefragmentRules } from "../policy/policy.ts";
-import { lastDueMs, nextDueMs } from "../model/time/due.ts";
 import type { TypeCapacity } from "../cluster/capacity.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";

@@ -2,7 +2,7 @@
 import type { Batch } from "../batch/batch.ts";
 import { endCheckpointWait, isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
 import type { Timer } from "../cluster/timers.ts";
-import type { Attempt } from "../model/workload.ts";
+import type { Attempt } from "@headroom/model";
 import { correctedPrediction } from "../usage/run-times.ts";
 import { activeAttempt, byPlacement, workloadOf } from "../cluster/entities.ts";
 import { keepBudgets } from "./keep-budgets.ts";

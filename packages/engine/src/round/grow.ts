@@ -3,12 +3,8 @@
  * or by the steps of their throughput curves.
  */
 import type { Batch } from "../batch/batch.ts";
-import { growthCount } from "../model/slices.ts";
-import { compareSteps, growthSteps, throughputMilli } from "../model/throughput.ts";
-import type { GrowthStep } from "../model/throughput.ts";
-import { minWorkersOf } from "../model/workload.ts";
-import type { GangSpec } from "../model/workload.ts";
-import { mayEvict } from "../policy/rules.ts";
+import { growthCount, compareSteps, growthSteps, throughputMilli, minWorkersOf, mayEvict } from "@headroom/model";
+import type { GrowthStep, GangSpec } from "@headroom/model";
 import { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { findBesideStarts } from "../placement/backfill/beside-starts.ts";

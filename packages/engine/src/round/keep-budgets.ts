@@ -7,9 +7,8 @@ import { nextLook, wakeForBudget } from "../apply/accounts.ts";
 import type { Batch } from "../batch/batch.ts";
 import { accrued, periodStartMs, spentOf } from "../usage/account.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
-import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT } from "../model/budget.ts";
-import type { Budget } from "../model/budget.ts";
-import type { TeamName } from "../model/ids.ts";
+import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT } from "@headroom/model";
+import type { Budget, TeamName } from "@headroom/model";
 import { workloadOf } from "../cluster/entities.ts";
 import { isSpent } from "../usage/gate.ts";
 

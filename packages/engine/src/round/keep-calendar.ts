@@ -3,11 +3,9 @@
  * it.
  */
 import type { Batch } from "../batch/batch.ts";
-import { tariffEndMs } from "../model/calendar.ts";
-import type { CalendarEntry, ClosedBy, TimeWindow } from "../model/calendar.ts";
+import { tariffEndMs, stoppedByMs } from "@headroom/model";
+import type { CalendarEntry, ClosedBy, TimeWindow, Attempt } from "@headroom/model";
 import { requestStop } from "../transitions/stop-attempt.ts";
-import { stoppedByMs } from "../model/workload.ts";
-import type { Attempt } from "../model/workload.ts";
 import { replaceAhead } from "./replace-lost.ts";
 import { noticedNode } from "../state/notices.ts";
 import { entryFingerprint } from "../state/ended-entries.ts";

@@ -5,10 +5,8 @@
  * replaces it.
  */
 import type { Batch } from "../batch/batch.ts";
-import type { HotSpareEnd } from "../contract/events.ts";
-import { HOT_SPARE_AHEAD_MS, takesWork } from "../model/fleet.ts";
-import type { Pool } from "../model/fleet.ts";
-import type { PoolName } from "../model/ids.ts";
+import { HOT_SPARE_AHEAD_MS, takesWork } from "@headroom/model";
+import type { HotSpareEnd, Pool, PoolName } from "@headroom/model";
 import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { World } from "../cluster/world.ts";
 

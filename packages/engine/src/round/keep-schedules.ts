@@ -2,9 +2,8 @@
 import type { Batch } from "../batch/batch.ts";
 import { awaitedFirst } from "../lifecycle/apply-documents.ts";
 import { recordSubmission, stopWorkload, submissionAdmissionFailure } from "../lifecycle/submit.ts";
-import { specDueAt } from "../model/schedule.ts";
-import type { ScheduleItem } from "../model/schedule.ts";
-import { lastDueMs } from "../model/time/due.ts";
+import { specDueAt, lastDueMs } from "@headroom/model";
+import type { ScheduleItem } from "@headroom/model";
 
 interface Due {
   readonly item: ScheduleItem;

@@ -4,11 +4,10 @@
  * freed. The cost of a round thus depends on changes, not on the length of the queue.
  */
 import type { Batch } from "../batch/batch.ts";
-import type { AttemptId } from "../model/ids.ts";
-import type { Workload } from "../model/workload.ts";
+import { heedsHead } from "@headroom/model";
+import type { AttemptId, Workload } from "@headroom/model";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
-import { heedsHead } from "../policy/rules.ts";
 import { keepReservations, Reservations, reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
 import { heedsClosed, isClosed, capacityEpochOf, markRejected, queueOrder } from "../ordering/round-order.ts";

@@ -3,13 +3,11 @@
  * placed. Workers that fill a node use a hot spare first, other workers idle capacity. In a gang with slices, every
  * slice is complete again afterwards. A gang without capacity for all lost workers restarts from its checkpoint.
  */
-import { needsPart } from "../model/device-part.ts";
+import { needsPart, ranksOf } from "@headroom/model";
+import type { NodeId, Attempt } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { replaceOf } from "../transitions/attempt-effects.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
-import type { NodeId } from "../model/ids.ts";
-import { ranksOf } from "../model/workload.ts";
-import type { Attempt } from "../model/workload.ts";
 import { byPlacement, workloadOf } from "../cluster/entities.ts";
 import { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";

@@ -4,8 +4,7 @@
  * the timers and at the buckets that are not rejected.
  */
 import type { Batch } from "../batch/batch.ts";
-import type { Event } from "../contract/events.ts";
-import type { Phase } from "../policy/policy.ts";
+import type { Event, Phase } from "@headroom/model";
 import { reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
 import { defragment } from "./defragment.ts";

@@ -2,7 +2,7 @@
  * An independent copy of the state: writes to an entity of the copy are not visible in the original. Ended workloads
  * are omitted, because they cannot affect starts; everything else that `apply/` modifies in place is copied.
  */
-import { IdMap } from "../base/collections/id-map.ts";
+import { IdMap } from "@headroom/model";
 import { NO_ATTEMPTS, asWritable } from "./mutable-state.ts";
 import type { State, WritableWorkload } from "./mutable-state.ts";
 import type { ReadonlyState } from "./state.ts";

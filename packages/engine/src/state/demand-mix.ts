@@ -3,11 +3,8 @@
  * events of submissions while a policy's scores need it, so a restart, a replay and a fork decide alike. Every score
  * computed against the sample becomes invalid when the sample changes.
  */
-import { milliOf } from "../model/device-part.ts";
-import { groupAt, typesOfGroup, wholeParts } from "../model/gang.ts";
-import { taskCountOf } from "../model/workload.ts";
-import type { WorkerShape, WorkloadSpec } from "../model/workload.ts";
-import { compareText } from "../base/canonical.ts";
+import { milliOf, groupAt, typesOfGroup, wholeParts, taskCountOf, compareText } from "@headroom/model";
+import type { WorkerShape, WorkloadSpec } from "@headroom/model";
 
 export interface WorkerAsk {
   readonly accelerators: number;

@@ -4,9 +4,8 @@
  * is the sum of its entities' hashes, lane by lane (an additive multiset hash: Bellare and Micciancio, EUROCRYPT '97),
  * so that a digest hashes only what changed since the last one.
  */
-import { canonicalJson } from "../base/canonical.ts";
-import { hashInto, hashText } from "../base/hash.ts";
-import type { Lanes } from "../base/hash.ts";
+import { canonicalJson, hashInto, hashText } from "@headroom/model";
+import type { Lanes } from "@headroom/model";
 import { store, storeWorkload } from "./stored.ts";
 import { asWritable } from "./mutable-state.ts";
 import type { Digested, PlainTables, State } from "./mutable-state.ts";

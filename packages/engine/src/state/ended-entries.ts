@@ -2,9 +2,8 @@
  * Calendar entries that have ended, by name, so that nothing changes when the document of such an entry is applied
  * again.
  */
-import type { CalendarEntry } from "../model/calendar.ts";
-import { canonicalJson } from "../base/canonical.ts";
-import { hashText } from "../base/hash.ts";
+import { canonicalJson, hashText } from "@headroom/model";
+import type { CalendarEntry } from "@headroom/model";
 import type { ReadonlyState } from "./state.ts";
 
 /**

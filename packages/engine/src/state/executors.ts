@@ -1,7 +1,5 @@
 /** The executor of an attempt, and its capabilities. */
-import type { ExecutorCapabilities, ExecutorId } from "../model/fleet.ts";
-import type { NodeId } from "../model/ids.ts";
-import type { Attempt } from "../model/workload.ts";
+import type { ExecutorCapabilities, ExecutorId, NodeId, Attempt } from "@headroom/model";
 import type { ReadonlyState } from "./state.ts";
 
 /**

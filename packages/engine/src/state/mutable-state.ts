@@ -2,13 +2,8 @@
  * The writable form of the state. Only `apply/` and this room, which restores and copies states, may import this file; the check
  * enforces it (`restrictedFiles` in `tools/lint/layers.ts`). Other rooms read `ReadonlyState`.
  */
-import { IdMap } from "../base/collections/id-map.ts";
-import { CHAIN_START } from "../base/hash.ts";
-import type { Lanes } from "../base/hash.ts";
-import type { Node } from "../model/fleet.ts";
-import type { AttemptId, NodeId, WorkloadId } from "../model/ids.ts";
-import type { Attempt } from "../model/workload.ts";
-import { genesisPolicy } from "../policy/presets.ts";
+import { IdMap, CHAIN_START, genesisPolicy } from "@headroom/model";
+import type { Lanes, Node, AttemptId, NodeId, WorkloadId, Attempt } from "@headroom/model";
 import type { DemandMix } from "./demand-mix.ts";
 import { DEFAULT_TEAM } from "./state.ts";
 import type { ReadonlyState, WorkloadEntity } from "./state.ts";

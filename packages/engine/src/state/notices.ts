@@ -2,9 +2,8 @@
  * Notices: nodes that their provider takes away at an announced instant. Each notice is a maintenance window of its
  * node alone, under a reserved name.
  */
-import type { CalendarEntry } from "../model/calendar.ts";
-import type { NodeId } from "../model/ids.ts";
-import { hashText } from "../base/hash.ts";
+import { hashText } from "@headroom/model";
+import type { CalendarEntry, NodeId } from "@headroom/model";
 import type { ReadonlyState } from "./state.ts";
 
 /**

@@ -1,6 +1,5 @@
-import { isDue, isWaiting } from "../model/task.ts";
-import type { Workload } from "../model/workload.ts";
-import { taskCountOf } from "../model/workload.ts";
+import { isDue, isWaiting, taskCountOf } from "@headroom/model";
+import type { Workload } from "@headroom/model";
 
 /**
  * The task that would start next, or `null` if no task may start. A retry whose back-off is over comes before tasks

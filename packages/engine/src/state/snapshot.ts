@@ -2,13 +2,9 @@
  * Writes the state as bytes (UTF-8 JSON with a format number), and reads it back, for snapshots and forks. Indexes are
  * not included; they are rebuilt.
  */
-import { IdMap } from "../base/collections/id-map.ts";
-import { isWaiting } from "../model/task.ts";
+import { IdMap, isWaiting, InvariantError, jsonBytes, parseJsonBytes, utf8Decode } from "@headroom/model";
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
-import { InvariantError } from "../base/invariant.ts";
-import { jsonBytes, parseJsonBytes } from "../base/json-pieces.ts";
-import { utf8Decode } from "../base/utf8.ts";
 import { store, storeWorkload } from "./stored.ts";
 import type { StoredAttempt, StoredNode, StoredWorkload } from "./stored.ts";
 import { asWritable } from "./mutable-state.ts";

@@ -3,18 +3,32 @@
  * is its only writer, through the form of `mutable-state.ts`; other rooms read `ReadonlyState`. Indexes that can be
  * rebuilt from it live in `cluster/`.
  */
-import type { Account } from "../model/budget.ts";
-import type { ScheduleItem } from "../model/schedule.ts";
-import type { CalendarItem } from "../model/calendar.ts";
-import type { ExecutorId, ExecutorSpec, Node, Pool, Site } from "../model/fleet.ts";
-import { teamName } from "../model/ids.ts";
-import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
-import type { Team } from "../model/team.ts";
-import type { Attempt, Nomination, Workload } from "../model/workload.ts";
-import type { DecayedUsage, RunTimes } from "../model/usage-history.ts";
-import type { Policy } from "../policy/policy.ts";
+import { teamName } from "@headroom/model";
+import type {
+  Account,
+  ScheduleItem,
+  CalendarItem,
+  ExecutorId,
+  ExecutorSpec,
+  Node,
+  Pool,
+  Site,
+  AttemptId,
+  NodeId,
+  PoolName,
+  SiteName,
+  TeamName,
+  WorkloadId,
+  Team,
+  Attempt,
+  Nomination,
+  Workload,
+  DecayedUsage,
+  RunTimes,
+  Policy,
+  CommandResult,
+} from "@headroom/model";
 import type { DemandMix } from "./demand-mix.ts";
-import type { CommandResult } from "../contract/replies.ts";
 
 export interface WorkloadEntity extends Workload {
   /** Position of the workload in the order of ended workloads; 0 if it has not ended. */

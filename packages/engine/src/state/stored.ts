@@ -2,7 +2,7 @@
  * Entities in the form in which they are hashed and stored: without bookkeeping fields, and with lists of entries
  * instead of maps.
  */
-import type { Task } from "../model/task.ts";
+import type { Task } from "@headroom/model";
 import type { Digested, WritableAttempt, WritableNode, WritableWorkload } from "./mutable-state.ts";
 
 export type StoredWorkload = Omit<WritableWorkload, "digestRevision" | "digestLanes" | "tasks" | "waitingTasks"> & {

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
-import type { Event } from "../contract/events.ts";
-import type { Policy } from "../policy/policy.ts";
-import { genesisPolicy, presets } from "../policy/presets.ts";
+import { genesisPolicy, presets } from "@headroom/model";
+import type { Event, Policy } from "@headroom/model";
 import { upcastEvent, upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 const former = (sections: object): Policy => ({ ...genesisPolicy, ...sections });

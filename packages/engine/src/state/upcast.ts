@@ -6,10 +6,10 @@
  * snapshots has one record for each task, format 4 the terms of migration. Upcasting runs after the hash chain was
  * checked on the recorded text.
  */
-import type { Event } from "../contract/events.ts";
-import type { Input } from "../contract/inputs.ts";
-import type { Task } from "../model/task.ts";
 import type {
+  Event,
+  Input,
+  Task,
   BackfillRules,
   DefragmentRules,
   EvictionRules,
@@ -17,8 +17,8 @@ import type {
   Growth,
   NodeOrder,
   Policy,
-} from "../policy/policy.ts";
-import type { StrategyName } from "../policy/strategies.ts";
+  StrategyName,
+} from "@headroom/model";
 
 const kinds: ReadonlyMap<string, string> = new Map([
   ["placePromised", "placementNominated"],

@@ -1,6 +1,5 @@
 /** Summary of the reports about how busy the accelerators of an attempt are. */
-import type { UtilizationReport } from "../contract/inputs.ts";
-import type { AttemptUtilization } from "../model/workload.ts";
+import type { UtilizationReport, AttemptUtilization } from "@headroom/model";
 
 interface ReportTimes {
   readonly atMs: number;

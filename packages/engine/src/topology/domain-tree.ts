@@ -3,7 +3,7 @@
  * paths. A domain's children are adjacent in the level below, so a domain is a range of leaves, and index order is the
  * name order that breaks ties. It is built after nodes have joined or left, not for each placement.
  */
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@headroom/model";
 
 /** Adjacent domains of one level; `end` is not included. */
 export interface DomainRange {

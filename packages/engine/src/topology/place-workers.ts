@@ -6,7 +6,7 @@
  */
 import { balance } from "./balance.ts";
 import { type Counts, countWhatFits, type DomainOrder, holding, type Slicing, sortDomains } from "./counts.ts";
-import { invariant } from "../base/invariant.ts";
+import { invariant } from "@headroom/model";
 import type { DomainRange, DomainTree } from "./domain-tree.ts";
 import { type Portion, takeUntilCovered } from "./take.ts";
 

@@ -2,6 +2,7 @@
  * Builds the effects that start, resize, checkpoint and stop attempts. They are built when a decision is made, and once
  * more after a restart.
  */
+import { checkpointTimeoutOf, InvariantError } from "@headroom/model";
 import type {
   CheckpointGang,
   Effect,
@@ -10,13 +11,14 @@ import type {
   ReplaceWorkers,
   ShrinkGang,
   StopGang,
-} from "../contract/effects.ts";
-import type { ExecutorId } from "../model/fleet.ts";
+  ExecutorId,
+  Attempt,
+  StopReason,
+  WorkerAllocation,
+  WorkloadSpec,
+} from "@headroom/model";
 import { executorOf as executorOfAttempt } from "../state/executors.ts";
-import type { Attempt, StopReason, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
-import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { byPlacement, workloadOf } from "../cluster/entities.ts";
-import { InvariantError } from "../base/invariant.ts";
 import type { World } from "../cluster/world.ts";
 import { Slot } from "../cluster/scratch.ts";
 import { checkpointIntervalOn, distinctNodes, nodeFailures } from "../usage/checkpoint-interval.ts";

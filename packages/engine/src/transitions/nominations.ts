@@ -4,14 +4,14 @@
 import type { Batch } from "../batch/batch.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { growthOf, launchOf } from "./attempt-effects.ts";
-import type { Nomination } from "../model/workload.ts";
+import { invariant } from "@headroom/model";
+import type { Nomination } from "@headroom/model";
 import { looksAround, respectsAntiAffinity } from "../placement/filters/anti-affinity.ts";
 import { admitsNode } from "../placement/filters/data-places.ts";
 import { nodeCheck } from "../placement/filters/filters.ts";
 import { recordPlace } from "./start.ts";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { canKeepNomination } from "../cluster/holdings.ts";
-import { invariant } from "../base/invariant.ts";
 import { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 

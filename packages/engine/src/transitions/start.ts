@@ -1,14 +1,10 @@
 /** Records the decision for the first request of a bucket: a start, growth, or a nomination. */
 import type { Batch } from "../batch/batch.ts";
 import { growthOf, launchOf } from "./attempt-effects.ts";
-import type { Event } from "../contract/events.ts";
-import type { AttemptId, WorkloadId } from "../model/ids.ts";
-import { attemptId } from "../model/ids.ts";
-import { taskOf } from "../model/task.ts";
-import type { Attempt, Nomination, Workload } from "../model/workload.ts";
+import { attemptId, taskOf, InvariantError } from "@headroom/model";
+import type { Event, AttemptId, WorkloadId, Attempt, Nomination, Workload } from "@headroom/model";
 import { predictedRun } from "../usage/run-times.ts";
 import { activeAttempt, rememberWorkload, workloadOf } from "../cluster/entities.ts";
-import { InvariantError } from "../base/invariant.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import { readyTask } from "../state/ready-task.ts";
 import type { WorkloadEntity } from "../state/state.ts";

@@ -3,10 +3,8 @@
  * stopped when the checkpoint is reported or its time limit is over. All other work is stopped at once.
  */
 import type { Batch } from "../batch/batch.ts";
-import type { CheckpointWaitOutcome } from "../contract/events.ts";
-import type { ClosedBy } from "../model/calendar.ts";
-import type { Attempt, StopReason } from "../model/workload.ts";
-import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
+import { checkpointTimeoutOf } from "@headroom/model";
+import type { CheckpointWaitOutcome, ClosedBy, Attempt, StopReason } from "@headroom/model";
 import { withdraw } from "./nominations.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { checkpointOf, stopOf } from "./attempt-effects.ts";

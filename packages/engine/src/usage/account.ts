@@ -1,9 +1,9 @@
 /**
  * Arithmetic of budget accounts: usage at an instant, and the time at which a given part of a budget will be used up.
  */
-import type { Account, Budget, Rate } from "../model/budget.ts";
+import { monthStartMs, nextMonthStartMs } from "@headroom/model";
+import type { Account, Budget, Rate } from "@headroom/model";
 import { daysUntil } from "./days.ts";
-import { monthStartMs, nextMonthStartMs } from "../model/time/months.ts";
 
 export const HOUR_MS = 3_600_000;
 export const WHOLE_MILLI = 1000;

@@ -3,7 +3,7 @@
  * fleet's nodes (J. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22,
  * 2006, equation 37).
  */
-import type { Attempt, EndedAttempt, WorkloadSpec } from "../model/workload.ts";
+import type { Attempt, EndedAttempt, WorkloadSpec } from "@headroom/model";
 import type { ReadonlyState } from "../state/state.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 /** Usage of a team with a budget on each of the last days in UTC, whatever the budget's period. */
-import type { DayUse, Rate } from "../model/budget.ts";
-import { DAY_MS, dayOf } from "../model/time/months.ts";
+import { DAY_MS, dayOf } from "@headroom/model";
+import type { DayUse, Rate } from "@headroom/model";
 
 /** Number of whole days before the present one that are kept: a week, so that a weekend is included. */
 const WHOLE_DAYS_COUNTED = 7;

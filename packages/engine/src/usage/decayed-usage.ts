@@ -3,9 +3,8 @@
  * average is constant and usage is summed; at the end of the step the average moves towards the step's mean. So the
  * average changes at known instants only, and its value does not depend on when it is read or written.
  */
-import { NO_USE } from "../model/usage-history.ts";
-import type { DecayedUsage, UseVector } from "../model/usage-history.ts";
-import { divideProduct } from "../base/exact.ts";
+import { NO_USE, divideProduct } from "@headroom/model";
+import type { DecayedUsage, UseVector } from "@headroom/model";
 import { FACTOR_ONE, factorAfter } from "./half-life.ts";
 import type { HalfLife } from "./half-life.ts";
 

@@ -2,9 +2,8 @@
  * Expected end of work, for plans. It follows from the predicted run time; without a prediction, from the walltime;
  * without both, from the policy's assumption.
  */
-import { stoppedByMs } from "../model/workload.ts";
-import type { Attempt, WorkloadSpec } from "../model/workload.ts";
-import type { Rules } from "../policy/rules.ts";
+import { stoppedByMs } from "@headroom/model";
+import type { Attempt, WorkloadSpec, Rules } from "@headroom/model";
 
 /** Run time assumed for work without a prediction: its walltime, or the policy's assumption if it has none. */
 export const statedDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>

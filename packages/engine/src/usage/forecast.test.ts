@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Account, Budget } from "../model/budget.ts";
+import type { Account, Budget } from "@headroom/model";
 import { budgetForecast } from "./forecast.ts";
 
 const HOUR_MS = 3_600_000;

@@ -2,9 +2,9 @@
  * Forecast of the time at which a budget will be used up, at the rate of running work and at the mean rate of the last
  * days.
  */
-import type { Account, Budget, Rate } from "../model/budget.ts";
+import { DAY_MS } from "@headroom/model";
+import type { Account, Budget, Rate } from "@headroom/model";
 import { HOUR_MS, WHOLE_MILLI, reachesMs, renewalMs, spentOf } from "./account.ts";
-import { DAY_MS } from "../model/time/months.ts";
 
 export interface PaceForecast {
   /** Accelerator-hours a day. */

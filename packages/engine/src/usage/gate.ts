@@ -2,8 +2,8 @@
  * Decides whether a budget prevents a team's work from starting. Only events change the answer, so it is constant
  * within a round.
  */
-import { BUDGET_SPENT_PERCENT } from "../model/budget.ts";
-import type { TeamName } from "../model/ids.ts";
+import { BUDGET_SPENT_PERCENT } from "@headroom/model";
+import type { TeamName } from "@headroom/model";
 import type { ReadonlyState } from "../state/state.ts";
 
 /**

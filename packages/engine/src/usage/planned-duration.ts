@@ -4,11 +4,9 @@
  * durations at most (Slurm's `bf_resolution` does the same with one step for all). Rounding up delays no protected
  * start.
  */
-import type { Workload, WorkloadSpec } from "../model/workload.ts";
+import { checkpointTimeoutOf } from "@headroom/model";
+import type { Workload, WorkloadSpec, Rules, RunTimes } from "@headroom/model";
 import { predictedRun } from "./run-times.ts";
-import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
-import type { Rules } from "../policy/rules.ts";
-import type { RunTimes } from "../model/usage-history.ts";
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;

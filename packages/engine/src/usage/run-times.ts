@@ -3,9 +3,7 @@
  * longer one, by growing steps (Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predictions rather
  * than user runtime estimates", IEEE TPDS 18(6), 2007). Predictions affect plans only: work is stopped at its walltime.
  */
-import type { RunTimes } from "../model/usage-history.ts";
-import type { Prediction, Workload } from "../model/workload.ts";
-import type { Rules } from "../policy/rules.ts";
+import type { RunTimes, Prediction, Workload, Rules } from "@headroom/model";
 
 /** Number of runs of a kind that are kept; no policy uses more. */
 export const RUNS_KEPT = 8;

@@ -1,10 +1,11 @@
 /** Replays one journal of every version of the format. Also tests which journals are refused, and the messages. */
 import { describe, expect, it } from "vitest";
-import { chainAfter, createEngine, replayEngine, restoreEngine } from "../../src/index.ts";
+import { chainAfter, newestVersion } from "@headroom/model";
+import type { Event } from "@headroom/model";
+import { createEngine, replayEngine, restoreEngine } from "../../src/index.ts";
+import type { JournalGroup } from "../../src/index.ts";
 import { eventKinds } from "../../src/apply/apply.ts";
-import { newestVersion } from "../../src/contract/events.ts";
 import { checkInvariants } from "@headroom/engine-oracle";
-import type { Event, JournalGroup } from "../../src/index.ts";
 import { historyFiles, recordedDigests } from "./history-files.ts";
 import { recordLife } from "./recorded-life.ts";
 

@@ -1,8 +1,8 @@
 /**
  * Part of the recorded journal: evictions and nominations, with every way in which an attempt ends, stays or migrates.
  */
-import { nodeId, presets } from "../../src/index.ts";
-import type { Input, Policy, Team, WorkloadId } from "../../src/index.ts";
+import { nodeId, presets } from "@headroom/model";
+import type { Input, Policy, Team, WorkloadId } from "@headroom/model";
 import type { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, team } from "../lab/make.ts";
 import { shapePolicy } from "../shapes/shape-policy.ts";

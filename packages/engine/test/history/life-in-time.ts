@@ -1,6 +1,6 @@
 /** Part of the recorded journal: events caused by time alone, and forecasts. */
-import { attemptId, nodeId, presets, teamName } from "../../src/index.ts";
-import type { Policy } from "../../src/index.ts";
+import { attemptId, nodeId, presets, teamName } from "@headroom/model";
+import type { Policy } from "@headroom/model";
 import type { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { code, exited, running, submit } from "./life-lines.ts";

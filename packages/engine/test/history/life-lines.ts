@@ -1,6 +1,6 @@
 /** Short builders for the inputs of the recorded journal. */
-import { attemptId } from "../../src/index.ts";
-import type { Command, Input, WorkerExit } from "../../src/index.ts";
+import { attemptId } from "@headroom/model";
+import type { Command, Input, WorkerExit } from "@headroom/model";
 import { command, spec } from "../lab/make.ts";
 
 export const submit = (name: string, changes: Parameters<typeof spec>[1] = {}, key: string | null = null): Command =>

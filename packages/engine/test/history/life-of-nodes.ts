@@ -1,6 +1,6 @@
 /** Part of the recorded journal: placement, and events by which work stays on its nodes or leaves them. */
-import { gangOfGroups, nodeId, presets, teamName } from "../../src/index.ts";
-import type { AttemptId, Command, Input, Policy } from "../../src/index.ts";
+import { gangOfGroups, nodeId, presets, teamName } from "@headroom/model";
+import type { AttemptId, Command, Input, Policy } from "@headroom/model";
 import type { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, team } from "../lab/make.ts";
 import { code, exited, running, submit } from "./life-lines.ts";

@@ -2,8 +2,9 @@
  * The journal of a control plane with every kind of event and every variant of its fields. It is recorded once for each
  * version of the format (`record.ts`).
  */
-import { attemptId, nodeId, presets, teamName, workloadId } from "../../src/index.ts";
-import type { JournalGroup, Policy } from "../../src/index.ts";
+import { attemptId, nodeId, presets, teamName, workloadId } from "@headroom/model";
+import type { Policy } from "@headroom/model";
+import type { JournalGroup } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { clearNode, plan, relabel, replace, save } from "./life-by-right.ts";

@@ -1,6 +1,6 @@
 /** Short builders for test inputs; every field has a neutral default. */
-import { commandId, nodeId, poolName, siteName, teamName } from "../../src/index.ts";
-import type { Command, GangSpec, NodeSpec, Pool, Site, Team, WorkloadSpec } from "../../src/index.ts";
+import { commandId, nodeId, poolName, siteName, teamName } from "@headroom/model";
+import type { Command, GangSpec, NodeSpec, Pool, Site, Team, WorkloadSpec } from "@headroom/model";
 
 export const site: Site = { name: siteName("dc"), fabricLevels: ["leaf"] };
 

@@ -1,10 +1,12 @@
 /** Properties of every generated world, under every policy and story. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalJson, createEngine, replayEngine, restoreEngine } from "../../src/index.ts";
+import { canonicalJson } from "@headroom/model";
+import type { Event, Input } from "@headroom/model";
+import { createEngine, replayEngine, restoreEngine } from "../../src/index.ts";
+import type { Engine, JournalGroup, Ready } from "../../src/index.ts";
 import { explain, planApply, queuePage, waitingSummary } from "@headroom/explain";
 import { checkInvariants, waivedInvariants } from "@headroom/engine-oracle";
-import type { Engine, Event, Input, JournalGroup, Ready } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { Story, obedience } from "./play.ts";
 import { moves, steps, worlds } from "./worlds.ts";

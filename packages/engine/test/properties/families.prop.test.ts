@@ -2,8 +2,10 @@
 import { checkInvariants } from "@headroom/engine-oracle";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { poolName, restoreEngine } from "../../src/index.ts";
-import type { Engine, Input } from "../../src/index.ts";
+import { poolName } from "@headroom/model";
+import type { Input } from "@headroom/model";
+import { restoreEngine } from "../../src/index.ts";
+import type { Engine } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { Story } from "./play.ts";
 import { worlds } from "./worlds.ts";

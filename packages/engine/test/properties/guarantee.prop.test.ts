@@ -6,9 +6,9 @@
  * only.
  */
 import { describe, expect, it } from "vitest";
-import { defaultPolicy, draw } from "../../src/index.ts";
+import { defaultPolicy, draw } from "@headroom/model";
+import type { Input, Policy, Team, Workload, WorkloadId, WorkloadSpec } from "@headroom/model";
 import { explain } from "@headroom/explain";
-import type { Input, Policy, Team, Workload, WorkloadId, WorkloadSpec } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 

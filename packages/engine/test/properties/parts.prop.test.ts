@@ -4,8 +4,9 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { attemptId, presets } from "../../src/index.ts";
-import type { Attempt, Engine, Input, Policy } from "../../src/index.ts";
+import { attemptId, presets } from "@headroom/model";
+import type { Attempt, Input, Policy } from "@headroom/model";
+import type { Engine } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec } from "../lab/make.ts";
 

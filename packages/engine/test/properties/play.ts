@@ -1,7 +1,7 @@
 /** Plays a generated story: converts its moves to inputs that fit the current state. */
-import { attemptId, commandId, nodeId, poolName, siteName, teamName, workloadId } from "../../src/index.ts";
-import type { DataPlace, Pool } from "../../src/index.ts";
-import type { AttemptId, Command, Engine, Input, NodeSpec, Ready, Site, Tariff, WorkerExit } from "../../src/index.ts";
+import { attemptId, commandId, nodeId, poolName, siteName, teamName, workloadId } from "@headroom/model";
+import type { DataPlace, Pool, AttemptId, Command, Input, NodeSpec, Site, Tariff, WorkerExit } from "@headroom/model";
+import type { Engine, Ready } from "../../src/index.ts";
 import { pool } from "../lab/make.ts";
 import { teamNames, types } from "./worlds.ts";
 import type { Move, NodeGene, Step, World } from "./worlds.ts";

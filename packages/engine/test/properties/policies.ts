@@ -10,7 +10,7 @@ import type {
   Policy,
   TeamOrderKey,
   TeamRules,
-} from "../../src/index.ts";
+} from "@headroom/model";
 
 const phases: fc.Arbitrary<readonly Phase[]> = fc.oneof(
   fc.constantFrom<readonly Phase[]>(

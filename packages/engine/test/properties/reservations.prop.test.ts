@@ -18,9 +18,8 @@ import type { PlacementRequest } from "../../src/cluster/placement-request.ts";
 import type { World } from "../../src/cluster/world.ts";
 import { Findings } from "../../src/placement/verify/findings.ts";
 import { checkIndexes } from "@headroom/engine-oracle";
-import { shapeOf } from "../../src/model/gang.ts";
-import type { NodeId } from "../../src/model/ids.ts";
-import type { GangSpec, WorkerAllocation } from "../../src/model/workload.ts";
+import { shapeOf } from "@headroom/model";
+import type { NodeId, GangSpec, WorkerAllocation } from "@headroom/model";
 import { Story } from "./play.ts";
 import { worlds } from "./worlds.ts";
 

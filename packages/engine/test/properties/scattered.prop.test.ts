@@ -3,8 +3,8 @@
  * with a guarantee of whole nodes still gets them by evictions and migrations, after which nothing more changes.
  */
 import { describe, expect, it } from "vitest";
-import { presets } from "../../src/index.ts";
-import type { Attempt, Event, Input, Policy, Team } from "../../src/index.ts";
+import { presets } from "@headroom/model";
+import type { Attempt, Event, Input, Policy, Team } from "@headroom/model";
 import { Dice } from "../lab/dice.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";

@@ -4,7 +4,7 @@
  * is data that `play.ts` interprets against the current state, so a shrunk story is still valid.
  */
 import fc from "fast-check";
-import { gangOfGroups } from "../../src/index.ts";
+import { gangOfGroups } from "@headroom/model";
 import type {
   AntiAffinitySpec,
   DataPlace,
@@ -16,7 +16,7 @@ import type {
   Team,
   WorkerShape,
   WorkloadSpec,
-} from "../../src/index.ts";
+} from "@headroom/model";
 import { spec, team } from "../lab/make.ts";
 import { policies } from "./policies.ts";
 

@@ -1,11 +1,10 @@
 /** Describes events, refusals and verdicts in one line each. */
-import { acceleratorCount, taskCountOf } from "../../src/index.ts";
+import { acceleratorCount, taskCountOf } from "@headroom/model";
 import type {
   Prediction,
   AttemptId,
   BlockedReason,
   CommandResult,
-  Engine,
   Event,
   PlannedVictim,
   Rejection,
@@ -14,7 +13,8 @@ import type {
   WorkerAllocation,
   WorkerExit,
   WorkloadId,
-} from "../../src/index.ts";
+} from "@headroom/model";
+import type { Engine } from "../../src/index.ts";
 import { durationText } from "./words.ts";
 
 /** Remembers the workload of each attempt, since an ended attempt is no longer in the state. */

@@ -1,6 +1,6 @@
 /** Reads the resources that a line of a scenario declares: workloads, teams, budgets, nodes, calendar entries, exits. */
-import { nodeId, poolName, siteName, teamName } from "../../src/index.ts";
-import type { AfterSpec, Budget, CalendarEntry, Schedule, Team, WorkerExit, WorkloadSpec } from "../../src/index.ts";
+import { nodeId, poolName, siteName, teamName } from "@headroom/model";
+import type { AfterSpec, Budget, CalendarEntry, Schedule, Team, WorkerExit, WorkloadSpec } from "@headroom/model";
 import { node, spec, team } from "../lab/make.ts";
 import { countsByType, durationMs, memoryMib, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";

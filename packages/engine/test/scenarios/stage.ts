@@ -3,7 +3,19 @@
  * `at 10s` advances time up to, but not including, that instant and wakes the engine whenever it has requested it;
  * `tick` wakes it at that instant.
  */
-import { attemptId, createEngine, nodeId, replayEngine, teamName, workloadId } from "../../src/index.ts";
+import { attemptId, nodeId, teamName, workloadId } from "@headroom/model";
+import type {
+  AttemptId,
+  CalendarEntry,
+  Input,
+  LossCause,
+  Schedule,
+  Team,
+  Workload,
+  WorkloadSpec,
+} from "@headroom/model";
+import { createEngine, replayEngine } from "../../src/index.ts";
+import type { Ready } from "../../src/index.ts";
 import {
   EarliestStarts,
   explain,
@@ -13,17 +25,6 @@ import {
   queuePage,
   teamHolds,
 } from "@headroom/explain";
-import type {
-  AttemptId,
-  CalendarEntry,
-  Input,
-  LossCause,
-  Ready,
-  Schedule,
-  Team,
-  Workload,
-  WorkloadSpec,
-} from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, pool, site } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";

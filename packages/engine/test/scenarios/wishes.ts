@@ -2,7 +2,7 @@
  * Optional fields of work, nodes, teams and policies: `within=leaf share=500 min=2`, `zone=a`, `guarantee=H100:8`,
  * `backfill.protectedStarts=3`.
  */
-import { gangOfGroups, presets } from "../../src/index.ts";
+import { gangOfGroups, presets } from "@headroom/model";
 import type {
   AntiAffinityFrom,
   DataPlace,
@@ -16,7 +16,7 @@ import type {
   SpreadSpec,
   Team,
   WorkloadSpec,
-} from "../../src/index.ts";
+} from "@headroom/model";
 import { countsByType, durationMs } from "./words.ts";
 import type { Words } from "./words.ts";
 

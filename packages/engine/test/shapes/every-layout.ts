@@ -2,9 +2,10 @@
  * Determines by trying every layout which accelerators of a small fleet belong to which team. Cells are sets of bits.
  * Shares no code with the engine.
  */
-import { acceleratorIndices } from "../../src/model/accelerator-set.ts";
+import { acceleratorIndices } from "@headroom/model";
+import type { Node, ReservedTopology } from "@headroom/model";
 import { isGuaranteedWork } from "./guaranteed-work.ts";
-import type { Engine, Node, ReservedTopology } from "../../src/index.ts";
+import type { Engine } from "../../src/index.ts";
 
 /** Work that must lie in its team's cells, or a request: a number of workers with a number of accelerators each. */
 export interface Held {

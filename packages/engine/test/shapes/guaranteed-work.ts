@@ -1,6 +1,5 @@
-import type { Attempt, Nomination, ReadonlyState } from "../../src/index.ts";
-
-export { acceleratorIndices } from "../../src/index.ts";
+import type { Attempt, Nomination } from "@headroom/model";
+import type { ReadonlyState } from "../../src/index.ts";
 
 /** Guaranteed work by definition: of priority 0 or above, not relabelled, and no victim of a plan. */
 export function isGuaranteedWork({ workloads }: ReadonlyState, work: Attempt | Nomination): boolean {

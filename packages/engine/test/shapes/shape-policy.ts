@@ -1,4 +1,4 @@
-import type { Policy } from "../../src/index.ts";
+import type { Policy } from "@headroom/model";
 
 /** Work with a priority of 0 or above uses its team's reserved topology; other work is opportunistic. */
 export const shapePolicy = (lazyPreemption: boolean): Policy => ({

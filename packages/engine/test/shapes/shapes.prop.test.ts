@@ -1,8 +1,8 @@
 /** Compares reserved topology in small fleets with every possible layout: teams get the cells that they own. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { siteName } from "../../src/index.ts";
-import type { Effect, Input, Observation, ReservedTopology } from "../../src/index.ts";
+import { siteName } from "@headroom/model";
+import type { Effect, Input, Observation, ReservedTopology } from "@headroom/model";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, spec, team } from "../lab/make.ts";
 import { canLayOut, heldIn, smallFleet } from "./every-layout.ts";

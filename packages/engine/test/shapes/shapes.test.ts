@@ -1,8 +1,9 @@
 /** Cases of reserved topology. */
 import { describe, expect, it } from "vitest";
-import { attemptId, nodeId, siteName, workloadId } from "../../src/index.ts";
+import { attemptId, nodeId, siteName, workloadId } from "@headroom/model";
+import type { Input, Team, ReservedTopology } from "@headroom/model";
 import { explain } from "@headroom/explain";
-import type { Input, Ready, Team, ReservedTopology } from "../../src/index.ts";
+import type { Ready } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, spec, team } from "../lab/make.ts";
 import { shapePolicy } from "./shape-policy.ts";

@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { attemptId, nodeId, teamName, workloadId } from "@headroom/model";
 import type {
   AttemptId,
   CheckpointGang,
@@ -15,8 +16,7 @@ import type {
   ShrinkGang,
   StopGang,
   WorkloadSpec,
-} from "@headroom/engine";
-import { attemptId, nodeId, teamName, workloadId } from "@headroom/engine";
+} from "@headroom/model";
 import type { Executor, LogChunk, LogRequest } from "../executor.ts";
 import { Observer } from "./observer.ts";
 

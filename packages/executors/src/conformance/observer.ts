@@ -1,5 +1,5 @@
 /** Records everything that an executor reports, in order, and lets a test wait for a report. */
-import type { AttemptId, WorkerExit } from "@headroom/engine";
+import type { AttemptId, WorkerExit } from "@headroom/model";
 import type { Executor, ExecutorInput } from "../executor.ts";
 
 export type AttemptEnd = Extract<ExecutorInput, { kind: "attemptExited" | "attemptLost" }>;

@@ -6,8 +6,10 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createEngine, commandId, teamName } from "@headroom/engine";
-import type { Effect, Engine, ExecutorId, Input, WorkloadSpec } from "@headroom/engine";
+import { createEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { commandId, teamName } from "@headroom/model";
+import type { Effect, ExecutorId, Input, WorkloadSpec } from "@headroom/model";
 import type { Executor } from "../executor.ts";
 
 /**

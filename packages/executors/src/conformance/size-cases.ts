@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { LaunchGang, WorkerExit } from "@headroom/engine";
+import type { LaunchGang, WorkerExit } from "@headroom/model";
 import type { ExecutorInput } from "../executor.ts";
 import type { ConformanceCase } from "./conformance.ts";
 import type { ConformanceWorld } from "./conformance-world.ts";

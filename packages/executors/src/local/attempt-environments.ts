@@ -1,7 +1,7 @@
 /** The environment variables and directories of an attempt's workers. */
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
-import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
+import type { LaunchGang, WorkerAllocation } from "@headroom/model";
 import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles } from "./attempt-files.ts";
 import { taskDirName } from "./attempt-names.ts";

@@ -44,7 +44,7 @@ import {
 } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import path from "node:path";
-import type { AttemptId, LossCause, StopReason, WorkerExit, WorkloadId } from "@headroom/engine";
+import type { AttemptId, LossCause, StopReason, WorkerExit, WorkloadId } from "@headroom/model";
 import type { WorkerUsage } from "../executor.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import type { ResizeRecord, SizeRecord, WorkersRecord } from "./resize-records.ts";

@@ -3,7 +3,7 @@
  * unreadable.
  */
 import { existsSync } from "node:fs";
-import type { LossCause } from "@headroom/engine";
+import type { LossCause } from "@headroom/model";
 import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName } from "./attempt-files.ts";
 import { isMissing, progressMark, supervisorLastWords, UnreadableRecord } from "./attempt-files.ts";

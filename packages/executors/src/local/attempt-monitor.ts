@@ -5,7 +5,7 @@
  */
 import type { FSWatcher } from "node:fs";
 import { watch } from "node:fs";
-import type { AttemptId, LossCause } from "@headroom/engine";
+import type { AttemptId, LossCause } from "@headroom/model";
 import type { ExecutorInput, ExecutorListener } from "../executor.ts";
 import type { AttemptFiles, ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import type { Inspection } from "./attempt-inspection.ts";

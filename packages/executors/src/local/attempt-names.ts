@@ -1,6 +1,6 @@
 /** Directory names for attempt ids. An id can contain any character; a directory name cannot. */
-import { attemptId } from "@headroom/engine";
-import type { AttemptId, LaunchGang } from "@headroom/engine";
+import { attemptId } from "@headroom/model";
+import type { AttemptId, LaunchGang } from "@headroom/model";
 
 const NAME_MAX_BYTES = 200;
 

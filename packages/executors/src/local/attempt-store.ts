@@ -5,7 +5,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { chmodSync, linkSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { AttemptId } from "@headroom/engine";
+import type { AttemptId } from "@headroom/model";
 import { makeDurableDirectory } from "@headroom/platform";
 import { syncPath } from "@headroom/platform";
 import { AttemptFiles, attemptsDirOf, workRootOf } from "./attempt-files.ts";

@@ -3,7 +3,7 @@
  * First, surplus workers are stopped. Then new workers are started, each only once and never again under the same
  * number.
  */
-import type { WorkerExit } from "@headroom/engine";
+import type { WorkerExit } from "@headroom/model";
 import { ringBell, UnreadableRecord } from "./attempt-files.ts";
 import type { Gang } from "./gang.ts";
 import type { FailedJoin, Joiner, ResizeRecord } from "./resize-records.ts";

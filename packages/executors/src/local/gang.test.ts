@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { attemptId, workloadId } from "@headroom/engine";
+import { attemptId, workloadId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { LaunchRecord } from "./attempt-files.ts";
 import { AttemptStore } from "./attempt-store.ts";

@@ -3,7 +3,7 @@
  * fails, the others are stopped, so that the gang can restart as a whole. When a worker succeeds, the others continue.
  * Workers can be added and removed while the gang runs (`gang-size.ts`).
  */
-import type { WorkerExit } from "@headroom/engine";
+import type { WorkerExit } from "@headroom/model";
 import type { AttemptFiles, ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import { ringBell } from "./attempt-files.ts";
 import { dropPipes } from "./fifo.ts";

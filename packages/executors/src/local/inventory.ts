@@ -1,7 +1,7 @@
 /** Describes this machine as a site with its pools and nodes. */
 import { availableParallelism, hostname, totalmem } from "node:os";
-import type { NodeId, Pool, PoolName } from "@headroom/engine";
-import { nodeId, poolName, siteName } from "@headroom/engine";
+import { nodeId, poolName, siteName } from "@headroom/model";
+import type { NodeId, Pool, PoolName } from "@headroom/model";
 import { familyOfType } from "@headroom/perf/accelerator-types";
 import type { Inventory } from "../executor.ts";
 import type { FoundAccelerator } from "./accelerators.ts";

@@ -1,7 +1,7 @@
 /** Carries out effects: writes the launch record, starts the supervisor, requests stops. Every effect is idempotent. */
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
-import type { CheckpointGang, LaunchGang, StopGang } from "@headroom/engine";
+import type { CheckpointGang, LaunchGang, StopGang } from "@headroom/model";
 import { attemptEnvironments, checkpointDirOf } from "./attempt-environments.ts";
 import type { EnvironmentSetup } from "./attempt-environments.ts";
 import type { LaunchRecord, LogLimits } from "./attempt-files.ts";

@@ -1,5 +1,5 @@
 /** Options of the executor for this machine. Every field except `homeDir` has a default. */
-import type { ExecutorId } from "@headroom/engine";
+import type { ExecutorId } from "@headroom/model";
 
 export const LOCAL_EXECUTOR_ID: ExecutorId = "local";
 

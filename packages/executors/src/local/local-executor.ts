@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
-import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, NodeId, WorkerAllocation } from "@headroom/engine";
+import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, NodeId, WorkerAllocation } from "@headroom/model";
 import type {
   AttemptUsage,
   Executor,

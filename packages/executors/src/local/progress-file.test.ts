@@ -1,7 +1,7 @@
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { attemptId } from "@headroom/engine";
+import { attemptId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ProgressFile } from "./progress-file.ts";
 

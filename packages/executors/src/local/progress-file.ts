@@ -5,7 +5,7 @@
 import type { Stats } from "node:fs";
 import { constants, statSync } from "node:fs";
 import { open } from "node:fs/promises";
-import type { AttemptId, Signal } from "@headroom/engine";
+import type { AttemptId, Signal } from "@headroom/model";
 import { z } from "zod";
 import { RejectedLines, problemOf } from "./rejected-lines.ts";
 import { WorkerUtilization } from "./worker-utilization.ts";

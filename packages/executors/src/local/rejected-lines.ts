@@ -2,7 +2,7 @@
  * Lines of a progress file that are not reports, for the author of the workload. Faults with the same problem are
  * merged. The number and size of what is kept are limited, whatever a worker writes.
  */
-import type { RejectedLine } from "@headroom/engine";
+import type { RejectedLine } from "@headroom/model";
 import type { z } from "zod";
 
 /** Number of different problems that are kept, with the first line of each. Later problems only increase the total. */

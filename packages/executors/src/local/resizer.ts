@@ -3,7 +3,7 @@
  * nothing. If the gang must write a checkpoint first, this code requests the checkpoint and waits for it.
  */
 import { mkdir } from "node:fs/promises";
-import type { AttemptId, GrowGang, ShrinkGang } from "@headroom/engine";
+import type { AttemptId, GrowGang, ShrinkGang } from "@headroom/model";
 import { attemptEnvironments } from "./attempt-environments.ts";
 import type { EnvironmentSetup } from "./attempt-environments.ts";
 import type { AttemptFiles, LaunchRecord } from "./attempt-files.ts";

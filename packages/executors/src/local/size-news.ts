@@ -1,5 +1,5 @@
 /** Reports about the size of one attempt's gang: workers that were removed, and workers that failed to join. */
-import type { AttemptId } from "@headroom/engine";
+import type { AttemptId } from "@headroom/model";
 import type { ExecutorInput } from "../executor.ts";
 import type { AttemptFiles } from "./attempt-files.ts";
 

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { LaunchGang } from "@headroom/engine";
+import type { LaunchGang } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ConformanceWorld, outputHas } from "../conformance/conformance-world.ts";
 import { Observer } from "../conformance/observer.ts";

@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { attemptId, workloadId } from "@headroom/engine";
+import { attemptId, workloadId } from "@headroom/model";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { AttemptFiles } from "./attempt-files.ts";
 import { AttemptStore } from "./attempt-store.ts";

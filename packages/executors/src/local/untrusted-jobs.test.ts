@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { LaunchGang } from "@headroom/engine";
+import type { LaunchGang } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ConformanceWorld, outputHas, readText } from "../conformance/conformance-world.ts";
 import { Observer } from "../conformance/observer.ts";

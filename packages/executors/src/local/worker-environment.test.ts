@@ -1,4 +1,4 @@
-import { gangOfGroups, nodeId } from "@headroom/engine";
+import { gangOfGroups, nodeId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { ConformanceWorld } from "../conformance/conformance-world.ts";
 import { visibleDevices, workerEnvironments } from "./worker-environment.ts";

@@ -3,8 +3,8 @@
  * variables, then Headroom's variables, which cannot be overridden. Variables of npm, Node and the control plane are
  * not inherited.
  */
-import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
-import { acceleratorIndices, groupAt, minWorkersOf, shapeOf } from "@headroom/engine";
+import { acceleratorIndices, groupAt, minWorkersOf, shapeOf } from "@headroom/model";
+import type { LaunchGang, WorkerAllocation } from "@headroom/model";
 import path from "node:path";
 
 /** Numbers of a worker's accelerators, as the vendor's runtime counts them. */

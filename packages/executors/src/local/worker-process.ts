@@ -4,7 +4,7 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import type { Writable } from "node:stream";
-import type { WorkerExit } from "@headroom/engine";
+import type { WorkerExit } from "@headroom/model";
 import type { LaunchRecord } from "./attempt-files.ts";
 import { workerMarkOf } from "./attempt-files.ts";
 import type { WorkerPipe, WorkerPipes } from "./fifo.ts";

@@ -1,5 +1,5 @@
 /** Sums the newest utilization reports of an attempt's workers. */
-import type { UtilizationReport } from "@headroom/engine";
+import type { UtilizationReport } from "@headroom/model";
 
 export interface AcceleratorReport {
   /** Share of the time since the previous report in which the accelerator was busy, from 0 to 1. */

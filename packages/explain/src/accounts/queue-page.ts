@@ -1,6 +1,8 @@
 /** The queue in the policy's order, merged from the sorted buckets. */
-import { WHOLE_MILLI, wholeParts, clockOf, waitingTaskCount } from "@headroom/engine";
-import type { WorkloadId, Workload, Engine, WorkloadEntity } from "@headroom/engine";
+import { WHOLE_MILLI, wholeParts } from "@headroom/model";
+import type { WorkloadId, Workload } from "@headroom/model";
+import { clockOf, waitingTaskCount } from "@headroom/engine";
+import type { Engine, WorkloadEntity } from "@headroom/engine";
 import { worldOf, holdReasonBy } from "@headroom/engine/internals";
 import type { Queue, HoldReasonBy } from "@headroom/engine/internals";
 

@@ -10,8 +10,9 @@ import {
   statedAmount,
 } from "@headroom/engine/internals";
 import type { TeamShare, World } from "@headroom/engine/internals";
-import { ALL_ACCELERATORS } from "@headroom/engine";
-import type { TeamName, WorkloadId, Engine } from "@headroom/engine";
+import { ALL_ACCELERATORS } from "@headroom/model";
+import type { TeamName, WorkloadId } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 
 /**
  * A team's entitlement by compared resource: the larger of guarantee and fair share, capped by the limit. Cores are in

@@ -15,7 +15,8 @@ import {
   MEMORY_AT,
 } from "@headroom/engine/internals";
 import { clockOf } from "@headroom/engine";
-import type { BudgetForecast, AttemptId, NodeId, TeamName, Engine } from "@headroom/engine";
+import type { BudgetForecast, Engine } from "@headroom/engine";
+import type { AttemptId, NodeId, TeamName } from "@headroom/model";
 
 export interface AccountView {
   readonly gpuHours: number;

@@ -2,8 +2,10 @@
  * Effect of a calendar window on the workloads on its nodes: accelerators used by the teams or users that the window is
  * reserved for, and attempts that are stopped for it.
  */
-import { milliOf, clockOf, shapeOf } from "@headroom/engine";
-import type { AttemptId, NodeId, WorkloadId, Attempt, WorkloadSpec, Engine } from "@headroom/engine";
+import { milliOf, shapeOf } from "@headroom/model";
+import type { AttemptId, NodeId, WorkloadId, Attempt, WorkloadSpec } from "@headroom/model";
+import { clockOf } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { worldOf, attemptsOn, workloadOf, latestEndMs } from "@headroom/engine/internals";
 
 export interface WindowUse {

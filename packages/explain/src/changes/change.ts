@@ -3,7 +3,7 @@
  * `smallest-change.ts` finds the smallest of each kind. Kinds are ordered: changes that the submitter can make, changes
  * that administrators can make, ends of running work, purchases. The field `group` names the affected task group.
  */
-import type { AntiAffinityFrom, NodeId, PoolName, TeamName, WorkloadId, StartWindowCondition } from "@headroom/engine";
+import type { AntiAffinityFrom, NodeId, PoolName, TeamName, WorkloadId, StartWindowCondition } from "@headroom/model";
 
 export type Change =
   /** The workload is released from its hold. */

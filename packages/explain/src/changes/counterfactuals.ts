@@ -16,7 +16,9 @@ import {
   QueueBucket,
 } from "@headroom/engine/internals";
 import type { Batch, CounterfactualRun, Reservation, World } from "@headroom/engine/internals";
-import { clockOf, forkEngine, acceleratorsIn, partsOf, commandId, invariant } from "@headroom/engine";
+import { clockOf, forkEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { acceleratorsIn, partsOf, commandId, invariant } from "@headroom/model";
 import type {
   Event,
   PlannedVictim,
@@ -27,8 +29,7 @@ import type {
   Team,
   WorkloadId,
   WorkloadSpec,
-  Engine,
-} from "@headroom/engine";
+} from "@headroom/model";
 import { acceleratorsMissing, couldStart } from "./probe.ts";
 import type { Displaced, WouldStart } from "./change.ts";
 import { OtherLowerBound } from "./other-lower-bound.ts";

@@ -1,6 +1,6 @@
 /** Changes by administrators: resumed nodes, later windows, fewer hot spares, admitted data rules. */
-import { admitsRule, specOfGroup } from "@headroom/engine";
-import type { Input, TimeWindow, Pool, NodeId } from "@headroom/engine";
+import { admitsRule, specOfGroup } from "@headroom/model";
+import type { Input, TimeWindow, Pool, NodeId } from "@headroom/model";
 import { calendarEndMs, windowsInTheWay, acceptedBy, emptyNodeWorkers } from "@headroom/engine/internals";
 import type { NodeSlot, PlacementRequest, World } from "@headroom/engine/internals";
 import type { Change } from "./change.ts";

@@ -1,7 +1,6 @@
 /** Hypothetical nodes, identical to an existing one. */
-import { nodeId } from "@headroom/engine";
-import type { NodeSpec } from "@headroom/engine";
-import { isSameList } from "@headroom/engine/internals";
+import { nodeId, isSameList } from "@headroom/model";
+import type { NodeSpec } from "@headroom/model";
 
 /** The `index`-th copy of the node, counted from 0. */
 export function nodeLike(known: NodeSpec, index: number): NodeSpec {

@@ -2,8 +2,8 @@
  * Changes that other users, administrators or time could bring: for each kind the values to try, smallest change first,
  * and the inputs that apply them.
  */
-import { acceleratorsIn, partsOf } from "@headroom/engine";
-import type { Input, Attempt } from "@headroom/engine";
+import { acceleratorsIn, partsOf } from "@headroom/model";
+import type { Input, Attempt } from "@headroom/model";
 import { expectedEndMs, emptyNodeWorkers, acceptedBy, workloadOf } from "@headroom/engine/internals";
 import type { NodeSlot, PlacementRequest, World } from "@headroom/engine/internals";
 import type { Change } from "./change.ts";

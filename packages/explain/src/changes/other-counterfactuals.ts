@@ -3,7 +3,7 @@
  * one; to go back to a smaller value, inputs are undone. The fork is reset before the next kind.
  */
 import { worldOf } from "@headroom/engine/internals";
-import type { Input } from "@headroom/engine";
+import type { Input } from "@headroom/model";
 import type { Change, StartingChange } from "./change.ts";
 import { admittedData, fewerHotSpares, laterWindows, resumedNodes } from "./fleet-changes.ts";
 import { afterEnds, moreNodes } from "./other-changes.ts";

@@ -3,8 +3,9 @@
  * amount of quota. They assume that all preemptible work is evicted and that no other waiting request starts, so a
  * request that does not fit here cannot start in a round.
  */
+import { bisect } from "@headroom/model";
+import type { Input, NodeId, Attempt } from "@headroom/model";
 import {
-  bisect,
   couldEverFit,
   emptyNodeWorkers,
   findPlacement,
@@ -15,7 +16,6 @@ import {
   Ledger,
 } from "@headroom/engine/internals";
 import type { QueueBucket, World } from "@headroom/engine/internals";
-import type { Input, NodeId, Attempt } from "@headroom/engine";
 
 /**
  * After this number of unsuccessful placement searches, ends are skipped before the next search: first one, then two,

@@ -2,15 +2,9 @@
  * Changes that the submitter can make: for each kind the values to try, smallest change first. Each value comes with
  * the spec with which the workload would be submitted again.
  */
-import { gangOfGroups, groupAt, specOfGroup, minWorkersOf, compareText } from "@headroom/engine";
-import type { AntiAffinitySpec, FabricSpec, GangSpec, TaskGroup, Workload, WorkloadSpec } from "@headroom/engine";
-import {
-  isPreemptible,
-  longestDurationMs,
-  roundedDownMs,
-  NODE_LEVEL,
-  reservationsOf,
-} from "@headroom/engine/internals";
+import { gangOfGroups, groupAt, specOfGroup, minWorkersOf, compareText, isPreemptible } from "@headroom/model";
+import type { AntiAffinitySpec, FabricSpec, GangSpec, TaskGroup, Workload, WorkloadSpec } from "@headroom/model";
+import { longestDurationMs, roundedDownMs, NODE_LEVEL, reservationsOf } from "@headroom/engine/internals";
 import type { World } from "@headroom/engine/internals";
 import type { AntiAffinityTerm, Change } from "./change.ts";
 import { everySet, growing, listed } from "./values.ts";

@@ -14,7 +14,8 @@ import {
   roomAtMost,
 } from "@headroom/engine/internals";
 import type { Batch, Reservation, QueueBucket } from "@headroom/engine/internals";
-import type { EvictionReason, WorkloadEntity } from "@headroom/engine";
+import type { EvictionReason } from "@headroom/model";
+import type { WorkloadEntity } from "@headroom/engine";
 
 const reasons: Readonly<Record<string, EvictionReason>> = {
   consolidate: "migrated",

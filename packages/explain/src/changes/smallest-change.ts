@@ -3,7 +3,8 @@
  * fork of the live state. `smallest-of.ts` searches the values of one kind.
  */
 import { clockOf, readyTask, waitingTaskCount } from "@headroom/engine";
-import type { WorkloadId, Workload, WorkloadSpec, Engine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import type { WorkloadId, Workload, WorkloadSpec } from "@headroom/model";
 import { worldOf, reservationsOf, isWaitingForTime } from "@headroom/engine/internals";
 import type { Reservation } from "@headroom/engine/internals";
 import { CHANGE_KINDS } from "./change.ts";

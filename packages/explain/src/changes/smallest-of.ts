@@ -4,7 +4,7 @@
  * number of missing accelerators only sets the size of a step: it is not a lower bound, because each end may make other
  * work eligible as a victim.
  */
-import { bisect } from "@headroom/engine/internals";
+import { bisect } from "@headroom/model";
 import type { WouldStart } from "./change.ts";
 import type { Outcome } from "./counterfactuals.ts";
 import type { ValueRange, Values } from "./values.ts";

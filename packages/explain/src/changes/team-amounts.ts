@@ -2,8 +2,9 @@
  * Larger limits and guarantees of teams, up to the amount that all waiting work of the team or the user needs. Limits
  * are included only if the request reaches them.
  */
-import { ALL_ACCELERATORS, waitingTaskCount } from "@headroom/engine";
-import type { Input, TeamName } from "@headroom/engine";
+import { ALL_ACCELERATORS } from "@headroom/model";
+import type { Input, TeamName } from "@headroom/model";
+import { waitingTaskCount } from "@headroom/engine";
 import { amountAsked, quotaReached, amountAt, FIRST_TYPE_AT, isUnder, statedAmount } from "@headroom/engine/internals";
 import type { PlacementRequest, TeamNode, World } from "@headroom/engine/internals";
 import type { Change } from "./change.ts";

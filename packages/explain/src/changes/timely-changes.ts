@@ -13,7 +13,7 @@ import {
   isWaitingForTime,
 } from "@headroom/engine/internals";
 import type { World } from "@headroom/engine/internals";
-import { compareText } from "@headroom/engine";
+import { compareText } from "@headroom/model";
 import type {
   Input,
   Budget,
@@ -23,7 +23,7 @@ import type {
   StartWindowCondition,
   Workload,
   WorkloadSpec,
-} from "@headroom/engine";
+} from "@headroom/model";
 import type { Change, LargerBudget } from "./change.ts";
 import { appliedDocuments, counterfactualCommand } from "./counterfactuals.ts";
 import type { Question } from "./counterfactuals.ts";

@@ -1,7 +1,8 @@
 /** The dry run of a submission: a fork receives the workload and decides a round; nothing is recorded. */
 import { submissionAdmissionFailure, worldOf } from "@headroom/engine/internals";
-import { invariant } from "@headroom/engine";
-import type { WorkloadId, WorkloadSpec, Engine, Rejection, Verdict } from "@headroom/engine";
+import { invariant } from "@headroom/model";
+import type { WorkloadId, WorkloadSpec, Rejection, Verdict } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import type { StartingChange, WouldStart } from "../changes/change.ts";
 import { explain } from "../reasons/explain.ts";
 import { findSmallest } from "../changes/smallest-change.ts";

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { commandId, nodeId, poolName, siteName, teamName, createEngine, presets } from "@headroom/engine";
-import type { Input, DataSpec, Policy, Engine } from "@headroom/engine";
+import { commandId, nodeId, poolName, siteName, teamName, presets } from "@headroom/model";
+import type { Input, DataSpec, Policy } from "@headroom/model";
+import { createEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { foreseeDefragmentation } from "./defragmentation.ts";
 
 const by = { commandId: commandId("c"), actor: "ann", idempotencyKey: null };

@@ -2,10 +2,12 @@
  * The dry run of defragmentation: migrations that are possible now, regardless of schedule and queue, on a fork of the
  * live state.
  */
-import { Batch, worldOf, usualDefragmentation, gather, evictionLoss } from "@headroom/engine/internals";
+import { Batch, worldOf, gather, evictionLoss } from "@headroom/engine/internals";
 import type { World } from "@headroom/engine/internals";
+import { usualDefragmentation } from "@headroom/model";
+import type { AttemptId, NodeId, WorkloadId, DefragmentRules } from "@headroom/model";
 import { clockOf, forkEngine } from "@headroom/engine";
-import type { AttemptId, NodeId, WorkloadId, DefragmentRules, Engine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 
 export interface ForeseenMigration {
   readonly workloadId: WorkloadId;

@@ -1,7 +1,8 @@
 /** The dry run of `apply`: created, changed and unchanged documents, or the reason of a refusal. */
 import { planApply as plan, worldOf } from "@headroom/engine/internals";
 import { clockOf } from "@headroom/engine";
-import type { ApplyDocuments, Engine, ApplyChange, Rejection } from "@headroom/engine";
+import type { ApplyDocuments, Engine } from "@headroom/engine";
+import type { ApplyChange, Rejection } from "@headroom/model";
 
 export type ApplyForecast =
   | { readonly kind: "applies"; readonly changes: readonly ApplyChange[] }

@@ -1,5 +1,5 @@
 /** Builds the verdict of work that waits, with the kinds of events after which the verdict may change. */
-import type { EventKind, BlockedReason, Verdict } from "@headroom/engine";
+import type { EventKind, BlockedReason, Verdict } from "@headroom/model";
 import { isBeyondQuotas } from "@headroom/engine/internals";
 import type { PlacementRequest, World } from "@headroom/engine/internals";
 

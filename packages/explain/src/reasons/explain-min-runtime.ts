@@ -10,7 +10,7 @@ import {
   simulate,
 } from "@headroom/engine/internals";
 import type { PlacementRequest, World } from "@headroom/engine/internals";
-import type { Attempt, Workload, BlockedReason } from "@headroom/engine";
+import type { Attempt, Workload, BlockedReason } from "@headroom/model";
 
 /**
  * Maximum number of preemptible attempts of a team for which this reason is computed. For larger teams it costs too

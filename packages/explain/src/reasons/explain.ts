@@ -2,16 +2,10 @@
  * Explains why a workload waits. The verdict is computed on request from the indexes that the round uses. Reasons are
  * in the order in which the round checks them; the first one is the one to act on.
  */
-import { clockOf, WHOLE_MILLI, groupAt, milliIn, readyTask, waitingTaskCount } from "@headroom/engine";
-import type {
-  EventKind,
-  BlockedReason,
-  FleetLack,
-  Verdict,
-  WorkloadId,
-  Engine,
-  WorkloadEntity,
-} from "@headroom/engine";
+import { clockOf, readyTask, waitingTaskCount } from "@headroom/engine";
+import type { Engine, WorkloadEntity } from "@headroom/engine";
+import { WHOLE_MILLI, groupAt, milliIn } from "@headroom/model";
+import type { EventKind, BlockedReason, FleetLack, Verdict, WorkloadId } from "@headroom/model";
 import {
   worldOf,
   predictsRuns,

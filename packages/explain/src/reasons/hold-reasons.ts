@@ -13,8 +13,8 @@ import {
   holdReasonBy,
 } from "@headroom/engine/internals";
 import type { World } from "@headroom/engine/internals";
-import { firstRetry, invariant } from "@headroom/engine";
-import type { TeamName, Workload, WorkloadSpec, BlockedReason, Verdict } from "@headroom/engine";
+import { firstRetry, invariant } from "@headroom/model";
+import type { TeamName, Workload, WorkloadSpec, BlockedReason, Verdict } from "@headroom/model";
 import { blocked } from "./blocked-verdict.ts";
 
 /** Reason `budget`: the used-up budget of the team or of a team above it. A budget that never renews is preferred. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { nodeId } from "@headroom/engine";
-import type { CalendarEntry } from "@headroom/engine";
+import { nodeId } from "@headroom/model";
+import type { CalendarEntry } from "@headroom/model";
 import { smallestChanges } from "../../src/index.ts";
 import { Drive, applied, command, node, pool, site, spec } from "@headroom/engine/testing";
 

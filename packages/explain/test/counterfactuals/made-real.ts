@@ -2,22 +2,22 @@
  * Applies a reported change by commands and observations to a separate engine, without the code that found the change.
  * Returns whether the work then starts, at once or after terminating work has ended.
  */
-import { nodeId, restoreEngine } from "@headroom/engine";
+import { nodeId } from "@headroom/model";
 import type {
   AntiAffinityFrom,
   AntiAffinitySpec,
   Attempt,
-  Engine,
   GangSpec,
   Input,
   Pool,
-  Ready,
   Team,
   Workload,
   WorkloadId,
   WorkloadSpec,
   Nomination,
-} from "@headroom/engine";
+} from "@headroom/model";
+import { restoreEngine } from "@headroom/engine";
+import type { Engine, Ready } from "@headroom/engine";
 import type { AntiAffinityTerm, Change, LargerBudget } from "../../src/index.ts";
 import { applied, command } from "@headroom/engine/testing";
 import { answers } from "./pending-cases.ts";

@@ -1,7 +1,7 @@
 /** Number of further nodes that start a workload, in cases where the sums of free resources suggest fewer. */
 import { describe, expect, it } from "vitest";
-import { nodeId, presets, workloadId } from "@headroom/engine";
-import type { Input, Policy } from "@headroom/engine";
+import { nodeId, presets, workloadId } from "@headroom/model";
+import type { Input, Policy } from "@headroom/model";
 import { smallestChanges } from "../../src/index.ts";
 import { Drive, applied, command, node, pool, site, spec } from "@headroom/engine/testing";
 

@@ -3,8 +3,10 @@
  * teams with limits and guarantees, running work, and work that cannot start for one of many reasons. A world depends
  * only on its seed. Rounds have run until nothing changed.
  */
-import { createEngine, defaultPolicy, nodeId, presets, siteName, waitingTaskCount } from "@headroom/engine";
-import type { Engine, Input, NodeSpec, Policy, Pool, Team, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import { createEngine, waitingTaskCount } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { defaultPolicy, nodeId, presets, siteName } from "@headroom/model";
+import type { Input, NodeSpec, Policy, Pool, Team, WorkloadId, WorkloadSpec } from "@headroom/model";
 import { applied, command, node, pool, spec, team, Dice } from "@headroom/engine/testing";
 import { GIB_MIB, HOUR_MS, MICRO_USD, situations } from "./situations.ts";
 import type { Changes, Situation } from "./situations.ts";

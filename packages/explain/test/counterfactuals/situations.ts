@@ -2,8 +2,8 @@
  * Situations in which a workload cannot start, each with a world in which that reason is likely. The outcome is random:
  * a situation may leave no workload waiting, or one that waits for another reason.
  */
-import { poolName } from "@headroom/engine";
-import type { CalendarEntry, NodeSpec, Pool, Team } from "@headroom/engine";
+import { poolName } from "@headroom/model";
+import type { CalendarEntry, NodeSpec, Pool, Team } from "@headroom/model";
 import type { spec, Dice } from "@headroom/engine/testing";
 
 export const HOUR_MS = 3_600_000;

@@ -1,8 +1,10 @@
 /**
  * Enumerates every change of a kind that is smaller than a stated one, or every change of the kind if none is stated.
  */
-import { clockOf, minWorkersOf } from "@headroom/engine";
-import type { Engine, NodeId, StartWindowCondition, Team, Workload, WorkloadSpec } from "@headroom/engine";
+import { clockOf } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { minWorkersOf } from "@headroom/model";
+import type { NodeId, StartWindowCondition, Team, Workload, WorkloadSpec } from "@headroom/model";
 import type { AntiAffinityTerm, Change, LargerBudget } from "../../src/index.ts";
 
 /** Whole numbers between both bounds, exclusive. */

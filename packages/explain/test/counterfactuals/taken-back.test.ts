@@ -4,7 +4,8 @@
  */
 import { describe, expect, it } from "vitest";
 import { forkEngine } from "@headroom/engine";
-import type { Engine, Event, Input, WorkloadId } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import type { Event, Input, WorkloadId } from "@headroom/model";
 import { takeInOnly, tryFor, tryInputs, worldOf, Findings } from "@headroom/engine/internals";
 import type { DemandMix } from "@headroom/engine/internals";
 import { checkIndexes } from "@headroom/engine-oracle";

@@ -3,8 +3,8 @@
  * beside it.
  */
 import { describe, expect, it } from "vitest";
-import { presets, workloadId } from "@headroom/engine";
-import type { Policy, Team } from "@headroom/engine";
+import { presets, workloadId } from "@headroom/model";
+import type { Policy, Team } from "@headroom/model";
 import { smallestChanges } from "../../src/index.ts";
 import type { Change } from "../../src/index.ts";
 import { Drive, applied, command, node, pool, site, spec, team } from "@headroom/engine/testing";

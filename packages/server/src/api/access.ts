@@ -3,7 +3,7 @@
  * permission; any other route is closed. The decision uses the route that the router matched, never the text of the
  * URL.
  */
-import { InvariantError } from "@headroom/engine";
+import { InvariantError } from "@headroom/model";
 import { operations, refuse } from "@headroom/protocol";
 import type { Operation, OperationName, Permission } from "@headroom/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";

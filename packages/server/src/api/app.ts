@@ -3,7 +3,7 @@
  * every failure becomes a problem document. The only state of the server is its open streams and counters.
  */
 import type { IncomingMessage } from "node:http";
-import type { Event } from "@headroom/engine";
+import type { Event } from "@headroom/model";
 import { BODY_BYTES_MAX, openApiDocument, operationNames, operations, refuse } from "@headroom/protocol";
 import type { Operation, OperationName } from "@headroom/protocol";
 import { fastify } from "fastify";

@@ -1,5 +1,5 @@
 import { executorOf as executorIdOf } from "@headroom/engine";
-import type { WorkerAllocation } from "@headroom/engine";
+import type { WorkerAllocation } from "@headroom/model";
 import type { Executor } from "@headroom/executors";
 import type { ControlPlane } from "./control-plane.ts";
 

@@ -1,5 +1,5 @@
 /** Everything that an API handler may use. */
-import type { ExecutorId } from "@headroom/engine";
+import type { ExecutorId } from "@headroom/model";
 import type { Executor } from "@headroom/executors";
 import type { Gate } from "../auth/gate.ts";
 import type { Driver } from "../driver/driver.ts";

@@ -2,7 +2,8 @@
  * One handler for each operation of the protocol. Commands go through the driver's inbox; reads see only durable state.
  */
 import { planApply } from "@headroom/explain";
-import type { CommandResult, Engine, NodeId, TeamName, WorkloadId } from "@headroom/engine";
+import type { CommandResult, NodeId, TeamName, WorkloadId } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import * as catalogue from "@headroom/perf/accelerator-types";
 import { ProblemError, refuse } from "@headroom/protocol";
 import type { OperationName, WorkloadSpec, operations } from "@headroom/protocol";

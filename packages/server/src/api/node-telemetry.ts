@@ -1,5 +1,5 @@
 /** The newest readings of a node's accelerators, and their history from the telemetry store. */
-import type { NodeId } from "@headroom/engine";
+import type { NodeId } from "@headroom/model";
 import { METRICS_POINTS_DEFAULT, refuse } from "@headroom/protocol";
 import type { NodeTelemetry, NodeTelemetryQuery } from "@headroom/protocol";
 import type { ControlPlane } from "./control-plane.ts";

@@ -2,7 +2,8 @@
  * A workload's output as one stream. An executor has the logs of single attempts; the stream of a workload continues
  * with its next attempt until the workload has ended.
  */
-import type { AttemptId, ReadonlyState, WorkerAllocation, Workload, WorkloadId } from "@headroom/engine";
+import type { AttemptId, WorkerAllocation, Workload, WorkloadId } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { LogRequest } from "@headroom/executors";
 import { refuse } from "@headroom/protocol";
 import type { LogChunk, LogQuery } from "@headroom/protocol";

@@ -1,5 +1,5 @@
 /** Metrics that a workload's attempts reported, from the telemetry store. */
-import type { WorkloadId } from "@headroom/engine";
+import type { WorkloadId } from "@headroom/model";
 import { METRICS_POINTS_DEFAULT, refuse } from "@headroom/protocol";
 import type { AttemptMetrics, MetricsQuery, Page } from "@headroom/protocol";
 import { refusedCursor } from "@headroom/views";

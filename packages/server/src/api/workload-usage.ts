@@ -1,7 +1,7 @@
 /** Processor time and memory of a workload's running workers. Their executor reports both. */
 import { ACTIVE_ATTEMPTS_SHOWN_MAX, refuse } from "@headroom/protocol";
 import type { AttemptUsage, WorkloadUsage } from "@headroom/protocol";
-import type { Attempt, WorkerAllocation, WorkloadId } from "@headroom/engine";
+import type { Attempt, WorkerAllocation, WorkloadId } from "@headroom/model";
 import { executorOf } from "./attempt-executor.ts";
 import type { ControlPlane } from "./control-plane.ts";
 

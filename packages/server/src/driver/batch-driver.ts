@@ -2,9 +2,10 @@
  * The driver's loop: take a batch from the inbox, decide and apply, append and sync, advance, reply, perform effects,
  * and start again. The driver handles one batch at a time; the next one gathers while a batch is synced.
  */
-import type { Effect, Engine, JournalGroup, Observation, Ready, Reply, Signal } from "@headroom/engine";
+import { InvariantError } from "@headroom/model";
+import type { Effect, Observation, Reply, Signal } from "@headroom/model";
+import type { Engine, JournalGroup, Ready } from "@headroom/engine";
 import type { Executor } from "@headroom/executors";
-import { InvariantError } from "@headroom/engine";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { FaultHook, FaultPoint } from "../faults/fault-points.ts";
 import type { EventFormat } from "@headroom/journal";

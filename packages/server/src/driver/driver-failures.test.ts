@@ -1,6 +1,6 @@
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { AttemptId } from "@headroom/engine";
+import type { AttemptId } from "@headroom/model";
 import { openForWriting, takeLeadership } from "@headroom/journal/internals";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { INBOX_FACTS_BOUND, INBOX_FACTS_MAX } from "./inbox.ts";

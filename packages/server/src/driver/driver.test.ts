@@ -1,6 +1,6 @@
 import { accountOf } from "@headroom/explain";
-import { attemptId, teamName } from "@headroom/engine";
-import type { WorkloadId } from "@headroom/engine";
+import { attemptId, teamName } from "@headroom/model";
+import type { WorkloadId } from "@headroom/model";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

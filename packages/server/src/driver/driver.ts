@@ -2,7 +2,8 @@
  * The driver: the only writer around the engine. All inputs of the engine go through its inbox, and no decision becomes
  * visible (reply, read, effect, event stream) before its journal group is synced.
  */
-import type { Command, Engine, Event, Observation, Reply, Signal } from "@headroom/engine";
+import type { Command, Event, Observation, Reply, Signal } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import type { EventFormat } from "@headroom/journal";
 
 type WithoutCommandId<T> = T extends unknown ? Omit<T, "commandId"> : never;

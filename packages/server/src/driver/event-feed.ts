@@ -3,7 +3,7 @@
  * behind reads the journal page by page. A reader uses memory for its position and for at most one piece of a page,
  * however slow it is.
  */
-import type { Event } from "@headroom/engine";
+import type { Event } from "@headroom/model";
 import { eventsOf, framePage } from "@headroom/journal";
 import type { EventFormat, EventPage } from "@headroom/journal";
 import type { Journal, MentionPage } from "@headroom/journal";

@@ -2,8 +2,8 @@
  * Inputs that have arrived and are not decided yet, in the order of arrival. The inbox refuses inputs beyond its
  * limits.
  */
-import { InvariantError, commandId } from "@headroom/engine";
-import type { Input, Observation, Reply, Signal } from "@headroom/engine";
+import { InvariantError, commandId } from "@headroom/model";
+import type { Input, Observation, Reply, Signal } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import type { CommandRequest } from "./driver.ts";
 

@@ -4,7 +4,8 @@
  * remedy. No work has been started by then.
  */
 import { executorOf } from "@headroom/engine";
-import type { Observation, ReadonlyState } from "@headroom/engine";
+import type { ReadonlyState } from "@headroom/engine";
+import type { Observation } from "@headroom/model";
 import type { Executor, ExecutorInput } from "@headroom/executors";
 import type { FaultHook } from "../faults/fault-points.ts";
 import { journalOlderThan } from "@headroom/journal";

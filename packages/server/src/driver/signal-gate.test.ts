@@ -1,5 +1,6 @@
-import { attemptId, workloadId } from "@headroom/engine";
-import type { Attempt, ReadonlyState, Signal, Workload } from "@headroom/engine";
+import { attemptId, workloadId } from "@headroom/model";
+import type { Attempt, Signal, Workload } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { SignalGate, newestOnly } from "./signal-gate.ts";
 

@@ -4,15 +4,8 @@
  * that became idle or busy.
  */
 import { isEstimateNews } from "@headroom/engine";
-import type {
-  Attempt,
-  AttemptId,
-  IdleChange,
-  Observation,
-  ProgressEstimate,
-  ReadonlyState,
-  Signal,
-} from "@headroom/engine";
+import type { ReadonlyState } from "@headroom/engine";
+import type { Attempt, AttemptId, IdleChange, Observation, ProgressEstimate, Signal } from "@headroom/model";
 import { NewestReports, isTelemetrySignal, sampleOf } from "@headroom/views";
 import type { NewestReport, TelemetrySample } from "@headroom/views";
 

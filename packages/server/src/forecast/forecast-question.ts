@@ -1,5 +1,6 @@
 /** Kinds of forecast questions, and their answers. */
-import type { ApplyDocuments, Engine, WorkloadSpec } from "@headroom/engine";
+import type { ApplyDocuments, Engine } from "@headroom/engine";
+import type { WorkloadSpec } from "@headroom/model";
 import type {
   Defragmentation,
   ExpectedStart,

@@ -18,7 +18,7 @@ import {
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { chainAfter } from "@headroom/engine";
+import { chainAfter } from "@headroom/model";
 import { sqliteJournal } from "@headroom/journal";
 import { checkHistory, JournalReader, openForReading, verifyJournal } from "@headroom/journal/internals";
 import {

@@ -4,8 +4,9 @@
  * notified once. Failures never stop the control plane: a failed measurement is logged and tried again.
  */
 import { existsSync } from "node:fs";
-import { acceleratorCount } from "@headroom/engine";
-import type { AttemptId, Engine, WorkloadId } from "@headroom/engine";
+import { acceleratorCount } from "@headroom/model";
+import type { AttemptId, WorkloadId } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import { measuredWindowMinMs } from "@headroom/perf";
 import type { FleetCorrection, SizingQuestion } from "@headroom/perf";
 import { ThreadCalls } from "@headroom/platform";

@@ -2,7 +2,8 @@
  * Metrics by team, pool, accelerator type and kind of workload. The number of series is limited: teams beyond
  * `TEAMS_MAX` share one label.
  */
-import type { Engine, Event, NodeId } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import type { Event, NodeId } from "@headroom/model";
 import type { AcceleratorReading } from "@headroom/protocol";
 import { fleetView, READINGS_FRESH_MS, teamList } from "@headroom/views";
 import type { AcceleratorReadings } from "@headroom/views";

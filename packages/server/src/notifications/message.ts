@@ -1,5 +1,6 @@
 /** Converts an event to a notification message. */
-import type { Engine, Event, TeamName, Workload, WorkloadId } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import type { Event, TeamName, Workload, WorkloadId } from "@headroom/model";
 import { eventEnvelope, eventText, slowRunText } from "@headroom/views";
 import type { OwnedRun } from "../measured-runs/measured-run-messages.ts";
 import type { NotificationKind, NotificationRule } from "./rules.ts";

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { poolName, siteName } from "@headroom/engine";
+import { poolName, siteName } from "@headroom/model";
 import { createHttpClient } from "@headroom/protocol";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { attemptId, createEngine, nodeId, workloadId } from "@headroom/engine";
-import type { Engine, Input, NodeSpec } from "@headroom/engine";
+import { attemptId, nodeId, workloadId } from "@headroom/model";
+import type { Input, NodeSpec } from "@headroom/model";
+import { createEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import type { KnownAttempt, KnownAttemptPhase } from "@headroom/executors";
 import { FileExecutor } from "../driver/testing/file-executor.ts";
 import { removeDirectory, temporaryDirectory } from "../driver/testing/bench-home.ts";

@@ -5,16 +5,8 @@
  * attempt at most once.
  */
 import { executorOf } from "@headroom/engine";
-import type {
-  Attempt,
-  AttemptId,
-  Effect,
-  ExecutorId,
-  NodeId,
-  NodeSpec,
-  Observation,
-  ReadonlyState,
-} from "@headroom/engine";
+import type { ReadonlyState } from "@headroom/engine";
+import type { Attempt, AttemptId, Effect, ExecutorId, NodeId, NodeSpec, Observation } from "@headroom/model";
 import type { KnownAttempt } from "@headroom/executors";
 import { labelled } from "../node-labels.ts";
 

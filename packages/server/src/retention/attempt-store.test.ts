@@ -1,4 +1,4 @@
-import { attemptId } from "@headroom/engine";
+import { attemptId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { AttemptStore } from "./attempt-store.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Decides which ended attempts are kept. The code is pure: it returns expired attempts, and the caller removes them.
  */
-import type { AttemptId } from "@headroom/engine";
+import type { AttemptId } from "@headroom/model";
 
 export interface RetentionRules {
   /** Maximum number of ended attempts that are kept, the newest ones. */

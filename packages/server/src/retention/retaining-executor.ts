@@ -3,7 +3,7 @@
  * lets the executor forget expired attempts one at a time. An attempt that the engine counts as active is never
  * forgotten, because only its records prevent a second launch.
  */
-import type { AttemptId, Effect } from "@headroom/engine";
+import type { AttemptId, Effect } from "@headroom/model";
 import type {
   AttemptUsage,
   Executor,

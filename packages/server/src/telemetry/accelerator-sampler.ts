@@ -3,7 +3,7 @@
  * telemetry store. The readings also give the utilization of running attempts, which is passed on like the attempts'
  * own reports.
  */
-import type { AttemptId } from "@headroom/engine";
+import type { AttemptId } from "@headroom/model";
 import type { Executor, NodeReadings as ReadNode } from "@headroom/executors";
 import type { NodeReadings } from "@headroom/protocol";
 import { AcceleratorReadings, measuredAttempts, READINGS_FRESH_MS } from "@headroom/views";

@@ -4,7 +4,7 @@
  */
 import { closeSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import type { AttemptId } from "@headroom/engine";
+import type { AttemptId } from "@headroom/model";
 import type { AcceleratorHistory, AttemptMetrics, Page } from "@headroom/protocol";
 import { AttemptSeries } from "@headroom/views";
 import type { NewestReport, TelemetrySample } from "@headroom/views";

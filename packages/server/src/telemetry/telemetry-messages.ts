@@ -1,4 +1,4 @@
-import type { AttemptId } from "@headroom/engine";
+import type { AttemptId } from "@headroom/model";
 import type { AcceleratorHistory, AttemptMetrics, Page } from "@headroom/protocol";
 import type { MetricsRange, NewestReport, ReadingValues, TelemetrySample } from "@headroom/views";
 

@@ -3,7 +3,8 @@
  * Failures never stop the control plane: an unusable store is created again, an ended thread is started again, and both
  * are logged.
  */
-import type { Attempt, AttemptId, ReadonlyState } from "@headroom/engine";
+import type { Attempt, AttemptId } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { ThreadCalls } from "@headroom/platform";
 import { refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";

@@ -1,8 +1,9 @@
 /** Invariants of a home directory after its control plane has ended, cleanly or not. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { workloadId } from "@headroom/engine";
-import type { Event, ReadonlyState } from "@headroom/engine";
+import { workloadId } from "@headroom/model";
+import type { Event } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import { journalDirectory } from "../../src/driver/testing/bench-home.ts";
 import { openForReading } from "@headroom/journal/internals";
 import { JournalReader } from "@headroom/journal/internals";

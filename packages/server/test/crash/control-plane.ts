@@ -6,7 +6,7 @@
 import { openSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { createInterface } from "node:readline";
-import { presets } from "@headroom/engine";
+import { presets } from "@headroom/model";
 import { createLocalExecutor } from "@headroom/executors";
 import type { Executor } from "@headroom/executors";
 import { sqliteJournal } from "@headroom/journal";

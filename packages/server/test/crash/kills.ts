@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { draw } from "@headroom/engine";
+import { draw } from "@headroom/model";
 import { removeDirectory, temporaryDirectory } from "../../src/driver/testing/bench-home.ts";
 import { faultPoints } from "../../src/faults/fault-points.ts";
 import { checkHome } from "./check-home.ts";

@@ -1,5 +1,5 @@
 /** Messages between the crash tests' client and the control plane under test: JSON lines on stdin and stdout. */
-import type { Reply } from "@headroom/engine";
+import type { Reply } from "@headroom/model";
 import type { CommandRequest } from "../../src/driver/driver.ts";
 import type { FaultPoint } from "../../src/faults/fault-points.ts";
 

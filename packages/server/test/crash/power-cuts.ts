@@ -6,8 +6,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { draw } from "@headroom/engine";
-import type { Reply } from "@headroom/engine";
+import { draw } from "@headroom/model";
+import type { Reply } from "@headroom/model";
 import { createLocalExecutor } from "@headroom/executors";
 import { openHome, registerFleet, removeDirectory, temporaryDirectory } from "../../src/driver/testing/bench-home.ts";
 import { submit, testSpec } from "../../src/driver/testing/requests.ts";

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { draw, workloadId } from "@headroom/engine";
+import { draw, workloadId } from "@headroom/model";
 import { createLocalExecutor } from "@headroom/executors";
 import { expect, it } from "vitest";
 import { openHome, registerFleet, removeDirectory, temporaryDirectory } from "../../src/driver/testing/bench-home.ts";

@@ -3,7 +3,7 @@
  * ended once, and then never mentioned again. Also checks that no attempt exceeds its walltime, and that no retry
  * starts before its back-off is over or after the last allowed attempt.
  */
-import type { AttemptId, Event, Nomination, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import type { AttemptId, Event, Nomination, WorkloadId, WorkloadSpec } from "@headroom/model";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 

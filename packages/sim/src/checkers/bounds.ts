@@ -1,6 +1,7 @@
 /** Bounds over time, followed from the events: budget usage, dependencies, and the rate of defragmentation. */
-import { MIGRATION_REST_MS } from "@headroom/engine";
-import type { Event, Nomination, ReadonlyState, TeamName, WorkloadId } from "@headroom/engine";
+import { MIGRATION_REST_MS } from "@headroom/model";
+import type { Event, Nomination, TeamName, WorkloadId } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 

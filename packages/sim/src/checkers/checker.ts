@@ -3,7 +3,7 @@
  * a state or a batch are the engine's invariants, recomputed without its indexes and scheduling code. Rules that need
  * history, such as the lifecycle of attempts, keep their history here.
  */
-import { type AttemptId } from "@headroom/engine";
+import type { AttemptId } from "@headroom/model";
 import { checkBatch, checkState, waivedInvariants } from "@headroom/engine-oracle";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
 

@@ -3,8 +3,9 @@
  * (DESIGN §7.6 and 7.8). Inputs from outside and the passing of time change the conditions; the end of evicted work
  * does not.
  */
-import { isPlannedEviction } from "@headroom/engine";
-import type { AttemptId, Event, Input, ReadonlyState } from "@headroom/engine";
+import { isPlannedEviction } from "@headroom/model";
+import type { AttemptId, Event, Input } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 

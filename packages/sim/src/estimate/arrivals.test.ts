@@ -1,4 +1,5 @@
-import { presets, type WorkloadId } from "@headroom/engine";
+import { presets } from "@headroom/model";
+import type { WorkloadId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { topologyFreePool } from "../run/fleet-spec.ts";
 import type { TraceJob } from "../trace/trace.ts";

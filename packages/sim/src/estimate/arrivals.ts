@@ -3,7 +3,8 @@
  * future repeats random stretches of past submissions (a block bootstrap, Künsch 1989), so that bursts of submissions
  * stay bursts.
  */
-import { draw, type Workload, type WorkloadId } from "@headroom/engine";
+import { draw } from "@headroom/model";
+import type { Workload, WorkloadId } from "@headroom/model";
 import { acceleratorsOf, type WorkHistory } from "./history.ts";
 
 export interface Arrival {

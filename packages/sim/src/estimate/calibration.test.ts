@@ -1,4 +1,5 @@
-import { draw, workloadId, type WorkloadId } from "@headroom/engine";
+import { draw, workloadId } from "@headroom/model";
+import type { WorkloadId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { RangeCalibration, usualCalibrationRules } from "./calibration.ts";
 

@@ -5,7 +5,7 @@
  * conformal inference: Gibbs and Candès, NeurIPS 2021; the tracker of Angelopoulos et al., NeurIPS 2023). Work that
  * waits beyond its upper bound counts as a miss at once, because waiting for its start would delay the correction.
  */
-import type { WorkloadId } from "@headroom/engine";
+import type { WorkloadId } from "@headroom/model";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
 
 /** Quantiles of a forecast wait in ms; `Infinity`: beyond the horizon. */

@@ -1,4 +1,4 @@
-import { draw } from "@headroom/engine";
+import { draw } from "@headroom/model";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DurationModel, usualDurationRules, type WorkRecord } from "./durations.ts";

@@ -7,7 +7,7 @@
  * unfinished sweep vary together. A draw must exceed the elapsed time, so work that has run longer than similar work
  * gets run times of longer kinds.
  */
-import { draw } from "@headroom/engine";
+import { draw } from "@headroom/model";
 
 /** One workload, or one array, with the fields that predict its run time. */
 export interface WorkRecord {

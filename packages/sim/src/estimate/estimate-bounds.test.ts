@@ -1,5 +1,6 @@
-import { commandId, presets, teamName } from "@headroom/engine";
-import type { Command, Engine, Input, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import { commandId, presets, teamName } from "@headroom/model";
+import type { Command, Input, WorkloadId, WorkloadSpec } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { uniformFleet } from "../run/fleet-spec.ts";
 import { RangeCalibration } from "./calibration.ts";

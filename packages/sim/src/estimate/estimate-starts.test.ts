@@ -1,14 +1,7 @@
-import {
-  commandId,
-  forkEngine,
-  presetNames,
-  presets,
-  restoreEngine,
-  workloadId,
-  type Engine,
-  type Input,
-  type WorkloadId,
-} from "@headroom/engine";
+import { commandId, presetNames, presets, workloadId } from "@headroom/model";
+import type { Input, WorkloadId } from "@headroom/model";
+import { forkEngine, restoreEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { topologyFreePool } from "../run/fleet-spec.ts";
 import type { Simulation } from "../run/simulation.ts";

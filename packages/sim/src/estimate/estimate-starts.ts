@@ -3,8 +3,10 @@
  * differ in the unknown facts: remaining run times and future submissions. Pure: a function of the state, the seed and
  * the options; the live engine is only read.
  */
-import { draw, forkEngine, invariant, taskCountOf } from "@headroom/engine";
-import type { Engine, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
+import { draw, invariant, taskCountOf } from "@headroom/model";
+import type { Workload, WorkloadId } from "@headroom/model";
+import { forkEngine } from "@headroom/engine";
+import type { Engine, ReadonlyState } from "@headroom/engine";
 import { EarliestStarts, NEVER_AS_THINGS_ARE } from "@headroom/explain";
 import { mayBePassed, replayedArrivals, type ArrivalReplay } from "./arrivals.ts";
 import type { RangeCalibration, WaitRange } from "./calibration.ts";

@@ -1,12 +1,7 @@
-import {
-  commandId,
-  forkEngine,
-  presets,
-  restoreEngine,
-  type Engine,
-  type Input,
-  type WorkloadSpec,
-} from "@headroom/engine";
+import { commandId, presets } from "@headroom/model";
+import type { Input, WorkloadSpec } from "@headroom/model";
+import { forkEngine, restoreEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { topologyFreePool } from "../run/fleet-spec.ts";
 import { forwardStarts, type ForwardArrival } from "./forward-run.ts";

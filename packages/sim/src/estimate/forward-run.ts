@@ -3,8 +3,9 @@
  * everything else. The fork is driven as the live driver drives the engine, batch by batch, until the last target has
  * started or the steps are used up.
  */
-import { commandId } from "@headroom/engine";
-import type { Attempt, CommandId, Engine, Input, Reply, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import { commandId } from "@headroom/model";
+import type { Attempt, CommandId, Input, Reply, WorkloadId, WorkloadSpec } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import { EventQueue } from "../clock/event-queue.ts";
 import { DrawnExecutor } from "../playout/drawn-executor.ts";
 import { Playout, type PlayoutArrivals } from "../playout/playout.ts";

@@ -1,6 +1,7 @@
 /** Run times recorded in a state, in the order of submission. The state knows nothing of the future. */
-import { acceleratorsIn, wholeParts } from "@headroom/engine";
-import type { EndedAttempt, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
+import { acceleratorsIn, wholeParts } from "@headroom/model";
+import type { EndedAttempt, Workload, WorkloadId } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { DurationSource, WorkRecord } from "./durations.ts";
 
 export interface WorkHistory {

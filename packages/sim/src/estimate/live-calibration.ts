@@ -2,7 +2,8 @@
  * Calibrates the ranges of a live engine from its states, whenever estimates are requested. The range of recently
  * submitted work is recorded; later states show when the work started.
  */
-import type { ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
+import type { ReadonlyState } from "@headroom/engine";
+import type { Workload, WorkloadId } from "@headroom/model";
 import { RangeCalibration } from "./calibration.ts";
 import type { StartEstimate } from "./estimate-starts.ts";
 

@@ -1,4 +1,6 @@
-import { commandId, type Engine, presets, type Input, type WorkloadId } from "@headroom/engine";
+import { commandId, presets } from "@headroom/model";
+import type { Input, WorkloadId } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import { expect, it } from "vitest";
 import { topologyFreePool } from "../run/fleet-spec.ts";
 import { estimateStarts, usualEstimateOptions, type StartEstimate } from "./estimate-starts.ts";

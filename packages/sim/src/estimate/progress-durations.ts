@@ -3,7 +3,7 @@
  * is more accurate than any statistics of similar work.
  */
 import { endByProgressMs } from "@headroom/engine";
-import type { Attempt, Workload } from "@headroom/engine";
+import type { Attempt, Workload } from "@headroom/model";
 
 /**
  * Relative uncertainty of the remaining time. The journal records a new expected end only when it moves by a tenth of

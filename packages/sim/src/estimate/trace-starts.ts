@@ -1,5 +1,6 @@
 /** Runs a trace on a fleet, gives the engine no run times, and records the starts. */
-import { commandId, InvariantError, teamName, type Policy, type WorkloadId, type WorkloadSpec } from "@headroom/engine";
+import { commandId, InvariantError, teamName } from "@headroom/model";
+import type { Policy, WorkloadId, WorkloadSpec } from "@headroom/model";
 import type { FleetSpec } from "../run/fleet-spec.ts";
 import {
   createSimulation,

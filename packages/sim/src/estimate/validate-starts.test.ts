@@ -1,4 +1,4 @@
-import { presets } from "@headroom/engine";
+import { presets } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { drawBelow } from "../faults/exponential.ts";
 import type { TraceJob } from "../trace/trace.ts";

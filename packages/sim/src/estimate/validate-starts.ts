@@ -3,7 +3,8 @@
  * that moment alone, and the estimate is compared with the real start. No walltimes are given, because the true run
  * time is the only walltime a trace has; so run times are known only for ended work.
  */
-import type { Engine, Policy } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import type { Policy } from "@headroom/model";
 import { topologyFreePool } from "../run/fleet-spec.ts";
 import type { Simulation } from "../run/simulation.ts";
 import type { TraceJob } from "../trace/trace.ts";

@@ -1,5 +1,6 @@
 /** Artifacts that simulated work produces when it succeeds: all declared ones, without a location. */
-import type { Artifact, AttemptId, ReadonlyState, WorkloadSpec } from "@headroom/engine";
+import type { Artifact, AttemptId, WorkloadSpec } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 
 interface Made {
   readonly artifacts?: readonly Artifact[];

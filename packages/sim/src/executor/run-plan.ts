@@ -1,4 +1,4 @@
-import type { GangSpec } from "@headroom/engine";
+import type { GangSpec } from "@headroom/model";
 
 /** The run of an attempt if nothing interrupts it. */
 export interface RunPlan {

@@ -1,5 +1,5 @@
-import { attemptId, nodeId, workloadId } from "@headroom/engine";
-import type { Attempt, Effect, LaunchGang, Observation, Signal } from "@headroom/engine";
+import { attemptId, nodeId, workloadId } from "@headroom/model";
+import type { Attempt, Effect, LaunchGang, Observation, Signal } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { EventQueue } from "../clock/event-queue.ts";
 import { SimulatedExecutor, type SimulatedExecutorOptions } from "./simulated-executor.ts";

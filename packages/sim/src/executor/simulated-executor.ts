@@ -3,7 +3,7 @@
  * observations of a real executor. It must not read the engine's state, because a real executor knows only effects and
  * its nodes.
  */
-import { IdMap } from "@headroom/engine";
+import { IdMap } from "@headroom/model";
 import type {
   Attempt,
   AttemptId,
@@ -21,7 +21,7 @@ import type {
   StopGang,
   WorkerAllocation,
   WorkerExit,
-} from "@headroom/engine";
+} from "@headroom/model";
 import { ranks, type EventQueue } from "../clock/event-queue.ts";
 import { artifactsMade } from "./artifacts-made.ts";
 import type { PlannedCheckpoint, RunPlan } from "./run-plan.ts";

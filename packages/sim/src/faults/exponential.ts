@@ -2,7 +2,7 @@
  * Random variates with the same bits in every JavaScript engine. `Math.log` differs in the last bits between engines
  * (Node 26 and Chromium 156), so the logarithm is a series of the four operations that IEEE 754 defines exactly.
  */
-import { draw } from "@headroom/engine";
+import { draw } from "@headroom/model";
 
 const ln2 = 0.6931471805599453;
 

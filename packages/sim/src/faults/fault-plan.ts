@@ -2,7 +2,8 @@
  * Seeded faults: when nodes die and return, and which attempts fail. Every answer is a pure function of the seed and
  * the entity, so that a fork of a run has the same faults.
  */
-import { hashText, type LaunchGang } from "@headroom/engine";
+import { hashText } from "@headroom/model";
+import type { LaunchGang } from "@headroom/model";
 import { drawBelow, drawExponential } from "./exponential.ts";
 import type { RunPlan } from "../executor/run-plan.ts";
 

@@ -2,8 +2,8 @@
  * Metrics of a simulated trace: submission, first start and end of each job, and use of the fleet. The code reads only
  * the engine's events, never its state.
  */
-import { IdMap } from "@headroom/engine";
-import type { AttemptId, Event, LaunchGang, Reply } from "@headroom/engine";
+import { IdMap } from "@headroom/model";
+import type { AttemptId, Event, LaunchGang, Reply } from "@headroom/model";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
 import { acceleratorMilliOf, type TraceJob } from "../trace/trace.ts";
 import { BoundedSeries } from "./series.ts";

@@ -1,5 +1,5 @@
 /** Demand drawn at random from a population of jobs, as published evaluations of placement policies do. */
-import { draw } from "@headroom/engine";
+import { draw } from "@headroom/model";
 import { acceleratorMilliOf, type TraceJob } from "../trace/trace.ts";
 
 /** Total request to reach. The last drawn job may exceed it. */

@@ -1,4 +1,4 @@
-import { presets } from "@headroom/engine";
+import { presets } from "@headroom/model";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { uniformFleet } from "../run/fleet-spec.ts";

@@ -3,7 +3,10 @@
  * at the start. Jobs arrive one by one and never end; a job that does not fit on arrival is dropped. The engine decides
  * under the given policy; this code only submits the jobs and counts.
  */
-import { commandId, createEngine, teamName, type Engine, type Input, type Policy, type Ready } from "@headroom/engine";
+import { commandId, teamName } from "@headroom/model";
+import type { Input, Policy } from "@headroom/model";
+import { createEngine } from "@headroom/engine";
+import type { Engine, Ready } from "@headroom/engine";
 import type { FleetSpec } from "../run/fleet-spec.ts";
 import { acceleratorMilliOf, type TraceJob } from "../trace/trace.ts";
 import { drawDemand } from "./drawn-demand.ts";

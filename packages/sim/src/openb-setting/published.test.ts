@@ -2,7 +2,7 @@
  * Compares with the published shares of FGD's experiment on the list `default`: two seeds, with a tolerance of a
  * percentage point. The ten seeds of the publication are run by hand.
  */
-import { presets } from "@headroom/engine";
+import { presets } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import { readLines, sharedData } from "../../../../tools/shared-data.ts";
 import { importOpenbDemand } from "../trace/openb.ts";

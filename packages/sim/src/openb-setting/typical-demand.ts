@@ -2,7 +2,7 @@
  * Typical demand of a list of jobs, as in FGD's evaluation: the most frequent kinds of job, until they make up 95% of
  * the list.
  */
-import type { Policy, TypicalDemand } from "@headroom/engine";
+import type { Policy, TypicalDemand } from "@headroom/model";
 import type { TraceJob } from "../trace/trace.ts";
 
 type Demand = readonly TypicalDemand[];

@@ -2,8 +2,9 @@
  * The executor of a fork. Attempts start at once and end after a drawn or typical run time. Attempts that run at the
  * fork are adopted; attempts that are being stopped use up their grace period.
  */
-import { stoppedByMs } from "@headroom/engine";
-import type { Attempt, AttemptId, Effect, Engine, Input, LaunchGang, WorkerExit } from "@headroom/engine";
+import { stoppedByMs } from "@headroom/model";
+import type { Attempt, AttemptId, Effect, Input, LaunchGang, WorkerExit } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import { type EventQueue, ranks } from "../clock/event-queue.ts";
 import { artifactsOf } from "../executor/artifacts-made.ts";
 import type { PlayoutWorld } from "./playout.ts";

@@ -4,7 +4,8 @@
  * arrivals, and in the condition that ends the run. The loop drives an engine as the live driver does, batch by batch,
  * and decides nothing.
  */
-import type { Effect, Engine, Input, Ready } from "@headroom/engine";
+import type { Effect, Input } from "@headroom/model";
+import type { Engine, Ready } from "@headroom/engine";
 import type { EventQueue } from "../clock/event-queue.ts";
 
 /** Executors, machines and their faults. Their future reports are entries of the playout's queue. */

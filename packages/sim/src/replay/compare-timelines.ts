@@ -1,5 +1,5 @@
 /** Compares timelines of one window: in total, by team, by user and by size of the work. */
-import { milliIn, wholeParts } from "@headroom/engine";
+import { milliIn, wholeParts } from "@headroom/model";
 import type { BookedWorkload, LedgerSample, TimelineLedger } from "./timeline-ledger.ts";
 
 /**

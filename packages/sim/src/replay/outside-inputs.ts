@@ -2,8 +2,8 @@
  * Recorded inputs that do not depend on the policy: commands and changes of nodes. Reports about attempts are left out,
  * because they depend on the attempts that the policy started.
  */
-import { commandId } from "@headroom/engine";
-import type { Command, CommandId, Input, Policy, Team, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import { commandId } from "@headroom/model";
+import type { Command, CommandId, Input, Policy, Team, WorkloadId, WorkloadSpec } from "@headroom/model";
 
 export interface RecordedRound {
   readonly atMs: number;

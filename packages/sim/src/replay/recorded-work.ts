@@ -3,7 +3,8 @@
  * an eviction or a lost node counts once if a checkpoint saved it. An interrupted run that was not resumed also counts
  * as a run.
  */
-import type { Attempt, AttemptId, Checkpoint, Engine, Event, WorkerExit, WorkloadId } from "@headroom/engine";
+import type { Attempt, AttemptId, Checkpoint, Event, WorkerExit, WorkloadId } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import type { TimelineLedger } from "./timeline-ledger.ts";
 import { WorkedTime } from "./worked-time.ts";
 

@@ -2,8 +2,9 @@
  * One timeline of a recorded window. Submissions, nodes and real run times are those of the record. An engine under the
  * simulator's driver decides again from the recorded state.
  */
-import type { Attempt, AttemptId, Engine, Event, LaunchGang, WorkloadId } from "@headroom/engine";
+import type { Attempt, AttemptId, Event, LaunchGang, WorkloadId } from "@headroom/model";
 import { restoreEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import type { AdoptedAttempt } from "../executor/simulated-executor.ts";
 import type { RunPlan } from "../executor/run-plan.ts";
 import type { Script, SimulatedRound, Simulation, SimulationObserver } from "../run/simulation.ts";

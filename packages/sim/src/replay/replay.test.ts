@@ -1,19 +1,6 @@
-import {
-  commandId,
-  draw,
-  nodeId,
-  poolName,
-  presets,
-  siteName,
-  teamName,
-  type Engine,
-  type Event,
-  type Input,
-  type JournalGroup,
-  type Policy,
-  type Team,
-  type WorkloadSpec,
-} from "@headroom/engine";
+import { commandId, draw, nodeId, poolName, presets, siteName, teamName } from "@headroom/model";
+import type { Event, Input, Policy, Team, WorkloadSpec } from "@headroom/model";
+import type { Engine, JournalGroup } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import type { RunPlan } from "../executor/run-plan.ts";
 import { createSimulation, type SimulatedRound, type SimulationObserver } from "../run/simulation.ts";

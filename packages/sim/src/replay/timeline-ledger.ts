@@ -4,11 +4,10 @@
  * by a key: the id if the workload existed when the window began, else team, name and the number of earlier workloads
  * with that name.
  */
-import { isEviction, milliIn, partsOf } from "@headroom/engine";
+import { isEviction, milliIn, partsOf } from "@headroom/model";
 import type {
   AttemptId,
   EndReason,
-  Engine,
   Event,
   GangSpec,
   NodeId,
@@ -16,7 +15,8 @@ import type {
   Workload,
   WorkloadId,
   WorkloadSpec,
-} from "@headroom/engine";
+} from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 
 export interface BookedWorkload {
   readonly key: string;

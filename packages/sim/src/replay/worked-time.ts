@@ -1,5 +1,5 @@
 /** Progress of an attempt in workers times ms: an elastic gang with fewer workers progresses more slowly. */
-import type { Event } from "@headroom/engine";
+import type { Event } from "@headroom/model";
 
 export class WorkedTime {
   #workers: number;

@@ -1,5 +1,5 @@
-import { poolName, siteName, teamName } from "@headroom/engine";
-import type { Pool, Team } from "@headroom/engine";
+import { poolName, siteName, teamName } from "@headroom/model";
+import type { Pool, Team } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import type { TraceJob } from "../trace/trace.ts";
 import { declaredFleet, spreadOverNodes, teamsByAccount } from "./declared-fleet.ts";

@@ -1,6 +1,6 @@
 /** A fleet declared by documents, with simulated nodes. Traces are adapted to nodes of limited size. */
-import { nodeId } from "@headroom/engine";
-import type { NodeSpec, Pool, Site, Team } from "@headroom/engine";
+import { nodeId } from "@headroom/model";
+import type { NodeSpec, Pool, Site, Team } from "@headroom/model";
 import type { Trace, TraceJob } from "../trace/trace.ts";
 import type { FleetSpec } from "./fleet-spec.ts";
 

@@ -2,7 +2,8 @@
  * The declaration of a simulated fleet. It contains the facts that a live control plane learns from files and
  * executors.
  */
-import { nodeId, poolName, siteName, type NodeSpec, type Pool, type Site } from "@headroom/engine";
+import { nodeId, poolName, siteName } from "@headroom/model";
+import type { NodeSpec, Pool, Site } from "@headroom/model";
 
 export interface FleetSpec {
   readonly sites: readonly Site[];

@@ -1,4 +1,4 @@
-import { presets } from "@headroom/engine";
+import { presets } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import type { FaultOptions } from "../faults/fault-plan.ts";
 import type { SimulationResult } from "../metrics/result.ts";

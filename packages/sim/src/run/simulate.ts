@@ -1,16 +1,6 @@
 /** Runs a trace under a policy, from the first submission to the last end, and computes its metrics. */
-import {
-  commandId,
-  teamName,
-  type Command,
-  type GangSpec,
-  type LaunchGang,
-  type Policy,
-  type RetrySpec,
-  type Team,
-  type TeamName,
-  type WorkloadSpec,
-} from "@headroom/engine";
+import { commandId, teamName } from "@headroom/model";
+import type { Command, GangSpec, LaunchGang, Policy, RetrySpec, Team, TeamName, WorkloadSpec } from "@headroom/model";
 import { faultyPlan, seededNodeFaults, type FaultOptions } from "../faults/fault-plan.ts";
 import { TraceMetrics } from "../metrics/trace-metrics.ts";
 import { summarise, type SimulationResult } from "../metrics/result.ts";

@@ -2,7 +2,7 @@
  * The machines of a simulated fleet, with the simulated executor on them. The fault plan announces the losses of nodes,
  * loses nodes and returns them.
  */
-import type { Effect, Input, NodeSpec, Observation } from "@headroom/engine";
+import type { Effect, Input, NodeSpec, Observation } from "@headroom/model";
 import { type EventQueue, ranks } from "../clock/event-queue.ts";
 import { ENTRY_BITS, ENTRY_MASK, type SimulatedExecutor } from "../executor/simulated-executor.ts";
 import type { NodeFaults } from "../faults/fault-plan.ts";

@@ -4,19 +4,10 @@
  * instant: all reports of executor and fleet, then the due inputs of the script, in one batch. The batch has a tick
  * only if the passing of time is due to change the state.
  */
-import { commandId, createEngine, restoreEngine } from "@headroom/engine";
-import type {
-  AttemptId,
-  Command,
-  Engine,
-  Input,
-  NodeId,
-  Policy,
-  Ready,
-  Reply,
-  Team,
-  WorkerAllocation,
-} from "@headroom/engine";
+import { commandId } from "@headroom/model";
+import type { AttemptId, Command, Input, NodeId, Policy, Reply, Team, WorkerAllocation } from "@headroom/model";
+import { createEngine, restoreEngine } from "@headroom/engine";
+import type { Engine, Ready } from "@headroom/engine";
 import { EventQueue } from "../clock/event-queue.ts";
 import {
   type AdoptedAttempt,

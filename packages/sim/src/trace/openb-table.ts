@@ -4,7 +4,8 @@
  * only if `num_gpu` is 1. `gpu_spec` is like `V100M16|V100M32`, empty if any model is accepted; the multi-GPU lists
  * have no such column.
  */
-import { nodeId, poolName, type NodeSpec, type Pool } from "@headroom/engine";
+import { nodeId, poolName } from "@headroom/model";
+import type { NodeSpec, Pool } from "@headroom/model";
 import { simulatedSite, type FleetSpec } from "../run/fleet-spec.ts";
 import { readTable } from "./delimited.ts";
 import type { ImportLedger, Row } from "./row.ts";

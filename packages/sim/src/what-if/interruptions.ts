@@ -1,6 +1,7 @@
 /** Interruptions of work that runs when a timeline begins. */
-import { milliIn, partsOf } from "@headroom/engine";
-import type { Attempt, AttemptId, Event, ReadonlyState, WorkloadId } from "@headroom/engine";
+import { milliIn, partsOf } from "@headroom/model";
+import type { Attempt, AttemptId, Event, WorkloadId } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 
 export interface Interruption {
   /** Number of tasks of an array; 1 for other work. */

@@ -1,6 +1,7 @@
 /** Usage and queue at one moment of a timeline. */
-import { milliIn, partsOf, takesWork } from "@headroom/engine";
-import type { Engine, Node, TeamName } from "@headroom/engine";
+import { milliIn, partsOf, takesWork } from "@headroom/model";
+import type { Node, TeamName } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import { nodeUse, teamHolds, waitingSummary } from "@headroom/explain";
 
 export interface HeldSample {

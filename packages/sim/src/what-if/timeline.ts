@@ -2,8 +2,10 @@
  * One timeline of the next hours, simulated on a fork. Attempts end after their typical run time, the engine decides
  * everything else, and usage and queue are sampled at equal intervals.
  */
-import { forkEngine, invariant, isEviction } from "@headroom/engine";
-import type { Attempt, Engine, Input, LaunchGang, Ready, Workload, WorkloadId } from "@headroom/engine";
+import { forkEngine } from "@headroom/engine";
+import type { Engine, Ready } from "@headroom/engine";
+import { invariant, isEviction } from "@headroom/model";
+import type { Attempt, Input, LaunchGang, Workload, WorkloadId } from "@headroom/model";
 import { EventQueue } from "../clock/event-queue.ts";
 import { DrawnExecutor } from "../playout/drawn-executor.ts";
 import { noArrivals, Playout } from "../playout/playout.ts";

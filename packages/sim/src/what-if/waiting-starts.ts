@@ -1,8 +1,9 @@
 /**
  * Starts of work that waits when a timeline begins. For an array these are the starts of all tasks that do not run yet.
  */
-import { taskCountOf } from "@headroom/engine";
-import type { ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
+import { taskCountOf } from "@headroom/model";
+import type { Workload, WorkloadId } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 
 export interface WaitingStarts {
   /** Number of tasks that wait at the beginning; 1 for other work. */

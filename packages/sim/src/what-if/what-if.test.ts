@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { commandId, createEngine, nodeId, poolName, presets, siteName, teamName } from "@headroom/engine";
-import type { Engine, Input, WorkloadSpec } from "@headroom/engine";
+import { commandId, nodeId, poolName, presets, siteName, teamName } from "@headroom/model";
+import type { Input, WorkloadSpec } from "@headroom/model";
+import { createEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { nodeLike } from "@headroom/explain";
 import { whatIf } from "./what-if.ts";
 import type { WhatIfChange } from "./what-if.ts";

@@ -2,8 +2,9 @@
  * The forecast with another fleet, other teams or another policy: two timelines on forks of one state. Every task has
  * its typical run time in both, so that all differences come from the change.
  */
-import { commandId, nodeId } from "@headroom/engine";
-import type { Command, Engine, Input, NodeSpec, Policy, Pool, Site, Team, WorkloadId } from "@headroom/engine";
+import { commandId, nodeId } from "@headroom/model";
+import type { Command, Input, NodeSpec, Policy, Pool, Site, Team, WorkloadId } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import { nodeLike } from "@headroom/explain";
 import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
 import { drawnDurationMs, workHistory } from "../estimate/history.ts";

@@ -1,16 +1,7 @@
 /** Actions on a random world: inputs from users, operators and machines, and from faulty executors. */
-import {
-  attemptId,
-  commandId,
-  nodeId,
-  rulesOf,
-  workloadId,
-  type Command,
-  type Input,
-  type NodeSpec,
-  type ReadonlyState,
-  type WorkloadSpec,
-} from "@headroom/engine";
+import { attemptId, commandId, nodeId, rulesOf, workloadId } from "@headroom/model";
+import type { Command, Input, NodeSpec, WorkloadSpec } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
 import { calendarChange, hasTwin, noticeOf } from "./plans.ts";
 import { randomPolicy } from "./policies.ts";

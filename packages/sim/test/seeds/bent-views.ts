@@ -1,5 +1,6 @@
 /** Modified views of a state, through which engines with planted bugs see it. */
-import type { Attempt, Input, Ready, ReadonlyState, Team, WorkloadSpec } from "@headroom/engine";
+import type { Attempt, Input, Team, WorkloadSpec } from "@headroom/model";
+import type { Ready, ReadonlyState } from "@headroom/engine";
 
 export interface PlantedBug {
   readonly name: string;

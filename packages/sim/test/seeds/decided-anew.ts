@@ -2,15 +2,9 @@
  * Engines that repeat every second round on a freshly restored engine. The restored engine must record, request and
  * answer the same (DESIGN §7.14, 16), and a further round must decide nothing.
  */
-import {
-  createEngine,
-  restoreEngine,
-  type Effect,
-  type Engine,
-  type Input,
-  type Ready,
-  type ReadonlyState,
-} from "@headroom/engine";
+import { createEngine, restoreEngine } from "@headroom/engine";
+import type { Engine, Ready, ReadonlyState } from "@headroom/engine";
+import type { Effect, Input } from "@headroom/model";
 import { checkInvariants } from "@headroom/engine-oracle";
 import { Violation, type EngineSource } from "@headroom/sim";
 

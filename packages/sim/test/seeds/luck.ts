@@ -1,4 +1,4 @@
-import { draw } from "@headroom/engine";
+import { draw } from "@headroom/model";
 
 /** A stream of random draws for tests. One seed and one purpose always give the same stream. */
 export class Luck {

@@ -2,7 +2,9 @@
  * Random calendar entries and budgets: windows, advance reservations, tariffs and budgets. They are short, because
  * worlds last only a minute or two.
  */
-import { commandId, nodeId, type CalendarEntry, type Input, type ReadonlyState, type Team } from "@headroom/engine";
+import { commandId, nodeId } from "@headroom/model";
+import type { CalendarEntry, Input, Team } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
 import type { World } from "./world.ts";
 

@@ -2,18 +2,10 @@
  * Engines with one bug each, which test the checkers: the responsible checker must find each bug. Such an engine is the
  * real one in a thin wrapper that modifies its output or drops its effects.
  */
-import {
-  createEngine,
-  restoreEngine,
-  workloadId,
-  type Effect,
-  type Engine,
-  type Event,
-  type Input,
-  type Nomination,
-  type Ready,
-  type ReadonlyState,
-} from "@headroom/engine";
+import { createEngine, restoreEngine } from "@headroom/engine";
+import type { Engine, Ready, ReadonlyState } from "@headroom/engine";
+import { workloadId } from "@headroom/model";
+import type { Effect, Event, Input, Nomination } from "@headroom/model";
 import type { EngineSource } from "@headroom/sim";
 import { view, withAttempts, withSpecs, type PlantedBug } from "./bent-views.ts";
 import { plantedInBounds } from "./planted-in-bounds.ts";

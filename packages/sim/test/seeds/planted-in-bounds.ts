@@ -2,17 +2,8 @@
  * Planted bugs other than wrong placements: protected starts, windows, budgets, migrations, users, data, anti-affinity,
  * hot spares.
  */
-import type {
-  AttemptId,
-  Effect,
-  CalendarEntry,
-  Event,
-  Input,
-  Policy,
-  Ready,
-  ReadonlyState,
-  Team,
-} from "@headroom/engine";
+import type { AttemptId, Effect, CalendarEntry, Event, Input, Policy, Team } from "@headroom/model";
+import type { Ready, ReadonlyState } from "@headroom/engine";
 import { view, withAll, withAttempts, withSpecs, withTeams, type PlantedBug } from "./bent-views.ts";
 
 const withCalendar = (state: ReadonlyState, bend: (entry: CalendarEntry) => CalendarEntry): ReadonlyState =>

@@ -11,7 +11,7 @@ import type {
   ScheduleTimes,
   TeamOrderKey,
   TeamRules,
-} from "@headroom/engine";
+} from "@headroom/model";
 import type { Luck } from "./luck.ts";
 
 const orderKeys: readonly OrderKey[] = ["submitted", "priority", "walltime", "deadline", "starting", "running"];

@@ -2,17 +2,10 @@
  * One seed: a random world with random actions, checked in every round (safety). Then all obstacles are removed, and
  * all work that can run must end (liveness).
  */
-import {
-  hashText,
-  readyTask,
-  type AttemptId,
-  type Engine,
-  type Event,
-  type Input,
-  type LaunchGang,
-  type ReadonlyState,
-  type WorkloadId,
-} from "@headroom/engine";
+import { hashText } from "@headroom/model";
+import type { AttemptId, Event, Input, LaunchGang, WorkloadId } from "@headroom/model";
+import { readyTask } from "@headroom/engine";
+import type { Engine, ReadonlyState } from "@headroom/engine";
 import { feasibility } from "@headroom/engine-oracle";
 import {
   Checkers,

@@ -2,22 +2,8 @@
  * Random worlds: fleets of different nodes, team trees with limits and guarantees, workloads of every kind. Policies:
  * `policies.ts`.
  */
-import {
-  gangOfGroups,
-  hashText,
-  nodeId,
-  poolName,
-  siteName,
-  teamName,
-  type NodeSpec,
-  type FabricSpec,
-  type TaskGroup,
-  type GangSpec,
-  type Policy,
-  type Pool,
-  type Team,
-  type WorkloadSpec,
-} from "@headroom/engine";
+import { gangOfGroups, hashText, nodeId, poolName, siteName, teamName } from "@headroom/model";
+import type { NodeSpec, FabricSpec, TaskGroup, GangSpec, Policy, Pool, Team, WorkloadSpec } from "@headroom/model";
 import type { FleetSpec } from "@headroom/sim";
 import type { Luck } from "./luck.ts";
 import { randomBudget } from "./plans.ts";

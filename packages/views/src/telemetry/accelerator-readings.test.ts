@@ -1,4 +1,4 @@
-import { workloadId } from "@headroom/engine";
+import { workloadId } from "@headroom/model";
 import type { AcceleratorReading, NodeReadings } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
 import { SmallFleet } from "../testing/small-fleet.ts";

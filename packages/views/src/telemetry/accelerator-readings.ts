@@ -2,8 +2,9 @@
  * The newest readings of all nodes, their pages, and what the readings show about the attempts that hold the
  * accelerators.
  */
-import { acceleratorsIn, forEachRange, partsOf, shapeOf } from "@headroom/engine";
-import type { Attempt, AttemptId, Engine, GangSpec, NodeId, UtilizationReport } from "@headroom/engine";
+import { acceleratorsIn, forEachRange, partsOf, shapeOf } from "@headroom/model";
+import type { Attempt, AttemptId, GangSpec, NodeId, UtilizationReport } from "@headroom/model";
+import type { Engine } from "@headroom/engine";
 import { nodeUse } from "@headroom/explain";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorReading, NodeReadings, Page, PageRequest } from "@headroom/protocol";

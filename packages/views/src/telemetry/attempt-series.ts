@@ -1,6 +1,6 @@
 /** The two series of an attempt, and the values of its newest reports, in memory and as text. */
 import { addUtilization } from "@headroom/engine";
-import type { AttemptProgress, AttemptUtilization, RejectedLine, Signal, UtilizationReport } from "@headroom/engine";
+import type { AttemptProgress, AttemptUtilization, RejectedLine, Signal, UtilizationReport } from "@headroom/model";
 import type { AttemptMetrics } from "@headroom/protocol";
 import { Series, pointsBetween } from "./series.ts";
 import type { StoredSeries } from "./series.ts";

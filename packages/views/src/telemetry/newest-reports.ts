@@ -2,7 +2,8 @@
  * The newest reports of running attempts. Their number is limited by the number of attempts that the engine counts as
  * active.
  */
-import type { AttemptId, ReadonlyState } from "@headroom/engine";
+import type { AttemptId } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
 import type { AttemptTelemetry } from "../idle-resources.ts";
 import { withSample } from "./attempt-series.ts";
 import type { NewestReport, TelemetrySample } from "./attempt-series.ts";

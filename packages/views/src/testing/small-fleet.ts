@@ -1,17 +1,8 @@
 /** A real engine with a small fleet for tests, and short forms of submissions. */
-import { commandId, createEngine, nodeId, poolName, siteName, teamName } from "@headroom/engine";
-import type {
-  Command,
-  Engine,
-  Event,
-  Input,
-  MigDevice,
-  NodeSpec,
-  Pool,
-  Team,
-  WorkloadId,
-  WorkloadSpec,
-} from "@headroom/engine";
+import { commandId, nodeId, poolName, siteName, teamName } from "@headroom/model";
+import type { Command, Event, Input, MigDevice, NodeSpec, Pool, Team, WorkloadId, WorkloadSpec } from "@headroom/model";
+import { createEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 
 type Changes = Partial<Omit<WorkloadSpec, "gang" | "kind" | "team">> & {
   readonly gang?: Partial<WorkloadSpec["gang"]>;

@@ -1,5 +1,5 @@
 /** Colour of every accelerator for each colouring of the map, and the legend. */
-import { forEachRange } from "@headroom/engine";
+import { forEachRange } from "@headroom/model";
 import { DEFAULT_TEAM } from "@headroom/protocol";
 import type { AcceleratorReading, Node, NodeHolder, NodeReadings } from "@headroom/protocol";
 import type { Colouring } from "../../routes/search-params.ts";

@@ -1,5 +1,5 @@
 /** Draws the map from its arguments. It keeps no state. */
-import { forEachRange } from "@headroom/engine";
+import { forEachRange } from "@headroom/model";
 import { tokenColours } from "../../theme/token-colours.ts";
 import { CATEGORIES, USE_STEPS, type CellKind, type CellsOf } from "./cell-colours.ts";
 import { cellAt, nodeSize, type FleetLayout, type NodeBox } from "./fleet-layout.ts";

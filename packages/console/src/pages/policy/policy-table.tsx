@@ -2,7 +2,7 @@
  * All policies side by side, with a column for each policy and a row for each setting. Differences from the active
  * policy are marked.
  */
-import { canonicalJson, presetPurposes, presets as shipped } from "@headroom/engine";
+import { canonicalJson, presetPurposes, presets as shipped } from "@headroom/model";
 import type { Policy } from "@headroom/protocol";
 import { policyLines } from "@headroom/views";
 import { useState } from "react";

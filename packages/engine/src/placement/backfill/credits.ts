@@ -5,8 +5,8 @@
  * free at any instant before the request ends. So a request that fits delays no protected start (EASY backfill by
  * resources, Lifka, JSSPP 1995).
  */
-import { shapeOf } from "../../model/gang.ts";
-import type { NodeId } from "../../model/ids.ts";
+import { shapeOf } from "@headroom/model";
+import type { NodeId } from "@headroom/model";
 import type { World } from "../../cluster/world.ts";
 import type { ExpectedEnds } from "./expected-completions.ts";
 import type { Reservation } from "./reservations.ts";

@@ -1,5 +1,5 @@
 /** Expected ends of running work, the earliest first, read from the index only as far as needed. */
-import type { Attempt, GangSpec } from "../../model/workload.ts";
+import type { Attempt, GangSpec } from "@headroom/model";
 import type { World } from "../../cluster/world.ts";
 
 export interface ExpectedEnd {

@@ -3,10 +3,9 @@
  * of time that rises at expected ends of running work and falls at starts of reservations. Instants at which a request
  * lacks accelerators are skipped, so that a protected start is found with one or two searches of the indexes.
  */
-import { needsPart } from "../../model/device-part.ts";
-import type { WorkerShape } from "../../model/workload.ts";
+import { needsPart, invariant } from "@headroom/model";
+import type { WorkerShape } from "@headroom/model";
 import { partsByType } from "../../cluster/amounts.ts";
-import { invariant } from "../../base/invariant.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import { acceptableTypes, wholeNeeded } from "../../cluster/request.ts";

@@ -4,8 +4,8 @@
  * differences. Team usage is booked separately and only if a team has a quota, because the queue order depends on
  * present usage.
  */
-import type { WorkerAllocation } from "../../model/workload.ts";
-import { isPreemptible } from "../../policy/preemptible.ts";
+import { isPreemptible } from "@headroom/model";
+import type { WorkerAllocation } from "@headroom/model";
 import { amountHeld } from "../../cluster/amounts.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { holderOf } from "../../cluster/holdings.ts";

@@ -4,9 +4,8 @@
  * reservation begins or use other capacity. One reservation gives EASY backfill, one for each of the first requests
  * gives conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001).
  */
-import { needsPart } from "../../model/device-part.ts";
-import type { WorkloadId } from "../../model/ids.ts";
-import type { Workload, WorkerAllocation } from "../../model/workload.ts";
+import { needsPart } from "@headroom/model";
+import type { WorkloadId, Workload, WorkerAllocation } from "@headroom/model";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";

@@ -1,5 +1,5 @@
 /** The nodes of one type that a request accepts by their declared properties. */
-import type { GangSpec } from "../../model/workload.ts";
+import type { GangSpec } from "@headroom/model";
 import { emptyFleetWorkers, placeableWorkers } from "../place-on-type.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";

@@ -1,7 +1,4 @@
-import type { AntiAffinityFrom, AntiAffinitySpec } from "../../model/anti-affinity.ts";
-import type { WorkloadId } from "../../model/ids.ts";
-import type { Node } from "../../model/fleet.ts";
-import type { WorkerAllocation } from "../../model/workload.ts";
+import type { AntiAffinityFrom, AntiAffinitySpec, WorkloadId, Node, WorkerAllocation } from "@headroom/model";
 import { workloadOf } from "../../cluster/entities.ts";
 import { EXCLUSIVE, avoiderKey, memberKey } from "../../cluster/marks.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";

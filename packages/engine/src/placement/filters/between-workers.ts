@@ -1,5 +1,5 @@
 /** Reasons of constraints between the workers of a gang, and the form of the reason that not all workers fit. */
-import type { BlockedReason } from "../../contract/verdicts.ts";
+import type { BlockedReason } from "@headroom/model";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { acceleratorsPerWorker, isInGroups } from "../../cluster/request.ts";
 import type { World } from "../../cluster/world.ts";

@@ -1,9 +1,8 @@
 /**
  * Finds the pools that admit the data rule of a workload, and the number of its input data sets that each pool stores.
  */
-import { admitsRule, inputsHeld } from "../../model/data.ts";
-import type { NodeId, PoolName } from "../../model/ids.ts";
-import type { WorkloadSpec } from "../../model/workload.ts";
+import { admitsRule, inputsHeld } from "@headroom/model";
+import type { NodeId, PoolName, WorkloadSpec } from "@headroom/model";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { World } from "../../cluster/world.ts";
 

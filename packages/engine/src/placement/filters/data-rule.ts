@@ -1,4 +1,4 @@
-import { admitsRule } from "../../model/data.ts";
+import { admitsRule } from "@headroom/model";
 import { dataPlaces } from "./data-places.ts";
 import type { Filter } from "./filter.ts";
 import { quota } from "./quota.ts";

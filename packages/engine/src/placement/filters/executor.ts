@@ -2,7 +2,7 @@
  * Places a gang within one executor, because no executor can connect its workers with those of another. Executors are
  * tried one after another; growth stays with the gang's executor.
  */
-import type { ExecutorId } from "../../model/fleet.ts";
+import type { ExecutorId } from "@headroom/model";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { growingAttempt, isInGroups } from "../../cluster/request.ts";
 import type { World } from "../../cluster/world.ts";

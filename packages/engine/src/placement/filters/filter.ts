@@ -3,8 +3,7 @@
  * node, the events that can change the result, and the reason that the filter reports. `filters.ts` holds the ordered
  * list.
  */
-import type { EventKind } from "../../contract/events.ts";
-import type { BlockedReason, FleetLack } from "../../contract/verdicts.ts";
+import type { EventKind, BlockedReason, FleetLack } from "@headroom/model";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { SignatureOf } from "../../cluster/queue.ts";

@@ -2,7 +2,7 @@
  * All placement constraints, in the order in which reasons are searched. A new constraint is one file and one line in
  * this list.
  */
-import type { EventKind } from "../../contract/events.ts";
+import type { EventKind } from "@headroom/model";
 import type { Layer } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { SignatureOf } from "../../cluster/queue.ts";

@@ -1,4 +1,4 @@
-import type { BlockedReason } from "../../contract/verdicts.ts";
+import type { BlockedReason } from "@headroom/model";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";

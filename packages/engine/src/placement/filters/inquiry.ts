@@ -1,6 +1,6 @@
 /** The questions that filters ask about a request, to explain why it waits. Each answer is computed at most once. */
-import { bisect } from "../../base/collections/bisect.ts";
-import type { GangSpec } from "../../model/workload.ts";
+import { bisect } from "@headroom/model";
+import type { GangSpec } from "@headroom/model";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { isInGroups } from "../../cluster/request.ts";

@@ -1,6 +1,5 @@
-import type { BlockedReason } from "../../contract/verdicts.ts";
-import { groupAt, typesOfGroup } from "../../model/gang.ts";
-import { isPreemptible } from "../../policy/preemptible.ts";
+import { groupAt, typesOfGroup, isPreemptible } from "@headroom/model";
+import type { BlockedReason } from "@headroom/model";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { amountAsked, isInGroups, partsAsked, quotaExceededAlone, quotaReachedBy } from "../../cluster/request.ts";
 import { FIRST_TYPE_AT, amountAt, statedAmount } from "../../cluster/team-node.ts";

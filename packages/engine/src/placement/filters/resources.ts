@@ -1,8 +1,5 @@
-import type { BlockedReason, FleetLack } from "../../contract/verdicts.ts";
-import { needsPart, partKey } from "../../model/device-part.ts";
-import { openCount, slicesIn } from "../../model/mig.ts";
-import { nodeResources } from "../../model/node-resources.ts";
-import type { GangSpec } from "../../model/workload.ts";
+import { needsPart, partKey, openCount, slicesIn, nodeResources } from "@headroom/model";
+import type { BlockedReason, FleetLack, GangSpec } from "@headroom/model";
 import { partOn } from "../../cluster/device-slices.ts";
 import { acceleratorsPerWorker, isInGroups, wholeNeeded } from "../../cluster/request.ts";
 import { workerShortfall } from "./between-workers.ts";

@@ -2,7 +2,7 @@
  * The free accelerators of a node as a shared, immutable value: nodes in equal states share one profile, and
  * transitions are computed once. The accelerators' indices do not matter.
  */
-import { WHOLE_MILLI } from "../../model/device-part.ts";
+import { WHOLE_MILLI } from "@headroom/model";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 
 /** One way to take a fraction: the accelerator's free amount, and the profile afterwards. */

@@ -1,6 +1,6 @@
 /** The order in which nodes that fit are filled, from the policy's `placement`. */
-import { fractionOn, needsFraction } from "../../model/device-part.ts";
-import type { WorkerShape } from "../../model/workload.ts";
+import { fractionOn, needsFraction } from "@headroom/model";
+import type { WorkerShape } from "@headroom/model";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";

@@ -2,8 +2,8 @@
  * Places requests without other constraints by the policy's scores, one worker after another. If the request names
  * types, the first type that holds the whole gang is used; otherwise nodes of all types are ranked together.
  */
-import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
-import { hasFixedFraction, needsFraction, needsPart } from "../../model/device-part.ts";
+import { hasFixedFraction, needsFraction, needsPart } from "@headroom/model";
+import type { GangSpec, WorkerAllocation } from "@headroom/model";
 import { workerAsk } from "../../state/demand-mix.ts";
 import { acceleratorSetOf } from "../../cluster/node-slot.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";

@@ -3,7 +3,7 @@
  * queues. Each queue is filled into a copy of the node, over and over, until nothing more fits. All queues count the
  * same, so that the value does not depend on one order of requests. Integers only.
  */
-import { WHOLE_MILLI } from "../../model/device-part.ts";
+import { WHOLE_MILLI } from "@headroom/model";
 import { askedMilli, SAMPLE_LENGTH, SAMPLE_QUEUES } from "../../state/demand-mix.ts";
 import type { DemandKind } from "../../state/demand-mix.ts";
 import type { FreeProfile } from "./free-profile.ts";

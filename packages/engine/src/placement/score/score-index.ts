@@ -2,8 +2,8 @@
  * Nodes by score, for policies whose `placement` scores nodes. The index is derived from the state and built when first
  * used.
  */
-import { WHOLE_MILLI } from "../../model/device-part.ts";
-import type { Rules } from "../../policy/rules.ts";
+import { WHOLE_MILLI } from "@headroom/model";
+import type { Rules } from "@headroom/model";
 import type { DemandKind, WorkerAsk } from "../../state/demand-mix.ts";
 import type { ReadonlyDemand } from "../../state/state.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";

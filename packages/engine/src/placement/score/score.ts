@@ -2,9 +2,8 @@
  * Scores of nodes that a policy's `placement` can use; a larger score is better. All are integers, so that every
  * machine decides the same.
  */
-import { WHOLE_MILLI } from "../../model/device-part.ts";
+import { WHOLE_MILLI, draw } from "@headroom/model";
 import type { WorkerAsk } from "../../state/demand-mix.ts";
-import { draw } from "../../base/draw.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { FreeProfile } from "./free-profile.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";

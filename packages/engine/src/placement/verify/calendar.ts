@@ -1,11 +1,8 @@
 /** Calendar restrictions for verification, derived from the calendar's entries without indexes or scheduling code. */
-import type { CalendarItem } from "../../model/calendar.ts";
-import type { Node } from "../../model/fleet.ts";
-import type { Workload } from "../../model/workload.ts";
-import { rulesOf } from "../../policy/rules.ts";
+import { rulesOf } from "@headroom/model";
+import type { CalendarItem, Node, Workload, TeamName } from "@headroom/model";
 import { windowDurationMs } from "../../usage/planned-duration.ts";
 import type { ReadonlyState } from "../../state/state.ts";
-import type { TeamName } from "../../model/ids.ts";
 
 /**
  * Name of the calendar window that the work would overlap on the node if it started now, or `null` if there is none.

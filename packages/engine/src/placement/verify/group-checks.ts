@@ -2,9 +2,8 @@
  * Checks the task groups of a placed gang: each group has at least its minimum and at most its maximum of workers, and
  * lies on one accepted accelerator type.
  */
-import type { AttemptId } from "../../model/ids.ts";
-import { isOfTypes } from "../../model/fleet.ts";
-import type { WorkerAllocation, WorkloadSpec } from "../../model/workload.ts";
+import { isOfTypes } from "@headroom/model";
+import type { AttemptId, WorkerAllocation, WorkloadSpec } from "@headroom/model";
 import type { ReadonlyState } from "../../state/state.ts";
 import type { Findings } from "./findings.ts";
 

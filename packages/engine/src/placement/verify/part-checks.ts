@@ -2,9 +2,8 @@
  * Verifies the MIG slice or fraction of a worker from the state alone, without the counters of the indexes: a MIG
  * worker begins at a slice that its profile allows, and a fraction is as large as its memory needs.
  */
-import { migTable } from "../../model/mig.ts";
-import type { Node } from "../../model/fleet.ts";
-import type { WorkerAllocation, WorkerShape } from "../../model/workload.ts";
+import { migTable } from "@headroom/model";
+import type { Node, WorkerAllocation, WorkerShape } from "@headroom/model";
 import type { Findings } from "./findings.ts";
 
 /**

@@ -1,9 +1,17 @@
 /** Verifies a placement without the code that produced it. A violation is a bug and stops the process. */
-import { acceleratorCount, acceleratorIndices } from "../../model/accelerator-set.ts";
-import { fractionOn, needsFraction, needsPart } from "../../model/device-part.ts";
-import { isOfTypes } from "../../model/fleet.ts";
-import { shapeOf } from "../../model/gang.ts";
-import { attemptId } from "../../model/ids.ts";
+import {
+  acceleratorCount,
+  acceleratorIndices,
+  fractionOn,
+  needsFraction,
+  needsPart,
+  isOfTypes,
+  shapeOf,
+  attemptId,
+  InvariantError,
+  invariant,
+} from "@headroom/model";
+import type { WorkerAllocation, WorkerShape } from "@headroom/model";
 import { windowBroken } from "./calendar.ts";
 import { Findings } from "./findings.ts";
 import { checkPart, slicesOf } from "./part-checks.ts";
@@ -11,8 +19,6 @@ import { checkGroups } from "./group-checks.ts";
 import { growingAttempt } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
 import { executorOfNode } from "../../state/executors.ts";
-import { InvariantError, invariant } from "../../base/invariant.ts";
-import type { WorkerAllocation, WorkerShape } from "../../model/workload.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";

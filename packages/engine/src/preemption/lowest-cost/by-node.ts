@@ -5,7 +5,7 @@
  * migrate (`evict-or-migrate.ts`).
  */
 import type { Batch } from "../../batch/batch.ts";
-import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
+import { checkpointTimeoutOf } from "@headroom/model";
 import { workloadOf } from "../../cluster/entities.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { acceptableTypes, wholeNeeded } from "../../cluster/request.ts";

@@ -4,9 +4,8 @@
  * migrations.
  */
 import type { Batch } from "../../batch/batch.ts";
-import { acceleratorsIn, partsOf } from "../../model/gang.ts";
-import type { NodeId } from "../../model/ids.ts";
-import type { Attempt, Workload } from "../../model/workload.ts";
+import { acceleratorsIn, partsOf } from "@headroom/model";
+import type { NodeId, Attempt, Workload } from "@headroom/model";
 import { workloadOf } from "../../cluster/entities.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";

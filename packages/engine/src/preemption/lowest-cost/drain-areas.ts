@@ -3,8 +3,7 @@
  * fabric level, the maximum of workers for each topology value, and whole slices. The choice only counts workers.
  * Placing the preemptor and the victims then shows whether it works (`place-again.ts`).
  */
-import type { NodeId } from "../../model/ids.ts";
-import type { FabricSpec } from "../../model/workload.ts";
+import type { NodeId, FabricSpec } from "@headroom/model";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";

@@ -3,9 +3,8 @@
  * would be evicted or migrate.
  */
 import type { Batch } from "../../batch/batch.ts";
-import type { NodeId } from "../../model/ids.ts";
-import { wholeSlices } from "../../model/slices.ts";
-import type { Attempt } from "../../model/workload.ts";
+import { wholeSlices } from "@headroom/model";
+import type { NodeId, Attempt } from "@headroom/model";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";

@@ -4,9 +4,8 @@
  * teams above their entitlements.
  */
 import type { Batch } from "../../batch/batch.ts";
-import type { NodeId } from "../../model/ids.ts";
-import type { Attempt } from "../../model/workload.ts";
-import { preemptibilityOf } from "../../policy/preemptible.ts";
+import { preemptibilityOf } from "@headroom/model";
+import type { NodeId, Attempt } from "@headroom/model";
 import { amountHeld } from "../../cluster/amounts.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";

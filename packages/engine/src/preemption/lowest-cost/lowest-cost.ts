@@ -4,8 +4,7 @@
  * request for many accelerators of one node continues with `by-node.ts`.
  */
 import type { Batch } from "../../batch/batch.ts";
-import type { TeamName } from "../../model/ids.ts";
-import type { EvictionReason, Workload } from "../../model/workload.ts";
+import type { TeamName, EvictionReason, Workload } from "@headroom/model";
 import { workloadOf } from "../../cluster/entities.ts";
 import type { EvictableWork } from "../../cluster/evictable-work.ts";
 import { Ledger } from "../../cluster/ledger.ts";

@@ -5,9 +5,9 @@
  * once could evict work that has just started. So it runs only after a change, and after an eviction only when the
  * evicted attempts have ended.
  */
-import { needsPart } from "../../model/device-part.ts";
+import { needsPart } from "@headroom/model";
+import type { Attempt } from "@headroom/model";
 import type { Batch } from "../../batch/batch.ts";
-import type { Attempt } from "../../model/workload.ts";
 import { amountHeld } from "../../cluster/amounts.ts";
 import { byPlacement, workloadOf } from "../../cluster/entities.ts";
 import { haveRoomTogether, simulate } from "../../cluster/ledger.ts";

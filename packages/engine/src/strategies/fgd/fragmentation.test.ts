@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nodeId, poolName } from "../../model/ids.ts";
-import type { Node } from "../../model/fleet.ts";
+import { nodeId, poolName } from "@headroom/model";
+import type { Node } from "@headroom/model";
 import type { WorkerAsk } from "../../state/demand-mix.ts";
 import { acceleratorSetOf, NodeSlot } from "../../cluster/node-slot.ts";
 import { Fragmentation } from "./fragmentation.ts";

@@ -5,7 +5,7 @@
  * sigmoid(-d / 1000)), where d is the mean increase in thousandths of an accelerator. The thresholds of the grades are
  * tabulated, because logarithms differ between platforms.
  */
-import { WHOLE_MILLI } from "../../model/device-part.ts";
+import { WHOLE_MILLI } from "@headroom/model";
 import type { WorkerAsk } from "../../state/demand-mix.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 

@@ -4,11 +4,8 @@
  * on nodes that are down, so a cell does not change when hardware fails. The accelerators of a cell have consecutive
  * numbers, from `first` up to but not including `end`.
  */
-import type { Node, Pool, Site } from "../../model/fleet.ts";
-import type { NodeId, PoolName, SiteName } from "../../model/ids.ts";
-import type { ReservedTopology } from "../../model/team.ts";
-import { GROUP_LEVEL } from "../../model/team.ts";
-import { compareText } from "../../base/canonical.ts";
+import { GROUP_LEVEL, compareText } from "@headroom/model";
+import type { Node, Pool, Site, NodeId, PoolName, SiteName, ReservedTopology } from "@headroom/model";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import { NODE_LEVEL } from "../../cluster/fabric-index.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";

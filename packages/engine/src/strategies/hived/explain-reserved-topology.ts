@@ -2,14 +2,14 @@
  * Reason `reservedTopology`: guaranteed work waits although accelerators are idle, because its team's reserved topology
  * is in use.
  */
-import { acceleratorsIn } from "../../model/gang.ts";
+import { acceleratorsIn } from "@headroom/model";
+import type { BlockedReason } from "@headroom/model";
 import { cellTreeOf } from "./cells.ts";
 import { guaranteedWorkers, ownerOf, shapesOn } from "./ownership.ts";
 import { isGuaranteedRequest } from "./place-in-cells.ts";
 import { acceptableTypes, partsAsked } from "../../cluster/request.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
-import type { BlockedReason } from "../../contract/verdicts.ts";
 
 /**
  * The reason `reservedTopology`, or `null` if the request does not depend on reserved topology. The counts in the

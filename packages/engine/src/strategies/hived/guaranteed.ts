@@ -1,5 +1,4 @@
-import type { Attempt, WorkloadSpec } from "../../model/workload.ts";
-import type { Rules } from "../../policy/rules.ts";
+import type { Attempt, WorkloadSpec, Rules } from "@headroom/model";
 
 /**
  * Whether work is guaranteed: it may use only its team's reserved topology, and can always reclaim it. Other work is

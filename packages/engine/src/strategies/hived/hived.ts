@@ -4,13 +4,9 @@
  * lower priority in the team. With lazy preemption, the work that lost its cells continues as opportunistic work,
  * unless the request needs its place.
  */
-import { bisect } from "../../base/collections/bisect.ts";
+import { bisect, acceleratorIndices, wholeSlices, minWorkersOf } from "@headroom/model";
+import type { AttemptId, Attempt, Workload } from "@headroom/model";
 import type { Batch } from "../../batch/batch.ts";
-import type { AttemptId } from "../../model/ids.ts";
-import type { Attempt, Workload } from "../../model/workload.ts";
-import { acceleratorIndices } from "../../model/accelerator-set.ts";
-import { wholeSlices } from "../../model/slices.ts";
-import { minWorkersOf } from "../../model/workload.ts";
 import { isGuaranteed, isGuaranteedOpportunistic } from "./guaranteed.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import type { Layer } from "../../cluster/node-slot.ts";

@@ -7,16 +7,13 @@
  * a level in a domain are divided alike, this finds an assignment whenever one exists. Otherwise it may miss one: it is
  * then too strict, never too lax.
  */
-import { acceleratorIndices } from "../../model/accelerator-set.ts";
-import type { AttemptId, TeamName } from "../../model/ids.ts";
-import type { ReservedTopology } from "../../model/team.ts";
-import type { WorkerAllocation } from "../../model/workload.ts";
+import { acceleratorIndices, isEviction } from "@headroom/model";
+import type { AttemptId, TeamName, ReservedTopology, WorkerAllocation } from "@headroom/model";
 import { isGuaranteed, isGuaranteedOpportunistic } from "./guaranteed.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import { around, sizeOf } from "./cell-tree.ts";
 import type { Cell, CellTree } from "./cell-tree.ts";
 import { workloadOf } from "../../cluster/entities.ts";
-import { isEviction } from "../../model/workload.ts";
 import type { World } from "../../cluster/world.ts";
 
 /** A worker of guaranteed work, with its accelerators. */

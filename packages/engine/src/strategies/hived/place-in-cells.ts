@@ -3,9 +3,8 @@
  * other workers of its job. Guaranteed work uses only cells of its team, and only if the cells of the other teams can
  * still be assigned. All other work is opportunistic and may be evicted for guaranteed work.
  */
-import { needsFraction, workerWithFraction } from "../../model/device-part.ts";
-import type { TeamName } from "../../model/ids.ts";
-import type { WorkerAllocation } from "../../model/workload.ts";
+import { needsFraction, workerWithFraction } from "@headroom/model";
+import type { TeamName, WorkerAllocation } from "@headroom/model";
 import { isGuaranteed, isGuaranteedOpportunistic } from "./guaranteed.ts";
 import { around, sizeOf } from "./cell-tree.ts";
 import type { Cell, CellTree } from "./cell-tree.ts";

@@ -1,6 +1,6 @@
 /** Free capacity in the cells of one accelerator type, updated while a request is placed worker by worker. */
-import { fractionOn, needsFraction } from "../../model/device-part.ts";
-import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
+import { fractionOn, needsFraction } from "@headroom/model";
+import type { GangSpec, WorkerAllocation } from "@headroom/model";
 import { sizeOf } from "./cell-tree.ts";
 import { around } from "./cell-tree.ts";
 import type { Cell, CellTree } from "./cell-tree.ts";

@@ -4,7 +4,7 @@
  */
 import type { Batch } from "../../batch/batch.ts";
 import { requestStop } from "../../transitions/stop-attempt.ts";
-import { minWorkersOf } from "../../model/workload.ts";
+import { minWorkersOf } from "@headroom/model";
 import { workloadOf } from "../../cluster/entities.ts";
 
 export function dropIncomplete(batch: Batch): void {

@@ -4,10 +4,9 @@
  * set of nodes that could suffice, and on more and more nodes. Each simulation places the preemptor and the victims
  * again (`preemption/place-again.ts`).
  */
-import { milliIn } from "../../model/gang.ts";
+import { milliIn, isPreemptible } from "@headroom/model";
+import type { EvictionReason, Attempt, Nomination, Workload } from "@headroom/model";
 import type { Batch } from "../../batch/batch.ts";
-import type { EvictionReason, Attempt, Nomination, Workload } from "../../model/workload.ts";
-import { isPreemptible } from "../../policy/preemptible.ts";
 import { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";

@@ -4,7 +4,7 @@
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
-import type { AttemptId } from "../../model/ids.ts";
+import type { AttemptId } from "@headroom/model";
 import { findPlacement } from "../../placement/place.ts";
 import { nominate } from "../../transitions/start.ts";
 import type { RoundStrategy } from "../round-strategy.ts";

@@ -3,10 +3,8 @@
  * it the workload that would be served last. A gang above its minimum loses its last worker; any other gang is evicted
  * completely.
  */
-import type { Attempt, Nomination, Workload } from "../../model/workload.ts";
-import { withoutLast } from "../../model/slices.ts";
-import { minWorkersOf } from "../../model/workload.ts";
-import { comparisons } from "../../policy/order.ts";
+import { withoutLast, minWorkersOf, comparisons } from "@headroom/model";
+import type { Attempt, Nomination, Workload } from "@headroom/model";
 import { workloadOf } from "../../cluster/entities.ts";
 import { partsOfUnit } from "../../preemption/plan.ts";
 import type { VictimUnit } from "../../preemption/plan.ts";

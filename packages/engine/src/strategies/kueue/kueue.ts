@@ -4,14 +4,12 @@
  * must also find a real placement without them.
  */
 import type { Batch } from "../../batch/batch.ts";
-import { compareOrdinals } from "../../model/workload.ts";
-import type { Attempt, Workload } from "../../model/workload.ts";
-import type { TeamPreemption } from "../../model/team.ts";
+import { compareOrdinals, compareText } from "@headroom/model";
+import type { Attempt, Workload, TeamPreemption } from "@headroom/model";
 import { victimsByAdvantage } from "./victims-by-advantage.ts";
 import { victimsByShare } from "./victims-by-share.ts";
 import type { ShareRule } from "./victims-by-share.ts";
 import type { QuotaChoice as QuotaVictim, QuotaSearch, QuotaVictimCandidate, VictimSearch } from "./victims.ts";
-import { compareText } from "../../base/canonical.ts";
 import { amountHeld } from "../../cluster/amounts.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { holderOf } from "../../cluster/holdings.ts";

@@ -2,7 +2,7 @@
  * Parts that both of Kueue's victim searches use: the request, the eligible victims and their grounds, and the removal
  * of needless victims. A search changes the quota tree and restores it exactly.
  */
-import { invariant } from "../../base/invariant.ts";
+import { invariant } from "@headroom/model";
 import type { Share } from "../../quota/share.ts";
 import type { QuotaTree } from "../../quota/tree.ts";
 import { minimise } from "../../preemption/minimise.ts";

@@ -4,10 +4,8 @@
  * it could preempt the new work by the same rule.
  */
 import type { Batch } from "../../batch/batch.ts";
-import { partsOf } from "../../model/gang.ts";
-import type { TeamName } from "../../model/ids.ts";
-import type { Attempt } from "../../model/workload.ts";
-import { compareText } from "../../base/canonical.ts";
+import { partsOf, compareText } from "@headroom/model";
+import type { TeamName, Attempt } from "@headroom/model";
 import { amountHeld } from "../../cluster/amounts.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";

@@ -2,7 +2,7 @@
  * Invalid and unusual requests drawn from a seed: any method, target, headers and body, as bytes on a socket. Half of
  * them carry the token.
  */
-import { draw } from "@headroom/engine";
+import { draw } from "@headroom/model";
 import { operationNames, operations } from "@headroom/protocol";
 import type { Operation, OperationName } from "@headroom/protocol";
 

@@ -15,8 +15,8 @@ import {
   writeSync,
 } from "node:fs";
 import path from "node:path";
-import { attemptId, nodeId, poolName, siteName, workloadId } from "@headroom/engine";
-import type { AttemptId, Effect, LaunchGang, NodeSpec, StopGang } from "@headroom/engine";
+import { attemptId, nodeId, poolName, siteName, workloadId } from "@headroom/model";
+import type { AttemptId, Effect, LaunchGang, NodeSpec, StopGang } from "@headroom/model";
 import { makeDurableDirectory, syncPath } from "@headroom/platform";
 import type { AttemptUsage, Executor, ExecutorInput, Inventory, KnownAttempt, LogChunk } from "@headroom/executors";
 

@@ -1,6 +1,6 @@
 /** Commands that tests of the driver send. */
-import { teamName } from "@headroom/engine";
-import type { Reply, WorkloadSpec } from "@headroom/engine";
+import { teamName } from "@headroom/model";
+import type { Reply, WorkloadSpec } from "@headroom/model";
 import type { CommandRequest } from "../driver.ts";
 
 export function testSpec(name: string, change: Partial<WorkloadSpec> = {}): WorkloadSpec {

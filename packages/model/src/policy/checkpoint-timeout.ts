@@ -1,4 +1,4 @@
-import type { WorkloadSpec } from "../model/workload.ts";
+import type { WorkloadSpec } from "../resources/workload.ts";
 import type { Rules } from "./rules.ts";
 
 /** Time that work gets to write a checkpoint before it is stopped. 0 if no checkpoint is requested. */

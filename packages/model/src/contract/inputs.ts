@@ -3,12 +3,12 @@
  * or nodes from an executor. A signal comes from a workload's process. A tick reports the time. Inputs are validated
  * before they reach the engine.
  */
-import type { AttemptId, CommandId, NodeId, PoolName, TeamName, WorkloadId } from "../model/ids.ts";
-import type { ExecutorSpec, NodeSpec, Pool, Site } from "../model/fleet.ts";
-import type { Team } from "../model/team.ts";
-import type { Artifact, LossCause, WorkerExit, WorkloadSpec } from "../model/workload.ts";
-import type { Schedule } from "../model/schedule.ts";
-import type { CalendarEntry } from "../model/calendar.ts";
+import type { AttemptId, CommandId, NodeId, PoolName, TeamName, WorkloadId } from "../resources/ids.ts";
+import type { ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
+import type { Team } from "../resources/team.ts";
+import type { Artifact, LossCause, WorkerExit, WorkloadSpec } from "../resources/workload.ts";
+import type { Schedule } from "../resources/schedule.ts";
+import type { CalendarEntry } from "../resources/calendar.ts";
 import type { Policy } from "../policy/policy.ts";
 
 interface CommandCommon {

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NodeSlot } from "../cluster/node-slot.ts";
-import { acceleratorCount, acceleratorIndices, forEachRange } from "./accelerator-set.ts";
-import { nodeId, poolName } from "./ids.ts";
+import { acceleratorCount, acceleratorIndices, nodeId, poolName } from "@headroom/model";
+import { NodeSlot } from "./node-slot.ts";
 
 /** A node on which only the given accelerators are free. */
 function slotWith(indices: readonly number[], total: number): NodeSlot {
@@ -28,7 +27,7 @@ function slotWith(indices: readonly number[], total: number): NodeSlot {
   return slot;
 }
 
-describe("accelerator sets", () => {
+describe("accelerators that are picked from a node", () => {
   it("come back as the indices they were written from, picked from anywhere", () => {
     const indices = fc.uniqueArray(fc.nat({ max: 130 }), { minLength: 1 }).map((all) => all.toSorted((a, b) => a - b));
     fc.assert(
@@ -48,12 +47,6 @@ describe("accelerator sets", () => {
     expect(slot.pick(1, 2)).toBe("1-2");
     expect(slot.pick(4, 1)).toBe("6");
     expect(slot.pick(0, 0)).toBe("");
-  });
-
-  it("know no accelerators where there are none", () => {
-    expect(acceleratorIndices("")).toEqual([]);
-    expect(acceleratorCount("")).toBe(0);
-    forEachRange("", () => expect.unreachable());
   });
 
   it("cannot promise more than is free", () => {

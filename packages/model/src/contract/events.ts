@@ -2,10 +2,10 @@
  * All events: facts in the past tense, stored in the journal as JSON in this form. The `version` of a kind grows when
  * its fields change. `apply/` also reads older versions. A journal with an unknown kind is refused at the start.
  */
-import type { AttemptId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
+import type { AttemptId, NodeId, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
-import type { ExecutorSpec, NodeSpec, Pool, Site } from "../model/fleet.ts";
-import type { Team } from "../model/team.ts";
+import type { ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
+import type { Team } from "../resources/team.ts";
 import type {
   Artifact,
   AttemptOutcome,
@@ -19,10 +19,10 @@ import type {
   WorkerAllocation,
   WorkerExit,
   WorkloadSpec,
-} from "../model/workload.ts";
+} from "../resources/workload.ts";
 import type { CommandResult } from "./replies.ts";
-import type { Schedule } from "../model/schedule.ts";
-import type { CalendarEntry, ClosedBy } from "../model/calendar.ts";
+import type { Schedule } from "../resources/schedule.ts";
+import type { CalendarEntry, ClosedBy } from "../resources/calendar.ts";
 import type { Policy } from "../policy/policy.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Workload } from "../model/workload.ts";
+import type { Workload } from "../resources/workload.ts";
 import type { OrderKey, Policy } from "./policy.ts";
 
 type Compare = (left: Workload, right: Workload) => number;

@@ -3,7 +3,7 @@
  * To compare with another system, this engine runs under the preset that imitates it. The first five knobs are
  * required. The others have the defaults in `rules.ts`, so that a policy in an old journal keeps its meaning.
  */
-import type { ScheduleTimes } from "../model/schedule.ts";
+import type { ScheduleTimes } from "../resources/schedule.ts";
 import type { StrategyName } from "./strategies.ts";
 
 export interface Policy {

@@ -2,9 +2,9 @@
  * The engine's answer to "why does it wait", in numbers. The first reason is the dominant one. `wakeOn` lists the kinds
  * of event that could change the answer. Until such an event occurs, the answer stays the same.
  */
-import type { NodeResourceName } from "../model/node-resources.ts";
-import type { WorkloadId } from "../model/ids.ts";
-import type { Prediction } from "../model/workload.ts";
+import type { NodeResourceName } from "../resources/node-resources.ts";
+import type { WorkloadId } from "../resources/ids.ts";
+import type { Prediction } from "../resources/workload.ts";
 import type { EventKind } from "./events.ts";
 
 export type QuotaBound = "limit" | "user" | "guarantee" | "unguaranteed" | "borrowing" | "budget";

@@ -2,9 +2,9 @@
  * Requests of the engine to an executor. Every effect may be repeated after a restart, so executors must treat effects
  * as idempotent for each attempt: to launch an attempt again, or to stop an attempt that has ended, does nothing.
  */
-import type { AttemptId, WorkloadId } from "../model/ids.ts";
-import type { ExecutorId } from "../model/fleet.ts";
-import type { Artifact, StopReason, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
+import type { AttemptId, WorkloadId } from "../resources/ids.ts";
+import type { ExecutorId } from "../resources/fleet.ts";
+import type { Artifact, StopReason, WorkerAllocation, WorkloadSpec } from "../resources/workload.ts";
 
 export interface LaunchGang {
   readonly kind: "launchGang";

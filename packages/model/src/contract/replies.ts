@@ -1,7 +1,7 @@
 /**
  * The answer to a command: accepted with its result, or rejected with a code from a fixed list and the data behind it.
  */
-import type { CommandId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
+import type { CommandId, NodeId, TeamName, WorkloadId } from "../resources/ids.ts";
 
 export type ApplyChange = {
   readonly kind: "site" | "pool" | "team" | "workload" | "calendar" | "schedule";
