@@ -48,27 +48,18 @@ function unknowableProblem({ layer, isTest }: Importer): string | undefined {
   return "A computed import cannot be checked: name the module.";
 }
 
-function relativeProblem(
-  { packageRoot, packageName, isTest }: Importer,
-  filename: string,
-  specifier: string,
-): string | undefined {
+function relativeProblem(importer: Importer, filename: string, specifier: string): string | undefined {
+  const { packageRoot, packageName, isTest } = importer;
   const target = path.posix.resolve(path.posix.dirname(filename), specifier);
   if (!isTest && testFilePattern.test(target)) return `${specifier} is for tests: what ships may not import it.`;
-  if (target.startsWith(`${packageRoot}/`)) {
-    return isTest ? undefined : roomProblem({ packageName, packageRoot }, filename, target);
-  }
+  if (target.startsWith(`${packageRoot}/`)) return isTest ? undefined : roomProblem(importer, filename, target);
   const intoPackages = target.startsWith(`${path.posix.dirname(packageRoot)}/`);
   if (isTest && !intoPackages) return undefined;
   return `${specifier} leaves the package ${packageName}: import another package by its name.`;
 }
 
 /** Checks the order of the rooms of a package, type imports included. */
-function roomProblem(
-  { packageName, packageRoot }: Pick<Importer, "packageName" | "packageRoot">,
-  filename: string,
-  target: string,
-): string | undefined {
+function roomProblem({ packageName, packageRoot }: Importer, filename: string, target: string): string | undefined {
   const order = rooms[packageName];
   if (order === undefined) return undefined;
   const roomOf = (file: string): string | undefined =>

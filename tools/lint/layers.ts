@@ -113,7 +113,7 @@ export const partialExports: readonly string[] = ["@headroom/perf/accelerator-ty
 /** Packages that run in a browser. They must not use Node's modules. */
 export const browserPackages: readonly string[] = ["console"];
 
-/** Packages that the tests of every package may import: one checks decisions from the outside, the other states reasons of waiting work. */
+/** Packages that the tests of every package may import: one checks decisions from the outside, the other says why work waits. */
 export const testPackages: readonly string[] = ["engine-oracle", "explain"];
 
 /** Packages that tests in a package may import in addition to those of the package. */

@@ -71,6 +71,7 @@ const layerViolations = plant("house(layers)", [
   ["model", 'export { a } from "@headroom/engine";'],
   ["model", 'import type { A } from "@headroom/engine/internals"; export type B = A;'],
   ["engine", 'import { a } from "@headroom/explain"; export const b = a;'],
+  ["explain", 'import type { A } from "../dry-runs/plan-apply.ts"; export type B = A;', "reasons/planted-room.ts"],
   ["explain", 'export { a } from "@headroom/engine-oracle";'],
   ["explain", 'export { a } from "@headroom/engine/testing";'],
   ["views", 'export { a } from "@headroom/engine/internals";'],
