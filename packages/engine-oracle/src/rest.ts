@@ -2,8 +2,8 @@
 import { rulesOf } from "@headroom/model";
 import type { Policy, Workload } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
-import { withoutClosedNodes } from "./closed-nodes.ts";
 import type { Findings } from "@headroom/engine/internals";
+import { withoutClosedNodes } from "./closed-nodes.ts";
 import { canBeTold } from "./constraint-checks.ts";
 import { compareByPolicy, feasibility, hasReadyTask, isInGroups, requestOf } from "./recount.ts";
 

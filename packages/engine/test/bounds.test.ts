@@ -1,5 +1,8 @@
 /** Tables with a maximum size do not exceed it; the oldest entry is removed first. */
 import { describe, expect, it } from "vitest";
+import { utf8Decode, utf8Encode, workloadId } from "@headroom/model";
+import type { Input } from "@headroom/model";
+import { checkInvariants } from "@headroom/engine-oracle";
 import {
   ANSWERS_KEPT,
   ENDED_WORKLOADS_KEPT,
@@ -9,9 +12,6 @@ import {
   restoreEngine,
 } from "../src/index.ts";
 import type { Engine, JournalGroup } from "../src/index.ts";
-import { utf8Decode, utf8Encode, workloadId } from "@headroom/model";
-import type { Input } from "@headroom/model";
-import { checkInvariants } from "@headroom/engine-oracle";
 import { ENDED_ENTRIES_KEPT } from "../src/state/ended-entries.ts";
 import { stateDigest } from "../src/state/digest.ts";
 import { decodeSnapshot, encodeSnapshot } from "../src/state/snapshot.ts";

@@ -1,9 +1,9 @@
 /** On a fleet without other work, a workload starts exactly at its stated earliest start, whatever windows exist. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { EarliestStarts } from "../src/index.ts";
 import type { CalendarEntry, Input } from "@headroom/model";
 import { Drive, applied, command, node, pool, site, spec } from "@headroom/engine/testing";
+import { EarliestStarts } from "../src/index.ts";
 
 const MINUTE_MS = 60_000;
 const TYPES = ["A100", "H100"];

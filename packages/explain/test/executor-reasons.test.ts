@@ -3,8 +3,8 @@ import { checkInvariants } from "@headroom/engine-oracle";
 import { describe, expect, it } from "vitest";
 import { attemptId, poolName, workloadId } from "@headroom/model";
 import type { GangSpec, WorkloadSpec } from "@headroom/model";
-import { explain } from "../src/reasons/explain.ts";
 import { Drive, applied, command, node, pool, site, spec, team } from "@headroom/engine/testing";
+import { explain } from "../src/reasons/explain.ts";
 
 /** Two pools of equal nodes, each with its own executor. */
 function scene(nodesOfEach: number): Drive {

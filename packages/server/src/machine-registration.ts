@@ -7,9 +7,9 @@ import type { Node, NodeSpec, Observation, PoolName } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Executor, Inventory } from "@headroom/executors";
 import { familyOfType, isSameType } from "@headroom/perf/accelerator-types";
+import { OperationalError } from "@headroom/platform";
 import type { Driver } from "./driver/driver.ts";
 import { labelled } from "./node-labels.ts";
-import { OperationalError } from "@headroom/platform";
 
 /**
  * Records the executors, declares missing sites and pools, and reports accelerators and nodes. Existing declarations stay, except

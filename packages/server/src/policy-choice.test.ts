@@ -1,8 +1,8 @@
 import path from "node:path";
 import { defaultPolicy, genesisPolicy } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { removeHome, startLive, temporaryHome } from "./api/testing/live-control-plane.ts";
 import { sqliteJournal } from "@headroom/journal";
+import { removeHome, startLive, temporaryHome } from "./api/testing/live-control-plane.ts";
 import { openDriver } from "./driver/open-driver.ts";
 import { submit, testSpec } from "./driver/testing/requests.ts";
 

@@ -1,8 +1,8 @@
 /** Activates a policy at the start: the requested one, or for an empty journal the default preset. */
 import { canonicalJson, defaultPolicy, presets } from "@headroom/model";
 import type { Policy } from "@headroom/model";
-import type { Driver } from "./driver/driver.ts";
 import { OperationalError } from "@headroom/platform";
+import type { Driver } from "./driver/driver.ts";
 
 /**
  * The policy is recorded before anything else: if a crash leaves the journal empty, the next start sees a new journal

@@ -1,8 +1,8 @@
 /** Budget accounts of teams, updated by events that change the rate of use. No other code writes `state.accounts`. */
-import { accrued, reachesMs, renewalMs } from "../usage/account.ts";
-import { daysFrom } from "../usage/days.ts";
 import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT, canonicalJson } from "@headroom/model";
 import type { TeamName, Team } from "@headroom/model";
+import { accrued, reachesMs, renewalMs } from "../usage/account.ts";
+import { daysFrom } from "../usage/days.ts";
 import type { World } from "../cluster/world.ts";
 import type { WritableWorld } from "./writable.ts";
 

@@ -2,8 +2,8 @@
  * One call of `receive` in progress, with its decisions so far. Events are applied as they are emitted, so later
  * decisions see the earlier ones.
  */
-import { applyEvent } from "../apply/apply.ts";
 import type { Effect, Event, Attempt, CommandId, CommandResult, Rejection, Reply } from "@headroom/model";
+import { applyEvent } from "../apply/apply.ts";
 import { Scratch } from "../cluster/scratch.ts";
 import { Ledger } from "../cluster/ledger.ts";
 import type { QueueBucket } from "../cluster/queue.ts";

@@ -2,8 +2,8 @@
  * The placement tree of each site, from its fabric levels down to its nodes. It is built when it is first read after
  * nodes have joined or changed.
  */
-import { DomainTree } from "../topology/domain-tree.ts";
 import type { NodeId, SiteName, Node, Pool, Site, PoolName } from "@headroom/model";
+import { DomainTree } from "../topology/domain-tree.ts";
 
 /** Name of the level below all named fabric levels. */
 export const NODE_LEVEL = "node";

@@ -1,7 +1,7 @@
 /** The order between the heads of two buckets. */
-import type { QueueBucket } from "./queue.ts";
 import { minWorkersOf, comparisons, compareText } from "@headroom/model";
 import type { Workload, Rules } from "@headroom/model";
+import type { QueueBucket } from "./queue.ts";
 import { userShare } from "./user-share.ts";
 import type { World } from "./world.ts";
 import { growingAttempt } from "./request.ts";

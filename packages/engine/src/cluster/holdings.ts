@@ -2,7 +2,6 @@
  * Books the amounts that attempts and nominations hold into the indexes. `apply/`, `indexState` and tentative plans use
  * it. Every booking has an exact inverse.
  */
-import { canDo, executorOf } from "../state/executors.ts";
 import {
   growthCount,
   growthSteps,
@@ -22,6 +21,7 @@ import type {
   Workload,
   WorkloadSpec,
 } from "@headroom/model";
+import { canDo, executorOf } from "../state/executors.ts";
 import { amountHeld } from "./amounts.ts";
 import type { Held } from "./amounts.ts";
 import { workloadOf } from "./entities.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { writableEmptyState } from "../state/mutable-state.ts";
 import type { Tariff } from "@headroom/model";
+import { writableEmptyState } from "../state/mutable-state.ts";
 import { PowerForecast } from "./power-forecast.ts";
 import { figuresAt } from "./tariffs.ts";
 

@@ -1,14 +1,14 @@
 /**
  * The engine's shell around its parts `lifecycle`, `round` and `apply`: a batch of inputs goes in, a `Ready` comes out.
  */
+import { chainAfter, hashInto, lanesFromHex, lanesToHex, InvariantError, invariant } from "@headroom/model";
+import type { Effect, Event, Input, Signal, WorkloadId, Lanes } from "@headroom/model";
 import { Batch } from "../batch/batch.ts";
 import { applyEvent, recordChain } from "../apply/apply.ts";
 import { UndoLog } from "../apply/undo-log.ts";
 import { decideCommand } from "../lifecycle/commands.ts";
 import { decideObservation } from "../lifecycle/observations.ts";
 import { decideSignal } from "../lifecycle/signals.ts";
-import { chainAfter, hashInto, lanesFromHex, lanesToHex, InvariantError, invariant } from "@headroom/model";
-import type { Effect, Event, Input, Signal, WorkloadId, Lanes } from "@headroom/model";
 import { outstandingEffects } from "../transitions/attempt-effects.ts";
 import type { Engine, JournalGroup, Ready } from "./ready.ts";
 import { defragmentsAtMs } from "../round/defragment.ts";

@@ -2,7 +2,6 @@
  * `apply`: a set of sites, pools, teams and workloads, all or nothing. Everything is checked before the first event, so
  * a refused set leaves no trace. Applying the same set again changes nothing.
  */
-import type { Batch } from "../batch/batch.ts";
 import { canonicalJson } from "@headroom/model";
 import type {
   Command,
@@ -16,6 +15,7 @@ import type {
   ApplyChange,
   Rejection,
 } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import type { IndexedWindow } from "../cluster/calendar-index.ts";
 import { knownEntry } from "../state/ended-entries.ts";
 import type { ReadonlyState } from "../state/state.ts";

@@ -2,9 +2,9 @@
  * Calendar entries: validation, choice of the nodes for a reservation that states a number of accelerators, and
  * removal.
  */
-import type { Batch } from "../batch/batch.ts";
 import { isOfTypes, takesWork, nextDueMs, invariant } from "@headroom/model";
 import type { Command, CalendarEntry, Tariff, TimeWindow, Node, NodeId, Rejection } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { expectedEndMs } from "../usage/expected-duration.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { isNoticeName } from "../state/notices.ts";

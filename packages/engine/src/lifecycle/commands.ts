@@ -1,7 +1,7 @@
 /** Commands. Each is accepted with a result, or rejected with a reason and without any effect. */
-import type { Batch } from "../batch/batch.ts";
 import { canonicalJson, hashText, unreachable } from "@headroom/model";
 import type { Command } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import type { Decision } from "./decision.ts";
 import { apply } from "./apply-documents.ts";
 import { removeCalendarEntry } from "./calendar.ts";

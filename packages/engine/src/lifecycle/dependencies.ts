@@ -1,5 +1,4 @@
 /** Dependencies. Names are resolved to ids at submission, and work ends if its dependency can no longer be met. */
-import type { Batch } from "../batch/batch.ts";
 import { meets } from "@headroom/model";
 import type {
   TeamName,
@@ -11,6 +10,7 @@ import type {
   WorkloadSpec,
   Rejection,
 } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import type { World } from "../cluster/world.ts";
 
 export type Resolved =

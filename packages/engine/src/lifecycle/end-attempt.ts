@@ -1,7 +1,7 @@
 /** Effect of an attempt's end on its task and workload: the task is done, is retried, or has failed. */
-import type { Batch } from "../batch/batch.ts";
 import { taskOf, taskCountOf } from "@headroom/model";
 import type { Attempt, AttemptOutcome, EndReason, LossCause, RetrySpec, Workload, WorkerExit } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { retryInPlace } from "./retry-in-place.ts";
 import { endHopeless } from "./dependencies.ts";

@@ -1,7 +1,7 @@
-import { attemptsOn } from "../cluster/entities.ts";
-import type { Batch } from "../batch/batch.ts";
 import { canonicalJson } from "@headroom/model";
 import type { Command } from "@headroom/model";
+import { attemptsOn } from "../cluster/entities.ts";
+import type { Batch } from "../batch/batch.ts";
 import { DEFAULT_TEAM } from "../state/state.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";

@@ -1,6 +1,6 @@
 /** Notices that a node goes away, from a command or from an executor. */
-import type { Batch } from "../batch/batch.ts";
 import type { Command, Observation, NodeId } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { noticeName, noticeOf } from "../state/notices.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";

@@ -1,7 +1,7 @@
 /** Observations of executors. Reports about inactive attempts are outdated and change nothing. */
-import type { Batch } from "../batch/batch.ts";
 import { leastParts, partsOf, canonicalJson, unreachable } from "@headroom/model";
 import type { Observation, ExecutorSpec, NodeSpec, Pool, NodeId, Attempt, WorkerExit } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { activeAttempt, attemptsOn, workloadOf } from "../cluster/entities.ts";
 import type { ReadonlyState } from "../state/state.ts";

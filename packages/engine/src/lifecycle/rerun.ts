@@ -1,7 +1,7 @@
 /** Reruns the unsuccessful tasks of an ended workload. The checks of a submission apply. */
-import type { Batch } from "../batch/batch.ts";
 import { taskCountOf } from "@headroom/model";
 import type { Command } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { tasksToRerun } from "../state/ready-task.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";

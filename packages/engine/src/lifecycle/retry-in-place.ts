@@ -2,9 +2,9 @@
  * A task whose attempt failed keeps its place during a short back-off: its next attempt is placed at once on the same
  * nodes and launched when the back-off is over. Quotas, plans, drains and windows treat it like any other attempt.
  */
-import type { Batch } from "../batch/batch.ts";
 import { heedsHead } from "@headroom/model";
 import type { Attempt, Workload } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { amountHeld } from "../cluster/amounts.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import { isInGroups, quotaReachedBy } from "../cluster/request.ts";

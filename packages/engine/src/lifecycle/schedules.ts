@@ -1,7 +1,7 @@
 /** Adds and removes schedules. The workload of a schedule is checked when it is added and at each due time. */
-import type { Batch } from "../batch/batch.ts";
 import { nextDueMs } from "@headroom/model";
 import type { Command, Schedule, Rejection } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import type { World } from "../cluster/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";

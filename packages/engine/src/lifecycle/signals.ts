@@ -1,6 +1,6 @@
 /** Signals of a workload's processes. */
-import type { Batch } from "../batch/batch.ts";
 import type { IdleChange, ProgressEstimate, Signal, AttemptId, Artifact, Attempt } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { movesExpectedEnd } from "../preemption/remaining-time.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";

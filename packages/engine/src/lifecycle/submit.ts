@@ -1,6 +1,6 @@
-import type { Batch } from "../batch/batch.ts";
 import { specOfGroup, workloadId, minWorkersOf } from "@headroom/model";
 import type { WorkloadId, WorkloadSpec, Rejection, Command } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { couldHoldByCounts } from "../placement/could-ever.ts";
 import { emptyFleetWorkers } from "../placement/place-on-type.ts";

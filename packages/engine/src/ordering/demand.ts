@@ -3,9 +3,9 @@
  * change demand: evicted work keeps counting while it terminates, and tentative bookings do not count. So fair shares
  * change only when work is submitted or ends, and not by the decisions that are based on them.
  */
-import { canDo } from "../state/executors.ts";
 import { groupAt, leastParts, partsOf, typesOfGroup, wholeParts } from "@headroom/model";
 import type { GangPart, AttemptId, WorkloadId, GangSpec, WorkerAllocation, Workload } from "@headroom/model";
+import { canDo } from "../state/executors.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { canResize, countsForTeam } from "../cluster/holdings.ts";
 import { waitingTaskCount } from "../state/ready-task.ts";

@@ -3,10 +3,10 @@
  * rank of a team uses the best request of the team and the teams below it. A team's own work competes with the work of
  * its child teams.
  */
+import type { TeamOrderKey } from "@headroom/model";
 import { amountCompared } from "../cluster/request.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
-import type { TeamOrderKey } from "@headroom/model";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 import { insertSorted } from "./queue-order.ts";

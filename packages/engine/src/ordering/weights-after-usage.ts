@@ -5,8 +5,8 @@
  * times its part keeps a quarter. Teams that use the fleet in proportion to their weights keep these proportions, no
  * weight becomes zero, and usage within a guarantee never counts against a team.
  */
-import { AVERAGE_ONE } from "../usage/decayed-usage.ts";
 import { divideProduct } from "@headroom/model";
+import { AVERAGE_ONE } from "../usage/decayed-usage.ts";
 import { usageKey } from "../cluster/decayed-usage-index.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";

@@ -1,8 +1,8 @@
 /** Lists the queue buckets that a phase tries. */
 
+import type { AttemptId } from "@headroom/model";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
-import type { AttemptId } from "@headroom/model";
 import { isClosed } from "../ordering/round-order.ts";
 import type { RoundOrder } from "../ordering/round-order.ts";
 import { couldEverFit } from "./could-ever.ts";

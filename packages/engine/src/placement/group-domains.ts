@@ -1,9 +1,9 @@
 /**
  * Fabric domains for a whole gang with task groups, best first, each as its set of nodes. `null` stands for all nodes.
  */
-import type { NodeSlot } from "../cluster/node-slot.ts";
 import { needsPart, leastParts } from "@headroom/model";
 import type { NodeId } from "@headroom/model";
+import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";

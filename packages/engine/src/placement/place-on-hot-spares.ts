@@ -2,9 +2,9 @@
  * Places gangs that lost workers with their nodes on hot spares, both for replacements and for restarts. It uses as few
  * spares as possible, and never more than the lost workers need. A used spare becomes an ordinary node.
  */
-import type { Batch } from "../batch/batch.ts";
 import { takesWork } from "@headroom/model";
 import type { WorkloadId } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";

@@ -2,7 +2,6 @@
  * Lists the victim candidates of a preemptor in the order of eviction: first the workers beyond the minimum of elastic
  * gangs, then the cheapest work.
  */
-import type { Batch } from "../batch/batch.ts";
 import { throughputMilli, withoutLast, minWorkersOf, isSameList, preemptibilityOf } from "@headroom/model";
 import type {
   Event,
@@ -15,6 +14,7 @@ import type {
   WorkerAllocation,
   Workload,
 } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { canResize } from "../cluster/holdings.ts";
 import type { QueueBucket } from "../cluster/queue.ts";

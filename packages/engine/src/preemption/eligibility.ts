@@ -1,7 +1,7 @@
 /** Stage 1 of freeing capacity (`pipeline.ts`): which work may be evicted, and which requests may evict it. */
-import type { Batch } from "../batch/batch.ts";
 import { preemptibilityOf } from "@headroom/model";
 import type { TeamName, Attempt, EvictionReason, Workload } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { amountHeld } from "../cluster/amounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import type { QueueBucket } from "../cluster/queue.ts";

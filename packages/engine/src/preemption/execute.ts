@@ -2,10 +2,10 @@
  * Stage 6, second half: records a verified plan and its grounds, stops the victims, and places or nominates the
  * preemptor.
  */
+import type { PlannedVictim, RecordedTeamShare, AttemptId, EvictionReason, Workload } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { shrinkOf } from "../transitions/attempt-effects.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
-import type { PlannedVictim, RecordedTeamShare, AttemptId, EvictionReason, Workload } from "@headroom/model";
 import { amountHeld } from "../cluster/amounts.ts";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { isIdle } from "../cluster/ledger.ts";

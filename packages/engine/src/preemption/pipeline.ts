@@ -11,8 +11,8 @@
  *
  * Nothing is evicted without a complete plan.
  */
-import type { Batch } from "../batch/batch.ts";
 import type { EvictionReason } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { spentBudget } from "../usage/gate.ts";

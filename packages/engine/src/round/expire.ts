@@ -1,8 +1,8 @@
 /** The first phase of a round: changes caused by time alone. */
+import type { Attempt } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { endCheckpointWait, isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
 import type { Timer } from "../cluster/timers.ts";
-import type { Attempt } from "@headroom/model";
 import { correctedPrediction } from "../usage/run-times.ts";
 import { activeAttempt, byPlacement, workloadOf } from "../cluster/entities.ts";
 import { keepBudgets } from "./keep-budgets.ts";

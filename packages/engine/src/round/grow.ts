@@ -2,9 +2,9 @@
  * Elastic gangs grow into capacity that other requests left, without delaying protected starts: one worker at a time,
  * or by the steps of their throughput curves.
  */
-import type { Batch } from "../batch/batch.ts";
 import { growthCount, compareSteps, growthSteps, throughputMilli, minWorkersOf, mayEvict } from "@headroom/model";
 import type { GrowthStep, GangSpec } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { findBesideStarts } from "../placement/backfill/beside-starts.ts";

@@ -2,13 +2,13 @@
  * Changes of budgets caused by time. Warnings and the use-up of budgets are recorded, budgets are renewed, and running
  * work is stopped when a hard budget is used up.
  */
+import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT } from "@headroom/model";
+import type { Budget, TeamName } from "@headroom/model";
 import { isUnder } from "../cluster/team-node.ts";
 import { nextLook, wakeForBudget } from "../apply/accounts.ts";
 import type { Batch } from "../batch/batch.ts";
 import { accrued, periodStartMs, spentOf } from "../usage/account.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
-import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT } from "@headroom/model";
-import type { Budget, TeamName } from "@headroom/model";
 import { workloadOf } from "../cluster/entities.ts";
 import { isSpent } from "../usage/gate.ts";
 

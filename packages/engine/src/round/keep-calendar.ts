@@ -2,9 +2,9 @@
  * Changes of the calendar caused by time. Windows begin and end, and work that would overlap a window is stopped before
  * it.
  */
-import type { Batch } from "../batch/batch.ts";
 import { tariffEndMs, stoppedByMs } from "@headroom/model";
 import type { CalendarEntry, ClosedBy, TimeWindow, Attempt } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
 import { replaceAhead } from "./replace-lost.ts";
 import { noticedNode } from "../state/notices.ts";

@@ -4,9 +4,9 @@
  * first is chosen. A node that is drained, lost or needed by the calendar stops being a hot spare, and another node
  * replaces it.
  */
-import type { Batch } from "../batch/batch.ts";
 import { HOT_SPARE_AHEAD_MS, takesWork } from "@headroom/model";
 import type { HotSpareEnd, Pool, PoolName } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { World } from "../cluster/world.ts";
 

@@ -1,9 +1,9 @@
 /** Schedules that are due submit their workloads. If several due times were missed, the workload is submitted once. */
+import { specDueAt, lastDueMs } from "@headroom/model";
+import type { ScheduleItem } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { awaitedFirst } from "../lifecycle/apply-documents.ts";
 import { recordSubmission, stopWorkload, submissionAdmissionFailure } from "../lifecycle/submit.ts";
-import { specDueAt, lastDueMs } from "@headroom/model";
-import type { ScheduleItem } from "@headroom/model";
 
 interface Due {
   readonly item: ScheduleItem;

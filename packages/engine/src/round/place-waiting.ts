@@ -3,9 +3,9 @@
  * fail together, and capacity only shrinks within a round, so a rejected bucket is not tried again until capacity is
  * freed. The cost of a round thus depends on changes, not on the length of the queue.
  */
-import type { Batch } from "../batch/batch.ts";
 import { heedsHead } from "@headroom/model";
 import type { AttemptId, Workload } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { keepReservations, Reservations, reservationsOf } from "../placement/backfill/reservations.ts";

@@ -3,8 +3,8 @@
  * the phases of the policy in its order. Each phase can be called alone. If nothing has changed, a round only looks at
  * the timers and at the buckets that are not rejected.
  */
-import type { Batch } from "../batch/batch.ts";
 import type { Event, Phase } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
 import { defragment } from "./defragment.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { spec } from "../../test/lab/make.ts";
 import type { WorkloadSpec } from "@headroom/model";
+import { spec } from "../../test/lab/make.ts";
 import { DemandMix } from "./demand-mix.ts";
 
 const gang = fc.record({

@@ -2,13 +2,13 @@
  * The registry of strategies. Code that follows the rules of an imitated system is found here by a name in the rules of
  * the policy, and nowhere else.
  */
+import type { Phase, Rules, PlacementRule, StrategyRules, VictimRule } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import type { SignatureOf } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { signatures as signaturesOfFilters } from "../placement/filters/filters.ts";
 import { installPlacement } from "../placement/strategy.ts";
 import type { PlacementStrategy } from "../placement/strategy.ts";
-import type { Phase, Rules, PlacementRule, StrategyRules, VictimRule } from "@headroom/model";
 import { lowestCost } from "../preemption/lowest-cost/lowest-cost.ts";
 import { type PreemptionStrategy, installPreemption } from "../preemption/strategy.ts";
 import { rebalance } from "./armada/rebalance.ts";

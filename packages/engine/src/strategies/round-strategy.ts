@@ -1,7 +1,7 @@
 /** The interface for rounds by the rules of an imitated system. */
+import type { AttemptId, Phase } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
-import type { AttemptId, Phase } from "@headroom/model";
 
 export interface RoundStrategy {
   /** Runs the phases of the policy; `run` runs one. */

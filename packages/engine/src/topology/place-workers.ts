@@ -4,9 +4,9 @@
  * level upwards. The workers of a slice share a domain of the slice's level. The narrowest domain that holds everything
  * is chosen, and in it the fewest and fullest domains.
  */
+import { invariant } from "@headroom/model";
 import { balance } from "./balance.ts";
 import { type Counts, countWhatFits, type DomainOrder, holding, type Slicing, sortDomains } from "./counts.ts";
-import { invariant } from "@headroom/model";
 import type { DomainRange, DomainTree } from "./domain-tree.ts";
 import { type Portion, takeUntilCovered } from "./take.ts";
 

@@ -1,11 +1,11 @@
 /**
  * Nominations. Each becomes an attempt, or the growth of an attempt, when the terminating work in its place has ended.
  */
+import { invariant } from "@headroom/model";
+import type { Nomination } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { growthOf, launchOf } from "./attempt-effects.ts";
-import { invariant } from "@headroom/model";
-import type { Nomination } from "@headroom/model";
 import { looksAround, respectsAntiAffinity } from "../placement/filters/anti-affinity.ts";
 import { admitsNode } from "../placement/filters/data-places.ts";
 import { nodeCheck } from "../placement/filters/filters.ts";

@@ -1,8 +1,8 @@
 /** Records the decision for the first request of a bucket: a start, growth, or a nomination. */
-import type { Batch } from "../batch/batch.ts";
-import { growthOf, launchOf } from "./attempt-effects.ts";
 import { attemptId, taskOf, InvariantError } from "@headroom/model";
 import type { Event, AttemptId, WorkloadId, Attempt, Nomination, Workload } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
+import { growthOf, launchOf } from "./attempt-effects.ts";
 import { predictedRun } from "../usage/run-times.ts";
 import { activeAttempt, rememberWorkload, workloadOf } from "../cluster/entities.ts";
 import type { QueueBucket } from "../cluster/queue.ts";

@@ -2,9 +2,9 @@
  * Stops an attempt. Evicted or drained work that writes checkpoints on request is asked for a checkpoint first. It is
  * stopped when the checkpoint is reported or its time limit is over. All other work is stopped at once.
  */
-import type { Batch } from "../batch/batch.ts";
 import { checkpointTimeoutOf } from "@headroom/model";
 import type { CheckpointWaitOutcome, ClosedBy, Attempt, StopReason } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "./nominations.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { checkpointOf, stopOf } from "./attempt-effects.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PREDICTED_MS_MAX, correctedPrediction, predictedRun, runKindsOf } from "./run-times.ts";
 import { presets, rulesOf } from "@headroom/model";
 import type { Policy } from "@headroom/model";
+import { PREDICTED_MS_MAX, correctedPrediction, predictedRun, runKindsOf } from "./run-times.ts";
 import { spec } from "../../test/lab/make.ts";
 
 const MINUTE_MS = 60_000;

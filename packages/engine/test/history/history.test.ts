@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { chainAfter, newestVersion } from "@headroom/model";
 import type { Event } from "@headroom/model";
+import { checkInvariants } from "@headroom/engine-oracle";
 import { createEngine, replayEngine, restoreEngine } from "../../src/index.ts";
 import type { JournalGroup } from "../../src/index.ts";
 import { eventKinds } from "../../src/apply/apply.ts";
-import { checkInvariants } from "@headroom/engine-oracle";
 import { historyFiles, recordedDigests } from "./history-files.ts";
 import { recordLife } from "./recorded-life.ts";
 

@@ -1,8 +1,8 @@
 /** A minimal driver for tests: every group counts as durable at once, and every batch is checked. */
-import { createEngine, restoreEngine } from "../../src/index.ts";
 import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
-import type { Engine, JournalGroup, Ready } from "../../src/index.ts";
 import type { Input } from "@headroom/model";
+import { createEngine, restoreEngine } from "../../src/index.ts";
+import type { Engine, JournalGroup, Ready } from "../../src/index.ts";
 
 export class Drive {
   engine: Engine;

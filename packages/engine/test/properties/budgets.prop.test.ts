@@ -6,9 +6,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { accountOf } from "@headroom/explain";
-import { createEngine, replayEngine } from "../../src/index.ts";
 import { presets, teamName } from "@headroom/model";
 import type { Budget, Event, Input } from "@headroom/model";
+import { createEngine, replayEngine } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 

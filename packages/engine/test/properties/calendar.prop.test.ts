@@ -4,10 +4,10 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createEngine, replayEngine } from "../../src/index.ts";
-import type { Ready } from "../../src/index.ts";
 import { nodeId, presets, teamName } from "@headroom/model";
 import type { Attempt, CalendarEntry, CalendarItem, Input, NodeId, WorkloadSpec } from "@headroom/model";
+import { createEngine, replayEngine } from "../../src/index.ts";
+import type { Ready } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 

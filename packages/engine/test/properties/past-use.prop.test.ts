@@ -1,10 +1,10 @@
 /** Compares decayed usage with an exact computation from the journal, and tests its effects. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createEngine, replayEngine } from "../../src/index.ts";
 import { presets, teamName } from "@headroom/model";
 import type { Event, Input, Policy, TeamRules } from "@headroom/model";
 import { decayedUsageOf } from "@headroom/explain";
+import { createEngine, replayEngine } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 

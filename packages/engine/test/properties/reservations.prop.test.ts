@@ -4,6 +4,9 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { checkIndexes } from "@headroom/engine-oracle";
+import { shapeOf } from "@headroom/model";
+import type { NodeId, GangSpec, WorkerAllocation } from "@headroom/model";
 import { createEngine, restoreEngine } from "../../src/index.ts";
 import type { Engine } from "../../src/index.ts";
 import { worldOf } from "../../src/engine/engine.ts";
@@ -17,9 +20,6 @@ import { Ledger } from "../../src/cluster/ledger.ts";
 import type { PlacementRequest } from "../../src/cluster/placement-request.ts";
 import type { World } from "../../src/cluster/world.ts";
 import { Findings } from "../../src/placement/verify/findings.ts";
-import { checkIndexes } from "@headroom/engine-oracle";
-import { shapeOf } from "@headroom/model";
-import type { NodeId, GangSpec, WorkerAllocation } from "@headroom/model";
 import { Story } from "./play.ts";
 import { worlds } from "./worlds.ts";
 

@@ -14,8 +14,6 @@ import type {
   Workload,
   WorkloadSpec,
 } from "@headroom/model";
-import { createEngine, replayEngine } from "../../src/index.ts";
-import type { Ready } from "../../src/index.ts";
 import {
   EarliestStarts,
   explain,
@@ -25,6 +23,8 @@ import {
   queuePage,
   teamHolds,
 } from "@headroom/explain";
+import { createEngine, replayEngine } from "../../src/index.ts";
+import type { Ready } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, pool, site } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";

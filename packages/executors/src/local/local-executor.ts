@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, NodeId, WorkerAllocation } from "@headroom/model";
+import { OperationalError } from "@headroom/platform";
 import type {
   AttemptUsage,
   Executor,
@@ -14,7 +15,6 @@ import type {
   NodeReadings,
 } from "../executor.ts";
 import { ToolRunner } from "../readings/run-tool.ts";
-import { OperationalError } from "@headroom/platform";
 import { findAccelerators } from "./accelerators.ts";
 import type { FoundAccelerator } from "./accelerators.ts";
 import type { AttemptFiles } from "./attempt-files.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { nodeId } from "@headroom/model";
 import type { CalendarEntry } from "@headroom/model";
-import { smallestChanges } from "../../src/index.ts";
 import { Drive, applied, command, node, pool, site, spec } from "@headroom/engine/testing";
+import { smallestChanges } from "../../src/index.ts";
 
 const MINUTE_MS = 60_000;
 

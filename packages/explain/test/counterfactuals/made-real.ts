@@ -18,8 +18,8 @@ import type {
 } from "@headroom/model";
 import { restoreEngine } from "@headroom/engine";
 import type { Engine, Ready } from "@headroom/engine";
-import type { AntiAffinityTerm, Change, LargerBudget } from "../../src/index.ts";
 import { applied, command } from "@headroom/engine/testing";
+import type { AntiAffinityTerm, Change, LargerBudget } from "../../src/index.ts";
 import { answers } from "./pending-cases.ts";
 import type { PendingCase } from "./pending-cases.ts";
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { nodeId, presets, workloadId } from "@headroom/model";
 import type { Input, Policy } from "@headroom/model";
-import { smallestChanges } from "../../src/index.ts";
 import { Drive, applied, command, node, pool, site, spec } from "@headroom/engine/testing";
+import { smallestChanges } from "../../src/index.ts";
 
 const NODES = 20;
 

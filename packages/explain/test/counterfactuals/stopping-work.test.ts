@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { smallestChanges } from "../../src/index.ts";
 import { Drive, applied, command, node, pool, site, spec, team } from "@headroom/engine/testing";
+import { smallestChanges } from "../../src/index.ts";
 
 it("names the end of work that is already stopping, if its usage is all that blocks", () => {
   const drive = new Drive();

@@ -5,9 +5,9 @@
 import { describe, expect, it } from "vitest";
 import { presets, workloadId } from "@headroom/model";
 import type { Policy, Team } from "@headroom/model";
+import { Drive, applied, command, node, pool, site, spec, team } from "@headroom/engine/testing";
 import { smallestChanges } from "../../src/index.ts";
 import type { Change } from "../../src/index.ts";
-import { Drive, applied, command, node, pool, site, spec, team } from "@headroom/engine/testing";
 
 const byDefault = presets.get("default") as Policy;
 const withinGuarantees: Policy = {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { smallestChanges } from "../../src/index.ts";
 import { Drive, applied, command, node, pool, site, spec } from "@headroom/engine/testing";
+import { smallestChanges } from "../../src/index.ts";
 
 it("another type is offered to work that names one and asks for no accelerators of it", () => {
   const drive = new Drive();

@@ -4,10 +4,10 @@ import path from "node:path";
 import { workloadId } from "@headroom/model";
 import type { Event } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
-import { journalDirectory } from "../../src/driver/testing/bench-home.ts";
 import { openForReading } from "@headroom/journal/internals";
 import { JournalReader } from "@headroom/journal/internals";
 import { redecideJournal, verifyJournal } from "@headroom/journal/internals";
+import { journalDirectory } from "../../src/driver/testing/bench-home.ts";
 
 /** Acknowledged commands: names of submitted workloads by id, and ids of workloads whose stop was accepted. */
 export interface Acknowledged {

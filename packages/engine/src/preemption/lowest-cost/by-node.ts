@@ -4,8 +4,8 @@
  * entitlements before any node is free. This search clears whole nodes, the cheapest first; victims are evicted or
  * migrate (`evict-or-migrate.ts`).
  */
-import type { Batch } from "../../batch/batch.ts";
 import { checkpointTimeoutOf } from "@headroom/model";
+import type { Batch } from "../../batch/batch.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { acceptableTypes, wholeNeeded } from "../../cluster/request.ts";

@@ -3,9 +3,9 @@
  * that whole nodes come free for a request. Nothing is evicted for good, and the policy bounds the number of
  * migrations.
  */
-import type { Batch } from "../../batch/batch.ts";
 import { acceleratorsIn, partsOf } from "@headroom/model";
 import type { NodeId, Attempt, Workload } from "@headroom/model";
+import type { Batch } from "../../batch/batch.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";

@@ -1,6 +1,6 @@
 /** Input of a search by eviction cost: the preemptor, its donors and victim candidates. */
-import type { Batch } from "../../batch/batch.ts";
 import type { TeamName, EvictionReason } from "@headroom/model";
+import type { Batch } from "../../batch/batch.ts";
 import type { Ledger } from "../../cluster/ledger.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { TeamShares } from "../../ordering/team-share.ts";

@@ -2,9 +2,9 @@
  * Drain candidates: nodes that could be cleared for one more worker of a request, cheapest first, with the work that
  * would be evicted or migrate.
  */
-import type { Batch } from "../../batch/batch.ts";
 import { wholeSlices } from "@headroom/model";
 import type { NodeId, Attempt } from "@headroom/model";
+import type { Batch } from "../../batch/batch.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";

@@ -3,9 +3,9 @@
  * migrates. Migrating work moves to idle capacity, or to capacity that is freed elsewhere by evicting further work of
  * teams above their entitlements.
  */
-import type { Batch } from "../../batch/batch.ts";
 import { preemptibilityOf } from "@headroom/model";
 import type { NodeId, Attempt } from "@headroom/model";
+import type { Batch } from "../../batch/batch.ts";
 import { amountHeld } from "../../cluster/amounts.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";

@@ -3,8 +3,8 @@
  * lowest eviction cost (`cost.ts`), one by one until the preemptor fits; minimising then drops needless victims. A
  * request for many accelerators of one node continues with `by-node.ts`.
  */
-import type { Batch } from "../../batch/batch.ts";
 import type { TeamName, EvictionReason, Workload } from "@headroom/model";
+import type { Batch } from "../../batch/batch.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import type { EvictableWork } from "../../cluster/evictable-work.ts";
 import { Ledger } from "../../cluster/ledger.ts";

@@ -2,9 +2,9 @@
  * Stops gangs that lost workers, fell below their minimum and have no nomination for replacements. Their remaining
  * workers would hold accelerators without making progress.
  */
+import { minWorkersOf } from "@headroom/model";
 import type { Batch } from "../../batch/batch.ts";
 import { requestStop } from "../../transitions/stop-attempt.ts";
-import { minWorkersOf } from "@headroom/model";
 import { workloadOf } from "../../cluster/entities.ts";
 
 export function dropIncomplete(batch: Batch): void {

@@ -2,9 +2,9 @@
  * KAI-Scheduler's rounds: a session runs each action once, and its nominations end with it. Evicted work stops counting
  * for its team immediately, so placing and growing run again at the end.
  */
+import type { AttemptId } from "@headroom/model";
 import type { Batch } from "../../batch/batch.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
-import type { AttemptId } from "@headroom/model";
 import { findPlacement } from "../../placement/place.ts";
 import { nominate } from "../../transitions/start.ts";
 import type { RoundStrategy } from "../round-strategy.ts";

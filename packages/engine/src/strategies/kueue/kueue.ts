@@ -3,9 +3,9 @@
  * guarantee, or to teams that exceed their guarantee by less. Victims are chosen by the quota tree, and the preemptor
  * must also find a real placement without them.
  */
-import type { Batch } from "../../batch/batch.ts";
 import { compareOrdinals, compareText } from "@headroom/model";
 import type { Attempt, Workload, TeamPreemption } from "@headroom/model";
+import type { Batch } from "../../batch/batch.ts";
 import { victimsByAdvantage } from "./victims-by-advantage.ts";
 import { victimsByShare } from "./victims-by-share.ts";
 import type { ShareRule } from "./victims-by-share.ts";

@@ -3,9 +3,9 @@
  * attempts on one node. Victims belong to teams above their guarantee of a requested resource. A victim is excluded if
  * it could preempt the new work by the same rule.
  */
-import type { Batch } from "../../batch/batch.ts";
 import { partsOf, compareText } from "@headroom/model";
 import type { TeamName, Attempt } from "@headroom/model";
+import type { Batch } from "../../batch/batch.ts";
 import { amountHeld } from "../../cluster/amounts.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
