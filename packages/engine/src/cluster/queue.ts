@@ -2,10 +2,10 @@
  * Waiting work that may start now, in buckets of requests that are equal to every placement filter. A round considers
  * buckets, not workloads: a request that did not fit is not tried again until capacity is freed.
  */
-import { plannedDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
-import { predictsRuns, runKindsOf } from "../usage/run-times.ts";
 import { workloadOrder, IdMap, SortedList } from "@headroom/model";
 import type { AttemptId, WorkloadId, GangSpec, Workload, Rules, RunTimes } from "@headroom/model";
+import { plannedDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
+import { predictsRuns, runKindsOf } from "../usage/run-times.ts";
 import { plainHeadOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";
 import { PlacementRequest } from "./placement-request.ts";
