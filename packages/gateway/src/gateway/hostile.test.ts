@@ -224,6 +224,28 @@ describe("clients", () => {
     await expect.poll(() => answered).toBe(requests);
   }, 60_000);
 
+  it.each(["content-length: 104857600", "transfer-encoding: chunked"])(
+    "that read only after they have sent 100 MB get the refusal: %s",
+    async (framing) => {
+      const gateway = await start(open("http://127.0.0.1:9", "openai"));
+      const socket = socketTo(gateway);
+      socket.pause();
+      let answer = "";
+      socket.on("data", (data: Buffer) => (answer += data.toString("latin1")));
+      socket.write(`POST /v1/messages HTTP/1.1\r\nhost: a\r\n${framing}\r\n\r\n`);
+      const isChunked = framing.endsWith("chunked");
+      const block = Buffer.alloc(1024 * 1024, 32);
+      const sent = isChunked ? Buffer.concat([Buffer.from("100000\r\n"), block, Buffer.from("\r\n")]) : block;
+      for (let count = 0; count < 100; count++) {
+        const error = await new Promise<unknown>((resolve) => socket.write(sent, resolve));
+        expect(error ?? undefined).toBeUndefined();
+      }
+      socket.resume();
+      await expect.poll(() => answer).toContain("HTTP/1.1 413 ");
+      expect(answer).toContain('{"type":"error"');
+    },
+  );
+
   it("whose key is revoked while their body arrives are refused", async () => {
     const mock = new MockUpstream();
     await mock.start();

@@ -55,10 +55,12 @@ const noBytes = Buffer.alloc(0);
 const BACKLOG_BYTES_MAX = 65_536;
 /**
  * Maximum number of bytes that are read and dropped after a refusal. Without reading them, a TCP reset would destroy
- * the refusal.
+ * the refusal. Many clients read no answer before their whole body is sent, and buffers of the kernel alone hold 10 MB.
  */
-const LINGER_BYTES_MAX = 8 * 1024 * 1024;
+const LINGER_BYTES_MAX = 128 * 1024 * 1024;
+/** Maximum time in ms for which a refused client may send nothing, and for which it may send. */
 const LINGER_MS = 2_000;
+const LINGER_MS_MAX = 30_000;
 
 export class ClientConnection {
   readonly socket: Socket;
@@ -71,6 +73,7 @@ export class ClientConnection {
   #bodyBytes = 0;
   #decoder: ChunkedDecoder | undefined;
   #lingeredBytes = 0;
+  #lingerEndsAtMs = 0;
   #deadlineAtMs: number;
   #stalledSinceMs = 0;
   /** Bytes that wait in the socket and are counted. */
@@ -210,6 +213,7 @@ export class ClientConnection {
         return;
       case "lingering":
         this.#lingeredBytes += chunk.length;
+        this.#deadlineAtMs = Math.min(this.#lingerEndsAtMs, this.#port.now() + LINGER_MS);
         if (this.#lingeredBytes > LINGER_BYTES_MAX) this.destroy();
         return;
       case "closed":
@@ -352,6 +356,7 @@ export class ClientConnection {
   #linger(): void {
     this.#state = "lingering";
     this.#backlog = noBytes;
+    this.#lingerEndsAtMs = this.#port.now() + LINGER_MS_MAX;
     this.#deadlineAtMs = this.#port.now() + LINGER_MS;
     this.#resume();
     this.socket.end();
