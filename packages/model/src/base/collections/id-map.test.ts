@@ -68,4 +68,19 @@ it("keeps thousands of ids through insertions and removals", () => {
   expect([...map.values()]).toEqual(Array.from({ length: 1000 }, (_, at) => 19_000 + at));
   expect(map.get("w19500")).toBe(19_500);
   expect(map.get("w18999")).toBeUndefined();
+  for (let count = 19_000; count < 19_995; count++) expect(map.delete(`w${count}`)).toBe(true);
+  expect([...map.keys()]).toEqual(["w19995", "w19996", "w19997", "w19998", "w19999"]);
+});
+
+it("is iterated to its end while almost all of its ids are removed", () => {
+  const ids = Array.from({ length: 1000 }, (_, at) => `w${at}`);
+  const map = new IdMap(ids.map((id, at) => [id, at]));
+  const seen: string[] = [];
+  for (const [id, at] of map) {
+    seen.push(id);
+    if (at < 500) map.delete(id);
+    if (at === 500) for (const other of ids.slice(501, 995)) map.delete(other);
+  }
+  expect(seen).toEqual([...ids.slice(0, 501), ...ids.slice(995)]);
+  expect(map.size).toBe(6);
 });

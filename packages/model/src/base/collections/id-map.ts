@@ -5,6 +5,8 @@
  */
 
 const CAPACITY_MIN = 4;
+/** A storage of at least this capacity is replaced by a smaller one when only an eighth of it is in use. */
+const CAPACITY_SHRUNK_MIN = 64;
 
 /**
  * The entries in order of insertion, with a chain of entries for each hash bucket. A removed entry leaves a gap until
@@ -170,8 +172,11 @@ export class IdMap<Id extends string, Value> implements Map<Id, Value> {
   delete(id: Id): boolean {
     const at = this.#storage.find(id, hashOf(id));
     if (at < 0) return false;
+    const { capacity } = this.#storage;
     this.#storage.remove(at);
     this.#size--;
+    if (capacity >= CAPACITY_SHRUNK_MIN && this.#size * 8 < capacity)
+      this.#storage = this.#storage.replaced(this.#size);
     return true;
   }
 
