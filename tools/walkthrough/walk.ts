@@ -60,9 +60,9 @@ class Walker {
     return { steps, firstCheckpointSeconds, trainedSeconds };
   }
 
-  #shell(command: string): ChildProcess {
+  #shell(command: string, stdin: "pipe" | "ignore"): ChildProcess {
     // The command gets a separate process group, so that Ctrl-C reaches the whole group, as in a terminal.
-    return spawn("bash", ["-c", command], { cwd: clone, env, stdio: ["pipe", "pipe", "pipe"], detached: true });
+    return spawn("bash", ["-c", command], { cwd: clone, env, stdio: [stdin, "pipe", "pipe"], detached: true });
   }
 
   /** Runs `npm start` in a terminal that stays open, then the commands in its banner. */
@@ -70,7 +70,7 @@ class Walker {
     await this.#stop();
     this.startedAtMs ??= performance.now();
     const beganMs = performance.now();
-    this.#plane = watched(this.#shell("npm start"));
+    this.#plane = watched(this.#shell("npm start", "pipe"));
     await this.#plane.saying(/runs on http:[^]*Ctrl-C/);
     const output = this.#plane.output();
     const seconds = secondsSince(beganMs);
@@ -94,8 +94,12 @@ class Walker {
     const beganMs = performance.now();
     // `apply` asks for confirmation only on a terminal. `script` provides one.
     const asks = /\bapply\b/.test(command) && !/--yes|--dry-run/.test(command);
-    const child = this.#shell(asks ? `script -qec ${JSON.stringify(command)} /dev/null` : command);
-    child.stdin?.end(asks ? "y\n" : "");
+    const child = asks
+      ? this.#shell(`script -qec ${JSON.stringify(command)} /dev/null`, "pipe")
+      : this.#shell(command, "ignore");
+    // A command that ends without a question does not read the answer.
+    child.stdin?.on("error", () => undefined);
+    child.stdin?.end("y\n");
     const program = watched(child);
     const limit = setTimeout(() => process.kill(-(child.pid ?? 0), "SIGKILL"), COMMAND_LIMIT_MS);
     const code = await program.ended;
