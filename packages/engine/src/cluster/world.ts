@@ -169,6 +169,9 @@ export function fileWorkload(world: World, workload: WorkloadEntity): void {
   for (const wait of waitsFor) {
     const known = dependents.get(wait.workloadId);
     if (known === undefined) dependents.set(wait.workloadId, [workloadId]);
+    // A workload that runs again may still be listed from before; its place is now that of a new submission.
+    else if (workload.rerun !== undefined)
+      dependents.set(wait.workloadId, [...known.filter((id) => id !== workloadId), workloadId]);
     else known.push(workloadId);
   }
   if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
