@@ -10,11 +10,11 @@ import { nanoUsdOf } from "./model-route.ts";
 import type { ExchangeRequest } from "./runtime.ts";
 
 export function needOf({ model, peek, bodyBytes, endpoint }: ExchangeRequest): Need {
+  if (!isPriced(endpoint)) return { tokens: 0, nanoUsd: 0 };
   const promptTokens = model.reservedPromptTokens(bodyBytes);
   const outputTokensMax = peek.outputTokensMax ?? model.config.outputTokensReserved * peek.choiceCount;
   const outputTokens = endpoint.isGenerating ? outputTokensMax : 0;
   const counts = { promptTokens, completionTokens: outputTokens, cachedTokens: 0 };
-  if (!isPriced(endpoint)) return { tokens: 0, nanoUsd: 0 };
   return {
     tokens: promptTokens + outputTokens,
     // Any of the pools may serve the request.

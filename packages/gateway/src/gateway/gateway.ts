@@ -77,6 +77,7 @@ const bodiesFull: ApiError = {
   message: "The gateway holds as many request bodies as it may.",
   retryAfterMs: 1000,
 };
+
 /** The request that an error answers. */
 interface Refused {
   readonly caller?: Caller;
