@@ -6,7 +6,6 @@ import os
 import pathlib
 import signal
 import sys
-import threading
 import time
 from datetime import timedelta
 
@@ -23,8 +22,17 @@ STEPS, BATCH, SAVE_EVERY, REPORT_EVERY = (
 directory = pathlib.Path(os.environ.get("HEADROOM_CHECKPOINT_DIR", "checkpoints"))
 checkpoint = directory / "newest.pt"
 progress_file = os.environ.get("HEADROOM_PROGRESS_FILE", os.devnull)
-stop_wanted = threading.Event()
-signal.signal(signal.SIGTERM, lambda *_: stop_wanted.set())
+stop_wanted = False
+
+
+def want_stop(*_):
+    """Only sets a variable: the signal comes twice (torchrun repeats it), and the second may interrupt this handler. With
+    threading.Event it would then wait for a lock that the first one holds."""
+    global stop_wanted
+    stop_wanted = True
+
+
+signal.signal(signal.SIGTERM, want_stop)
 
 
 def write_atomically(path, data):
@@ -97,7 +105,7 @@ def main():
         loss.backward()  # DDP averages the gradients here
         optimizer.step()
         step += 1
-        told = torch.stack([loss.detach(), torch.tensor(float(stop_wanted.is_set()), device=device)])
+        told = torch.stack([loss.detach(), torch.tensor(float(stop_wanted), device=device)])
         dist.all_reduce(told)
         stopping = told[1].item() > 0  # one rank's wish, heard by all in the same step
         if rank == 0 and step % REPORT_EVERY == 0:

@@ -115,7 +115,7 @@ describe.skipIf(missing !== null)("the torchrun example", () => {
 
     const stopped = await gang("broken", /"step": 30,/, (both) => both.forEach((group) => signal(group, "SIGTERM")));
     expect(stopped.exits.includes(0), stopped.errors).toBe(false);
-    expect(stopped.told.at(-1)).toContain('"kind": "checkpoint"');
+    expect(stopped.told.at(-1), stopped.errors).toContain('"kind": "checkpoint"');
 
     // The worker that lost its peer fails. Its torchrun then waits up to five minutes for the other agent
     // (_exit_barrier in torch/distributed/elastic/agent/server/api.py) unless it is ended, as a control plane does.
