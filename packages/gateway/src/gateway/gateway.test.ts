@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -7,6 +7,7 @@ import { peekRequest } from "../json/peek.ts";
 import { MockUpstream, type MockOptions } from "../testing/mock-upstream.ts";
 import { chat, testGateway, type TestGateway } from "../testing/test-gateway.ts";
 import type { UsageRecord } from "../usage/record.ts";
+import { segmentName } from "../usage/segments.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -163,6 +164,24 @@ describe("a budget that a new configuration adds", () => {
     expect((await chat(gateway.url, { max_tokens: 5 }, "secret")).status).toBe(429);
     await gateway.reload(group + yaml(mock.url, ", budget: 2.6 USD/day"));
     expect((await chat(gateway.url, { max_tokens: 5 }, "secret")).status).toBe(200);
+  });
+});
+
+describe("a budget that a new configuration adds while usage cannot be written", () => {
+  it("is refused, because what was spent is not known", async () => {
+    const mock = await upstream({ tokens: 5 });
+    const yaml = (budget: string): string =>
+      `usage: { segment: 1B }\nteams: [{ name: a, keys: [{ sha256: ${hash("sha256", "secret")} }]${budget} }]\n` +
+      `pools: [{ name: p, engine: vllm, replicas: [${mock.url}], price: { input: 0, output: 100000 } }]\nmodels: [{ name: m, pools: [p] }]\n`;
+    const gateway = await gatewayOver(yaml(""));
+    symlinkSync("/dev/full", path.join(gateway.state, "gateway", "usage", segmentName(2, 1)));
+    expect((await chat(gateway.url, { max_tokens: 5 }, "secret")).status).toBe(200);
+    const controller = new AbortController();
+    const unrecorded = chat(gateway.url, { max_tokens: 5 }, "secret", controller.signal).catch(() => undefined);
+    await expect.poll(() => gateway.logged.join()).toContain("usage cannot be written");
+    await expect(gateway.reload(yaml(", budget: 2 USD/month"))).rejects.toThrow("cannot be written");
+    controller.abort();
+    await unrecorded;
   });
 });
 

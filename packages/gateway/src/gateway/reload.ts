@@ -14,6 +14,10 @@ export interface ReloadParts {
   now(): number;
 }
 
+const unreadable =
+  "A budget is new or has another period, and the usage file cannot be written: what the team has spent is not known. " +
+  "Reload when the disk takes records again.";
+
 /** Returns a function that applies a configuration, and rejects if that one cannot be applied. */
 export function reloads(first: GatewayConfig, parts: ReloadParts): (config: GatewayConfig) => Promise<void> {
   const { gateway, usage, limits } = parts;
@@ -21,10 +25,12 @@ export function reloads(first: GatewayConfig, parts: ReloadParts): (config: Gate
   let last = Promise.resolve();
   const apply = async (config: GatewayConfig): Promise<void> => {
     const countSpent = await spentBeforeBudget(active, config, parts);
+    usage.flush();
+    if (countSpent !== undefined && usage.isFailing) throw new Error(unreadable);
     // From here to the end nothing waits: no request can end between the reading of the records and the budget.
     gateway.apply(config);
     usage.flush();
-    countSpent(limits);
+    countSpent?.(limits);
     gateway.addBudgets();
     active = config;
   };

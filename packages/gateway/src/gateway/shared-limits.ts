@@ -56,18 +56,20 @@ function spentOf(config: GatewayConfig, parts: LimitParts): readonly CountedUse[
 
 /**
  * Reads what the teams have spent whose budgets `next` adds, or to which it gives another period. Resolves with a
- * function that counts it, to be called in the turn of the event loop in which `next` is applied.
+ * function that counts it, to be called in the turn of the event loop in which `next` is applied. Undefined if there is
+ * no such budget.
  */
 export async function spentBeforeBudget(
   before: GatewayConfig,
   next: GatewayConfig,
   parts: Pick<LimitParts, "directory" | "now">,
-): Promise<(limits: LimitSource) => void> {
+): Promise<((limits: LimitSource) => void) | undefined> {
   const periods = new Map(before.teams.map(({ name, budget }) => [name, budget?.period]));
   const added = spendingOf(
     next.teams.filter(({ name, budget }) => budget?.period !== periods.get(name)),
     parts,
   );
+  if (added.length === 0) return undefined;
   for (const { reader } of added) {
     while (reader.readBlock()) await new Promise((resolve) => setImmediate(resolve));
   }

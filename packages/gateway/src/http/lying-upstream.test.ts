@@ -54,6 +54,8 @@ const lies: Readonly<Record<string, readonly [bytes: string, closes: boolean, st
   "no HTTP at all": ["SSH-2.0-OpenSSH_9.2\r\n\r\n", false, 502],
   "a head without an end": [`HTTP/1.1 200 OK\r\nx: ${"a".repeat(100_000)}`, false, 502],
   "interim responses without end": ["HTTP/1.1 100 Continue\r\n\r\n".repeat(50), false, 502],
+  // RFC 9110 §15: a status is from 100 to 599.
+  "a status that is none": [`HTTP/1.1 600 Odd\r\ncontent-length: ${good.length}\r\n\r\n${good}`, false, 502],
   "an upgrade": ["HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n", false, 502],
   nothing: ["", true, 502],
   "a body that the end of the connection ends": [`${json}\r\n${good}`, true, 200],
