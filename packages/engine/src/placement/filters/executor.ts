@@ -11,7 +11,7 @@ import { betweenWorkers } from "./between-workers.ts";
 import type { Filter } from "./filter.ts";
 
 export const executor: Filter = {
-  signature: () => undefined,
+  signature: null,
   basis: "fleet",
   appliesTo: applies,
   check: (world, request) => {

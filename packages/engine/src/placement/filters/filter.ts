@@ -27,9 +27,9 @@ export interface Explanation {
 interface FilterBase {
   /**
    * Workloads with equal signatures for every filter share a bucket of the queue. The signature is `undefined` if the
-   * filter does not concern the workload.
+   * filter does not concern the workload. A filter without this function distinguishes no workloads.
    */
-  readonly signature: SignatureOf;
+  readonly signature: SignatureOf | null;
   /** Events that can change the result, in addition to those that free capacity. */
   readonly wakeOn: readonly EventKind[];
   /**

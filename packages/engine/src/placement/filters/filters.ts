@@ -44,7 +44,7 @@ export const filters: readonly Filter[] = [
   runTime,
 ];
 
-export const signatures: readonly SignatureOf[] = filters.map(({ signature }) => signature);
+export const signatures: readonly SignatureOf[] = filters.flatMap(({ signature }) => signature ?? []);
 
 const constraining = filters.filter((filter): filter is NodeFilter => "appliesTo" in filter);
 

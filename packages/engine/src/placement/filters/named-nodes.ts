@@ -2,7 +2,7 @@ import type { Filter } from "./filter.ts";
 
 /** Allows only the nodes to which a plan, or the domain of a running gang, limits the request. */
 export const namedNodes: Filter = {
-  signature: () => undefined,
+  signature: null,
   basis: "work",
   appliesTo: (_world, { among }) => among !== null,
   check:

@@ -6,7 +6,7 @@ import type { Filter } from "./filter.ts";
  * adds its own signature (`strategies/registry.ts`) and gives the reason.
  */
 export const topologyPolicy: Filter = {
-  signature: () => undefined,
+  signature: null,
   basis: "work",
   appliesTo: ({ rules: { fabric } }) =>
     fabric.placedBy !== null || (fabric.choose === "fewest" && fabric.unconstrainedToFullest),
