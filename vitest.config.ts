@@ -7,10 +7,11 @@ import { configDefaults, defineConfig } from "vitest/config";
  */
 const roots = "{packages,tools,test,examples}/**";
 /**
- * Packages without I/O and state of their own. Their test files share one load of the modules in each worker, because
- * loading takes most of the time of a small file.
+ * Packages whose modules have no state that one test could leave to the next. Their test files share one load of the
+ * modules in each worker, because loading takes a good part of the time of a small file.
  */
-const pure = "packages/{model,engine,explain,engine-oracle,perf,routing,sim,spec,protocol,views}/**";
+const sharing =
+  "packages/{model,engine,explain,engine-oracle,perf,routing,sim,spec,protocol,views,journal,platform,server,cli,gateway}/**";
 const longSuites = ["crash", "seeds", "system"];
 const named = ["browser", ...longSuites];
 const exclude = [...configDefaults.exclude, ".build/**", "**/dist/**"];
@@ -22,11 +23,12 @@ const asked = longSuites.filter((suite) => process.argv.some((arg) => arg === su
 export default defineConfig({
   test: {
     pool: "forks",
-    maxWorkers: 2,
+    // More than the two cores that the tests are made for, because many of them wait for timers, processes and the disk.
+    maxWorkers: 3,
     projects: [
       ...[
-        { name: "pure", include: [`${pure}/*.test.ts`], excluded: [], isolate: false },
-        { name: "unit", include: [`${roots}/*.test.{ts,tsx}`], excluded: [pure], isolate: true },
+        { name: "shared", include: [`${sharing}/*.test.ts`], excluded: [], isolate: false },
+        { name: "unit", include: [`${roots}/*.test.{ts,tsx}`], excluded: [sharing], isolate: true },
       ].map(({ name, include, excluded, isolate }) => ({
         test: {
           name,
@@ -45,7 +47,8 @@ export default defineConfig({
           include: [`${roots}/*.browser.test.{ts,tsx}`],
           exclude,
           globalSetup: ["./tools/chromium-setup.ts"],
-          fileParallelism: false,
+          // Each file has a browser of its own, which needs a core.
+          maxWorkers: 2,
           expect: expectOptions,
           testTimeout: 480_000,
           hookTimeout: 480_000,

@@ -47,8 +47,8 @@ const untilMs = startedMs + seconds * 1000;
 let requestNumber = 0;
 
 /**
- * More time to reach the limit, because a limit that no load reaches shows nothing. What killed gateways had leased and
- * not used stays counted for a minute. When the run is short, no more than the rest can be admitted before that.
+ * More time to reach the limit, because a limit that no load reaches shows nothing. The unused leases of killed gateways
+ * stay counted for a minute. A short run can admit no more than the rest before that.
  */
 const LONGER_MS = 90_000;
 function isOver(): boolean {
