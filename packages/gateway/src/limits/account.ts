@@ -105,7 +105,7 @@ export class RequestLimits {
   recorded(used: Used): void {
     this.#recordedNanoUsd = used.nanoUsd;
     this.reservation?.advance(used);
-    new Reservation(this.#source, this.#added).advance(used);
+    if (this.#added.length > 0) new Reservation(this.#source, this.#added).advance(used);
   }
 
   /** `used` is undefined if the request never reached a replica. */
@@ -114,7 +114,7 @@ export class RequestLimits {
     if (used === undefined) this.reservation?.release();
     else {
       this.reservation?.settle(used);
-      new Reservation(this.#source, this.#added).settle(used);
+      if (this.#added.length > 0) new Reservation(this.#source, this.#added).settle(used);
     }
   }
 }
