@@ -36,8 +36,8 @@ export default defineConfig({
           exclude: [...exclude, ...excluded, ...named.map((suite) => `**/*.${suite}.test.{ts,tsx}`)],
           isolate,
           expect: expectOptions,
-          testTimeout: 150_000,
-          hookTimeout: 150_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       })),
       {

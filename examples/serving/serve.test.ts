@@ -42,7 +42,7 @@ function launch(args: readonly string[], env: Record<string, string> = {}) {
 
 async function serve(args: readonly string[] = [], env: Record<string, string> = {}): Promise<Server> {
   const { child, lines } = launch(["--model", file, ...args], env);
-  await vi.waitFor(() => expect(lines.join("\n")).toMatch(/serving[^]*is ready/));
+  await vi.waitFor(() => expect(lines.join("\n")).toMatch(/serving[^]*is ready/), { timeout: 30_000 });
   return { child, lines, url: /http:\S+(?=\/v1)/.exec(lines.join("\n"))![0] };
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LogChunk, LogStart } from "../executor.ts";
 import { workerDirOf } from "./attempt-files.ts";
 import { readLogs } from "./log-reader.ts";
@@ -11,11 +11,16 @@ let recordsDir: string;
 let workerDir: string;
 
 beforeEach(() => {
+  // Output at different times is read in different chunks.
+  vi.useFakeTimers({ toFake: ["Date"] });
   recordsDir = mkdtempSync(path.join(tmpdir(), "headroom-logs-"));
   workerDir = workerDirOf(recordsDir, 0);
   mkdirSync(workerDir);
 });
-afterEach(() => rmSync(recordsDir, { recursive: true }));
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(recordsDir, { recursive: true });
+});
 
 async function read(start: LogStart = { kind: "oldest" }): Promise<LogChunk[]> {
   const chunks: LogChunk[] = [];
