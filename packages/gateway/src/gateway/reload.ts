@@ -14,7 +14,7 @@ export interface ReloadParts {
   now(): number;
 }
 
-const unreadable =
+const spentUnknown =
   "A budget is new or has another period, and the usage file cannot be written: what the team has spent is not known. " +
   "Reload when the disk takes records again.";
 
@@ -25,8 +25,9 @@ export function reloads(first: GatewayConfig, parts: ReloadParts): (config: Gate
   let last = Promise.resolve();
   const apply = async (config: GatewayConfig): Promise<void> => {
     const countSpent = await spentBeforeBudget(active, config, parts);
+    // After this, the log knows whether the disk takes records.
     usage.flush();
-    if (countSpent !== undefined && usage.isFailing) throw new Error(unreadable);
+    if (countSpent !== undefined && usage.isFailing) throw new Error(spentUnknown);
     // From here to the end nothing waits: no request can end between the reading of the records and the budget.
     gateway.apply(config);
     usage.flush();
