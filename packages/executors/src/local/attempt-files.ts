@@ -103,7 +103,7 @@ export type ExitRecord =
       readonly cause?: LossCause;
     };
 
-interface Records {
+export interface Records {
   readonly "launch.json": LaunchRecord;
   readonly "claim.json": ClaimRecord;
   readonly "workers.json": WorkersRecord;

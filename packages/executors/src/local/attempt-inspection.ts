@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import type { LossCause } from "@headroom/model";
 import { makeDirectory } from "@headroom/platform";
-import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName } from "./attempt-files.ts";
+import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName, Records } from "./attempt-files.ts";
 import { isMissing, progressMark, supervisorLastWords, UnreadableRecord } from "./attempt-files.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { isAlive } from "./process-table.ts";
@@ -48,22 +48,18 @@ const unreadable = "A record of the attempt is unreadable, so how it ended is no
 const LATER_RECORDS: readonly RecordName[] = ["claim.json", "workers.json", "running.json", "exit.json"];
 
 function inspectRecords(files: AttemptFiles, bootId: string): Inspection {
-  const launch = files.read("launch.json");
-  if (launch === null) {
-    if (LATER_RECORDS.some((name) => files.has(name)) || existsSync(files.claimMark))
-      throw new UnreadableRecord(`${files.recordsDir}/launch.json was removed`);
-    return { kind: "absent" };
-  }
+  const launch = readUnlessLater(
+    files,
+    "launch.json",
+    () => LATER_RECORDS.some((name) => files.has(name)) || existsSync(files.claimMark),
+  );
+  if (launch === null) return { kind: "absent" };
   const exit = files.read("exit.json");
   if (exit !== null) return { kind: "ended", launch, exit };
   if (launch.bootId !== bootId) return { kind: "orphaned", launch, detail: "The machine restarted while it ran." };
-  const claim = files.read("claim.json");
-  if (claim === null) {
-    // This record is written before any worker executes its command.
-    if (files.has("workers.json") || files.has("running.json"))
-      throw new UnreadableRecord(`${files.recordsDir}/claim.json was removed`);
-    return { kind: "unclaimed", launch };
-  }
+  // This record is written before any worker executes its command.
+  const claim = readUnlessLater(files, "claim.json", () => files.has("workers.json") || files.has("running.json"));
+  if (claim === null) return { kind: "unclaimed", launch };
   if (claim.kind === "void") return { kind: "orphaned", launch, detail: claim.detail };
   const { supervisor } = claim;
   if (isAlive(supervisor))
@@ -73,6 +69,23 @@ function inspectRecords(files: AttemptFiles, bootId: string): Inspection {
   if (late !== null) return { kind: "ended", launch, exit: late };
   const detail = `Its supervisor (pid ${supervisor.pid}) vanished without recording an end; its workers were killed.`;
   return { kind: "orphaned", launch, detail, cause: "supervisor" };
+}
+
+/**
+ * Reads a record that is written before later ones. `null`: neither it nor a later one was written. Its absence beside
+ * a later record means that it was removed, but only if it is absent after the later one was seen: the supervisor may
+ * write both between the first read and the check.
+ */
+function readUnlessLater<Name extends "launch.json" | "claim.json">(
+  files: AttemptFiles,
+  name: Name,
+  hasLater: () => boolean,
+): Records[Name] | null {
+  const record = files.read(name);
+  if (record !== null || !hasLater()) return record;
+  const written = files.read(name);
+  if (written === null) throw new UnreadableRecord(`${files.recordsDir}/${name} was removed`);
+  return written;
 }
 
 /** Notifies the supervisor of a request, if there is a supervisor. */
