@@ -117,6 +117,6 @@ function withOneMore(state: ReadonlyState, attempt: Attempt, keeps: number): Att
 function couldShrink(state: ReadonlyState, { workers }: Attempt): boolean {
   const node = workers[0] === undefined ? undefined : state.nodes.get(workers[0].node);
   const executor = node === undefined ? undefined : state.pools.get(node.pool)?.executor;
-  const { search } = rulesOf(state.policy).eviction;
-  return (search === "lowest-cost" || search === "kai") && executor !== undefined && canDo(state, executor, "resize");
+  const { singleWorkers } = rulesOf(state.policy).eviction;
+  return singleWorkers && executor !== undefined && canDo(state, executor, "resize");
 }

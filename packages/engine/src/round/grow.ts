@@ -45,8 +45,7 @@ export function growLast(batch: Batch): void {
 export function mayGrowYet({ rules, queue, capacity, state }: World): boolean {
   if (rules.elastic.grow !== "last") return false;
   // If nominations are withdrawn, elastic gangs may start.
-  if (queue.growthClasses().next().done !== true || (mayEvict(rules) && rules.eviction.search !== "lowest-cost"))
-    return true;
+  if (queue.growthClasses().next().done !== true || (mayEvict(rules) && !rules.eviction.leastVictims)) return true;
   for (const { workloadId } of state.nominations.values()) {
     const gang = state.workloads.get(workloadId)?.spec.gang;
     if (gang === undefined || isElastic(gang)) return true;

@@ -61,8 +61,6 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
     if (batch.events.length > length) idleCount = 0;
     // Requests that did not fit beside the earlier protected starts may fit beside the new ones.
     else idleCount = areAlike(reservations, reservationsOf(batch.world)) ? idleCount + 1 : 1;
-    // The next round follows when executors report that the stopped work has ended.
-    if (phase === "rebalance" && isAmong(batch.events, length, "evictionPlanned")) return;
   }
 }
 

@@ -52,8 +52,7 @@ export function entitlementExceeded(engine: Engine, id: WorkloadId): Entitlement
   const world = worldOf(engine);
   const { rules, evictable, teamUse } = world;
   const workload = world.state.workloads.get(id);
-  if (workload === undefined || !rules.phases.includes("reclaim") || rules.eviction.search !== "lowest-cost")
-    return null;
+  if (workload === undefined || !rules.phases.includes("reclaim") || !rules.eviction.teamGuarantees) return null;
   const teamShares = teamSharesOf(world);
   const beyond = firstBeyondEntitlement(world, teamShares, world.queue.classOf(workload));
   if (beyond === null) return null;

@@ -71,7 +71,7 @@ function isAhead(
 export function acceleratorsMissing(batch: Batch, bucket: QueueBucket): number {
   const { world } = batch;
   const { phases, eviction } = world.rules;
-  const canTell = eviction.search === "lowest-cost" && !phases.includes("rebalance");
+  const canTell = eviction.leastVictims && !phases.includes("rebalance");
   if (!canTell || isInGroups(bucket.request) || bucket.request.lostWorkers > 0) return 0;
   let room = 0;
   for (const { freeCount, releasingCount } of acceptableTypes(world, bucket.request))

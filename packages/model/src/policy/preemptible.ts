@@ -18,11 +18,10 @@ export function preemptibilityOf(
   { preemptible, priority }: Pick<WorkloadSpec, "preemptible" | "priority">,
 ): Preemptibility {
   if (typeof preemptible === "boolean") return preemptible ? "always" : "never";
-  const knowsGuarantees = eviction.search === "lowest-cost";
-  if (preemptible === "aboveGuarantee" && knowsGuarantees) return "aboveGuarantee";
+  if (preemptible === "aboveGuarantee" && eviction.teamGuarantees) return "aboveGuarantee";
   const { preemptibleBelowPriority, unstatedPreemptible } = eviction;
   if (preemptibleBelowPriority === null || priority < preemptibleBelowPriority) return "always";
-  return knowsGuarantees ? unstatedPreemptible : "never";
+  return eviction.teamGuarantees ? unstatedPreemptible : "never";
 }
 
 /** Whether any plan could evict the work. If so, the work may use more than its team's guarantee. */

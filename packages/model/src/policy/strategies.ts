@@ -22,6 +22,30 @@ export type StrategyName = (typeof strategyNames)[number];
 /** Method by which the victims of a plan are searched. */
 export type VictimRule = "lowest-cost" | "volcano" | "kai" | "kueue-fair-sharing" | "kueue-classical" | "cells";
 
+/** Properties of all plans of a search. No knob of a policy changes them. */
+interface VictimRuleTraits {
+  /** Whether guarantees and entitlements of teams decide what may be evicted. */
+  readonly teamGuarantees: boolean;
+  /**
+   * Whether the indexes of victim candidates list everything that a plan may evict, and a plan evicts no more than its
+   * preemptor needs.
+   */
+  readonly leastVictims: boolean;
+  /** Whether a plan may evict single workers of a gang. */
+  readonly singleWorkers: boolean;
+}
+
+const imitated: VictimRuleTraits = { teamGuarantees: false, leastVictims: false, singleWorkers: false };
+
+const victimRuleTraits: { readonly [Rule in VictimRule]: VictimRuleTraits } = {
+  "lowest-cost": { teamGuarantees: true, leastVictims: true, singleWorkers: true },
+  kai: { ...imitated, singleWorkers: true },
+  volcano: imitated,
+  "kueue-fair-sharing": imitated,
+  "kueue-classical": imitated,
+  cells: imitated,
+};
+
 /** Method by which a strategy places work: in topology cells. */
 export type PlacementRule = "cells";
 
@@ -49,7 +73,7 @@ export interface StrategyRules {
     /** Whether work without placement constraints goes to the fullest domains. */
     readonly unconstrainedToFullest: boolean;
   };
-  readonly eviction: {
+  readonly eviction: VictimRuleTraits & {
     readonly search: VictimRule;
     /** For `kueue-fair-sharing`: the tests of shares that the team of a victim must pass, in order. */
     readonly shareTests: readonly ("final" | "initial")[];
@@ -68,32 +92,31 @@ export interface StrategyRules {
 
 const teams: StrategyRules["teams"] = { share: "divide", overGuarantee: "idle" };
 const fabric: StrategyRules["fabric"] = { placedBy: null, unconstrainedToFullest: false };
-const eviction: StrategyRules["eviction"] = {
-  search: "lowest-cost",
+const evictionBy = (search: VictimRule): StrategyRules["eviction"] => ({
+  search,
+  ...victimRuleTraits[search],
   shareTests: [],
   nominations: "kept",
   lazyPreemption: false,
-};
-const headroom: StrategyRules = { teams, fabric, eviction };
-
-const searching = (search: VictimRule): StrategyRules => ({ ...headroom, eviction: { ...eviction, search } });
+});
+const headroom: StrategyRules = { teams, fabric, eviction: evictionBy("lowest-cost") };
 
 const kueue = (search: VictimRule, shareTests: StrategyRules["eviction"]["shareTests"]): StrategyRules => ({
   ...headroom,
   teams: { ...teams, overGuarantee: "borrow" },
-  eviction: { ...eviction, search, shareTests },
+  eviction: { ...evictionBy(search), shareTests },
 });
 
 const hived = (lazyPreemption: boolean): StrategyRules => ({
   teams: { ...teams, reservedTopology: { fromPriority: 0 } },
   fabric: { ...fabric, placedBy: "cells" },
-  eviction: { ...eviction, search: "cells", lazyPreemption },
+  eviction: { ...evictionBy("cells"), lazyPreemption },
 });
 
 export const strategyRules: { readonly [Name in StrategyName]: StrategyRules } = {
   headroom,
-  kai: { ...headroom, eviction: { ...eviction, search: "kai", nominations: "forgotten" } },
-  volcano: searching("volcano"),
+  kai: { ...headroom, eviction: { ...evictionBy("kai"), nominations: "forgotten" } },
+  volcano: { ...headroom, eviction: evictionBy("volcano") },
   armada: { ...headroom, teams: { ...teams, share: "weights" } },
   "kueue-fair-sharing": kueue("kueue-fair-sharing", ["final", "initial"]),
   "kueue-fair-sharing-final": kueue("kueue-fair-sharing", ["final"]),

@@ -47,6 +47,8 @@ export function rebalance(batch: Batch): void {
     const plan: Plan = { preemptor: bucket, placement, victims };
     if (victims.length > 0) verifyPlan(world, plan, "reclaimed");
     carryOut(batch, plan, "reclaimed");
+    // The next round follows when executors report that the stopped work has ended.
+    if (victims.length > 0) batch.isOver = true;
     victims = [];
   }
 }

@@ -108,16 +108,16 @@ function idleSuffices({ world }: Batch, preemptor: QueueBucket): boolean {
 function donorsFor(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Donor[] {
   const { world } = batch;
   const head = preemptor.waiting.first() as Workload;
-  const hasRight = (workload: Workload): boolean => {
+  const mayBeDonor = (workload: Workload): boolean => {
     if (workload === head || !isPreemptible(world.rules, workload.spec)) return false;
     if (reason === "migrated") return true;
     return reason === "preempted" ? mayPreempt(head, workload) : workload.spec.team !== preemptor.request.team;
   };
   const running = [...world.state.attempts.values()].filter(
-    (attempt) => isEvictable(batch, attempt) && hasRight(workloadOf(world, attempt.workloadId)),
+    (attempt) => isEvictable(batch, attempt) && mayBeDonor(workloadOf(world, attempt.workloadId)),
   );
   const nominated = [...world.state.nominations.values()].filter(
-    ({ growth, workloadId }) => !growth && hasRight(workloadOf(world, workloadId)),
+    ({ growth, workloadId }) => !growth && mayBeDonor(workloadOf(world, workloadId)),
   );
   return [
     ...running.map((attempt): Donor => ({ attempt, nomination: null })),
