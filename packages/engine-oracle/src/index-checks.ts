@@ -7,7 +7,7 @@ import {
   nextLookMs,
   plannedDurationMs,
   stateDigest,
-  fleetFit,
+  knownFit,
   rejectedAtEpoch,
 } from "@headroom/engine/internals";
 import type { Findings, NodeSlot, QueueBucket, TypeCapacity, World } from "@headroom/engine/internals";
@@ -285,13 +285,14 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
  * Checks that a bucket marked as rejected really does not fit, and that cached results about the empty fleet are
  * correct.
  */
-function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: World, nowMs: number): void {
+function checkClasses(findings: Findings, world: World, nowMs: number): void {
+  const { state, queue, capacity, teamUse } = world;
   const { couldEver, couldNow } = feasibility(state);
   const describe = ({ request: { team, gang, acceleratorTypes } }: QueueBucket): string =>
     `the class of ${gang.workers}x${gang.accelerators} [${acceleratorTypes.join()}] of ${team}`;
   for (const bucket of queue.classes()) {
     const { request } = bucket;
-    const { fleetEpoch, fits: fitsFleet } = bucket.memo.get(fleetFit);
+    const fitsFleet = knownFit(world, bucket);
     const isClosed = bucket.memo.get(rejectedAtEpoch) === capacity.freedEpoch + teamUse.limitEpoch;
     const first = bucket.waiting.first();
     const isOpen = (workload: WorkloadEntity): boolean =>
@@ -301,7 +302,7 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
       couldNow({ ...request.spec, actor: request.actor }) &&
       (state.calendar.size === 0 || (first !== undefined && isOpen(first)));
     findings.expect(!isClosed || !fits(), () => `${describe(bucket)} is closed and fits`);
-    if (fleetEpoch !== capacity.fleetEpoch) continue;
+    if (fitsFleet === null) continue;
     const { spread, fabric } = request.spec;
     if (isInGroups(request)) {
       const isSure = couldEver(request.spec);

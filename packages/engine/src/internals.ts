@@ -40,10 +40,11 @@ export type { Reservation } from "./placement/backfill/reservations.ts";
 export {
   couldEverFit,
   fitsUsableFleet,
-  fleetFit,
   isBeyondQuotas,
   isHeldByLimit,
+  knownFit,
   placeableAsWished,
+  rememberFit,
 } from "./placement/could-ever.ts";
 export { emptied } from "./placement/empty-fleet.ts";
 export { looksAround } from "./placement/filters/anti-affinity.ts";

@@ -6,7 +6,7 @@ import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
 import type { Engine } from "../src/index.ts";
 import { worldOf } from "../src/engine/engine.ts";
 import { markRejected } from "../src/ordering/round-order.ts";
-import { fleetFit } from "../src/placement/could-ever.ts";
+import { knownFit, rememberFit } from "../src/placement/could-ever.ts";
 import type { QueueBucket } from "../src/cluster/queue.ts";
 import { writable } from "../src/apply/writable.ts";
 import type { WritableWorld as World } from "../src/apply/writable.ts";
@@ -127,9 +127,9 @@ const mutants: readonly (readonly [name: string, wrong: (world: World) => void, 
   [
     "what is remembered of the empty fleet",
     (world) =>
-      classes(world).forEach(({ memo }) => {
-        const known = memo.get(fleetFit);
-        memo.set(fleetFit, { ...known, fits: !known.fits });
+      classes(world).forEach((bucket) => {
+        const known = knownFit(world, bucket);
+        if (known !== null) rememberFit(world, bucket, !known);
       }),
     /to fit the empty fleet, which is wrong/,
   ],

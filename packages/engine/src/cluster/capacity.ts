@@ -126,6 +126,11 @@ export class Capacity {
   /** Grows whenever the set of usable nodes changes, so that the fleet without any work could hold other requests. */
   fleetEpoch = 0;
   /**
+   * Value of `fleetEpoch` after the last change that is no join of a node. Requests that the usable fleet could hold
+   * since then still fit it.
+   */
+  growingSinceEpoch = 0;
+  /**
    * Value of `fleetEpoch` for the next plan that treats hot spares as ordinary nodes. It is unique, and lower than the
    * value of any other epoch.
    */
@@ -172,8 +177,13 @@ export class Capacity {
     return type === undefined ? this.#sortedTypes.filter(({ family }) => family === name) : [type];
   }
 
-  /** Records that nodes joined or changed: rejected requests may fit now, also because of positions in the fabric. */
+  /** Records that nodes changed: rejected requests may fit now, also because of positions in the fabric. */
   nodesChanged(): void {
+    this.#nodeJoined();
+    this.growingSinceEpoch = this.fleetEpoch;
+  }
+
+  #nodeJoined(): void {
     this.nodesEpoch++;
     this.freedEpoch++;
     this.fleetEpoch++;
@@ -188,6 +198,7 @@ export class Capacity {
       this.#sortTypes();
     } else if (type.family !== node.acceleratorFamily) {
       type = this.#rebuilt(node.acceleratorType, node.acceleratorFamily, type.slots);
+      this.nodesChanged();
     }
     const slot = new NodeSlot(node, type.slots.length);
     slot.isOpened = isOpened;
@@ -195,7 +206,7 @@ export class Capacity {
     this.#slots.set(node.id, slot);
     if (slot.usable) type.list(slot);
     if (node.hotSpare === true) this.#hotSpares.add(slot);
-    this.nodesChanged();
+    this.#nodeJoined();
   }
 
   #sortTypes(): void {
@@ -285,6 +296,7 @@ export class Capacity {
     else this.#hotSpares.delete(slot);
     this.freedEpoch++;
     this.fleetEpoch++;
+    this.growingSinceEpoch = this.fleetEpoch;
   }
 
   /** Runs `change`, which modifies the amounts of an empty node, and updates the index. */

@@ -29,15 +29,29 @@ interface FleetFit {
 }
 
 /** The cached answer whether the usable fleet could hold the bucket's request, as of a `Capacity.fleetEpoch`. */
-export const fleetFit: Slot<FleetFit> = new Slot(() => ({ fleetEpoch: -1, fits: false }), { survivesUndo: true });
+const fleetFit: Slot<FleetFit> = new Slot(() => ({ fleetEpoch: -1, fits: false }), { survivesUndo: true });
 
-export function couldEverFit(world: World, { memo, request }: QueueBucket): boolean {
-  const { fleetEpoch } = world.capacity;
-  const known = memo.get(fleetFit);
-  if (known.fleetEpoch === fleetEpoch) return known.fits;
-  const fits = fitsUsableFleet(world, request);
-  memo.set(fleetFit, { fleetEpoch, fits });
+export function couldEverFit(world: World, bucket: QueueBucket): boolean {
+  const known = knownFit(world, bucket);
+  if (known !== null) return known;
+  const fits = fitsUsableFleet(world, bucket.request);
+  rememberFit(world, bucket, fits);
   return fits;
+}
+
+/** The cached answer of `couldEverFit`; `null` if there is none for the present fleet. */
+export function knownFit({ capacity }: World, { memo, request }: QueueBucket): boolean | null {
+  const { fleetEpoch, fits } = memo.get(fleetFit);
+  if (fleetEpoch === capacity.fleetEpoch) return fits;
+  // A plan that opens hot spares has a negative epoch. Task groups and slices are placed greedily, so a further node
+  // may lead to a choice that fails.
+  const isGreedy = isInGroups(request) || request.spec.fabric?.slices !== undefined;
+  const onlyGrew = capacity.fleetEpoch >= 0 && fleetEpoch >= capacity.growingSinceEpoch;
+  return fits && onlyGrew && !isGreedy ? true : null;
+}
+
+export function rememberFit({ capacity }: World, { memo }: QueueBucket, fits: boolean): void {
+  memo.set(fleetFit, { fleetEpoch: capacity.fleetEpoch, fits });
 }
 
 /** Like `couldEverFit`, for any request, without a cache. */

@@ -21,7 +21,9 @@ export class ReleasingRoom {
     this.#world = world;
     this.#preemptor = preemptor;
     this.#types = new Map(acceptableTypes(world, preemptor).map((type) => [type.type, type]));
-    for (const { type, slots } of this.#types.values()) for (const slot of slots) this.#count(type, slot);
+    const { accelerators } = preemptor.gang;
+    for (const type of this.#types.values())
+      for (const slot of type.roomy(accelerators, "releasing")) this.#count(type.type, slot);
   }
 
   /** Recounts the nodes on which these workers run. */

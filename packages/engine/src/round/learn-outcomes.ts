@@ -5,7 +5,7 @@
  */
 import type { World } from "../cluster/world.ts";
 import { capacityEpochOf, isClosed, markRejected } from "../ordering/round-order.ts";
-import { fleetFit } from "../placement/could-ever.ts";
+import { knownFit, rememberFit } from "../placement/could-ever.ts";
 import { reservationsOf, keepReservations } from "../placement/backfill/reservations.ts";
 
 /** `world` must be indexed from the state of `known`, and no round may have run on it. */
@@ -14,9 +14,8 @@ export function learnOutcomes(world: World, known: World): void {
   const capacityEpoch = capacityEpochOf(world);
   for (const [other, own] of twins) {
     if (isClosed(known, other)) markRejected(world, own);
-    const { fleetEpoch, fits } = other.memo.get(fleetFit);
-    if (fleetEpoch === known.capacity.fleetEpoch)
-      own.memo.set(fleetFit, { fleetEpoch: world.capacity.fleetEpoch, fits });
+    const fits = knownFit(known, other);
+    if (fits !== null) rememberFit(world, own, fits);
   }
   if (!known.queue.isClean(capacityEpochOf(known))) return;
   const reservations = reservationsOf(known).flatMap((reserved) => {

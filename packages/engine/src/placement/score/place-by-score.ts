@@ -10,7 +10,7 @@ import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import { isUnconstrained } from "../filters/filters.ts";
-import { acceptableTypes, quotaReached } from "../../cluster/request.ts";
+import { acceptableTypes, quotaReached, wholeNeeded } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
 import { scoresOf } from "./score-index.ts";
 import type { ScoredChoice } from "./score-index.ts";
@@ -35,6 +35,8 @@ export const isPlacedByScore = (world: World, request: PlacementRequest): boolea
 
 export function placeByScore(world: World, request: PlacementRequest): Placement | null {
   const types = acceptableTypes(world, request).filter(({ type }) => quotaReached(world, request, type) === null);
+  const needed = wholeNeeded(request);
+  if (!types.some(({ freeCount }) => freeCount >= needed)) return null;
   if (request.acceleratorTypes.length === 0) return placeOnAny(world, request, types);
   for (const type of types) {
     const placement = placeOnAny(world, request, [type]);

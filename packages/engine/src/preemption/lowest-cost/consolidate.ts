@@ -294,17 +294,19 @@ function drainCandidate(accelerators: number, slot: NodeSlot, movable: readonly 
 
 function movableOn(batch: Batch, slot: NodeSlot, costOf: DrainQuery["costOf"]): Movable[] {
   const { world } = batch;
-  return [...slot.attempts]
-    .flatMap(([id]): Movable[] => {
-      const attempt = world.state.attempts.get(id);
-      if (attempt === undefined || !isEvictable(batch, attempt)) return [];
-      const workload = workloadOf(world, attempt.workloadId);
-      const { gang } = workload.spec;
-      const here = attempt.workers.filter(({ node }) => node === slot.node.id);
-      const cost = costOf(attempt, workload);
-      const lossMs = evictionLoss(world, attempt, batch.nowMs) / Math.max(1, acceleratorsOf(attempt, workload));
-      if (lossMs > MIGRATION_LOSS_MS_MAX) return [];
-      return [{ attempt, workload, count: acceleratorsIn(partsOf(gang, here)), cost }];
-    })
-    .toSorted((left, right) => left.cost - right.cost || left.attempt.placedSequence - right.attempt.placedSequence);
+  const found: Movable[] = [];
+  // Called for every node with evictable work, so it allocates only what it returns.
+  for (const id of slot.attempts.keys()) {
+    const attempt = world.state.attempts.get(id);
+    if (attempt === undefined || !isEvictable(batch, attempt)) continue;
+    const workload = workloadOf(world, attempt.workloadId);
+    const lossMs = evictionLoss(world, attempt, batch.nowMs) / Math.max(1, acceleratorsOf(attempt, workload));
+    if (lossMs > MIGRATION_LOSS_MS_MAX) continue;
+    const here = attempt.workers.filter(({ node }) => node === slot.node.id);
+    const count = acceleratorsIn(partsOf(workload.spec.gang, here));
+    found.push({ attempt, workload, count, cost: costOf(attempt, workload) });
+  }
+  return found.sort(
+    (left, right) => left.cost - right.cost || left.attempt.placedSequence - right.attempt.placedSequence,
+  );
 }
