@@ -176,6 +176,8 @@ export function fileWorkload(world: World, workload: WorkloadEntity): void {
   }
   if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
   if (notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: notBeforeMs, workloadId });
+  // New work has no retries, so no list of them is built.
+  if (workload.waitingTasks.length === 0) return;
   for (const { retryAtMs } of waitingTasksOf(workload))
     if (retryAtMs > state.nowMs) timers.add({ kind: "retry", atMs: retryAtMs, workloadId });
 }

@@ -28,8 +28,12 @@ const STEPS: readonly { readonly fromMs: number; readonly stepMs: number }[] = [
   { fromMs: MINUTE_MS, stepMs: 5 * SECOND_MS },
 ];
 
+/** A loop over indexes, because several of these searches are made for each submission. */
 function stepOf(durationMs: number): number {
-  for (const { fromMs, stepMs } of STEPS) if (durationMs > fromMs) return stepMs;
+  for (let at = 0; at < STEPS.length; at++) {
+    const step = STEPS[at] as (typeof STEPS)[number];
+    if (durationMs > step.fromMs) return step.stepMs;
+  }
   return 1;
 }
 
