@@ -3,7 +3,7 @@
  * events of submissions while a policy's scores need it, so a restart, a replay and a fork decide alike. Every score
  * computed against the sample becomes invalid when the sample changes.
  */
-import { milliOf, groupAt, typesOfGroup, wholeParts, taskCountOf, compareText } from "@headroom/model";
+import { milliOf, groupAt, isSameList, typesOfGroup, wholeParts, taskCountOf, compareText } from "@headroom/model";
 import type { WorkerShape, WorkloadSpec } from "@headroom/model";
 
 export interface WorkerAsk {
@@ -222,11 +222,17 @@ const largestFirst = (left: DemandKind, right: DemandKind): number =>
 
 /** Number of entries of `right` that have no counterpart in `left`. */
 function differing(left: readonly DemandKind[], right: readonly DemandKind[]): number {
+  // Mostly the demand has not changed. Equal shapes share one object.
+  if (isSameList(left, right)) return 0;
   const unmatched = new Map<string, number>();
-  for (const kind of left) unmatched.set(keyOf(kind), (unmatched.get(keyOf(kind)) ?? 0) + 1);
+  for (const kind of left) {
+    const key = keyOf(kind);
+    unmatched.set(key, (unmatched.get(key) ?? 0) + 1);
+  }
   return right.filter((kind) => {
-    const count = unmatched.get(keyOf(kind)) ?? 0;
-    unmatched.set(keyOf(kind), count - 1);
+    const key = keyOf(kind);
+    const count = unmatched.get(key) ?? 0;
+    unmatched.set(key, count - 1);
     return count <= 0;
   }).length;
 }
