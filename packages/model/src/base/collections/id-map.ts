@@ -7,6 +7,8 @@
 const CAPACITY_MIN = 4;
 /** A storage of at least this capacity is replaced by a smaller one when only an eighth of it is in use. */
 const CAPACITY_SHRUNK_MIN = 64;
+/** Up to this number of entries, a storage has more space for entries that come and go, so that it is replaced seldom. */
+const SMALL_COUNT = 512;
 
 /**
  * The entries in order of insertion, with a chain of entries for each hash bucket. A removed entry leaves a gap until
@@ -77,7 +79,7 @@ class Storage<Id extends string, Value> {
   /** Replaces this storage by one without gaps, which has space for further entries. */
   replaced(entryCount: number): Storage<Id, Value> {
     let capacity = CAPACITY_MIN;
-    while (capacity < entryCount * 1.5) capacity *= 2;
+    while (capacity < entryCount * (entryCount <= SMALL_COUNT ? 3 : 1.5)) capacity *= 2;
     const next = new Storage<Id, Value>(capacity);
     for (let at = 0; at < this.length; at++) {
       const id = this.idAt(at);
@@ -90,9 +92,16 @@ class Storage<Id extends string, Value> {
 
 const bucketOf = (hash: number, capacity: number): number => (hash ^ (hash >>> 15)) & (capacity - 1);
 
+let lastId = "";
+let lastHash = 0;
+
+/** The last hash is kept, because an event about an entity looks up its id in several maps. */
 function hashOf(id: string): number {
+  if (id === lastId) return lastHash;
   let hash = 0;
   for (let at = 0; at < id.length; at++) hash = (Math.imul(hash, 31) + id.charCodeAt(at)) | 0;
+  lastId = id;
+  lastHash = hash;
   return hash;
 }
 
