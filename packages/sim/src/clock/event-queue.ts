@@ -42,17 +42,17 @@ export class EventQueue {
     return this.#payload[0]!;
   }
 
-  /** The sequence that `push` returned for the first entry. */
+  /** The number that `push` returned for the first entry. */
   get nextSequence(): number {
-    return this.#order[0]! % sequencesPerRank;
+    return this.#order[0]!;
   }
 
-  /** Adds an entry and returns its unique sequence. */
+  /** Adds an entry and returns a unique number above zero: its sequence, after its rank. */
   push(atMs: number, rank: number, payload: number): number {
     if (this.#size === this.#at.length) this.#grow();
-    const sequence = this.#nextSequence++;
-    this.#siftUp({ atMs, order: rank * sequencesPerRank + sequence, payload });
-    return sequence;
+    const order = rank * sequencesPerRank + this.#nextSequence++;
+    this.#siftUp({ atMs, order, payload });
+    return order;
   }
 
   /** Removes the first entry. The caller reads the entry's fields before. */
