@@ -69,7 +69,7 @@ export class ReleasingRoom {
 export function couldSuffice(
   world: World,
   preemptor: PlacementRequest,
-  given: Iterable<ReadonlyMap<NodeId, number>>,
+  given: readonly ReadonlyMap<NodeId, number>[],
 ): boolean {
   if (wholeNeeded(preemptor) === 0) return true;
   const { capacity } = world;
@@ -84,15 +84,16 @@ export function couldSuffice(
     if (room >= workers) return true;
     rooms.set(type.type, room);
   }
-  const givenSoFar = new Map<NodeId, number>();
+  // One map names each node once.
+  const givenSoFar = given.length > 1 ? new Map<NodeId, number>() : null;
   for (const byNode of given)
     for (const [node, more] of byNode) {
       const slot = capacity.slot(node);
       const { acceleratorType } = slot.node;
       const before = rooms.get(acceleratorType);
       if (before === undefined || !slot.usable) continue;
-      const sofar = givenSoFar.get(node) ?? 0;
-      givenSoFar.set(node, sofar + more);
+      const sofar = givenSoFar?.get(node) ?? 0;
+      givenSoFar?.set(node, sofar + more);
       const room = before + roomOf(slot, sofar + more) - roomOf(slot, sofar);
       if (room >= workers) return true;
       rooms.set(acceleratorType, room);

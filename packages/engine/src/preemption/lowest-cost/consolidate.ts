@@ -203,6 +203,8 @@ function fewerMigrating(
 
 /** Work on one accelerator type that could migrate. Plans share these lists until the next event of the batch. */
 interface Movables {
+  /** Upper bound on the accelerators that evictable work would free on each node. */
+  readonly evictable: ReadonlyMap<NodeId, number>;
   /** Work that could migrate from a node, by node. */
   readonly byNode: Map<NodeSlot, readonly Movable[]>;
   /** Nodes that could be cleared for one more worker, the cheapest first, by the worker's number of accelerators. */
@@ -228,13 +230,14 @@ function movablesFor(batch: Batch, { type, costOf }: DrainQuery): Movables {
   if (known.eventCount !== eventCount) batch.scratch.set(knownMovables, (known = { eventCount, byType: new Map() }));
   const before = costOf === acceleratorsOf ? known.byType.get(type) : undefined;
   if (before !== undefined) return before;
-  const movables: Movables = { byNode: new Map(), drainCandidates: new Map() };
+  const evictable = evictableByNode(batch.world);
+  const movables: Movables = { evictable, byNode: new Map(), drainCandidates: new Map() };
   if (costOf === acceleratorsOf) known.byType.set(type, movables);
   return movables;
 }
 
 function drainCandidates(batch: Batch, accelerators: number, query: DrainQuery): readonly DrainArea[] {
-  const { byNode, drainCandidates: lists } = movablesFor(batch, query);
+  const { evictable, byNode, drainCandidates: lists } = movablesFor(batch, query);
   const known = lists.get(accelerators);
   if (known !== undefined) return known;
   const { capacity } = batch.world;
@@ -243,18 +246,18 @@ function drainCandidates(batch: Batch, accelerators: number, query: DrainQuery):
     if (found === undefined) byNode.set(slot, (found = movableOn(batch, slot, query.costOf)));
     return found;
   };
-  const list = [...evictableByNode(batch.world)]
-    .map(([node, count]) => ({ slot: capacity.slot(node), count }))
-    .filter(
-      ({ slot, count }) => slot.node.acceleratorType === query.type.type && mayBeCleared(accelerators, slot, count),
-    )
-    .flatMap(({ slot }) => drainCandidate(accelerators, slot, movable(slot)) ?? [])
-    .toSorted((left, right) => left.cost - right.cost || left.slot.position - right.slot.position);
+  const list: DrainArea[] = [];
+  for (const [node, count] of evictable) {
+    const slot = capacity.slot(node);
+    if (slot.node.acceleratorType !== query.type.type || !mayBeCleared(accelerators, slot, count)) continue;
+    const candidate = drainCandidate(accelerators, slot, movable(slot));
+    if (candidate !== null) list.push(candidate);
+  }
+  list.sort((left, right) => left.cost - right.cost || left.slot.position - right.slot.position);
   lists.set(accelerators, list);
   return list;
 }
 
-/** Upper bound on the accelerators that evictable work would free on each node. */
 function evictableByNode({ evictable }: World): ReadonlyMap<NodeId, number> {
   const sums = new Map<NodeId, number>();
   for (const { always } of evictable.values())
