@@ -36,7 +36,7 @@ const pull = 0.01;
  * Weight of the errors of times to the first token, relative to the errors of steps. They separate the time of prompts
  * from the time of decoding; with this weight they do not change the fit of decoding.
  */
-const firstTokenWeight = 0.1;
+const firstTokenWeight = 0.2;
 
 /** The middle of every range. The constants have these values before any measurement. */
 function unmeasuredConstants(): InferenceConstants {

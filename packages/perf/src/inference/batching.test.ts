@@ -7,6 +7,7 @@ import {
   closedLoop,
   closedRun,
   decodeStep,
+  firstTokenSteps,
   meanContext,
   neighbourPromptsMs,
   promptLatencyMs,
@@ -64,8 +65,14 @@ describe("a closed loop", () => {
       closedRun(h200, request, { concurrency: 24, firstWave }, k).firstToken.queueMs;
     expect(queueMs(0.5)).toBeGreaterThan(queueMs(0.1));
     expect(queueMs(0.1)).toBeGreaterThan(queueMs(0));
+  });
+
+  it("waits longer if decoding stops for prompts, because requests that end together start together", () => {
     const stopping = { ...h200, engine: { ...h200.engine, isPromptMixed: false } };
-    expect(closedLoop(stopping, request, 24, k).firstToken.queueMs).toBeGreaterThan(queueMs(0.5));
+    const queueMs = (replica: typeof h200, outputTokens: number): number =>
+      closedLoop(replica, { ...request, outputTokens }, 24, k).firstToken.queueMs;
+    expect(queueMs(stopping, 256)).toBeGreaterThan(2 * queueMs(h200, 256));
+    expect(queueMs(stopping, 256)).toBeGreaterThan(2 * queueMs(stopping, 8192));
   });
 
   it("takes longer to the first token on a server that relays tokens, and as long for every later one", () => {
@@ -75,7 +82,7 @@ describe("a closed loop", () => {
     expect(through?.tpotMs).toBe(own?.tpotMs);
   });
 
-  it("has prompts of neighbours beside its own, the more the fewer steps the requests have to end in", () => {
+  it("has prompts of neighbours beside its own, the more the shorter the outputs", () => {
     const neighbours = (inFlight: number, outputTokens: number): number =>
       neighbourPromptsMs(h200, { ...request, outputTokens }, inFlight, k);
     expect(neighbours(1, 128)).toBe(0);
@@ -83,7 +90,7 @@ describe("a closed loop", () => {
     expect(neighbours(8, 128)).toBeGreaterThan(neighbours(8, 1024));
     expect(neighbours(16, 1024)).toBeGreaterThan(neighbours(8, 1024));
     const most = k.neighbourPrompts * promptLatencyMs(h200, request, 0, k);
-    expect(neighbours(24, 16)).toBeCloseTo((23 / 24) * most, 6);
+    expect(neighbours(24, 16) / most).toBeCloseTo(23 / 24, 4);
     expect(closedLoop(h200, { ...request, outputTokens: 64 }, 16, k).firstToken.queueMs).toBeGreaterThan(
       closedLoop(h200, request, 16, k).firstToken.queueMs,
     );
@@ -92,7 +99,7 @@ describe("a closed loop", () => {
   it("starts with a wave whose prompts also wait for the decoding of those that started", () => {
     const queueMs = (firstWave: number): number =>
       closedRun(h200, request, { concurrency: 24, firstWave }, k).firstToken.queueMs;
-    const steps = k.firstTokenSteps * decodeStep(h200, 24, meanContext(request), k).totalMs;
+    const steps = firstTokenSteps(h200, k) * decodeStep(h200, 24, meanContext(request), k).totalMs;
     expect(queueMs(1) - steps).toBeGreaterThan((23 * promptMs(h200, request, k)) / 2);
   });
 

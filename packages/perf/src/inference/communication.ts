@@ -20,8 +20,9 @@ export interface Exchange {
 function link(replica: BuiltReplica, rankCount: number, k: InferenceConstants): { gbPerS: number; latencyUs: number } {
   const { scaleUp, scaleOutGbPerS } = replica.accelerator;
   const isInside = rankCount <= domainCount(replica);
+  const share = replica.engine.isGraphCaptured ? 1 : k.eagerLinkShare;
   return {
-    gbPerS: (isInside ? scaleUp.gbPerS : scaleOutGbPerS) * k.linkEfficiency,
+    gbPerS: (isInside ? scaleUp.gbPerS : scaleOutGbPerS) * k.linkEfficiency * share,
     latencyUs: isInside ? k.collectiveLatencyUs : k.collectiveLatencyUs * scaleOutLatencyFactor,
   };
 }

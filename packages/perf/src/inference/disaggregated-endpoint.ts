@@ -1,4 +1,4 @@
-import { frontEndMs, type InferenceConstants } from "../constants-inference.ts";
+import type { InferenceConstants } from "../constants-inference.ts";
 import { promptLatencyMs, promptMs, promptWaitMs } from "./batching.ts";
 import { kvTransferMs } from "./disaggregation.ts";
 import { usualLayouts, type EndpointQuestion } from "./endpoint.ts";
@@ -63,7 +63,7 @@ function firstTokenMs(prefill: BuiltReplica, question: EndpointQuestion, count: 
   const busyShare = (requestsPerS * promptMs(prefill, request, k)) / 1000 / count;
   if (busyShare >= 1) return Number.POSITIVE_INFINITY;
   const waiting = promptWaitMs(own, busyShare) * waitingTail(objective.share);
-  return frontEndMs + own + waiting + kvTransferMs(prefill, request, k);
+  return k.requestOverheadMs + own + waiting + kvTransferMs(prefill, request, k);
 }
 
 /**

@@ -1,10 +1,10 @@
-import { frontEndMs, type InferenceConstants } from "../constants-inference.ts";
+import type { InferenceConstants } from "../constants-inference.ts";
 import {
   batchLimit,
   decodeStep,
   firstTokenOf,
   firstTokenSteps,
-  firstWaveShare,
+  firstWaveShareDisaggregated,
   meanContext,
   neighbourPromptsMs,
   promptLatencyMs,
@@ -68,13 +68,14 @@ export function disaggregatedLoop(
   const waiting = Math.max(0, concurrency - inFlight);
   const alone = promptLatencyMs(group.prefill, request, 0, k) + kvTransferMs(group.prefill, request, k);
   const firstToken = firstTokenOf({
-    frontEndMs,
+    frontEndMs: k.requestOverheadMs,
     // Little's law over both stages: every request in flight that does not decode is waiting for its first token.
     admissionMs: Math.max(0, waiting / requestsPerMs - alone),
-    // The steps count twice, because a request passes two engines, each with its own queue and scheduler.
+    // The steps count three times, because a request passes two engines with their own queues and schedulers, and the
+    // router between them.
     queueMs:
-      2 * firstTokenSteps(group.decode, k) * tpotMs +
-      (firstWaveShare * (inFlight / group.prefillCount) * perPromptMs) / 2 +
+      3 * firstTokenSteps(group.decode, k) * tpotMs +
+      (firstWaveShareDisaggregated * (inFlight / group.prefillCount) * perPromptMs) / 2 +
       neighbourPromptsMs(group.prefill, request, inFlight / group.prefillCount, k),
     promptMs: alone,
   });

@@ -66,8 +66,7 @@ function matmulRate(replica: BuiltReplica, matrixClass: MatrixClass, k: Inferenc
   const { denseTflops } = replica.accelerator;
   const wide = denseTflops.bf16 ?? 1;
   const peak = denseTflops[matrixClass] ?? wide;
-  const kernels = replica.engine.isGraphCaptured ? 1 : k.eagerMatmulShare;
-  const rate = bestRate(replica.accelerator, matrixClass) * k.matmulEfficiency * kernels;
+  const rate = bestRate(replica.accelerator, matrixClass) * k.matmulEfficiency;
   return rate * (wide / peak) ** k.narrowFormatDiscount;
 }
 
@@ -151,6 +150,17 @@ export function expertsTouched(count: number, perToken: number, tokens: number):
   return count * (1 - (1 - perToken / count) ** tokens);
 }
 
+/** Rows of the tile that kernels for routed experts compute at a time (DeepGEMM and CUTLASS: 128). */
+const expertTileRows = 128;
+
+/**
+ * Number of rows that kernels compute for `rows` rows over `experts` experts. The last tile of an expert is half empty
+ * on average. For fewer rows than a tile, kernels choose smaller tiles, with the same share of empty rows.
+ */
+function paddedRows(rows: number, experts: number): number {
+  return rows + 0.5 * Math.min(rows, expertTileRows * experts);
+}
+
 /**
  * Time in ms of the routed experts. The work is spread over every accelerator of a stage, whether each holds whole
  * experts or a slice of all experts. The busiest rank counts as no slower than the mean: the measurements show no such
@@ -163,8 +173,9 @@ function expertMs(replica: BuiltReplica, tokens: number, k: InferenceConstants):
   const touched = expertsTouched(shape.expertCount, shape.expertsPerToken, tokens ** k.expertChoiceExponent);
   const perRank = (shape.expertLayerCount * shape.oneExpertParameters) / ranks;
   const matrixClass = multiplyClass(replica.accelerator, formats.experts);
+  const computed = paddedRows(shape.expertsPerToken * tokens, touched);
   const products = roof(
-    (2 * perRank * shape.expertsPerToken * tokens) / (matmulRate(replica, matrixClass, k) * k.groupedMatmulEfficiency),
+    (2 * perRank * computed) / (matmulRate(replica, matrixClass, k) * k.groupedMatmulEfficiency),
     (perRank * touched) / elementsPerMs(replica, formats.experts, k),
   );
   return products + gatherMs(replica, tokens);
@@ -223,6 +234,33 @@ function hostWorkMs(replica: BuiltReplica, sequences: number, k: InferenceConsta
 }
 
 /**
+ * Number of kernels that an engine without captured graphs launches for a layer of a step with prompts, relative to a
+ * decoding step. Attention over prompts and attention over the cache were kernels of their own, with copies between
+ * them. The value was chosen for the rows of Splitwise.
+ */
+const eagerPromptLaunches = 2;
+
+/**
+ * Host time in µs to launch the kernels of a layer in a step with prompts, in engines with captured graphs: about fifty
+ * kernels at 5 µs. The fitted time of engines without captured graphs (`eagerLayerUs`) is the same.
+ */
+const promptLayerLaunchUs = 250;
+
+/**
+ * Time in ms in which the host launches the kernels of a step one by one. Current engines replay decoding steps as one
+ * graph; steps with prompts have too many shapes to be captured. A layer with routed experts launches about twice the
+ * kernels of a dense layer.
+ */
+function launchMs(replica: BuiltReplica, hasPrompts: boolean, k: InferenceConstants): number {
+  const { shape, engine, accelerator } = replica;
+  if (engine.isGraphCaptured) {
+    return hasPrompts ? ((shape.layerCount + shape.expertLayerCount) * promptLayerLaunchUs) / 1000 : 0;
+  }
+  const kernels = hasPrompts ? eagerPromptLaunches : 1;
+  return (shape.layerCount * k.eagerLayerUs * kernels * hostFactor(accelerator)) / 1000;
+}
+
+/**
  * Time of one engine step, in which every sequence advances by one token. Under pipeline parallelism, the running
  * sequences are split into as many groups as there are stages. A step is then one turn of all groups, and the host
  * prepares each group separately. Attention-data ranks wait for each other before the experts, so the busiest rank
@@ -250,7 +288,8 @@ export function stepTime(replica: BuiltReplica, work: StepWork, k: InferenceCons
   };
   const { linearMs: linear, expertMs: experts, attentionMs: attention, exchangeMs, hostMs } = parts;
   const device = linear + experts + attention + exchangeMs + parts.floorMs;
-  const launchUs = replica.engine.isGraphCaptured ? 0 : replica.shape.layerCount * k.eagerLayerUs;
-  const waited = Math.max(0, (launchUs * hostFactor(replica.accelerator)) / 1000 - device);
+  // The batching kernel's tables of costs do not distinguish prompt tokens from decoding sequences. They are computed
+  // without ending prompts, so they do not contain the launches of prompts.
+  const waited = Math.max(0, launchMs(replica, work.promptsEnding > 0, k) - device);
   return { ...parts, hostMs: hostMs + waited, totalMs: device + hostMs + waited };
 }

@@ -1,4 +1,4 @@
-import { frontEndMs, type InferenceConstants } from "../constants-inference.ts";
+import type { InferenceConstants } from "../constants-inference.ts";
 import {
   batchLimit,
   closedRun,
@@ -116,7 +116,7 @@ export function openLoop(
     batch,
     batchLimit: limit,
     utilisation: requestsPerS / most,
-    firstToken: firstTokenOf({ frontEndMs, admissionMs, queueMs, promptMs: own }),
+    firstToken: firstTokenOf({ frontEndMs: k.requestOverheadMs, admissionMs, queueMs, promptMs: own }),
     tpotMs,
     outputTokensPerS: requestsPerS * request.outputTokens,
   };
