@@ -3,7 +3,15 @@
  * changes that would start it (`changes/`), accounts of queues, teams and usage (`accounts/`), and forecasts of commands before they
  * are given (`dry-runs/`). Nothing here changes the state of an engine.
  */
-export { accountOf, decayedUsageOf, nodeUse, teamHolds, teamHoldsInAll, teamHoldsOfFamily } from "./accounts/usage.ts";
+export {
+  accountOf,
+  decayedUsageOf,
+  nodeUse,
+  openMaintenance,
+  teamHolds,
+  teamHoldsInAll,
+  teamHoldsOfFamily,
+} from "./accounts/usage.ts";
 export type { AccountView, DecayedUsageView } from "./accounts/usage.ts";
 export { holdReason, queuePage, waitingSummary } from "./accounts/queue-page.ts";
 export type { HoldReason } from "./accounts/queue-page.ts";

@@ -13,7 +13,7 @@ export const capacitySample = z
       description: "Accelerators requested by tasks that could start if capacity were free.",
     }),
     unavailable: accelerators.meta({
-      description: "Free accelerators on nodes that are lost, draining or kept as spares.",
+      description: "Free accelerators on nodes that are lost, draining, in maintenance or kept as spares.",
     }),
     teams: z.record(z.string(), accelerators).meta({
       description: "Accelerators held by each team and all teams below it; at most 100 teams, those that hold most.",

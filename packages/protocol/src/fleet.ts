@@ -8,9 +8,19 @@ const acceleratorCounts = z
     total: count,
     held: count.meta({ description: "Accelerators allocated to attempts." }),
     free: count.meta({ description: "Free accelerators on schedulable nodes." }),
-    unavailable: count.meta({ description: "Free accelerators on nodes that are lost, draining or spares." }),
+    unavailable: count.meta({
+      description: "Free accelerators on nodes that are lost, draining, in maintenance or spares.",
+    }),
   })
   .meta({ id: "AcceleratorCounts" });
+
+export const nodeCounts = z.object({
+  total: count,
+  up: count,
+  lost: count,
+  draining: count,
+  inMaintenance: count.meta({ description: "Nodes on which a maintenance window is open now." }),
+});
 
 export const fleet = z
   .object({
@@ -25,7 +35,7 @@ export const fleet = z
         .meta({ id: "PoolUse" }),
     ),
     acceleratorTypes: z.array(z.object({ type: z.string(), accelerators: acceleratorCounts })),
-    nodes: z.object({ total: count, up: count, lost: count, draining: count }),
+    nodes: nodeCounts,
     accelerators: acceleratorCounts,
   })
   .meta({ id: "Fleet", description: "Totals of the fleet. The nodes come in pages from /v1/nodes." });
@@ -75,6 +85,10 @@ export const node = z
       .literal(true)
       .optional()
       .meta({ description: "Whether the node is a spare, kept to replace lost nodes; absent: it is not." }),
+    maintenance: z
+      .object({ name: z.string(), untilMs: instantMs })
+      .optional()
+      .meta({ description: "The maintenance window that is open on the node now; absent: none." }),
     notice: z
       .object({
         goneAtMs: instantMs,

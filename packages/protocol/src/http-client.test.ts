@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createHttpClient, type HttpRequest, type HttpResponse } from "./http-client.ts";
 
@@ -52,6 +55,21 @@ describe("a connection that breaks off", () => {
     };
     await expect(reading()).rejects.toThrow("terminated");
   });
+});
+
+it("names the plain address of a server that does not speak TLS", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const client = createHttpClient({
+    baseUrl: `https://127.0.0.1:${port}`,
+    fetch: (address, request) => fetch(address, request as RequestInit),
+  });
+  await expect(client.status()).rejects.toMatchObject({
+    code: "unreachable",
+    message: `The server at https://127.0.0.1:${port} does not speak TLS. If it is a control plane, use http://127.0.0.1:${port}.`,
+  });
+  server.close();
 });
 
 describe("whom a client acts for", () => {

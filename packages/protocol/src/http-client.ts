@@ -180,9 +180,20 @@ class Http {
       const reason = messageOf(error);
       // A browser asks the server that its page came from, so there is no address to name.
       const where = baseUrl === "" ? "" : ` at ${baseUrl}`;
+      if (isPlainHttp(error)) {
+        const plain = baseUrl.replace(/^https:/, "http:");
+        throw refuse("unreachable", `The server${where} does not speak TLS. If it is a control plane, use ${plain}.`);
+      }
       throw refuse("unreachable", `The control plane${where} does not answer (${reason}). Is it running?`);
     }
   }
+}
+
+/** Whether a TLS handshake was answered in plain text (OpenSSL's "wrong version number" or "packet length too long"). */
+function isPlainHttp(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  return code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "ERR_SSL_PACKET_LENGTH_TOO_LONG";
 }
 
 /** The `fetch` of the platform says only "fetch failed" and has the reason as the error's cause. */

@@ -1,6 +1,7 @@
 /** Status of the control plane. */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
+import { nodeCounts } from "./fleet.ts";
 
 const durationMs = z.number().nonnegative();
 
@@ -30,7 +31,7 @@ export const status = z
       .string()
       .nullable()
       .meta({ description: "Why no decisions are made, with the remedy; null: decisions are made." }),
-    nodes: z.object({ total: count, up: count, lost: count, draining: count }),
+    nodes: nodeCounts,
     accelerators: z.object({ total: count, held: count, free: count, unavailable: count }),
     workloads: z.object({
       submitted: count.meta({ description: "Workloads submitted since the journal began." }),

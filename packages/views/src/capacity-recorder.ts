@@ -27,9 +27,10 @@ export class CapacityRecorder {
 
   /**
    * Takes a sample if the newest one is old enough. Samples later than `nowMs` are dropped, because the clock was set
-   * back.
+   * back. A fleet without nodes gives no sample: a new control plane has not recorded its nodes yet.
    */
   sampleIfDue(engine: Engine, nowMs: number): boolean {
+    if (engine.state.nodes.size === 0) return false;
     const past = this.#samples.filter(({ atMs }) => atMs <= nowMs && atMs > nowMs - KEPT_MS);
     const newest = past.at(-1);
     if (newest !== undefined && nowMs - newest.atMs < CAPACITY_SAMPLE_EVERY_MS) return false;

@@ -13,10 +13,30 @@ describe("the fleet", () => {
     fleet.command({ kind: "drainNode", nodeId: nodeId("n1"), running: "wait" });
     fleet.receive({ kind: "nodeUnreachable", nodeId: nodeId("n2"), detail: "no answer" });
     const { nodes, accelerators, pools, acceleratorTypes } = fleetView(fleet.engine);
-    expect(nodes).toEqual({ total: 3, up: 2, lost: 1, draining: 1 });
+    expect(nodes).toEqual({ total: 3, up: 2, lost: 1, draining: 1, inMaintenance: 0 });
     expect(accelerators).toEqual({ total: 24, held: 6, free: 2, unavailable: 16 });
     expect(pools[0]).toMatchObject({ name: "H100", nodes: 3, accelerators });
     expect(acceleratorTypes).toEqual([{ type: "H100", accelerators }]);
+  });
+
+  it("counts nodes in an open maintenance window as unavailable, while the window is open", () => {
+    const fleet = SmallFleet.withNodes(2, 8);
+    fleet.nowMs = 1_000;
+    fleet.apply({
+      calendar: [{ kind: "maintenance", name: "repair", nodes: [nodeId("n1")], startMs: 2_000, endMs: 3_000 }],
+    });
+    const free = { total: 16, held: 0, free: 16, unavailable: 0 };
+    expect(fleetView(fleet.engine).accelerators).toEqual(free);
+    fleet.nowMs = 2_500;
+    fleet.receive({ kind: "tick" });
+    const { nodes, accelerators } = fleetView(fleet.engine);
+    expect(nodes).toMatchObject({ up: 2, draining: 0, inMaintenance: 1 });
+    expect(accelerators).toEqual({ total: 16, held: 0, free: 8, unavailable: 8 });
+    expect(nodeView(fleet.engine, "n0")).not.toHaveProperty("maintenance");
+    expect(nodeView(fleet.engine, "n1")).toMatchObject({ maintenance: { name: "repair", untilMs: 3_000 } });
+    fleet.nowMs = 3_000;
+    fleet.receive({ kind: "tick" });
+    expect(fleetView(fleet.engine).accelerators).toEqual(free);
   });
 
   it("counts what is kept as spares as nobody's to have", () => {

@@ -1,9 +1,16 @@
 /** The fleet as an API resource: totals, and nodes with their work. */
 import { forEachRange, shapeOf, takesWork } from "@headroom/model";
-import type { Attempt, GangSpec, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/model";
+import type {
+  Attempt,
+  GangSpec,
+  MaintenanceWindow,
+  Node as EngineNode,
+  NodeId,
+  WorkerAllocation,
+} from "@headroom/model";
 import { noticeOf } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
-import { nodeUse } from "@headroom/explain";
+import { nodeUse, openMaintenance } from "@headroom/explain";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorCounts, Fleet, Node, NodeHolder, Page, PageRequest } from "@headroom/protocol";
 import { cursorOrdinal } from "./page-cursor.ts";
@@ -11,9 +18,15 @@ import { poolResource, siteResource } from "./wire-forms.ts";
 
 const noAccelerators: AcceleratorCounts = { total: 0, held: 0, free: 0, unavailable: 0 };
 
+interface CountedNode {
+  readonly node: EngineNode;
+  readonly freeCount: number;
+  readonly inMaintenance: boolean;
+}
+
 /** Adds a node's accelerators to `counts` and returns `counts`. */
-function addNode(counts: AcceleratorCounts, node: EngineNode, freeCount: number): AcceleratorCounts {
-  const usable = takesWork(node) && node.hotSpare !== true;
+function addNode(counts: AcceleratorCounts, { node, freeCount, inMaintenance }: CountedNode): AcceleratorCounts {
+  const usable = takesWork(node) && node.hotSpare !== true && !inMaintenance;
   counts.total += node.acceleratorCount;
   counts.held += node.acceleratorCount - freeCount;
   if (usable) counts.free += freeCount;
@@ -30,7 +43,8 @@ function countsIn(map: Map<string, AcceleratorCounts>, key: string): Accelerator
 /** Reads every node once, so its cost is proportional to the size of the fleet. */
 export function fleetView(engine: Engine): Fleet {
   const { state } = engine;
-  const nodes = { total: 0, up: 0, lost: 0, draining: 0 };
+  const nodes = { total: 0, up: 0, lost: 0, draining: 0, inMaintenance: 0 };
+  const maintenance = openMaintenance(engine);
   const all = { ...noAccelerators };
   const byPool = new Map<string, AcceleratorCounts>();
   const byType = new Map<string, AcceleratorCounts>();
@@ -42,9 +56,11 @@ export function fleetView(engine: Engine): Fleet {
     if (node.health === "up") nodes.up++;
     else nodes.lost++;
     if (node.draining) nodes.draining++;
-    addNode(all, node, freeCount);
-    addNode(countsIn(byPool, node.pool), node, freeCount);
-    if (node.acceleratorCount > 0) addNode(countsIn(byType, node.acceleratorType), node, freeCount);
+    const counted = { node, freeCount, inMaintenance: maintenance.has(node.id) };
+    if (counted.inMaintenance) nodes.inMaintenance++;
+    addNode(all, counted);
+    addNode(countsIn(byPool, node.pool), counted);
+    if (node.acceleratorCount > 0) addNode(countsIn(byType, node.acceleratorType), counted);
     nodesByPool.set(node.pool, (nodesByPool.get(node.pool) ?? 0) + 1);
     if (node.hotSpare === true) hotSparesByPool.set(node.pool, (hotSparesByPool.get(node.pool) ?? 0) + 1);
   }
@@ -67,11 +83,12 @@ export function nodeList(engine: Engine, page: PageRequest): Page<Node> {
   const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
   const after = cursorOrdinal(page.cursor, { first: 0, last: engine.state.nodes.size - 1 }) ?? -1;
   const items: Node[] = [];
+  const maintenance = openMaintenance(engine);
   let last = after;
   for (const node of engine.state.nodes.values()) {
     if (node.ordinal <= after) continue;
     if (items.length === limit) return { items, nextCursor: String(last) };
-    items.push(nodeResource(engine, node));
+    items.push(nodeResource(engine, node, maintenance.get(node.id)));
     last = node.ordinal;
   }
   return { items, nextCursor: null };
@@ -80,10 +97,10 @@ export function nodeList(engine: Engine, page: PageRequest): Page<Node> {
 /** The node; `null`: it does not exist. */
 export function nodeView(engine: Engine, id: string): Node | null {
   const node = engine.state.nodes.get(id as NodeId);
-  return node === undefined ? null : nodeResource(engine, node);
+  return node === undefined ? null : nodeResource(engine, node, openMaintenance(engine).get(node.id));
 }
 
-function nodeResource(engine: Engine, node: EngineNode): Node {
+function nodeResource(engine: Engine, node: EngineNode, maintenance: MaintenanceWindow | undefined): Node {
   const use = nodeUse(engine, node.id);
   const holders = use.attempts.flatMap((id) => {
     const attempt = engine.state.attempts.get(id);
@@ -108,6 +125,7 @@ function nodeResource(engine: Engine, node: EngineNode): Node {
     health,
     draining,
     ...(node.hotSpare === true ? { hotSpare: true as const } : {}),
+    ...(maintenance === undefined ? {} : { maintenance: { name: maintenance.name, untilMs: maintenance.endMs } }),
     ...(notice === null ? {} : { notice }),
     joinedAtMs,
     labels: { ...node.labels },

@@ -54,5 +54,5 @@ export { AcceleratorSeries } from "./telemetry/accelerator-series.ts";
 export type { ReadingValues } from "./telemetry/accelerator-series.ts";
 export { NewestReports } from "./telemetry/newest-reports.ts";
 export { SERIES_POINTS_MAX } from "./telemetry/series.ts";
-export { activeAttemptView, exitSentence, workloadSummary, workloadView } from "./workload-view.ts";
+export { activeAttemptView, endSentence, exitSentence, workloadSummary, workloadView } from "./workload-view.ts";
 export { changesWithNotices, noticesInOrder, submissionNotices, withNotices } from "./submission-notices.ts";

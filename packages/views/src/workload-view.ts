@@ -35,13 +35,15 @@ export function exitSentence(exit: WorkerExit): string {
 
 const expected = { ok: "succeeded", failed: "failed", any: "ended", artifact: "had produced its input" } as const;
 
-function endSentence({ workloads }: ReadonlyState, { spec }: EngineWorkload, reason: EndReason): string {
+/** Why the workload ended, as a sentence. */
+export function endSentence({ workloads }: ReadonlyState, { spec }: EngineWorkload, reason: EndReason): string {
   switch (reason.kind) {
     case "allTasksSucceeded":
       return spec.kind === "batch" ? `All ${plural(spec.taskCount, "task")} succeeded.` : "It succeeded.";
     case "tasksFailed":
       return `${grouped(reason.failedCount)} of ${plural(taskCountOf(spec), "task")} failed for good.`;
     case "retriesExhausted": {
+      if (reason.failures === 1) return `It failed${reason.exit === null ? "" : `: ${exitSentence(reason.exit)}`}.`;
       const last = reason.exit === null ? "" : `; the last time ${exitSentence(reason.exit)}`;
       return `It failed ${plural(reason.failures, "time")}${last}.`;
     }

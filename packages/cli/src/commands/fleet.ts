@@ -36,9 +36,9 @@ export const fleetCommand = defineCommand<FleetCommandOptions>({
       return hasHotSpares ? [...row, hotSparesText(pool)] : row;
     });
     context.print(...tableLines(shown, rows, context.terminal.stdout, context.paint));
-    const { total, up, lost, draining } = fleet.nodes;
+    const { total, up, lost, draining, inMaintenance } = fleet.nodes;
     context.note(
-      `${plural(total, "node")}: ${up} up, ${lost} lost, ${draining} draining. \`headroom nodes\` lists them.`,
+      `${plural(total, "node")}: ${up} up, ${lost} lost, ${draining} draining, ${inMaintenance} in maintenance. \`headroom nodes\` lists them.`,
     );
     return exitCode.ok;
   },

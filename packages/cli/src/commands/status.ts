@@ -25,7 +25,10 @@ export const statusCommand = defineCommand<StatusCommandOptions>({
         `Headroom ${status.version}, ${status.mode}, up ${shortDuration(status.nowMs - status.startedAtMs)} (since ${instant(status.startedAtMs)})`,
       ],
       ...(status.paused === null ? [] : [["paused", status.paused] satisfies [string, string]]),
-      ["nodes", `${nodes.up} up, ${nodes.lost} lost, ${nodes.draining} draining`],
+      [
+        "nodes",
+        `${nodes.up} up, ${nodes.lost} lost, ${nodes.draining} draining, ${nodes.inMaintenance} in maintenance`,
+      ],
       [
         "accelerators",
         `${accelerators.held} held, ${accelerators.free} free, ${accelerators.unavailable} unavailable, ${accelerators.total} in all`,

@@ -67,5 +67,5 @@ const teamColumns = [
   { title: "TEAM", minWidth: 8 },
   { title: "WEIGHT", align: "right" as const },
   { title: "RESOURCE", minWidth: 8 },
-  ...["HELD", "CLAIM", "GUARANTEE", "LIMIT", "USER LIMIT"].map((title) => ({ title, align: "right" as const })),
+  ...["HELD", "ENTITLEMENT", "GUARANTEE", "LIMIT", "USER LIMIT"].map((title) => ({ title, align: "right" as const })),
 ];

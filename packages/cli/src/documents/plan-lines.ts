@@ -31,11 +31,12 @@ export async function planLines(
     : new Map<string, Fields>();
   const after = requestedFields(request);
   const lines: string[] = [];
+  const notes = new FoldedNotes(plan.changes);
   for (const { kind, name, action, forecast, notices } of plan.changes) {
     const key = `${kind} ${name}`;
     if (action === "created") lines.push(paint("green", `+ ${key}${createdNote(request, kind, name)}`));
     if (forecast !== undefined) for (const line of shortForecastLines(forecast)) lines.push(`    ${line}`);
-    else for (const line of noticeLines(notices)) lines.push(`    ${line}`);
+    else for (const line of notes.of(notices)) lines.push(`    ${line}`);
     if (action !== "changed") continue;
     lines.push(paint("yellow", `~ ${key}`));
     for (const line of fieldLines(before.get(key) ?? new Map(), after.get(key) ?? new Map())) lines.push(`    ${line}`);
@@ -47,6 +48,28 @@ export async function planLines(
     ...lines,
     lines.length === 0 ? `Nothing to do: ${plural(count("unchanged"), "thing")} as declared.` : summary,
   ];
+}
+
+/** Notes about documents. An equal note is shown once, at the first document, with the number of further documents. */
+class FoldedNotes {
+  readonly #counts = new Map<string, number>();
+  readonly #shown = new Set<string>();
+
+  constructor(changes: ApplyPlan["changes"]) {
+    for (const { forecast, notices } of changes)
+      if (forecast === undefined)
+        for (const line of new Set(noticeLines(notices))) this.#counts.set(line, (this.#counts.get(line) ?? 0) + 1);
+  }
+
+  /** The notes of one document that were not shown before. */
+  of(notices: Parameters<typeof noticeLines>[0]): string[] {
+    return noticeLines(notices).flatMap((line) => {
+      if (this.#shown.has(line)) return [];
+      this.#shown.add(line);
+      const further = (this.#counts.get(line) ?? 1) - 1;
+      return further === 0 ? line : `${line} (the same for ${plural(further, "further document")})`;
+    });
+  }
 }
 
 type Fields = ReadonlyMap<string, string>;

@@ -105,7 +105,7 @@ describe("slices", () => {
       },
     ],
     acceleratorTypes: [{ type: "H100", accelerators: counts }],
-    nodes: { total: 16, up: 16, lost: 0, draining: 0 },
+    nodes: { total: 16, up: 16, lost: 0, draining: 0, inMaintenance: 0 },
     accelerators: counts,
   });
   const workloadOn = (acceleratorsPerNode: number, levels: string[]) =>

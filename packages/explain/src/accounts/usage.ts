@@ -16,7 +16,7 @@ import {
 } from "@headroom/engine/internals";
 import { clockOf } from "@headroom/engine";
 import type { BudgetForecast, Engine } from "@headroom/engine";
-import type { AttemptId, NodeId, TeamName } from "@headroom/model";
+import type { AttemptId, MaintenanceWindow, NodeId, TeamName } from "@headroom/model";
 
 export interface AccountView {
   readonly gpuHours: number;
@@ -67,6 +67,17 @@ export function decayedUsageOf(engine: Engine, team: TeamName): DecayedUsageView
     coresMilli: Math.round(cores / AVERAGE_ONE),
     memoryMib: Math.round(memory / AVERAGE_ONE),
   };
+}
+
+/** The maintenance window that is open on each node now. A node in several windows has the one that ends last. */
+export function openMaintenance(engine: Engine): ReadonlyMap<NodeId, MaintenanceWindow> {
+  const nowMs = clockOf(engine);
+  const open = new Map<NodeId, MaintenanceWindow>();
+  for (const { window, nodes } of worldOf(engine).calendar.windows) {
+    if (window.kind !== "maintenance" || window.startMs > nowMs || window.endMs <= nowMs) continue;
+    for (const id of nodes) if (window.endMs > (open.get(id)?.endMs ?? 0)) open.set(id, window);
+  }
+  return open;
 }
 
 /** Attempts on the node, and its free capacity. */

@@ -1,7 +1,7 @@
 /** Converts an event to a notification message. */
 import type { Engine } from "@headroom/engine";
 import type { Event, TeamName, Workload, WorkloadId } from "@headroom/model";
-import { eventEnvelope, eventText, slowRunText } from "@headroom/views";
+import { endSentence, eventEnvelope, eventText, slowRunText } from "@headroom/views";
 import type { OwnedRun } from "../measured-runs/measured-run-messages.ts";
 import type { NotificationKind, NotificationRule } from "./rules.ts";
 
@@ -31,12 +31,21 @@ export function messageOf({ state }: Engine, sequence: number, event: Event): No
   if (event.kind === "workloadEnded") {
     const workload = state.workloads.get(event.workloadId);
     const kinds: readonly NotificationKind[] = event.phase === "failed" ? ["ended", "failed"] : ["ended"];
-    return workload === undefined ? null : { ...common, kinds, ...about(workload) };
+    if (workload === undefined) return null;
+    return { ...common, sentence: endedSentence(state, workload, common.sentence), kinds, ...about(workload) };
   }
   if (event.kind !== "attemptStopRequested" || (event.reason !== "preempted" && event.reason !== "reclaimed"))
     return null;
   const workload = state.workloads.get(workloadIdOf(state, event.attemptId));
-  return workload === undefined ? null : { ...common, kinds: ["preempted"], ...about(workload) };
+  if (workload === undefined) return null;
+  return { ...common, sentence: `${workload.spec.name}: ${common.sentence}`, kinds: ["preempted"], ...about(workload) };
+}
+
+/** Name and cause of the end. Work that runs again has no cause any more, so the sentence of the event stays. */
+function endedSentence(state: Engine["state"], workload: Workload, otherwise: string): string {
+  const { endReason, id, spec } = workload;
+  if (endReason === null) return `${spec.name}: ${otherwise}`;
+  return `Workload ${spec.name} (${id}) ended. ${endSentence(state, workload, endReason)}`;
 }
 
 /** Message about a slow run. No event stands for it, because telemetry is not in the journal. */

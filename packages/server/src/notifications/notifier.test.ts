@@ -68,6 +68,7 @@ it("posts what failed, signed, again after a refusal, and nothing else", async (
     kinds: ["ended", "failed"],
     team: "default",
     workload: { id: workloadId, phase: "failed" },
+    sentence: `Workload badly (${workloadId}) ended. It failed: worker 0 exited with code 3.`,
   });
   const expected = createHmac("sha256", secret).update(JSON.stringify(message)).digest("hex");
   expect(signature).toBe(`sha256=${expected}`);

@@ -101,19 +101,23 @@ export function freeCountOf(node: Node): number {
   return count;
 }
 
-type NodeState = Pick<Node, "health" | "draining" | "hotSpare" | "notice" | "acceleratorsChanged">;
+type NodeState = Pick<Node, "health" | "draining" | "hotSpare" | "notice" | "acceleratorsChanged" | "maintenance">;
 
-export function nodeStateText({ health, draining, hotSpare, notice, acceleratorsChanged }: NodeState): string {
+export function nodeStateText(node: NodeState): string {
+  const { health, draining, hotSpare, notice, acceleratorsChanged, maintenance } = node;
   if (hotSpare === true) return "Spare";
   if (health === "lost") return draining ? "Lost, draining" : "Lost";
   if (acceleratorsChanged === true) return "Changing accelerators";
   if (notice !== undefined) return draining ? "Leaving, draining" : "Leaving";
+  if (maintenance !== undefined) return draining ? "Maintenance, draining" : "Maintenance";
   return draining ? "Draining" : "Up";
 }
 
-export function nodeStateTone({ health, draining, notice, acceleratorsChanged }: NodeState): "bad" | "wait" | "good" {
+export function nodeStateTone(node: NodeState): "bad" | "wait" | "good" {
+  const { health, draining, notice, acceleratorsChanged, maintenance } = node;
   if (health === "lost") return "bad";
-  return draining || acceleratorsChanged === true || notice !== undefined ? "wait" : "good";
+  const isClosed = draining || acceleratorsChanged === true || notice !== undefined || maintenance !== undefined;
+  return isClosed ? "wait" : "good";
 }
 
 /** Text that screen readers read when the arrow keys reach a cell. */

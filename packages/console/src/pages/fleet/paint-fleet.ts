@@ -97,7 +97,8 @@ function paintNode(context: CanvasRenderingContext2D, picture: FleetPicture, box
     }
     if (kind === "launching") hatch(context, { x, y, cell, colour: palette.token.run });
   });
-  const outline = node.health === "lost" ? palette.token.bad : node.draining ? palette.token.wait : null;
+  const isClosed = node.draining || node.maintenance !== undefined;
+  const outline = node.health === "lost" ? palette.token.bad : isClosed ? palette.token.wait : null;
   if (outline === null && node.acceleratorCount > 0) return;
   const { width, height } = nodeSize(layout.grid, node.acceleratorCount);
   context.strokeStyle = outline ?? palette.token["ink-3"];
