@@ -31,7 +31,10 @@ const flags = [
   "--no-first-run",
 ];
 
-/** Fails unless the element becomes visible within Playwright's timeout. */
+/** Maximum time in ms that a page takes to show something. Forecasts are slow on a busy machine. */
+const PATIENCE_MS = 100_000;
+
+/** Fails unless the element becomes visible in time. */
 export async function expectShown(locator: Locator): Promise<void> {
   await locator.waitFor({ state: "visible" });
 }
@@ -62,6 +65,7 @@ export async function openBrowser(options: BrowserOptions = {}): Promise<OpenBro
     reducedMotion: motion,
     timezoneId: "UTC",
   });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = context.pages()[0] ?? (await context.newPage());
   const complaints: string[] = [];
   page.on("pageerror", ({ message }) => complaints.push(`error: ${message}`));

@@ -6,9 +6,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
-/** Time in ms for the forecast of a whole fleet on a busy machine. */
-const PATIENCE_MS = 100_000;
-
 const documented = readFileSync(path.resolve(import.meta.dirname, "../../../docs/ten-questions.md"), "utf8");
 
 describe.skipIf(chromiumPath === null)("ten questions within two clicks", () => {
@@ -89,13 +86,9 @@ describe.skipIf(chromiumPath === null)("ten questions within two clicks", () => 
 
   it("When does it start?", async () => {
     await goTo("Queue");
-    await page
-      .getByRole("table", { name: "Queue" })
-      .locator("[data-row] time")
-      .first()
-      .waitFor({ timeout: PATIENCE_MS });
+    await page.getByRole("table", { name: "Queue" }).locator("[data-row] time").first().waitFor();
     await click(page.getByRole("table", { name: "Queue" }).locator("[data-row]").first().getByRole("link"));
-    await page.getByText("half before", { exact: true }).waitFor({ timeout: PATIENCE_MS });
+    await page.getByText("half before", { exact: true }).waitFor();
     expect(clicks).toBe(2);
     expectAnswered("When does it start?");
   });
@@ -117,7 +110,7 @@ describe.skipIf(chromiumPath === null)("ten questions within two clicks", () => 
     await result
       .getByText(/ (later|interrupted)/)
       .first()
-      .waitFor({ timeout: PATIENCE_MS });
+      .waitFor();
     expectAnswered("What does losing leaf-2a do?");
   });
 

@@ -10,10 +10,7 @@ import { buildConsole, chromiumPath, expectShown, openBrowser, type OpenBrowser 
 import { newHome, removeHome, startControlPlane, type ControlPlane } from "./control-plane.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
-/** The demo first simulates several days, and forecasts are slow on a busy machine. */
-const PATIENCE_MS = 100_000;
-
-const answered = (page: Page, text: RegExp): Promise<void> => page.getByText(text).waitFor({ timeout: PATIENCE_MS });
+const answered = (page: Page, text: RegExp): Promise<void> => page.getByText(text).waitFor();
 
 describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
   let server: StaticServer;
@@ -25,7 +22,7 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
     browser = await openBrowser();
     ({ page } = browser);
     await page.goto(`${server.url}/?demo`);
-    await page.getByRole("heading", { level: 1, name: "Fleet" }).waitFor({ timeout: PATIENCE_MS });
+    await page.getByRole("heading", { level: 1, name: "Fleet" }).waitFor();
     await page.getByRole("button", { name: "Pause simulated time" }).click();
     await page.evaluate(() => window.location.assign("#/what-if"));
     await expectShown(page.getByRole("button", { name: "Simulate", exact: true }));
