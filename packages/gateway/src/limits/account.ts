@@ -12,7 +12,8 @@ export interface Denial {
 /** The part of a limit that a request holds. */
 interface Held {
   readonly definition: LimitDefinition;
-  readonly slot: number;
+  /** Undefined if the amount has no slot in a ledger. */
+  readonly slot: number | undefined;
   amount: number;
 }
 
@@ -22,8 +23,10 @@ export type ReserveOutcome = Reservation | Denial;
 export interface LimitSource {
   /** Takes an amount. `done` is called immediately if possible, or later if a lease has to be fetched. */
   take(definition: LimitDefinition, amount: number, done: (outcome: TakeOutcome) => void): void;
-  /** Gives back what was taken in this slot. A negative slot means the newest amounts. */
+  /** Gives back what was taken in this slot. */
   give(definition: LimitDefinition, slot: number, amount: number): void;
+  /** Gives back an amount that has no slot, from the newest amounts. */
+  giveNewest(definition: LimitDefinition, amount: number): void;
   charge(definition: LimitDefinition, amount: number): void;
   /** Counts this much as spent in the present period, if less is counted for this gateway. */
   countSpent(definition: LimitDefinition, amount: number): void;
@@ -31,7 +34,7 @@ export interface LimitSource {
 }
 
 export type TakeOutcome =
-  | { readonly kind: "taken"; readonly slot: number; readonly amount: number }
+  | { readonly kind: "taken"; readonly slot: number | undefined; readonly amount: number }
   | { readonly kind: "denied"; readonly retryAtMs: number };
 
 interface Used {
@@ -41,11 +44,17 @@ interface Used {
 
 export class Reservation {
   readonly #source: LimitSource;
-  readonly #held: readonly Held[];
+  readonly #held: Held[];
 
-  constructor(source: LimitSource, held: readonly Held[]) {
+  constructor(source: LimitSource, held: Held[]) {
     this.#source = source;
     this.#held = held;
+  }
+
+  /** Adds a budget in which `amount` of this request is counted already. */
+  addBudget(definition: LimitDefinition, amount: number): void {
+    if (this.#held.some((each) => each.definition.id === definition.id)) return;
+    this.#held.push({ definition, slot: undefined, amount });
   }
 
   /**
@@ -64,18 +73,24 @@ export class Reservation {
 
   /** Refunds unused amounts and charges usage beyond the reservation. */
   settle(used: Used): void {
-    for (const { definition, slot, amount } of this.#held) {
+    for (const held of this.#held) {
+      const { definition, amount } = held;
       if (definition.kind === "requests") continue;
       const actual = definition.kind === "tokens" ? used.tokens : used.nanoUsd;
-      if (actual < amount) this.#source.give(definition, slot, amount - actual);
+      if (actual < amount) refund(this.#source, held, amount - actual);
       else if (actual > amount) this.#source.charge(definition, actual - amount);
     }
   }
 
   /** Refunds the whole reservation, because the request never reached a replica. */
   release(): void {
-    for (const { definition, slot, amount } of this.#held) this.#source.give(definition, slot, amount);
+    for (const held of this.#held) refund(this.#source, held, held.amount);
   }
+}
+
+function refund(source: LimitSource, { definition, slot }: Held, amount: number): void {
+  if (slot === undefined) source.giveNewest(definition, amount);
+  else source.give(definition, slot, amount);
 }
 
 /** The limits to which one request counts: those reserved at its start, and budgets that a new configuration adds. */
@@ -84,7 +99,7 @@ export class RequestLimits {
   readonly #atStart: TeamLimits;
   /** Undefined until the limits have granted the request's need. */
   reservation: Reservation | undefined;
-  readonly #added: Held[] = [];
+  #addedBudgets: Reservation | undefined;
   /** Money in the request's last record in the usage file. */
   #recordedNanoUsd = 0;
   #isEnded = false;
@@ -97,15 +112,15 @@ export class RequestLimits {
   /** Counts the request to a budget that its team did not have at its start. Its records are counted there already. */
   addBudget(definition: LimitDefinition): void {
     if (this.#isEnded || this.#atStart.money?.id === definition.id) return;
-    if (this.#added.some((each) => each.definition.id === definition.id)) return;
-    this.#added.push({ definition, slot: -1, amount: this.#recordedNanoUsd });
+    this.#addedBudgets ??= new Reservation(this.#source, []);
+    this.#addedBudgets.addBudget(definition, this.#recordedNanoUsd);
   }
 
   /** Called when the usage of a request in progress is recorded. */
   recorded(used: Used): void {
     this.#recordedNanoUsd = used.nanoUsd;
     this.reservation?.advance(used);
-    if (this.#added.length > 0) new Reservation(this.#source, this.#added).advance(used);
+    this.#addedBudgets?.advance(used);
   }
 
   /** `used` is undefined if the request never reached a replica. */
@@ -114,7 +129,7 @@ export class RequestLimits {
     if (used === undefined) this.reservation?.release();
     else {
       this.reservation?.settle(used);
-      if (this.#added.length > 0) new Reservation(this.#source, this.#added).settle(used);
+      this.#addedBudgets?.settle(used);
     }
   }
 }
@@ -155,7 +170,7 @@ export function reserve(
       next();
       return;
     }
-    for (const each of held) source.give(each.definition, each.slot, each.amount);
+    for (const each of held) refund(source, each, each.amount);
     done({ definition, retryAtMs: outcome.retryAtMs });
   };
   next();
@@ -188,8 +203,11 @@ export class LocalLimits implements LimitSource {
   }
 
   give(definition: LimitDefinition, slot: number, amount: number): void {
-    if (slot < 0) this.#ledger.refundNewest(definition, amount, this.#now());
-    else this.#ledger.refund(definition, slot, amount, this.#now());
+    this.#ledger.refund(definition, slot, amount, this.#now());
+  }
+
+  giveNewest(definition: LimitDefinition, amount: number): void {
+    this.#ledger.refundNewest(definition, amount, this.#now());
   }
 
   charge(definition: LimitDefinition, amount: number): void {

@@ -10,7 +10,15 @@ import type { LimitSource, TakeOutcome } from "./account.ts";
 import { Coordinator } from "./coordinator.ts";
 import { LimitLedger, type LimitDefinition } from "./ledger.ts";
 import { UnsentSettlements, type Settlement } from "./unsent.ts";
-import { isProof, proofOf, readLines, type CountedUse, type LedgerMessage, type MemberMessage } from "./wire.ts";
+import {
+  isProof,
+  NEWEST_SLOT,
+  proofOf,
+  readLines,
+  type CountedUse,
+  type LedgerMessage,
+  type MemberMessage,
+} from "./wire.ts";
 
 /** Length of a lease in ms. It is shorter than the time slot that `SlidingWindow` adds for leases. */
 const LEASE_MS = 450;
@@ -145,6 +153,10 @@ export class LeasedLimits implements LimitSource {
     this.#settle({ t: "give", definition, slot, amount });
   }
 
+  giveNewest(definition: LimitDefinition, amount: number): void {
+    this.give(definition, NEWEST_SLOT, amount);
+  }
+
   charge(definition: LimitDefinition, amount: number): void {
     this.#own.charge(definition, amount, this.#options.now());
     this.#settle({ t: "charge", definition, amount });
@@ -205,8 +217,7 @@ export class LeasedLimits implements LimitSource {
       return;
     }
     this.charge(definition, amount);
-    // The amount has no slot in a ledger.
-    done({ kind: "taken", slot: -1, amount });
+    done({ kind: "taken", slot: undefined, amount });
   }
 
   #ask(lease: Lease): void {

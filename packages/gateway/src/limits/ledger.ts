@@ -33,6 +33,10 @@ interface Entry {
   readonly window: UsageWindow;
 }
 
+export function windowOf({ period }: LimitDefinition): UsageWindow {
+  return period === undefined ? new SlidingWindow() : new CalendarWindow(period);
+}
+
 export class LimitLedger {
   readonly #entries = new Map<string, Entry>();
 
@@ -102,8 +106,7 @@ export class LimitLedger {
       return found;
     }
     if (this.#entries.size >= LIMITS_MAX) return undefined;
-    const window = definition.period === undefined ? new SlidingWindow() : new CalendarWindow(definition.period);
-    const entry = { definition, window };
+    const entry = { definition, window: windowOf(definition) };
     this.#entries.set(definition.id, entry);
     return entry;
   }

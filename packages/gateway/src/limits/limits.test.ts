@@ -180,7 +180,7 @@ describe("limits over four gateways", () => {
     if (held.kind !== "taken") throw new Error("denied");
     all[0]!.close();
     await new Promise((resolve) => setTimeout(resolve, 20));
-    if (kind === "give") all[1]!.give(budget, held.slot, 60);
+    if (kind === "give") all[1]!.give(budget, held.slot!, 60);
     else all[1]!.charge(budget, 40);
     expect((await take(all[1]!, budget, 1)).kind).toBe(kind === "give" ? "taken" : "denied");
     // Another gateway shows that the ledger has it, too.

@@ -8,17 +8,23 @@ import { setImmediate } from "node:timers/promises";
 import type { LedgerChange } from "./ledger-change.ts";
 import type { LedgerDraft } from "./ledger-draft.ts";
 import { LINES_AT_A_TIME, type LedgerFile } from "./ledger-file.ts";
-import { LimitLedger, type Grant, type LimitDefinition } from "./ledger.ts";
-import { WINDOW_MS } from "./window.ts";
+import { LimitLedger, windowOf, type Grant, type LimitDefinition } from "./ledger.ts";
+import { WINDOW_MS, type UsageWindow } from "./window.ts";
 import type { CountedUse } from "./wire.ts";
 
 interface Member {
   /** Number of the gateway's process. */
   readonly life: number;
   /**
-   * Money counted for this gateway, by limit. When the gateway starts again, the sums from its usage files replace it.
+   * Money counted for this gateway in the current periods, by limit. When the gateway starts again, the sums from its
+   * usage files replace it.
    */
-  readonly money: Map<string, { definition: LimitDefinition; amount: number }>;
+  readonly money: Map<string, Money>;
+}
+
+interface Money {
+  readonly definition: LimitDefinition;
+  readonly window: UsageWindow;
 }
 
 /** A new file that is being written, and the limits whose amounts are in it already. */
@@ -29,10 +35,12 @@ interface Rewrite {
 
 /** Wait in ms before a grant is tried again while the file cannot be written. */
 const FILE_RETRY_MS = 1000;
+/** Difference in ms between the clocks of two holders that needs no correction. */
+const CLOCK_DIFFERENCE_MS = 1000;
 
 export class SharedLedger {
   #id: string;
-  readonly #ledger = new LimitLedger();
+  #ledger = new LimitLedger();
   readonly #members = new Map<string, Member>();
   #file: LedgerFile | undefined;
   readonly #now: () => number;
@@ -52,10 +60,13 @@ export class SharedLedger {
   /** Continues the ledger in the file. `file` is undefined if changes are not recorded. */
   static async open(file: LedgerFile | undefined, now: () => number): Promise<SharedLedger> {
     const ledger = new SharedLedger(file, now);
+    let lastMs = 0;
     for (const [index, change] of (file?.restored?.changes ?? []).entries()) {
       ledger.#apply(change);
+      if (change.kind !== "withheld") lastMs = Math.max(lastMs, change.atMs);
       if (index % LINES_AT_A_TIME === LINES_AT_A_TIME - 1) await setImmediate();
     }
+    if (lastMs > now() + CLOCK_DIFFERENCE_MS) ledger.#setBack(lastMs);
     if (file !== undefined && !(await ledger.#writeAgain(file))) {
       // The old file stays. It must not be taken for this ledger later, so this ledger gets an id of its own.
       ledger.#id = randomUUID();
@@ -91,7 +102,7 @@ export class SharedLedger {
     const grant = this.#ledger.grant(definition, request, nowMs);
     if (grant.kind === "denied") return grant;
     const { amount } = grant;
-    this.#countMoney(member, definition, amount);
+    if (definition.kind === "money") this.#moneyOf(member, definition)?.add(amount, nowMs);
     this.#record({ kind: "added", atMs: nowMs, member, definition, amount });
     return grant;
   }
@@ -197,8 +208,8 @@ export class SharedLedger {
     }
     // All money belongs to gateways.
     for (const [member, { money }] of this.#members) {
-      const amount = money.get(definition.id)?.amount;
-      if (amount !== undefined) draft.add({ kind: "imported", atMs, member, definition, age: 0, amount });
+      const amount = money.get(definition.id)?.window.used(atMs) ?? 0;
+      if (amount > 0) draft.add({ kind: "imported", atMs, member, definition, age: 0, amount });
     }
     return this.#members.size + 1;
   }
@@ -215,32 +226,64 @@ export class SharedLedger {
       return;
     }
     const { atMs, member } = change;
+    if (change.kind === "joined") {
+      for (const { definition, window } of this.#members.get(member)?.money.values() ?? [])
+        this.#ledger.refundNewest(definition, window.used(atMs), atMs);
+      this.#members.set(member, { life: change.life, money: new Map() });
+      return;
+    }
+    const { definition, amount } = change;
+    const money = definition.kind === "money" ? this.#moneyOf(member, definition) : undefined;
     switch (change.kind) {
-      case "joined":
-        for (const { definition, amount } of this.#members.get(member)?.money.values() ?? [])
-          this.#ledger.refundNewest(definition, amount, atMs);
-        this.#members.set(member, { life: change.life, money: new Map() });
-        return;
       case "added":
-        this.#ledger.charge(change.definition, change.amount, atMs);
-        this.#countMoney(member, change.definition, change.amount);
+        this.#ledger.charge(definition, amount, atMs);
+        money?.add(amount, atMs);
         return;
       case "refunded":
-        if (change.slot < 0) this.#ledger.refundNewest(change.definition, change.amount, atMs);
-        else this.#ledger.refund(change.definition, change.slot, change.amount, atMs);
-        this.#countMoney(member, change.definition, -change.amount);
+        if (change.slot < 0) {
+          this.#ledger.refundNewest(definition, amount, atMs);
+          money?.refundNewest(amount, atMs);
+        } else {
+          this.#ledger.refund(definition, change.slot, amount, atMs);
+          money?.refund(change.slot, amount, atMs);
+        }
         return;
       case "imported":
-        this.#ledger.import(change.definition, change, atMs);
-        this.#countMoney(member, change.definition, change.amount);
+        this.#ledger.import(definition, change, atMs);
+        money?.import(change, atMs);
     }
   }
 
-  #countMoney(member: string, definition: LimitDefinition, amount: number): void {
-    if (definition.kind !== "money") return;
+  /** Money of the gateway. Undefined if it never joined. */
+  #moneyOf(member: string, definition: LimitDefinition): UsageWindow | undefined {
     const money = this.#members.get(member)?.money;
-    const counted = money?.get(definition.id);
-    if (counted === undefined) money?.set(definition.id, { definition, amount });
-    else counted.amount += amount;
+    if (money === undefined) return undefined;
+    const known = money.get(definition.id);
+    if (known !== undefined) return known.window;
+    const window = windowOf(definition);
+    money.set(definition.id, { definition, window });
+    return window;
+  }
+
+  /**
+   * The clock of the last holder was ahead, and `lastMs` was its last time. All amounts keep their age: otherwise they
+   * would count until this clock reaches the other one's time.
+   */
+  #setBack(lastMs: number): void {
+    const nowMs = this.#now();
+    const counted = this.#ledger.counted(lastMs);
+    this.#ledger = new LimitLedger();
+    for (const { definition, ages } of counted) {
+      for (const [age, amount] of ages) this.#ledger.import(definition, { age, amount }, nowMs);
+    }
+    for (const { money } of this.#members.values()) {
+      for (const [id, { definition, window }] of money) {
+        const amount = window.used(lastMs);
+        const moved = windowOf(definition);
+        moved.import({ age: 0, amount }, nowMs);
+        money.set(id, { definition, window: moved });
+      }
+    }
+    this.#withheldUntilMs = Math.min(this.#withheldUntilMs, nowMs + WINDOW_MS);
   }
 }

@@ -13,6 +13,9 @@ export interface CountedUse {
   readonly ages: readonly (readonly [age: number, amount: number])[];
 }
 
+/** A negative slot in messages and in the ledger's file: the refund comes from the newest amounts. */
+export const NEWEST_SLOT = -1;
+
 export type MemberMessage =
   | {
       readonly t: "hello";
@@ -38,6 +41,7 @@ export type MemberMessage =
       readonly need: number;
       readonly want: number;
     }
+  /** `slot` is the one of the grant, or `NEWEST_SLOT`. */
   | { readonly t: "give"; readonly definition: LimitDefinition; readonly slot: number; readonly amount: number }
   | { readonly t: "charge"; readonly definition: LimitDefinition; readonly amount: number };
 
