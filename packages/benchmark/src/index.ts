@@ -2,6 +2,6 @@
 export { cases } from "./cases.ts";
 export { runBenchmark } from "./run-benchmark.ts";
 export { htmlReport } from "./report/html.ts";
-export { rowsOf } from "./report/report.ts";
+export { isFailed, rowsOf } from "./report/report.ts";
 export { textReport } from "./report/text.ts";
-export { targetNames } from "./targets/targets.ts";
+export { isTargetName, targetNames } from "./targets/targets.ts";

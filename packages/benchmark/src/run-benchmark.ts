@@ -11,6 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { cases, frontierBoundsMs, frontierShares, type Case } from "./cases.ts";
 import type { LoadOptions, LoadResult } from "./load/load.ts";
 import { chooseCores, cpuSeconds, outputOf, residentMib, startPinned, stopProcess, type Cores } from "./processes.ts";
+import { keptRate } from "./report/report.ts";
 import type { BenchmarkReport, CaseReport, FrontierReport, Run } from "./report/report.ts";
 import { targetOf, type MissingTarget, type Target, type TargetSources } from "./targets/targets.ts";
 
@@ -122,14 +123,12 @@ class Measurement {
       for (const share of frontierShares) {
         const ratePerSecond = Math.max(1, Math.floor(top.result.requestsPerSecond * share));
         const { result } = await this.#measure(running, small, 0, ratePerSecond);
-        points.push({ ratePerSecond, requestsPerSecond: result.requestsPerSecond, p99Us: result.latencyUs.p99 });
+        const { requestsPerSecond, failed, latencyUs } = result;
+        points.push({ ratePerSecond, requestsPerSecond, failed, p99Us: latencyUs.p99 });
       }
       const bounds = frontierBoundsMs.map((boundMs) => ({
         boundMs,
-        requestsPerSecond: Math.max(
-          0,
-          ...points.filter((p) => p.p99Us <= boundMs * 1000).map((p) => p.requestsPerSecond),
-        ),
+        requestsPerSecond: keptRate(points, boundMs),
       }));
       const shown = bounds.map(({ boundMs, requestsPerSecond }) => `${boundMs} ms: ${Math.round(requestsPerSecond)}/s`);
       this.#options.note(`frontier  ${running.target.name.padEnd(18)} ${shown.join("  ")}`);

@@ -91,6 +91,16 @@ it("an open loop keeps its rate and measures from the time a request was due", a
   expect(result.latencyUs.p99).toBeGreaterThan(200_000);
 });
 
+it("an open loop counts requests without a reply with their age", async () => {
+  const port = await upstream("native", { delayMs: 60_000 });
+  const result = await load(port, "native", { connections: 4, ratePerSecond: 100, durationMs: 1000 });
+  expect(result.completed).toBe(0);
+  // One hundred requests are due in the measured second. The last ones may be due after the last tick.
+  expect(result.unfinishedRequests).toBeGreaterThan(80);
+  expect(result.latencyUs.p50).toBeGreaterThan(300_000);
+  expect(result.latencyUs.max).toBeGreaterThan(900_000);
+});
+
 it("a histogram's quantiles are within 1%", () => {
   const histogram = new Histogram();
   for (let us = 1; us <= 100_000; us += 1) histogram.add(us);

@@ -42,6 +42,11 @@ export interface LoadResult {
   readonly doubledEvents: number;
   /** Open loop: number of requests that were due while no connection was free, and that waited for one. */
   readonly lateRequests: number;
+  /**
+   * Open loop: number of requests that were due in the measured time and had no complete reply at its end. Their age at
+   * the end is in `latencyUs`, as a lower bound: without them, a target that never replies would have no latency.
+   */
+  readonly unfinishedRequests: number;
   /** The first reply whose status was not 2xx, for the report. */
   readonly firstFailure?: string | undefined;
 }
@@ -63,6 +68,8 @@ interface Client {
 }
 
 const TICK_MS = 1;
+/** Maximum number of requests that wait for a connection. It limits the memory when the target is overloaded. */
+const QUEUED_MAX = 100_000;
 /** Consecutive failures after which a run gives up because the target is unreachable. */
 const MAX_FAILURES = 1000;
 
@@ -92,6 +99,7 @@ export class Load {
   readonly #eventDelay = new Histogram();
   readonly #firstEvent = new Histogram();
   readonly #idle: Client[] = [];
+  readonly #busy = new Set<Client>();
   #isMeasuring = false;
   #isStopping = false;
   #completed = 0;
@@ -102,6 +110,7 @@ export class Load {
   #lost = 0;
   #doubled = 0;
   #late = 0;
+  #unfinished = 0;
   #due: number[] = [];
   #nextDueMs = 0;
   #firstFailure: string | undefined;
@@ -134,6 +143,7 @@ export class Load {
       if (this.#isMeasuring && nowMs >= endMs) {
         this.#isMeasuring = false;
         measuredMs = nowMs - measuredFromMs;
+        this.#countUnfinished(measuredFromMs, nowMs);
       }
       this.#sendDue(nowMs);
       this.#isStopping = nowMs >= endMs || this.#failuresInRow >= MAX_FAILURES;
@@ -162,15 +172,24 @@ export class Load {
       if (client !== undefined) this.#send(client, this.#nextDueMs);
       else {
         if (this.#isMeasuring) this.#late += 1;
-        // The maximum limits this process's memory when the target is overloaded.
-        if (this.#due.length < 100_000) this.#due.push(this.#nextDueMs);
+        if (this.#due.length < QUEUED_MAX) this.#due.push(this.#nextDueMs);
+        else if (this.#isMeasuring) this.#failed += 1;
       }
       this.#nextDueMs += 1000 / ratePerSecond;
     }
   }
 
+  /** Counts the requests of an open loop that were due since `fromMs` and are not complete. */
+  #countUnfinished(fromMs: number, nowMs: number): void {
+    if (this.#options.ratePerSecond === undefined) return;
+    const due = [...[...this.#busy].map(({ sentMs }) => sentMs), ...this.#due].filter((dueMs) => dueMs >= fromMs);
+    for (const dueMs of due) this.#latency.add((nowMs - dueMs) * 1000);
+    this.#unfinished = due.length;
+  }
+
   #free(client: Client): void {
     client.isBusy = false;
+    this.#busy.delete(client);
     if (this.#isStopping) return;
     if (this.#options.ratePerSecond === undefined) {
       this.#send(client, monotonicMs());
@@ -183,6 +202,7 @@ export class Load {
 
   #send(client: Client, dueMs: number): void {
     client.isBusy = true;
+    this.#busy.add(client);
     client.sentMs = dueMs;
     client.sawFirstEvent = false;
     client.parser.begin();
@@ -206,6 +226,7 @@ export class Load {
       }
     }
     if (parser.mustClose) {
+      this.#busy.delete(client);
       client.connection.close();
       this.#open();
     } else this.#free(client);
@@ -230,6 +251,7 @@ export class Load {
   }
 
   #closed(client: Client): void {
+    this.#busy.delete(client);
     if (client.isBusy) this.#fail("the connection closed before the reply was complete");
     else if (!this.#isStopping) this.#fail("the connection was closed or refused");
     if (this.#failuresInRow < MAX_FAILURES && !this.#isStopping) this.#open();
@@ -256,6 +278,7 @@ export class Load {
       lostEvents: this.#lost,
       doubledEvents: this.#doubled,
       lateRequests: this.#late,
+      unfinishedRequests: this.#unfinished,
       firstFailure: this.#firstFailure,
     };
   }

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { LoadResult } from "../load/load.ts";
 import { htmlReport } from "./html.ts";
-import { rowsOf, type BenchmarkReport, type Run } from "./report.ts";
+import { isFailed, keptRate, rowsOf, type BenchmarkReport, type Run } from "./report.ts";
+import { isTargetName } from "../targets/targets.ts";
 import { textReport } from "./text.ts";
 
 function run(target: string, round: number, requestsPerSecond: number, p50: number, cpu?: number): Run {
@@ -17,6 +18,7 @@ function run(target: string, round: number, requestsPerSecond: number, p50: numb
     lostEvents: 0,
     doubledEvents: 0,
     lateRequests: 0,
+    unfinishedRequests: 0,
   };
   return { target, round, result, targetCpuSeconds: cpu, residentMib: 20 };
 }
@@ -69,4 +71,29 @@ it("shows the same figures on the terminal and on the page", () => {
   // On a narrow screen the tables scroll, not the page.
   expect(page.match(/<div class="wide"><table>/g)).toHaveLength(page.match(/<table>/g)!.length);
   expect(page).not.toContain("<script");
+});
+
+it("a rate of the frontier counts only if the target kept it without failures", () => {
+  const point = { ratePerSecond: 100, requestsPerSecond: 100, failed: 0, p99Us: 4_000 };
+  expect(keptRate([point, { ...point, ratePerSecond: 200, requestsPerSecond: 120 }], 5)).toBe(100);
+  expect(keptRate([{ ...point, failed: 1 }], 5)).toBe(0);
+  expect(keptRate([point], 1)).toBe(0);
+});
+
+it("a report fails if nothing was measured, nothing completed, or something was lost", () => {
+  const [each] = report.cases;
+  const [known] = each?.runs ?? [];
+  if (each === undefined || known === undefined) throw new Error("no run");
+  const withResult = (changed: object) => ({
+    cases: [{ ...each, runs: [{ ...known, result: { ...known.result, ...changed } }] }],
+  });
+  expect(isFailed({ cases: [] })).toBe(true);
+  expect(isFailed(withResult({}))).toBe(false);
+  for (const changed of [{ completed: 0 }, { failed: 1 }, { lostEvents: 1 }, { doubledEvents: 1 }])
+    expect([changed, isFailed(withResult(changed))]).toEqual([changed, true]);
+});
+
+it("a target has a known name or a port", () => {
+  expect(["direct", "mine=8080", "mine=65535"].map(isTargetName)).toEqual([true, true, true]);
+  expect(["nobody", "mine=0", "mine=65536", "mine=99999", "=80"].map(isTargetName)).toEqual(Array(5).fill(false));
 });

@@ -20,10 +20,29 @@ export interface CaseReport {
   readonly runs: readonly Run[];
 }
 
+export interface FrontierPoint {
+  /** Rate at which requests were due. */
+  readonly ratePerSecond: number;
+  /** Rate of completed requests. */
+  readonly requestsPerSecond: number;
+  readonly failed: number;
+  readonly p99Us: number;
+}
+
+/** Share of the requested rate that a target must complete. The last requests may be incomplete at the end. */
+const KEPT_SHARE = 0.95;
+
+/** The highest rate of these points that the target kept, without a failure and with its p99 within the bound. */
+export function keptRate(points: readonly FrontierPoint[], boundMs: number): number {
+  const isKept = ({ ratePerSecond, requestsPerSecond, failed, p99Us }: FrontierPoint): boolean =>
+    failed === 0 && requestsPerSecond >= KEPT_SHARE * ratePerSecond && p99Us <= boundMs * 1000;
+  return Math.max(0, ...points.filter(isKept).map(({ requestsPerSecond }) => requestsPerSecond));
+}
+
 export interface FrontierReport {
   readonly target: string;
-  readonly points: readonly { ratePerSecond: number; requestsPerSecond: number; p99Us: number }[];
-  /** For each bound, the highest rate whose p99 stayed within it. */
+  readonly points: readonly FrontierPoint[];
+  /** For each bound, the highest rate that the target kept with its p99 within the bound (`keptRate`). */
   readonly bounds: readonly { boundMs: number; requestsPerSecond: number }[];
 }
 
@@ -110,4 +129,19 @@ function median(values: readonly (number | undefined)[]): number | undefined {
   const middle = sorted.length >> 1;
   if (sorted.length === 0) return undefined;
   return sorted.length % 2 === 1 ? sorted[middle] : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+}
+
+/**
+ * Whether some run of the cases failed: a request failed, none completed, or an event of a stream was lost or doubled.
+ * A report without a run has failed too, because nothing was measured.
+ */
+export function isFailed({ cases }: Pick<BenchmarkReport, "cases">): boolean {
+  const results = cases.flatMap(({ runs }) => runs.map(({ result }) => result));
+  return (
+    results.length === 0 ||
+    results.some(
+      ({ completed, failed, lostEvents, doubledEvents }) =>
+        completed === 0 || failed > 0 || lostEvents > 0 || doubledEvents > 0,
+    )
+  );
 }

@@ -40,6 +40,12 @@ export interface TargetSources {
   readonly portkeyDirectory?: string | undefined;
 }
 
+/** Whether `targetOf` knows this name: one of `targetNames`, or `NAME=PORT` with a port from 1 to 65535. */
+export function isTargetName(name: string): boolean {
+  const port = Number(/^[A-Za-z0-9._-]+=(\d{1,5})$/.exec(name)?.[1] ?? Number.NaN);
+  return (targetNames as readonly string[]).includes(name) || (port >= 1 && port <= 65_535);
+}
+
 /** The target with this name. `NAME=PORT` is a target that runs already. */
 export function targetOf(name: string, sources: TargetSources): Target | MissingTarget {
   const running = /^([A-Za-z0-9._-]+)=(\d{1,5})$/.exec(name);

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { appendFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
@@ -16,10 +16,16 @@ interface BenchCommandOptions {
 
 const targets = ["direct", "relay", "haproxy", "nginx", "portkey", "headroom", "headroom-governed"];
 
-function numberOption(flag: string, text: string, range: { readonly min: number; readonly max: number }): number {
+interface NumberRange {
+  readonly min: number;
+  readonly max: number;
+  readonly isWhole?: true;
+}
+
+function numberOption(flag: string, text: string, { min, max, isWhole }: NumberRange): number {
   const value = Number(text);
-  if (Number.isFinite(value) && value >= range.min && value <= range.max) return value;
-  throw new CliError(`${flag} takes a number from ${range.min} to ${range.max}`, exitCode.usage);
+  if (value >= min && value <= max && (isWhole !== true || Number.isInteger(value))) return value;
+  throw new CliError(`${flag} takes a ${isWhole === true ? "whole " : ""}number from ${min} to ${max}`, exitCode.usage);
 }
 
 export const benchCommand = defineCommand<BenchCommandOptions>({
@@ -60,17 +66,30 @@ export const benchCommand = defineCommand<BenchCommandOptions>({
     jsonOption,
   ],
   async run(context, { options }) {
-    const { cases, htmlReport, rowsOf, runBenchmark, targetNames, textReport } = await import("@headroom/benchmark");
+    const { cases, htmlReport, isFailed, isTargetName, rowsOf, runBenchmark, targetNames, textReport } =
+      await import("@headroom/benchmark");
     const known = cases.map(({ name }) => name);
     const chosen = options.case ?? known;
     const unknown = chosen.find((name) => !known.includes(name));
     if (unknown !== undefined)
       throw new CliError(`there is no case ${unknown}; the cases are ${known.join(", ")}`, exitCode.usage);
+    const unknownTarget = options.target?.find((name) => !isTargetName(name));
+    if (unknownTarget !== undefined)
+      throw new CliError(
+        `there is no target ${unknownTarget}; the targets are ${targetNames.join(", ")}, or NAME=PORT`,
+        exitCode.usage,
+      );
     const { workingDirectory, interrupted } = context.terminal;
+    const html = options.html === undefined ? null : path.resolve(workingDirectory, options.html);
+    // A file that cannot be written is reported before the measurements, not after them.
+    if (html !== null)
+      await appendFile(html, "").catch((error: Error) => {
+        throw new CliError(`--html: ${error.message}`, exitCode.usage);
+      });
     const report = await runBenchmark({
       targets: options.target ?? targetNames,
       cases: chosen,
-      rounds: numberOption("--rounds", options.rounds ?? "3", { min: 1, max: 100 }),
+      rounds: numberOption("--rounds", options.rounds ?? "3", { min: 1, max: 100, isWhole: true }),
       secondsPerRun: numberOption("--seconds", options.seconds ?? "4", { min: 0.2, max: 600 }),
       withFrontier: options.frontier === true,
       headroom: [process.execPath, process.argv[1] ?? ""],
@@ -78,12 +97,11 @@ export const benchCommand = defineCommand<BenchCommandOptions>({
       signal: interrupted,
       note: (line) => context.note(line),
     });
-    if (options.html !== undefined) await writeFile(path.resolve(workingDirectory, options.html), htmlReport(report));
+    if (html !== null) await writeFile(html, htmlReport(report));
     if (options.json === true) {
       const summaries = report.cases.map((each) => ({ ...each, summary: rowsOf(each) }));
       context.print(JSON.stringify({ ...report, cases: summaries }, null, 2));
     } else context.print(...textReport(report));
-    const failed = report.cases.some((each) => each.runs.some(({ result }) => result.failed > 0));
-    return failed ? exitCode.failed : exitCode.ok;
+    return isFailed(report) ? exitCode.failed : exitCode.ok;
   },
 });
