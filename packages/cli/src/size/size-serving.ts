@@ -103,6 +103,15 @@ function comparisonLines(
 
 type OpenServing = Omit<ServingSizing, "accelerator"> & { readonly accelerator: string | undefined };
 
+/** Above this rate an answer would be about more accelerators than exist, so the value is probably a mistake. */
+const REQUESTS_PER_S_MAX = 10_000_000;
+
+function requestRate(text: string): number {
+  const rate = positive(text, "--requests");
+  if (rate <= REQUESTS_PER_S_MAX) return rate;
+  throw new CliError(`--requests: at most ${REQUESTS_PER_S_MAX} requests a second, got ${text}`, exitCode.usage);
+}
+
 async function questionOf(context: CommandContext, options: ServingOptions): Promise<OpenServing> {
   const tokens = (text: string, what: string): number => wholeNumber(text, what, { min: 1, max: tokensMax });
   const share = (text: string | undefined, what: string, otherwise: number): number =>
@@ -122,7 +131,7 @@ async function questionOf(context: CommandContext, options: ServingOptions): Pro
     promptTokens: given(options.prompt, (text) => tokens(text, "--prompt"), 1000),
     outputTokens: given(options.output, (text) => tokens(text, "--output"), 250),
     prefixHitShare: share(options.prefixHits, "--prefix-hits", 0),
-    requestsPerS: positive(needed(options.requests, "--requests", "20"), "--requests"),
+    requestsPerS: requestRate(needed(options.requests, "--requests", "20")),
     ttftMs: given(options.ttft, (text) => positiveDuration(text, "--ttft"), 1000),
     tpotMs: given(options.tpot, (text) => positiveDuration(text, "--tpot"), 50),
     share: given(options.share, promisedShare, 0.95),

@@ -209,6 +209,7 @@ describe("size train and finetune", () => {
     [["train", "--model", "none.json", "--accelerator", "H100"], "none.json cannot be read"],
     [["serve", "--model", "llama-3-8b", "--accelerator", "H100"], "--requests is needed"],
     [["serve", "--model", "llama-3-8b", "--accelerator", "H100", "--weights", "int3"], "--weights: expected one of"],
+    [["serve", ...small, "--requests", "1e12"], "--requests: at most 10000000 requests a second"],
     [["serve", ...small, "--requests", "1", "--share", "100%"], "--share: expected 50% to 99.99%"],
     [["serve", ...small, "--requests", "1", "--ttft", "0s"], "--ttft: expected a duration above 0"],
     [["storage", "--parameters", "70B", "--stall", "0s"], "--stall: expected a duration above 0"],
