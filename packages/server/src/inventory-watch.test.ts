@@ -40,7 +40,7 @@ describe("a node that its executor no longer lists", () => {
     const onSecond = (await nodesOf(first))[0] === "n2" ? first : second;
     executor.hasSecond = false;
     await expect.poll(async () => (await client.getNode("n2")).health).toBe("lost");
-    expect((await client.status()).nodes).toEqual({ total: 2, up: 1, lost: 1, draining: 0 });
+    expect((await client.status()).nodes).toEqual({ total: 2, up: 1, lost: 1, draining: 0, inMaintenance: 0 });
     for await (const { event } of client.events()) {
       if (event.kind !== "nodeLost") continue;
       expect(event).toMatchObject({ nodeId: "n2", detail: "the executor no longer lists it" });
