@@ -63,7 +63,6 @@ interface Client {
   readonly parser: ReplyParser;
   connection: Connection;
   sentMs: number;
-  isBusy: boolean;
   sawFirstEvent: boolean;
 }
 
@@ -99,6 +98,7 @@ export class Load {
   readonly #eventDelay = new Histogram();
   readonly #firstEvent = new Histogram();
   readonly #idle: Client[] = [];
+  /** Connections with a request that has no complete reply. */
   readonly #busy = new Set<Client>();
   #isMeasuring = false;
   #isStopping = false;
@@ -157,7 +157,6 @@ export class Load {
       parser: new ReplyParser(this.#options.isStreaming),
       connection: undefined as unknown as Connection,
       sentMs: 0,
-      isBusy: false,
       sawFirstEvent: false,
     };
     client.connection = this.#sockets.connect(this.#options.port, this.#handlers);
@@ -188,7 +187,6 @@ export class Load {
   }
 
   #free(client: Client): void {
-    client.isBusy = false;
     this.#busy.delete(client);
     if (this.#isStopping) return;
     if (this.#options.ratePerSecond === undefined) {
@@ -201,7 +199,6 @@ export class Load {
   }
 
   #send(client: Client, dueMs: number): void {
-    client.isBusy = true;
     this.#busy.add(client);
     client.sentMs = dueMs;
     client.sawFirstEvent = false;
@@ -251,8 +248,7 @@ export class Load {
   }
 
   #closed(client: Client): void {
-    this.#busy.delete(client);
-    if (client.isBusy) this.#fail("the connection closed before the reply was complete");
+    if (this.#busy.delete(client)) this.#fail("the connection closed before the reply was complete");
     else if (!this.#isStopping) this.#fail("the connection was closed or refused");
     if (this.#failuresInRow < MAX_FAILURES && !this.#isStopping) this.#open();
   }

@@ -42,14 +42,13 @@ export interface TargetSources {
 
 /** Whether `targetOf` knows this name: one of `targetNames`, or `NAME=PORT` with a port from 1 to 65535. */
 export function isTargetName(name: string): boolean {
-  const port = Number(/^[A-Za-z0-9._-]+=(\d{1,5})$/.exec(name)?.[1] ?? Number.NaN);
-  return (targetNames as readonly string[]).includes(name) || (port >= 1 && port <= 65_535);
+  return (targetNames as readonly string[]).includes(name) || runningTarget(name) !== null;
 }
 
 /** The target with this name. `NAME=PORT` is a target that runs already. */
 export function targetOf(name: string, sources: TargetSources): Target | MissingTarget {
-  const running = /^([A-Za-z0-9._-]+)=(\d{1,5})$/.exec(name);
-  if (running !== null) return runningTarget(running[1] as string, Number(running[2]));
+  const running = runningTarget(name);
+  if (running !== null) return running;
   switch (name) {
     case "direct":
       return { name, description: "the mock upstream itself", headers: none, command: () => undefined };
@@ -70,7 +69,11 @@ export function targetOf(name: string, sources: TargetSources): Target | Missing
   }
 }
 
-function runningTarget(name: string, port: number): Target {
+/** The target of `NAME=PORT`; `null` if the text has another form. */
+function runningTarget(text: string): Target | null {
+  const [, name = "", digits = ""] = /^([A-Za-z0-9._-]+)=(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (port < 1 || port > 65_535) return null;
   return { name, description: `running on port ${port}`, headers: none, port, command: () => undefined };
 }
 

@@ -115,7 +115,7 @@ const classesKept = (rules: Rules): number => (predictsRuns(rules) ? PREDICTED_C
 
 export class Queue {
   #classes = new Map<string, QueueBucket>();
-  /** The bucket in which each waiting workload is, by the ordinal of the workload: the fastest keys of a map are numbers. */
+  /** Buckets of waiting workloads, by the ordinal of the workload. Numbers are the fastest keys of a map. */
   readonly #bucketOf = new Map<number, QueueBucket>();
   /** Buckets with waiting work, in no particular order. Every round reads all of them. */
   #waiting: QueueBucket[] = [];

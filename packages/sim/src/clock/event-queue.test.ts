@@ -12,7 +12,7 @@ interface Entry {
 function drain(queue: EventQueue): Entry[] {
   const drained: Entry[] = [];
   while (queue.size > 0) {
-    drained.push({ atMs: queue.nextAtMs, rank: -1, payload: queue.nextPayload, sequence: queue.nextSequence });
+    drained.push({ atMs: queue.nextAtMs, rank: -1, payload: queue.nextPayload, sequence: queue.nextKey });
     queue.drop();
   }
   return drained;

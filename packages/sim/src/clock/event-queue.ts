@@ -42,12 +42,12 @@ export class EventQueue {
     return this.#payload[0]!;
   }
 
-  /** The number that `push` returned for the first entry. */
-  get nextSequence(): number {
+  /** The key that `push` returned for the first entry. */
+  get nextKey(): number {
     return this.#order[0]!;
   }
 
-  /** Adds an entry and returns a unique number above zero: its sequence, after its rank. */
+  /** Adds an entry and returns its key, a unique number above zero that contains rank and sequence. */
   push(atMs: number, rank: number, payload: number): number {
     if (this.#size === this.#at.length) this.#grow();
     const order = rank * sequencesPerRank + this.#nextSequence++;

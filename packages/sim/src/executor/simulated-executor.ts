@@ -159,23 +159,23 @@ export class SimulatedExecutor {
     if (attempt == null) return null;
     const { attemptId } = attempt;
     if ((payload & ENTRY_MASK) === attemptEntry.leaves) {
-      if (attempt.awaitsTerminating !== this.#queue.nextSequence) return null;
+      if (attempt.awaitsTerminating !== this.#queue.nextKey) return null;
       attempt.awaitsTerminating = 0;
       return { kind: "workersLeft", attemptId };
     }
     if ((payload & ENTRY_MASK) === attemptEntry.joins) {
-      if (attempt.awaitsJoining !== this.#queue.nextSequence) return null;
+      if (attempt.awaitsJoining !== this.#queue.nextKey) return null;
       attempt.awaitsJoining = 0;
       return { kind: "workersJoined", attemptId };
     }
     if ((payload & ENTRY_MASK) === attemptEntry.saves) {
-      if (attempt.awaitsCheckpoint !== this.#queue.nextSequence) return null;
+      if (attempt.awaitsCheckpoint !== this.#queue.nextKey) return null;
       attempt.awaitsCheckpoint = 0;
       const step = this.#queue.nextAtMs - attempt.startedAtMs;
       return { kind: "checkpointReported", attemptId, step, path: `step-${step}` };
     }
     if ((payload & ENTRY_MASK) === attemptEntry.checkpoint) return this.#reportCheckpoint(slot, attempt);
-    if (attempt.awaits !== this.#queue.nextSequence) return null;
+    if (attempt.awaits !== this.#queue.nextKey) return null;
     if ((payload & ENTRY_MASK) === attemptEntry.starts) {
       attempt.phase = "running";
       attempt.startedAtMs = this.#queue.nextAtMs;
@@ -336,7 +336,7 @@ export class SimulatedExecutor {
 
   #reportCheckpoint(slot: number, attempt: SimulatedAttempt): Signal | null {
     const { attemptId, phase, checkpoints } = attempt;
-    if (checkpoints === null || checkpoints.awaits !== this.#queue.nextSequence || phase !== "running") return null;
+    if (checkpoints === null || checkpoints.awaits !== this.#queue.nextKey || phase !== "running") return null;
     const { step, path } = checkpoints.all[checkpoints.next++]!;
     this.#pushCheckpoint(slot, attempt);
     return { kind: "checkpointReported", attemptId, step, path };
