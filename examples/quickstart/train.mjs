@@ -19,13 +19,13 @@ const SAMPLE_LENGTH = 400;
 let [stopWanted, hasAnswered] = [false, false];
 const giveUp = (error) => process.exit(console.error(`rank ${rank} gives up: ${error.message}`) ?? 1);
 
-/** The *.md and *.ts files below a folder in the order of their paths, with at most 64 KiB of each. */
+/** The *.md, *.ts and *.js files below a folder in the order of their paths, with at most 64 KiB of each. */
 function texts(folder) {
   const names = readdirSync(folder).filter((name) => !/^(\.|node_modules$|dist$)/.test(name));
   return names.sort().flatMap((name) => {
     const [path, kind] = [join(folder, name), lstatSync(join(folder, name))];
     if (kind.isDirectory()) return texts(path);
-    if (!kind.isFile() || !/\.(md|ts)$/.test(name)) return [];
+    if (!kind.isFile() || !/\.(md|[jt]s)$/.test(name)) return [];
     return [readFileSync(path).subarray(0, 2 ** 16), Buffer.of(FILE_SEPARATOR)];
   });
 }

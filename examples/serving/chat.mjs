@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-const headroom = join(import.meta.dirname, "..", "..", "node_modules", ".bin", "headroom");
+const headroom = join(import.meta.dirname, "..", "..", "packages", "cli", "bin", "headroom.mjs");
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -19,10 +19,10 @@ const prompt = positionals.join(" ") || "import { ";
 const note = (line) => process.stderr.write(`${line}\n`);
 
 async function run(...args) {
-  const child = spawn(headroom, args, { stdio: ["ignore", 2, 2] });
+  const child = spawn(process.execPath, [headroom, ...args], { stdio: ["ignore", 2, 2] });
   const code = await new Promise((resolve) => child.on("close", resolve));
   if (code !== 0)
-    throw new Error(`headroom ${args.join(" ")} failed. Does the control plane run? npm start starts it.`);
+    throw new Error(`headroom ${args.join(" ")} failed. Does the control plane run? headroom up starts it.`);
 }
 
 /** The gateway's process, or nothing if one answers already. */
@@ -34,7 +34,9 @@ async function startGateway() {
     )
   )
     return undefined;
-  const child = spawn(headroom, ["gateway", "--config", options.gateway], { stdio: ["ignore", 2, 2] });
+  const child = spawn(process.execPath, [headroom, "gateway", "--config", options.gateway], {
+    stdio: ["ignore", 2, 2],
+  });
   child.on("exit", (code) => code && process.exit(code));
   return child;
 }

@@ -8,6 +8,7 @@ import net from "node:net";
 import { cpus, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { cases, frontierBoundsMs, frontierShares, type Case } from "./cases.ts";
 import type { LoadOptions, LoadResult } from "./load/load.ts";
 import { chooseCores, cpuSeconds, outputOf, residentMib, startPinned, stopProcess, type Cores } from "./processes.ts";
@@ -36,7 +37,7 @@ interface Running {
 const WARM_UP_MS = 700;
 const START_TIMEOUT_MS = 30_000;
 const PATH = "/v1/chat/completions";
-const worker = path.join(import.meta.dirname, "worker.ts");
+const worker = fileURLToPath(new URL("worker.ts", import.meta.url));
 
 export async function runBenchmark(options: BenchmarkOptions): Promise<BenchmarkReport> {
   const begun = { startedAt: new Date().toISOString(), loadAverage: loadavg()[0] ?? 0 };

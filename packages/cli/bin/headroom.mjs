@@ -5,7 +5,7 @@
  * starts the pinned one. This file is plain JavaScript that runs on any Node from 12 on.
  */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -19,11 +19,27 @@ if (Number(process.versions.node.split(".")[0]) >= oldestMajor) {
   startPinned();
 }
 
+/**
+ * The Node that npm installed beside this program, in a checkout or below `node_modules`; `null`: there is none.
+ * @returns {string | null}
+ */
+function pinnedNode() {
+  const system = `${process.platform}-${process.arch}`;
+  const name = system === "darwin-arm64" ? `node-bin-${system}` : `node-${system}`;
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+    return path.join(path.dirname(manifest), "bin", "node");
+  } catch {
+    return null;
+  }
+}
+
 function startPinned() {
-  const root = path.resolve(path.dirname(main), "..", "..", "..");
-  const pinned = path.join(root, "node_modules", ".bin", "node");
-  if (!existsSync(pinned)) {
-    process.stderr.write(`headroom needs Node ${oldestMajor}. Run \`npm ci\` in ${root}: it installs this Node.\n`);
+  const pinned = pinnedNode();
+  if (pinned === null) {
+    process.stderr.write(
+      `headroom needs Node ${oldestMajor}, which npm installs with it as an optional dependency. It is not there: install again without --omit=optional, or run headroom with Node ${oldestMajor} or newer.\n`,
+    );
     process.exit(1);
   }
   const child = spawn(pinned, [main, ...process.argv.slice(2)], { stdio: "inherit" });

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { isInstalled } from "../processes.ts";
 
 export interface TargetSetting {
@@ -83,7 +84,7 @@ const relay: Target = {
   headers: none,
   command: ({ port, upstreamPort }) => [
     process.execPath,
-    path.join(import.meta.dirname, "..", "worker.ts"),
+    fileURLToPath(new URL("../worker.ts", import.meta.url)),
     "relay",
     JSON.stringify({ port, upstreamPort }),
   ],

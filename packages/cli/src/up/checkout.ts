@@ -1,9 +1,14 @@
-/** The checkout that this program runs from. It contains the console's build and the examples. */
+/**
+ * The checkout or the installed package that this program runs from. Both have the same layout, and contain the
+ * console's build and the examples.
+ */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
 
 const root = path.resolve(import.meta.dirname, "..", "..", "..", "..");
+/** The folder in which `npx headroom` starts this program: the checkout, or the folder with `node_modules`. */
+const npmFolder = path.basename(path.dirname(root)) === "node_modules" ? path.resolve(root, "..", "..") : root;
 export const quickstartFile = path.join(root, "examples", "quickstart", "train.yaml");
 
 const chatFile = path.join(root, "examples", "serving", "chat.mjs");
@@ -51,11 +56,17 @@ function shortened(output: string): string {
   return [...lines.slice(0, PROBLEM_LINES_MAX), "… run `npm run build` to see the rest"].join("\n");
 }
 
-/** The program's name in hints: `headroom` if it is on the PATH, `npx headroom` in the checkout. */
+/**
+ * The program's name in hints: `headroom` if it is on the PATH, `npx headroom` where npm finds this installation. In any
+ * other folder `npx headroom` would fetch a foreign package of this name.
+ */
 export function programName(workingDirectory: string, searchPath: string | undefined): string {
   const isOnPath = (searchPath ?? "")
     .split(path.delimiter)
-    .some((folder) => folder !== "" && existsSync(path.join(folder, "headroom")));
+    // npx puts such a folder in front for its own program only.
+    .filter((folder) => folder !== "" && !/node_modules[\\/]\.bin$/.test(folder))
+    .some((folder) => existsSync(path.join(folder, "headroom")));
   if (isOnPath) return "headroom";
-  return workingDirectory.startsWith(root) ? "npx headroom" : path.join(root, "node_modules", ".bin", "headroom");
+  const isInside = !path.relative(npmFolder, workingDirectory).startsWith("..");
+  return isInside ? "npx headroom" : path.join(npmFolder, "node_modules", ".bin", "headroom");
 }

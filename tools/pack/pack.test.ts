@@ -1,0 +1,77 @@
+/** What the package contains. `install.system.test.ts` installs it and runs it. */
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { repositoryRoot } from "../testing/repository-copy.ts";
+import { programFiles } from "./program-files.ts";
+import { shrinkwrapOf } from "./shrinkwrap.ts";
+import type { Lock } from "./shrinkwrap.ts";
+
+it("contains every thread and process of the program, as JavaScript without workspace names", () => {
+  const { files, libraries } = programFiles(repositoryRoot, ["packages/cli/bin/headroom.mjs"]);
+  const names = [...files.keys()];
+  expect(names.filter((name) => !/\.(?:js|mjs|py)$/.test(name))).toEqual([]);
+  expect(names).toEqual(
+    expect.arrayContaining([
+      "packages/cli/src/main.js",
+      "packages/executors/src/local/supervisor.js",
+      "packages/journal/src/writer-thread.js",
+      "packages/journal/src/snapshot-thread.js",
+      "packages/server/src/forecast/forecast-thread.js",
+      "packages/benchmark/src/worker.js",
+      "packages/perf/assets/calibrate.py",
+    ]),
+  );
+  const code = names.filter((name) => name.endsWith(".js")).map((name) => String(files.get(name)));
+  expect(code.filter((text) => /from "@headroom\/|from "[^"]*\.ts"/.test(text))).toEqual([]);
+  expect([...libraries].filter((name) => name.startsWith("@headroom"))).toEqual([]);
+  expect([...libraries]).toEqual(expect.arrayContaining(["commander", "fastify", "yaml", "zod"]));
+});
+
+it("refuses a reference to a source file that it cannot follow", () => {
+  const root = mkdtempSync(path.join(tmpdir(), "headroom-sources-"));
+  try {
+    mkdirSync(path.join(root, "src"));
+    writeFileSync(path.join(root, "src/main.ts"), 'export const x = path.join(import.meta.dirname, "worker.ts");\n');
+    expect(() => programFiles(root, ["src/main.ts"])).toThrow(/main\.ts names a source file/);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
+it("pins the libraries of the lock, nested versions too, and leaves other libraries out", () => {
+  const lock: Lock = {
+    packages: {
+      "node_modules/a": { version: "1.2.3", integrity: "sha512-a", dependencies: { c: "^1.0.0" } },
+      "node_modules/a/node_modules/c": { version: "1.9.0" },
+      "node_modules/b": { version: "2.0.0", dependencies: { c: "^2.0.0" } },
+      "node_modules/c": { version: "2.4.0" },
+      "node_modules/unused": { version: "9.9.9" },
+    },
+  };
+  const manifest = {
+    name: "p",
+    version: "1.0.0",
+    dependencies: { a: "1.2.3", b: "2.0.0" },
+    optionalDependencies: { d: "1.0.0" },
+  };
+  expect(Object.keys((shrinkwrapOf(lock, manifest) as Lock).packages)).toEqual([
+    "",
+    "node_modules/a",
+    "node_modules/a/node_modules/c",
+    "node_modules/b",
+    "node_modules/c",
+  ]);
+});
+
+it("no document installs or runs a foreign package named headroom", () => {
+  const lines = globSync(["README.md", "docs/**/*.md", "examples/*/*.md"], { cwd: repositoryRoot })
+    .flatMap((file) => readFileSync(path.join(repositoryRoot, file), "utf8").split("\n"))
+    .filter((line) =>
+      /\bnpm (?:install|i|add|exec) (?:\S+ )*headroom(?:-ai)?(?:@\S+)?(?:\s|$)|npx (?:-y|--yes|-p|--package)\b/.test(
+        line,
+      ),
+    );
+  expect(lines).toEqual([]);
+});
