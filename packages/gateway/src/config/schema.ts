@@ -2,6 +2,7 @@
 import { routingPolicies } from "@headroom/routing";
 import { z } from "zod";
 import { address, budget, duration, size, upstreamUrl } from "./quantities.ts";
+import { TOKENS_MAX } from "../json/peek.ts";
 import { engineNames } from "../replicas/engines.ts";
 
 const name = z
@@ -178,6 +179,15 @@ const model = z.strictObject({
   price: price.optional(),
   /** Output tokens reserved for a request that sets no maximum. */
   outputTokensReserved: z.int().min(1).max(1_000_000).default(1024),
+  /** Largest maximum of output tokens that a request may state. */
+  outputTokensMax: z.int().min(1).max(TOKENS_MAX).default(1_000_000),
+  /** Fields of requests that are passed on although the gateway does not know them, such as `priority`. */
+  allowFields: z
+    .array(z.string().regex(/^\w[\w.-]{0,63}$/, "must be the name of a request's field"))
+    .max(100)
+    .default([]),
+  /** Whether replicas may fetch images, audio and video from addresses in requests. */
+  allowRemoteMedia: z.boolean().default(false),
 });
 
 export const gatewaySchema = z.strictObject({

@@ -10,7 +10,8 @@ import type { PoolRoute } from "./model-route.ts";
 import type { Continuation } from "./resume.ts";
 import type { ExchangeRequest } from "./runtime.ts";
 import { inferPathOf } from "../protocols/endpoints.ts";
-import { bodyEdits, upstreamMessage, type UpstreamMessage } from "./upstream-request.ts";
+import { addedMaximumOf } from "./settlement.ts";
+import { bodyEdits, upstreamMessage, type AddedMaximum, type UpstreamMessage } from "./upstream-request.ts";
 
 /** The replica chosen for an attempt, and the routing request for which it was chosen. */
 export interface AttemptStart {
@@ -26,9 +27,10 @@ interface AttemptTarget {
 }
 
 export function attemptMessage(
-  { endpoint, peek, head, body, method, path, id, traceparent, tracestate, holder }: ExchangeRequest,
+  request: ExchangeRequest,
   { route, replica, continuation }: AttemptTarget,
 ): UpstreamMessage {
+  const { endpoint, peek, head, body, method, path, id, traceparent, tracestate, holder } = request;
   const usage =
     peek.isStream && !peek.isUsageAsked && route.pool.config.streamUsage && asksForUsage(endpoint.operation);
   return upstreamMessage(
@@ -42,10 +44,28 @@ export function attemptMessage(
       body: continuation?.body ?? body,
       edits:
         continuation === undefined
-          ? bodyEdits(body, peek, { model: route.upstreamModel, usage, previousResponseId: holder?.responseId })
+          ? bodyEdits(body, peek, {
+              model: route.upstreamModel,
+              usage,
+              previousResponseId: holder?.responseId,
+              outputTokens: addedMaximum(request, route),
+            })
           : [],
     },
     route.pool,
     replica,
   );
+}
+
+/** The maximum that the gateway sets, in the field that the endpoint and the engine have for it. */
+function addedMaximum(request: ExchangeRequest, { pool }: PoolRoute): AddedMaximum | undefined {
+  const tokens = addedMaximumOf(request);
+  if (tokens === undefined) return undefined;
+  const { operation } = request.endpoint;
+  if (operation === "responses") return { field: "max_output_tokens", tokens };
+  // OpenAI's reasoning models refuse `max_tokens`; other servers may not know the longer name.
+  return {
+    field: operation === "chat" && pool.config.engine === "openai" ? "max_completion_tokens" : "max_tokens",
+    tokens,
+  };
 }

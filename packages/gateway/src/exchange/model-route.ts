@@ -92,6 +92,9 @@ export class ModelRoute {
   }
 }
 
+/** Largest price of one request in nano-dollars: a million dollars. */
+const NANO_USD_MAX = 1e15;
+
 /**
  * Price in nano-dollars. USD per million tokens is the same number as micro-dollars per token, and a thousand times
  * that is nano-dollars per token.
@@ -106,5 +109,6 @@ export function nanoUsdOf(
     (promptTokens - cached) * price.input +
     cached * (price.cachedInput ?? price.input) +
     completionTokens * price.output;
-  return Math.round(perMillion * 1000 + price.request * 1e9);
+  // No budget is as large as this bound, and sums of amounts stay exact.
+  return Math.min(NANO_USD_MAX, Math.round(perMillion * 1000 + price.request * 1e9));
 }

@@ -4,6 +4,7 @@
  * the same, token for token.
  */
 import type { PoolRoute } from "./model-route.ts";
+import { addedMaximumOf } from "./settlement.ts";
 import type { ExchangeRequest } from "./runtime.ts";
 import { chunkOf, dataOf, type Chunk, type Received, type StreamIdentity, type StreamRecord } from "./stream-record.ts";
 
@@ -45,6 +46,8 @@ function bodyWithPrefix(request: ExchangeRequest, route: PoolRoute, prefix: Rece
   }
   body["model"] = route.upstreamModel;
   body["stream_options"] = { ...(body["stream_options"] as object | undefined), include_usage: true };
+  const added = addedMaximumOf(request);
+  if (added !== undefined) body["max_tokens"] = added;
   for (const field of ["max_tokens", "max_completion_tokens"]) {
     const max = body[field];
     if (typeof max !== "number") continue;

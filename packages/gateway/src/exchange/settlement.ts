@@ -6,20 +6,35 @@ import { errorEvent, type ApiError } from "../protocols/api-error.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { UsageOutcome, UsageRecord } from "../usage/record.ts";
 import type { Attempt } from "./attempt.ts";
-import { nanoUsdOf } from "./model-route.ts";
+import type { RequestPeek } from "../json/peek.ts";
+import { nanoUsdOf, type ModelRoute } from "./model-route.ts";
 import type { ExchangeRequest } from "./runtime.ts";
 
 export function needOf({ model, peek, bodyBytes, endpoint }: ExchangeRequest): Need {
   if (!isPriced(endpoint)) return { tokens: 0, nanoUsd: 0 };
   const promptTokens = model.reservedPromptTokens(bodyBytes);
-  const outputTokensMax = peek.outputTokensMax ?? model.config.outputTokensReserved * peek.choiceCount;
-  const outputTokens = endpoint.isGenerating ? outputTokensMax : 0;
+  const outputTokens = endpoint.isGenerating ? outputTokensOf(model, peek) * peek.choiceCount : 0;
   const counts = { promptTokens, completionTokens: outputTokens, cachedTokens: 0 };
   return {
     tokens: promptTokens + outputTokens,
     // Any of the pools may serve the request.
     nanoUsd: Math.max(...model.routes.map(({ pool }) => nanoUsdOf(model.priceAt(pool), counts))),
   };
+}
+
+/** The most output tokens of one choice: what the client states, else what the gateway sets. */
+function outputTokensOf({ config }: ModelRoute, { outputTokensMax, outputTokensMin }: RequestPeek): number {
+  return Math.max(outputTokensMax ?? config.outputTokensReserved, outputTokensMin);
+}
+
+/**
+ * The maximum of output tokens that the gateway writes into a request whose client states none: what the limits of its
+ * team reserve for it. Undefined if the client states one, or no limit depends on it.
+ */
+export function addedMaximumOf({ model, peek, caller, endpoint }: ExchangeRequest): number | undefined {
+  const isLimited = caller.limits.tokens !== undefined || caller.limits.money !== undefined;
+  const isOpen = endpoint.isGenerating && peek.outputTokensMax === undefined;
+  return isLimited && isOpen ? outputTokensOf(model, peek) : undefined;
 }
 
 /** The tokens of a stored response were counted when it was made. */

@@ -51,12 +51,21 @@ export interface SentFields {
   readonly usage: boolean;
   /** The replica's own id of the response that the request continues. */
   readonly previousResponseId: string | undefined;
+  readonly outputTokens: AddedMaximum | undefined;
+}
+
+/** A maximum of output tokens that the client did not state. */
+export interface AddedMaximum {
+  readonly field: string;
+  readonly tokens: number;
 }
 
 export function bodyEdits(body: Buffer, peek: RequestPeek, sent: SentFields): readonly Edit[] {
-  const { previousResponseId } = sent;
-  if (sent.model === peek.model && !sent.usage && previousResponseId === undefined) return noEdits;
+  const { previousResponseId, outputTokens } = sent;
+  if (sent.model === peek.model && !sent.usage && previousResponseId === undefined && outputTokens === undefined)
+    return noEdits;
   const edits: Edit[] = [];
+  if (outputTokens !== undefined) edits.push(maximumEdit(body, peek, outputTokens));
   if (previousResponseId !== undefined && peek.previousResponse !== undefined) {
     edits.push({ ...peek.previousResponse, text: JSON.stringify(previousResponseId) });
   }
@@ -65,6 +74,13 @@ export function bodyEdits(body: Buffer, peek: RequestPeek, sent: SentFields): re
   }
   if (sent.usage) edits.push(usageEdit(body, peek));
   return edits.toSorted((a, b) => a.start - b.start);
+}
+
+/** A maximum that the client states as `null` is replaced: a second field of the same name could be the one that counts. */
+function maximumEdit(body: Buffer, { emptyMaximum }: RequestPeek, { field, tokens }: AddedMaximum): Edit {
+  if (emptyMaximum !== undefined) return { ...emptyMaximum, text: String(tokens) };
+  const at = body.indexOf("{") + 1;
+  return { start: at, end: at, text: `${JSON.stringify(field)}:${tokens},` };
 }
 
 function usageEdit(body: Buffer, peek: RequestPeek): Edit {

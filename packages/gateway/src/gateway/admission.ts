@@ -6,6 +6,7 @@ import type { ResponseHolder } from "../exchange/runtime.ts";
 import { StoredResponseTarget } from "../exchange/stored-response-target.ts";
 import type { ResponseTarget } from "../exchange/target.ts";
 import { noPeek, type RequestPeek } from "../json/peek.ts";
+import { hasRemoteMedia } from "../json/remote-media.ts";
 import type { ApiError } from "../protocols/api-error.ts";
 import type { Endpoint } from "../protocols/endpoints.ts";
 import type { StoredResponsePath } from "../protocols/stored-responses.ts";
@@ -77,6 +78,8 @@ export function admit(message: Message, fleet: Fleet, nowMs: number): Admitted |
     const detail = model === undefined ? "does not exist here" : `is not among the models of team ${caller.team}`;
     return { kind, field: "model", message: `The model \`${peek.model.slice(0, 256)}\` ${detail}.` };
   }
+  const refused = refusedBy(model, message);
+  if (refused !== undefined) return refused;
   const translated = translate(endpoint, model, body, nowMs);
   if (translated !== undefined && "problem" in translated) {
     return { kind: "badRequest", field: translated.field, message: translated.problem };
@@ -91,6 +94,11 @@ export function admit(message: Message, fleet: Fleet, nowMs: number): Admitted |
       target: (inner, id) => translated.target(inner, id),
     };
   }
+  const { unlisted } = peek;
+  if (unlisted.length > 0) {
+    const field = unlisted.find((name) => !model.config.allowFields.includes(name));
+    if (field !== undefined) return unlistedError(model, field);
+  }
   if (endpoint.operation !== "responses") {
     return { message, model, holder: undefined, isTranslated: false, target: (inner) => inner };
   }
@@ -103,4 +111,24 @@ export function admit(message: Message, fleet: Fleet, nowMs: number): Admitted |
     isTranslated: false,
     target: (inner, _, servedBy) => new ResponseIdTarget(inner, holder, servedBy),
   };
+}
+
+/** What this model does not take, whatever serves it. */
+function refusedBy({ name, config }: ModelRoute, { body, peek, endpoint }: Message): ApiError | undefined {
+  const { outputTokensMax, allowRemoteMedia } = config;
+  const asked = Math.max(peek.outputTokensMax ?? 0, peek.outputTokensMin);
+  if (asked > outputTokensMax) {
+    const message = `The request asks for ${asked} output tokens; ${name} gives at most ${outputTokensMax}.`;
+    return { kind: "badRequest", field: "max_tokens", message };
+  }
+  if (allowRemoteMedia || endpoint.operation === "infer" || !hasRemoteMedia(body, endpoint.operation)) return undefined;
+  const message =
+    "Images, audio and video must be in the request itself (`data:` URLs): the model server would fetch an address from " +
+    "its own network. The operator can allow addresses (`allowRemoteMedia` of the model).";
+  return { kind: "badRequest", message };
+}
+
+function unlistedError({ name }: ModelRoute, field: string): ApiError {
+  const message = `The field \`${field}\` is not passed on. The operator can allow it (\`allowFields\` of ${name}).`;
+  return { kind: "badRequest", field, message };
 }

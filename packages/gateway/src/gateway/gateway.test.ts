@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { peekRequest } from "../json/peek.ts";
+import { freePort } from "../testing/free-port.ts";
 import { MockUpstream, type MockOptions } from "../testing/mock-upstream.ts";
 import { chat, testGateway, type TestGateway } from "../testing/test-gateway.ts";
 import type { UsageRecord } from "../usage/record.ts";
@@ -25,14 +26,6 @@ async function gatewayOver(yaml: string): Promise<TestGateway> {
   const gateway = await testGateway(yaml);
   cleanups.push(() => gateway.stop());
   return gateway;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 function open(replicas: readonly MockUpstream[], pool = ""): string {
@@ -139,7 +132,7 @@ describe("a budget", () => {
   it("reserves every choice, also without a maximum of tokens", async () => {
     expect(await both("dear", { n: 3 })).toEqual([200, 429]);
     expect(await both("dear", { max_tokens: 400 })).toEqual([200, 200]);
-    const peek = peekRequest(Buffer.from('{"model":"m","n":3,"best_of":4}'));
+    const peek = peekRequest(Buffer.from('{"model":"m","n":3,"best_of":4}'), "chat");
     expect(peek).toMatchObject({ choiceCount: 4, outputTokensMax: undefined });
   });
 });

@@ -15,7 +15,7 @@ import type { ClientConnection, ClientLimits, ClientPort, ClientProblem } from "
 import { BodySlabs } from "../http/body-slabs.ts";
 import { MemoryBudget } from "../http/memory-budget.ts";
 import type { RequestHead } from "../http/request-head.ts";
-import { noPeek, peekRequest } from "../json/peek.ts";
+import { noPeek, peekRequest, type PeekProblem } from "../json/peek.ts";
 import { validTraceparent } from "../telemetry/trace-context.ts";
 import type { LimitSource } from "../limits/account.ts";
 import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
@@ -245,16 +245,16 @@ export class Gateway implements ClientPort, Runtime {
     message: { head: RequestHead; body: Buffer; caller: Caller; endpoint: Endpoint; query: string },
   ): void {
     const { head, body, caller, endpoint, query } = message;
-    const peek = peekRequest(body);
-    const problem =
+    const peek = peekRequest(body, endpoint.operation);
+    const { problem, field }: PeekProblem =
       "problem" in peek
-        ? peek.problem
+        ? peek
         : peek.model === ""
-          ? "The body has no `model`, or it is not a text."
-          : undefined;
-    if ("problem" in peek || problem !== undefined) {
+          ? { problem: "The body has no `model`, or it is not a text.", field: "model" }
+          : { problem: "" };
+    if ("problem" in peek || problem !== "") {
       const refused = { caller, operation: endpoint.operation, bodyBytes: body.length };
-      this.#answerError(connection, head, { kind: "badRequest", message: problem ?? "" }, refused);
+      this.#answerError(connection, head, { kind: "badRequest", message: problem, field }, refused);
       return;
     }
     this.#exchange(connection, head, { body, caller, endpoint, peek, path: endpoint.path + query });
@@ -370,12 +370,12 @@ export class Gateway implements ClientPort, Runtime {
       return Promise.resolve({ status: 503, id: "", body: errorBody("openai", usageFails), retryAfterMs });
     }
     const endpoint = endpointAt(path);
-    const peek = peekRequest(body);
+    const peek = endpoint === undefined ? noPeek : peekRequest(body, endpoint.operation);
     const admitted: Admitted | ApiError =
       endpoint === undefined
         ? { kind: "notFound", message: `There is nothing at POST ${path.slice(0, 256)}.` }
         : "problem" in peek
-          ? { kind: "badRequest", message: peek.problem }
+          ? { kind: "badRequest", message: peek.problem, field: peek.field }
           : this.#admit({ body, caller, endpoint, peek, path });
     if ("kind" in admitted) {
       const answer = errorBody(dialectOf(path), admitted);

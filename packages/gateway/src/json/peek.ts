@@ -1,13 +1,33 @@
-/** Reads the fields for routing, limits and usage from a request body, without parsing the prompt. */
-import { isBlankFrom, isTrue, KeySet, scanObject, textOf, wholeNumberOf, type FieldSpan } from "./scan.ts";
+/**
+ * Reads the fields for routing, limits and usage from a request body, without parsing the prompt. It stops at the first
+ * fault: a request whose numbers, flags or names an engine could read otherwise than the gateway is refused.
+ */
+import { fieldListOf, listedFields, type FieldList, type RequestField } from "../protocols/request-fields.ts";
+import type { Operation } from "../protocols/endpoints.ts";
+import {
+  integerOf,
+  isBlankFrom,
+  isFalse,
+  isNull,
+  isTrue,
+  KeySet,
+  listAt,
+  scanObject,
+  textOf,
+  type FieldSpan,
+} from "./scan.ts";
 
 export interface RequestPeek {
   readonly model: string;
   readonly modelSpan: FieldSpan | undefined;
   readonly isStream: boolean;
-  /** Maximum output tokens, all choices together; undefined if the client states none. */
+  /** Maximum output tokens of one choice; undefined if the client states none. */
   readonly outputTokensMax: number | undefined;
-  /** Number of choices that the replica generates (`n`, `best_of`). */
+  /** Tokens that one choice has at least (`min_tokens`). */
+  readonly outputTokensMin: number;
+  /** A maximum of output tokens that the client states as `null`. The gateway may write its own in this place. */
+  readonly emptyMaximum: FieldSpan | undefined;
+  /** Number of choices that the replica generates: `n` or `best_of`, for each prompt of a list. */
   readonly choiceCount: number;
   /** The client's `stream_options`, and whether it requests usage. */
   readonly streamOptions: FieldSpan | undefined;
@@ -20,6 +40,14 @@ export interface RequestPeek {
   /** Id of the stored response that a request of the Responses API continues, and its place. */
   readonly previousResponseId: string;
   readonly previousResponse: FieldSpan | undefined;
+  /** Names of fields that are on no list. A model can allow them. */
+  readonly unlisted: readonly string[];
+}
+
+/** Why a request is refused, and the field that is at fault. */
+export interface PeekProblem {
+  readonly problem: string;
+  readonly field?: string | undefined;
 }
 
 /** A request whose body is not read. */
@@ -28,6 +56,8 @@ export const noPeek: RequestPeek = {
   modelSpan: undefined,
   isStream: false,
   outputTokensMax: undefined,
+  outputTokensMin: 0,
+  emptyMaximum: undefined,
   choiceCount: 1,
   streamOptions: undefined,
   isUsageAsked: true,
@@ -36,162 +66,204 @@ export const noPeek: RequestPeek = {
   session: "",
   previousResponseId: "",
   previousResponse: undefined,
+  unlisted: [],
 };
+
+/** Maximum of `n` and `best_of`: OpenAI's own. */
+export const CHOICES_MAX = 128;
+/** Maximum number of prompts in one request for completions: OpenAI's own for inputs of embeddings. */
+const PROMPTS_MAX = 2048;
+/** Largest number of tokens that a request may state. Models have bounds of their own (`outputTokensMax`). */
+export const TOKENS_MAX = 1_000_000_000;
+/** Maximum number of fields of one request that are on no list, and of bytes of such a name. */
+const UNLISTED_MAX = 16;
+const NAME_BYTES_MAX = 64;
+/** Maximum size of `stream_options`: two or three flags. */
+const STREAM_OPTIONS_BYTES_MAX = 1024;
+
+const keySets: Readonly<Record<FieldList, KeySet<RequestField>>> = {
+  chat: new KeySet(listedFields.chat, "refuse"),
+  text_completion: new KeySet(listedFields.text_completion, "refuse"),
+  responses: new KeySet(listedFields.responses, "refuse"),
+  messages: new KeySet(listedFields.messages, "refuse"),
+  pooling: new KeySet(listedFields.pooling, "refuse"),
+};
+const streamOptionKeys = new KeySet(["include_usage"], "refuse");
 
 type Draft = { -readonly [Field in keyof RequestPeek]: RequestPeek[Field] };
 
-const fieldNames = [
-  "model",
-  "stream",
-  "stream_options",
-  "max_tokens",
-  "max_completion_tokens",
-  "max_output_tokens",
-  "n",
-  "best_of",
-  "messages",
-  "prompt",
-  "input",
-  "inputs",
-  "tools",
-  "functions",
-  "logprobs",
-  "response_format",
-  "guided_json",
-  "guided_regex",
-  "guided_choice",
-  "guided_grammar",
-  "structured_outputs",
-  "frequency_penalty",
-  "presence_penalty",
-  "prompt_cache_key",
-  "previous_response_id",
-] as const;
-type FieldName = (typeof fieldNames)[number];
+export function peekRequest(bytes: Buffer, operation: Operation): RequestPeek | PeekProblem {
+  return new Peek(bytes).read(fieldListOf(operation));
+}
 
-const fieldKeys = new KeySet(fieldNames);
-const streamOptionKeys = new KeySet(["include_usage"]);
+class Peek {
+  readonly #bytes: Buffer;
+  readonly #seen = new Set<string>();
+  readonly #unlisted: string[] = [];
+  readonly #draft: Draft = { ...noPeek, isUsageAsked: false, isResumable: true };
+  #choices = 1;
+  #prompts = 1;
+  #problem: PeekProblem | undefined;
 
-/** One bit per field that may occur only once: parsers disagree on which duplicate counts. */
-function onceBit(key: FieldName): number {
-  switch (key) {
-    case "model":
-      return 1;
-    case "stream":
-      return 2;
-    case "stream_options":
-      return 4;
-    case "messages":
-      return 8;
-    case "prompt":
-      return 16;
-    case "input":
-      return 32;
-    case "previous_response_id":
-      return 64;
-    default:
-      return 0;
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  read(list: FieldList): RequestPeek | PeekProblem {
+    const bytes = this.#bytes;
+    const end = scanObject(
+      bytes,
+      0,
+      keySets[list],
+      (key, start, stop) => {
+        if (this.#problem !== undefined) return;
+        if (this.#seen.has(key)) this.#refuse(key, "is given twice");
+        this.#seen.add(key);
+        this.#take(key, { start, end: stop });
+      },
+      (start, stop) => this.#other(start, stop),
+    );
+    if (this.#problem !== undefined) return this.#problem;
+    if (end < 0 || !isBlankFrom(bytes, end)) return { problem: "The body is not a valid JSON object." };
+    const draft = this.#draft;
+    draft.choiceCount = this.#choices * this.#prompts;
+    if (draft.choiceCount > 1) draft.isResumable = false;
+    draft.unlisted = this.#unlisted;
+    return draft;
+  }
+
+  /** Parsers disagree on which duplicate counts, and some ignore the case of a name. */
+  #refuse(field: string, reason: string): void {
+    this.#problem ??= { problem: `The field \`${field}\` ${reason}.`, field };
+  }
+
+  #other(start: number, end: number): boolean {
+    if (this.#problem !== undefined) return false;
+    const name = this.#bytes.toString("utf8", start, Math.min(end, start + NAME_BYTES_MAX));
+    if (end - start > NAME_BYTES_MAX || this.#unlisted.length === UNLISTED_MAX || this.#seen.has(name))
+      this.#refuse(name, this.#seen.has(name) ? "is given twice" : "is no field that the gateway passes on");
+    this.#seen.add(name);
+    this.#unlisted.push(name);
+    return this.#problem === undefined;
+  }
+
+  #take(key: RequestField, field: FieldSpan): void {
+    const { start, end } = field;
+    const bytes = this.#bytes;
+    const draft = this.#draft;
+    switch (key) {
+      case "model":
+        draft.model = textOf(bytes, start, end) ?? "";
+        draft.modelSpan = field;
+        break;
+      case "stream":
+        draft.isStream = isTrue(bytes, start, end);
+        if (!draft.isStream && !isFalse(bytes, start, end) && !isNull(bytes, start, end))
+          this.#refuse(key, "must be true or false");
+        break;
+      case "stream_options":
+        if (end - start > STREAM_OPTIONS_BYTES_MAX) this.#refuse(key, "is too large");
+        draft.streamOptions = field;
+        draft.isUsageAsked = asksForUsage(bytes, start);
+        break;
+      case "n":
+      case "best_of":
+        this.#choices = Math.max(this.#choices, this.#number(key, field, { min: 1, max: CHOICES_MAX }) ?? 1);
+        break;
+      case "max_tokens":
+      case "max_completion_tokens":
+      case "max_output_tokens":
+        this.#takeMaximum(key, field);
+        break;
+      case "min_tokens":
+        draft.outputTokensMin = this.#number(key, field, { min: 0, max: TOKENS_MAX }) ?? 0;
+        break;
+      case "prompt":
+        this.#prompts = this.#promptCount(field);
+        draft.prompt = field;
+        break;
+      case "messages":
+      case "input":
+        draft.prompt = field;
+        break;
+      case "previous_response_id":
+        draft.previousResponseId = textOf(bytes, start, end) ?? "";
+        draft.previousResponse = field;
+        break;
+      default:
+        this.#takeOther(key, field);
+    }
+  }
+
+  #takeOther(key: RequestField, { start, end }: FieldSpan): void {
+    const bytes = this.#bytes;
+    switch (key) {
+      case "tools":
+      case "functions":
+      case "logprobs":
+      case "prompt_logprobs":
+      case "response_format":
+      // Structured output: a second replica would begin the grammar again in the middle of the text.
+      case "guided_json":
+      case "guided_regex":
+      case "guided_choice":
+      case "guided_grammar":
+      case "structured_outputs":
+      case "grammar":
+      case "json_schema":
+      case "regex":
+      case "ebnf":
+        this.#draft.isResumable = false;
+        break;
+      // These penalties count output tokens, of which a second replica sees only its own.
+      case "frequency_penalty":
+      case "presence_penalty":
+        if (Number(bytes.toString("latin1", start, Math.min(end, start + PENALTY_BYTES_MAX))) !== 0)
+          this.#draft.isResumable = false;
+        break;
+      case "prompt_cache_key":
+        this.#draft.session = textOf(bytes, start, end)?.slice(0, 256) ?? "";
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** Engines differ in which of the maxima counts: the largest is reserved. */
+  #takeMaximum(key: RequestField, field: FieldSpan): void {
+    if (isNull(this.#bytes, field.start, field.end)) {
+      this.#draft.emptyMaximum ??= field;
+      return;
+    }
+    const value = this.#number(key, field, { min: 0, max: TOKENS_MAX });
+    if (value !== undefined) this.#draft.outputTokensMax = Math.max(this.#draft.outputTokensMax ?? 0, value);
+  }
+
+  /**
+   * The number in a field. Engines read texts (`"100"`) and fractions (`100.0`) as numbers in some fields: what is not
+   * certainly the same number for every engine is refused.
+   */
+  #number(key: string, { start, end }: FieldSpan, { min, max }: { min: number; max: number }): number | undefined {
+    if (isNull(this.#bytes, start, end)) return undefined;
+    const value = integerOf(this.#bytes, start, end);
+    if (value !== undefined && value >= min && value <= max) return value;
+    this.#refuse(key, `must be a whole number from ${min} to ${max}`);
+    return undefined;
+  }
+
+  /** A list of numbers is one prompt in tokens; a list of texts or lists is that many prompts. */
+  #promptCount(field: FieldSpan): number {
+    const list = listAt(this.#bytes, field.start);
+    const isOfPrompts = list?.firstByte === QUOTE || list?.firstByte === OPEN_ARRAY;
+    if (list === undefined || !isOfPrompts) return 1;
+    if (list.count > PROMPTS_MAX) this.#refuse("prompt", `must have at most ${PROMPTS_MAX} prompts`);
+    return list.count;
   }
 }
 
-export function peekRequest(bytes: Buffer): RequestPeek | { readonly problem: string } {
-  const draft: Draft = {
-    model: "",
-    modelSpan: undefined,
-    isStream: false,
-    outputTokensMax: undefined,
-    choiceCount: 1,
-    streamOptions: undefined,
-    isUsageAsked: false,
-    prompt: undefined,
-    isResumable: true,
-    session: "",
-    previousResponseId: "",
-    previousResponse: undefined,
-  };
-  let seen = 0;
-  let isRepeated = false;
-  const end = scanObject(bytes, 0, fieldKeys, (key, start, stop) => {
-    const bit = onceBit(key);
-    if ((seen & bit) !== 0) isRepeated = true;
-    seen |= bit;
-    if (key === "n" || key === "best_of") {
-      draft.choiceCount = Math.max(draft.choiceCount, Math.min(128, wholeNumberOf(bytes, start, stop) ?? 1));
-    } else takeField(draft, bytes, { key, start, end: stop });
-  });
-  if (end < 0 || !isBlankFrom(bytes, end)) return { problem: "The body is not a valid JSON object." };
-  if (isRepeated) return { problem: "A field of the body is given twice." };
-  if (draft.choiceCount > 1) {
-    draft.isResumable = false;
-    if (draft.outputTokensMax !== undefined) draft.outputTokensMax *= draft.choiceCount;
-  }
-  return draft;
-}
-
-function takeField(draft: Draft, bytes: Buffer, field: FieldSpan & { readonly key: FieldName }): void {
-  const { key, start, end } = field;
-  switch (key) {
-    case "model":
-      draft.model = textOf(bytes, start, end) ?? "";
-      draft.modelSpan = field;
-      break;
-    case "stream":
-      draft.isStream = isTrue(bytes, start, end);
-      break;
-    case "stream_options":
-      draft.streamOptions = field;
-      draft.isUsageAsked = asksForUsage(bytes, start);
-      break;
-    case "max_tokens":
-    case "max_completion_tokens":
-    case "max_output_tokens":
-      draft.outputTokensMax = larger(draft.outputTokensMax, bytes, field);
-      break;
-    case "messages":
-    case "prompt":
-    case "input":
-    case "inputs":
-      draft.prompt = field;
-      break;
-    case "tools":
-    case "functions":
-    case "logprobs":
-    case "response_format":
-    // Structured output of vLLM: a second replica would begin the grammar again in the middle of the text.
-    case "guided_json":
-    case "guided_regex":
-    case "guided_choice":
-    case "guided_grammar":
-    case "structured_outputs":
-      draft.isResumable = false;
-      break;
-    // These penalties count output tokens, of which a second replica sees only its own.
-    case "frequency_penalty":
-    case "presence_penalty":
-      if (Number(bytes.toString("latin1", start, Math.min(end, start + NUMBER_BYTES_MAX))) !== 0)
-        draft.isResumable = false;
-      break;
-    case "prompt_cache_key":
-      draft.session = textOf(bytes, start, end)?.slice(0, 256) ?? "";
-      break;
-    case "previous_response_id":
-      draft.previousResponseId = textOf(bytes, start, end) ?? "";
-      draft.previousResponse = field;
-      break;
-    default:
-      break;
-  }
-}
-
-/** Engines differ in which of the fields counts, and read `1e5` as a number: the largest is reserved. */
-function larger(before: number | undefined, bytes: Buffer, { start, end }: FieldSpan): number | undefined {
-  const isShort = end - start <= NUMBER_BYTES_MAX;
-  const value =
-    wholeNumberOf(bytes, start, end) ?? (isShort ? Number(bytes.toString("latin1", start, end)) : Number.NaN);
-  return Number.isFinite(value) && value > 0 ? Math.max(before ?? 0, Math.ceil(value)) : before;
-}
-
-const NUMBER_BYTES_MAX = 32;
+const PENALTY_BYTES_MAX = 32;
+const QUOTE = 34;
+const OPEN_ARRAY = 91;
 
 function asksForUsage(bytes: Buffer, from: number): boolean {
   let isAsked = false;

@@ -22,14 +22,25 @@ export interface FieldSpan {
 /** Called once per known field of the object, in order. `[start, end)` is the field's value. */
 export type OnField<Key extends string> = (key: Key, start: number, end: number) => void;
 
+/** Called once per other field with the place of its key, quotes excluded. The scan ends if it returns false. */
+export type OnOtherKey = (start: number, end: number) => boolean;
+
+/**
+ * Whether keys may be written with escapes (`"mod\u0065l"`). No client library writes them so, and each costs a parse:
+ * requests are refused for them, responses are read.
+ */
+export type KeyEscapes = "read" | "refuse";
+
 /**
  * Keys that a scan looks for. Bytes are compared in place, because making a string for every key took most of the
  * scan's time.
  */
 export class KeySet<Key extends string> {
   readonly #byLength: (readonly { readonly key: Key; readonly bytes: Buffer }[] | undefined)[] = [];
+  readonly #escapes: KeyEscapes;
 
-  constructor(keys: readonly Key[]) {
+  constructor(keys: readonly Key[], escapes: KeyEscapes = "read") {
+    this.#escapes = escapes;
     for (const key of keys) {
       const bytes = Buffer.from(key);
       this.#byLength[bytes.length] = [...(this.#byLength[bytes.length] ?? []), { key, bytes }];
@@ -37,14 +48,16 @@ export class KeySet<Key extends string> {
   }
 
   /**
-   * The key whose text is `bytes[start, end)`, the inside of a JSON string. `null` if its escapes are not valid JSON.
+   * The key whose text is `bytes[start, end)`, the inside of a JSON string. `null` if its escapes are not valid JSON, or
+   * are refused.
    */
   find(bytes: Buffer, start: number, end: number): Key | undefined | null {
     const candidates = this.#byLength[end - start];
     if (candidates !== undefined) {
       for (const candidate of candidates) if (isTextAt(bytes, start, candidate.bytes)) return candidate.key;
     }
-    return hasEscape(bytes, start, end) ? this.#unescaped(bytes, start, end) : undefined;
+    if (!hasEscape(bytes, start, end)) return undefined;
+    return this.#escapes === "refuse" ? null : this.#unescaped(bytes, start, end);
   }
 
   #unescaped(bytes: Buffer, start: number, end: number): Key | undefined | null {
@@ -71,16 +84,26 @@ export function scanObject<Key extends string>(
   from: number,
   keys: KeySet<Key>,
   onField: OnField<Key>,
+  onOtherKey: OnOtherKey = goesOn,
 ): number {
   let at = skipBlanks(bytes, from);
   if (bytes[at] !== OPEN_OBJECT) return -1;
   at = skipBlanks(bytes, at + 1);
   if (bytes[at] === CLOSE_OBJECT) return at + 1;
-  return scanFields(bytes, at, keys, onField);
+  return scanFields(bytes, at, { keys, onField, onOtherKey });
+}
+
+const goesOn: OnOtherKey = () => true;
+
+interface Scan<Key extends string> {
+  readonly keys: KeySet<Key>;
+  readonly onField: OnField<Key>;
+  readonly onOtherKey: OnOtherKey;
 }
 
 /** Walks the fields of an object from the key at `from` to the object's end. */
-function scanFields<Key extends string>(bytes: Buffer, from: number, keys: KeySet<Key>, onField: OnField<Key>): number {
+function scanFields<Key extends string>(bytes: Buffer, from: number, scan: Scan<Key>): number {
+  const { keys, onField, onOtherKey } = scan;
   let at = from;
   for (;;) {
     if (bytes[at] !== QUOTE) return -1;
@@ -94,6 +117,7 @@ function scanFields<Key extends string>(bytes: Buffer, from: number, keys: KeySe
     const key = keys.find(bytes, at + 1, keyEnd - 1);
     if (key === null) return -1;
     if (key !== undefined) onField(key, start, end);
+    else if (!onOtherKey(at + 1, keyEnd - 1)) return -1;
     at = skipBlanks(bytes, end);
     if (bytes[at] === CLOSE_OBJECT) return at + 1;
     if (bytes[at] !== COMMA) return -1;
@@ -101,7 +125,7 @@ function scanFields<Key extends string>(bytes: Buffer, from: number, keys: KeySe
   }
 }
 
-const noKeys = new KeySet<never>([]);
+const anyFields: Scan<never> = { keys: new KeySet<never>([]), onField: () => undefined, onOtherKey: goesOn };
 
 /** The value of a field, and whether the object of the field ends `bytes`, so that only white space follows. */
 export interface LastField extends FieldSpan {
@@ -122,7 +146,7 @@ export function fieldAt(bytes: Buffer, keyStart: number, keyEnd: number): LastFi
   const next = skipBlanks(bytes, end);
   let objectEnd = -1;
   if (bytes[next] === CLOSE_OBJECT) objectEnd = next + 1;
-  else if (bytes[next] === COMMA) objectEnd = scanFields(bytes, skipBlanks(bytes, next + 1), noKeys, () => undefined);
+  else if (bytes[next] === COMMA) objectEnd = scanFields(bytes, skipBlanks(bytes, next + 1), anyFields);
   return { start, end, isOfLastObject: objectEnd >= 0 && isBlankFrom(bytes, objectEnd) };
 }
 
@@ -154,6 +178,77 @@ export function wholeNumberOf(bytes: Buffer, start: number, end: number): number
     value = value * 10 + digit;
   }
   return value;
+}
+
+/** A number takes at most this many bytes: more digits than a double has make no difference to any reader. */
+const NUMBER_BYTES_MAX = 32;
+const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/**
+ * A JSON number with a whole value, however it is written: engines read `1e2` and `100.0` as 100. Undefined for
+ * anything else, for a number that a double does not hold exactly, and for a negative one.
+ */
+export function integerOf(bytes: Buffer, start: number, end: number): number | undefined {
+  const plain = wholeNumberOf(bytes, start, end);
+  if (plain !== undefined) return end - start > 1 && bytes[start] === 48 ? undefined : plain;
+  if (end - start > NUMBER_BYTES_MAX) return undefined;
+  const text = bytes.toString("latin1", start, end);
+  const value = numberPattern.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(value) && value >= 0 ? Math.abs(value) : undefined;
+}
+
+export function isFalse(bytes: Buffer, start: number, end: number): boolean {
+  return end - start === 5 && bytes[start] === 102 && bytes[start + 1] === 97 && bytes[start + 2] === 108;
+}
+
+export function isNull(bytes: Buffer, start: number, end: number): boolean {
+  return end - start === 4 && bytes[start] === 110 && bytes[start + 1] === 117 && bytes[start + 2] === 108;
+}
+
+/** The items of the list at `start`: how many, and the first byte of the first. Undefined if the value is no list. */
+export function listAt(
+  bytes: Buffer,
+  start: number,
+): { readonly count: number; readonly firstByte: number | undefined } | undefined {
+  if (bytes[start] !== OPEN_ARRAY) return undefined;
+  let at = skipBlanks(bytes, start + 1);
+  const firstByte = bytes[at];
+  if (firstByte === CLOSE_ARRAY) return { count: 0, firstByte: undefined };
+  for (let count = 1; ; count++) {
+    const end = endOfValue(bytes, at);
+    if (end < 0) return undefined;
+    at = skipBlanks(bytes, end);
+    if (bytes[at] !== COMMA) return { count, firstByte };
+    at = skipBlanks(bytes, at + 1);
+  }
+}
+
+/** How large a document may be whose values are built one by one. */
+export interface StructureBound {
+  readonly valueCountMax: number;
+  readonly depthMax: number;
+}
+
+/** Whether the document has more values, or deeper ones, than the bound. It stops at the first that is too many. */
+export function exceedsStructure(bytes: Buffer, { valueCountMax, depthMax }: StructureBound): boolean {
+  let count = 0;
+  let depth = 0;
+  let at = 0;
+  while (at < bytes.length) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at);
+      if (at < 0) return false;
+      continue;
+    }
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
+    // Every value but the first of its object or list follows a comma; the first one follows a bracket.
+    if (byte === COMMA || byte === OPEN_OBJECT || byte === OPEN_ARRAY) count++;
+    if (count > valueCountMax || depth > depthMax) return true;
+    at++;
+  }
+  return false;
 }
 
 export function isTrue(bytes: Buffer, start: number, end: number): boolean {
@@ -224,8 +319,14 @@ function isLiteralByte(byte: number): boolean {
   );
 }
 
+/** Maximum number of values in one field. A prompt as a list of token numbers has one for each token. */
+const VALUE_COUNT_MAX = 1_000_000;
+/** Maximum depth of lists and objects. Parsers that recurse fail at about a thousand. */
+const DEPTH_MAX = 512;
+
 function endOfNested(bytes: Buffer, start: number): number {
   let depth = 0;
+  let count = 0;
   let at = start;
   while (at < bytes.length) {
     const byte = bytes[at]!;
@@ -234,10 +335,16 @@ function endOfNested(bytes: Buffer, start: number): number {
       if (at < 0) return -1;
       continue;
     }
-    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
-    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      depth++;
+      count++;
+      if (depth > DEPTH_MAX || count > VALUE_COUNT_MAX) return -1;
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
       depth--;
       if (depth === 0) return at + 1;
+    } else if (byte === COMMA) {
+      count++;
+      if (count > VALUE_COUNT_MAX) return -1;
     }
     at++;
   }

@@ -2,6 +2,7 @@
  * A request's reservation against its team's limits. Requests, tokens and money are reserved together before the
  * request goes to a replica, and settled together at its end.
  */
+import { assertAmount } from "./amount.ts";
 import type { LimitDefinition, LimitLedger } from "./ledger.ts";
 
 export interface Denial {
@@ -154,6 +155,8 @@ export function reserve(
 ): void {
   const held: Held[] = [];
   let step = 0;
+  assertAmount(need.tokens);
+  assertAmount(need.nanoUsd);
   const next = (): void => {
     for (; step < kinds.length; step++) {
       const definition = limits[kinds[step]!];

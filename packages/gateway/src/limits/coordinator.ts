@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type Server, type Socket } from "node:net";
 import type { ListenAddress } from "../config/quantities.ts";
 import { LedgerFile } from "./ledger-file.ts";
+import { isAmount } from "./amount.ts";
 import type { LimitDefinition } from "./ledger.ts";
 import { SharedLedger } from "./shared-ledger.ts";
 import {
@@ -133,6 +134,12 @@ export class Coordinator {
       return;
     }
     const member = this.#sockets.get(socket);
+    if (member !== undefined && isBadAsk(message)) {
+      // Without an answer the gateway would connect again and ask the same, for ever.
+      this.#options.log(`the gateway ${member} asks for an amount that is none; its request is refused`);
+      this.#send(socket, { t: "refused", n: message.n });
+      return;
+    }
     if (member === undefined || !isRequest(message)) {
       socket.destroy();
       return;
@@ -220,6 +227,13 @@ export class Coordinator {
   }
 }
 
+/** A question whose number and limit are known, and whose amounts are not valid. */
+function isBadAsk(message: MemberMessage): message is MemberMessage & { readonly t: "ask" } {
+  return (
+    message.t === "ask" && Number.isSafeInteger(message.n) && isDefinition(message.definition) && !isRequest(message)
+  );
+}
+
 function isRequest(message: MemberMessage): message is RequestMessage {
   if (message.t === "hello" || message.t === "used" || !isDefinition(message.definition)) return false;
   switch (message.t) {
@@ -256,9 +270,4 @@ function isCountedUse(use: CountedUse): boolean {
     Array.isArray(use.ages) &&
     use.ages.every((each) => Array.isArray(each) && Number.isSafeInteger(each[0]) && isAmount(each[1]))
   );
-}
-
-/** Whether the value is a finite amount: JSON can express infinity (`1e999`). */
-function isAmount(amount: number): boolean {
-  return Number.isFinite(amount) && amount >= 0;
 }

@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import type { ListenAddress } from "../config/quantities.ts";
+import { assertAmount } from "./amount.ts";
 import type { LimitSource, TakeOutcome } from "./account.ts";
 import { Coordinator } from "./coordinator.ts";
 import { LimitLedger, type LimitDefinition } from "./ledger.ts";
@@ -32,6 +33,8 @@ const RECONNECT_MS = 100;
  * has ended.
  */
 const ANSWER_MS = 2000;
+/** Time in ms after which a request may be tried again for which the coordinator refused to read the question. */
+const REFUSED_MS = 1000;
 /** Weight of the newest tick in the mean demand. */
 const DEMAND_WEIGHT = 0.3;
 
@@ -125,6 +128,7 @@ export class LeasedLimits implements LimitSource {
   }
 
   take(definition: LimitDefinition, amount: number, done: (outcome: TakeOutcome) => void): void {
+    assertAmount(amount);
     const lease = this.#leaseOf(definition);
     const nowMs = this.#options.now();
     if (lease.waiting.length === 0 && lease.left >= amount && nowMs < lease.expiresAtMs) {
@@ -158,6 +162,7 @@ export class LeasedLimits implements LimitSource {
   }
 
   charge(definition: LimitDefinition, amount: number): void {
+    assertAmount(amount);
     this.#own.charge(definition, amount, this.#options.now());
     this.#settle({ t: "charge", definition, amount });
   }
@@ -229,8 +234,16 @@ export class LeasedLimits implements LimitSource {
     for (const { amount } of lease.waiting) wanted += amount;
     this.#askCount++;
     this.#asked.set(this.#askCount, { lease, sentAtMs: this.#options.now(), need: first.amount });
-    const want = Math.ceil(Math.max(wanted, lease.demand * 1.5));
-    this.#send({ t: "ask", n: this.#askCount, definition: lease.definition, need: first.amount, want });
+    // A sum of thousands of requests can be larger than an amount, and more than the limit is never granted.
+    const { limit } = lease.definition;
+    const want = Math.min(limit, Math.ceil(Math.max(wanted, lease.demand * 1.5)));
+    this.#send({
+      t: "ask",
+      n: this.#askCount,
+      definition: lease.definition,
+      need: Math.min(limit, first.amount),
+      want,
+    });
   }
 
   #receive(message: LedgerMessage): void {
@@ -245,13 +258,14 @@ export class LeasedLimits implements LimitSource {
         this.#memberCount = message.members;
         return;
       case "granted":
+      case "refused":
       case "denied": {
         const asked = this.#asked.get(message.n);
         if (asked === undefined) return;
         this.#asked.delete(message.n);
         asked.lease.isAsking = false;
         if (message.t === "granted") this.#granted(asked, message);
-        else this.#denied(asked, message.inMs);
+        else this.#denied(asked, message.t === "denied" ? message.inMs : REFUSED_MS);
         this.#ask(asked.lease);
       }
     }

@@ -1,4 +1,5 @@
 /** Changes of a group's ledger, and the lines of its file. */
+import { isAmount } from "./amount.ts";
 import type { LimitDefinition } from "./ledger.ts";
 
 interface AmountChange {
@@ -61,6 +62,7 @@ export function changeIn(line: string, definitions: DefinitionTable): LedgerChan
   if (kind === "withheld") return { kind, untilMs: atMs };
   if (kind === "joined") return { kind, atMs, member, life: number };
   const definition = definitions.definition(number);
+  if (!isAmount(amount)) throw new Error(`a line counts ${String(amount)}`);
   switch (kind) {
     case "added":
       return { kind, atMs, member, definition, amount };

@@ -3,6 +3,7 @@
  * ledger; it does no I/O. A grant counts as used from the moment it is made, and unused parts of a lease are refunded.
  * So the sum over all gateways exceeds a limit only by requests that used more than they reserved.
  */
+import { assertAmount } from "./amount.ts";
 import { CalendarWindow, SlidingWindow, type Period, type UsageWindow } from "./window.ts";
 
 export type LimitKind = "requests" | "tokens" | "money";
@@ -44,6 +45,8 @@ export class LimitLedger {
    * Grants an amount from `need` to `want`. It grants less when little is left, so that little stays unused in leases.
    */
   grant(definition: LimitDefinition, request: { need: number; want: number; sharers: number }, nowMs: number): Grant {
+    assertAmount(request.need);
+    assertAmount(request.want);
     const entry = this.#entry(definition);
     if (entry === undefined) return { kind: "denied", retryAtMs: nowMs + 1000, remaining: 0 };
     const { limit } = entry.definition;
@@ -61,20 +64,24 @@ export class LimitLedger {
   }
 
   refund(definition: LimitDefinition, slot: number, amount: number, nowMs: number): void {
+    assertAmount(amount);
     this.#entry(definition)?.window.refund(slot, amount, nowMs);
   }
 
   /** Counts usage for which nothing was reserved, or that exceeds the reservation. */
   charge(definition: LimitDefinition, amount: number, nowMs: number): void {
+    assertAmount(amount);
     this.#entry(definition)?.window.add(amount, nowMs);
   }
 
   refundNewest(definition: LimitDefinition, amount: number, nowMs: number): void {
+    assertAmount(amount);
     this.#entry(definition)?.window.refundNewest(amount, nowMs);
   }
 
   /** Adds amounts that another ledger has counted. */
   import(definition: LimitDefinition, counted: { readonly age: number; readonly amount: number }, nowMs: number): void {
+    assertAmount(counted.amount);
     this.#entry(definition)?.window.import(counted, nowMs);
   }
 

@@ -9,6 +9,7 @@ import { LedgerFile } from "./ledger-file.ts";
 import type { LimitDefinition } from "./ledger.ts";
 import type { TakeOutcome } from "./account.ts";
 import { SharedLedger } from "./shared-ledger.ts";
+import { freePort } from "../testing/free-port.ts";
 import { proofOf, readLines, type CountedUse, type LedgerMessage } from "./wire.ts";
 
 const requests = (limit: number): LimitDefinition => ({ id: "requests:a", kind: "requests", limit });
@@ -17,14 +18,6 @@ const closers: (() => void)[] = [];
 afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** A folder for the ledger, in which the holders of one group follow one another. */
 function folder(): string {
@@ -237,6 +230,42 @@ describe("limits over four gateways", () => {
       await peer(port, "evil", messages);
     }
     expect(await taken([holder!], definition, 20)).toBe(5);
+  });
+
+  it.each([null, -1, 1e999, "5", {}, [], true, undefined])("answer a question for %j with a refusal", async (need) => {
+    const port = await freePort();
+    const [holder] = await members(1, port);
+    const definition = requests(5);
+    const answers = await new Promise<LedgerMessage[]>((resolve) => {
+      const socket = connect(port, "127.0.0.1");
+      closers.push(() => void socket.destroy());
+      const got: LedgerMessage[] = [];
+      readLines(socket, (line) => {
+        const message = line as LedgerMessage;
+        if (message.t === "challenge") {
+          const proof = proofOf("s", message.nonce, "other", 1);
+          const hello = { t: "hello", proof, nonce: "n", member: "other", life: 1, ledger: "" };
+          const good = { t: "ask", n: 9, definition, need: 1, want: 1 };
+          const asks = [{ ...good, n: 7, need }, { ...good, n: 8, want: need }, good];
+          socket.write([hello, { t: "used", used: [] }, ...asks].map((each) => `${JSON.stringify(each)}\n`).join(""));
+        }
+        if ("n" in message) got.push(message);
+        if (got.length === 3) resolve(got);
+      });
+    });
+    expect(answers).toMatchObject([
+      { t: "refused", n: 7 },
+      { t: "refused", n: 8 },
+      { t: "granted", n: 9, amount: 1 },
+    ]);
+    expect((await take(holder!, definition, 1)).kind).toBe("taken");
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1e300])("do not count %d", async (amount) => {
+    const [limits] = await members(1, await freePort());
+    expect(() => limits!.take(requests(5), amount, () => undefined)).toThrow("no amount");
+    expect(() => limits!.charge(requests(5), amount)).toThrow("no amount");
+    expect((await take(limits!, requests(5), 1)).kind).toBe("taken");
   });
 
   it("hold a few KiB of a peer before it has shown the secret", async () => {

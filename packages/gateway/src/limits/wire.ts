@@ -52,7 +52,9 @@ export type LedgerMessage =
   | { readonly t: "welcome"; readonly proof: string; readonly ledger: string; readonly members: number }
   | { readonly t: "members"; readonly members: number }
   | { readonly t: "granted"; readonly n: number; readonly slot: number; readonly amount: number }
-  | { readonly t: "denied"; readonly n: number; readonly inMs: number };
+  | { readonly t: "denied"; readonly n: number; readonly inMs: number }
+  /** The question with this number is not valid. It must not be asked again. */
+  | { readonly t: "refused"; readonly n: number };
 
 /** Shows that the sender knows the secret: the HMAC-SHA256 of the values that both sides know. */
 export function proofOf(secret: string, ...values: readonly (string | number)[]): string {

@@ -29,8 +29,11 @@ export class FieldCheck {
 
   /** Refuses all fields of `object` whose names are not in `known`. `at` is the object's path, empty for the body. */
   fields(object: JsonObject, at: string, known: ReadonlySet<string>): void {
+    if (this.#refused !== undefined) return;
     for (const [name, value] of Object.entries(object)) {
-      if (value != null && !known.has(name)) this.refuse(pathOf(at, name), "cannot be translated");
+      if (value == null || known.has(name)) continue;
+      this.refuse(pathOf(at, name), "cannot be translated");
+      return;
     }
   }
 
@@ -41,14 +44,19 @@ export class FieldCheck {
     this.refuse(pathOf(at, allowed.name), `cannot be translated with the value ${shown(value)}`);
   }
 
-  /** The objects of a list. Anything else in it, or another type of value, is refused. */
+  /** The objects of a list. Anything else in it, or another type of value, is refused. Empty after a finding. */
   objects(value: Json | undefined, at: string): readonly JsonObject[] {
-    if (value == null) return [];
+    if (value == null || this.#refused !== undefined) return [];
     if (!Array.isArray(value)) {
       this.refuse(at, "must be a list");
       return [];
     }
-    return value.flatMap((each, index) => this.object(each, `${at}[${index}]`));
+    const objects: JsonObject[] = [];
+    for (const [index, each] of value.entries()) {
+      objects.push(...this.object(each, `${at}[${index}]`));
+      if (this.#refused !== undefined) return [];
+    }
+    return objects;
   }
 
   /** The object in a list of one, or an empty list if the value is no object. */

@@ -207,7 +207,7 @@ describe("the Responses API on a chat engine", () => {
           role: "user",
           content: [
             { type: "input_text", text: "look" },
-            { type: "input_image", image_url: "https://a/b.png", detail: "low" },
+            { type: "input_image", image_url: "data:image/png;base64,AAAA", detail: "low" },
             { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } },
           ],
         },
@@ -238,7 +238,7 @@ describe("the Responses API on a chat engine", () => {
           role: "user",
           content: [
             { type: "text", text: "look" },
-            { type: "image_url", image_url: { url: "https://a/b.png", detail: "low" } },
+            { type: "image_url", image_url: { url: "data:image/png;base64,AAAA", detail: "low" } },
             { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } },
           ],
         },

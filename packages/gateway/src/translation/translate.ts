@@ -2,11 +2,16 @@
 import type { ModelRoute } from "../exchange/model-route.ts";
 import type { ResponseTarget } from "../exchange/target.ts";
 import { peekRequest, type RequestPeek } from "../json/peek.ts";
+import { exceedsStructure, type StructureBound } from "../json/scan.ts";
 import { endpointAt, type Endpoint } from "../protocols/endpoints.ts";
 import { FieldCheck } from "./field-check.ts";
 import { chatOfMessages, MessagesAnswer } from "./messages.ts";
 import { chatOfResponses, ResponsesAnswer } from "./responses.ts";
 import { TranslatedTarget, type JsonObject } from "./translator.ts";
+
+/** Bound of what is built value by value: such a request takes some tens of milliseconds. */
+const TRANSLATED: StructureBound = { valueCountMax: 50_000, depthMax: 100 };
+const tooManyParts = `The request has more than ${TRANSLATED.valueCountMax} values, or values more than ${TRANSLATED.depthMax} levels deep.`;
 
 export interface Translated {
   readonly endpoint: Endpoint;
@@ -19,7 +24,7 @@ export interface Translated {
 export interface Untranslatable {
   readonly problem: string;
   /** Path of the field that cannot be translated. */
-  readonly field?: string;
+  readonly field?: string | undefined;
 }
 
 /**
@@ -35,6 +40,7 @@ export function translate(
   const protocol = endpoint.operation;
   if (protocol !== "messages" && protocol !== "responses") return undefined;
   if (model.routes.every(({ pool }) => pool.speaks(protocol))) return undefined;
+  if (exceedsStructure(body, TRANSLATED)) return { problem: tooManyParts };
   let request: JsonObject;
   try {
     request = JSON.parse(body.toString("utf8")) as JsonObject;
@@ -51,7 +57,7 @@ export function translate(
     return { problem: `The body cannot be translated for this model server: it is not a valid ${protocol} request.` };
   }
   if (check.refused !== undefined) return { problem: check.refused.message, field: check.refused.field };
-  const peek = peekRequest(chat);
+  const peek = peekRequest(chat, "chat");
   if ("problem" in peek) return peek;
   const chatEndpoint = endpointAt("/v1/chat/completions")!;
   return {

@@ -1,0 +1,177 @@
+/**
+ * Requests that pass a limit, or block the gateway, if an engine reads a field otherwise than the gateway. Each is read
+ * as engines read it, or refused.
+ */
+import { describe, expect, it } from "vitest";
+import type { Operation } from "../protocols/endpoints.ts";
+import { peekRequest, type RequestPeek } from "./peek.ts";
+import { hasRemoteMedia } from "./remote-media.ts";
+
+function read(text: string, operation: Operation = "chat"): RequestPeek | string {
+  const peek = peekRequest(Buffer.from(text), operation);
+  return "problem" in peek ? peek.problem : peek;
+}
+
+const choices = (text: string, operation?: Operation): number | string => {
+  const peek = read(text, operation);
+  return typeof peek === "string" ? "refused" : peek.choiceCount;
+};
+const maximum = (value: string): number | undefined | string => {
+  const peek = read(`{"model":"m","max_tokens":${value}}`);
+  return typeof peek === "string" ? "refused" : peek.outputTokensMax;
+};
+
+describe("the number of choices", () => {
+  it.each([
+    ["1", 1],
+    ["2", 2],
+    ["128", 128],
+    ["1e2", 100],
+    ["1E+2", 100],
+    ["100.0", 100],
+    ["100.000", 100],
+    ["0.1e3", 100],
+    ["10000e-2", 100],
+    ["null", 1],
+    ["129", "refused"],
+    ["1000", "refused"],
+    ["1e3", "refused"],
+    ["1e400", "refused"],
+    ["-1", "refused"],
+    ["-0", "refused"],
+    ["0", "refused"],
+    ["1.5", "refused"],
+    ['"100"', "refused"],
+    ['" 100 "', "refused"],
+    ["true", "refused"],
+    ["[100]", "refused"],
+    ["{}", "refused"],
+    ["007", "refused"],
+    ["+7", "refused"],
+    ["0x64", "refused"],
+    ["1_00", "refused"],
+    ["NaN", "refused"],
+    ["Infinity", "refused"],
+    ["99999999999999999999", "refused"],
+    [`1${"0".repeat(500)}`, "refused"],
+  ])("n: %s", (value, expected) => {
+    expect(choices(`{"model":"m","n":${value}}`)).toBe(expected);
+    expect(choices(`{"best_of":${value},"model":"m"}`)).toBe(expected);
+  });
+
+  it.each([
+    ['"one"', 1],
+    ["[1,2,3]", 1],
+    ["[]", 1],
+    ['["a"]', 1],
+    ['["a","b","c"]', 3],
+    ['[ "a" , "b" ]', 2],
+    ["[[1,2],[3]]", 2],
+    [`[${'"x",'.repeat(99)}"x"]`, 100],
+    [`[${'"x",'.repeat(2047)}"x"]`, 2048],
+    [`[${'"x",'.repeat(2048)}"x"]`, "refused"],
+    [`[${"[],".repeat(100_000)}[]]`, "refused"],
+  ])("with the prompts %.20s", (prompt, expected) => {
+    expect(choices(`{"model":"m","prompt":${prompt}}`, "text_completion")).toBe(expected);
+    const tripled = choices(`{"n":3,"model":"m","prompt":${prompt}}`, "text_completion");
+    expect(tripled).toBe(typeof expected === "number" ? 3 * expected : expected);
+  });
+});
+
+describe("the maximum of output tokens", () => {
+  it.each([
+    ["7", 7],
+    ["1e5", 100_000],
+    ["20000.0", 20_000],
+    ["0", 0],
+    ["null", undefined],
+    ["1e9", 1_000_000_000],
+    ["1e308", "refused"],
+    ["1e400", "refused"],
+    ["1000000001", "refused"],
+    ['"20000"', "refused"],
+    ["-1", "refused"],
+    ["2.5", "refused"],
+    ["false", "refused"],
+    ["[20000]", "refused"],
+  ])("max_tokens: %s", (value, expected) => expect(maximum(value)).toBe(expected));
+
+  it("is the largest of those that are given, and min_tokens is read beside it", () => {
+    expect(read('{"max_completion_tokens":900,"max_tokens":1}')).toMatchObject({ outputTokensMax: 900 });
+    expect(read('{"max_tokens":1,"max_completion_tokens":900}')).toMatchObject({ outputTokensMax: 900 });
+    expect(read('{"min_tokens":1e3}')).toMatchObject({ outputTokensMax: undefined, outputTokensMin: 1000 });
+    expect(read('{"min_tokens":"9"}')).toContain("min_tokens");
+  });
+});
+
+describe("flags and names", () => {
+  it.each(['"true"', "1", '"on"', "[]", "{}", '"yes"', "1.0", "TRUE"])("stream: %s is refused", (value) => {
+    expect(read(`{"model":"m","stream":${value}}`)).toEqual(expect.any(String));
+  });
+
+  it.each([
+    ['{"model":"a","Model":"b"}', ["Model"]],
+    ['{"model":"a","priority":-1,"kv_transfer_params":{}}', ["priority", "kv_transfer_params"]],
+    ['{"model":"a","n_predict":9}', ["n_predict"]],
+    ['{"model":"a","chat_template":"x"}', ["chat_template"]],
+  ])("%s", (text, unlisted) => expect(read(text)).toMatchObject({ unlisted }));
+
+  it.each([
+    '{"max_tokens":1,"max_tokens":20000}',
+    '{"n":1,"n":100}',
+    '{"messages":[],"messages":[]}',
+    '{"x":1,"x":2}',
+    '{"m\\u0061x_tokens":20000}',
+    '{"m\\u006fdel":"x"}',
+    '{"\\"":1}',
+  ])("%s is refused", (text) => expect(read(text)).toEqual(expect.any(String)));
+
+  const many = (count: number, key: (index: number) => string): string =>
+    `{"model":"m",${Array.from({ length: count }, (_, index) => `"${key(index)}":0`).join(",")}}`;
+
+  it.each([
+    ["a million unknown fields", many(1_000_000, (index) => `k${index}`)],
+    ["a million escaped fields", many(1_000_000, () => "\\u0061")],
+    ["a long name", `{"model":"m","${"k".repeat(100_000)}":1}`],
+    ["stream_options of many items", `{"model":"m","stream_options":{${'"a":0,'.repeat(1_000_000)}"b":0}}`],
+    ["millions of lists", `{"model":"m","messages":[${"[],".repeat(5_000_000)}[]]}`],
+    ["deep lists", `{"model":"m","messages":${"[".repeat(2_000_000)}`],
+  ])("%s are refused at the first fault", (_name, text) => {
+    const bytes = Buffer.from(text);
+    const before = process.cpuUsage();
+    expect(peekRequest(bytes, "chat")).toHaveProperty("problem");
+    const { user } = process.cpuUsage(before);
+    // Quick machines need 1 to 10 ms. Before, such a request took 1 to 4 s.
+    expect(user).toBeLessThan(500_000);
+  });
+});
+
+describe("media at addresses", () => {
+  const part = (url: string): string =>
+    `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":${url}}]}]}`;
+  it.each([
+    [part('{"url":"http://10.0.0.1/"}'), true],
+    [part('{"url":"https://a.example/x.png","detail":"low"}'), true],
+    [part('{"detail":"low","url":"file:///etc/passwd"}'), true],
+    [part('"http://10.0.0.1/"'), true],
+    [part('{"url":" data:image/png;base64,AA"}'), true],
+    [part('{"url":"\\u0068ttp://10.0.0.1/"}'), true],
+    [part('{"u\\u0072l":"http://10.0.0.1/"}'), true],
+    ['{"messages":[{"content":[{"type":"image_url","image\\u005furl":{"url":"http://a/"}}]}]}', true],
+    ['{"messages":[{"content":[{"type":"video_url","video_url" : {"url":"http://a/"}}]}]}', true],
+    ['{"messages":[{"content":[{"type":"audio_url","audio_url":\n{"url":"http://a/"}}]}]}', true],
+    [part('{"url":"data:image/png;base64,AAAA"}'), false],
+    [part('{"url":"DATA:image/png;base64,AAAA"}'), false],
+    [part('"data:image/png;base64,AAAA"'), false],
+    ['{"messages":[{"content":"say \\"image_url\\": \\"http://a/\\""}]}', false],
+    ['{"messages":[{"content":"the escape \\\\u0041 and \\u00e9 and \\u003c"}]}', false],
+    ['{"tools":[{"function":{"parameters":{"properties":{"image_url":{"type":"string"}}}}}]}', false],
+    ['{"messages":[{"content":"[http://a/]"}]}', false],
+  ])("%.90s", (text, isRemote) => expect(hasRemoteMedia(Buffer.from(text), "chat")).toBe(isRemote));
+
+  it.each([
+    ['{"messages":[{"content":[{"type":"image","source":{"type":"url","url":"http://a/"}}]}]}', true],
+    ['{"messages":[{"content":[{"type":"image","source":{"type":"base64","data":"AA"}}]}]}', false],
+    ['{"messages":[{"content":[{"type":"tool_use","input":{"image_url":"http://a/","source":"http://b/"}}]}]}', false],
+  ])("Messages API: %.90s", (text, isRemote) => expect(hasRemoteMedia(Buffer.from(text), "messages")).toBe(isRemote));
+});
