@@ -19,6 +19,7 @@ import { loginCommand } from "./login.ts";
 import { logsCommand } from "./logs.ts";
 import { metricsCommand } from "./metrics.ts";
 import { nodesCommand } from "./nodes.ts";
+import { offersCommand } from "./offers.ts";
 import { policyCommand } from "./policy.ts";
 import { releaseCommand } from "./release.ts";
 import { replayCommand } from "./replay.ts";
@@ -59,6 +60,7 @@ export const commands: readonly CommandDefinition[] = [
   simulateCommand,
   sizeCommand,
   calibrateCommand,
+  offersCommand,
   benchCommand,
   statusCommand,
   fleetCommand,
