@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync, symlinkSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { peekRequest } from "../json/peek.ts";
