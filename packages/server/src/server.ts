@@ -88,7 +88,7 @@ export interface ControlPlaneOptions {
   readonly journal?: Partial<Omit<SqliteOptions, "directory">>;
   /** Further options of the driver, for tests and benchmarks. */
   readonly driver?: Pick<OpenDriverOptions, "snapshots" | "digestEveryEvents" | "onPoint">;
-  /** An executor that replaces the one for this machine. */
+  /** Executors that replace the one for this machine. */
   readonly executors?: readonly Executor[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Changes that would start a waiting workload. A change is data: `changed-spec.ts` and `counterfactuals.ts` apply it,
- * `smallest-change.ts` finds the smallest of each kind. Kinds are ordered: changes that the submitter can make, changes
+ * Changes that would start a waiting workload. A change is data: `own-changes.ts`, `other-changes.ts` and
+ * `fleet-changes.ts` list candidates, `counterfactuals.ts` runs one on a fork, `smallest-change.ts` finds the smallest of each kind. Kinds are ordered: changes that the submitter can make, changes
  * that administrators can make, ends of running work, purchases. The field `group` names the affected task group.
  */
 import type { AntiAffinityFrom, NodeId, PoolName, TeamName, WorkloadId, StartWindowCondition } from "@headroom/model";

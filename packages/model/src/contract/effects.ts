@@ -20,7 +20,7 @@ export interface LaunchGang {
   /** Time between checkpoints. Absent: the workload decides. */
   readonly checkpointEveryMs?: number;
   /**
-   * Journal sequence of the attempt's `gangPlaced`. Executors store it with the attempt and return it in `inventory`.
+   * Journal sequence of the attempt's `gangPlaced`. Executors store it with the attempt and return it in `attempts()`.
    */
   readonly sequence: number;
 }

@@ -405,7 +405,7 @@ export interface Workload extends WorkloadTasks {
   readonly ordinal: number;
   readonly spec: WorkloadSpec;
   readonly submittedAtMs: number;
-  /** The submitting user, as authenticated by the control plane. */
+  /** The submitting user, as declared by the holder of the access token (decision 18). */
   readonly actor: string;
   readonly phase: WorkloadPhase;
   readonly stopRequested: boolean;

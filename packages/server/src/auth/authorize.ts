@@ -1,6 +1,6 @@
 /**
- * Decides whether a principal may perform an operation on a resource. The decision is pure: roles, teams and their
- * resources are arguments. Authentication (`gate.ts`) creates the principal.
+ * Decides whether a principal may perform an operation: the permission that the operation declares must be among the
+ * principal's. There are no roles yet, and teams and owners do not count. Authentication (`gate.ts`) creates the principal.
  */
 import { permissions } from "@headroom/protocol";
 import type { Operation, Permission } from "@headroom/protocol";
