@@ -8,6 +8,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { documentJsonSchema, referencePages } from "@headroom/spec";
 import { knobTable } from "@headroom/views";
+import { upSettingTable } from "../packages/cli/src/up/up-settings.ts";
 import { commandPage, operationTable } from "./reference-tables.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -17,6 +18,7 @@ const files = [
   ...referencePages().map(({ file, text }) => ({ file: `docs/reference/${file}`, text })),
   pageWithTable("docs/reference/policy.md", knobTable()),
   pageWithTable("docs/reference/api.md", operationTable()),
+  pageWithTable("docs/reference/headroom-yaml.md", upSettingTable()),
   { file: "docs/reference/commands.md", text: commandPage() },
   { file: "schemas/headroom.schema.json", text: `${JSON.stringify(documentJsonSchema(), null, 2)}\n` },
 ];

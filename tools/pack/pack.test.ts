@@ -1,4 +1,4 @@
-/** What the package contains. `install.system.test.ts` installs it and runs it. */
+/** Checks the content of the package. `install.system.test.ts` installs it and runs it. */
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -40,6 +40,8 @@ export interface CommandContext {
   readonly paint: Paint;
   /** The state directory: `--home`, `$HEADROOM_HOME`, else `.headroom` in the working directory. */
   readonly home: string;
+  /** Whether `--home` or `$HEADROOM_HOME` names the state directory. */
+  readonly isHomeNamed: boolean;
   /**
    * The acting user: `--user`, `$HEADROOM_USER`, else the operating system's user; throws if that is not a valid user
    * name.

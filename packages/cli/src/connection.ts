@@ -17,6 +17,8 @@ const TOKEN_FILE = "token";
 interface ServerFile {
   readonly url: string;
   readonly pid: number;
+  /** SHA-256 of the certificate that the control plane uses; absent: no TLS. */
+  readonly certificateSha256?: string;
 }
 
 /** The state directory: `--home`, else `$HEADROOM_HOME`, else `.headroom` in the working directory. */
@@ -51,12 +53,14 @@ interface Whence {
 interface Found {
   readonly baseUrl: string;
   readonly token: string | undefined;
+  readonly certificateSha256?: string;
 }
 
 export async function connect(terminal: Terminal, { home, isHomeNamed, user }: Whence): Promise<HeadroomClient> {
-  const { baseUrl, token } = givenAddress(terminal) ?? (await foundAddress(terminal, home, isHomeNamed));
+  const { baseUrl, token, ...rest } = givenAddress(terminal) ?? (await foundAddress(terminal, home, isHomeNamed));
   const known = terminal.env["HEADROOM_TOKEN"] ?? token;
   return clientOf({
+    ...rest,
     baseUrl,
     token: known === "" ? undefined : known,
     user: await user(),
@@ -72,22 +76,61 @@ interface Address {
   readonly baseUrl: string;
   readonly token: string | undefined;
   readonly user: string;
+  /** The certificate that is accepted, whatever its names and issuer are; absent: certificates of the system's issuers. */
+  readonly certificateSha256?: string;
   /** Aborts the wait for a response when the user interrupts the command. */
   readonly interrupted?: AbortSignal;
 }
 
-export async function clientOf({ baseUrl, token, user, interrupted }: Address): Promise<HeadroomClient> {
+export async function clientOf({
+  baseUrl,
+  token,
+  user,
+  certificateSha256,
+  interrupted,
+}: Address): Promise<HeadroomClient> {
   const { createHttpClient } = await import("@headroom/protocol");
+  const send = await fetchFor(certificateSha256);
   return createHttpClient({
     baseUrl,
     token,
     user,
     fetch: (url, request) => {
       const signals = [request.signal as AbortSignal | undefined, interrupted].filter((each) => each !== undefined);
-      return fetch(url, { ...(request as RequestInit), signal: AbortSignal.any(signals) });
+      return send(url, { ...(request as RequestInit), signal: AbortSignal.any(signals) });
     },
     newIdempotencyKey: () => crypto.randomUUID(),
   });
+}
+
+async function fetchFor(certificateSha256: string | undefined): Promise<typeof fetch> {
+  return certificateSha256 === undefined ? fetch : (await import("./pinned-fetch.ts")).pinnedFetch(certificateSha256);
+}
+
+export interface Readiness {
+  readonly status: string;
+  readonly reasons: readonly { readonly code: string; readonly detail: string }[];
+}
+
+/** Longest time in ms for the answer of a health check. */
+const READINESS_TIMEOUT_MS = 5_000;
+
+/** The answer of `/readyz`. A control plane that does not answer is not ready. */
+export async function readinessOf(
+  terminal: Terminal,
+  { home, isHomeNamed: isNamed }: Pick<Whence, "home" | "isHomeNamed">,
+): Promise<Readiness> {
+  const { baseUrl, certificateSha256 } = givenAddress(terminal) ?? (await foundAddress(terminal, home, isNamed));
+  const send = await fetchFor(certificateSha256);
+  try {
+    const answer = await send(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(READINESS_TIMEOUT_MS) });
+    const body = (await answer.json()) as Partial<Readiness>;
+    if (typeof body.status === "string") return { status: body.status, reasons: body.reasons ?? [] };
+    return { status: "notReady", reasons: [{ code: "unknown", detail: `${baseUrl} answered ${answer.status}` }] };
+  } catch (error) {
+    const detail = `${baseUrl} does not answer: ${error instanceof Error ? error.message : String(error)}`;
+    return { status: "notReady", reasons: [{ code: "unreachable", detail }] };
+  }
 }
 
 /** The control plane at `$HEADROOM_URL`. The token of a state directory is never sent to this server. */
@@ -105,15 +148,19 @@ async function foundAddress({ env, workingDirectory }: Terminal, home: string, i
   const homes = isNamed ? [home] : [home, ...ancestors(workingDirectory).map((each) => path.join(each, ".headroom"))];
   for (const each of homes) {
     const server = await readServerFile(each);
-    if (server !== undefined) return { baseUrl: server.url, token: await tokenIn(each) };
+    if (server !== undefined) return foundIn(each, server);
   }
   const configured = isNamed ? null : await configuredServer(env);
   if (configured?.url !== undefined)
     return { baseUrl: checkedUrl(configured.url, "url in ~/.config/headroom/server.json"), token: configured.token };
   const server = configured?.home === undefined ? undefined : await readServerFile(configured.home);
-  if (configured?.home !== undefined && server !== undefined)
-    return { baseUrl: server.url, token: await tokenIn(configured.home) };
+  if (configured?.home !== undefined && server !== undefined) return foundIn(configured.home, server);
   throw new CliError(notRunning(home, isNamed));
+}
+
+async function foundIn(home: string, { url, certificateSha256 }: ServerFile): Promise<Found> {
+  const pinned = certificateSha256 === undefined ? {} : { certificateSha256 };
+  return { baseUrl: url, token: await tokenIn(home), ...pinned };
 }
 
 const tokenIn = async (home: string): Promise<string | undefined> =>
@@ -137,8 +184,9 @@ async function readServerFile(home: string): Promise<ServerFile | undefined> {
   const text = await textOf(path.join(home, SERVER_FILE));
   if (text === undefined) return undefined;
   try {
-    const { url, pid } = JSON.parse(text) as Partial<Record<string, unknown>>;
-    return typeof url === "string" && typeof pid === "number" ? { url, pid } : undefined;
+    const { url, pid, certificateSha256 } = JSON.parse(text) as Partial<Record<string, unknown>>;
+    if (typeof url !== "string" || typeof pid !== "number") return undefined;
+    return { url, pid, ...(typeof certificateSha256 === "string" ? { certificateSha256 } : {}) };
   } catch {
     return undefined;
   }

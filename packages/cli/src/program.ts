@@ -122,13 +122,15 @@ interface Globals {
 function createContext(terminal: Terminal, program: Command, command: Command): CommandContext {
   const given: Globals = command.optsWithGlobals();
   const home = homeDirectory(terminal, given.home);
+  const isNamed = isHomeNamed(terminal, given.home);
   const user = (): Promise<string> => actingUser(terminal, given.user);
   return {
     terminal,
     paint: painter(terminal.stdout, terminal.env),
     home,
+    isHomeNamed: isNamed,
     user,
-    connect: () => connect(terminal, { home, isHomeNamed: isHomeNamed(terminal, given.home), user }),
+    connect: () => connect(terminal, { home, isHomeNamed: isNamed, user }),
     shape: () => shapeOf(program, commands),
     print: (...lines) => {
       for (const line of lines) terminal.stdout.write(`${line}\n`);

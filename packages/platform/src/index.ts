@@ -2,7 +2,7 @@
  * Common base of all packages with I/O: durable files, threads and operational errors. It uses only Node and knows
  * nothing of the product. Start with `operational-error.ts` (how these packages fail), then `sync-path.ts` and
  * `make-directory.ts` (files that survive a power cut). `directory-lock.ts` allows one process for each directory.
- * `issue-text.ts`: messages of invalid input.
+ * `issue-text.ts`: messages of invalid input. `tls-files.ts`: certificates that are renewed while a server runs.
  */
 export { issueText } from "./issue-text.ts";
 export { lockDirectory } from "./directory-lock.ts";
@@ -11,5 +11,7 @@ export { makeDirectory, makeDurableDirectory } from "./make-directory.ts";
 export { makePrivateFile } from "./make-private-file.ts";
 export { OperationalError } from "./operational-error.ts";
 export { syncPath } from "./sync-path.ts";
+export { readTlsFiles, renewTls, TLS_VERSION_MIN } from "./tls-files.ts";
+export type { TlsFiles, TlsPair } from "./tls-files.ts";
 export { startThread } from "./threads/start-thread.ts";
 export { ThreadCalls } from "./threads/thread-calls.ts";

@@ -7,5 +7,8 @@ export { startControlPlane } from "./server.ts";
 export { notificationRules } from "./notifications/rules.ts";
 export type { NotificationRule } from "./notifications/rules.ts";
 export type { ControlPlaneOptions, RunningControlPlane } from "./server.ts";
+export { checkExposure } from "./auth/exposure.ts";
+export { readTlsFiles } from "@headroom/platform";
+export type { TlsFiles } from "@headroom/platform";
 export { OperationalError } from "@headroom/platform";
 export type { DriverLog } from "./driver/batch-driver.ts";

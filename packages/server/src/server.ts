@@ -5,9 +5,11 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
+import type { Server as TlsServer } from "node:https";
 import path from "node:path";
 import { createLocalExecutor } from "@headroom/executors";
-import { makeDirectory } from "@headroom/platform";
+import { makeDirectory, readTlsFiles, renewTls } from "@headroom/platform";
+import type { TlsFiles, TlsPair } from "@headroom/platform";
 import type { Executor, LocalExecutorOptions } from "@headroom/executors";
 import { sqliteAddress, sqliteJournal } from "@headroom/journal";
 import type { SqliteOptions } from "@headroom/journal";
@@ -15,7 +17,8 @@ import { createApi } from "./api/app.ts";
 import type { Api } from "./api/app.ts";
 import type { ControlPlane } from "./api/control-plane.ts";
 import { loadToken } from "./auth/access-token.ts";
-import { Gate, isLoopback } from "./auth/gate.ts";
+import { checkExposure } from "./auth/exposure.ts";
+import { Gate } from "./auth/gate.ts";
 import type { DriverLog } from "./driver/batch-driver.ts";
 import type { Driver } from "./driver/driver.ts";
 import { openDriver } from "./driver/open-driver.ts";
@@ -48,6 +51,15 @@ export interface ControlPlaneOptions {
   readonly host?: string;
   /** Port to listen on; default 7070, 0 takes any free port. */
   readonly port?: number;
+  /** Certificate and key in PEM files, which are read again when they change; default: no TLS. */
+  readonly tls?: TlsFiles | null;
+  /**
+   * True: listens beyond this machine even without TLS, where the token travels in clear. Default: such a start is
+   * refused.
+   */
+  readonly insecure?: boolean;
+  /** The bearer token, which the start writes to the state directory. Default: the one there, or a new one. */
+  readonly token?: string;
   /** `off`: no authentication, and the server listens on loopback only. Default: `token`. */
   readonly auth?: "token" | "off";
   /** Further names under which browsers reach this server, for example behind a proxy. */
@@ -95,6 +107,8 @@ export interface ControlPlaneOptions {
 export interface RunningControlPlane {
   /** URL such as `http://127.0.0.1:7070`. */
   readonly url: string;
+  /** SHA-256 of the certificate at the start, in hexadecimal; `null`: no TLS. */
+  readonly certificateSha256: string | null;
   /** The bearer token; `null` if `auth` is off. */
   readonly token: string | null;
   readonly driver: Driver;
@@ -117,7 +131,9 @@ const stderrLog: DriverLog = {
 
 export async function startControlPlane(options: ControlPlaneOptions): Promise<RunningControlPlane> {
   const { home, host = "127.0.0.1", port = DEFAULT_PORT, auth = "token", log = stderrLog } = options;
-  refuseExposure(host, auth);
+  const exposure = checkExposure(options);
+  if (exposure !== null) log.warn(exposure);
+  const certificate = options.tls == null ? null : readTlsFiles(options.tls);
   prepareHome(home);
   const rules = { ...retentionDefaults, ...options.retention };
   const executors = (options.executors ?? [localExecutor(options, log)]).map(
@@ -127,6 +143,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   let driver: Driver | null = null;
   let api: Api | null = null;
   let url = "";
+  let stopRenewal = (): void => undefined;
   try {
     telemetry = openTelemetry(options, log);
     driver = await openDriver({
@@ -141,7 +158,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
       onFatal: (error) => (options.onFatal ?? exitSoon)(error),
     });
     await telemetry.restore(await driver.read(({ state }) => [...state.attempts.keys()]));
-    const token = auth === "off" ? null : loadToken(home);
+    const token = auth === "off" ? null : loadToken(home, options.token);
     const notifier = new Notifier({
       driver,
       rules: options.notifications ?? [],
@@ -152,8 +169,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     const plane = controlPlane(options, { driver, telemetry, executors, notifier, token, log, address: () => url });
     await choosePolicy(driver, options.policy);
     await registerMachine(driver, executors);
-    api = createApi({ plane, consoleDir: options.consoleDir ?? null });
-    url = await listen(api, host, port);
+    api = createApi({ plane, consoleDir: options.consoleDir ?? null, tls: certificate });
+    url = await listen(api, { host, port, isTls: certificate !== null });
     for (const executor of executors) executor.begin(driver);
     const stopWatching = watchInventory({
       driver,
@@ -162,9 +179,16 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
       rules: { ...inventoryDefaults, ...options.inventory },
     });
     notifier.start();
-    announce(home, url);
-    return running({ home, url, token, plane, api, executors, notifier, stopWatching });
+    announce(home, url, certificate);
+    if (options.tls != null) stopRenewal = renewed({ home, url, log, api, files: options.tls });
+    const stopWatches = (): void => {
+      stopWatching();
+      stopRenewal();
+    };
+    const certificateSha256 = certificate?.fingerprint ?? null;
+    return running({ home, url, certificateSha256, token, plane, api, executors, notifier, stopWatches });
   } catch (error) {
+    stopRenewal();
     await api?.close();
     await driver?.close();
     await telemetry?.close();
@@ -225,18 +249,29 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
 interface Started {
   readonly home: string;
   readonly url: string;
+  readonly certificateSha256: string | null;
   readonly token: string | null;
   readonly plane: ControlPlane;
   readonly api: Api;
   readonly executors: readonly Executor[];
   readonly notifier: Notifier;
-  stopWatching(): void;
+  stopWatches(): void;
 }
 
-function running({ home, url, token, plane, api, executors, notifier, stopWatching }: Started): RunningControlPlane {
+function running({
+  home,
+  url,
+  certificateSha256,
+  token,
+  plane,
+  api,
+  executors,
+  notifier,
+  stopWatches,
+}: Started): RunningControlPlane {
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
-    stopWatching();
+    stopWatches();
     await notifier.close();
     await plane.measuredRuns.close();
     plane.capacity.close();
@@ -250,18 +285,32 @@ function running({ home, url, token, plane, api, executors, notifier, stopWatchi
   };
   return {
     url,
+    certificateSha256,
     token,
     driver: plane.driver,
     close: () => (closing ??= close()),
   };
 }
 
-function refuseExposure(host: string, auth: "token" | "off"): void {
-  if (auth === "token" || isLoopback(host)) return;
-  throw new OperationalError(
-    "authOffExposed",
-    `Without authentication the control plane listens on this machine only, and ${host} can be reached from others: whoever reaches it could run anything. Leave authentication on, or listen on 127.0.0.1.`,
-  );
+interface Renewed {
+  readonly home: string;
+  readonly url: string;
+  readonly log: DriverLog;
+  readonly api: Api;
+  readonly files: TlsFiles;
+}
+
+/** Renews the certificate of the running server, and its fingerprint in the file by which clients find the server. */
+function renewed({ home, url, log, api, files }: Renewed): () => void {
+  return renewTls({
+    server: api.app.server as TlsServer,
+    files,
+    renewed: (pair) => {
+      announce(home, url, pair);
+      log.info("the certificate was read again; new connections get it");
+    },
+    failed: (message) => log.warn(`the control plane continues with the earlier certificate: ${message}`),
+  });
 }
 
 /** Mode bits that let users other than the owner write to the directory. */
@@ -297,7 +346,13 @@ function localExecutor({ home, local }: ControlPlaneOptions, log: DriverLog): Ex
   return createLocalExecutor({ onProblem: (message) => log.warn(message), ...local, homeDir: path.resolve(home) });
 }
 
-async function listen({ app }: Api, host: string, port: number): Promise<string> {
+interface ListenPlace {
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+}
+
+async function listen({ app }: Api, { host, port, isTls }: ListenPlace): Promise<string> {
   try {
     await app.listen({ host, port });
   } catch (error) {
@@ -320,14 +375,21 @@ async function listen({ app }: Api, host: string, port: number): Promise<string>
   }
   const address = app.server.address() as AddressInfo;
   const shown = host === "0.0.0.0" || host === "::" ? hostname() : host;
-  return `http://${shown.includes(":") ? `[${shown}]` : shown}:${address.port}`;
+  return `${isTls ? "https" : "http"}://${shown.includes(":") ? `[${shown}]` : shown}:${address.port}`;
 }
 
-/** Writes the file by which the CLI finds the control plane of a directory. The file is replaced atomically. */
-function announce(home: string, url: string): void {
+/**
+ * Writes the file by which the CLI finds the control plane of a directory, with the fingerprint of the certificate that
+ * the CLI accepts there. The file is replaced atomically.
+ */
+function announce(home: string, url: string, tls: TlsPair | null): void {
   const file = path.join(home, SERVER_FILE);
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${JSON.stringify({ url, pid: process.pid })}\n`, { mode: 0o600 });
+  writeFileSync(
+    draft,
+    `${JSON.stringify({ url, pid: process.pid, ...(tls === null ? {} : { certificateSha256: tls.fingerprint }) })}\n`,
+    { mode: 0o600 },
+  );
   renameSync(draft, file);
 }
 

@@ -11,6 +11,7 @@ import { completeCommand, completionCommand } from "./completion.ts";
 import { defragmentCommand } from "./defragment.ts";
 import { etaCommand } from "./eta.ts";
 import { fleetCommand } from "./fleet.ts";
+import { healthCommand } from "./health.ts";
 import { holdCommand } from "./hold.ts";
 import { gatewayCommand } from "./gateway.ts";
 import { historyCommand } from "./history.ts";
@@ -63,6 +64,7 @@ export const commands: readonly CommandDefinition[] = [
   offersCommand,
   benchCommand,
   statusCommand,
+  healthCommand,
   fleetCommand,
   nodesCommand,
   defragmentCommand,

@@ -1,7 +1,7 @@
 /** `headroom up`: the control plane in the foreground, from start to clean end. */
 import { once } from "node:events";
 import type { HeadroomClient } from "@headroom/protocol";
-import type { RunningControlPlane } from "@headroom/server";
+import type { RunningControlPlane, TlsFiles } from "@headroom/server";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { describeError } from "../describe-error.ts";
@@ -12,38 +12,28 @@ import { announceServer, forgetServer } from "../user-config.ts";
 import { loadNotifications } from "./notification-file.ts";
 import { bannerLines } from "./banner.ts";
 import { buildConsole, chatProgramFrom, programName, quickstartFile } from "./checkout.ts";
+import { readConfigFile, valuesOfOptions } from "./config-file.ts";
+import type { UpValues } from "./up-settings.ts";
 
-export interface UpOptions {
-  readonly quickstart?: boolean;
-  /** Commander reads `--no-console` as this option. */
-  readonly console: boolean;
-  readonly port?: string;
-  readonly host?: string;
-  readonly hostName?: readonly string[];
-  readonly slots?: string;
-  readonly nodes?: string;
-  readonly notify?: string;
-  readonly acceptJournalLoss?: boolean;
+/** Options as commander gives them: those of `up-settings.ts`, and the two about the file. */
+export interface UpOptions extends Readonly<Record<string, unknown>> {
+  readonly config?: string;
+  readonly checkConfig?: boolean;
 }
 
-/** The highest TCP port. */
-const PORT_MAX = 65_535;
-/** The highest number of accelerators that a node can have. */
-const SLOTS_MAX = 1_024;
-/** Maximum number of nodes. One machine runs the work of all nodes, so more nodes only slow it down. */
-const NODES_MAX = 1_024;
-
 export async function runUp(context: CommandContext, options: UpOptions): Promise<ExitCode> {
-  const { terminal, home } = context;
-  const port = wholeNumber("--port", options.port, PORT_MAX);
-  const slotCount = wholeNumber("--slots", options.slots, SLOTS_MAX);
-  const nodeCount = wholeNumber("--nodes", options.nodes, NODES_MAX);
-  if (nodeCount === 0) throw new CliError("--nodes must be at least 1: a fleet is not empty", exitCode.usage);
+  const { terminal } = context;
+  const fromFile = options.config === undefined ? {} : await readConfigFile(terminal, options.config);
+  const settings: UpValues = { ...fromFile, ...valuesOfOptions(options) };
+  const home = context.isHomeNamed ? context.home : (settings.home ?? context.home);
+  const tls = tlsOf(settings);
+  const notifications = await loadNotifications(terminal, home, settings.notify);
+  if (options.checkConfig === true) return checkedConfig(context, { file: options.config, settings, tls });
   const user = await context.user();
-  const notifications = await loadNotifications(terminal, home, options.notify);
-  const build = options.console
-    ? await withProgress(terminal.stderr, "Building the console", buildConsole())
-    : { directory: null, problem: null };
+  const build =
+    settings.console !== false
+      ? await withProgress(terminal.stderr, "Building the console", buildConsole())
+      : { directory: null, problem: null };
   if (build.problem !== null)
     context.note(`warning: the console could not be built; everything else works.\n${build.problem}`);
   const { startControlPlane } = await import("@headroom/server");
@@ -54,21 +44,30 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
       home,
       consoleDir: build.directory,
       notifications,
-      ...(port === undefined ? {} : { port }),
-      ...(options.host === undefined ? {} : { host: options.host }),
-      hostNames: options.hostName ?? [],
-      acceptsJournalLoss: options.acceptJournalLoss === true,
+      ...(settings.port === undefined ? {} : { port: settings.port }),
+      ...(settings.host === undefined ? {} : { host: settings.host }),
+      ...(settings.token === undefined ? {} : { token: settings.token }),
+      tls,
+      insecure: settings.insecure === true,
+      hostNames: settings.hostNames ?? [],
+      acceptsJournalLoss: settings.acceptJournalLoss === true,
       local: {
-        ...(slotCount === undefined ? {} : { slotCount }),
-        ...(nodeCount === undefined ? {} : { nodeCount }),
+        ...(settings.slots === undefined ? {} : { slotCount: settings.slots }),
+        ...(settings.nodes === undefined ? {} : { nodeCount: settings.nodes }),
       },
     }),
   );
-  const client = await clientOf({ baseUrl: plane.url, token: plane.token ?? undefined, user });
+  const { certificateSha256 } = plane;
+  const client = await clientOf({
+    baseUrl: plane.url,
+    token: plane.token ?? undefined,
+    user,
+    ...(certificateSha256 === null ? {} : { certificateSha256 }),
+  });
   await announceServer(terminal.env, home);
   try {
     const before = await client.status();
-    const quickstart = options.quickstart === true ? await applyQuickstart(context, client) : null;
+    const quickstart = settings.quickstart === true ? await applyQuickstart(context, client) : null;
     context.print(
       ...(await bannerLines({
         client,
@@ -122,10 +121,32 @@ async function closed(context: CommandContext, client: HeadroomClient, plane: Ru
   context.note(`\nThe control plane has stopped. ${work}`);
 }
 
-function wholeNumber(flag: string, text: string | undefined, max: number): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,6}$/.test(text) || Number(text) > max) {
-    throw new CliError(`${flag} must be a whole number between 0 and ${max}, got ${text}`, exitCode.usage);
-  }
-  return Number(text);
+/** Certificate and key belong together, so one without the other is an error. */
+function tlsOf(settings: UpValues): TlsFiles | null {
+  const { "tls.certificate": certificate, "tls.key": key } = settings;
+  if (certificate !== undefined && key !== undefined) return { certificate, key };
+  if (certificate === undefined && key === undefined) return null;
+  const missing = certificate === undefined ? "--tls-certificate (tls.certificate)" : "--tls-key (tls.key)";
+  throw new CliError(`TLS needs a certificate and its key: ${missing} is missing`, exitCode.usage);
+}
+
+interface CheckedConfig {
+  readonly file: string | undefined;
+  readonly settings: UpValues;
+  readonly tls: TlsFiles | null;
+}
+
+async function checkedConfig(context: CommandContext, { file, settings, tls }: CheckedConfig): Promise<ExitCode> {
+  const { checkExposure, readTlsFiles } = await import("@headroom/server");
+  if (tls !== null) readTlsFiles(tls);
+  const warning = checkExposure({
+    ...(settings.host === undefined ? {} : { host: settings.host }),
+    tls,
+    insecure: settings.insecure === true,
+  });
+  if (warning !== null) context.note(`warning: ${warning}`);
+  context.print(
+    `${file ?? "The settings"} ${file === undefined ? "are" : "is"} valid: ${plural(Object.keys(settings).length, "setting")}.`,
+  );
+  return exitCode.ok;
 }

@@ -4,7 +4,7 @@
  */
 import { accessSync, constants, readFileSync } from "node:fs";
 import path from "node:path";
-import { createSecureContext } from "node:tls";
+import { readTlsFiles } from "@headroom/platform";
 import type { ConfigProblem, Path } from "./load.ts";
 import type { GatewayConfig } from "./schema.ts";
 import { coordinatorSecretOf, headerValueOf, secretOf } from "./secrets.ts";
@@ -34,7 +34,7 @@ export function referenceProblems({ config, problemAt }: Checked): readonly Refe
     const before = found.length;
     check(["tls", "certificate"], () => readFileSync(tls.certificate));
     check(["tls", "key"], () => readFileSync(tls.key));
-    if (found.length === before) check(["tls"], () => contextOf(tls));
+    if (found.length === before) check(["tls"], () => readTlsFiles(tls));
   }
   if (coordinatorSecret !== undefined)
     check(["coordinatorSecret"], () => coordinatorSecretOf(coordinatorSecret), "env" in coordinatorSecret);
@@ -55,8 +55,4 @@ export function referenceProblems({ config, problemAt }: Checked): readonly Refe
 
 function requireVariable(name: string): void {
   if (process.env[name] === undefined) throw new Error(`the environment variable ${name} is not set`);
-}
-
-function contextOf(tls: NonNullable<GatewayConfig["tls"]>): void {
-  createSecureContext({ cert: readFileSync(tls.certificate), key: readFileSync(tls.key) });
 }

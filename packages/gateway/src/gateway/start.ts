@@ -1,11 +1,18 @@
 /** Starts a gateway from a checked configuration and stops it without losing a stream. */
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
 import { createServer as createTlsServer } from "node:tls";
-import { lockDirectory, makeDirectory, OperationalError, type DirectoryLock } from "@headroom/platform";
+import {
+  lockDirectory,
+  makeDirectory,
+  OperationalError,
+  readTlsFiles,
+  renewTls,
+  TLS_VERSION_MIN,
+  type DirectoryLock,
+} from "@headroom/platform";
 import type { ListenAddress } from "../config/quantities.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { BatchStore } from "../batches/store.ts";
@@ -162,9 +169,9 @@ async function startParts(
   opened.add(() => prober.stop());
   prober.start();
   await prober.firstRound(FIRST_PROBE_MS);
-  const server = createListener(config, gateway, connectionBound(config.bounds.connections, log));
-  opened.add(() => server.close());
-  const url = await listening(server, { ...config.listen, reusePort: config.reusePort }, log);
+  const listener = createListener(config, gateway, log);
+  opened.add(() => listener.close());
+  const url = await listening(listener.server, { ...config.listen, reusePort: config.reusePort }, log);
   const admin = adminOf({ config, gateway, fleet, metrics, waker, accessLog, tracer });
   opened.add(() => admin.close());
   const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, log);
@@ -177,7 +184,7 @@ async function startParts(
     reopenLog: () => accessLog?.reopen(),
     async close() {
       gateway.isDraining = true;
-      server.close();
+      listener.close();
       gateway.batchRunner.stop();
       waker.close();
       await drained(gateway, config.bounds.shutdownTimeout);
@@ -240,7 +247,14 @@ function adminOf(parts: {
   });
 }
 
-function createListener(config: GatewayConfig, gateway: Gateway, connectionsMax: number): Server {
+interface Listener {
+  readonly server: Server;
+  /** Accepts no more connections, and ends the watch on the certificate. */
+  close(): void;
+}
+
+function createListener(config: GatewayConfig, gateway: Gateway, log: StartOptions["log"]): Listener {
+  const connectionsMax = connectionBound(config.bounds.connections, log);
   const accept = (socket: Socket): void => {
     if (gateway.connections.size >= connectionsMax) {
       socket.destroy();
@@ -248,21 +262,23 @@ function createListener(config: GatewayConfig, gateway: Gateway, connectionsMax:
     }
     gateway.connections.add(new ClientConnection(socket, gateway));
   };
-  if (config.tls === undefined)
-    return createServer(
+  if (config.tls === undefined) {
+    const server = createServer(
       { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000, pauseOnConnect: true },
       accept,
     );
-  const { certificate, key } = config.tls;
+    return { server, close: () => void server.close() };
+  }
+  const { cert, key } = readTlsFiles(config.tls);
   const server = createTlsServer(
     {
       // A client that does not finish its handshake has sent no request head in time.
       handshakeTimeout: config.bounds.headTimeout,
-      cert: readFileSync(certificate),
-      key: readFileSync(key),
+      cert,
+      key,
       ALPNProtocols: ["http/1.1"],
       noDelay: true,
-      minVersion: "TLSv1.2",
+      minVersion: TLS_VERSION_MIN,
     },
     accept,
   );
@@ -270,7 +286,19 @@ function createListener(config: GatewayConfig, gateway: Gateway, connectionsMax:
   server.maxConnections = connectionsMax;
   // Node only reports a handshake that failed or took too long.
   server.on("tlsClientError", (_, socket) => socket.destroy());
-  return server;
+  const stopRenewal = renewTls({
+    server,
+    files: config.tls,
+    renewed: () => log("the certificate was read again; new connections get it"),
+    failed: (message) => log(`the gateway continues with the earlier certificate: ${message}`),
+  });
+  return {
+    server,
+    close: () => {
+      stopRenewal();
+      server.close();
+    },
+  };
 }
 
 async function listening(

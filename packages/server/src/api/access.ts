@@ -12,7 +12,7 @@ import type { Principal, Resource } from "../auth/authorize.ts";
 import type { Gate } from "../auth/gate.ts";
 
 /** Routes that answer without authentication. They disclose nothing that is not public in the sources. */
-export const openRoutes: ReadonlySet<string> = new Set(["/*", "/healthz", "/login", "/v1/openapi.json"]);
+export const openRoutes: ReadonlySet<string> = new Set(["/*", "/healthz", "/login", "/readyz", "/v1/openapi.json"]);
 
 /** `authenticated`: every principal has access. Used for addresses that belong to no operation. */
 export type Access = Permission | "authenticated";

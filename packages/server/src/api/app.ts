@@ -3,9 +3,12 @@
  * every failure becomes a problem document. The only state of the server is its open streams and counters.
  */
 import type { IncomingMessage } from "node:http";
+import type { ServerOptions as SecureServerOptions } from "node:https";
 import type { Event } from "@headroom/model";
 import { BODY_BYTES_MAX, openApiDocument, operationNames, operations, refuse } from "@headroom/protocol";
 import type { Operation, OperationName } from "@headroom/protocol";
+import { TLS_VERSION_MIN } from "@headroom/platform";
+import type { TlsPair } from "@headroom/platform";
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { compile } from "zod";
@@ -19,6 +22,7 @@ import type { ControlPlane } from "./control-plane.ts";
 import { addFailureHandlers, answerRawProblem, refuseUnroutable, sendProblem } from "./failures.ts";
 import { handlers, streamHandlers } from "./handlers.ts";
 import { parsed } from "./problem-mapping.ts";
+import { notReady } from "./readiness.ts";
 import { idempotencyKeyOf, readJson } from "./request-reading.ts";
 import { Streams } from "./stream-reply.ts";
 import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
@@ -27,6 +31,8 @@ export interface ApiOptions {
   readonly plane: ControlPlane;
   /** Folder of the built console; `null`: there is no build. */
   readonly consoleDir: string | null;
+  /** `null`: no TLS. */
+  readonly tls?: TlsPair | null;
 }
 
 /** Timeout in ms for receiving a complete request, so that slow clients do not occupy connections. */
@@ -54,7 +60,9 @@ export interface Api {
   close(): Promise<void>;
 }
 
-export function createApi({ plane, consoleDir }: ApiOptions): Api {
+export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
+  // The gate refuses requests without a `Host` header, so that this refusal has the same form as the others.
+  const http = { requireHostHeader: false };
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
@@ -63,8 +71,7 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
     forceCloseConnections: "idle",
     return503OnClosing: false,
     requestIdHeader: false,
-    // The gate refuses requests without a `Host` header, so that this refusal has the same form as the others.
-    http: { requireHostHeader: false },
+    ...(tls === null ? { http } : { https: { ...http, ...tlsOptions(tls) } }),
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     clientErrorHandler: answerRawProblem,
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, error, plane.log),
@@ -89,6 +96,10 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
       return closeGently(app, streams);
     },
   };
+}
+
+function tlsOptions({ cert, key }: TlsPair): SecureServerOptions {
+  return { cert, key, minVersion: TLS_VERSION_MIN, handshakeTimeout: REQUEST_TIMEOUT_MS };
 }
 
 /** Interval in ms at which new events are counted. Each count reads the state once. */
@@ -290,6 +301,13 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, metrics }: Plain
       .code(health === "ok" ? 200 : 503)
       .headers(jsonHeaders)
       .send(JSON.stringify({ status: health }));
+  });
+  app.get("/readyz", (_request, reply) => {
+    const reasons = notReady(plane.driver.status());
+    void reply
+      .code(reasons.length === 0 ? 200 : 503)
+      .headers(jsonHeaders)
+      .send(JSON.stringify({ status: reasons.length === 0 ? "ready" : "notReady", reasons }));
   });
   // Scrapers request /metrics by default; /v1/metrics is the address that the API documents.
   for (const url of ["/metrics", "/v1/metrics"])

@@ -3,7 +3,17 @@
  * owner can read it.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import path from "node:path";
 import { OperationalError } from "@headroom/platform";
 
@@ -16,10 +26,14 @@ function tokenPath(home: string): string {
   return path.join(home, TOKEN_FILE);
 }
 
-/** Reads the token of `home`, or creates one that only its owner can read. */
-export function loadToken(home: string): string {
+/**
+ * Reads the token of `home`, or creates one that only its owner can read. `given`: a token from elsewhere, which replaces
+ * the one of `home`, so that the commands on this machine find it.
+ */
+export function loadToken(home: string, given?: string): string {
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const file = tokenPath(home);
+  if (given !== undefined) return replaced(file, given);
   try {
     return create(file);
   } catch (error) {
@@ -38,6 +52,18 @@ export function loadToken(home: string): string {
       `${file} can be read by others. Run: chmod 600 ${file} (or remove it, to have a new token made).`,
     );
   }
+  return token;
+}
+
+function replaced(file: string, token: string): string {
+  if (!TOKEN_FORM.test(token))
+    throw new OperationalError(
+      "tokenUnusable",
+      "The given token cannot be used: it must have 32 to 200 letters, digits, hyphens and underscores.",
+    );
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${token}\n`, { mode: 0o600 });
+  renameSync(draft, file);
   return token;
 }
 
