@@ -6,6 +6,9 @@
 export * from "./ports.ts";
 export type { EventFormat, EventPage } from "./event-page.ts";
 export { eventsOf, framePage } from "./event-page.ts";
+export { copyJournal, describeJournal, journalFormat } from "./copy-journal.ts";
+export type { CopiedJournal } from "./copy-journal.ts";
+export { lockJournal } from "./lock-journal.ts";
 export { openRecorded } from "./recorded-journal.ts";
 export type { RecordedJournal } from "./recorded-journal.ts";
 export { olderThan as journalOlderThan } from "./restore.ts";

@@ -10,7 +10,7 @@ import { OperationalError } from "@headroom/platform";
  * Version of the format. 2: renamed events and states. 3: states with policies of at most 20 settings. 4: states with
  * records of tasks, and the terms of migration.
  */
-const JOURNAL_FORMAT = 4;
+export const JOURNAL_FORMAT = 4;
 /** Application id "HdRm". `file journal.db` shows it, and a database of another application is refused. */
 const APPLICATION_ID = 0x4864526d;
 

@@ -4,6 +4,7 @@
  */
 import type { CommandDefinition } from "../command.ts";
 import { applyCommand } from "./apply.ts";
+import { backupCommand, restoreCommand, upgradeCommand } from "./backup.ts";
 import { benchCommand } from "./bench.ts";
 import { calendarCommand } from "./calendar.ts";
 import { calibrateCommand } from "./calibrate.ts";
@@ -65,6 +66,9 @@ export const commands: readonly CommandDefinition[] = [
   benchCommand,
   statusCommand,
   healthCommand,
+  backupCommand,
+  restoreCommand,
+  upgradeCommand,
   fleetCommand,
   nodesCommand,
   defragmentCommand,
