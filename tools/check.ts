@@ -24,6 +24,7 @@ const parts: readonly Part[] = [
   },
   { name: "format", tool: "oxfmt", args: ["--check"] },
   { name: "vocabulary", tool: "node", args: ["tools/vocabulary.ts"] },
+  { name: "stray files", tool: "node", args: ["tools/stray-files.ts"] },
   { name: "reference", tool: "node", args: ["tools/reference.ts", "--check"] },
   { name: "dead code", tool: "knip", args: ["--no-progress", "--no-config-hints"] },
 ];

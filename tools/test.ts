@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, "..");
 
 /** The Vitest projects of each suite; a suite is what one npm script runs. */
 const suites: Readonly<Record<string, readonly string[]>> = {
-  test: ["shared", "unit", "browser"],
+  test: ["unit", "browser"],
   crash: ["crash"],
   seeds: ["seeds"],
   system: ["system"],

@@ -5,16 +5,8 @@ import type { HeadroomClient, OperationName } from "@headroom/protocol";
 import type { EstimatedStart } from "@headroom/views";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createDemoClient } from "./demo-client.ts";
-import { DemoWorld } from "./demo-world.ts";
-
-const startAtMs = Date.UTC(2026, 0, 5);
-const hoursMs = (hours: number): number => hours * 3_600_000;
-
-function worldAfter(hours: number, seed = 10): DemoWorld {
-  const world = new DemoWorld({ seed, startAtMs });
-  while (world.nowMs < startAtMs + hoursMs(hours)) world.advance(startAtMs + hoursMs(hours), () => false);
-  return world;
-}
+import type { DemoWorld } from "./demo-world.ts";
+import { startAtMs, worldAfter } from "./testing/demo-worlds.ts";
 
 describe("the demo's control plane", () => {
   let world: DemoWorld;
@@ -119,27 +111,5 @@ describe("the demo's control plane", () => {
     await expect(client.logs(workloadId)[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       code: "notSupported",
     });
-  });
-
-  it("is the same run for everybody, however its time is cut into slices", () => {
-    const inOneGo = worldAfter(12);
-    const inSlices = new DemoWorld({ seed: 10, startAtMs });
-    for (let minute = 7; minute <= 12 * 60; minute += 7) {
-      let turn = 0;
-      const untilMs = startAtMs + minute * 60_000;
-      while (inSlices.nowMs < untilMs) inSlices.advance(untilMs, () => turn++ % 3 === 2);
-    }
-    inSlices.advance(startAtMs + hoursMs(12), () => false);
-    expect(inSlices.engine.digest()).toBe(inOneGo.engine.digest());
-    expect(inSlices.engine.state.chain).toBe(inOneGo.engine.state.chain);
-    expect(worldAfter(12, 5).engine.digest()).not.toBe(inOneGo.engine.digest());
-  });
-
-  it("loses nothing for ever: what ran on a lost node is tried again, most work succeeds", async () => {
-    const later = createDemoClient(worldAfter(24 * 4), startAtMs);
-    const { items } = await later.listWorkloads({ phase: "succeeded", limit: 500 });
-    expect(items.length).toBe(500);
-    const failed = await later.listWorkloads({ phase: "failed", limit: 500 });
-    expect(failed.items.length).toBeLessThan(60);
   });
 });

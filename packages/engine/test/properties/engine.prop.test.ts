@@ -1,6 +1,7 @@
 /** Properties of every generated world, under every policy and story. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runsOf } from "../../../../tools/testing/rotating.ts";
 import { canonicalJson } from "@headroom/model";
 import type { Event, Input } from "@headroom/model";
 import { explain, planApply, queuePage, waitingSummary } from "@headroom/explain";
@@ -11,11 +12,6 @@ import { Drive } from "../lab/drive.ts";
 import { Story, obedience } from "./play.ts";
 import { moves, steps, worlds } from "./worlds.ts";
 import type { World } from "./worlds.ts";
-
-/** `HEADROOM_RUNS=100` runs a hundred times as many cases. */
-const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
-/** Every run uses the same worlds; another `HEADROOM_SEED` gives other worlds. */
-fc.configureGlobal({ seed: Number(process.env["HEADROOM_SEED"] ?? 1) });
 
 /** Records the inputs that a story gives to one engine, so that other engines get the same inputs. */
 function batchesOf(
@@ -113,7 +109,7 @@ describe("in every generated world", () => {
         const { drive } = lived(world);
         expect(checkInvariants(drive.engine)).toEqual([]);
       }),
-      { numRuns: 100 * runs },
+      runsOf(100),
     );
   });
 
@@ -130,7 +126,7 @@ describe("in every generated world", () => {
           expect(anew.receive([{ kind: "tick" }], nowMs).events).toEqual([]);
         }
       }),
-      { numRuns: 100 * runs },
+      runsOf(100),
     );
   });
 
@@ -158,7 +154,7 @@ describe("in every generated world", () => {
             expect(said(receive(engine, inputs, nowMs))).toBe(said(ready));
         }
       }),
-      { numRuns: 100 * runs },
+      runsOf(100),
     );
   });
 
@@ -186,7 +182,7 @@ describe("in every generated world", () => {
         }
         expect([drive.engine.state.chain, drive.engine.digest()]).toEqual([chain, digest]);
       }),
-      { numRuns: 50 * runs },
+      runsOf(50),
     );
   });
 
@@ -210,7 +206,7 @@ describe("in every generated world", () => {
           }
         });
       }),
-      { numRuns: 50 * runs },
+      runsOf(50),
     );
   });
 
@@ -225,7 +221,7 @@ describe("in every generated world", () => {
           wake === null ? drive.nowMs + partMs : Math.max(drive.nowMs, Math.min(wake - 1, drive.nowMs + partMs));
         expect(drive.receive({ kind: "tick" }).events).toEqual([]);
       }),
-      { numRuns: 50 * runs },
+      runsOf(50),
     );
   });
 
@@ -264,7 +260,7 @@ describe("in every generated world", () => {
           }
         }
       }),
-      { numRuns: 50 * runs },
+      runsOf(50),
     );
   });
 
@@ -283,7 +279,7 @@ describe("in every generated world", () => {
         engine.outstandingEffects();
         expect({ bytes: bytesOf(engine), digest: engine.digest(), wake: engine.nextWakeAtMs() }).toEqual(before);
       }),
-      { numRuns: 50 * runs },
+      runsOf(50),
     );
   });
 
@@ -298,7 +294,7 @@ describe("in every generated world", () => {
           );
         }
       }),
-      { numRuns: 50 * runs },
+      runsOf(50),
     );
   });
 
@@ -320,7 +316,7 @@ describe("in every generated world", () => {
         for (const { inputs, nowMs, ready } of rounds.slice(at))
           expect(said(receive(other, inputs, nowMs))).toBe(said(ready));
       }),
-      { numRuns: 50 * runs },
+      runsOf(50),
     );
   });
 
@@ -344,7 +340,7 @@ describe("in every generated world", () => {
           }
         }
       }),
-      { numRuns: 100 * runs },
+      runsOf(100),
     );
   });
 });

@@ -1,6 +1,7 @@
 /** Compares decayed usage with an exact computation from the journal, and tests its effects. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runsOf } from "../../../../tools/testing/rotating.ts";
 import { presets, teamName } from "@headroom/model";
 import type { Event, Input, Policy, TeamRules } from "@headroom/model";
 import { decayedUsageOf } from "@headroom/explain";
@@ -133,7 +134,7 @@ describe("past use", () => {
         replayEngine(replayed, play.drive.groups);
         expect(replayed.digest()).toBe(play.drive.engine.digest());
       }),
-      { numRuns: 100 },
+      runsOf(100),
     );
   });
 

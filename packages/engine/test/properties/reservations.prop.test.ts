@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runsOf, sliceOf } from "../../../../tools/testing/rotating.ts";
 import { checkIndexes } from "@headroom/engine-oracle";
 import { shapeOf } from "@headroom/model";
 import type { NodeId, GangSpec, WorkerAllocation } from "@headroom/model";
@@ -22,10 +23,6 @@ import type { World } from "../../src/cluster/world.ts";
 import { Findings } from "../../src/placement/verify/findings.ts";
 import { Story } from "./play.ts";
 import { worlds } from "./worlds.ts";
-
-/** `HEADROOM_RUNS=100` runs a hundred times as many cases. */
-const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
-fc.configureGlobal({ seed: Number(process.env["HEADROOM_SEED"] ?? 1) });
 
 /** The placement that the request would get now, beside the reservations that begin before the request would end. */
 function plainPlacement(
@@ -180,10 +177,11 @@ describe("protected starts", () => {
           if (count > 1) severalCount++;
         }
       }),
-      { numRuns: 100 * runs },
+      runsOf(100),
     );
     // Too few protected starts would make this comparison vacuous.
-    expect(protectedCount).toBeGreaterThan(200 * runs);
-    expect(severalCount).toBeGreaterThan(30 * runs);
+    const { least } = sliceOf({ size: 100 });
+    expect(protectedCount).toBeGreaterThan(least(200));
+    expect(severalCount).toBeGreaterThan(least(30));
   });
 });

@@ -3,11 +3,14 @@
  * with a guarantee of whole nodes still gets them by evictions and migrations, after which nothing more changes.
  */
 import { describe, expect, it } from "vitest";
+import { sliceOf } from "../../../../tools/testing/rotating.ts";
 import { presets } from "@headroom/model";
 import type { Attempt, Event, Input, Policy, Team } from "@headroom/model";
 import { Dice } from "../lab/dice.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
+
+const { seeds, least } = sliceOf({ size: 30, parts: 10 });
 
 const GPUS = 4;
 const base = presets.get("default") as Required<Policy>;
@@ -122,7 +125,7 @@ const isMove = (event: Event): boolean => event.kind === "attemptStopRequested" 
 describe("what is scattered", () => {
   it("is given back at once to whoever is guaranteed whole nodes, and all come to rest", () => {
     let moved = 0;
-    for (let seed = 1; seed <= 30; seed++) {
+    for (const seed of seeds) {
       const dice = new Dice(seed);
       const world = scattered(dice, () => ({ gang: { accelerators: 1 }, ...saving }));
       const own = ownNodes(world);
@@ -130,14 +133,14 @@ describe("what is scattered", () => {
       expect(waiting(world), `seed ${seed}`).toEqual([]);
       if (told.some(isMove)) moved++;
     }
-    expect(moved).toBeGreaterThan(15);
+    expect(moved).toBeGreaterThan(least(15));
   });
 
   it("comes to rest where pieces are of several sizes and one owner asks after another, and nobody leaves twice", () => {
     let moved = 0;
     let asked = 0;
     let waited = 0;
-    for (let seed = 1; seed <= 30; seed++) {
+    for (const seed of seeds) {
       const dice = new Dice(seed);
       const sizes = dice.pick([
         [1, 2],
@@ -159,15 +162,15 @@ describe("what is scattered", () => {
       asked += pieces.length;
       waited += waiting(world).length;
     }
-    expect(moved).toBeGreaterThan(15);
+    expect(moved).toBeGreaterThan(least(15));
     // Not every case has a solution: large attempts, and attempts within their team's guarantee, may have no other
     // place.
-    expect(waited / asked).toBeLessThan(0.1);
+    if (least(1) >= 0) expect(waited / asked).toBeLessThan(0.1);
   });
 
   it("comes to rest by plans that hold whatever kinds of work are there", () => {
     let moved = 0;
-    for (let seed = 1; seed <= 25; seed++) {
+    for (const seed of seeds) {
       const dice = new Dice(seed);
       const world = scattered(dice, () => anyKind(dice));
       for (let left = ownNodes(world); left > 0;) {
@@ -176,6 +179,6 @@ describe("what is scattered", () => {
         if (ask(world, [workers]).some(isMove)) moved++;
       }
     }
-    expect(moved).toBeGreaterThan(4);
+    expect(moved).toBeGreaterThan(least(4));
   });
 });

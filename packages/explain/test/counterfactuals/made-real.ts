@@ -25,8 +25,8 @@ import type { PendingCase } from "./pending-cases.ts";
 
 export type Outcome = "starts" | "startsAfterOthersLeft" | "isNominated" | "waits";
 
-export function madeReal({ engine: live, nowMs, workloadId }: PendingCase, change: Change): Outcome {
-  const engine = restoreEngine(live.snapshot());
+export function madeReal({ snapshot, nowMs, workloadId }: PendingCase, change: Change): Outcome {
+  const engine = restoreEngine(snapshot);
   const workload = engine.state.workloads.get(workloadId);
   if (workload === undefined) throw new Error(`no workload ${workloadId}`);
   const next = changed(stillToDo(workload), change);

@@ -33,6 +33,8 @@ class Life {
 export interface PendingCase {
   readonly seed: number;
   readonly engine: Engine;
+  /** Snapshot of the engine, which stays unchanged. Each tried change restores an engine from it. */
+  readonly snapshot: Uint8Array;
   readonly nowMs: number;
   readonly workloadId: WorkloadId;
 }
@@ -172,7 +174,9 @@ export function pendingCase(seed: number): PendingCase | null {
   );
   const last = pending.find((workload) => workload.spec.name === "target");
   const target = situation.asksFirst === true ? pending[0] : (last ?? pending[0]);
-  return target === undefined ? null : { seed, engine: life.engine, nowMs: life.nowMs, workloadId: target.id };
+  if (target === undefined) return null;
+  const { engine, nowMs } = life;
+  return { seed, engine, snapshot: engine.snapshot(), nowMs, workloadId: target.id };
 }
 
 function submit(life: Life, of: WorkloadSpec, thenMs: number): void {

@@ -3,6 +3,7 @@
  * not run it.
  */
 import { describe, expect, it } from "vitest";
+import { sliceOf } from "../../../../tools/testing/rotating.ts";
 import { forkEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import type { Event, Input, WorkloadId } from "@headroom/model";
@@ -12,7 +13,7 @@ import { checkIndexes } from "@headroom/engine-oracle";
 import { command } from "@headroom/engine/testing";
 import { pendingCase } from "./pending-cases.ts";
 
-const SEEDS = 600;
+const { seeds, least } = sliceOf({ size: 600 });
 
 const exitsOf = ({ state }: Engine, count: number): readonly Input[] =>
   [...state.attempts.values()].slice(0, count).map(({ id, workers }) => ({
@@ -59,7 +60,7 @@ describe("a round that was tried", () => {
   it("is taken back whole", () => {
     const kinds = new Set<Event["kind"]>();
     let count = 0;
-    for (let seed = 1; seed <= SEEDS; seed++) {
+    for (const seed of seeds) {
       const found = pendingCase(seed);
       if (found === null) continue;
       const { engine, workloadId, nowMs } = found;
@@ -76,7 +77,8 @@ describe("a round that was tried", () => {
       expect([...worldOf(simulated).state.nominations.keys()]).toEqual([...worldOf(other).state.nominations.keys()]);
       expect(tryInputs(simulated, [], nowMs).events, `seed ${seed}`).toEqual(tryInputs(other, [], nowMs).events);
     }
-    expect(count).toBeGreaterThan(SEEDS / 2);
+    expect(count).toBeGreaterThan(seeds.length / 2);
+    if (least(1) < 0) return;
     for (const kind of ["gangPlaced", "placementNominated", "attemptStopRequested", "evictionPlanned"] as const)
       expect(kinds).toContain(kind);
   });
@@ -84,7 +86,7 @@ describe("a round that was tried", () => {
   it("is taken back with the ends and the submission that came before it", () => {
     const kinds = new Set<Event["kind"]>();
     let count = 0;
-    for (let seed = 1; seed <= SEEDS; seed++) {
+    for (const seed of seeds) {
       const found = pendingCase(seed);
       if (found === null) continue;
       const { engine, workloadId, nowMs } = found;
@@ -105,7 +107,8 @@ describe("a round that was tried", () => {
         tryInputs(other, inputs, nowMs).events,
       );
     }
-    expect(count).toBeGreaterThan(SEEDS / 4);
+    expect(count).toBeGreaterThan(seeds.length / 4);
+    if (least(1) < 0) return;
     for (const kind of ["attemptEnded", "workloadEnded", "workloadSubmitted"] as const) expect(kinds).toContain(kind);
   });
 });

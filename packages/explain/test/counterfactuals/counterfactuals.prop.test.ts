@@ -1,8 +1,9 @@
 /**
  * Every stated change really starts the work, and no smaller change of its kind does. If no change of a kind is stated,
- * none of that kind starts the work. `HEADROOM_RUNS=10` runs ten times as many cases.
+ * none of that kind starts the work.
  */
 import { describe, expect, it } from "vitest";
+import { sliceOf } from "../../../../tools/testing/rotating.ts";
 import { CHANGE_KINDS, smallestChanges } from "../../src/index.ts";
 import type { ChangeKind } from "../../src/index.ts";
 import { madeReal } from "./made-real.ts";
@@ -10,22 +11,16 @@ import { pendingCase } from "./pending-cases.ts";
 import type { PendingCase } from "./pending-cases.ts";
 import { everyChange, smallerThan } from "./smaller.ts";
 
-const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
-/**
- * Number of cases. Each kind then occurs in at least one case of twenty, within two standard deviations; more with
- * `HEADROOM_RUNS`.
- */
-const CASES = 2000 * runs;
-/** Number of cases in which every smaller change is tried. */
-const BRUTE_FORCE_CASES = 1600 * runs;
+/** Number of seeds of the whole sample; nine of ten give a case. */
+const SIZE = 2200;
+/** Every kind of change occurs in one case of twenty. */
+const CASES_OF_EACH_KIND = 100;
+const { seeds, share, least } = sliceOf({ size: SIZE });
 
-function* cases(count: number): Generator<PendingCase> {
-  let given = 0;
-  for (let seed = 1; given < count; seed++) {
+function* cases(): Generator<PendingCase> {
+  for (const seed of seeds) {
     const found = pendingCase(seed);
-    if (found === null) continue;
-    given++;
-    yield found;
+    if (found !== null) yield found;
   }
 }
 
@@ -38,7 +33,9 @@ const specOf = ({ engine, workloadId }: PendingCase) => {
 describe("the smallest change", () => {
   it("really starts the work, and every kind comes up", () => {
     const counts = new Map<ChangeKind, number>();
-    for (const found of cases(CASES)) {
+    let caseCount = 0;
+    for (const found of cases()) {
+      caseCount++;
       const before = found.engine.digest();
       for (const { change, start } of smallestChanges(found.engine, found.workloadId)) {
         counts.set(change.kind, (counts.get(change.kind) ?? 0) + 1);
@@ -47,16 +44,17 @@ describe("the smallest change", () => {
       }
       expect(found.engine.digest(), `seed ${found.seed}: the live state was touched`).toBe(before);
     }
-    const rare = CHANGE_KINDS.filter((kind) => (counts.get(kind) ?? 0) < 0.05 * CASES);
-    const shares = CHANGE_KINDS.map((kind) => `${kind} ${(((counts.get(kind) ?? 0) * 100) / CASES).toFixed(1)}%`).join(
-      ", ",
-    );
+    const rare = CHANGE_KINDS.filter((kind) => (counts.get(kind) ?? 0) < least(CASES_OF_EACH_KIND));
+    const shares = CHANGE_KINDS.map(
+      (kind) => `${kind} ${(((counts.get(kind) ?? 0) * 100) / caseCount).toFixed(1)}%`,
+    ).join(", ");
+    expect(caseCount).toBeGreaterThan(seeds.length / 2);
     expect(rare, shares).toEqual([]);
-    if (runs > 1) console.info(`${CASES} cases: ${shares}`);
+    if (share > 1) console.info(`${caseCount} cases: ${shares}`);
   });
 
   it("is the smallest of its kind, and kinds that are not stated have none", () => {
-    for (const found of cases(BRUTE_FORCE_CASES)) {
+    for (const found of cases()) {
       const stated = smallestChanges(found.engine, found.workloadId);
       for (const { change } of stated)
         for (const smaller of smallerThan(found.engine, change))
