@@ -4,6 +4,7 @@ import type { ApiError } from "../protocols/api-error.ts";
 import { endpointAt } from "../protocols/endpoints.ts";
 import type { Answer } from "../protocols/read-requests.ts";
 import type { BatchRunner } from "./runner.ts";
+import { formIn } from "./form.ts";
 import { pageOf } from "./page.ts";
 import type { BatchStore } from "./store.ts";
 
@@ -29,6 +30,10 @@ type BatchAnswer = Answer | FileContent | ApiError;
 const METADATA_KEYS_MAX = 16;
 const METADATA_KEY_MAX = 64;
 const METADATA_VALUE_MAX = 512;
+
+/** Size of a request for a batch with all its metadata. */
+const CREATE_BYTES_MAX = 65_536;
+const PURPOSE_BYTES_MAX = 64;
 
 const tooManyFiles = "The team has too many files: delete some. Each batch in progress needs two for its answers.";
 
@@ -73,19 +78,16 @@ export class BatchApi {
   }
 
   async #upload({ contentType, body, caller, nowMs }: BatchRequest): Promise<Answer | ApiError> {
-    let form: FormData;
-    try {
-      form = await new Response(new Uint8Array(body), { headers: { "content-type": contentType } }).formData();
-    } catch {
-      return { kind: "badRequest", message: "The body is not multipart/form-data." };
-    }
+    const form = formIn(body, contentType);
+    if (form === undefined) return { kind: "badRequest", message: "The body is not multipart/form-data." };
     const file = form.get("file");
     const purpose = form.get("purpose");
-    if (!(file instanceof File) || typeof purpose !== "string") {
+    if (file?.filename === undefined || purpose === undefined || purpose.filename !== undefined) {
       return { kind: "badRequest", message: "The form needs the fields `file` and `purpose`." };
     }
-    const content = Buffer.from(await file.arrayBuffer());
-    const stored = await this.#store.addFile(caller.team, { filename: file.name, purpose, content, nowMs });
+    const { filename, content } = file;
+    const entry = { filename, purpose: purpose.content.toString("utf8", 0, PURPOSE_BYTES_MAX), content, nowMs };
+    const stored = await this.#store.addFile(caller.team, entry);
     if (stored === "tooMany") return { kind: "badRequest", message: tooManyFiles };
     if (stored !== "storageFull") return ok(stored);
     const message = `The files of a team may take ${this.#store.storageMax} bytes, and there is no room for this one: delete some.`;
@@ -105,6 +107,8 @@ export class BatchApi {
   }
 
   async #create({ body, caller, nowMs }: BatchRequest): Promise<Answer | ApiError> {
+    if (body.length > CREATE_BYTES_MAX)
+      return { kind: "badRequest", message: `The request is larger than ${CREATE_BYTES_MAX} bytes.` };
     let input: { input_file_id?: unknown; endpoint?: unknown; completion_window?: unknown; metadata?: unknown };
     try {
       input = (JSON.parse(body.toString("utf8")) ?? {}) as typeof input;

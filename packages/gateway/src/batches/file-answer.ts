@@ -4,16 +4,17 @@ import type { ResponseTarget } from "../exchange/target.ts";
 import type { ClientExchange } from "../http/client-connection.ts";
 
 const BLOCK_BYTES = 65_536;
-const headers = "content-type: application/octet-stream\r\n";
 
 export class FileAnswer implements ClientExchange {
   readonly #file: string;
   readonly #target: ResponseTarget;
+  readonly #headers: string;
   #isGone = false;
   #resume: () => void = () => undefined;
 
-  constructor(file: string, target: ResponseTarget) {
+  constructor(file: string, requestId: string, target: ResponseTarget) {
     this.#file = file;
+    this.#headers = `content-type: application/octet-stream\r\nx-request-id: ${requestId}\r\n`;
     this.#target = target;
   }
 
@@ -34,7 +35,7 @@ export class FileAnswer implements ClientExchange {
     const handle = await open(this.#file, "r");
     try {
       let block = await blockOf(handle);
-      if (!this.#isGone) await this.#written(this.#target.begin(200, headers, block));
+      if (!this.#isGone) await this.#written(this.#target.begin(200, this.#headers, block));
       try {
         while (block.length > 0 && !this.#isGone) {
           block = await blockOf(handle);

@@ -6,6 +6,7 @@ import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 import type { Caller } from "../access/teams.ts";
+import { exceedsStructure, type StructureBound } from "../json/scan.ts";
 import type { Batch, BatchStatus } from "./entries.ts";
 import { answeredIn } from "./result-file.ts";
 import type { BatchStore } from "./store.ts";
@@ -326,7 +327,11 @@ function bodyOf(text: string): unknown {
   }
 }
 
+/** A line is built value by value: with a million fields that would take seconds. */
+const LINE: StructureBound = { valueCountMax: 50_000, depthMax: 100 };
+
 function parsedLine(text: string): Line | undefined {
+  if (exceedsStructure(Buffer.from(text), LINE)) return undefined;
   try {
     const line: unknown = JSON.parse(text);
     return typeof line === "object" && line !== null ? line : undefined;

@@ -85,6 +85,19 @@ export class Attempt implements ResponseReader {
     return true;
   }
 
+  /** The answer for the client. An error may repeat the gateway's credential. */
+  withoutSecrets(body: Buffer): Buffer {
+    return (this.head?.status ?? 0) < 400 ? body : this.pool.headers.withoutSecrets(body);
+  }
+
+  /** The rest of the response goes to `owner`, as if the client were still there. */
+  readOn(owner: AttemptOwner): boolean {
+    if (this.#isEnded) return false;
+    this.#owner = owner;
+    this.resume(this.lastByteAtMs);
+    return true;
+  }
+
   conclude(outcome: "completed" | "failed", nowMs: number): void {
     this.#conclude(outcome, nowMs);
   }
@@ -135,7 +148,7 @@ export class Attempt implements ResponseReader {
   responseHead(head: ResponseHead): void {
     // The response is not forwarded: the replica rejected the gateway's credentials, not the client's, and its message
     // may contain parts of them.
-    if (head.status === 401 && this.pool.config.key !== undefined) {
+    if ((head.status === 401 || head.status === 407) && this.pool.headers.hasSecrets) {
       this.#connection?.failRefused(this, "the replica refused the gateway's credentials");
       return;
     }

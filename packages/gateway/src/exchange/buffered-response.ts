@@ -9,6 +9,8 @@ import { ResponseTail } from "./response-tail.ts";
 export class BufferedResponse {
   #parts: Buffer[] = [];
   #bytes = 0;
+  /** Bytes of a response that is forwarded in parts. */
+  #forwardedBytes = 0;
   #tail: ResponseTail | undefined;
   readonly #memory: AnswerMemory;
   /** Bytes of a stream that its target holds. */
@@ -61,18 +63,32 @@ export class BufferedResponse {
   release(): Buffer {
     const bytes = this.whole();
     this.clear();
+    this.#forwardedBytes = bytes.length;
     this.#tail = new ResponseTail();
     this.#tail.add(bytes);
     return bytes;
   }
 
   addForwarded(parts: readonly Buffer[]): void {
-    for (const part of parts) this.#tail?.add(part);
+    for (const part of parts) {
+      this.#tail?.add(part);
+      this.#forwardedBytes += part.length;
+    }
+  }
+
+  /** Whether the response is forwarded in parts. */
+  get isForwarded(): boolean {
+    return this.#tail !== undefined;
+  }
+
+  /** Bytes that have arrived of a response that is forwarded in parts. 0 for every other. */
+  get forwardedBytes(): number {
+    return this.#forwardedBytes;
   }
 
   /** Usage that the response states. `isWhole` states that the response has ended and was not cut off. */
   usage(isWhole: boolean): TokenCounts | undefined {
-    if (isWhole && this.#tail !== undefined) return usageAtEnd(this.#tail.bytes);
+    if (this.#tail !== undefined) return usageAtEnd(this.#tail.bytes) ?? usageFromStart(this.#tail.lastUsage);
     if (this.#bytes === 0) return undefined;
     const bytes = this.whole();
     return (isWhole ? usageAtEnd(bytes) : undefined) ?? usageFromStart(bytes);
@@ -81,6 +97,7 @@ export class BufferedResponse {
   clear(): void {
     this.#parts = [];
     this.#bytes = 0;
+    this.#forwardedBytes = 0;
     this.#tail = undefined;
     this.#memory.hold(0);
   }

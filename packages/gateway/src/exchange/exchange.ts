@@ -95,9 +95,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     clearTimeout(this.#hedgeTimer);
     this.#releaseHold?.();
     this.#forgetStream();
-    const buffered = this.#phase === "flowing" ? undefined : this.#buffered;
     this.#phase = "ending";
-    const rest = new UnreadRest(this.request, this.#runtime, { tap: this.#tap, buffered });
+    const rest = new UnreadRest(this.request, this.#runtime, { tap: this.#tap, buffered: this.#buffered });
     rest.read(this.#attempts.splice(0), () => {
       this.#tap = rest.tap;
       this.#committed ??= rest.answered;
@@ -261,7 +260,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     }
     const outcome: UsageOutcome = head.status < 400 ? "completed" : "failed";
     if (this.#phase === "flowing") return this.#end(outcome, head.status, () => this.#target.end());
-    const body = this.#buffered.whole();
+    const body = attempt.withoutSecrets(this.#buffered.whole());
     this.#end(outcome, head.status, () => this.#target.respond(head.status, headersOf(attempt, this.request.id), body));
   }
 
@@ -491,6 +490,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       atMs: this.#startedAtMs,
       reported: this.#tap === undefined ? this.#buffered.usage(outcome === "completed") : this.#tap.usage,
       counted: this.#tap?.outputCount ?? 0,
+      answerBytes: this.#buffered.forwardedBytes,
       continuedTokens: this.#continuation?.tokensBefore ?? 0,
       pool: (this.#committed ?? this.#attempts[0])?.pool,
     });

@@ -285,3 +285,41 @@ describe("a stored response", () => {
     expect(all[0]!.reads).toHaveLength(1);
   });
 });
+
+describe("a stored response of another team", () => {
+  const key = (name: string): string => `{ name: ${name}, keys: [{ sha256: ${hash("sha256", name)} }] }`;
+
+  it("is neither read, continued nor deleted", async () => {
+    const [only] = await replicas(1);
+    const gateway = await testGateway(
+      `teams: [${key("a")}, ${key("b")}]\npools: [{ name: p, engine: vllm, replicas: ["${only!.url}"] }]\nmodels: [{ name: m, pools: [p] }]\n`,
+    );
+    cleanups.push(() => gateway.stop());
+    const send = (team: string, method: string, target: string, body?: object): Promise<Response> =>
+      fetch(gateway.url + target, {
+        method,
+        headers: { authorization: `Bearer ${team}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify({ model: "m", input: "hi", ...body }) }),
+      });
+    const { id } = (await (await send("a", "POST", "/v1/responses", {})).json()) as Answer;
+    const bare = id.slice(id.indexOf("_", 8) + 1);
+    const forged = id.replace(/(?<=^resp_hr.{12}).{16}/, "0".repeat(16));
+    for (const [team, name] of [
+      ["b", id],
+      ["b", bare],
+      ["a", bare],
+      ["b", forged],
+      ["a", forged],
+      ["b", `${id}x`],
+    ] as const) {
+      for (const method of ["GET", "DELETE"])
+        expect((await send(team, method, `/v1/responses/${name}`)).status, `${team} ${method} ${name}`).toBe(404);
+      expect((await send(team, "POST", `/v1/responses/${name}/cancel`)).status).toBe(404);
+      expect((await send(team, "POST", "/v1/responses", { previous_response_id: name })).status).toBe(400);
+    }
+    expect(only!.reads).toEqual([]);
+    expect((await send("a", "POST", "/v1/responses", { previous_response_id: id })).status).toBe(200);
+    expect((await send("a", "GET", `/v1/responses/${id}`)).status).toBe(200);
+    expect((await send("a", "DELETE", `/v1/responses/${id}`)).status).toBe(200);
+  });
+});

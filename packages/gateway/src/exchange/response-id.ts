@@ -3,6 +3,8 @@
  * replica that made the response has it. So the gateway writes the replica's tag into the id that the client gets, and
  * routes by the tag: no table is needed, and every gateway with the same configuration finds the replica.
  */
+import { timingSafeEqual } from "node:crypto";
+import { MARK_LENGTH, type ResponseOwners } from "../access/response-owners.ts";
 import { fieldAtTop } from "../json/peek.ts";
 import { TAG_LENGTH, type Replica } from "../replicas/replica.ts";
 import type { ApiError } from "../protocols/api-error.ts";
@@ -11,36 +13,58 @@ import type { ResponseHolder } from "./runtime.ts";
 import type { ResponseTarget } from "./target.ts";
 
 const prefix = "resp_hr";
-const taggedPattern = new RegExp(`^${prefix}([0-9a-f]{${TAG_LENGTH}})_(.+)$`, "s");
+const taggedPattern = new RegExp(`^${prefix}([0-9a-f]{${TAG_LENGTH}})([0-9a-f]{${MARK_LENGTH}})_(.+)$`, "s");
 
-function taggedId(tag: string, id: string): string {
-  return `${prefix}${tag}_${id}`;
+/** The team for which a request is made, and the marks by which its responses are known. */
+export interface ResponseTeam {
+  readonly team: string;
+  readonly owners: ResponseOwners;
+}
+
+function taggedId({ team, owners }: ResponseTeam, tag: string, id: string): string {
+  return `${prefix}${tag}${owners.markOf(team, tag, id)}_${id}`;
+}
+
+/** The replica's tag and own id in an id that this team got. Undefined for every other id. */
+function ownIdIn(
+  id: string,
+  { team, owners }: ResponseTeam,
+): { readonly tag: string; readonly id: string } | undefined {
+  const [, tag = "", mark = "", own = ""] = taggedPattern.exec(id) ?? [];
+  if (tag === "") return undefined;
+  const expected = owners.markOf(team, tag, own);
+  return timingSafeEqual(Buffer.from(mark), Buffer.from(expected)) ? { tag, id: own } : undefined;
+}
+
+/** Whether ids without a tag are taken. With teams, they could be another one's: only clients of no team may name them. */
+function takesBareIds({ team }: ResponseTeam): boolean {
+  return team === "";
 }
 
 /**
  * The replica that holds the response. Undefined if the request names no response, or if the model has only one replica
  * and the id none of the gateway's tags: that replica decides.
  */
-export function holderOf(model: ModelRoute, id: string): ResponseHolder | ApiError | undefined {
+export function holderOf(model: ModelRoute, id: string, team: ResponseTeam): ResponseHolder | ApiError | undefined {
   if (id === "") return undefined;
-  const match = taggedPattern.exec(id);
+  const own = ownIdIn(id, team);
   let count = 0;
   for (const { pool } of model.routes) {
     for (const replica of pool.replicas.values()) {
       count++;
-      if (replica.tag === match?.[1]) return { pool, replicaId: replica.id, responseId: match[2]! };
+      if (own !== undefined && replica.tag === own.tag) return { pool, replicaId: replica.id, responseId: own.id };
     }
     if (pool.config.wake !== undefined) count++;
   }
-  if (match === null && count <= 1) return undefined;
+  const isTagged = taggedPattern.test(id);
+  if (!isTagged && count <= 1 && takesBareIds(team)) return undefined;
   return {
     kind: "badRequest",
     code: "previous_response_not_found",
     field: "previous_response_id",
-    message:
-      match === null
-        ? `The previous response \`${id.slice(0, 128)}\` was not made through this gateway, so it is not known which replica holds it. Send the conversation as \`input\`.`
-        : `No replica of ${model.name} holds the previous response \`${id.slice(0, 128)}\`. Send the conversation as \`input\`.`,
+    message: !isTagged
+      ? `The previous response \`${id.slice(0, 128)}\` was not made through this gateway, so it is not known which replica holds it. Send the conversation as \`input\`.`
+      : `No replica of ${model.name} holds the previous response \`${id.slice(0, 128)}\`. Send the conversation as \`input\`.`,
   };
 }
 
@@ -53,8 +77,11 @@ export interface StoredResponse {
  * The replica that holds the response, and one of the models that it serves. Undefined if the id has none of the tags of
  * these models' replicas, unless there is only one replica: that one decides.
  */
-export function storedAt(models: readonly ModelRoute[], id: string): StoredResponse | undefined {
-  const [, tag, responseId = id] = taggedPattern.exec(id) ?? [];
+export function storedAt(models: readonly ModelRoute[], id: string, team: ResponseTeam): StoredResponse | undefined {
+  const own = ownIdIn(id, team);
+  if (own === undefined && (taggedPattern.test(id) || !takesBareIds(team))) return undefined;
+  const tag = own?.tag;
+  const responseId = own?.id ?? id;
   if (!/^\w/.test(responseId)) return undefined;
   const holders = new Map<Replica, StoredResponse>();
   for (const model of models) {
@@ -76,12 +103,18 @@ export class ResponseIdTarget implements ResponseTarget {
   readonly keepsStream = false;
   readonly #inner: ResponseTarget;
   readonly #servedBy: () => Replica | undefined;
+  readonly #team: ResponseTeam;
   /** Ids in quotes with their replacements. The first is that of the response that is continued. */
   readonly #replaced: [from: Buffer, to: Buffer][] = [];
   #isKnown = false;
 
-  constructor(inner: ResponseTarget, holder: ResponseHolder | undefined, servedBy: () => Replica | undefined) {
+  constructor(
+    inner: ResponseTarget,
+    team: ResponseTeam,
+    { holder, servedBy }: { holder: ResponseHolder | undefined; servedBy: () => Replica | undefined },
+  ) {
     this.#inner = inner;
+    this.#team = team;
     this.#servedBy = servedBy;
     const held = holder?.pool.replicas.get(holder.replicaId);
     if (holder !== undefined && held !== undefined) this.#replace(holder.responseId, held.tag);
@@ -120,7 +153,7 @@ export class ResponseIdTarget implements ResponseTarget {
   }
 
   #replace(id: string, tag: string): void {
-    this.#replaced.push([Buffer.from(JSON.stringify(id)), Buffer.from(JSON.stringify(taggedId(tag, id)))]);
+    this.#replaced.push([Buffer.from(JSON.stringify(id)), Buffer.from(JSON.stringify(taggedId(this.#team, tag, id)))]);
   }
 
   #tagged(bytes: Buffer): Buffer {

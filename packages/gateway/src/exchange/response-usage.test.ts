@@ -116,10 +116,25 @@ async function gatewayOver(answer: string, isStream: boolean): Promise<TestGatew
   return gateway;
 }
 
+/** The least that a request of the protocol at this path has. Fields of other protocols are refused. */
+function requestFor(endpoint: string, isStream: boolean): string {
+  switch (endpoint) {
+    case "/v1/chat/completions":
+    case "/v1/messages":
+      return JSON.stringify({ model: "m", stream: isStream, messages: [], max_tokens: 9 });
+    case "/v1/completions":
+      return JSON.stringify({ model: "m", stream: isStream, prompt: "x", max_tokens: 9 });
+    case "/v1/responses":
+      return JSON.stringify({ model: "m", stream: isStream, input: "x", max_output_tokens: 9 });
+    default:
+      return JSON.stringify({ model: "m", input: "x" });
+  }
+}
+
 describe("billed usage", () => {
   it.each(cases)("is that of $what", async ({ path: endpoint, isStream, answer, completionTokens = 5 }) => {
     const gateway = await gatewayOver(answer, isStream);
-    const body = JSON.stringify({ model: "m", stream: isStream, messages: [], input: "x", prompt: "x", max_tokens: 9 });
+    const body = requestFor(endpoint, isStream);
     const response = await fetch(`${gateway.url}${endpoint}`, { method: "POST", body });
     expect(response.status).toBe(200);
     await response.text();
@@ -136,7 +151,7 @@ describe("billed usage", () => {
     ["/v1/responses", 'event: response.failed\ndata: {"type":"response.failed","response":{"usage":null}}\n\n'],
   ])("is nothing where the engine ends a stream of %s with an error", async (endpoint, answer) => {
     const gateway = await gatewayOver(answer, true);
-    const body = JSON.stringify({ model: "m", stream: true, messages: [], input: "x", max_tokens: 9 });
+    const body = requestFor(endpoint, true);
     expect(await (await fetch(`${gateway.url}${endpoint}`, { method: "POST", body })).text()).toBe(answer);
     const { records } = settleUsage(path.join(gateway.state, "gateway", "usage"), usageStart);
     expect(records).toMatchObject([{ outcome: "failed", promptTokens: 0, completionTokens: 0, nanoUsd: 0 }]);

@@ -60,7 +60,8 @@ const accountLines =
 
 export function headersOf({ head, pool }: Pick<Attempt, "head" | "pool">, id: string): string {
   const forwarded = head?.forwarded ?? "";
-  return `${pool.traits.isProvider ? forwarded.replaceAll(accountLines, "") : forwarded}x-request-id: ${id}\r\n`;
+  const shown = (head?.status ?? 0) < 400 ? forwarded : pool.headers.withoutSecretLines(forwarded);
+  return `${pool.traits.isProvider ? shown.replaceAll(accountLines, "") : shown}x-request-id: ${id}\r\n`;
 }
 
 export function refusalHeaders(id: string, error: ApiError): string {
@@ -86,6 +87,8 @@ export interface Outcome {
   readonly reported: TokenCounts | undefined;
   /** Number of received events with output. */
   readonly counted: number;
+  /** Number of received bytes of an answer that is no stream and is forwarded in parts. Its replica has made all of it. */
+  readonly answerBytes: number;
   /**
    * Output tokens of a replica that failed before another one continued: the second replica reports them as part of its
    * prompt.
@@ -96,9 +99,10 @@ export interface Outcome {
 
 export function usageRecordOf(request: ExchangeRequest, end: Outcome): Omit<UsageRecord, "seq"> {
   const { caller, model, endpoint, id, bodyBytes } = request;
-  const { outcome, counted, continuedTokens, pool } = end;
+  const { outcome, continuedTokens, pool } = end;
+  const counted = end.counted === 0 ? estimatedOutput(request, end) : end.counted;
   const reported = isPriced(endpoint) ? end.reported : undefined;
-  const isServed = isPriced(endpoint) && (outcome !== "failed" || counted > 0);
+  const isServed = isPriced(endpoint) && (outcome !== "failed" || end.counted > 0);
   const counts =
     reported === undefined
       ? unreported(request, isServed, counted)
@@ -106,7 +110,7 @@ export function usageRecordOf(request: ExchangeRequest, end: Outcome): Omit<Usag
           promptTokens: Math.max(0, reported.promptTokens - continuedTokens),
           completionTokens: Math.max(
             reported.completionTokens + continuedTokens,
-            outcome === "completed" ? 0 : counted,
+            outcome === "completed" ? 0 : end.counted,
           ),
           cachedTokens: reported.cachedTokens,
         };
@@ -125,6 +129,13 @@ export function usageRecordOf(request: ExchangeRequest, end: Outcome): Omit<Usag
     isPromptEstimated: reported === undefined && isServed,
     nanoUsd: isServed ? nanoUsdOf(model.priceAt(pool), counts) : 0,
   };
+}
+
+/** Output of a large answer that is no stream and was cut off before its usage: what its bytes may hold. */
+function estimatedOutput({ model, peek, endpoint }: ExchangeRequest, { answerBytes, status }: Outcome): number {
+  if (!endpoint.isGenerating || answerBytes === 0 || (status >= 400 && status !== 499)) return 0;
+  const allowed = peek.outputTokensMax === undefined ? Number.POSITIVE_INFINITY : outputTokensOf(model, peek);
+  return Math.min(model.estimatedPromptTokens(answerBytes), allowed * Math.max(1, peek.choiceCount));
 }
 
 function unreported({ model, bodyBytes }: ExchangeRequest, isServed: boolean, counted: number): TokenCounts {

@@ -19,14 +19,14 @@ const RESTS_MAX = 1000;
 
 export interface AnswerSoFar {
   readonly tap: SseTap | undefined;
-  /** The response that is collected for its usage. Undefined if it was forwarded in parts. */
-  readonly buffered: BufferedResponse | undefined;
+  /** The response that is collected for its usage, or the end of it if it is forwarded in parts. */
+  readonly buffered: BufferedResponse;
 }
 
 export class UnreadRest implements AttemptOwner {
   readonly #request: ExchangeRequest;
   readonly #runtime: Runtime;
-  readonly #buffered: BufferedResponse | undefined;
+  readonly #buffered: BufferedResponse;
   readonly #attempts: Attempt[] = [];
   #done: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -47,7 +47,9 @@ export class UnreadRest implements AttemptOwner {
     this.#done = done;
     this.answered = attempts[0];
     for (const attempt of attempts) {
-      if (runtime.restCount < RESTS_MAX && attempt.leaveTo(this)) {
+      // The replica has made all of an answer that is forwarded in parts, and writes its usage at the end.
+      const leaves = this.#buffered.isForwarded ? attempt.readOn(this) : attempt.leaveTo(this);
+      if (runtime.restCount < RESTS_MAX && leaves) {
         this.#attempts.push(attempt);
         runtime.restCount++;
       } else attempt.cancel(runtime.now());
@@ -68,7 +70,8 @@ export class UnreadRest implements AttemptOwner {
     const { tap } = this;
     if (tap === undefined) {
       const buffered = this.#buffered;
-      if (buffered !== undefined && buffered.byteCount <= this.#runtime.responseBufferBytes) buffered.add(payload);
+      if (buffered.isForwarded) buffered.addForwarded(payload);
+      else if (buffered.byteCount <= this.#runtime.responseBufferBytes) buffered.add(payload);
       return;
     }
     for (const part of payload) tap.feed(part);

@@ -1,5 +1,6 @@
 /** Finds the model of a request and prepares its translation, for requests of clients and of batches alike. */
 import type { Caller } from "../access/teams.ts";
+import type { ResponseOwners } from "../access/response-owners.ts";
 import { holderOf, ResponseIdTarget, storedAt } from "../exchange/response-id.ts";
 import type { ModelRoute } from "../exchange/model-route.ts";
 import type { ResponseHolder } from "../exchange/runtime.ts";
@@ -43,11 +44,20 @@ export interface StoredRequest {
   readonly caller: Caller;
 }
 
+export interface AdmissionParts {
+  readonly fleet: Fleet;
+  readonly owners: ResponseOwners;
+}
+
 /** The model's name is not in such a request, so it goes to any of the caller's models that the replica serves. */
-export function admitStored({ path, query, caller }: StoredRequest, fleet: Fleet): Admitted | ApiError {
+export function admitStored(
+  { path, query, caller }: StoredRequest,
+  { fleet, owners }: AdmissionParts,
+): Admitted | ApiError {
+  const team = { team: caller.team, owners };
   const models =
     caller.models === undefined ? fleet.models : fleet.models.filter(({ name }) => caller.models?.has(name));
-  const stored = storedAt(models, path.id);
+  const stored = storedAt(models, path.id, team);
   if (stored === undefined) {
     const message = `No replica that this gateway knows holds the response \`${path.id.slice(0, 128)}\`.`;
     return { kind: "notFound", code: "response_not_found", field: "response_id", message };
@@ -66,11 +76,11 @@ export function admitStored({ path, query, caller }: StoredRequest, fleet: Fleet
     model,
     holder,
     isTranslated: false,
-    target: (inner, _, servedBy) => new StoredResponseTarget(new ResponseIdTarget(inner, holder, servedBy)),
+    target: (inner, _, servedBy) => new StoredResponseTarget(new ResponseIdTarget(inner, team, { holder, servedBy })),
   };
 }
 
-export function admit(message: Message, fleet: Fleet, nowMs: number): Admitted | ApiError {
+export function admit(message: Message, { fleet, owners }: AdmissionParts, nowMs: number): Admitted | ApiError {
   const { body, caller, endpoint, peek } = message;
   const model = fleet.model(peek.model);
   if (model === undefined || caller.models?.has(model.name) === false) {
@@ -102,14 +112,15 @@ export function admit(message: Message, fleet: Fleet, nowMs: number): Admitted |
   if (endpoint.operation !== "responses") {
     return { message, model, holder: undefined, isTranslated: false, target: (inner) => inner };
   }
-  const holder = holderOf(model, peek.previousResponseId);
+  const team = { team: caller.team, owners };
+  const holder = holderOf(model, peek.previousResponseId, team);
   if (holder !== undefined && "kind" in holder) return holder;
   return {
     message,
     model,
     holder,
     isTranslated: false,
-    target: (inner, _, servedBy) => new ResponseIdTarget(inner, holder, servedBy),
+    target: (inner, _, servedBy) => new ResponseIdTarget(inner, team, { holder, servedBy }),
   };
 }
 

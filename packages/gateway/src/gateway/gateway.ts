@@ -1,5 +1,6 @@
 /** The gateway process: accepts client connections, runs exchanges, calls replicas. Entry point: `startGateway`. */
 import { PrefixHasher, hashText, type PrefixBlocks, type Slo } from "@headroom/routing";
+import type { ResponseOwners } from "../access/response-owners.ts";
 import { anonymous, Teams, type Caller } from "../access/teams.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { BatchApi, type FileContent } from "../batches/batch-api.ts";
@@ -13,7 +14,10 @@ import type { ExchangeRequest, ExchangeSummary, Runtime } from "../exchange/runt
 import { HttpTarget, wholeResponse, type ResponseTarget } from "../exchange/target.ts";
 import type { ClientConnection, ClientLimits, ClientPort, ClientProblem } from "../http/client-connection.ts";
 import { BodySlabs } from "../http/body-slabs.ts";
+import { ConnectionTable } from "../http/connection-table.ts";
+import { FairTurns } from "../http/fair-turns.ts";
 import { MemoryBudget } from "../http/memory-budget.ts";
+import { SharedBudget } from "../http/shared-budget.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { noPeek, peekRequest, type PeekProblem } from "../json/peek.ts";
 import { validTraceparent } from "../telemetry/trace-context.ts";
@@ -30,12 +34,14 @@ import type { GatewayMetrics } from "../telemetry/metrics.ts";
 import type { Tracer } from "../telemetry/tracer.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
 import { refusalHeaders, retryAfterIn } from "../exchange/settlement.ts";
+import { aloneHead, bodiesFull, filesFail, usageFails } from "./own-messages.ts";
 import { admit, admitStored, type Admitted, type Message } from "./admission.ts";
 import { recordRefusal } from "./refusals.ts";
 import { RetryAllowance } from "./retry-budget.ts";
 
 export interface GatewayParts {
   readonly fleet: Fleet;
+  readonly owners: ResponseOwners;
   readonly limits: LimitSource;
   readonly usage: UsageLog;
   readonly metrics: GatewayMetrics;
@@ -49,34 +55,6 @@ export interface GatewayParts {
 
 const CHECKPOINT_MS = 1000;
 const noBytes = Buffer.alloc(0);
-const jsonHeader = "content-type: application/json\r\n";
-const aloneHead: RequestHead = {
-  method: "POST",
-  target: "",
-  minorVersion: 1,
-  isKeepAlive: true,
-  contentLength: 0,
-  isExpectingContinue: false,
-  key: "",
-  contentType: "application/json",
-  traceparent: "",
-  tracestate: "",
-  requestId: "",
-  session: "",
-  own: undefined,
-  forwarded: "content-type: application/json\r\n",
-};
-const filesFail: ApiError = { kind: "internal", message: "The files of batches cannot be read or written." };
-const usageFails: ApiError = {
-  kind: "overloaded",
-  message: "The gateway cannot record usage now and takes no requests. Try again later.",
-  retryAfterMs: 5000,
-};
-const bodiesFull: ApiError = {
-  kind: "overloaded",
-  message: "The gateway holds as many request bodies as it may.",
-  retryAfterMs: 1000,
-};
 
 /** The request that an error answers. */
 interface Refused {
@@ -90,7 +68,8 @@ export class Gateway implements ClientPort, Runtime {
   readonly #parts: GatewayParts;
   readonly limits: LimitSource;
   bounds: ClientLimits;
-  readonly bodies: MemoryBudget;
+  readonly bodies: SharedBudget;
+  readonly turns = new FairTurns();
   readonly records: MemoryBudget;
   readonly answers: MemoryBudget;
   readonly slabs: BodySlabs = new BodySlabs();
@@ -98,7 +77,7 @@ export class Gateway implements ClientPort, Runtime {
   readonly retries: RetryAllowance = new RetryAllowance();
   readonly checkpointMs: number = CHECKPOINT_MS;
   restCount = 0;
-  readonly connections = new Set<ClientConnection>();
+  readonly connections = new ConnectionTable<ClientConnection>();
   readonly exchanges = new ExchangeList<Exchange>();
   readonly #hasher = new PrefixHasher();
   readonly #idPrefix: string;
@@ -115,7 +94,7 @@ export class Gateway implements ClientPort, Runtime {
     this.usage = parts.usage;
     this.limits = parts.limits;
     this.bounds = clientLimits(config);
-    this.bodies = new MemoryBudget(config.bounds.bodies);
+    this.bodies = new SharedBudget(config.bounds.bodies);
     this.records = new MemoryBudget(config.bounds.bodies / 4);
     this.answers = new MemoryBudget(config.bounds.answers);
     this.#teams = new Teams(config.teams);
@@ -174,7 +153,17 @@ export class Gateway implements ClientPort, Runtime {
   acceptsHead(connection: ClientConnection, head: RequestHead): boolean {
     const path = pathOf(head.target);
     if (this.isDraining) connection.isLastRequest = true;
-    if (isOpenPath(path) || this.#config.access === "open" || this.#teams.find(head.key) !== undefined) return true;
+    if (isOpenPath(path)) {
+      if (head.contentLength === 0) return true;
+      this.#refuse(connection, { path, head }, { kind: "badRequest", message: `${path} takes no body.` });
+      return false;
+    }
+    const caller = this.#teams.find(head.key);
+    if (caller !== undefined || this.#config.access === "open") {
+      this.connections.identified(connection);
+      connection.bodyOwner = caller?.team ?? connection.address;
+      return true;
+    }
     const message =
       head.key === "" ? "No API key was given. Send it as `Authorization: Bearer KEY`." : "The API key is not valid.";
     this.#refuse(connection, { path, head }, { kind: "unauthenticated", message });
@@ -226,7 +215,7 @@ export class Gateway implements ClientPort, Runtime {
     const stored = storedResponseAt(path);
     if (stored?.methods.includes(head.method) === true) {
       const request = { path: stored, query: query < 0 ? "" : target.slice(query), caller: caller ?? anonymous };
-      const admitted = this.usage.isFailing ? usageFails : admitStored(request, this.#parts.fleet);
+      const admitted = this.usage.isFailing ? usageFails : admitStored(request, this.#parts);
       this.#start(connection, head, admitted, { caller: request.caller, operation: "stored_response" });
       return;
     }
@@ -291,9 +280,10 @@ export class Gateway implements ClientPort, Runtime {
 
   /** A translated body is held beside the client's, so it needs memory of its own. */
   #admit(message: Message): Admitted | ApiError {
-    const admitted = admit(message, this.#parts.fleet, this.now());
+    const { body, caller } = message;
+    const admitted = admit(message, this.#parts, this.now());
     if ("kind" in admitted || !admitted.isTranslated) return admitted;
-    return this.bodies.take(admitted.message.body.length) ? admitted : bodiesFull;
+    return this.bodies.take(caller.team, admitted.message.body.length, body.length) ? admitted : bodiesFull;
   }
 
   #exchangeOf(admitted: Admitted, head: RequestHead, inner: ResponseTarget): Exchange {
@@ -357,10 +347,13 @@ export class Gateway implements ClientPort, Runtime {
   #answer(connection: ClientConnection, head: RequestHead, answer: Answer | FileContent | ApiError): void {
     if ("kind" in answer) this.#answerError(connection, head, answer);
     else if ("file" in answer) {
-      const content = new FileAnswer(answer.file, new HttpTarget(connection, head.minorVersion));
+      const content = new FileAnswer(answer.file, this.#newId(), new HttpTarget(connection, head.minorVersion));
       connection.exchange = content;
       void content.send().catch(() => this.#answerError(connection, head, filesFail));
-    } else new HttpTarget(connection, head.minorVersion).respond(answer.status, jsonHeader, Buffer.from(answer.body));
+    } else {
+      const headers = `content-type: application/json\r\nx-request-id: ${this.#newId()}\r\n`;
+      new HttpTarget(connection, head.minorVersion).respond(answer.status, headers, Buffer.from(answer.body));
+    }
   }
 
   /** A request that the gateway makes itself, such as a line of a batch. */
@@ -430,7 +423,7 @@ export class Gateway implements ClientPort, Runtime {
 
   ended(exchange: Exchange, summary: ExchangeSummary): void {
     this.exchanges.remove(exchange);
-    this.bodies.give(exchange.translatedBytes);
+    this.bodies.give(exchange.request.caller.team, exchange.translatedBytes);
     this.#parts.metrics.observe(summary);
     this.#parts.accessLog?.write(exchange.request, summary);
     this.#parts.tracer?.ended(exchange.request, summary);

@@ -15,9 +15,12 @@ import {
 } from "@headroom/platform";
 import type { ListenAddress } from "../config/quantities.ts";
 import type { GatewayConfig } from "../config/schema.ts";
+import { ResponseOwners } from "../access/response-owners.ts";
 import { BatchStore } from "../batches/store.ts";
 import { ClientConnection } from "../http/client-connection.ts";
+import type { TableEntry } from "../http/connection-table.ts";
 import { headerValueOf } from "../config/secrets.ts";
+import type { LimitSource } from "../limits/account.ts";
 import { limitsOf } from "./shared-limits.ts";
 import { Fleet } from "../replicas/fleet.ts";
 import { Prober } from "../replicas/prober.ts";
@@ -60,6 +63,8 @@ export interface RunningGateway {
 const BACKLOG = 4096;
 const SWEEP_MS = 1000;
 const FIRST_REQUEST_MS = 300;
+/** Number of handshakes that may begin while every counted connection is in use. */
+const HANDSHAKES_SPARE = 64;
 /** Minimum time between two messages about connections that could not be accepted, in ms. */
 const ACCEPT_LOG_MS = 10_000;
 const FIRST_PROBE_MS = 1000;
@@ -160,7 +165,9 @@ async function startParts(
   const limits = await limitsOf(config, { now, log, life: usage.life, directory: usageDirectory });
   opened.add(() => limits.close());
   const batches = new BatchStore(path.join(stateDirectory, "batches"), config.batches.storage);
-  const gateway = new Gateway(config, { batches, fleet, limits, usage, metrics, waker, accessLog, tracer, now, log });
+  const owners = ResponseOwners.of(config);
+  const parts = { batches, owners, fleet, limits, usage, metrics, waker, accessLog, tracer, now, log };
+  const gateway = new Gateway(config, parts);
   const prober = new Prober(
     () => fleet.pools.values(),
     now,
@@ -182,26 +189,47 @@ async function startParts(
     adminUrl,
     apply: reloads(config, { gateway, usage, limits, directory: usageDirectory, now }),
     reopenLog: () => accessLog?.reopen(),
-    async close() {
-      gateway.isDraining = true;
-      listener.close();
-      gateway.batchRunner.stop();
-      waker.close();
-      await drained(gateway, config.bounds.shutdownTimeout);
-      for (const connection of gateway.connections) connection.destroy();
-      await settled(gateway);
-      await batches.idle();
-      prober.stop();
-      clearInterval(sweeper);
-      admin.close();
-      admin.closeAllConnections();
-      for (const pool of fleet.pools.values())
-        for (const replica of pool.replicas.values()) replica.connections.close();
-      limits.close();
-      accessLog?.close();
-      await tracer?.close();
-      usage.close();
-    },
+    close: closing({ ...parts, config, gateway, prober, sweeper, admin, listener }),
+  };
+}
+
+interface RunningParts {
+  readonly config: GatewayConfig;
+  readonly gateway: Gateway;
+  readonly fleet: Fleet;
+  readonly limits: LimitSource;
+  readonly usage: UsageLog;
+  readonly accessLog: AccessLog | undefined;
+  readonly tracer: Tracer | undefined;
+  readonly waker: Waker;
+  readonly batches: BatchStore;
+  readonly prober: Prober;
+  readonly sweeper: NodeJS.Timeout;
+  readonly admin: HttpServer;
+  readonly listener: Listener;
+}
+
+/** Ends the parts in order: first nothing new is taken, and last the usage file is closed. */
+function closing(parts: RunningParts): () => Promise<void> {
+  const { config, gateway, fleet, limits, usage, accessLog, tracer, waker, batches, prober } = parts;
+  return async () => {
+    gateway.isDraining = true;
+    parts.listener.close();
+    gateway.batchRunner.stop();
+    waker.close();
+    await drained(gateway, config.bounds.shutdownTimeout);
+    for (const connection of gateway.connections) connection.destroy();
+    await settled(gateway);
+    await batches.idle();
+    prober.stop();
+    clearInterval(parts.sweeper);
+    parts.admin.close();
+    parts.admin.closeAllConnections();
+    for (const pool of fleet.pools.values()) for (const replica of pool.replicas.values()) replica.connections.close();
+    limits.close();
+    accessLog?.close();
+    await tracer?.close();
+    usage.close();
   };
 }
 
@@ -255,12 +283,11 @@ interface Listener {
 
 function createListener(config: GatewayConfig, gateway: Gateway, log: StartOptions["log"]): Listener {
   const connectionsMax = connectionBound(config.bounds.connections, log);
+  const { connections } = gateway;
+  connections.connectionsMax = connectionsMax;
   const accept = (socket: Socket): void => {
-    if (gateway.connections.size >= connectionsMax) {
-      socket.destroy();
-      return;
-    }
-    gateway.connections.add(new ClientConnection(socket, gateway));
+    if (connections.makeRoom()) connections.add(new ClientConnection(socket, gateway));
+    else socket.destroy();
   };
   if (config.tls === undefined) {
     const server = createServer(
@@ -282,8 +309,9 @@ function createListener(config: GatewayConfig, gateway: Gateway, log: StartOptio
     },
     accept,
   );
-  // Counts connections from the moment they are accepted: `accept` is called only after the handshake.
-  server.maxConnections = connectionsMax;
+  countHandshakes(server, gateway);
+  // `makeRoom` keeps below this: only if every connection is in use does the kernel's queue wait.
+  server.maxConnections = connectionsMax + HANDSHAKES_SPARE;
   // Node only reports a handshake that failed or took too long.
   server.on("tlsClientError", (_, socket) => socket.destroy());
   const stopRenewal = renewTls({
@@ -299,6 +327,33 @@ function createListener(config: GatewayConfig, gateway: Gateway, log: StartOptio
       server.close();
     },
   };
+}
+
+/** Counts connections from the moment they are accepted: `accept` is called only after the handshake. */
+function countHandshakes(server: Server, { connections }: Gateway): void {
+  server.prependListener("connection", (raw: Socket) => {
+    const entry = { address: raw.remoteAddress ?? "", isEvictable: true, destroy: () => void raw.destroy() };
+    const isCounted = connections.makeRoom();
+    const key = placeOf(raw);
+    if (isCounted) {
+      connections.addHandshake(entry);
+      handshakes.set(key, entry);
+    }
+    raw.once("close", () => {
+      connections.delete(entry);
+      if (handshakes.get(key) === entry) handshakes.delete(key);
+    });
+  });
+  const handshakes = new Map<string, TableEntry>();
+  server.prependListener("secureConnection", (socket: Socket) => {
+    const entry = handshakes.get(placeOf(socket));
+    if (entry !== undefined) connections.delete(entry);
+    handshakes.delete(placeOf(socket));
+  });
+}
+
+function placeOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress ?? ""} ${remotePort ?? 0}`;
 }
 
 async function listening(

@@ -57,8 +57,9 @@ describe("TLS connections", () => {
     const sockets = Array.from({ length: 12 }, () => silent(gateway));
     const closed = (): number => sockets.filter((each) => each.destroyed || each.readableEnded).length;
     for (const each of sockets) each.resume();
-    await expect.poll(closed, { timeout: 4500 }).toBe(7);
-    expect(await healthOver(gateway)).toBe(0);
+    // Strangers get half of the places, and the oldest of them make room for the next one.
+    await expect.poll(closed, { timeout: 4500 }).toBe(10);
+    expect(await healthOver(gateway)).toBe(200);
     await expect.poll(closed).toBe(12);
     await expect.poll(() => healthOver(gateway)).toBe(200);
   });

@@ -6,8 +6,10 @@ import type { Socket } from "node:net";
 import { BodyCollector } from "./body-collector.ts";
 import type { BodySlabs } from "./body-slabs.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
+import { TURN_REQUESTS, type FairTurns } from "./fair-turns.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import { parseRequestHead, type HeadProblem, type RequestHead } from "./request-head.ts";
+import type { SharedBudget } from "./shared-budget.ts";
 import { kept, withSharedReads } from "./shared-reads.ts";
 
 export interface ClientLimits {
@@ -29,11 +31,15 @@ export interface ClientProblem {
 
 export interface ClientPort {
   readonly bounds: ClientLimits;
-  readonly bodies: MemoryBudget;
+  readonly bodies: SharedBudget;
+  readonly turns: FairTurns;
   readonly answers: MemoryBudget;
   readonly slabs: BodySlabs;
   now(): number;
-  /** Called after the head and before the body. If it returns false, the port has already answered with `refuse`. */
+  /**
+   * Called after the head and before the body. If it returns false, the port has already answered with `refuse`. If not,
+   * `bodyOwner` says who holds the body.
+   */
   acceptsHead(connection: ClientConnection, head: RequestHead): boolean;
   handle(connection: ClientConnection, head: RequestHead, body: Buffer): void;
   /** Called if the message cannot be read. The port answers with `refuse`. `target` is "" if it is unknown. */
@@ -64,6 +70,7 @@ const LINGER_MS_MAX = 30_000;
 
 export class ClientConnection {
   readonly socket: Socket;
+  readonly address: string;
   readonly #port: ClientPort;
   #state: ConnectionState = "head";
   #backlog: Buffer = noBytes;
@@ -83,23 +90,28 @@ export class ClientConnection {
   exchange: ClientExchange | undefined;
   /** The slab that holds the body of the request in progress, if there is one. */
   bodySlab: Buffer | undefined;
+  /** Team or address whose share of the memory for bodies the body of the request in progress takes. */
+  bodyOwner = "";
   isLastRequest = false;
   requestCount = 0;
+  #isWaitingForTurn = false;
 
   /** `accepted` is a socket from which nothing has been read yet. */
   constructor(accepted: Socket, port: ClientPort) {
     const { socket, isShared } = withSharedReads(accepted, (chunk) => {
       this.#onData(chunk);
-      if (isShared && this.#backlog.length > 0) this.#backlog = kept(this.#backlog);
+      if (this.#backlog.length > 0) this.#backlog = kept(this.#backlog);
     });
     this.socket = socket;
+    this.address = socket.remoteAddress ?? "";
     this.#port = port;
     this.#collector = new BodyCollector(port.slabs, isShared);
     this.#deadlineAtMs = port.now() + port.bounds.headTimeoutMs;
     socket.on("drain", () => {
       this.#stalledSinceMs = 0;
       this.exchange?.clientDrained();
-      if (this.#state === "head" && this.#backlog.length > 0 && !this.#isParsing) this.#parseBacklog();
+      if (this.#state === "head" && this.#backlog.length > 0 && !this.#isParsing && !this.#isWaitingForTurn)
+        this.#parseBacklog();
     });
     socket.on("end", () => this.#onGone());
     socket.on("error", () => this.#onGone());
@@ -108,6 +120,11 @@ export class ClientConnection {
 
   get isIdle(): boolean {
     return this.#state === "head" && this.#backlog.length === 0;
+  }
+
+  /** Whether the connection may be closed for another one: no answer is lost but a refusal, and no request but a first. */
+  get isEvictable(): boolean {
+    return this.isIdle || this.#state === "lingering" || (this.#state === "head" && this.requestCount === 0);
   }
 
   get isOpen(): boolean {
@@ -148,7 +165,7 @@ export class ClientConnection {
       this.#isFinished = true;
       return;
     }
-    this.#parseBacklog();
+    if (!this.#isWaitingForTurn) this.#parseBacklog();
   }
 
   /** Counts what a slow client has not taken of a response: whoever wrote it counts it no longer. */
@@ -189,7 +206,8 @@ export class ClientConnection {
     const isStalled = this.#stalledSinceMs > 0;
     if (isStalled && nowMs - this.#stalledSinceMs > stallTimeoutMs) this.destroy();
     // While a client has not read its last response, its next request waits here and does not count as late.
-    if (this.#state === "busy" || (isStalled && this.#state === "head")) return;
+    const isWaiting = isStalled || this.#isWaitingForTurn;
+    if (this.#state === "busy" || (isWaiting && this.#state === "head")) return;
     if (nowMs < this.#deadlineAtMs) return;
     if (this.#state === "body" || (this.#state === "head" && this.#backlog.length > 0)) {
       const message = "The request took too long to arrive.";
@@ -205,7 +223,8 @@ export class ClientConnection {
       case "head":
         if (this.#backlog.length === 0) this.#deadlineAtMs = this.#port.now() + this.#port.bounds.headTimeoutMs;
         this.#backlog = this.#backlog.length === 0 ? chunk : Buffer.concat([this.#backlog, chunk]);
-        this.#parseBacklog();
+        if (this.#isWaitingForTurn) this.#boundBacklog();
+        else this.#parseBacklog();
         return;
       case "busy":
         this.#backlog = this.#backlog.length === 0 ? chunk : Buffer.concat([this.#backlog, chunk]);
@@ -223,20 +242,37 @@ export class ClientConnection {
 
   /**
    * Parses the pipelined requests. This is a loop and not recursion, because the client chooses their number. While a
-   * client does not read its response, its next requests wait.
+   * client does not read its response, its next requests wait; after a few, it is the turn of other connections.
    */
   #parseBacklog(): void {
     this.#isParsing = true;
+    let count = 0;
     do {
       this.#isFinished = false;
+      if (count === TURN_REQUESTS) {
+        this.#waitForTurn();
+        break;
+      }
+      count++;
       if (this.#stalledSinceMs > 0) {
         this.#boundBacklog();
         break;
       }
-      this.#resume();
+      if (this.#backlog.length <= BACKLOG_BYTES_MAX) this.#resume();
       this.#parseHead();
     } while (this.#isFinished && this.#backlog.length > 0);
     this.#isParsing = false;
+  }
+
+  #waitForTurn(): void {
+    this.#isWaitingForTurn = true;
+    this.#boundBacklog();
+    this.#port.turns.add(this);
+  }
+
+  takeTurn(): void {
+    this.#isWaitingForTurn = false;
+    if (this.#state === "head" && this.#backlog.length > 0) this.#parseBacklog();
   }
 
   #boundBacklog(): void {
@@ -258,6 +294,7 @@ export class ClientConnection {
     }
     if (end < 0) {
       this.#backlog = bytes;
+      this.#resume();
       return;
     }
     const head = parseRequestHead(bytes.toString("latin1", 0, end + 2));
@@ -286,6 +323,7 @@ export class ClientConnection {
     this.#decoder = head.contentLength < 0 ? new ChunkedDecoder() : undefined;
     const first = this.#backlog;
     this.#backlog = noBytes;
+    this.#resume();
     if (first.length > 0) this.#readBody(first);
   }
 
@@ -314,7 +352,7 @@ export class ClientConnection {
       this.#refuseMessage({ status: 413, message: `The request body is larger than ${bodyBytesMax} bytes.` });
       return false;
     }
-    if (!this.#port.bodies.take(part.length)) {
+    if (!this.#port.bodies.take(this.bodyOwner, part.length, this.#bodyBytes)) {
       this.#refuseMessage({ status: 503, message: "The gateway holds as many request bodies as it may." });
       return false;
     }
@@ -347,7 +385,7 @@ export class ClientConnection {
   }
 
   #releaseBody(): void {
-    if (this.#bodyBytes > 0) this.#port.bodies.give(this.#bodyBytes);
+    this.#port.bodies.give(this.bodyOwner, this.#bodyBytes);
     this.#bodyBytes = 0;
     this.#collector.clear();
     this.#decoder = undefined;

@@ -29,3 +29,19 @@ export class HeaderNames {
 function kindOf(length: number, first: number): number {
   return (length & 31) * 32 + (first & 31);
 }
+
+/**
+ * The value without the blanks and tabs around it (RFC 9110 §5.5). `trim` would also drop other white space, such as a
+ * no-break space: two parsers could then see different values.
+ */
+export function fieldValue(raw: string): string {
+  let from = 0;
+  let to = raw.length;
+  while (from < to && isBlank(raw.charCodeAt(from))) from++;
+  while (to > from && isBlank(raw.charCodeAt(to - 1))) to--;
+  return raw.slice(from, to);
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 9;
+}

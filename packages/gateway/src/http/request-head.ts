@@ -3,7 +3,7 @@
  * repaired. Start at `parseRequestHead`; the framing rules are in `framingOf`.
  */
 
-import { HeaderNames } from "./header-names.ts";
+import { fieldValue, HeaderNames } from "./header-names.ts";
 
 export interface RequestHead {
   readonly method: string;
@@ -73,6 +73,8 @@ const readNames = new HeaderNames(
     "upgrade",
     "accept-encoding",
     "cookie",
+    "openai-organization",
+    "openai-project",
   ],
   "x",
 );
@@ -186,28 +188,28 @@ function isForwarded(fields: RequestFields, name: string, raw: string): boolean 
       return false;
     case "content-length":
       if (fields.contentLength !== undefined) fields.isDuplicate = true;
-      fields.contentLength = raw.trim();
+      fields.contentLength = fieldValue(raw);
       return false;
     case "transfer-encoding":
       if (fields.transferEncoding !== undefined) fields.isDuplicate = true;
-      fields.transferEncoding = raw.trim().toLowerCase();
+      fields.transferEncoding = fieldValue(raw).toLowerCase();
       return false;
     case "connection":
-      fields.connection = fields.connection === "" ? raw.trim() : `${fields.connection},${raw.trim()}`;
+      fields.connection = fields.connection === "" ? fieldValue(raw) : `${fields.connection},${fieldValue(raw)}`;
       return false;
     case "authorization":
-      fields.bearer = bearerOf(raw.trim());
+      fields.bearer = bearerOf(fieldValue(raw));
       return false;
     case "x-api-key":
     case "api-key":
-      fields.apiKey = raw.trim();
+      fields.apiKey = fieldValue(raw);
       return false;
     case "expect":
-      if (raw.trim().toLowerCase() === "100-continue") fields.isExpectingContinue = true;
+      if (fieldValue(raw).toLowerCase() === "100-continue") fields.isExpectingContinue = true;
       else fields.unknownExpectation = true;
       return false;
     case "content-type":
-      fields.contentType = raw.trim();
+      fields.contentType = fieldValue(raw);
       return true;
     default:
       return isOtherForwarded(fields, name, raw);
@@ -217,17 +219,17 @@ function isForwarded(fields: RequestFields, name: string, raw: string): boolean 
 function isOtherForwarded(fields: RequestFields, name: string, raw: string): boolean {
   switch (name) {
     case "traceparent":
-      fields.traceparent = raw.trim();
+      fields.traceparent = fieldValue(raw);
       fields.traceparentCount++;
       return false;
     case "tracestate":
       fields.tracestate += `tracestate:${raw}\r\n`;
       return false;
     case "x-request-id":
-      fields.requestId = raw.trim();
+      fields.requestId = fieldValue(raw);
       return false;
     case "x-session-id":
-      fields.session = raw.trim();
+      fields.session = fieldValue(raw);
       return true;
     case "keep-alive":
     case "proxy-connection":
@@ -237,17 +239,23 @@ function isOtherForwarded(fields: RequestFields, name: string, raw: string): boo
     case "upgrade":
     case "accept-encoding":
     case "cookie":
+    // They would choose an account of the gateway's own credential at a provider.
+    case "openai-organization":
+    case "openai-project":
+    case "x-goog-user-project":
+    // vLLM: the engine of a data-parallel group that takes the request.
+    case "x-data-parallel-rank":
       return false;
     default:
       if (!name.startsWith("x-headroom-")) return true;
       fields.own ??= new Map();
-      fields.own.set(name, raw.trim());
+      fields.own.set(name, fieldValue(raw));
       return false;
   }
 }
 
 function bearerOf(value: string): string {
-  return /^bearer /i.test(value) ? value.slice(7).trim() : "";
+  return /^bearer /i.test(value) ? fieldValue(value.slice(7)) : "";
 }
 
 function fieldProblem(fields: RequestFields, minorVersion: number): HeadProblem | undefined {

@@ -1,6 +1,6 @@
 /** The head of an upstream's response (RFC 9112), parsed as strictly as the head of a request. */
 
-import { HeaderNames } from "./header-names.ts";
+import { fieldValue, HeaderNames } from "./header-names.ts";
 
 export interface ResponseHead {
   readonly status: number;
@@ -102,23 +102,23 @@ function readFields(lines: string, from: number): ResponseFields {
 function isForwarded(fields: ResponseFields, name: string, lines: string, from: number, to: number): boolean {
   switch (name) {
     case "content-length": {
-      const value = lines.slice(from, to).trim();
+      const value = fieldValue(lines.slice(from, to));
       if (fields.contentLength !== undefined && fields.contentLength !== value) fields.isAmbiguous = true;
       fields.contentLength = value;
       return false;
     }
     case "transfer-encoding":
       if (fields.transferEncoding !== undefined) fields.isAmbiguous = true;
-      fields.transferEncoding = lines.slice(from, to).trim().toLowerCase();
+      fields.transferEncoding = fieldValue(lines.slice(from, to)).toLowerCase();
       return false;
     case "connection":
       fields.connection += `,${lines.slice(from, to)}`;
       return false;
     case "content-type":
-      fields.contentType = lines.slice(from, to).trim().toLowerCase();
+      fields.contentType = fieldValue(lines.slice(from, to)).toLowerCase();
       return true;
     case "retry-after":
-      fields.retryAfterMs = retryAfterOf(lines.slice(from, to).trim());
+      fields.retryAfterMs = retryAfterOf(fieldValue(lines.slice(from, to)));
       return true;
     case "keep-alive":
     case "proxy-authenticate":

@@ -53,7 +53,12 @@ export function withSharedReads(accepted: Socket, onBytes: (bytes: Buffer) => vo
   return { socket, isShared: true };
 }
 
-/** A copy of bytes in the shared read buffer; other bytes are returned as they are. */
+/** A copy of bytes that are in the shared read buffer, or are a small part of another read. Others are returned. */
 export function kept(bytes: Buffer): Buffer {
-  return bytes.buffer === shared.buffer ? Buffer.from(bytes) : bytes;
+  const { byteLength } = bytes.buffer;
+  if (bytes.buffer === shared.buffer) return Buffer.from(bytes);
+  if (byteLength <= Buffer.poolSize || 2 * bytes.length >= byteLength) return bytes;
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }

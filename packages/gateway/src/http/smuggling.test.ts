@@ -8,7 +8,9 @@ import { connect, createServer as createTcpServer, type AddressInfo, type Server
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ClientConnection, type ClientPort } from "./client-connection.ts";
 import { BodySlabs } from "./body-slabs.ts";
+import { FairTurns } from "./fair-turns.ts";
 import { MemoryBudget } from "./memory-budget.ts";
+import { SharedBudget } from "./shared-budget.ts";
 
 interface Seen {
   readonly method: string;
@@ -30,7 +32,8 @@ function port(seen: Seen[]): ClientPort {
       idleTimeoutMs: 1e6,
       stallTimeoutMs: 1e6,
     },
-    bodies: new MemoryBudget(1 << 20),
+    bodies: new SharedBudget(1 << 20),
+    turns: new FairTurns(),
     answers: new MemoryBudget(1 << 20),
     slabs: new BodySlabs(),
     now: () => 0,

@@ -12,9 +12,33 @@ export interface PoolHeaders {
    * match.
    */
   readonly overridden: RegExp | undefined;
+  /** Whether a header may hold a credential. */
+  readonly hasSecrets: boolean;
+  /** The body of an error, in which a replica may repeat the credential that it refuses. */
+  withoutSecrets(body: Buffer): Buffer;
+  withoutSecretLines(lines: string): string;
 }
 
-export const noHeaders: PoolHeaders = { values: {}, lines: "", overridden: undefined };
+/** Shorter values are no credentials: they could occur in any text. */
+const SECRET_LENGTH_MIN = 8;
+
+export const noHeaders: PoolHeaders = headersWith(new Map(), undefined);
+
+function headersWith(values: ReadonlyMap<string, string>, overridden: RegExp | undefined): PoolHeaders {
+  const secrets = [...values.values()]
+    .map((value) => value.replace(/^\w+ /, ""))
+    .filter((value) => value.length >= SECRET_LENGTH_MIN);
+  const hidden = (text: string): string => secrets.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
+  return {
+    values: Object.fromEntries(values),
+    lines: [...values].map(([name, value]) => `${name}: ${value}\r\n`).join(""),
+    overridden,
+    hasSecrets: secrets.length > 0,
+    withoutSecrets: (body) =>
+      secrets.some((secret) => body.includes(secret)) ? Buffer.from(hidden(body.toString("latin1")), "latin1") : body,
+    withoutSecretLines: hidden,
+  };
+}
 
 export function poolHeaders(config: PoolConfig): PoolHeaders {
   const values = new Map(Object.entries(config.headers).map(([name, value]) => [name.toLowerCase(), value]));
@@ -25,10 +49,6 @@ export function poolHeaders(config: PoolConfig): PoolHeaders {
     if (config.engine === "anthropic") values.set("x-api-key", key);
     else values.set("authorization", `Bearer ${key}`);
   }
-  return {
-    values: Object.fromEntries(values),
-    lines: [...values].map(([name, value]) => `${name}: ${value}\r\n`).join(""),
-    // Credentials of clients are never forwarded, so a pool that sets only a key overrides nothing.
-    overridden: names === "" ? undefined : new RegExp(`^(?:${names}):.*\\r\\n`, "gim"),
-  };
+  // Credentials of clients are never forwarded, so a pool that sets only a key overrides nothing.
+  return headersWith(values, names === "" ? undefined : new RegExp(`^(?:${names}):.*\\r\\n`, "gim"));
 }

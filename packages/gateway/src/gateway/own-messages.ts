@@ -1,0 +1,32 @@
+/** Messages that the gateway makes itself: the head of a batch line's request, and errors of its own state. */
+import type { RequestHead } from "../http/request-head.ts";
+import type { ApiError } from "../protocols/api-error.ts";
+
+export const aloneHead: RequestHead = {
+  method: "POST",
+  target: "",
+  minorVersion: 1,
+  isKeepAlive: true,
+  contentLength: 0,
+  isExpectingContinue: false,
+  key: "",
+  contentType: "application/json",
+  traceparent: "",
+  tracestate: "",
+  requestId: "",
+  session: "",
+  own: undefined,
+  forwarded: "content-type: application/json\r\n",
+};
+
+export const filesFail: ApiError = { kind: "internal", message: "The files of batches cannot be read or written." };
+export const usageFails: ApiError = {
+  kind: "overloaded",
+  message: "The gateway cannot record usage now and takes no requests. Try again later.",
+  retryAfterMs: 5000,
+};
+export const bodiesFull: ApiError = {
+  kind: "overloaded",
+  message: "The gateway holds as many request bodies as it may.",
+  retryAfterMs: 1000,
+};
