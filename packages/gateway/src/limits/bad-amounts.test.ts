@@ -34,7 +34,7 @@ const take = (limits: LeasedLimits, definition: LimitDefinition, amount: number)
   new Promise((resolve) => limits.take(definition, amount, resolve));
 
 describe("limits of a group", () => {
-  it.each([null, -1, 1e999, "5", {}, [], true, undefined])("answer a question for %j with a refusal", async (need) => {
+  it.each([null, -1, Number.POSITIVE_INFINITY, "5", {}, [], true, undefined])("answer a question for %j with a refusal", async (need) => {
     const port = await freePort();
     const holder = await member(port);
     const definition = requests(5);
