@@ -4,15 +4,32 @@
  * than the slice of CI, `HEADROOM_SEED` another slice.
  */
 import { hash } from "node:crypto";
-import { Agent, request as httpRequest } from "node:http";
+import { Agent, createServer, request as httpRequest, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import { MockUpstream } from "../src/testing/mock-upstream.ts";
 import { testGateway } from "../src/testing/test-gateway.ts";
 import { drawsFrom, requestFrom, type FuzzedRequest } from "./request-fuzzer.ts";
 
 const requestCount = Number(process.env["HEADROOM_REQUESTS"] ?? 20_000);
 const seed = Number(process.env["HEADROOM_SEED"] ?? Math.floor(Date.now() / 86_400_000));
 const CLIENTS = 16;
+
+/** An engine that answers whatever it gets: the requests that reach it may have any values. */
+function engine(): Server {
+  const usage = { prompt_tokens: 3, completion_tokens: 2 };
+  const whole = JSON.stringify({ id: "resp_1", choices: [{ message: { content: "a" } }], output: [], usage });
+  const chunk = JSON.stringify({ id: "c", choices: [{ index: 0, delta: { content: "a" } }] });
+  const events = `data: ${chunk}\n\ndata: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`;
+  return createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (part: Buffer) => chunks.push(part));
+    request.on("end", () => {
+      const isStream = /"stream" ?: ?true/.test(Buffer.concat(chunks).toString("latin1"));
+      response.writeHead(200, { "content-type": isStream ? "text/event-stream" : "application/json" });
+      response.end(isStream ? events : whole);
+    });
+  });
+}
 
 function send(url: string, { method, target, key, contentType, body }: FuzzedRequest, agent: Agent): Promise<number> {
   const { hostname, port } = new URL(url);
@@ -31,13 +48,14 @@ function send(url: string, { method, target, key, contentType, body }: FuzzedReq
 
 describe("requests that know the schemas", () => {
   it(`neither end the gateway nor make it slow: seed ${seed}, ${requestCount} requests`, async () => {
-    const mock = new MockUpstream({ tokens: 2 });
-    await mock.start();
+    const server = engine();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const engineUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const team = (name: string, limits: string): string =>
       `{ name: ${name}, keys: [{ sha256: ${hash("sha256", name)} }]${limits} }`;
     const gateway = await testGateway(
       `teams: [${team("free", "")}, ${team("limited", ", tokensPerMinute: 1000000, budget: 5 USD/day")}]\n` +
-        `pools: [{ name: native, engine: vllm, replicas: ["${mock.url}"], breaker: { failures: 1000 }, price: { input: 1, output: 2 } }, { name: translated, engine: headroom, replicas: ["${mock.url}"], breaker: { failures: 1000 } }]\n` +
+        `pools: [{ name: native, engine: vllm, replicas: ["${engineUrl}"], breaker: { failures: 1000 }, price: { input: 1, output: 2 } }, { name: translated, engine: headroom, replicas: ["${engineUrl}"], breaker: { failures: 1000 } }]\n` +
         "models: [{ name: m, pools: [native] }, { name: t, pools: [translated] }]\n",
     );
     const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS + 1 });
@@ -76,7 +94,8 @@ describe("requests that know the schemas", () => {
     );
     agent.destroy();
     await gateway.stop();
-    await mock.kill();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
     expect(failures.slice(0, 5)).toEqual([]);
     expect(counts.get(200) ?? 0).toBeGreaterThan(requestCount / 50);
     expect(resident - residentAtHalf).toBeLessThan(256 * 2 ** 20);
