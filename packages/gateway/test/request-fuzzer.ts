@@ -161,7 +161,7 @@ function formOf(draw: Draw): string {
 }
 
 export function requestFrom(draw: Draw): FuzzedRequest {
-  const key = pick(draw, ["limited", "free", "free", "wrong", ""]);
+  const key = pick(draw, ["limited", "limited", "limited", "free", "free", "free", "free", "wrong", ""]);
   if (draw(6) === 0) {
     const method = pick(draw, ["GET", "POST", "DELETE", "PUT"]);
     const hasBody = method !== "GET" && draw(2) === 0;
