@@ -124,7 +124,7 @@ export function admit(message: Message, { fleet, owners }: AdmissionParts, nowMs
   };
 }
 
-/** What this model does not take, whatever serves it. */
+/** Refuses a request that is beyond the bounds of its model. */
 function refusedBy({ name, config }: ModelRoute, { body, peek, endpoint }: Message): ApiError | undefined {
   const { outputTokensMax, allowRemoteMedia } = config;
   const asked = Math.max(peek.outputTokensMax ?? 0, peek.outputTokensMin);

@@ -4,7 +4,7 @@
  * of connections loses its own, and one with few keeps them.
  */
 
-/** What the table knows of a connection. */
+/** A connection as the table sees it. */
 export interface TableEntry {
   /** Address of the client. "" if it has closed the connection already. */
   readonly address: string;

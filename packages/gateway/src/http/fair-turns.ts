@@ -30,7 +30,7 @@ export class FairTurns {
 
   #run(): void {
     this.#isScheduled = false;
-    // Whoever is not done waits again behind the others; one that is alone goes on.
+    // A connection that is not done waits again behind the others. A lone one goes on.
     for (let count = 0; count < TURNS_AT_A_TIME; count++) this.#waiting.shift()?.takeTurn();
     if (this.#waiting.length > 0) this.#schedule();
   }

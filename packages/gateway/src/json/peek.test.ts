@@ -138,7 +138,7 @@ function agrees(bytes: Buffer, value: Record<string, unknown>): void {
   const peek = peekRequest(bytes, "chat");
   const shown = bytes.toString("utf8");
   if ("problem" in peek) {
-    // What engines could read otherwise than the gateway is refused.
+    // The gateway refuses values that engines could read otherwise.
     const isEscaped = peek.problem === "The body is not a valid JSON object." && shown.includes("\\");
     if (!isEscaped) expect(peek.problem, shown).toMatch(/given twice|must be (?:true or false|a whole number)/);
     return;

@@ -7,5 +7,5 @@ export function isAmount(amount: unknown): amount is number {
 
 /** Stops the process before a ledger counts what is no amount: whoever made it has checked it. */
 export function assertAmount(amount: number): void {
-  if (!isAmount(amount)) throw new Error(`a limit cannot count ${amount}: it is no amount`);
+  if (!isAmount(amount)) throw new Error(`a limit cannot count ${String(amount)}: it is no amount`);
 }
