@@ -70,7 +70,7 @@ export const noPeek: RequestPeek = {
 };
 
 /** Maximum of `n` and `best_of`: OpenAI's own. */
-export const CHOICES_MAX = 128;
+const CHOICES_MAX = 128;
 /** Maximum number of prompts in one request for completions: OpenAI's own for inputs of embeddings. */
 const PROMPTS_MAX = 2048;
 /** Largest number of tokens that a request may state. Models have bounds of their own (`outputTokensMax`). */
