@@ -1,5 +1,6 @@
-/** Checks the content of the package. `install.system.test.ts` installs it and runs it. */
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** Checks the content of the package. */
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
@@ -74,4 +75,21 @@ it("no document installs or runs a foreign package named headroom", () => {
       ),
     );
   expect(lines).toEqual([]);
+});
+
+const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
+
+if (!hasSystemd) console.warn("skipped: systemd-analyze is not installed, so the units are not verified");
+it.skipIf(!hasSystemd).each([
+  ["headroom", 50],
+  ["headroom-gateway", 20],
+])("the unit %s is valid, starts files of the package, and its exposure is at most %d of 100", (name, exposure) => {
+  const unit = path.join(repositoryRoot, "deploy/systemd", `${name}.service`);
+  const { stderr } = spawnSync("systemd-analyze", ["verify", unit], { encoding: "utf8" });
+  // The programs are installed on the machine of the user only.
+  expect(stderr.split("\n").filter((line) => line !== "" && !/is not executable/.test(line))).toEqual([]);
+  const security = spawnSync("systemd-analyze", ["security", "--offline=true", `--threshold=${exposure}`, unit]);
+  expect(security.status).toBe(0);
+  const [, program = ""] = /^ExecStart=\S+ \S+\/headroom-control-plane\/(\S+)/m.exec(readFileSync(unit, "utf8")) ?? [];
+  expect(existsSync(path.join(repositoryRoot, program))).toBe(true);
 });

@@ -107,6 +107,8 @@ export interface ControlPlaneOptions {
 export interface RunningControlPlane {
   /** URL such as `http://127.0.0.1:7070`. */
   readonly url: string;
+  /** URL for programs on this machine. It differs from `url` if the server listens on all addresses. */
+  readonly localUrl: string;
   /** SHA-256 of the certificate at the start, in hexadecimal; `null`: no TLS. */
   readonly certificateSha256: string | null;
   /** The bearer token; `null` if `auth` is off. */
@@ -143,6 +145,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   let driver: Driver | null = null;
   let api: Api | null = null;
   let url = "";
+  let localUrl = "";
   let stopRenewal = (): void => undefined;
   try {
     telemetry = openTelemetry(options, log);
@@ -170,7 +173,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     await choosePolicy(driver, options.policy);
     await registerMachine(driver, executors);
     api = createApi({ plane, consoleDir: options.consoleDir ?? null, tls: certificate });
-    url = await listen(api, { host, port, isTls: certificate !== null });
+    ({ url, localUrl } = await listen(api, { host, port, isTls: certificate !== null }));
     for (const executor of executors) executor.begin(driver);
     const stopWatching = watchInventory({
       driver,
@@ -179,14 +182,14 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
       rules: { ...inventoryDefaults, ...options.inventory },
     });
     notifier.start();
-    announce(home, url, certificate);
-    if (options.tls != null) stopRenewal = renewed({ home, url, log, api, files: options.tls });
+    announce(home, localUrl, certificate);
+    if (options.tls != null) stopRenewal = renewed({ home, url: localUrl, log, api, files: options.tls });
     const stopWatches = (): void => {
       stopWatching();
       stopRenewal();
     };
     const certificateSha256 = certificate?.fingerprint ?? null;
-    return running({ home, url, certificateSha256, token, plane, api, executors, notifier, stopWatches });
+    return running({ home, url, localUrl, certificateSha256, token, plane, api, executors, notifier, stopWatches });
   } catch (error) {
     stopRenewal();
     await api?.close();
@@ -249,6 +252,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
 interface Started {
   readonly home: string;
   readonly url: string;
+  readonly localUrl: string;
   readonly certificateSha256: string | null;
   readonly token: string | null;
   readonly plane: ControlPlane;
@@ -261,6 +265,7 @@ interface Started {
 function running({
   home,
   url,
+  localUrl,
   certificateSha256,
   token,
   plane,
@@ -285,6 +290,7 @@ function running({
   };
   return {
     url,
+    localUrl,
     certificateSha256,
     token,
     driver: plane.driver,
@@ -352,7 +358,12 @@ interface ListenPlace {
   readonly isTls: boolean;
 }
 
-async function listen({ app }: Api, { host, port, isTls }: ListenPlace): Promise<string> {
+interface Listening {
+  readonly url: string;
+  readonly localUrl: string;
+}
+
+async function listen({ app }: Api, { host, port, isTls }: ListenPlace): Promise<Listening> {
   try {
     await app.listen({ host, port });
   } catch (error) {
@@ -374,8 +385,11 @@ async function listen({ app }: Api, { host, port, isTls }: ListenPlace): Promise
     throw error;
   }
   const address = app.server.address() as AddressInfo;
-  const shown = host === "0.0.0.0" || host === "::" ? hostname() : host;
-  return `${isTls ? "https" : "http"}://${shown.includes(":") ? `[${shown}]` : shown}:${address.port}`;
+  const isWildcard = host === "0.0.0.0" || host === "::";
+  const urlOf = (name: string): string =>
+    `${isTls ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${address.port}`;
+  // The machine's own name does not resolve everywhere, for example not in every container.
+  return { url: urlOf(isWildcard ? hostname() : host), localUrl: urlOf(isWildcard ? "127.0.0.1" : host) };
 }
 
 /**

@@ -59,7 +59,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
   );
   const { certificateSha256 } = plane;
   const client = await clientOf({
-    baseUrl: plane.url,
+    baseUrl: plane.localUrl,
     token: plane.token ?? undefined,
     user,
     ...(certificateSha256 === null ? {} : { certificateSha256 }),
