@@ -8,6 +8,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { roundHash } from "./check-rounds.ts";
 import { databasePath, openForWriting } from "./database.ts";
 import { WitnessWriter } from "./head-witness.ts";
+import { JournalFiles } from "./journal-files.ts";
 import type { Append } from "./ports.ts";
 import { journalError, toErrorMessage } from "./journal-error.ts";
 import { OperationalError } from "@headroom/platform";
@@ -46,6 +47,7 @@ class Writer {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
   readonly #witness: WitnessWriter;
+  readonly #files: JournalFiles;
   #sequence: number;
   #lastRound = 0;
   #roundsBytesTotal = 0;
@@ -54,6 +56,7 @@ class Writer {
   constructor(data: WriterData) {
     this.#data = data;
     this.#database = openForWriting(data.options.directory, data.options.synchronous);
+    this.#files = new JournalFiles(data.options.directory);
     this.#statements = prepareStatements(this.#database);
     const head = new JournalReader(this.#database).head();
     if (head.sequence !== data.head.sequence || head.chain !== data.head.chain) {
@@ -76,10 +79,13 @@ class Writer {
 
   append(append: Append): void {
     const { begin, commit, rollback } = this.#statements;
+    this.#files.check();
     begin.run();
     try {
       this.#insert(append);
       commit.run();
+      // A file that was removed during the commit took the append with it, so the append is not acknowledged.
+      this.#files.check();
       if (append.group !== null) this.#witness.write({ sequence: this.#sequence, chain: append.group.chain });
     } catch (error) {
       if (this.#database.isTransaction) rollback.run();
