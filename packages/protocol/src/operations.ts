@@ -488,6 +488,7 @@ export const commonProblems: readonly ProblemCode[] = [
   "reservedName",
   "unauthorized",
   "permissionDenied",
+  "ambiguousHost",
   "forbiddenHost",
   "forbiddenOrigin",
   "methodNotAllowed",

@@ -63,6 +63,7 @@ export const problemKinds = {
   invalidCursor: kind(400, usage, "The cursor does not belong to this list"),
   unauthorized: kind(401, failed, "Authentication is needed"),
   permissionDenied: kind(403, failed, "The permission is missing"),
+  ambiguousHost: kind(400, failed, "The request has several Host headers"),
   forbiddenHost: kind(403, failed, "The Host header is not one of this server's names"),
   forbiddenOrigin: kind(403, failed, "Requests from another origin are refused"),
   loginCodeInvalid: kind(403, failed, "The login link is used up, expired or wrong"),

@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import path from "node:path";
 import { createEngine } from "@headroom/engine";
 import { teamName } from "@headroom/model";
-import type { ExecutorId } from "@headroom/model";
+import type { ExecutorId, TeamName } from "@headroom/model";
 import { waitingSummary } from "@headroom/explain";
 import type { Executor } from "@headroom/executors";
 import { sqliteAddress, sqliteJournal } from "@headroom/journal";
@@ -51,7 +51,7 @@ const telemetry = new Telemetry({
 });
 const driver = await open(config);
 await registerMachine(driver, [executor]);
-await preload(driver, config.waitingCount, config.waitingWorkers ?? 1);
+await preload(driver, config);
 const plane = {
   driver,
   telemetry,
@@ -127,8 +127,13 @@ async function open({ home, journal }: ControlPlaneConfig): Promise<Driver> {
 }
 
 /** Fills the queue with workloads through the driver, as fast as the driver accepts them. */
-async function preload(target: Driver, count: number, workers: number): Promise<void> {
-  const common = { team: teamName("default"), run: "true", dir: null, env: {}, acceleratorTypes: [], walltimeMs: null };
+async function preload(
+  target: Driver,
+  { waitingCount: count, waitingWorkers: workers = 1, teamCount = 0 }: ControlPlaneConfig,
+): Promise<void> {
+  const teams = Array.from({ length: teamCount }, (_, index) => teamName(`team-${index}`));
+  if (teams.length > 0) await addTeams(target, teams);
+  const common = { run: "true", dir: null, env: {}, acceleratorTypes: [], walltimeMs: null };
   const gang = { workers, accelerators: 8, coresMilli: 0, memoryMib: 0 };
   const retries = { max: 0, backoffMs: 0, backoffMaxMs: 0 };
   const rest = { priority: 0, retries, graceTimeoutMs: 1_000, checkpointDir: null };
@@ -136,13 +141,27 @@ async function preload(target: Driver, count: number, workers: number): Promise<
     const batch = Array.from({ length: Math.min(2_000, count - first) }, (_, index) =>
       target.command({
         kind: "submitWorkload",
-        spec: { kind: "train", name: `preload-${first + index}`, ...common, gang, ...rest },
+        spec: {
+          kind: "train",
+          name: `preload-${first + index}`,
+          team: teams[(first + index) % teamCount] ?? teamName("default"),
+          ...common,
+          gang,
+          ...rest,
+        },
         actor: "bench",
         idempotencyKey: null,
       }),
     );
     await Promise.all(batch);
   }
+}
+
+async function addTeams(target: Driver, names: readonly TeamName[]): Promise<void> {
+  const teams = names.map((name) => ({ name, parent: null, limit: {} }));
+  const documents = { sites: [], pools: [], teams, schedules: [], calendar: [], workloads: [] };
+  const reply = await target.command({ kind: "apply", ...documents, actor: "bench", idempotencyKey: null });
+  if (reply.kind === "rejected") throw new Error(JSON.stringify(reply.rejection));
 }
 
 /** Starts measuring. The returned function ends the measurement and returns the figures. */

@@ -8,6 +8,8 @@ export interface ControlPlaneConfig {
   readonly waitingCount: number;
   /** Number of workers, with eight accelerators each, in every initial workload; absent: one. */
   readonly waitingWorkers?: number;
+  /** Number of teams that the initial workloads are spread over; absent: the default team. */
+  readonly teamCount?: number;
   /** Number of nodes whose work runs for the whole measurement; absent: a small fleet that is always busy. */
   readonly fleet?: { readonly nodes: number; readonly runMinMs: number };
 }
@@ -71,7 +73,34 @@ export interface ReadersFigures {
   readonly gapCount: number;
 }
 
-export function tellParent(message: ControlPlaneReady | ControlPlaneFigures | LoadFigures | ReadersFigures): void {
+export interface RepeatedConfig {
+  readonly port: number;
+  readonly token: string | null;
+  readonly connections: number;
+  /** Pause in ms between an answer and the next request of the connection. */
+  readonly pauseMs: number;
+  /** True: each connection sends a head that never ends, and `request` is not sent. */
+  readonly isSlowHead: boolean;
+  readonly request: {
+    readonly method: string;
+    readonly target: string;
+    /** The body: `item` repeated, joined by commas, between the others. `#` in an item is the number of the item. */
+    readonly body?: { readonly before: string; readonly item: string; readonly count: number; readonly after: string };
+  };
+}
+
+export interface RepeatedFigures {
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly count: number;
+  /** `null`: there was no answer. */
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+  readonly maxMs: number | null;
+}
+
+export function tellParent(
+  message: ControlPlaneReady | ControlPlaneFigures | LoadFigures | ReadersFigures | RepeatedFigures,
+): void {
   const send = process.send as ((message: object) => boolean) | undefined;
   if (send === undefined) throw new Error("this is started by a benchmark only");
   send.call(process, message);

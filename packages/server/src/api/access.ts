@@ -10,6 +10,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { authorize } from "../auth/authorize.ts";
 import type { Principal, Resource } from "../auth/authorize.ts";
 import type { Gate } from "../auth/gate.ts";
+import type { ConnectionBounds } from "./connection-bounds.ts";
 
 /** Routes that answer without authentication. They disclose nothing that is not public in the sources. */
 export const openRoutes: ReadonlySet<string> = new Set(["/*", "/healthz", "/login", "/readyz", "/v1/openapi.json"]);
@@ -30,14 +31,19 @@ declare module "fastify" {
 /** Principal of an unauthenticated request to an open route: no name and no permissions. */
 const nobody: Principal = { actor: "", permissions: new Set() };
 
-export function addAccess(app: FastifyInstance, gate: Pick<Gate, "misdirected" | "principal">): void {
+export function addAccess(
+  app: FastifyInstance,
+  gate: Pick<Gate, "misdirected" | "principal">,
+  connections: Pick<ConnectionBounds, "authenticated">,
+): void {
   app.decorateRequest("principal", null as unknown as Principal);
   app.addHook("onRoute", ({ method, url, config }) => {
     if (!openRoutes.has(url) && config?.access === undefined)
       throw new InvariantError(`the route ${String(method)} ${url} declares no permission and is not listed as open`);
   });
   app.addHook("onRequest", (request, _reply, done) => {
-    const { headers, url: target = "" } = request.raw;
+    const { headers, rawHeaders, socket, url: target = "" } = request.raw;
+    if (hasSeveralHosts(rawHeaders)) return done(refuse("ambiguousHost", "Send one Host header."));
     const misdirected = gate.misdirected(headers, target);
     if (misdirected !== null) return done(misdirected);
     const { url, config } = request.routeOptions;
@@ -48,10 +54,21 @@ export function addAccess(app: FastifyInstance, gate: Pick<Gate, "misdirected" |
     const principal = gate.principal(headers);
     if (principal === null) return done(unauthorized(headers.authorization !== undefined));
     request.principal = principal;
+    connections.authenticated(socket);
     const access = config.access ?? "authenticated";
     if (access !== "authenticated") requirePermission(principal, access, resourceOf(request));
     done();
   });
+}
+
+/**
+ * Whether the request has more than one `Host` header. Node uses the first and a proxy could use the last, so such a
+ * request must be refused (RFC 9112 §3.2).
+ */
+function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === "host") count++;
+  return count > 1;
 }
 
 /** Throws `permissionDenied` if `authorize` denies. */

@@ -17,6 +17,7 @@ import { fleetFigures } from "../metrics/fleet-metrics.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { addAccess, requirePartPermissions } from "./access.ts";
 import { ByteReplies } from "./bytes-reply.ts";
+import { ConnectionBounds, headTimeouts } from "./connection-bounds.ts";
 import { addConsoleRoutes } from "./console-routes.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { addFailureHandlers, answerRawProblem, refuseUnroutable, sendProblem } from "./failures.ts";
@@ -24,6 +25,8 @@ import { handlers, streamHandlers } from "./handlers.ts";
 import { parsed } from "./problem-mapping.ts";
 import { notReady } from "./readiness.ts";
 import { idempotencyKeyOf, readJson } from "./request-reading.ts";
+import { itemCheck } from "./large-bodies.ts";
+import { SharedReads, sharedOperations } from "./shared-reads.ts";
 import { Streams } from "./stream-reply.ts";
 import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
 
@@ -44,8 +47,6 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 /** Longest time in ms for which a shutdown waits for requests in flight. Clients retry afterwards. */
 const CLOSE_PATIENCE_MS = 3_000;
-/** Maximum number of open sockets. File descriptors are limited, and a console needs only a few. */
-const CONNECTIONS_MAX = 4_096;
 /** Length of the longest parameter in a path: a team's path with every character percent-encoded. */
 const PARAM_CHARS_MAX = 1_200;
 
@@ -62,7 +63,7 @@ export interface Api {
 
 export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
   // The gate refuses requests without a `Host` header, so that this refusal has the same form as the others.
-  const http = { requireHostHeader: false };
+  const http = { requireHostHeader: false, ...headTimeouts };
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
@@ -76,18 +77,19 @@ export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
     clientErrorHandler: answerRawProblem,
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, error, plane.log),
   });
-  app.server.maxConnections = CONNECTIONS_MAX;
+  const connections = new ConnectionBounds(app.server);
   refuseUnroutable(app.server);
   const streams = new Streams();
+  const reads = new SharedReads(plane.driver);
   const closing = new AbortController();
   const metrics = new Metrics([...operationNames, "metrics", "console", "other"]);
   void countEvents(plane, metrics, closing.signal);
   readJson(app);
   addFailureHandlers(app, plane.log);
   addCounting(app, metrics);
-  addAccess(app, plane.gate);
-  for (const name of operationNames) addOperation(app, { plane, streams, name });
-  addPlainRoutes(app, { plane, streams, metrics });
+  addAccess(app, plane.gate, connections);
+  for (const name of operationNames) addOperation(app, { plane, streams, reads, name });
+  addPlainRoutes(app, { plane, streams, reads, metrics });
   addConsoleRoutes(app, plane.gate, consoleDir);
   return {
     app,
@@ -167,6 +169,7 @@ function addCounting(app: FastifyInstance, metrics: Metrics): void {
 interface Bound {
   readonly plane: ControlPlane;
   readonly streams: Streams;
+  readonly reads: SharedReads;
   readonly name: OperationName;
 }
 
@@ -215,8 +218,10 @@ function refuseAnyQuery(request: FastifyRequest): object {
   });
 }
 
-function answerRoute({ plane, name }: Bound, operation: Operation) {
+function answerRoute({ plane, reads, name }: Bound, operation: Operation) {
   const read = reader(operation);
+  const checkItems = operation.body === null ? null : itemCheck(operation.body);
+  const shared = sharedOperations[name];
   const handle = (handlers as unknown as Record<string, AnswerHandler>)[name] as AnswerHandler;
   const locates = name === "submitWorkload";
   return (request: FastifyRequest, reply: FastifyReply): void => {
@@ -225,7 +230,16 @@ function answerRoute({ plane, name }: Bound, operation: Operation) {
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     try {
-      const value = await handle(plane, read(request), () => goneSignal(reply));
+      if (request.hasLargeBody) await checkItems?.(request.body);
+      const call = read(request);
+      if (shared !== undefined) {
+        const compute = async (): Promise<string> =>
+          JSON.stringify(await handle(plane, call, () => new AbortController().signal));
+        const bytes = await reads.answer(`${name} ${JSON.stringify([call.params, call.query])}`, shared, compute);
+        void reply.code(operation.status).headers(jsonHeaders).send(bytes);
+        return;
+      }
+      const value = await handle(plane, call, () => goneSignal(reply));
       void reply.code(operation.status).headers(jsonHeaders);
       if (locates) void reply.header("location", `/v1/workloads/${(value as { workloadId: string }).workloadId}`);
       void reply.send(JSON.stringify(value));
@@ -289,7 +303,7 @@ interface PlainRoutes extends Omit<Bound, "name"> {
   readonly metrics: Metrics;
 }
 
-function addPlainRoutes(app: FastifyInstance, { plane, streams, metrics }: PlainRoutes): void {
+function addPlainRoutes(app: FastifyInstance, { plane, streams, reads, metrics }: PlainRoutes): void {
   const document = JSON.stringify(openApiDocument(plane.version));
   app.get("/v1/openapi.json", (_request, reply) => {
     void reply.headers(jsonHeaders).send(document);
@@ -309,16 +323,16 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, metrics }: Plain
       .headers(jsonHeaders)
       .send(JSON.stringify({ status: reasons.length === 0 ? "ready" : "notReady", reasons }));
   });
+  const expose = async (): Promise<string> => {
+    const status = await handlers.status(plane, {} as never, () => new AbortController().signal);
+    const fleet = await plane.driver.read((engine) => fleetFigures(engine, plane.accelerators.readings, plane.nowMs()));
+    return metrics.expose({ status, fleet, driver: plane.driver.status(), openStreams: streams.openCount });
+  };
   // Scrapers request /metrics by default; /v1/metrics is the address that the API documents.
   for (const url of ["/metrics", "/v1/metrics"])
     app.get(url, { config: { operation: "metrics", access: "status.read" } }, async (request, reply) => {
       try {
-        const status = await handlers.status(plane, {} as never, () => goneSignal(reply));
-        const fleet = await plane.driver.read((engine) =>
-          fleetFigures(engine, plane.accelerators.readings, plane.nowMs()),
-        );
-        const measured = { status, fleet, driver: plane.driver.status(), openStreams: streams.openCount };
-        return await reply.type(metrics.contentType).send(await metrics.expose(measured));
+        return await reply.type(metrics.contentType).send(await reads.answer("metrics", "joined", expose));
       } catch (error) {
         sendProblem(request, reply, error, plane.log);
         return reply;

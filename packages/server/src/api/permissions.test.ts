@@ -100,7 +100,7 @@ describe("documents that are applied", () => {
 describe("routes", () => {
   it("without a permission do not start, and are open only where they are listed", () => {
     const app = fastify();
-    addAccess(app, gate);
+    addAccess(app, gate, { authenticated: () => undefined });
     expect(() => app.get("/v1/new", () => "")).toThrow("the route GET /v1/new declares no permission");
     expect(() => app.get("/v1/other", { config: { access: "status.read" } }, () => "")).not.toThrow();
     expect([...openRoutes]).toEqual(["/*", "/healthz", "/login", "/v1/openapi.json"]);

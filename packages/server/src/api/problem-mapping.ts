@@ -64,14 +64,19 @@ function frameworkProblem(error: unknown): Problem | null {
 }
 
 /**
- * Parses a value with a schema. If it is invalid, the error names every faulty place by a JSON pointer that starts with
- * `root`.
+ * Parses a value with a schema. If it is invalid, the error names the faulty places by JSON pointers that start with
+ * `root`. `above`: the place of the value in the body.
  */
-export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, root: "" | "?"): z.output<Schema> {
+export function parsed<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  root: "" | "?",
+  above: readonly PropertyKey[] = [],
+): z.output<Schema> {
   if (root === "?") refuseRepeated(value);
   const result = schema.safeParse(value, { error: issueText });
   if (result.success) return result.data;
-  throw invalid(result.error, root);
+  throw invalid(result.error, root, above);
 }
 
 /** Refuses repeated query parameters, which the parser turns into lists: no parameter takes a list. */
@@ -84,12 +89,8 @@ function refuseRepeated(parameters: unknown): void {
   });
 }
 
-function invalid(error: z.core.$ZodError, root: "" | "?"): ProblemError {
-  const places = error.issues.flatMap((issue) => placesOf(issue, []));
-  const errors = [...new Map(places.map((place) => [`${place.pointer} ${place.message}`, place])).values()].slice(
-    0,
-    PLACES_MAX,
-  );
+function invalid(error: z.core.$ZodError, root: "" | "?", above: readonly PropertyKey[]): ProblemError {
+  const errors = distinctPlaces(error.issues, above);
   const where = root === "?" ? "The address" : "The body";
   const first = errors[0];
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
@@ -98,6 +99,18 @@ function invalid(error: z.core.$ZodError, root: "" | "?"): ProblemError {
   return refuse("invalidRequest", isWhole ? `${where} ${first.message}${more}.` : `${where} is not valid.${detail}`, {
     errors: errors.map(({ pointer, message }) => ({ pointer: pointerText(pointer, root), message })),
   });
+}
+
+/** The first places of the issues, each once. Further issues are not converted, because a body can have thousands. */
+function distinctPlaces(issues: readonly Issue[], above: readonly PropertyKey[]): ProblemPlace[] {
+  const places = new Map<string, ProblemPlace>();
+  for (const issue of issues) {
+    for (const place of placesOf(issue, above)) {
+      places.set(`${place.pointer} ${place.message}`, place);
+      if (places.size >= PLACES_MAX) return [...places.values()];
+    }
+  }
+  return [...places.values()];
 }
 
 function pointerText(pointer: string, root: "" | "?"): string {
@@ -110,7 +123,9 @@ function placesOf(issue: Issue, above: readonly PropertyKey[]): ProblemPlace[] {
   const path = [...above, ...issue.path];
   switch (issue.code) {
     case "unrecognized_keys":
-      return issue.keys.map((key) => ({ pointer: pointerOf([...path, key]), message: "is not a known field" }));
+      return issue.keys
+        .slice(0, PLACES_MAX)
+        .map((key) => ({ pointer: pointerOf([...path, key]), message: "is not a known field" }));
     case "invalid_key":
       return [{ pointer: pointerOf(path), message: issue.issues[0]?.message ?? "is not a valid name" }];
     case "invalid_union":

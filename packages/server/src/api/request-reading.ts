@@ -6,20 +6,43 @@ import type { IncomingHttpHeaders } from "node:http";
 import { idempotencyKey, refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
 import type { FastifyInstance } from "fastify";
+import { excessIn } from "./body-bounds.ts";
 import { jsonFault } from "./json-fault.ts";
+import { LARGE_BODY_CHARS, turnForLargeBody } from "./large-bodies.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** True: the body is validated item by item before the whole body is. */
+    hasLargeBody: boolean;
+  }
+}
 
 /** Replaces Fastify's parsers, which accept plain text and do not report where JSON is invalid. */
 export function readJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) => {
+  app.decorateRequest("hasLargeBody", false);
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
     const text = body as string;
     if (text === "") return done(null, undefined);
-    try {
-      done(null, JSON.parse(text));
-    } catch {
-      done(notJson(text));
-    }
+    if (text.length < LARGE_BODY_CHARS) return readText(text, done);
+    request.hasLargeBody = true;
+    // The handler runs in the same turn, so that several large bodies are not validated one right after the other.
+    void turnForLargeBody().then(() => readText(text, done));
   });
+}
+
+type Done = (error: Error | null, body?: unknown) => void;
+
+function readText(text: string, done: Done): void {
+  const excess = excessIn(text);
+  if (excess !== null) return done(refuse("invalidRequest", `The body ${excess}. Split it over several requests.`));
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return done(notJson(text));
+  }
+  done(null, body);
 }
 
 function notJson(text: string): ProblemError {

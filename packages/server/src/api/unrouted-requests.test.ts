@@ -25,6 +25,24 @@ describe("requests that reach no route", () => {
   };
 
   it.each([
+    [
+      "has two Host headers",
+      `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: 127.0.0.1\r\n\r\n`,
+      400,
+      "ambiguousHost",
+    ],
+    [
+      "has two Host headers in other case",
+      `GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nHOST: evil\r\n\r\n`,
+      400,
+      "ambiguousHost",
+    ],
+    [
+      "has two Host headers and a target with a host",
+      `GET http://127.0.0.1/healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: x\r\n\r\n`,
+      400,
+      "ambiguousHost",
+    ],
     ["has no Host header", `GET /v1/status HTTP/1.1\r\n\r\n`, 403, "forbiddenHost"],
     ["expects what is not met", `POST /v1/apply HTTP/1.1\r\n${host}Expect: magic\r\n\r\n`, 417, "invalidRequest"],
     ["asks for a tunnel", `CONNECT a:1 HTTP/1.1\r\n${host}\r\n`, 405, "methodNotAllowed"],
