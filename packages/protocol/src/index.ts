@@ -30,6 +30,7 @@ export * from "./predictions.ts";
 export * from "./problems.ts";
 export * from "./replay.ts";
 export * from "./schedule.ts";
+export * from "./session-fragment.ts";
 export * from "./sizing.ts";
 export * from "./snapshot.ts";
 export * from "./status.ts";

@@ -2,10 +2,12 @@
 import { createHttpClient } from "@headroom/protocol";
 import type { HeadroomClient, HttpRequest, Status } from "@headroom/protocol";
 import { Clock } from "./clock.ts";
+import { pageSession } from "./page-session.ts";
 
 export function liveClient(): HeadroomClient {
   return createHttpClient({
     baseUrl: "",
+    token: pageSession(localStorage),
     fetch: (url: string, request: HttpRequest) => fetch(url, { credentials: "same-origin", ...request } as RequestInit),
     newIdempotencyKey,
   });

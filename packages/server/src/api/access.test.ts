@@ -121,29 +121,32 @@ describe("users", () => {
 });
 
 describe("the browser", () => {
-  it("is signed in by a link once, with a cookie that scripts cannot read", async () => {
+  const sessionOf = (response: Response): string =>
+    new URLSearchParams(response.headers.get("location")?.split("#", 2)[1]).get("session") ?? "";
+
+  it("is signed in by a link once, without a cookie, which every port of the host would get", async () => {
     const { url: link } = await live.client.createLoginLink();
     expect(link.startsWith(`${live.url}/login?code=`)).toBe(true);
     const first = await fetch(link, { redirect: "manual" });
-    expect([first.status, first.headers.get("location")]).toEqual([303, "/"]);
-    const cookie = first.headers.get("set-cookie") ?? "";
-    expect(cookie).toMatch(/^headroom_[0-9a-f]{8}=[^;]+; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/);
-    const pair = cookie.split(";", 1)[0] ?? "";
-    expect(await status({ cookie: `other=1; ${pair}` })).toBe(200);
-    expect(await status({ cookie: pair.replace(/=\d/, "=9") })).toBe(401);
-    expect(await status({ cookie: `${pair}x` })).toBe(401);
+    expect([first.status, first.headers.get("location")]).toEqual([303, expect.stringMatching(/^\/#session=/)]);
+    expect(first.headers.get("set-cookie")).toBeNull();
+    const session = sessionOf(first);
+    expect(await status({ authorization: `Bearer ${session}` })).toBe(200);
+    expect(await status({ authorization: `Bearer ${session.replace(/\.\d/, ".9")}` })).toBe(401);
+    expect(await status({ authorization: `Bearer ${session}x` })).toBe(401);
+    expect(await status({ cookie: `headroom=${session}` })).toBe(401);
     const again = await fetch(link, { redirect: "manual" });
-    expect([again.status, again.headers.get("set-cookie")]).toEqual([403, null]);
+    expect([again.status, again.headers.get("location")]).toEqual([403, null]);
     expect((await fetch(`${live.url}/login`)).status).toBe(403);
   });
 
   it("acts for whoever asked for the link", async () => {
     const link = await live.request("/v1/login-links", { method: "POST", headers: { "headroom-user": "alice" } });
     const { url } = (await link.json()) as { url: string };
-    const cookie = (await fetch(url, { redirect: "manual" })).headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+    const session = sessionOf(await fetch(url, { redirect: "manual" }));
     const submitted = await fetch(`${live.url}/v1/workloads`, {
       method: "POST",
-      headers: { cookie, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${session}`, "content-type": "application/json" },
       body: JSON.stringify({ kind: "train", name: "clicked", run: "true", gang: { accelerators: 64 } }),
     });
     const { workloadId } = (await submitted.json()) as { workloadId: string };

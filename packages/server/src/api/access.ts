@@ -3,6 +3,8 @@
  * permission; any other route is closed. The decision uses the route that the router matched, never the text of the
  * URL.
  */
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { InvariantError } from "@headroom/model";
 import { operations, refuse } from "@headroom/protocol";
 import type { Operation, OperationName, Permission } from "@headroom/protocol";
@@ -51,7 +53,7 @@ export function addAccess(
       request.principal = nobody;
       return done();
     }
-    const principal = gate.principal(headers);
+    const principal = gate.principal(headers, isTls(socket));
     if (principal === null) return done(unauthorized(headers.authorization !== undefined));
     request.principal = principal;
     connections.authenticated(socket);
@@ -60,6 +62,9 @@ export function addAccess(
     done();
   });
 }
+
+/** Whether the connection is encrypted. Servers with TLS give requests a `TLSSocket`. */
+export const isTls = (socket: Socket): boolean => (socket as Partial<TLSSocket>).encrypted === true;
 
 /**
  * Whether the request has more than one `Host` header. Node uses the first and a proxy could use the last, so such a

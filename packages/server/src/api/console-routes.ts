@@ -1,7 +1,8 @@
 /** Routes of the console's pages and of the browser sign-in. */
-import { refuse } from "@headroom/protocol";
+import { SESSION_FRAGMENT, refuse } from "@headroom/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Gate } from "../auth/gate.ts";
+import { isTls } from "./access.ts";
 import { consoleFile, consoleMissingPage, consoleSecurityPolicy, loadConsole } from "./console-files.ts";
 
 const pageHeaders = {
@@ -22,14 +23,17 @@ export function addConsoleRoutes(app: FastifyInstance, gate: Gate, directory: st
   });
   app.get("/login", { exposeHeadRoute: false }, (request, reply) => {
     const { code } = request.query as { code?: unknown };
-    const cookie = typeof code === "string" ? gate.redeem(code) : null;
-    if (cookie === null) {
+    const signIn = typeof code === "string" ? gate.redeem(code, isTls(request.raw.socket)) : null;
+    if (signIn === null) {
       throw refuse(
         "loginCodeInvalid",
         "A login link works only once, and for ten minutes. Get a new one with `headroom login`.",
       );
     }
-    void reply.headers({ ...pageHeaders, "set-cookie": cookie, "cache-control": "no-store" }).redirect("/", 303);
+    void reply.headers({ ...pageHeaders, "cache-control": "no-store" });
+    if (signIn.kind === "cookie") return reply.header("set-cookie", signIn.setCookie).redirect("/", 303);
+    // Browsers keep the fragment to themselves. The console takes the session out of the address at once.
+    return reply.redirect(`/#${SESSION_FRAGMENT}=${encodeURIComponent(signIn.bearer)}`, 303);
   });
   // This route is more specific than the route for pages below, so that an address under /v1 is open only if it is
   // listed as an open route.

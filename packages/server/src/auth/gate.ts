@@ -1,7 +1,9 @@
 /**
- * Authentication: a bearer token for programs, a signed cookie for browsers. A request must be addressed to this
- * server: `Host` must be one of its names, and `Origin` one of its pages. So other web pages cannot use a browser's
- * cookie.
+ * Authentication: a bearer token for programs, a signed session for browsers. Browsers send cookies to every port of a
+ * host, and so to every job's web page. Therefore a session is a cookie only with TLS, where its prefix `__Host-` and
+ * `Secure` keep it from other pages; without TLS the console keeps the session and sends it as a bearer token. A
+ * request must be addressed to this server: `Host` must be one of its names, and `Origin` one of its pages. So other
+ * web pages cannot use a browser's cookie.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
@@ -21,8 +23,12 @@ export interface GateOptions {
 
 /** Time in ms for which a login link works. A link is used right after it was printed. */
 const LOGIN_CODE_LIFETIME_MS = 10 * 60_000;
-/** Time in ms for which a browser stays signed in: two weeks, so that a holiday weekend does not end the session. */
-const SESSION_LIFETIME_MS = 14 * 24 * 3_600_000;
+/** Time in ms for which a cookie signs a browser in: two weeks, so that a holiday weekend does not end the session. */
+const COOKIE_LIFETIME_MS = 14 * 24 * 3_600_000;
+/** Time in ms for which a session without TLS lasts: a working day, because the network can see it. */
+const PAGE_SESSION_LIFETIME_MS = 12 * 3_600_000;
+/** Prefix of a session that is sent as a bearer token. No token of a control plane contains a dot. */
+const SESSION_MARK = "session.";
 /** Maximum number of unused login links. Beyond it, the oldest is dropped. */
 const LOGIN_CODES_MAX = 100;
 
@@ -30,6 +36,11 @@ export interface LoginCode {
   readonly code: string;
   readonly expiresAtMs: number;
 }
+
+/** How a browser is signed in. `pageSession`: the console keeps the session and sends it as a bearer token. */
+export type SignIn =
+  | { readonly kind: "cookie"; readonly setCookie: string }
+  | { readonly kind: "pageSession"; readonly bearer: string };
 
 export class Gate {
   readonly #token: Buffer | null;
@@ -43,7 +54,7 @@ export class Gate {
     this.#token = token === null ? null : Buffer.from(token);
     this.#cookieKey = token === null ? randomBytes(32) : createHash("sha256").update(`session:${token}`).digest();
     // Cookies ignore ports, so two control planes on one host need different names.
-    this.#cookieName = `headroom_${createHash("sha256").update(this.#cookieKey).digest("hex").slice(0, 8)}`;
+    this.#cookieName = `__Host-headroom_${createHash("sha256").update(this.#cookieKey).digest("hex").slice(0, 8)}`;
     this.#hostNames = new Set(["localhost", ...hostNames.map((name) => name.toLowerCase())]);
     this.#nowMs = nowMs;
   }
@@ -72,21 +83,22 @@ export class Gate {
   }
 
   /** The authenticated party of a request; `null`: not authenticated. Throws in the same cases as `actor`. */
-  principal(headers: IncomingHttpHeaders): Principal | null {
-    const actor = this.actor(headers);
+  principal(headers: IncomingHttpHeaders, isTls: boolean): Principal | null {
+    const actor = this.actor(headers, isTls);
     return actor === null ? null : { actor, permissions: allPermissions };
   }
 
   /**
    * The actor of a request; `null`: not authenticated. Throws if the header names a user that the request may not act
-   * for.
+   * for. `isTls`: the connection is encrypted; without that, a cookie could come from another port of this host.
    */
-  actor(headers: IncomingHttpHeaders): string | null {
+  actor(headers: IncomingHttpHeaders, isTls: boolean): string | null {
     const { authorization, cookie } = headers;
     if (this.#token === null) return declaredUser(headers) ?? "anonymous";
-    if (authorization !== undefined)
-      return this.#bearerMatches(this.#token, authorization) ? (declaredUser(headers) ?? "token") : null;
-    const actor = cookie === undefined ? null : this.#signedIn(cookie);
+    const bearer = authorization === undefined ? null : bearerOf(authorization);
+    if (authorization !== undefined && bearer?.startsWith(SESSION_MARK) !== true)
+      return bearer !== null && matches(bearer, this.#token) ? (declaredUser(headers) ?? "token") : null;
+    const actor = bearer !== null ? this.#signedIn(bearer.slice(SESSION_MARK.length)) : this.#cookieActor(cookie, isTls);
     if (actor === null || declaredUser(headers) === null) return actor;
     throw refuse(
       "invalidRequest",
@@ -109,46 +121,57 @@ export class Gate {
     return { code, expiresAtMs };
   }
 
-  /** The `Set-Cookie` header for an unused code; `null`: the code is unknown, used or expired. */
-  redeem(code: string): string | null {
+  /** The session for an unused code; `null`: the code is unknown, used or expired. */
+  redeem(code: string, isTls: boolean): SignIn | null {
     const key = digestOf(code);
     const found = this.#codes.get(key);
     this.#codes.delete(key);
     if (found === undefined || found.expiresAtMs < this.#nowMs()) return null;
-    const { user } = found;
-    const untilMs = this.#nowMs() + SESSION_LIFETIME_MS;
-    const maxAgeS = SESSION_LIFETIME_MS / 1000;
-    const value = `${untilMs}.${this.#signature(untilMs, user)}${user === null ? "" : `.${user}`}`;
-    return `${this.#cookieName}=${value}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict`;
+    if (!isTls) return { kind: "pageSession", bearer: SESSION_MARK + this.#session(PAGE_SESSION_LIFETIME_MS, found.user) };
+    const value = this.#session(COOKIE_LIFETIME_MS, found.user);
+    const attributes = `Path=/; Max-Age=${COOKIE_LIFETIME_MS / 1000}; Secure; HttpOnly; SameSite=Strict`;
+    return { kind: "cookie", setCookie: `${this.#cookieName}=${value}; ${attributes}` };
   }
 
-  #bearerMatches(token: Buffer, authorization: string): boolean {
-    if (!/^bearer /i.test(authorization)) return false;
-    const given = Buffer.from(authorization.slice(7).trim());
-    return given.length === token.length && timingSafeEqual(given, token);
+  #session(lifetimeMs: number, user: string | null): string {
+    const untilMs = this.#nowMs() + lifetimeMs;
+    return `${untilMs}.${this.#signature(untilMs, user)}${user === null ? "" : `.${user}`}`;
+  }
+
+  #cookieActor(cookie: string | undefined, isTls: boolean): string | null {
+    if (cookie === undefined || !isTls) return null;
+    for (const pair of cookie.split(";")) {
+      const [name, value = ""] = pair.trim().split("=", 2);
+      const actor = name === this.#cookieName ? this.#signedIn(value) : null;
+      if (actor !== null) return actor;
+    }
+    return null;
   }
 
   /**
-   * The actor of a session cookie; `null`: the cookie has no valid signature. Cookies are signed and not stored, so
-   * that sessions survive a restart; a new token ends all sessions.
+   * The actor of a session; `null`: the session has no valid signature or has expired. Sessions are signed and not
+   * stored, so that they survive a restart; a new token ends all sessions.
    */
-  #signedIn(cookie: string): string | null {
-    for (const pair of cookie.split(";")) {
-      const [name, value = ""] = pair.trim().split("=", 2);
-      if (name !== this.#cookieName) continue;
-      const [, until = "", signature = "", user = null] = /^([0-9]{1,15})\.([\w-]+)(?:\.(.+))?$/.exec(value) ?? [];
-      if (until === "" || Number(until) < this.#nowMs()) continue;
-      const expected = Buffer.from(this.#signature(Number(until), user));
-      const given = Buffer.from(signature);
-      if (given.length === expected.length && timingSafeEqual(given, expected)) return user ?? "console";
-    }
-    return null;
+  #signedIn(session: string): string | null {
+    const [, until = "", signature = "", user = null] = /^([0-9]{1,15})\.([\w-]+)(?:\.(.+))?$/.exec(session) ?? [];
+    if (until === "" || Number(until) < this.#nowMs()) return null;
+    return matches(signature, Buffer.from(this.#signature(Number(until), user))) ? (user ?? "console") : null;
   }
 
   #signature(untilMs: number, user: string | null): string {
     const signed = user === null ? String(untilMs) : `${untilMs} ${user}`;
     return createHmac("sha256", this.#cookieKey).update(signed).digest("base64url");
   }
+}
+
+/** The credential of an `Authorization` header; `null`: the header has another scheme. */
+function bearerOf(authorization: string): string | null {
+  return /^bearer /i.test(authorization) ? authorization.slice(7).trim() : null;
+}
+
+function matches(given: string, expected: Buffer): boolean {
+  const bytes = Buffer.from(given);
+  return bytes.length === expected.length && timingSafeEqual(bytes, expected);
 }
 
 /** The user that the request names; `null`: it names none. */
