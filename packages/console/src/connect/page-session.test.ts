@@ -8,7 +8,9 @@ function browser(hash: string) {
     setItem: (key: string, value: string) => void kept.set(key, value),
   } as Storage;
   const shown: (string | URL | null | undefined)[] = [];
-  const history = { replaceState: (_state: unknown, _title: string, url?: string | URL | null) => void shown.push(url) };
+  const history = {
+    replaceState: (_state: unknown, _title: string, url?: string | URL | null) => void shown.push(url),
+  };
   takePageSession({ hash, pathname: "/", search: "?a=1" }, history, storage);
   return { shown, session: pageSession(storage) };
 }

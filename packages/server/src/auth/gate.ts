@@ -98,7 +98,8 @@ export class Gate {
     const bearer = authorization === undefined ? null : bearerOf(authorization);
     if (authorization !== undefined && bearer?.startsWith(SESSION_MARK) !== true)
       return bearer !== null && matches(bearer, this.#token) ? (declaredUser(headers) ?? "token") : null;
-    const actor = bearer !== null ? this.#signedIn(bearer.slice(SESSION_MARK.length)) : this.#cookieActor(cookie, isTls);
+    const actor =
+      bearer !== null ? this.#signedIn(bearer.slice(SESSION_MARK.length)) : this.#cookieActor(cookie, isTls);
     if (actor === null || declaredUser(headers) === null) return actor;
     throw refuse(
       "invalidRequest",
@@ -127,7 +128,8 @@ export class Gate {
     const found = this.#codes.get(key);
     this.#codes.delete(key);
     if (found === undefined || found.expiresAtMs < this.#nowMs()) return null;
-    if (!isTls) return { kind: "pageSession", bearer: SESSION_MARK + this.#session(PAGE_SESSION_LIFETIME_MS, found.user) };
+    if (!isTls)
+      return { kind: "pageSession", bearer: SESSION_MARK + this.#session(PAGE_SESSION_LIFETIME_MS, found.user) };
     const value = this.#session(COOKIE_LIFETIME_MS, found.user);
     const attributes = `Path=/; Max-Age=${COOKIE_LIFETIME_MS / 1000}; Secure; HttpOnly; SameSite=Strict`;
     return { kind: "cookie", setCookie: `${this.#cookieName}=${value}; ${attributes}` };
@@ -153,7 +155,7 @@ export class Gate {
    * stored, so that they survive a restart; a new token ends all sessions.
    */
   #signedIn(session: string): string | null {
-    const [, until = "", signature = "", user = null] = /^([0-9]{1,15})\.([\w-]+)(?:\.(.+))?$/.exec(session) ?? [];
+    const [, until = "", signature = "", user = null] = /^([1-9][0-9]{0,14})\.([\w-]+)(?:\.(.+))?$/.exec(session) ?? [];
     if (until === "" || Number(until) < this.#nowMs()) return null;
     return matches(signature, Buffer.from(this.#signature(Number(until), user))) ? (user ?? "console") : null;
   }
