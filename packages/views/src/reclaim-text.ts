@@ -11,20 +11,9 @@ import { durationText, plural } from "./plain-text.ts";
  * it.
  */
 export function reclaimSentence(engine: Engine, spec: WorkloadSpec, askedBefore = 0): string {
-  const { state } = engine;
-  const rules = rulesOf(state.policy);
-  const others = [...state.teams.values()].filter(
-    ({ name, guarantee }) => name !== spec.team && guarantee !== undefined,
-  );
-  const preemptibility = preemptibilityOf(rules, spec);
-  if (!mayEvict(rules) || others.length === 0 || preemptibility === "never") return "";
-  const asked = acceleratorsAsked(spec);
-  // A team that is declared together with the work holds nothing yet.
-  const held = state.teams.has(spec.team) ? teamHoldsInAll(engine, spec.team).accelerators : 0;
-  const after = held + askedBefore + asked;
-  const above = Math.min(asked, Math.max(0, Math.ceil(after - guaranteedTo(state.teams.get(spec.team)))));
-  if (above === 0) return "";
-  const who = preemptibility === "always" ? "other teams within their entitlement" : "a team below its own guarantee";
+  const reclaimable = reclaimableOf(engine, spec, askedBefore);
+  if (reclaimable === null) return "";
+  const { asked, above, who } = reclaimable;
   const least = spec.minRuntimeMs === undefined ? "" : ` after it ran ${durationText(spec.minRuntimeMs)}`;
   const more = spec.restartCostMs === undefined ? "" : ` and ${durationText(spec.restartCostMs)}`;
   const lost =
@@ -32,8 +21,40 @@ export function reclaimSentence(engine: Engine, spec: WorkloadSpec, askedBefore 
   return ` It requests ${plural(asked, "accelerator")}, and ${above} of them would be above the guarantee of team ${spec.team}: ${who} can reclaim that${least}. A restart costs ${lost}${more}.`;
 }
 
+/** The same fact in one short sentence, for the notice of a submission; `""`: nothing can be reclaimed. */
+export function reclaimNote(engine: Engine, spec: WorkloadSpec, askedBefore = 0): string {
+  const reclaimable = reclaimableOf(engine, spec, askedBefore);
+  if (reclaimable === null) return "";
+  const { asked, above } = reclaimable;
+  return `${above} of ${plural(asked, "accelerator")} would be above the guarantee of team ${spec.team}; other teams can reclaim them.`;
+}
+
+interface Reclaimable {
+  readonly asked: number;
+  readonly above: number;
+  readonly who: string;
+}
+
+function reclaimableOf(engine: Engine, spec: WorkloadSpec, askedBefore: number): Reclaimable | null {
+  const { state } = engine;
+  const rules = rulesOf(state.policy);
+  const others = [...state.teams.values()].filter(
+    ({ name, guarantee }) => name !== spec.team && guarantee !== undefined,
+  );
+  const preemptibility = preemptibilityOf(rules, spec);
+  if (!mayEvict(rules) || others.length === 0 || preemptibility === "never") return null;
+  const asked = acceleratorsAsked(spec);
+  // A team that is declared together with the work holds nothing yet.
+  const held = state.teams.has(spec.team) ? teamHoldsInAll(engine, spec.team).accelerators : 0;
+  const after = held + askedBefore + asked;
+  const above = Math.min(asked, Math.max(0, Math.ceil(after - guaranteedTo(state.teams.get(spec.team)))));
+  if (above === 0) return null;
+  const who = preemptibility === "always" ? "other teams within their entitlement" : "a team below its own guarantee";
+  return { asked, above, who };
+}
+
 /** Accelerators of any type. If they are stated by type, the sum. */
-function guaranteedTo(team: Team | undefined): number {
+export function guaranteedTo(team: Team | undefined): number {
   const { accelerators, cores: _cores, memory: _memory, ...types } = (team?.guarantee ?? {}) as Record<string, number>;
   return accelerators ?? Object.values(types).reduce((sum, count) => sum + count, 0);
 }

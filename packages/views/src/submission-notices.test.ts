@@ -23,8 +23,13 @@ describe("notices about a submission", () => {
     const [first, second] = noticesInOrder(fleet.engine, submissions);
     expect(first).toEqual([]);
     expect(second).toMatchObject([
-      { kind: "reclaimable", message: expect.stringContaining("1 of them would be above the guarantee of team guest") },
+      {
+        kind: "reclaimable",
+        message: "1 of 2 accelerators would be above the guarantee of team guest; other teams can reclaim them.",
+      },
     ]);
+    const third = noticesInOrder(fleet.engine, [...submissions, { spec: { ...spec, name: "last" }, actor: "ann" }])[2];
+    expect(third).toEqual([]);
     const change = { kind: "workload", action: "created", workloadId: null } as const;
     const team = { kind: "team", name: "guest", action: "created", workloadId: null } as const;
     const changes = [team, { ...change, name: "job" }, { ...change, name: "next" }];
@@ -33,6 +38,30 @@ describe("notices about a submission", () => {
       undefined,
       1,
     ]);
+  });
+
+  it("say once to a user what could be reclaimed from a team", () => {
+    const fleet = SmallFleet.withNodes(2, 8);
+    fleet.command({ kind: "setPolicy", policy: defaultPolicy });
+    fleet.define({ name: "owner", parent: null, guarantee: { accelerators: 4 }, limit: {} });
+    fleet.define({ name: "guest", parent: null, guarantee: { accelerators: 1 }, limit: {} });
+    const spec = specOf("job", { team: "guest", gang: { accelerators: 2 } });
+    const noted = (actor: string): string[] =>
+      submissionNotices(fleet.engine, { spec, actor }).map(({ kind }) => kind);
+    expect(noted("ann")).toEqual(["reclaimable"]);
+    fleet.command({ kind: "submitWorkload", spec });
+    expect(noted("ann")).toEqual([]);
+    expect(noted("bob")).toEqual(["reclaimable"]);
+  });
+
+  it.each([
+    [1_000, 0],
+    [60_000, 0],
+    [30 * DAY_MS, 1],
+  ])("name the interval of checkpoints only for work that lasts so long: %i ms", (walltimeMs, count) => {
+    const fleet = SmallFleet.withNodes(4, 8);
+    const found = messages(fleet, { walltimeMs, checkpointEvery: "auto", gang: { accelerators: 8 } });
+    expect(found.filter((each) => each.startsWith("checkpointInterval"))).toHaveLength(count);
   });
 
   it("warn of long work that declares no checkpoints, and of none that is short or saves its work", () => {

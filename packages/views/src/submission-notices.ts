@@ -5,7 +5,8 @@ import { rulesOf, taskCountOf } from "@headroom/model";
 import type { WorkloadSpec } from "@headroom/model";
 import type { ApplyChange, SubmissionNotice } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
-import { acceleratorsAsked, reclaimSentence } from "./reclaim-text.ts";
+import { acceleratorsAsked, guaranteedTo, reclaimNote } from "./reclaim-text.ts";
+import { submissionOrder } from "./submission-order.ts";
 
 const HOUR_MS = 3_600_000;
 /**
@@ -24,14 +25,40 @@ interface NewWork {
 /** `sentences` of a dry run already say what could be reclaimed. In this function it is a separate notice. */
 export function submissionNotices(engine: Engine, { spec, actor }: NewWork, askedBefore = 0): SubmissionNotice[] {
   const notices: SubmissionNotice[] = [];
-  const reclaim = reclaimSentence(engine, spec, askedBefore).trim();
-  if (reclaim !== "") notices.push({ kind: "reclaimable", message: reclaim });
   const { state } = engine;
-  if (spec.checkpointEvery === "auto")
+  const reclaim = isAboveAlready(engine, { spec, actor }) ? "" : reclaimNote(engine, spec, askedBefore);
+  if (reclaim !== "") notices.push({ kind: "reclaimable", message: reclaim });
+  if (spec.checkpointEvery === "auto" && !endsBeforeCheckpoint(state, { spec, actor }))
     notices.push({ kind: "checkpointInterval", message: `${intervalSentence(checkpointIntervalFor(state, spec))}.` });
   const risk = unsavedSentence(state, { spec, actor });
   if (risk !== null) notices.push({ kind: "noCheckpoints", message: risk });
   return notices;
+}
+
+/** Number of newest workloads in which earlier work of the user is searched. */
+const RECENT_MAX = 200;
+
+/**
+ * Whether the user's earlier work alone exceeds the team's guarantee. Its submission had the note, which is not repeated.
+ */
+function isAboveAlready(engine: Engine, { spec, actor }: NewWork): boolean {
+  const { state } = engine;
+  const guaranteed = guaranteedTo(state.teams.get(spec.team));
+  let [lookedAt, asked] = [0, 0];
+  for (const workload of submissionOrder(engine).beside(state.submittedCount + 1, "older")) {
+    if (lookedAt++ >= RECENT_MAX) return false;
+    if (workload.endedAtMs !== null || workload.actor !== actor || workload.spec.team !== spec.team) continue;
+    asked += acceleratorsAsked(workload.spec);
+    if (asked > guaranteed) return true;
+  }
+  return false;
+}
+
+/** Whether the work probably ends before its first checkpoint, so that the interval does not concern it. */
+function endsBeforeCheckpoint(state: ReadonlyState, { spec, actor }: NewWork): boolean {
+  const predictedMs = predictedRun(rulesOf(state.policy), state.runTimes, { spec, actor })?.durationMs;
+  const durationMs = predictedMs ?? spec.walltimeMs;
+  return durationMs !== null && durationMs < checkpointIntervalFor(state, spec).everyMs;
 }
 
 /** Notices of each workload by position, given the workloads before it. */
@@ -40,11 +67,17 @@ export function noticesInOrder(
   submissions: readonly NewWork[],
 ): readonly (readonly SubmissionNotice[])[] {
   const asked = new Map<string, number>();
+  const noted = new Set<string>();
   return submissions.map((submission) => {
     const { team } = submission.spec;
     const before = asked.get(team) ?? 0;
     asked.set(team, before + acceleratorsAsked(submission.spec));
-    return submissionNotices(engine, submission, before);
+    // One note on guarantees for each team of a request is enough.
+    const notices = submissionNotices(engine, submission, before).filter(
+      ({ kind }) => kind !== "reclaimable" || !noted.has(team),
+    );
+    if (notices.some(({ kind }) => kind === "reclaimable")) noted.add(team);
+    return notices;
   });
 }
 

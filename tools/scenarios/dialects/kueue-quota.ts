@@ -137,6 +137,15 @@ function declared(queues: readonly Queue[]): readonly Queue[] {
   return [...[...missing].map((name): Queue => ({ name, parent: null, quota: 0 })), ...queues];
 }
 
+/** Largest amount that is played with one accelerator for each unit. */
+const AMOUNT_MAX = 100_000;
+
+/** Greatest common divisor; fractions have the divisor 1. */
+function commonDivisor(left: number, right: number): number {
+  if (!Number.isInteger(left) || !Number.isInteger(right)) return 1;
+  return right === 0 ? left : commonDivisor(right, left % right);
+}
+
 /** Number of accelerators for each unit of the scenario, chosen so that every amount is a whole number. */
 function unitOf(world: QuotaScenario): number {
   const { queues, runningJobs, pendingJobs } = world;
@@ -146,6 +155,11 @@ function unitOf(world: QuotaScenario): number {
     ...queues.flatMap(({ quota, limit, lendingLimit }) => [quota ?? 0, limit ?? 0, lendingLimit ?? 0]),
     ...byFlavor.flatMap((amounts_ = {}) => Object.values(amounts_).map((amount) => amount ?? 0)),
   ];
+  // A quota of memory is stated in bytes. Its common unit stands for one accelerator, so that 4 GiB are not 4 billion.
+  const common = amounts.filter((amount) => amount > 0).reduce(commonDivisor, 0);
+  const isLarge = amounts.some((amount) => amount > AMOUNT_MAX);
+  if (isLarge && Math.max(...amounts) / common <= AMOUNT_MAX) return 1 / common;
+  if (isLarge) throw new Error(`an amount of the scenario is larger than ${AMOUNT_MAX} units: state it in larger units`);
   const isWhole = (unit: number): boolean => amounts.every((amount) => Number.isInteger(amount * unit));
   return [1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 1000].find(isWhole) ?? 1000;
 }

@@ -39,14 +39,25 @@ export async function runSizeCatalogue(context: CommandContext, options: Catalog
     "",
     ...(fabrics.length === 0 ? [] : [`fabrics: ${fabrics.map(({ name }) => name).join(", ")}`]),
     `models: ${modelNames.join(", ")}`,
+    ...(accelerators.some(isUncited) ? ["", UNCITED_NOTE] : []),
   );
   return exitCode.ok;
 }
 
-function acceleratorRow({ name, denseTflops, memoryGib, memoryGbPerS, scaleUp, sources }: Accelerator): string[] {
+/** Mark behind the name of an accelerator some of whose figures come from no document. */
+const UNCITED_MARK = " *";
+const UNCITED_NOTE =
+  "* no document cited: some or all figures of this type come from general knowledge. Check the vendor's datasheet before you buy, or state your own in --catalogue.";
+
+const isUncited = ({ sources }: Accelerator): boolean =>
+  [sources.matrix, sources.memory, sources.scaleUp].some((source) => source?.includes("general knowledge") === true);
+
+function acceleratorRow(accelerator: Accelerator): string[] {
+  const { name, denseTflops, memoryGib, memoryGbPerS, scaleUp, sources } = accelerator;
+  const mark = isUncited(accelerator) ? UNCITED_MARK : "";
   const rate = (tflops: number | undefined): string => (tflops === undefined ? "" : significant(tflops));
   return [
-    name,
+    name + mark,
     rate(denseTflops.bf16),
     rate(denseTflops.fp8),
     rate(denseTflops.fp4),

@@ -59,6 +59,7 @@ export async function runSizeTraining(
   const open = { ...(await questionOf(context, options, kind)), correction: used?.correction };
   const { accelerator } = open;
   checkSubmission(options, accelerator);
+  if (accelerator === undefined) refuseUnused(options);
   if (accelerator === undefined) return showComparison(context, await compared(context, open), options.json === true);
   const completed = perf.completeTraining({ ...open, accelerator });
   const answer = "answer" in completed ? completed.answer : completed;
@@ -79,6 +80,14 @@ export async function runSizeTraining(
     context.print(JSON.stringify({ ...answer, ...recipe, ...result }, null, 2));
   }
   return code;
+}
+
+/** The comparison of all types shows no costs and no duration of a run, so these options would have no effect. */
+function refuseUnused({ tokens, price }: TrainingOptions): void {
+  const unused = [...(tokens === undefined ? [] : ["--tokens"]), ...(price === undefined ? [] : ["--price"])];
+  if (unused.length === 0) return;
+  const message = `${unused.join(" and ")} ${unused.length === 1 ? "needs" : "need"} --accelerator: the comparison of all types has no costs and no duration.`;
+  throw new CliError(`${message} Add --accelerator NAME, or leave ${unused.length === 1 ? "it" : "them"} out.`, exitCode.usage);
 }
 
 /** States the batch and where it comes from, if the question did not state one. */

@@ -161,14 +161,12 @@ const adapterRank = 16;
  * Changes to the run that would each let it fit, a larger number of accelerators first. If no change is enough, the
  * list has changes that reduce the memory that the run needs.
  */
-function waysToFit(
-  { question, job, system }: TrainingSetting,
-  { plan, precision, neededGib }: MemoryNeed,
-): readonly string[] {
+function waysToFit(setting: TrainingSetting, { plan, precision, neededGib }: MemoryNeed): readonly string[] {
+  const { question, job, system } = setting;
   const { accelerator } = system.cluster.node;
   const { acceleratorCount } = question;
   const fits = (other: TrainingJob): boolean => findOrdinaryPlan(other, system, acceleratorCount).kind === "found";
-  const count = smallestThatFits(job, system);
+  const count = nearestCountAbove(setting, smallestThatFits(job, system));
   const ways = count === undefined ? [] : [`${count} accelerators`];
   // Even if the optimizer is moved to the host, one copy of the weights stays on the accelerators.
   const weightBytes = (precision.weightBytes * parameterCounts(job.model).total) / acceleratorCount;
@@ -186,6 +184,38 @@ function waysToFit(
   }
   if (ways.length > 0) return ways;
   return ["a smaller model", "less to keep: a shorter sequence, adapters"];
+}
+
+/** Maximum number of counts that are tried one by one. Each needs a search. */
+const COUNTS_TRIED_MAX = 64;
+
+/**
+ * The smallest number of accelerators above the requested one with which the question has an answer. Up to two nodes,
+ * every number is tried, then whole nodes. `bound`: a number that is known to fit; `undefined`: there is none.
+ */
+function nearestCountAbove(setting: TrainingSetting, bound: number | undefined): number | undefined {
+  const { question, job, system } = setting;
+  const { node } = system.cluster;
+  const perNode = node.acceleratorCount;
+  const last = bound ?? Infinity;
+  let count = question.acceleratorCount;
+  for (let tried = 0; tried < COUNTS_TRIED_MAX; tried++) {
+    count = count < 2 * perNode ? count + 1 : (Math.floor(count / perNode) + 1) * perNode;
+    if (count >= last) return bound;
+    const nodeCount = Math.ceil(count / perNode);
+    const larger = { ...system, cluster: { ...system.cluster, nodeCount } };
+    if (hasAnswer({ ...setting, system: larger, question: { ...question, acceleratorCount: count } }, job)) return count;
+  }
+  return bound;
+}
+
+/** Whether `chosenPlan` finds a plan, if the question states none. */
+function hasAnswer(setting: TrainingSetting, job: TrainingJob): boolean {
+  const { question, system } = setting;
+  const found = findOrdinaryPlan(job, system, question.acceleratorCount);
+  if (found.kind === "found") return isRunnable({ ...setting, job: found.job }, found.plan);
+  const least = leastNeed(job, system, wholeSpace(job, system, question.acceleratorCount));
+  return least !== undefined && isRunnable(setting, least.plan);
 }
 
 /**

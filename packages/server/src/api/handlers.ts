@@ -144,6 +144,27 @@ async function checkLevels(
   if (refusal !== null) throw refusal;
 }
 
+/**
+ * Refuses pools of an executor that this control plane does not have. Their nodes would never join, and work that needs
+ * them would wait forever.
+ */
+function refuseUnknownExecutors({ executors }: ControlPlane, pools: Call<"apply">["body"]["pools"]): void {
+  const known = [...executors.keys()];
+  const errors = pools.flatMap(({ name, executor }, index) =>
+    known.includes(executor)
+      ? []
+      : [
+          {
+            pointer: `/pools/${index}/executor`,
+            message: `names the executor ${executor} of pool ${name}, but this control plane has only ${known.join(", ")}`,
+          },
+        ],
+  );
+  const [first] = errors;
+  if (first !== undefined)
+    throw refuse("invalidRequest", `The request is not valid. ${first.pointer}: ${first.message}.`, { errors });
+}
+
 /** Checks a submission. Returns its spec with accelerator types named as in the fleet. */
 async function accepted(plane: ControlPlane, spec: WorkloadSpec): Promise<WorkloadSpec> {
   await checkLevels(plane, [{ pointer: "", spec }]);
@@ -273,6 +294,7 @@ export const handlers: Handlers = {
   metrics: (plane, { params: { id }, query }) => workloadMetrics(plane, id, query),
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
   apply: async (plane, call, gone) => {
+    refuseUnknownExecutors(plane, call.body.pools);
     await checkLevels(plane, specsToApply(call.body), call.body);
     const request = await plane.driver.read(({ state }) => documentsWithTypesOfFleet(state, call.body, catalogue));
     const odd = await plane.driver.read(({ state }) => applyWarnings(state, request, plane.nowMs()));

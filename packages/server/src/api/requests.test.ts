@@ -303,6 +303,26 @@ describe("commands", () => {
     });
   });
 
+  it.each(["slurm", "kubernetes", "simulated", "Local", "local2", "a.b"])(
+    "are refused with a pool of an executor that does not exist: %s",
+    async (executor) => {
+      const { sequence } = await live.client.status();
+      const request = {
+        sites: [{ name: "far" }],
+        pools: [
+          { name: "near", site: "far", executor: "local", acceleratorType: "" },
+          { name: "far", site: "far", executor, acceleratorType: "" },
+        ],
+      };
+      await expect(live.client.apply(request)).rejects.toMatchObject({
+        code: "invalidRequest",
+        message: expect.stringContaining(`/pools/1/executor: names the executor ${executor} of pool far`),
+      });
+      await expect(live.client.apply(request, { dryRun: true })).rejects.toMatchObject({ code: "invalidRequest" });
+      expect((await live.client.status()).sequence).toBe(sequence);
+    },
+  );
+
   it("remove teams by their path, and only unused ones", async () => {
     await live.client.apply({ teams: [{ name: "short/lived" }] });
     await expect(live.client.removeTeam("research")).rejects.toMatchObject({ code: "teamInUse" });
