@@ -58,10 +58,10 @@ export interface ReadersConfig {
   readonly token: string;
   readonly readers: number;
   /**
-   * `catchUp`: reads from the first event until `untilSequence`. `follow`: reads new events until the parent sends a message. `stalled`:
+   * `catchUp`: reads from the first event until `untilSequence`. `follow`: reads new events until the parent sends a message. `spread`: the same, each reader from another event on. `stalled`:
    * reads the first bytes of the stream and nothing more.
    */
-  readonly mode: "catchUp" | "follow" | "stalled";
+  readonly mode: "catchUp" | "spread" | "follow" | "stalled";
   readonly untilSequence: number;
 }
 

@@ -23,9 +23,9 @@ function open(from: string): Socket {
   return socket;
 }
 
-function catchUp(): Promise<ReaderResult> {
+function catchUp(from = ""): Promise<ReaderResult> {
   const { promise, resolve, reject } = Promise.withResolvers<ReaderResult>();
-  const socket = open("");
+  const socket = open(from);
   const last = Buffer.from(`{"sequence":${config.untilSequence},`);
   let lineCount = 0;
   let tail = Buffer.alloc(0);
@@ -82,7 +82,10 @@ function follow(isOver: Promise<void>): Promise<ReaderResult> {
 const isOver = new Promise<void>((resolve) => {
   if (config.mode === "follow") process.once("message", () => resolve());
 });
-const readers = { catchUp, stalled: stall, follow: () => follow(isOver) };
+/** Each reader starts at another event, so that they share few pages. */
+const spread = (_: unknown, reader: number): Promise<ReaderResult> =>
+  catchUp(`?from=${1 + Math.floor((reader * config.untilSequence) / config.readers)}`);
+const readers = { catchUp: () => catchUp(), spread, stalled: stall, follow: () => follow(isOver) };
 const beganMs = performance.now();
 const results = await Promise.all(Array.from({ length: config.readers }, readers[config.mode]));
 tellParent({

@@ -79,6 +79,9 @@ try {
     return next<ReadersFigures>(readers);
   });
   await measure(`${READERS_MAX} readers that catch up`, () => next<ReadersFigures>(readersOf("catchUp", READERS_MAX)));
+  await measure(`${READERS_MAX} readers at different places`, () =>
+    next<ReadersFigures>(readersOf("spread", READERS_MAX)),
+  );
   await measure(`${READERS_MAX} readers that do not read`, async () => {
     const readers = readersOf("stalled", READERS_MAX);
     try {

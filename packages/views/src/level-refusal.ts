@@ -1,7 +1,7 @@
 /** Rejects work and reserved topologies that name unknown fabric levels, because they would wait forever. */
 import type { ReadonlyState } from "@headroom/engine";
 import { levelProblems, refuse, shapeProblems } from "@headroom/protocol";
-import type { ProblemError, Site, TeamSpec, WorkloadSpec } from "@headroom/protocol";
+import type { LevelProblem, ProblemError, Site, TeamSpec, WorkloadSpec } from "@headroom/protocol";
 
 export interface NamedSpec {
   /** JSON pointer (RFC 6901) to the spec in the request; empty: the request is the spec. */
@@ -16,14 +16,17 @@ interface Declared {
 
 /** The problem; `null`: all levels exist. `declared`: sites and teams of the same request. */
 export function levelRefusal(
-  { sites }: Pick<ReadonlyState, "sites">,
+  { sites, pools, nodes }: Pick<ReadonlyState, "sites" | "pools" | "nodes">,
   specs: readonly NamedSpec[],
   declared: Declared = {},
 ): ProblemError | null {
   const levels = [...sites.values(), ...(declared.sites ?? [])].map(({ fabricLevels }) => fabricLevels);
   const problems = [
     ...(declared.teams ?? []).map((team, at) => ({ pointer: `/teams/${at}`, found: shapeProblems(team, levels) })),
-    ...specs.map(({ pointer, spec }) => ({ pointer, found: levelProblems(spec, levels) })),
+    ...specs.map(({ pointer, spec }) => {
+      const unknown = levelProblems(spec, levels);
+      return { pointer, found: unknown.length > 0 ? unknown : unstatedProblems(spec, { sites, pools, nodes }) };
+    }),
   ];
   const errors = problems.flatMap(({ pointer, found }) =>
     found.map(({ path, message }) => ({ pointer: [pointer, ...path].join("/"), message })),
@@ -31,6 +34,58 @@ export function levelRefusal(
   if (errors.length === 0) return null;
   const detail = errors.map(({ pointer, message }) => `${pointer}: ${message}`).join("; ");
   return refuse("invalidRequest", `The request is not valid. ${detail}.`, { errors });
+}
+
+type Topology = Pick<ReadonlyState, "sites" | "pools" | "nodes">;
+
+/**
+ * Required levels that the site declares but no node states its place in. Such a requirement would have no effect, and
+ * the work would run across domains.
+ */
+function unstatedProblems(spec: NamedSpec["spec"], topology: Topology): LevelProblem[] {
+  const required = requiredLevels(spec).filter(({ level }) => level !== NODE_LEVEL);
+  if (required.length === 0 || topology.nodes.size === 0) return [];
+  const stated = statedLevels(topology);
+  return required.flatMap(({ level, path }) =>
+    stated.has(level)
+      ? []
+      : [
+          {
+            path,
+            message: `requires the level ${level}, but no node of the fleet states its ${level}, so the requirement would have no effect; leave it out, or use prefer`,
+          },
+        ],
+  );
+}
+
+/** Name of the last level of every fabric tree. */
+const NODE_LEVEL = "node";
+
+interface RequiredLevel {
+  readonly level: string;
+  readonly path: LevelProblem["path"];
+}
+
+function requiredLevels({ fabric, gang }: NamedSpec["spec"]): RequiredLevel[] {
+  const of = (constraint: typeof fabric, path: LevelProblem["path"]): RequiredLevel[] => [
+    ...(constraint?.within === undefined ? [] : [{ level: constraint.within, path: [...path, "within"] }]),
+    ...(constraint?.slices ?? []).map(({ within }, at) => ({ level: within, path: [...path, "slices", at, "within"] })),
+  ];
+  const groups = gang.taskGroups ?? [];
+  return [
+    ...of(fabric, ["fabric"]),
+    ...groups.flatMap((group, at) => of(group.fabric, ["gang", "taskGroups", at, "fabric"])),
+  ];
+}
+
+/** Levels at which at least one node states its domain. A node states its domains from the widest level down. */
+function statedLevels({ sites, pools, nodes }: Topology): ReadonlySet<string> {
+  const stated = new Set<string>();
+  for (const { pool, fabric } of nodes.values()) {
+    const site = sites.get(pools.get(pool)?.site ?? ("" as never));
+    for (const level of site?.fabricLevels.slice(0, fabric.length) ?? []) stated.add(level);
+  }
+  return stated;
 }
 
 /** Checks all workloads in a request to apply. */

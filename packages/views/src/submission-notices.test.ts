@@ -46,8 +46,7 @@ describe("notices about a submission", () => {
     fleet.define({ name: "owner", parent: null, guarantee: { accelerators: 4 }, limit: {} });
     fleet.define({ name: "guest", parent: null, guarantee: { accelerators: 1 }, limit: {} });
     const spec = specOf("job", { team: "guest", gang: { accelerators: 2 } });
-    const noted = (actor: string): string[] =>
-      submissionNotices(fleet.engine, { spec, actor }).map(({ kind }) => kind);
+    const noted = (actor: string): string[] => submissionNotices(fleet.engine, { spec, actor }).map(({ kind }) => kind);
     expect(noted("ann")).toEqual(["reclaimable"]);
     fleet.command({ kind: "submitWorkload", spec });
     expect(noted("ann")).toEqual([]);

@@ -159,18 +159,22 @@ function unitOf(world: QuotaScenario): number {
   const common = amounts.filter((amount) => amount > 0).reduce(commonDivisor, 0);
   const isLarge = amounts.some((amount) => amount > AMOUNT_MAX);
   if (isLarge && Math.max(...amounts) / common <= AMOUNT_MAX) return 1 / common;
-  if (isLarge) throw new Error(`an amount of the scenario is larger than ${AMOUNT_MAX} units: state it in larger units`);
+  if (isLarge)
+    throw new Error(`an amount of the scenario is larger than ${AMOUNT_MAX} units: state it in larger units`);
   const isWhole = (unit: number): boolean => amounts.every((amount) => Number.isInteger(amount * unit));
   return [1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 1000].find(isWhole) ?? 1000;
 }
+
+/** The inverse of a large unit is rounded, so its products are too. */
+const scaled = (amount: number, unit: number): number => (unit < 1 ? Math.round(amount * unit) : amount * unit);
 
 function teamOf(queue: Queue, unit: number) {
   const amounts = (one: number | null | undefined, byFlavor: StatedQuotas | undefined): Quotas => {
     if (byFlavor !== undefined)
       return Object.fromEntries(
-        Object.entries(byFlavor).flatMap(([name, amount]) => (amount == null ? [] : [[name, amount * unit]])),
+        Object.entries(byFlavor).flatMap(([name, amount]) => (amount == null ? [] : [[name, scaled(amount, unit)]])),
       );
-    return one == null ? {} : { [FLAVOR]: one * unit };
+    return one == null ? {} : { [FLAVOR]: scaled(one, unit) };
   };
   const { withinClusterQueue, reclaimWithinCohort, borrowWithinCohort } = queue.preemptionPolicy ?? {};
   const preemption: TeamPreemption = {

@@ -29,6 +29,23 @@ describe("what a question leaves out", () => {
     expect(recipe.globalBatch.usual).toBe(15_360);
   });
 
+  it.each([
+    [["--tokens", "15T"], "--tokens needs --accelerator"],
+    [["--price", "2.5"], "--price needs --accelerator"],
+    [["--tokens", "15T", "--price", "2.5"], "--tokens and --price need --accelerator"],
+  ])("refuses options that a comparison of all types would ignore: %j", async (given, message) => {
+    const { code, stderr } = await size("train", "--model", "llama-3-8b", ...given);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  it("marks types whose figures no document states", async () => {
+    const { stdout } = await size("catalogue");
+    expect(stdout).toMatch(/^H20-SXM \* /m);
+    expect(stdout).toMatch(/^H100-SXM-80GB {2}/m);
+    expect(stdout).toContain("* no document cited:");
+  });
+
   it("prints the command that starts the plan", async () => {
     const job = ["train", "--model", "llama-3-8b", "--accelerator", "H100", "--gpus", "8"];
     expect((await size(...job, "--plan", "tp=2,mb=2")).stdout).toMatch(

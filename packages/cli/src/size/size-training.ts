@@ -87,7 +87,10 @@ function refuseUnused({ tokens, price }: TrainingOptions): void {
   const unused = [...(tokens === undefined ? [] : ["--tokens"]), ...(price === undefined ? [] : ["--price"])];
   if (unused.length === 0) return;
   const message = `${unused.join(" and ")} ${unused.length === 1 ? "needs" : "need"} --accelerator: the comparison of all types has no costs and no duration.`;
-  throw new CliError(`${message} Add --accelerator NAME, or leave ${unused.length === 1 ? "it" : "them"} out.`, exitCode.usage);
+  throw new CliError(
+    `${message} Add --accelerator NAME, or leave ${unused.length === 1 ? "it" : "them"} out.`,
+    exitCode.usage,
+  );
 }
 
 /** States the batch and where it comes from, if the question did not state one. */

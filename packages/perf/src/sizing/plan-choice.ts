@@ -204,7 +204,8 @@ function nearestCountAbove(setting: TrainingSetting, bound: number | undefined):
     if (count >= last) return bound;
     const nodeCount = Math.ceil(count / perNode);
     const larger = { ...system, cluster: { ...system.cluster, nodeCount } };
-    if (hasAnswer({ ...setting, system: larger, question: { ...question, acceleratorCount: count } }, job)) return count;
+    if (hasAnswer({ ...setting, system: larger, question: { ...question, acceleratorCount: count } }, job))
+      return count;
   }
   return bound;
 }

@@ -94,15 +94,18 @@ describe("a training run", () => {
     ["llama-3-70b", 8, 12],
     ["llama-3-70b", 9, 12],
     ["llama-3-70b", 4, 12],
-  ])("of %s that fits on no %i accelerators names the next number with an answer", (model, acceleratorCount, expected) => {
-    const asked = { ...run, model, accelerator: "H100", acceleratorCount, globalBatch: 4096, sequenceLength: 4096 };
-    const answer = sizeTraining(asked);
-    if (answer.kind !== "impossible") throw new Error("the model fits");
-    expect(Number(/^(\d+) accelerators/.exec(answer.nearest)?.[1])).toBe(expected);
-    for (let count = acceleratorCount + 1; count < expected; count++)
-      expect(sizeTraining({ ...asked, acceleratorCount: count }).kind, String(count)).toBe("impossible");
-    expect(sizeTraining({ ...asked, acceleratorCount: expected }).kind).not.toBe("impossible");
-  });
+  ])(
+    "of %s that fits on no %i accelerators names the next number with an answer",
+    (model, acceleratorCount, expected) => {
+      const asked = { ...run, model, accelerator: "H100", acceleratorCount, globalBatch: 4096, sequenceLength: 4096 };
+      const answer = sizeTraining(asked);
+      if (answer.kind !== "impossible") throw new Error("the model fits");
+      expect(Number(/^(\d+) accelerators/.exec(answer.nearest)?.[1])).toBe(expected);
+      for (let count = acceleratorCount + 1; count < expected; count++)
+        expect(sizeTraining({ ...asked, acceleratorCount: count }).kind, String(count)).toBe("impossible");
+      expect(sizeTraining({ ...asked, acceleratorCount: expected }).kind).not.toBe("impossible");
+    },
+  );
 
   it("saves adapters alone when only they are trained", () => {
     const bytes = (part: Partial<TrainingSizing>): number =>

@@ -9,6 +9,12 @@ const PAGES_KEPT_MAX = 64;
 /** Maximum bytes of cached pages. A page has about 300 KiB; single events of up to 1 MiB make larger ones. */
 const BYTES_KEPT_MAX = 32 * 1024 * 1024;
 
+/**
+ * Maximum number of pages read at the same time. All pages that have arrived are received in one turn of the event loop,
+ * each in about a third of a millisecond; hundreds of readers at different places would block it for 100 ms.
+ */
+const READS_MAX = 4;
+
 interface Kept {
   readonly format: EventFormat;
   readonly page: EventPage;
@@ -20,6 +26,9 @@ export class EventPages {
   /** Cached pages, the oldest first. */
   readonly #kept: Kept[] = [];
   #bytesKept = 0;
+  /** Reads that wait for a place, the longest first. */
+  readonly #queue: (() => void)[] = [];
+  #readCount = 0;
 
   /** `load` reads the page that contains the event with this sequence. */
   constructor(load: (sequence: number, format: EventFormat) => Promise<EventPage>) {
@@ -46,12 +55,26 @@ export class EventPages {
     const key = `${format} ${sequence}`;
     const loading = this.#loading.get(key);
     if (loading !== undefined) return loading;
-    const promise = this.#load(sequence, format);
+    const promise = this.#inTurn(sequence, format);
     this.#loading.set(key, promise);
     try {
-      return this.keep(await promise, format);
+      return await promise;
     } finally {
       this.#loading.delete(key);
+    }
+  }
+
+  /** Reads the page when a place is free. A page that another reader has loaded meanwhile is not read again. */
+  async #inTurn(sequence: number, format: EventFormat): Promise<EventPage> {
+    if (this.#readCount >= READS_MAX) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    else this.#readCount++;
+    try {
+      return this.kept(sequence, format) ?? this.keep(await this.#load(sequence, format), format);
+    } finally {
+      // The place passes to the next in the queue.
+      const next = this.#queue.shift();
+      if (next === undefined) this.#readCount--;
+      else next();
     }
   }
 }

@@ -1,0 +1,51 @@
+/**
+ * Requests drawn from the schemas. `HEADROOM_FUZZ_REQUESTS=100000 npm run test:seeds -- fuzzed-schemas` is the full run;
+ * `HEADROOM_FUZZ_SEED=7` selects another seed.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
+import type { LiveControlPlane } from "./testing/live-control-plane.ts";
+import { sendSchemaRequests } from "./testing/send-schema-requests.ts";
+
+const seed = Number(process.env["HEADROOM_FUZZ_SEED"] ?? 3);
+const requests = Number(process.env["HEADROOM_FUZZ_REQUESTS"] ?? 20_000);
+const SLICE = 2_000;
+/** Growth of the process, which contains clients and control plane. Garbage that is not collected yet is included. */
+const GROWTH_BYTES_MAX = 1_536 * 1_048_576;
+
+let live: LiveControlPlane;
+let rssBefore = 0;
+const statuses = new Map<number, number>();
+beforeAll(async () => {
+  live = await startLive(temporaryHome());
+  await live.client.submitWorkload({ kind: "train", name: "seed", run: "true", gang: { accelerators: 99 } });
+  rssBefore = process.memoryUsage().rss;
+});
+afterAll(async () => {
+  await live.close();
+  removeHome(live.home);
+});
+
+describe(`${requests} requests drawn from the schemas with seed ${seed}`, () => {
+  it.for(Array.from({ length: Math.ceil(requests / SLICE) }, (_, slice) => slice * SLICE))(
+    "find no bug from request %i on",
+    async (first) => {
+      const count = Math.min(SLICE, requests - first);
+      const { statuses: found, failures } = await sendSchemaRequests(live, { seed, first, count });
+      for (const [status, seen] of found) statuses.set(status, (statuses.get(status) ?? 0) + seen);
+      expect(failures).toEqual([]);
+      expect(live.complaints.filter((each) => /fatal|bug|stack|at .*\.ts:/i.test(each))).toEqual([]);
+      expect((await live.request("/healthz")).status).toBe(200);
+      expect(process.memoryUsage().rss - rssBefore).toBeLessThan(GROWTH_BYTES_MAX);
+    },
+  );
+
+  it("reach what is behind the checks, and leave a journal that starts again", async () => {
+    console.log(`seed ${seed}, answers by status: ${JSON.stringify(Object.fromEntries(statuses))}`);
+    for (const status of [200, 201, 404, 422]) expect(statuses.get(status), String(status)).toBeGreaterThan(0);
+    const { sequence } = await live.client.status();
+    await live.close();
+    live = await startLive(live.home);
+    expect((await live.client.status()).sequence).toBeGreaterThanOrEqual(sequence);
+  });
+});
