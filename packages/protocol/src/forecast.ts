@@ -236,6 +236,11 @@ export const whatIfHorizonMs = { min: 60_000, max: 168 * HOUR_MS } as const;
 const WHAT_IF_NODES_MAX = 10_000;
 
 const WHAT_IF_POOLS_MAX = 100;
+/**
+ * Maximum number of nodes that one question adds, over all pools and copies. A node costs about 6 KB in each of the two
+ * timelines, so this is a few hundred MiB, and it is five times the largest fleet of one site.
+ */
+export const WHAT_IF_ADDED_NODES_MAX = 50_000;
 
 const lostDomain = z.strictObject({
   level: z.string().min(1).max(limits.ID_CHARS_MAX).optional().meta({
@@ -270,6 +275,15 @@ const addedPool = z.strictObject({
   labels: names.labels.optional(),
 });
 
+interface AddedNodes {
+  readonly addPools: readonly { readonly nodes: number }[];
+  readonly addNodes: readonly { readonly count: number }[];
+}
+
+/** Number of nodes that a question adds. */
+const addedNodeCount = ({ addPools, addNodes }: AddedNodes): number =>
+  addPools.reduce((sum, { nodes }) => sum + nodes, 0) + addNodes.reduce((sum, { count }) => sum + count, 0);
+
 export const whatIfQuestion = z
   .strictObject({
     horizonMs: z
@@ -294,6 +308,9 @@ export const whatIfQuestion = z
       .meta({ description: "Nodes that copy an existing node. Several entries for a node add up." }),
     teams: z.array(teamSpec).max(1000).default([]).meta({ description: "New definitions of teams." }),
     policy: policyChoice.optional().meta({ description: "Policy of the forecast; absent: the active policy." }),
+  })
+  .refine((question) => addedNodeCount(question) <= WHAT_IF_ADDED_NODES_MAX, {
+    message: `must add at most ${WHAT_IF_ADDED_NODES_MAX} nodes over all pools and copies; ask about a part of them`,
   })
   .meta({ id: "WhatIfQuestion", description: "Hypothetical changes. None of them is recorded." });
 

@@ -10,7 +10,7 @@ import type { Appliers, WritableWorld } from "./writable.ts";
 import { attemptEvents } from "./attempt-events.ts";
 import { calendarEvents } from "./calendar-events.ts";
 import { fleetEvents } from "./fleet-events.ts";
-import { governanceEvents } from "./governance-events.ts";
+import { governanceEvents, settleTeams } from "./governance-events.ts";
 import { planEvents } from "./plan-events.ts";
 import { reportEvents } from "./report-events.ts";
 import { resizeEvents } from "./resize-events.ts";
@@ -49,12 +49,20 @@ export function applyEvent(readonlyWorld: World, event: Event): void {
   // a number is refused.
   if (applier === undefined || (event.version !== 1 && !(event.version <= newestVersion(event.kind))))
     throw unknownEvent(event);
+  const { unsettledTeams } = world;
+  if (unsettledTeams !== null && (event.kind !== "teamDefined" || event.atMs !== unsettledTeams.atMs))
+    settleTeams(world);
   if (event.atMs < state.nowMs)
     throw new InvariantError(`event ${state.sequence + 1} has an earlier time than its predecessor`);
   state.sequence++;
   state.nowMs = event.atMs;
   if (applier.isOfQueue) world.queueEventCount++;
   applier.apply(world, event as never);
+}
+
+/** Brings the indexes up to date with the events that were applied. Called after the last event of an input. */
+export function settle(world: World): void {
+  settleTeams(writable(world));
 }
 
 /** Records the head of the journal's hash chain after the events that were applied. */

@@ -14,14 +14,13 @@ const DAYS_COUNTED_FROM = { teamDefined: 3, budgetRenewed: 2 } as const;
 export const governanceEvents: Appliers<GovernanceEvent> = {
   teamDefined(world, { team, version }) {
     const before = world.state.teams.get(team.name);
-    accrueAll(world);
-    recordAllDecayedUsage(world);
+    const hasMoved = before !== undefined && before.parent !== team.parent;
+    beginTeams(world, hasMoved);
     world.state.teams.set(team.name, team);
     openAccount(world, team, before);
     if (version >= DAYS_COUNTED_FROM.teamDefined) countDays(world, team.name);
-    recountAccounts(world);
-    recountDecayedUsage(world);
-    refreshTeams(world, before !== undefined && before.parent !== team.parent);
+    // Usage history begins for each new ancestor of running work, so the order of the moves counts.
+    if (hasMoved && world.decayedUsage.halfLife !== null) settleTeams(world);
   },
   teamRemoved(world, { team }) {
     accrueAll(world);
@@ -62,6 +61,29 @@ export const governanceEvents: Appliers<GovernanceEvent> = {
     if (oldest !== undefined) state.answers.delete(oldest);
   },
 };
+
+/** Brings usage up to now before the first team of a series is defined. */
+function beginTeams(world: WritableWorld, hasMoved: boolean): void {
+  const { nowMs: atMs } = world.state;
+  if (world.unsettledTeams === null) {
+    accrueAll(world);
+    recordAllDecayedUsage(world);
+    world.unsettledTeams = { atMs, hasMoved };
+  } else world.unsettledTeams.hasMoved ||= hasMoved;
+}
+
+/**
+ * Rebuilds the indexes after a series of team definitions. Each rebuild reads all teams, so one for each team would make
+ * a document of many teams quadratic. Called before any other event is applied, and before the indexes are read.
+ */
+export function settleTeams(world: WritableWorld): void {
+  const { unsettledTeams } = world;
+  if (unsettledTeams === null) return;
+  world.unsettledTeams = null;
+  recountAccounts(world);
+  recountDecayedUsage(world);
+  refreshTeams(world, unsettledTeams.hasMoved);
+}
 
 /**
  * Usage counts for the present team definitions. With the first user limit, usage begins to be tracked by user.

@@ -9,6 +9,12 @@ import { Ledger } from "../cluster/ledger.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 
+/**
+ * Amount of starts after which a live round ends: one for each attempt and one for each of its workers. The next round
+ * follows at once. One round, and one append, then take milliseconds and at most a few MiB, however much work fits.
+ */
+export const ROUND_STARTS_MAX = 8_192;
+
 export class Batch {
   readonly world: World;
   readonly nowMs: number;
@@ -25,6 +31,11 @@ export class Batch {
   readonly #tells: ((bucket: QueueBucket, started: boolean) => boolean) | null;
   /** True if the remaining phases of the round are not needed. */
   isOver = false;
+  /** True if the round ended because it had started enough. Another round must follow, at the same time. */
+  isCut = false;
+  /** Amount of starts after which the round is cut. A counterfactual round is not cut. */
+  startsMax: number = Number.POSITIVE_INFINITY;
+  #startedAmount = 0;
   /** In a counterfactual run: called with every event before it is applied. */
   note: ((event: Event) => void) | null = null;
   /** Whether work became preemptible since the last round. */
@@ -38,9 +49,13 @@ export class Batch {
     this.#queueChanges = world.queue.changes;
   }
 
+  /** Whether the last round was cut, so that this one continues it. */
+  continuesCut = false;
+
   /** Whether the batch changes anything. False after a wakeup whose reason no longer exists. */
   get changesAnything(): boolean {
-    return this.events.length > 0 || this.freesVictims || this.world.queue.changes !== this.#queueChanges;
+    const hasChanged = this.events.length > 0 || this.world.queue.changes !== this.#queueChanges;
+    return hasChanged || this.freesVictims || this.continuesCut;
   }
 
   /** Whether the batch is a counterfactual run for one workload: then only records count. */
@@ -51,6 +66,18 @@ export class Batch {
   /** Reports that the round has considered a bucket, and whether the head of the bucket starts. */
   asked(bucket: QueueBucket, started: boolean): void {
     if (this.#tells !== null) this.isOver ||= this.#tells(bucket, started);
+    if (this.#startedAmount >= this.startsMax) this.cut();
+  }
+
+  /** Counts a start, or a nomination, towards the bound of the round. */
+  countStart(workers: number): void {
+    this.#startedAmount += 1 + workers;
+  }
+
+  /** Ends the round. The next one continues where this one stopped. */
+  cut(): void {
+    this.isCut = true;
+    this.isOver = true;
   }
 
   get scratch(): Scratch {

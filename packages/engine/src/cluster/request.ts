@@ -24,6 +24,10 @@ export const isInGroups = ({ gang }: Pick<PlacementRequest, "gang">): boolean =>
 export const wholeNeeded = ({ gang, workers }: Pick<PlacementRequest, "gang" | "workers">): number =>
   !needsPart(gang) && gang.taskGroups === undefined ? workers * gang.accelerators : 0;
 
+/** Whether the workers of the request reserve nothing. The gang of task groups states the largest amounts of any worker. */
+export const needsNothing = ({ gang }: Pick<PlacementRequest, "gang">): boolean =>
+  gang.accelerators === 0 && gang.coresMilli === 0 && gang.memoryMib === 0 && (gang.networkGbps ?? 0) === 0;
+
 /** The attempt that requests further workers, or `null` if the request is for a start. */
 export function growingAttempt({ state }: World, request: PlacementRequest): Attempt | null {
   return request.grows === null ? null : (state.attempts.get(request.grows) ?? null);

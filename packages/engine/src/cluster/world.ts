@@ -71,6 +71,15 @@ export interface World {
   endedDropped: number;
   /** Keys of `state.answers`, oldest first. */
   readonly answerKeys: Fifo<string>;
+  /** Definitions of teams that the indexes do not contain yet, or `null`. They are settled before anything reads them. */
+  unsettledTeams: UnsettledTeams | null;
+}
+
+/** Teams that were defined one after another at one instant. Their indexes are rebuilt once, not for each team. */
+export interface UnsettledTeams {
+  readonly atMs: number;
+  /** Whether one of them has a new parent. */
+  hasMoved: boolean;
 }
 
 /** A number that changes whenever any allocation may have changed. Queue-only events do not change it. */
@@ -119,6 +128,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     endedKept: [],
     endedDropped: 0,
     answerKeys: new Fifo(state.answers.keys()),
+    unsettledTeams: null,
   };
   for (const node of state.nodes.values()) {
     capacity.join(node);

@@ -3,8 +3,8 @@
  */
 import { chainAfter, hashInto, lanesFromHex, lanesToHex, InvariantError, invariant } from "@headroom/model";
 import type { Command, Effect, Event, Input, Signal, WorkloadId, Lanes } from "@headroom/model";
-import { Batch } from "../batch/batch.ts";
-import { applyEvent, recordChain } from "../apply/apply.ts";
+import { Batch, ROUND_STARTS_MAX } from "../batch/batch.ts";
+import { applyEvent, recordChain, settle } from "../apply/apply.ts";
 import { UndoLog } from "../apply/undo-log.ts";
 import { decideCommand } from "../lifecycle/commands.ts";
 import { decideObservation } from "../lifecycle/observations.ts";
@@ -28,6 +28,16 @@ import type { World } from "../cluster/world.ts";
 import { installStrategies, signatures } from "../strategies/registry.ts";
 import { upcastEvent } from "../state/upcast.ts";
 
+export interface EngineOptions {
+  /** For tests: the amount of starts that ends a round. */
+  readonly startsMax?: number;
+}
+
+interface Forked {
+  /** The clock of the original and whether its last round was cut; `null`: the engine is no fork. */
+  readonly fork?: { readonly clockMs: number; readonly isCut: boolean } | null;
+}
+
 class EngineCore implements Engine {
   #world: World;
   #clockMs: number;
@@ -38,8 +48,20 @@ class EngineCore implements Engine {
   /** False for a fork: it writes no journal. */
   readonly #isWritten: boolean;
 
-  constructor(state: ReadonlyState, fork: { readonly clockMs: number } | null = null) {
+  #isCut: boolean;
+  /**
+   * Whether the last round may have been cut: the state does not say it, so a restored engine with waiting work assumes
+   * it. Another round is then due at once, which records nothing if the last round was complete.
+   */
+  #mayBeCut: boolean;
+
+  readonly #startsMax: number;
+
+  constructor(state: ReadonlyState, { fork = null, startsMax = ROUND_STARTS_MAX }: EngineOptions & Forked = {}) {
     this.#world = worldWith(state);
+    this.#startsMax = startsMax;
+    this.#isCut = fork?.isCut ?? false;
+    this.#mayBeCut = fork?.isCut ?? this.#world.queue.hasRequests;
     this.#chain = lanesFromHex(state.chain);
     this.#clockMs = fork?.clockMs ?? state.nowMs;
     this.#isWritten = fork === null;
@@ -64,8 +86,11 @@ class EngineCore implements Engine {
       throw new InvariantError(`${nowMs} is not an instant in whole milliseconds`);
     this.#clockMs = Math.max(this.#clockMs, nowMs);
     const batch = new Batch(this.#world, this.#clockMs);
+    batch.startsMax = this.#startsMax;
+    batch.continuesCut = this.#isCut;
     for (const input of inputs) takeIn(batch, input);
     runRound(batch);
+    this.#isCut = this.#mayBeCut = batch.isCut;
     const { events, replies, effects } = batch;
     const group = events.length === 0 || !this.#isWritten ? null : this.#close(events);
     this.#awaitingAdvance = group !== null;
@@ -86,7 +111,16 @@ class EngineCore implements Engine {
     this.#awaitingAdvance = false;
   }
 
+  get startsMax(): number {
+    return this.#startsMax;
+  }
+
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
   nextWakeAtMs(): number | null {
+    if (this.#mayBeCut) return this.#clockMs;
     const { timers, completions, queue, decayedUsage, rules } = this.#world;
     const defragmentAtMs = rules.defragment === undefined ? null : defragmentsAtMs(this.#world, this.#clockMs);
     const dueMs = defragmentAtMs === null ? timers.nextAtMs() : earlier(timers.nextAtMs(), defragmentAtMs);
@@ -118,6 +152,8 @@ class EngineCore implements Engine {
     this.#world = worldWith(world.state);
     this.#chain = lanesFromHex(world.state.chain);
     this.#clockMs = world.state.nowMs;
+    this.#isCut = false;
+    this.#mayBeCut = this.#world.queue.hasRequests;
   }
 }
 
@@ -205,17 +241,18 @@ function foldGroup(world: World, group: JournalGroup): void {
     `the journal is damaged at sequence ${expected}: ${events.length} events, the journal says ${group.count}`,
   );
   for (const event of events) applyEvent(world, upcastEvent(event));
+  settle(world);
   recordChain(world, chain);
 }
 
 /** A fresh engine with an empty fleet and the default policy. */
-export function createEngine(): Engine {
-  return new EngineCore(emptyState());
+export function createEngine(options: EngineOptions = {}): Engine {
+  return new EngineCore(emptyState(), options);
 }
 
 /** The engine whose state is in these bytes of `snapshot()`. It continues exactly like the engine that wrote them. */
-export function restoreEngine(snapshot: Uint8Array): Engine {
-  return new EngineCore(decodeSnapshot(snapshot));
+export function restoreEngine(snapshot: Uint8Array, options: EngineOptions = {}): Engine {
+  return new EngineCore(decodeSnapshot(snapshot), options);
 }
 
 /**
@@ -225,7 +262,10 @@ export function restoreEngine(snapshot: Uint8Array): Engine {
  */
 export function forkEngine(engine: Engine): Engine {
   const live = coreOf(engine);
-  const fork = new EngineCore(copyLiveState(live.world.state), { clockMs: live.clockMs });
+  const fork = new EngineCore(copyLiveState(live.world.state), {
+    fork: { clockMs: live.clockMs, isCut: live.isCut },
+    startsMax: live.startsMax,
+  });
   learnOutcomes(fork.world, live.world);
   return fork;
 }

@@ -15,6 +15,7 @@ import type {
   ApplyChange,
   Rejection,
 } from "@headroom/model";
+import { settle } from "../apply/apply.ts";
 import type { Batch } from "../batch/batch.ts";
 import type { IndexedWindow } from "../cluster/calendar-index.ts";
 import { knownEntry } from "../state/ended-entries.ts";
@@ -35,6 +36,7 @@ export function apply(batch: Batch, command: Apply): Decision {
   if (admissionFailure !== null) return refused(admissionFailure);
   const changes = documentChanges(world.state, command);
   for (const { action, record } of changes) if (action !== "unchanged") record(batch, command.actor);
+  settle(world);
   const newest = newestNamed(world, command.workloads);
   const applied = new Map<WorkloadSpec, ApplyChange>();
   for (const spec of awaitedFirst(command.workloads))

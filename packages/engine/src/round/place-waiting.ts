@@ -16,7 +16,7 @@ import { mayGrowYet } from "./grow.ts";
 import { findPlacement } from "../placement/place.ts";
 import { placeOnHotSpares, takeHotSpares } from "../placement/place-on-hot-spares.ts";
 import type { PlacementOnHotSpares } from "../placement/place-on-hot-spares.ts";
-import { isInGroups, wholeNeeded } from "../cluster/request.ts";
+import { isInGroups, needsNothing, wholeNeeded } from "../cluster/request.ts";
 import { start } from "../transitions/start.ts";
 import { placementStrategy } from "../placement/strategy.ts";
 import { roundStrategy } from "../strategies/registry.ts";
@@ -67,6 +67,7 @@ function startWhatFits(batch: Batch): boolean {
   let hasStarted = false;
   let isBlocked = false;
   let mayFindRoomYet = false;
+  const free = new FreeStarts(batch);
   for (let head = order.first(); head !== null; head = order.first()) {
     // The remaining queue need not be tried: not even its smallest request fits, and no further start gets protection.
     const isProtected = reservations?.isComplete ?? true;
@@ -79,6 +80,7 @@ function startWhatFits(batch: Batch): boolean {
       isFinal &&= !mayFindRoomYet && (reservations === null || reservations.list.length === 0);
       order.served(head);
       askForMore(world, order, started);
+      if (free.isEnough(head)) order.drop(head);
       continue;
     }
     mayFindRoomYet ||= !isSureToStayOut(world, head);
@@ -97,10 +99,35 @@ function startWhatFits(batch: Batch): boolean {
   if (batch.isCounterfactual && mayGrowYet(world)) reservations?.protectDue();
   reservations?.release();
   keepReservations(world, reservations?.list ?? NOTHING_RESERVED);
+  if (free.isCut) batch.cut();
   // In a counterfactual run, protected starts that were not computed yet also block other requests.
   const isHeldUp = isBlocked || reservationsOf(world).length > 0 || (batch.isCounterfactual && reservations !== null);
   if (hasStarted && isHeldUp && takesTurns(world)) return false;
   return isFinal && world.capacity.hotSpares.size === hotSpareCount;
+}
+
+/** Starts of tasks that need nothing, by bucket, in one round. */
+class FreeStarts {
+  readonly #counts = new Map<QueueBucket, number>();
+  readonly #max: number;
+  isCut = false;
+
+  /**
+   * No capacity ends the starts of such tasks, and other work loses nothing to them. So one bucket starts only a part of
+   * the bound of a round, and other buckets get their turn.
+   */
+  constructor({ startsMax }: Batch) {
+    this.#max = startsMax / 16;
+  }
+
+  /** Counts a start. Returns whether the bucket has started enough tasks in this round and has more of them. */
+  isEnough(bucket: QueueBucket): boolean {
+    if (!needsNothing(bucket.request) || bucket.waiting.length === 0) return false;
+    const count = (this.#counts.get(bucket) ?? 0) + 1;
+    this.#counts.set(bucket, count);
+    this.isCut ||= count >= this.#max;
+    return count >= this.#max;
+  }
 }
 
 /** The smallest number of whole accelerators of any request, and the shortest duration of any request. */

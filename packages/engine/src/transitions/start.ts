@@ -19,6 +19,7 @@ import type { Placement } from "../cluster/request.ts";
 export function start(batch: Batch, bucket: QueueBucket, placement: Placement): AttemptId {
   const { world, nowMs: atMs } = batch;
   verifyPlacement(world, bucket, placement);
+  batch.countStart(placement.workers.length);
   const growing = growingAttempt(world, bucket.request);
   if (growing !== null) {
     const { workers } = placement;
@@ -70,6 +71,7 @@ export function placeRetry(batch: Batch, ended: Attempt, launchAtMs: number): vo
 /** Nominates the first request of the bucket for a place that is being freed. */
 export function nominate(batch: Batch, bucket: QueueBucket, { acceleratorType, workers }: Placement): void {
   const { world, nowMs: atMs } = batch;
+  batch.countStart(workers.length);
   const growing = growingAttempt(world, bucket.request);
   const who = growing === null ? nextAttempt(batch, bucket) : identityOf(growing);
   const place: Nomination = { ...who, acceleratorType, workers, growth: growing !== null, atMs };

@@ -17,6 +17,7 @@ import { Gathering } from "./gathering.ts";
 import { Inbox, INBOX_COMMANDS_MAX } from "./inbox.ts";
 import type { Batch } from "./inbox.ts";
 import { LatencyRecorder, summarise } from "./latency.ts";
+import { reportsTooMuch } from "./report-meter.ts";
 import { SignalGate } from "./signal-gate.ts";
 import type { TelemetrySink } from "./signal-gate.ts";
 import { SnapshotSchedule } from "./snapshot-schedule.ts";
@@ -127,6 +128,7 @@ export class BatchDriver implements Driver {
       tell: (signal) => {
         if (this.#phase === "running" && this.#inbox.addObserved(signal)) this.#wake();
       },
+      onDropped: (id) => parts.log.warn(reportsTooMuch(id)),
     });
     this.#timer = new WakeTimer(() => {
       this.#isTickDue = true;
@@ -216,7 +218,7 @@ export class BatchDriver implements Driver {
       syncCount: this.#syncCount,
       commandCount: this.#commandCount,
       rejectedOverloadCount: this.#inbox.rejectedCount,
-      signalDroppedCount: this.#inbox.droppedCount,
+      signalDroppedCount: this.#inbox.droppedCount + this.#gate.droppedCount,
       commandsPerSync: this.#syncCount === 0 ? 0 : this.#commandsSyncedCount / this.#syncCount,
       inboxLength: this.#inbox.length,
       inboxLimit: INBOX_COMMANDS_MAX,

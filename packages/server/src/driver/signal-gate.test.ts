@@ -94,8 +94,11 @@ it("tells that accelerators are idle after five minutes, and busy at once", () =
   expect(idle.told).toEqual([{ kind: "idleChangesReported", changes: [[id, null]] }]);
 });
 
-it("lets everything else pass, and takes in reports of attempts that ended", () => {
-  const { at } = opened();
-  expect(at(0, { kind: "checkpointReported", attemptId: id, step: 1, path: "p" })).toBe(false);
+it("passes facts on, reports of checkpoints within bounds, and takes in reports of attempts that ended", () => {
+  const { at, told } = opened();
+  expect(at(0, { kind: "attemptRunning", attemptId: id } as unknown as Signal)).toBe(false);
+  const checkpoint = { kind: "checkpointReported", attemptId: id, step: 1, path: "p" } as const;
+  expect(at(0, checkpoint)).toBe(true);
+  expect(told).toEqual([checkpoint]);
   expect(at(0, { ...progress(1), attemptId: attemptId("w9.1") } as Signal)).toBe(true);
 });

@@ -1,13 +1,14 @@
 /**
  * Keeps telemetry out of the journal. Every report of progress and utilization goes to the telemetry store. The engine
  * gets only the changes that decisions need, gathered over all attempts: expected ends that moved, and accelerators
- * that became idle or busy.
+ * that became idle or busy. Reports of artifacts and checkpoints go on within bounds (`report-meter.ts`).
  */
 import { isEstimateNews } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Attempt, AttemptId, IdleChange, Observation, ProgressEstimate, Signal } from "@headroom/model";
 import { NewestReports, isTelemetrySignal, sampleOf } from "@headroom/views";
 import type { NewestReport, TelemetrySample } from "@headroom/views";
+import { ReportMeter } from "./report-meter.ts";
 
 export interface TelemetrySink {
   /** Whether the attempt's utilization is measured on its accelerators; absent: no attempt is measured in this way. */
@@ -28,6 +29,8 @@ export interface SignalGateSetup {
   nowMs(): number;
   /** Passes a signal to the engine, which records the signal. */
   tell(signal: Signal): void;
+  /** Called with the first report of an attempt that is not recorded, because the attempt reports too much. */
+  onDropped?(id: AttemptId): void;
 }
 
 /**
@@ -52,14 +55,26 @@ export class SignalGate {
   readonly #setup: SignalGateSetup;
   readonly #estimates = new Map<AttemptId, ProgressEstimate>();
   readonly #idle = new Map<AttemptId, IdleChange>();
+  readonly #meter: ReportMeter;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(setup: SignalGateSetup) {
     this.#setup = setup;
+    this.#meter = new ReportMeter({
+      tell: (report) => setup.tell(report),
+      onDropped: (id) => setup.onDropped?.(id),
+    });
   }
 
-  /** Whether the input is telemetry, which is stored here and does not go on to the engine. */
+  /** Number of reports of artifacts and checkpoints that were not recorded. */
+  get droppedCount(): number {
+    return this.#meter.droppedCount;
+  }
+
+  /** Whether the input was handled here and does not go on to the engine. */
   takes(input: Observation | Signal): boolean {
+    if (input.kind === "artifactReported" || input.kind === "checkpointReported") return this.#takesReport(input);
+    if (input.kind === "attemptExited" || input.kind === "attemptLost") this.#meter.end(input.attemptId);
     if (!isTelemetrySignal(input)) return false;
     const state = this.#setup.state();
     const nowMs = this.#setup.nowMs();
@@ -72,8 +87,21 @@ export class SignalGate {
       const estimate = [attemptId, input.step, input.totalSteps] as const;
       if (isEstimateNews(state, estimate, nowMs)) this.#estimates.set(attemptId, estimate);
     }
-    if (this.#estimates.size + this.#idle.size > 0) this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
+    if (this.#estimates.size + this.#idle.size > 0) this.#flushLater();
     return true;
+  }
+
+  #takesReport(report: Extract<Signal, { readonly kind: "artifactReported" | "checkpointReported" }>): boolean {
+    const { attempts, workloads } = this.#setup.state();
+    const attempt = attempts.get(report.attemptId);
+    if (attempt === undefined) return true;
+    const isKept = this.#meter.take(report, attempt, workloads.get(attempt.workloadId), this.#setup.nowMs());
+    if (isKept) this.#flushLater();
+    return true;
+  }
+
+  #flushLater(): void {
+    this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
   }
 
   close(): void {
@@ -92,6 +120,8 @@ export class SignalGate {
 
   #flush(): void {
     this.#timer = null;
+    const { attempts } = this.#setup.state();
+    this.#meter.flush((id) => attempts.has(id));
     for (const estimates of inParts([...this.#estimates.values()]))
       this.#setup.tell({ kind: "estimatesReported", estimates });
     for (const changes of inParts([...this.#idle.values()])) this.#setup.tell({ kind: "idleChangesReported", changes });

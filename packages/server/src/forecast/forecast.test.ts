@@ -1,4 +1,4 @@
-import { problemKinds, whatIfQuestion } from "@headroom/protocol";
+import { WHAT_IF_ADDED_NODES_MAX, problemKinds, whatIfQuestion } from "@headroom/protocol";
 import { estimateStarts, forecastPresentOf, usualEstimateOptions } from "@headroom/sim";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControlPlane } from "../api/control-plane.ts";
@@ -281,5 +281,24 @@ describe("a question about the time to come", () => {
     const missing = { ...call, body: whatIfQuestion.parse({ loseNodes: ["nowhere"] }) };
     await expect(handlers.whatIf(plane, missing, () => stays)).rejects.toMatchObject({ code: "unknownNode" });
     await forecast.close();
+  });
+
+  it("that adds more nodes than are accepted is refused, however they are spread over pools and copies", () => {
+    const pool = (index: number, nodes: number) => ({ name: `p${index}`, nodes });
+    const variants = [1, 2, 5, 10, 50, 100].flatMap((count) =>
+      [-1, 0, 1, 1_000, 5_000].map((more) => ({ count, total: WHAT_IF_ADDED_NODES_MAX + more })),
+    );
+    for (const { count, total } of variants) {
+      const sizes = Array.from({ length: count }, (_, at) => Math.floor((total + at) / count));
+      if (sizes.some((size) => size > 10_000)) continue;
+      const isAccepted = total <= WHAT_IF_ADDED_NODES_MAX;
+      const addPools = sizes.map((nodes, index) => pool(index, nodes));
+      const addNodes = sizes.map((size) => ({ like: "n", count: size }));
+      expect(whatIfQuestion.safeParse({ addPools }).success).toBe(isAccepted);
+      expect(whatIfQuestion.safeParse({ addNodes }).success).toBe(isAccepted);
+      expect(whatIfQuestion.safeParse({ addPools: addPools.slice(1), addNodes: addNodes.slice(0, 1) }).success).toBe(
+        isAccepted,
+      );
+    }
   });
 });

@@ -42,6 +42,8 @@ export function rebalance(batch: Batch): void {
   for (const { bucket, placement } of served) {
     if (victims.length === 0 && (isIdle || isFree(world, bucket, placement))) {
       start(batch, bucket, placement);
+      batch.asked(bucket, true);
+      if (batch.isCut) return;
       continue;
     }
     const plan: Plan = { preemptor: bucket, placement, victims };
@@ -134,6 +136,8 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
       const line = lines.get(bucket);
       if (line === undefined) continue;
       served.push({ bucket: line.bucket, placement });
+      // Without evictions the rest can follow in the next round.
+      if (left.length === 0 && served.length >= batch.startsMax) break;
       lines.delete(bucket);
       const { value: next } = line.tasks.next();
       if (next === undefined) continue;
