@@ -73,6 +73,7 @@ const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
   scheduleRemoved: true,
   workloadSubmitted: true,
   workloadRerun: true,
+  workloadChanged: true,
   workloadHeld: true,
   workloadReleased: true,
   workloadStopRequested: true,

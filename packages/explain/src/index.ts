@@ -26,6 +26,8 @@ export { beforeSubmitting } from "./dry-runs/before-submitting.ts";
 export type { SubmissionForecast } from "./dry-runs/before-submitting.ts";
 export { foreseeDefragmentation } from "./dry-runs/defragmentation.ts";
 export type { DefragmentationForecast } from "./dry-runs/defragmentation.ts";
+export { planChange } from "./dry-runs/plan-change.ts";
+export type { ChangeForecast } from "./dry-runs/plan-change.ts";
 export { planApply } from "./dry-runs/plan-apply.ts";
 export type { ApplyForecast } from "./dry-runs/plan-apply.ts";
 export { EarliestStarts, NEVER_AS_THINGS_ARE } from "./earliest-starts.ts";

@@ -38,6 +38,7 @@ export { DAY_MS, dayOf, monthStartMs, nextMonthStartMs } from "./resources/time/
 export type { CivilDay } from "./resources/time/months.ts";
 export * from "./resources/usage-history.ts";
 export * from "./resources/workload.ts";
+export * from "./resources/workload-changes.ts";
 export * from "./policy/checkpoint-timeout.ts";
 export * from "./policy/defragment-rules.ts";
 export * from "./policy/order.ts";

@@ -17,6 +17,7 @@ import {
 import { applyWarning } from "./apply-warning.ts";
 import { submissionForecast } from "./forecast.ts";
 import { notices } from "./workload.ts";
+import { changeableField } from "./workload-changes.ts";
 
 interface Fault {
   readonly index: number;
@@ -69,6 +70,9 @@ export const applyChange = z
     name: z.string(),
     action: z.enum(["created", "changed", "unchanged"]),
     workloadId: z.string().nullable().meta({ description: "Id of the workload; null if a dry run would create it." }),
+    fields: z.array(changeableField).optional().meta({
+      description: "Fields of a workload that change in place; absent: it is submitted, or does not change.",
+    }),
     notices: notices.meta({ description: "Warnings about a workload that is or would be created; absent: none." }),
     forecast: submissionForecast.optional().meta({
       description:

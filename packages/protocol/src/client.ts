@@ -3,7 +3,7 @@
  * messages to a worker (`worker-client.ts`), so the console does not know whether the fleet is live or simulated. A
  * refusal is thrown as `ProblemError`; an aborted call throws the signal's reason.
  */
-import type { Policy, WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
+import type { Policy, WorkloadChangesBody, WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
 import type { CapacityHistory } from "./capacity-history.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
@@ -33,6 +33,7 @@ import type { LoginLink, Status } from "./status.ts";
 import type { Team, TeamRemoved } from "./team.ts";
 import type { QueuePage, Verdict } from "./verdict.ts";
 import type { WasteList } from "./waste.ts";
+import type { WorkloadChanged } from "./workload-changes.ts";
 import type { Workload, WorkloadAccepted, WorkloadSubmitted, WorkloadPhase, WorkloadSummary } from "./workload.ts";
 
 /** The part of the platform's `AbortSignal` that the client uses. */
@@ -103,6 +104,12 @@ export interface HeadroomClient {
   listWorkloads(query?: WorkloadQuery, options?: CallOptions): Promise<Page<WorkloadSummary>>;
   getWorkload(id: string, options?: CallOptions): Promise<Workload>;
   submitWorkload(spec: WorkloadSpecInput, options?: CommandOptions): Promise<WorkloadSubmitted>;
+  /** Changes fields of a workload that waits or runs. With `dryRun` nothing changes. */
+  changeWorkload(
+    id: string,
+    changes: WorkloadChangesBody,
+    options?: CommandOptions & { readonly dryRun?: boolean },
+  ): Promise<WorkloadChanged>;
   stopWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   /** Holds a workload: no further task of it starts; running tasks continue. */
   holdWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;

@@ -1,9 +1,21 @@
 /** The journal's events in the form in which they are streamed: every event as it was recorded, with its sequence. */
 import { z } from "zod";
-import { calendarEntry, count, instantMs, policy, pool, schedule, site, teamSpec, workloadSpec } from "@headroom/spec";
+import {
+  calendarEntry,
+  count,
+  instantMs,
+  policy,
+  pool,
+  schedule,
+  site,
+  teamSpec,
+  recordedChanges,
+  workloadSpec,
+} from "@headroom/spec";
 import { applyChange } from "./apply.ts";
 import { artifact, attemptOutcome, closedBy, prediction, stopReason, workerAllocation, workerExit } from "./attempt.ts";
 import { endReason } from "./workload.ts";
+import { changeableField } from "./workload-changes.ts";
 
 /** The schema of an event. It accepts every version that was ever recorded; fields of later versions are optional. */
 const fact = <Kind extends string, Shape extends z.ZodRawShape>(
@@ -75,6 +87,7 @@ const commandResult = z
     z.object({ kind: z.literal("workloadSubmitted"), workloadId: z.string() }),
     z.object({ kind: z.literal("workloadStopping"), workloadId: z.string() }),
     z.object({ kind: z.literal("workloadRerun"), workloadId: z.string(), tasks: count }),
+    z.object({ kind: z.literal("workloadChanged"), workloadId: z.string(), fields: z.array(changeableField) }),
     z.object({ kind: z.literal("workloadHeld"), workloadId: z.string() }),
     z.object({ kind: z.literal("workloadReleased"), workloadId: z.string() }),
     z.object({ kind: z.literal("applied"), changes: z.array(applyChange) }),
@@ -152,6 +165,13 @@ export const event = z
     fact("workloadRerun", {
       workloadId: z.string(),
       actor: z.string(),
+      waitsFor: z.array(waitsFor).optional(),
+      given: z.array(artifact).optional(),
+    }),
+    fact("workloadChanged", {
+      workloadId: z.string(),
+      actor: z.string(),
+      changes: recordedChanges,
       waitsFor: z.array(waitsFor).optional(),
       given: z.array(artifact).optional(),
     }),

@@ -214,6 +214,13 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     listWorkloads: (query, options) => http.call(o.listWorkloads, { query: { ...query }, options }),
     getWorkload: (id, options) => http.call(o.getWorkload, { params: { id }, options }),
     submitWorkload: (body, options) => http.call(o.submitWorkload, { body, options }),
+    changeWorkload: (id, body, { dryRun, ...options } = {}) =>
+      http.call(o.changeWorkload, {
+        params: { id },
+        query: dryRun === true ? { dryRun: true } : {},
+        body,
+        options,
+      }),
     stopWorkload: (id, options) => http.call(o.stopWorkload, { params: { id }, options }),
     holdWorkload: (id, options) => http.call(o.holdWorkload, { params: { id }, options }),
     rerunWorkload: (id, options) => http.call(o.rerunWorkload, { params: { id }, options }),

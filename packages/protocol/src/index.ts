@@ -41,3 +41,4 @@ export * from "./waste.ts";
 export { createWorkerClient, type MessageEndpoint } from "./worker-client.ts";
 export { serveWorkerClient } from "./worker-server.ts";
 export * from "./workload.ts";
+export * from "./workload-changes.ts";

@@ -3,7 +3,7 @@
  * them, and the OpenAPI document lists them. The keys are the method names of `HeadroomClient`.
  */
 import { z } from "zod";
-import { names, policy, submittedSpec } from "@headroom/spec";
+import { names, policy, submittedSpec, workloadChanges } from "@headroom/spec";
 import { nodeReadingsPage, nodeReadingsQuery, nodeTelemetry, nodeTelemetryQuery } from "./accelerator-readings.ts";
 import { applyPlan, applyRequest } from "./apply.ts";
 import { defragmentation } from "./defragmentation.ts";
@@ -36,9 +36,10 @@ import { loginLink, status } from "./status.ts";
 import { teamPage, teamRemoved } from "./team.ts";
 import { queuePage, verdict } from "./verdict.ts";
 import { wasteList } from "./waste.ts";
+import { workloadChanged } from "./workload-changes.ts";
 import { workload, workloadAccepted, workloadPage, workloadSubmitted } from "./workload.ts";
 
-export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
+export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface Operation {
   readonly method: HttpMethod;
@@ -142,6 +143,31 @@ export const operations = {
     params: byId,
     problems: ["unknownWorkload"],
   }),
+  changeWorkload: operation(
+    "PATCH /v1/workloads/{id}",
+    "Change fields of a workload that waits or runs; it keeps its place in the queue",
+    workloadChanged,
+    {
+      permission: "workloads.write",
+      params: byId,
+      query: z.strictObject({
+        dryRun: queryBoolean.optional().meta({
+          description: "Nothing changes; the answer shows the changes and their effect on the expected start.",
+        }),
+      }),
+      body: workloadChanges,
+      problems: [
+        "unknownWorkload",
+        "workloadEnded",
+        "cannotChange",
+        "tooLarge",
+        "unknownDependency",
+        "dependencyNotMet",
+        "tookTooLong",
+        ...commandProblems,
+      ],
+    },
+  ),
   stopWorkload: operation("POST /v1/workloads/{id}/stop", "Stop a workload, with its grace period", workloadAccepted, {
     permission: "workloads.write",
     params: byId,

@@ -36,6 +36,7 @@ export const problemKinds = {
   workloadEnded: kind(409, failed, "The workload has already ended"),
   workloadNotEnded: kind(409, failed, "The workload has not ended"),
   cannotRerun: kind(409, failed, "The workload cannot run again"),
+  cannotChange: kind(409, failed, "The field cannot change now"),
   notWaiting: kind(409, failed, "The workload is not waiting to start"),
   workloadActive: kind(409, failed, "Another workload with this name has not ended"),
   duplicateName: kind(422, usage, "The same name is given twice"),

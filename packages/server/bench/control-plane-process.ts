@@ -72,6 +72,7 @@ const plane = {
   forecast: new ForecastService({ driver, nowMs: () => Date.now() }),
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
   log,
+  notificationChannels: [],
   version: "bench",
   startedAtMs: Date.now(),
   address: () => "",

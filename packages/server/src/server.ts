@@ -215,9 +215,11 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
   const { driver, telemetry, executors, notifier, token, log } = opened;
   const nowMs = (): number => Date.now();
   const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
+  const notificationChannels = (options.notifications ?? []).flatMap(({ ofChannel }) => ofChannel ?? []);
   return {
     driver,
     telemetry,
+    notificationChannels,
     accelerators: new AcceleratorSampler({
       driver,
       telemetry,

@@ -151,3 +151,8 @@ export const migProfile = z
     /^[12347]g\.[1-9][0-9]{0,2}gb$/,
     "must be the name of a part of a divided accelerator, e.g. 1g.10gb or 3g.40gb",
   );
+
+/** Name of a notification channel that the operator declares. */
+export const channelName: z.ZodString = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
+  message: "must have at most 63 lower-case letters, digits and -",
+});

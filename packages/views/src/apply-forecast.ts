@@ -5,6 +5,7 @@ import type { Rejection, WorkloadId } from "@headroom/model";
 import { planApply } from "@headroom/explain";
 import type { ApplyPlan, SubmissionForecast } from "@headroom/protocol";
 import { asking, needsEstimate, submitTo, verdictBefore, withEstimate } from "./forecast-view.ts";
+import { wireChange } from "./submission-notices.ts";
 import type { StartEstimator } from "./forecast-view.ts";
 
 export type ApplyForecastView =
@@ -13,6 +14,8 @@ export type ApplyForecastView =
 
 /** Maximum number of forecasts, because each takes tens of rounds on forks. */
 const FORECASTS_MAX = 20;
+
+const nothing = { sites: [], pools: [], teams: [] } as const;
 
 /**
  * Forecasts each workload as if the other declarations and the workloads before it were already applied. One estimate
@@ -35,6 +38,11 @@ export function applyForecastView(
   for (const spec of awaitedFirst(documents.workloads)) {
     const index = documents.workloads.indexOf(spec);
     if (planned.changes[first + index]?.action === "unchanged" || told.size >= FORECASTS_MAX) continue;
+    if (planned.changes[first + index]?.fields !== undefined) {
+      fork.receive([{ ...asking(actor), kind: "apply", ...nothing, workloads: [spec] }], fork.state.nowMs);
+      fork.advance();
+      continue;
+    }
     const view = verdictBefore(fork, { spec, actor });
     if (view.kind === "refused") continue;
     told.set(first + index, { forecast: view.forecast, id: submitTo(fork, { spec, actor }) });
@@ -44,8 +52,8 @@ export function applyForecastView(
   const changes = planned.changes.map((change, index) => {
     const found = told.get(index);
     return found === undefined
-      ? change
-      : { ...change, forecast: withEstimate(fork, found.forecast, found.id, estimates) };
+      ? wireChange(change)
+      : { ...wireChange(change), forecast: withEstimate(fork, found.forecast, found.id, estimates) };
   });
   return { kind: "applies", plan: { dryRun: true, changes } };
 }

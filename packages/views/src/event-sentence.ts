@@ -6,6 +6,7 @@ import { calendarSentence } from "./calendar-view.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText } from "./eviction-text.ts";
 import { durationText, metricText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
+import { changesText } from "./workload-changes.ts";
 
 const hotSpareEnds = {
   taken: "work that had lost a node took it",
@@ -128,6 +129,8 @@ function workSentence(event: WorkEvent): string {
       return `Workload ${event.workloadId} waits for its start window: power is too expensive or too carbon-intensive.`;
     case "workloadRerun":
       return `${event.actor} ran workload ${event.workloadId} again.`;
+    case "workloadChanged":
+      return `${event.actor} changed workload ${event.workloadId}: ${changesText(event.changes)}.`;
     case "workloadHeld":
       return `${event.actor} held workload ${event.workloadId}.`;
     case "workloadReleased":

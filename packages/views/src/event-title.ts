@@ -19,6 +19,7 @@ const of = (subject: EventSubject, title: string): EventTitle => ({ subject, tit
 
 export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   workloadSubmitted: of("Workloads", "Submitted"),
+  workloadChanged: of("Workloads", "Changed"),
   workloadHeld: of("Workloads", "Held"),
   workloadReleased: of("Workloads", "Released"),
   workloadStopRequested: of("Workloads", "Stop requested"),

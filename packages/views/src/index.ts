@@ -54,5 +54,7 @@ export { AcceleratorSeries } from "./telemetry/accelerator-series.ts";
 export type { ReadingValues } from "./telemetry/accelerator-series.ts";
 export { NewestReports } from "./telemetry/newest-reports.ts";
 export { SERIES_POINTS_MAX } from "./telemetry/series.ts";
+export { changeForecastView, type ChangeForecastView } from "./change-forecast.ts";
+export { changesRefusal, changesText, engineChanges, fieldChanges } from "./workload-changes.ts";
 export { activeAttemptView, endSentence, exitSentence, workloadSummary, workloadView } from "./workload-view.ts";
 export { changesWithNotices, noticesInOrder, submissionNotices, withNotices } from "./submission-notices.ts";

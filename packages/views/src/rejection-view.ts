@@ -27,6 +27,45 @@ function cannotRerunSentence({
   }
 }
 
+function workloadActiveSentence({
+  name,
+  workloadId,
+  fields = [],
+}: Rejection & { readonly code: "workloadActive" }): string {
+  const differs = fields.length === 0 ? "and differs from this one" : `and cannot change ${namesText(fields)}`;
+  return `The workload ${name} (${workloadId}) has not ended ${differs}. Stop it first (headroom stop ${workloadId}), or choose another name.`;
+}
+
+const namesText = (fields: readonly string[]): string =>
+  fields.length < 2 ? (fields[0] ?? "") : `${fields.slice(0, -1).join(", ")} and ${fields.at(-1)}`;
+
+function cannotChangeSentence({
+  workloadId,
+  field,
+  cause,
+  workers,
+}: Rejection & { readonly code: "cannotChange" }): string {
+  const runs = `an attempt of ${workloadId} runs with ${plural(workers ?? 0, "worker")}`;
+  switch (cause) {
+    case "stopping":
+      return `${workloadId} is being stopped, so nothing of it changes. Submit it again when it has ended.`;
+    case "started":
+      return `${field} of ${workloadId} cannot change: it acts only before the start, and a task has started. Stop it and submit it again (headroom stop ${workloadId}).`;
+    case "groups":
+      return `${field} of ${workloadId} cannot change: its gang has task groups. Stop it and submit it with other groups.`;
+    case "fixedSize":
+      return `${field} of ${workloadId} cannot change: ${runs}, and its gang is not elastic. Change it while it waits, or stop it and submit it again.`;
+    case "outsideRange":
+      return `${field} of ${workloadId} cannot change to that: ${runs}, which must stay within the minimum and maximum. Choose a range that contains ${workers}, or change it while it waits.`;
+    case "emptyRange":
+      return `${field} of ${workloadId} cannot change to that: the minimum of workers would be above the maximum. Set workers and minWorkers together.`;
+    case "slices":
+      return `${field} of ${workloadId} cannot change to that: a slice of its fabric would not be whole. Choose multiples of the workers of its slices.`;
+    case "batch":
+      return `${workloadId} is an array, whose tasks are independent of each other; minWorkers is only for a train workload.`;
+  }
+}
+
 function rejectionSentence(rejection: Rejection): string {
   switch (rejection.code) {
     case "unknownTeam":
@@ -48,7 +87,9 @@ function rejectionSentence(rejection: Rejection): string {
     case "cannotRerun":
       return cannotRerunSentence(rejection);
     case "workloadActive":
-      return `The workload ${rejection.name} (${rejection.workloadId}) has not ended and differs from this one. Stop it first (headroom stop ${rejection.workloadId}), or choose another name.`;
+      return workloadActiveSentence(rejection);
+    case "cannotChange":
+      return cannotChangeSentence(rejection);
     case "duplicateName":
       return `The ${rejection.kind} ${rejection.name} is given twice. Names must be unique within one request.`;
     case "unknownNode":

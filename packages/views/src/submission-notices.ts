@@ -2,7 +2,7 @@
 import { checkpointIntervalOn, nodeCountOf, nodeFailures, predictedRun } from "@headroom/engine";
 import type { CheckpointInterval, Engine, ReadonlyState } from "@headroom/engine";
 import { rulesOf, taskCountOf } from "@headroom/model";
-import type { WorkloadSpec } from "@headroom/model";
+import type { ApplyChange as EngineChange, WorkloadSpec } from "@headroom/model";
 import type { ApplyChange, SubmissionNotice } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
 import { acceleratorsAsked, guaranteedTo, reclaimNote } from "./reclaim-text.ts";
@@ -81,15 +81,23 @@ export function noticesInOrder(
   });
 }
 
+/** The form of the API: a list that may be modified. */
+export const wireChange = ({ fields, ...change }: EngineChange | ApplyChange): ApplyChange =>
+  fields === undefined ? change : { ...change, fields: [...fields] };
+
 /** Workloads come last among the changes of an `apply`, in the order of the request. */
 export function changesWithNotices(
-  changes: readonly ApplyChange[],
+  changes: readonly (EngineChange | ApplyChange)[],
   notices: readonly (readonly SubmissionNotice[])[],
 ): ApplyChange[] {
   const first = changes.length - notices.length;
-  return changes.map((change, index) =>
-    index < first || change.action !== "created" ? change : { ...change, ...withNotices(notices[index - first] ?? []) },
-  );
+  return changes
+    .map(wireChange)
+    .map((change, index) =>
+      index < first || change.action !== "created"
+        ? change
+        : { ...change, ...withNotices(notices[index - first] ?? []) },
+    );
 }
 
 /** Only workloads with notices are contained. */

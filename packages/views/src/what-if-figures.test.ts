@@ -75,7 +75,7 @@ describe("teams that a change helps or harms", () => {
     ]);
     const spared = { ...once, present: once.changed, changed: null };
     expect(teamOutcomes(answer({ interrupted: [spared] }))).toEqual([
-      { team: "a", outcome: "gains", sentence: "1 not interrupted; 3 accelerator-hours not repeated" },
+      { team: "a", outcome: "gains", sentence: "1 not interrupted; 3 accelerator-hours saved" },
     ]);
   });
 

@@ -167,9 +167,7 @@ function workText({
     ...(movedCount === 0 ? [] : [`${start} ${shift}${movedCount === 1 ? "" : " on average"}`]),
     ...(interruptedCount === 0 ? [] : [`${grouped(interruptedCount)} interrupted`]),
     ...(sparedCount === 0 ? [] : [`${grouped(sparedCount)} not interrupted`]),
-    ...(hours === 0
-      ? []
-      : [`${plural(hours, "accelerator-hour")} ${lostAcceleratorMs > 0 ? "repeated" : "not repeated"}`]),
+    ...(hours === 0 ? [] : [`${plural(hours, "accelerator-hour")} ${lostAcceleratorMs > 0 ? "repeated" : "saved"}`]),
   ];
   return parts.length === 0 ? "work restarts at another time" : parts.join("; ");
 }

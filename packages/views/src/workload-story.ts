@@ -7,6 +7,7 @@ import { nodesText, ranksText } from "./event-sentence.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText, victimSentence } from "./eviction-text.ts";
 import { durationText, plural } from "./plain-text.ts";
 import { dependencySentence, exitSentence } from "./workload-view.ts";
+import { changesText } from "./workload-changes.ts";
 
 export interface StoryLine {
   readonly sequence: number;
@@ -116,6 +117,8 @@ export class Story {
         return `${event.actor} submitted it.`;
       case "workloadRerun":
         return `${event.actor} ran it again.`;
+      case "workloadChanged":
+        return `${event.actor} changed it: ${changesText(event.changes)}.`;
       case "workloadHeld":
         return `${event.actor} held it: no further task starts.`;
       case "workloadReleased":

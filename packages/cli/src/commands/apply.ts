@@ -105,7 +105,10 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
  */
 function modelsToCheck(loaded: readonly LoadedDocument[], { changes }: ApplyPlan): ModelledWorkload[] {
   const isNew = ({ spec }: ModelledWorkload): boolean =>
-    changes.some(({ kind, name, action }) => kind === "workload" && name === spec.name && action !== "unchanged");
+    changes.some(
+      ({ kind, name, action, fields }) =>
+        kind === "workload" && name === spec.name && action !== "unchanged" && fields === undefined,
+    );
   return loaded.flatMap(({ document }) => (document.kind === "workload" ? [document] : [])).filter(isNew);
 }
 
@@ -114,8 +117,8 @@ function submittedModels(loaded: readonly LoadedDocument[], { changes }: ApplyPl
   const documents = loaded.flatMap(({ document }) => (document.kind === "workload" ? [document] : []));
   const own = changes.filter(({ kind }) => kind === "workload");
   return documents.flatMap((each, index) => {
-    const { workloadId = null, action } = own[index] ?? {};
-    return workloadId === null || action === "unchanged" ? [] : [{ ...each, workloadId }];
+    const { workloadId = null, action, fields } = own[index] ?? {};
+    return workloadId === null || action === "unchanged" || fields !== undefined ? [] : [{ ...each, workloadId }];
   });
 }
 

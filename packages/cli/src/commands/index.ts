@@ -13,6 +13,7 @@ import { defragmentCommand } from "./defragment.ts";
 import { etaCommand } from "./eta.ts";
 import { fleetCommand } from "./fleet.ts";
 import { healthCommand } from "./health.ts";
+import { setCommand } from "./set.ts";
 import { holdCommand } from "./hold.ts";
 import { gatewayCommand } from "./gateway.ts";
 import { historyCommand } from "./history.ts";
@@ -56,6 +57,7 @@ export const commands: readonly CommandDefinition[] = [
   replayCommand,
   stopCommand,
   rerunCommand,
+  setCommand,
   holdCommand,
   releaseCommand,
   gatewayCommand,

@@ -60,6 +60,11 @@ const options: readonly OptionDefinition[] = [
     description: "longest run time, like 12h; the workload is stopped after it",
   },
   { flags: "--retries <count>", field: "retries.max", description: "number of restarts after failures" },
+  {
+    flags: "--notify <channel>",
+    field: "notify",
+    description: "channel of the operator that gets a message at the end, or NAME:start,end,nodeLoss,maintenance",
+  },
   { flags: "--preemptible", field: "preemptible", description: "other work can preempt this workload" },
   {
     flags: "--no-preemptible",

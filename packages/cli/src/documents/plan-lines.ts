@@ -8,6 +8,8 @@ import {
   type ApplyPlan,
   type ApplyRequest,
   type HeadroomClient,
+  workloadDocument,
+  type WorkloadSpec,
 } from "@headroom/protocol";
 import { plural } from "../output/amounts.ts";
 import { noticeLines } from "../output/notice-lines.ts";
@@ -30,6 +32,7 @@ export async function planLines(
     ? await currentFields(client)
     : new Map<string, Fields>();
   const after = requestedFields(request);
+  for (const [key, fields] of await currentWorkloads(client, plan)) before.set(key, fields);
   const lines: string[] = [];
   const notes = new FoldedNotes(plan.changes);
   for (const { kind, name, action, forecast, notices } of plan.changes) {
@@ -84,10 +87,33 @@ function createdNote(request: ApplyRequest, kind: string, name: string): string 
 
 function requestedFields(request: ApplyRequest): Map<string, Fields> {
   const fields = new Map<string, Fields>();
+  for (const spec of request.workloads) fields.set(`workload ${spec.name}`, workloadFields(spec));
   for (const team of request.teams) fields.set(`team ${team.name}`, flat(teamDocument(team)));
   for (const site of request.sites) fields.set(`site ${site.name}`, siteFields(site));
   for (const pool of request.pools) fields.set(`pool ${pool.name}`, poolFields(pool));
   return fields;
+}
+
+/** Number of changed workloads above which the fields of further ones are not compared. */
+const WORKLOADS_COMPARED_MAX = 100;
+
+/** Fields of the workloads that change in place. Variables are listed without values, which may be secrets. */
+async function currentWorkloads(client: HeadroomClient, { changes }: ApplyPlan): Promise<Map<string, Fields>> {
+  const fields = new Map<string, Fields>();
+  const changed = changes.filter(({ fields: own }) => own !== undefined).slice(0, WORKLOADS_COMPARED_MAX);
+  for (const { name, workloadId } of changed) {
+    if (workloadId === null) continue;
+    const { spec } = await client.getWorkload(workloadId);
+    fields.set(`workload ${name}`, workloadFields(spec));
+  }
+  return fields;
+}
+
+function workloadFields(spec: WorkloadSpec): Fields {
+  const fields = flat(workloadDocument(spec));
+  return new Map(
+    [...fields].map(([name, text]) => [name, name.startsWith("env.") ? `set (${text.length} characters)` : text]),
+  );
 }
 
 async function currentFields(client: HeadroomClient): Promise<Map<string, Fields>> {

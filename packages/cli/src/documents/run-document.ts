@@ -99,7 +99,7 @@ function modelOf({ model, sequence, batch }: RunOptions, directory: string): Rec
 }
 
 /** A dependency, as `NAME` or `NAME:on`; names contain no colon. */
-function dependency(text: string): Record<string, unknown> {
+export function dependency(text: string): Record<string, unknown> {
   const [workload = "", on] = text.split(":", 2);
   return on === undefined ? { workload } : { workload, on };
 }

@@ -273,6 +273,28 @@ function applying(world: DemoWorld, run: DemoWorld["command"]): HeadroomClient["
   };
 }
 
+/** Changes of a workload in place, as in the server. */
+function changing(world: DemoWorld, run: DemoWorld["command"]): HeadroomClient["changeWorkload"] {
+  return async (id, body, options) => {
+    const { engine } = world;
+    const known = engine.state.workloads.get(workloadId(id));
+    if (known === undefined) throw refuse("unknownWorkload", `There is no workload ${id}.`);
+    const before = { ...known };
+    const changes = views.engineChanges(before, body);
+    const refusal = views.changesRefusal(before, changes);
+    if (refusal !== null) throw refusal;
+    const shown = views.fieldChanges(before, changes);
+    if (options?.dryRun !== true) {
+      run({ kind: "changeWorkload", workloadId: before.id, changes });
+      return { workloadId: id, dryRun: false, changes: shown };
+    }
+    const asked = { id: before.id, changes, actor: YOU };
+    const answer = views.changeForecastView(engine, asked, (fork) => estimates(world, fork));
+    if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
+    return { workloadId: id, dryRun: true, changes: shown, start: answer.start };
+  };
+}
+
 /** Events of a command are sent at once, so that the page gets them before the next tick. */
 function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyof typeof unsupported> {
   const run: DemoWorld["command"] = (command) => {
@@ -287,6 +309,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       const result = run({ kind: "submitWorkload", spec: accepted });
       return { workloadId: "workloadId" in result ? result.workloadId : "", ...views.withNotices(notices) };
     },
+    changeWorkload: changing(world, run),
     stopWorkload: async (id) => {
       run({ kind: "stopWorkload", workloadId: workloadId(id) });
       return { workloadId: id };

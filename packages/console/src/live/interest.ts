@@ -35,7 +35,12 @@ const holdingKinds: readonly EventKind[] = [
   "checkpointWaitEnded",
   "attemptEnded",
 ];
-const workloadKinds: readonly EventKind[] = ["workloadSubmitted", "workloadStopRequested", "workloadEnded"];
+const workloadKinds: readonly EventKind[] = [
+  "workloadSubmitted",
+  "workloadChanged",
+  "workloadStopRequested",
+  "workloadEnded",
+];
 
 export const changesFleet = oneOf([...nodeKinds, ...holdingKinds, "siteDefined", "poolDefined"]);
 export const changesQueue = oneOf([...nodeKinds, ...holdingKinds, ...workloadKinds, "teamDefined", "policySet"]);

@@ -26,6 +26,8 @@ interface TimeChartProps {
   readonly series: readonly TimeSeries[];
   /** Smallest value at which the vertical axis can end. */
   readonly max?: number;
+  /** Largest value of the scale. Lines above it are cut off at the top, and the unit says so. */
+  readonly ceiling?: number;
   readonly text: (value: number) => string;
   /** Label of the newest time, shown instead of the time. */
   readonly endLabel?: string;
@@ -53,13 +55,24 @@ const strokes: Readonly<Record<ChartTone, string>> = {
 const WIDTH = 1_000;
 const HEIGHT = 200;
 
-export function TimeChart({ label, unit, atMs, series, max = 0, text, endLabel }: TimeChartProps): ReactElement {
+export function TimeChart({
+  label,
+  unit,
+  atMs,
+  series,
+  max = 0,
+  ceiling,
+  text,
+  endLabel,
+}: TimeChartProps): ReactElement {
   const [chosen, setChosen] = useState<number | null>(null);
   const last = atMs.length - 1;
   const index = chosen === null ? last : Math.min(chosen, last);
   const areas = stacked(series.filter(({ kind }) => kind === "area"));
   const lines = series.filter(({ kind }) => kind === "line");
-  const top = niceMax(Math.max(1, max, ...(areas.at(-1)?.tops ?? []), ...lines.flatMap(({ values }) => [...values])));
+  const highest = Math.max(0, ...lines.flatMap(({ values }) => [...values]));
+  const isCut = ceiling !== undefined && highest > ceiling;
+  const top = niceMax(Math.max(1, max, ...(areas.at(-1)?.tops ?? []), isCut ? ceiling : highest));
   const span = Math.max(1, (atMs[last] ?? 0) - (atMs[0] ?? 0));
   const point = (event: PointerEvent<HTMLDivElement>): void => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
@@ -107,7 +120,7 @@ export function TimeChart({ label, unit, atMs, series, max = 0, text, endLabel }
           )}
         </div>
       </div>
-      <TimeAxis fromMs={atMs[0] ?? 0} spanMs={span} unit={unit} />
+      <TimeAxis fromMs={atMs[0] ?? 0} spanMs={span} unit={isCut ? `${unit}; higher values are cut off` : unit} />
     </figure>
   );
 }
@@ -190,7 +203,7 @@ function Plot({ label, scale: { atMs, top }, areas, lines, chosen }: PlotProps):
       {lines.map(({ name, values, tone, isDashed = false }) => (
         <polyline
           key={name}
-          points={values.map((value, at) => `${x(at)},${y(value)}`).join(" ")}
+          points={values.map((value, at) => `${x(at)},${y(Math.min(value, top))}`).join(" ")}
           vectorEffect="non-scaling-stroke"
           strokeWidth="2"
           strokeDasharray={isDashed ? "5 4" : undefined}

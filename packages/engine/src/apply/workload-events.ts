@@ -8,6 +8,7 @@ import { rerunTasks } from "./tasks.ts";
 import { fileWorkload } from "../cluster/world.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
+import { changeWorkload } from "./workload-change.ts";
 
 /** The empty list shared by all workloads without entries; the first write replaces it by a new list. */
 const NO_WAITING_TASKS = [] as const;
@@ -23,6 +24,7 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
     workload.phase = "stopping";
     world.queue.remove(workload);
   },
+  workloadChanged: changeWorkload,
   workloadHeld(world, { workloadId }) {
     const workload = touchedWorkload(world, workloadId);
     workload.held = true;

@@ -172,10 +172,22 @@ export function fileAttempt(world: World, attempt: Attempt): void {
 
 /** Indexes work that has not ended: its place in the queue, the work for whose end it waits, and its earliest starts. */
 export function fileWorkload(world: World, workload: WorkloadEntity): void {
-  const { state, dependents, queue, timers } = world;
-  const { id: workloadId, spec, waitsFor = NONE } = workload;
+  const { state, queue, timers } = world;
+  const { id: workloadId, spec } = workload;
   const { notBeforeMs = 0 } = spec;
   world.startWindow.add(workload);
+  fileDependencies(world, workload);
+  if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
+  if (notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: notBeforeMs, workloadId });
+  // New work has no retries, so no list of them is built.
+  if (workload.waitingTasks.length === 0) return;
+  for (const { retryAtMs } of waitingTasksOf(workload))
+    if (retryAtMs > state.nowMs) timers.add({ kind: "retry", atMs: retryAtMs, workloadId });
+}
+
+/** Indexes the work for whose end or artifacts the workload waits. */
+export function fileDependencies({ dependents }: World, workload: Workload): void {
+  const { id: workloadId, waitsFor = NONE } = workload;
   for (const wait of waitsFor) {
     const known = dependents.get(wait.workloadId);
     if (known === undefined) dependents.set(wait.workloadId, [workloadId]);
@@ -184,12 +196,6 @@ export function fileWorkload(world: World, workload: WorkloadEntity): void {
       dependents.set(wait.workloadId, [...known.filter((id) => id !== workloadId), workloadId]);
     else known.push(workloadId);
   }
-  if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
-  if (notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: notBeforeMs, workloadId });
-  // New work has no retries, so no list of them is built.
-  if (workload.waitingTasks.length === 0) return;
-  for (const { retryAtMs } of waitingTasksOf(workload))
-    if (retryAtMs > state.nowMs) timers.add({ kind: "retry", atMs: retryAtMs, workloadId });
 }
 
 const NONE: NonNullable<Workload["waitsFor"]> = [];

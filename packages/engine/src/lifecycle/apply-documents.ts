@@ -2,7 +2,7 @@
  * `apply`: a set of sites, pools, teams and workloads, all or nothing. Everything is checked before the first event, so
  * a refused set leaves no trace. Applying the same set again changes nothing.
  */
-import { canonicalJson } from "@headroom/model";
+import { canonicalJson, specDifference } from "@headroom/model";
 import type {
   Command,
   PoolName,
@@ -10,9 +10,11 @@ import type {
   Team,
   AfterSpec,
   WorkerAllocation,
+  WaitsFor,
   Workload,
   WorkloadSpec,
   ApplyChange,
+  ChangeableField,
   Rejection,
 } from "@headroom/model";
 import { settle } from "../apply/apply.ts";
@@ -22,8 +24,10 @@ import { knownEntry } from "../state/ended-entries.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { World } from "../cluster/world.ts";
 import { calendarAdmissionFailure, plannedWindow, recordEntry } from "./calendar.ts";
+import { changeAdmissionFailure, cycleThrough, recordChange } from "./change-workload.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
+import { resolveAfter } from "./dependencies.ts";
 import { recordSchedule, scheduleAdmissionFailure } from "./schedules.ts";
 import { recordSubmission, submissionAdmissionFailure } from "./submit.ts";
 
@@ -53,8 +57,11 @@ export function planApply(world: World, documents: ApplyDocuments, nowMs: number
   const workloads = documents.workloads.map((spec): ApplyChange => {
     const known = newest.get(nameOf(spec));
     const action = workActionOf(known, spec);
-    const workloadId = action === "unchanged" ? (known?.id ?? null) : null;
-    return { kind: "workload", name: spec.name, action, workloadId };
+    const common = { kind: "workload", name: spec.name, action } as const;
+    if (known === undefined || !changesInPlace(known, action))
+      return { ...common, workloadId: action === "unchanged" ? (known?.id ?? null) : null };
+    const fields = Object.keys(specDifference(known.spec, spec).changes) as ChangeableField[];
+    return { ...common, workloadId: known.id, fields };
   });
   return done({ kind: "applied", changes: [...documentChanges(world.state, documents).map(changeOf), ...workloads] });
 }
@@ -110,16 +117,30 @@ function actionOf(known: unknown, wanted: unknown): ApplyChange["action"] {
 
 /** Users do not set the derived fields of a submission, so a document without them describes the same work. */
 function workActionOf(known: Workload | undefined, wanted: WorkloadSpec): ApplyChange["action"] {
-  if (known === undefined || wanted.gang.throughputMilli !== undefined) return actionOf(known?.spec, wanted);
+  if (known === undefined) return "created";
+  if (known.endedAtMs === null) {
+    const { changes, fixed } = specDifference(known.spec, wanted);
+    return Object.keys(changes).length + fixed.length === 0 ? "unchanged" : "changed";
+  }
+  if (wanted.gang.throughputMilli !== undefined) return actionOf(known.spec, wanted);
   const { throughputMilli: _curve, ...gang } = known.spec.gang;
   return actionOf({ ...known.spec, gang }, wanted);
 }
 
 function applyWorkload(batch: Batch, spec: WorkloadSpec, known: Workload | undefined, actor: string): ApplyChange {
   const action = workActionOf(known, spec);
-  const workloadId = known !== undefined && action === "unchanged" ? known.id : recordSubmission(batch, spec, actor);
-  return { kind: "workload", name: spec.name, action, workloadId };
+  const common = { kind: "workload", name: spec.name, action } as const;
+  if (known !== undefined && action === "unchanged") return { ...common, workloadId: known.id };
+  if (known === undefined || !changesInPlace(known, action))
+    return { ...common, workloadId: recordSubmission(batch, spec, actor) };
+  const { changes } = specDifference(known.spec, spec);
+  recordChange(batch, known, { changes, actor });
+  return { ...common, workloadId: known.id, fields: Object.keys(changes) as ChangeableField[] };
 }
+
+/** Whether a document changes a workload that has not ended, instead of submitting a new one. */
+const changesInPlace = ({ endedAtMs }: Workload, action: ApplyChange["action"]): boolean =>
+  endedAtMs === null && action === "changed";
 
 const nameOf = ({ team, name }: WorkloadSpec): string => `${team} ${name}`;
 
@@ -262,6 +283,11 @@ function workloadAdmissionFailure(world: World, { teams, workloads }: ApplyDocum
     const last = newest.get(nameOf(spec));
     // Existing workloads are not submitted again, so no check applies to them.
     if (workActionOf(last, spec) === "unchanged") continue;
+    if (last !== undefined && changesInPlace(last, "changed")) {
+      const failure = changeFailure(world, last, { spec, awaited, submitted });
+      if (failure !== null) return failure;
+      continue;
+    }
     const admissionFailure = admissionFailureOf(spec);
     if (admissionFailure?.code === "unknownDependency" && admissionFailure.cycle !== undefined) {
       // If the dependencies form a cycle, the workload of the cycle that is first in the set is reported.
@@ -271,10 +297,44 @@ function workloadAdmissionFailure(world: World, { teams, workloads }: ApplyDocum
     }
     if (admissionFailure !== null) return admissionFailure;
     submitted.add(spec);
-    if (last !== undefined && last.endedAtMs === null)
-      return { code: "workloadActive", workloadId: last.id, name: spec.name };
   }
   return null;
+}
+
+/** The reason why a workload that has not ended cannot become what its document says. */
+function changeFailure(
+  world: World,
+  known: Workload,
+  {
+    spec,
+    awaited,
+    submitted,
+  }: { readonly spec: WorkloadSpec; readonly awaited: AwaitedAmong; readonly submitted: ReadonlySet<WorkloadSpec> },
+): Rejection | null {
+  const { changes, fixed } = specDifference(known.spec, spec);
+  if (fixed.length > 0) return { code: "workloadActive", workloadId: known.id, name: spec.name, fields: fixed };
+  const { after } = changes;
+  if (after === undefined) return changeAdmissionFailure(world, known, changes);
+  // New work of the same set has no ids yet, so a dependency on it is not resolved here. It may not lead back.
+  const unknown: Rejection = { code: "unknownDependency", name: spec.name };
+  const checked = withCycle(unknown, spec, awaited);
+  if (checked !== unknown) return checked;
+  const cycle = cycleThrough(world, known, waitsOfSet(world, spec, awaited));
+  if (cycle !== null) return { ...unknown, cycle };
+  const others = after.filter((each) => !awaited(spec, each).some((other) => submitted.has(other)));
+  return changeAdmissionFailure(world, known, { ...changes, after: others });
+}
+
+/** Dependencies on existing work, of the workload and of all work of the set for which it would wait. */
+function waitsOfSet(world: World, spec: WorkloadSpec, awaited: AwaitedAmong): readonly WaitsFor[] {
+  const reached = new Set([spec]);
+  for (const each of reached)
+    for (const one of each.after ?? []) for (const other of awaited(each, one)) reached.add(other);
+  return [...reached].flatMap((each) => {
+    const after = (each.after ?? []).filter((one) => awaited(each, one).length === 0);
+    const resolved = resolveAfter(world, { ...each, after });
+    return resolved.kind === "resolved" ? resolved.waitsFor : [];
+  });
 }
 
 /** The workloads of the set that can meet a dependency: the named workload, or the producers of the artifact. */

@@ -4,6 +4,7 @@ import type { Command } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import type { Decision } from "./decision.ts";
 import { apply } from "./apply-documents.ts";
+import { changeWorkload } from "./change-workload.ts";
 import { removeCalendarEntry } from "./calendar.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
 import { holdWorkload, stopWorkload, submitWorkload } from "./submit.ts";
@@ -48,6 +49,8 @@ function decide(batch: Batch, command: Command): Decision {
     case "holdWorkload":
     case "releaseWorkload":
       return holdWorkload(batch, command);
+    case "changeWorkload":
+      return changeWorkload(batch, command);
     case "rerunWorkload":
       return rerunWorkload(batch, command);
     case "apply":

@@ -44,7 +44,7 @@ export function submissionAdmissionFailure(
   spec: WorkloadSpec,
   teams: { has(team: WorkloadSpec["team"]): boolean },
 ): Rejection | null {
-  const { state, capacity } = world;
+  const { state } = world;
   if (!teams.has(spec.team)) return { code: "unknownTeam", team: spec.team };
   const activeCount = state.submittedCount - state.endedCount;
   if (activeCount >= WAITING_WORKLOADS_MAX) {
@@ -56,6 +56,12 @@ export function submissionAdmissionFailure(
     const resolved = resolveAfter(world, spec);
     if (resolved.kind === "refused") return resolved.rejection;
   }
+  return sizeAdmissionFailure(world, spec);
+}
+
+/** The refusal of a gang that exceeds the fleet, if the policy refuses such work. */
+export function sizeAdmissionFailure(world: World, spec: WorkloadSpec): Rejection | null {
+  const { state, capacity } = world;
   if (state.policy.exceedsFleet !== "reject" || couldHoldByCounts(world, spec)) return null;
   return tooLarge(capacity, spec);
 }

@@ -36,7 +36,7 @@ export function expire(batch: Batch): void {
       if (timer.kind === "checkpoint") {
         if (attempt.stop?.checkpointUntilMs === timer.atMs) unsaved.push(attempt);
       } else if (timer.kind === "prediction") outlived.push(attempt);
-      else if (attempt.phase === "running" || isWaitingForCheckpoint(attempt)) overrun.push(attempt);
+      else if (isPastWalltime(batch, attempt)) overrun.push(attempt);
     }
   }
   for (const attempt of inOrder(unsaved)) endCheckpointWait(batch, attempt, "timedOut");
@@ -45,6 +45,13 @@ export function expire(batch: Batch): void {
   if (isCalendarDue) keepCalendar(batch);
   if (isBudgetDue) keepBudgets(batch);
   if (isScheduleDue) keepSchedules(batch);
+}
+
+/** The walltime may have changed since the timer was set. */
+function isPastWalltime({ world, nowMs }: Batch, attempt: Attempt): boolean {
+  if (attempt.phase !== "running" && !isWaitingForCheckpoint(attempt)) return false;
+  const { walltimeMs } = workloadOf(world, attempt.workloadId).spec;
+  return walltimeMs !== null && (attempt.startedAtMs ?? nowMs) + walltimeMs <= nowMs;
 }
 
 /**

@@ -3,7 +3,7 @@
  * version of the format (`record.ts`).
  */
 import { attemptId, nodeId, presets, teamName, workloadId } from "@headroom/model";
-import type { Policy } from "@headroom/model";
+import type { Policy, WorkloadChanges, WorkloadId } from "@headroom/model";
 import type { JournalGroup } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
@@ -45,10 +45,39 @@ export function recordLife(): RecordedLife {
   makeWay(drive);
   clearNode(drive);
   runAgain(drive);
+  changeInPlace(drive);
   report(drive);
   register(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
+}
+
+/** Fields of waiting and of running work change. */
+function changeInPlace(drive: Drive): void {
+  const free = { gang: { accelerators: 0, workers: 1 }, acceleratorTypes: [] };
+  const idOf = (name: string): WorkloadId => {
+    const found = [...drive.engine.state.workloads.values()].find(({ spec: each }) => each.name === name);
+    if (found === undefined) throw new Error(`no workload ${name}`);
+    return found.id;
+  };
+  drive.receive(
+    submit("changes", { ...free, walltimeMs: 60_000, env: { A: "1", B: "2" } }),
+    submit("changes later", { ...free, hold: true, notify: { to: ["ops"], on: ["end"] } }),
+  );
+  drive.receive(running(`${idOf("changes")}.1`));
+  const change = (name: string, changes: WorkloadChanges): void => {
+    drive.receive(command({ kind: "changeWorkload", workloadId: idOf(name), changes }));
+  };
+  change("changes", {
+    walltimeMs: null,
+    priority: 7,
+    env: { A: null, C: "3" },
+    retries: { max: 0, backoffMs: 1, backoffMaxMs: 1 },
+  });
+  change("changes later", { workers: 2, minWorkers: 1, after: [{ workload: "changes", on: "ok" }], notBeforeMs: 1 });
+  change("changes later", { name: "changed", notBeforeMs: null, hold: false, notify: null, minWorkers: null });
+  drive.receive(exited(`${idOf("changes")}.1`, code(0, 0)));
+  drive.receive(exited(`${idOf("changed")}.1`, code(0, 0), code(1, 0)));
 }
 
 /** Reruns ended work; for an array, the tasks that were given up. */

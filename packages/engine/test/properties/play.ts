@@ -70,6 +70,14 @@ export class Story {
         if (isOver) return [this.#command({ kind: "rerunWorkload", workloadId: id })];
         return [this.#command({ kind: move.kind === "hold" ? "holdWorkload" : "releaseWorkload", workloadId: id })];
       }
+      case "change":
+        return [
+          this.#command({
+            kind: "changeWorkload",
+            workloadId: workloadId(`w${move.pick % (state.submittedCount + 2)}`),
+            changes: move.changes,
+          }),
+        ];
       case "obey":
         return obedience(engine).slice(0, 1 + (move.pick % 3));
       case "removeTeam":

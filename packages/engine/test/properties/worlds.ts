@@ -15,6 +15,7 @@ import type {
   SpreadSpec,
   Team,
   WorkerShape,
+  WorkloadChanges,
   WorkloadSpec,
 } from "@headroom/model";
 import { spec, team } from "../lab/make.ts";
@@ -38,6 +39,7 @@ export interface NodeGene {
 export type Move =
   | { readonly kind: "submit"; readonly spec: WorkloadSpec; readonly key: number | null }
   | { readonly kind: "stop" | "removeTeam" | "resume" | "lost" | "hold" | "release"; readonly pick: number }
+  | { readonly kind: "change"; readonly pick: number; readonly changes: WorkloadChanges }
   | { readonly kind: AttemptNews; readonly pick: number; readonly late: boolean }
   /** An attempt with a stop request has stopped. */
   | { readonly kind: "obey"; readonly pick: number }
@@ -332,6 +334,22 @@ const exit: fc.Arbitrary<Move> = fc.record({
 const ofAttempt = (...kinds: AttemptNews[]): fc.Arbitrary<Move> =>
   fc.record({ kind: fc.constantFrom(...kinds), pick, late });
 
+const changesOfWork: fc.Arbitrary<WorkloadChanges> = fc.record(
+  {
+    name: fc.constantFrom("a", "renamed"),
+    priority: fc.constantFrom(-1, 0, 1, 9),
+    walltimeMs: fc.constantFrom(null, 1, 500, 3000, 60_000),
+    workers: fc.constantFrom(1, 2, 3, 4, 8),
+    minWorkers: fc.constantFrom(null, 1, 2),
+    hold: fc.boolean(),
+    after: fc.constantFrom([], [{ workload: "a", on: "ok" as const }], [{ workload: "w2", on: "any" as const }]),
+    notBeforeMs: fc.constantFrom(null, 1000, 9000),
+    retries: fc.record({ max: fc.nat({ max: 3 }), backoffMs: fc.constant(1), backoffMaxMs: fc.constant(500) }),
+    env: fc.constantFrom({ A: "1" }, { A: null, B: "2" }),
+  },
+  { requiredKeys: [] },
+);
+
 export const moves: fc.Arbitrary<Move> = fc.oneof(
   { weight: 10, arbitrary: submit },
   { weight: 8, arbitrary: exit },
@@ -339,6 +357,7 @@ export const moves: fc.Arbitrary<Move> = fc.oneof(
   { weight: 3, arbitrary: ofAttempt("gone", "progress", "checkpoint", "artifact", "left", "joined", "unjoined") },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant("obey" as const), pick }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("hold" as const, "release" as const), pick }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("change" as const), pick, changes: changesOfWork }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("stop" as const), pick }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom("lost" as const, "resume" as const), pick }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("seen" as const), pick, node: fc.option(nodeGenes) }) },

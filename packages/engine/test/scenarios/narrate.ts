@@ -242,6 +242,8 @@ function otherEvent(event: OtherEvent): string {
       return `policy ${event.policy.name}`;
     case "workloadRerun":
       return `${event.workloadId} runs again`;
+    case "workloadChanged":
+      return `${event.workloadId} changed: ${JSON.stringify(event.changes).replaceAll('"', "")}`;
     case "workloadHeld":
       return `${event.workloadId} held`;
     case "workloadReleased":

@@ -12,6 +12,7 @@ import type {
   Schedule,
   Team,
   Workload,
+  WorkloadChanges,
   WorkloadSpec,
 } from "@headroom/model";
 import {
@@ -44,6 +45,15 @@ import {
   exitOf,
   range,
 } from "./resource-words.ts";
+
+/** `walltimeMs=60000 after=[{"workload":"a","on":"ok"}]`. */
+const changesOf = (assignments: readonly string[]): WorkloadChanges =>
+  Object.fromEntries(
+    assignments.map((assignment) => {
+      const [field = "", ...text] = assignment.split("=");
+      return [field, JSON.parse(text.join("="))] as const;
+    }),
+  );
 
 export class Stage {
   readonly #drive = new Drive();
@@ -196,6 +206,11 @@ export class Stage {
       return [{ ...submitted, actor: fields.get("by") ?? submitted.actor }];
     },
     stop: (rest) => [command({ kind: "stopWorkload", workloadId: this.#idOf(rest) })],
+    // set NAME field=value: the values are JSON, or plain text.
+    set: (rest) => {
+      const [name = "", ...assignments] = rest.split(/\s+/);
+      return [command({ kind: "changeWorkload", workloadId: this.#idOf(name), changes: changesOf(assignments) })];
+    },
     hold: (rest) => [command({ kind: "holdWorkload", workloadId: this.#idOf(rest) })],
     rerun: (rest) => [command({ kind: "rerunWorkload", workloadId: this.#idOf(rest) })],
     release: (rest) => [command({ kind: "releaseWorkload", workloadId: this.#idOf(rest) })],

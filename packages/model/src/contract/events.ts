@@ -21,6 +21,7 @@ import type {
   WorkloadSpec,
 } from "../resources/workload.ts";
 import type { CommandResult } from "./replies.ts";
+import type { WorkloadChanges } from "../resources/workload-changes.ts";
 import type { Schedule } from "../resources/schedule.ts";
 import type { CalendarEntry, ClosedBy } from "../resources/calendar.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -163,6 +164,15 @@ export type WorkloadEvent =
       readonly workloadId: WorkloadId;
       readonly actor: string;
       /** As in `workloadSubmitted`. */
+      readonly waitsFor?: readonly WaitsFor[];
+      readonly given?: readonly Artifact[];
+    })
+  /** Fields of a workload changed. It keeps its position in the order of submission. */
+  | (Fact<"workloadChanged"> & {
+      readonly workloadId: WorkloadId;
+      readonly actor: string;
+      readonly changes: WorkloadChanges;
+      /** If `changes` has dependencies: those that are not met. Absent: none. */
       readonly waitsFor?: readonly WaitsFor[];
       readonly given?: readonly Artifact[];
     })

@@ -7,6 +7,7 @@ import type { AttemptId, CommandId, NodeId, PoolName, TeamName, WorkloadId } fro
 import type { ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { Team } from "../resources/team.ts";
 import type { Artifact, LossCause, WorkerExit, WorkloadSpec } from "../resources/workload.ts";
+import type { WorkloadChanges } from "../resources/workload-changes.ts";
 import type { Schedule } from "../resources/schedule.ts";
 import type { CalendarEntry } from "../resources/calendar.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -26,11 +27,17 @@ export type Command =
   /** Holds a workload: no further task starts until the workload is released. Running tasks continue. */
   | (CommandCommon & { readonly kind: "holdWorkload"; readonly workloadId: WorkloadId })
   | (CommandCommon & { readonly kind: "releaseWorkload"; readonly workloadId: WorkloadId })
+  /** Changes fields of a workload that waits or runs. It keeps its position in the order of submission. */
+  | (CommandCommon & {
+      readonly kind: "changeWorkload";
+      readonly workloadId: WorkloadId;
+      readonly changes: WorkloadChanges;
+    })
   /** Reruns the unsuccessful tasks of an ended workload under its id. */
   | (CommandCommon & { readonly kind: "rerunWorkload"; readonly workloadId: WorkloadId })
   /**
    * Applies a set of documents, all or nothing. A workload that exists with the same team, name and spec is not
-   * changed, even if it has ended.
+   * changed, even if it has ended. If it has not ended, fields that differ change in place.
    */
   | (CommandCommon & {
       readonly kind: "apply";

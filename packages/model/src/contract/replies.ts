@@ -1,6 +1,7 @@
 /**
  * The answer to a command: accepted with its result, or rejected with a code from a fixed list and the data behind it.
  */
+import type { ChangeableField } from "../resources/workload-changes.ts";
 import type { CommandId, NodeId, TeamName, WorkloadId } from "../resources/ids.ts";
 
 export type ApplyChange = {
@@ -8,6 +9,8 @@ export type ApplyChange = {
   readonly name: string;
   readonly action: "created" | "changed" | "unchanged";
   readonly workloadId: WorkloadId | null;
+  /** Fields of a workload that change in place. Absent: it is submitted, or does not change. */
+  readonly fields?: readonly ChangeableField[];
 };
 
 export type CommandResult =
@@ -15,6 +18,12 @@ export type CommandResult =
   | { readonly kind: "workloadStopping"; readonly workloadId: WorkloadId }
   /** `tasks`: number of tasks that run again. */
   | { readonly kind: "workloadRerun"; readonly workloadId: WorkloadId; readonly tasks: number }
+  /** `fields`: the changed fields. Empty: every field had the requested value. */
+  | {
+      readonly kind: "workloadChanged";
+      readonly workloadId: WorkloadId;
+      readonly fields: readonly ChangeableField[];
+    }
   | { readonly kind: "workloadHeld"; readonly workloadId: WorkloadId }
   | { readonly kind: "workloadReleased"; readonly workloadId: WorkloadId }
   | { readonly kind: "applied"; readonly changes: readonly ApplyChange[] }
@@ -26,6 +35,20 @@ export type CommandResult =
   | { readonly kind: "scheduleRemoved"; readonly name: string }
   | { readonly kind: "calendarEntryRemoved"; readonly name: string }
   | { readonly kind: "policySet"; readonly name: string };
+
+/**
+ * Reason why a field of a workload cannot change in its present state. `stopping`: the workload is being stopped.
+ * `started`: a task has started, and the field acts only before the start. `groups`: the gang has task groups.
+ * `fixedSize`: the gang runs and is not elastic. `outsideRange`: the gang runs with `workers` workers, outside the new
+ * range. `emptyRange`: the minimum is above the maximum. `slices`: a slice would not be whole. `batch`: tasks of an array
+ * are not elastic.
+ */
+export interface ChangeRefusal {
+  readonly field: ChangeableField;
+  readonly cause: "stopping" | "started" | "groups" | "fixedSize" | "outsideRange" | "emptyRange" | "slices" | "batch";
+  /** Number of workers with which an attempt runs. Absent: none runs, or it does not matter. */
+  readonly workers?: number;
+}
 
 export type Rejection =
   | { readonly code: "unknownTeam"; readonly team: string }
@@ -46,7 +69,14 @@ export type Rejection =
       readonly taskCount: number;
       readonly maxCount: number;
     }
-  | { readonly code: "workloadActive"; readonly workloadId: string; readonly name: string }
+  /** `fields`: fields that differ and need a new workload. Absent: not recorded. */
+  | {
+      readonly code: "workloadActive";
+      readonly workloadId: string;
+      readonly name: string;
+      readonly fields?: readonly string[];
+    }
+  | ({ readonly code: "cannotChange"; readonly workloadId: string } & ChangeRefusal)
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }
   /** The node is already lost, so a notice for it is rejected. */

@@ -1,5 +1,6 @@
 /**
- * The engine's answer to "why does it wait", in numbers. The first reason is the dominant one. `wakeOn` lists the kinds
+ * The engine's answer to "why does it wait", in numbers. The first reason is the dominant one. `workloadChanged`
+ * can change every verdict and is not listed. `wakeOn` lists the kinds
  * of event that could change the answer. Until such an event occurs, the answer stays the same.
  */
 import type { NodeResourceName } from "../resources/node-resources.ts";

@@ -121,6 +121,16 @@ export interface StartWindowSpec {
 /** Conditions of a start window other than the latest start. */
 export type StartWindowCondition = Exclude<keyof StartWindowSpec, "latestStartMs">;
 
+/** Notifications about the workload, to channels that the operator of the control plane declared. */
+export interface NotifySpec {
+  /** Names of channels. */
+  readonly to: readonly string[];
+  readonly on: readonly NotifyOccasion[];
+}
+
+/** `nodeLoss`: a node of its running work is lost. `maintenance`: a window or a notice stops its running work. */
+export type NotifyOccasion = "start" | "end" | "nodeLoss" | "maintenance";
+
 export interface RetrySpec {
   /** Maximum number of failures of a task; only exits of its own count, not lost nodes. */
   readonly max: number;
@@ -182,6 +192,8 @@ interface SpecCommon {
   /** Time by which the work should be done. */
   readonly deadlineMs?: number;
   readonly startWindow?: StartWindowSpec;
+  /** Decisions do not read this field. */
+  readonly notify?: NotifySpec;
 }
 
 /** `train`: one gang. `batch`: an array of independent tasks, each a gang of its own with `HEADROOM_TASK_INDEX`. */

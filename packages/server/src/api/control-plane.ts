@@ -24,6 +24,8 @@ export interface ControlPlane {
   readonly forecast: ForecastService;
   readonly replays: ReplayService;
   readonly log: DriverLog;
+  /** Names of the declared notification channels. */
+  readonly notificationChannels: readonly string[];
   readonly version: string;
   /** Start time of this process. */
   readonly startedAtMs: number;

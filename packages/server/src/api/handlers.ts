@@ -51,6 +51,8 @@ import type { ControlPlane } from "./control-plane.ts";
 import { framed } from "./stream-reply.ts";
 import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
 import { nodeTelemetry } from "./node-telemetry.ts";
+import { channelRefusal } from "./notification-channels.ts";
+import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
 import { openLogs } from "./workload-logs.ts";
 import { workloadMetrics } from "./workload-metrics.ts";
 import { workloadUsage } from "./workload-usage.ts";
@@ -106,7 +108,7 @@ type Wanted = CommandRequest extends infer Request
   : never;
 
 /** Sends a command and returns its result. Throws if the engine refuses the command. */
-async function command<Kind extends CommandResult["kind"]>(
+export async function command<Kind extends CommandResult["kind"]>(
   { driver }: ControlPlane,
   { actor, idempotencyKey }: Caller,
   wanted: Wanted,
@@ -136,11 +138,13 @@ function aboutTeam(error: unknown): unknown {
 }
 
 async function checkLevels(
-  { driver }: ControlPlane,
+  { driver, notificationChannels }: ControlPlane,
   specs: readonly NamedSpec[],
   declared: Partial<Pick<Call<"apply">["body"], "sites" | "teams">> = {},
 ): Promise<void> {
-  const refusal = await driver.read(({ state }) => levelRefusal(state, specs, declared));
+  const refusal =
+    channelRefusal(notificationChannels, specs) ??
+    (await driver.read(({ state }) => levelRefusal(state, specs, declared)));
   if (refusal !== null) throw refusal;
 }
 
@@ -184,6 +188,7 @@ export const handlers: Handlers = {
   },
   getWorkload: (plane, { params: { id } }) =>
     found(plane, ({ state }) => workloadView(state, id, plane.telemetry.newest), noWorkload(id)),
+  changeWorkload: changeWorkloadHandler,
   stopWorkload: async (plane, call) => {
     const wanted = { kind: "stopWorkload", workloadId: call.params.id as WorkloadId } as const;
     const { workloadId } = await command(plane, call, wanted, "workloadStopping");

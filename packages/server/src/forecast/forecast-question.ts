@@ -1,6 +1,6 @@
 /** Kinds of forecast questions, and their answers. */
 import type { ApplyDocuments, Engine } from "@headroom/engine";
-import type { WorkloadSpec } from "@headroom/model";
+import type { WorkloadChanges, WorkloadId, WorkloadSpec } from "@headroom/model";
 import type {
   Defragmentation,
   ExpectedStart,
@@ -11,7 +11,7 @@ import type {
   WhatIfAnswer,
 } from "@headroom/protocol";
 import type { WhatIfChange } from "@headroom/sim";
-import type { ApplyForecastView, ForecastView } from "@headroom/views";
+import type { ApplyForecastView, ChangeForecastView, ForecastView } from "@headroom/views";
 
 export type ForecastQuestion =
   | { readonly kind: "changes"; readonly id: string }
@@ -19,6 +19,12 @@ export type ForecastQuestion =
   | { readonly kind: "estimates"; readonly query: ExpectedStartQuery }
   | { readonly kind: "defragmentation" }
   | { readonly kind: "forecast"; readonly spec: WorkloadSpec; readonly actor: string }
+  | {
+      readonly kind: "changeWorkload";
+      readonly id: WorkloadId;
+      readonly changes: WorkloadChanges;
+      readonly actor: string;
+    }
   | { readonly kind: "apply"; readonly documents: ApplyDocuments; readonly actor: string }
   | { readonly kind: "whatIf"; readonly change: WhatIfChange; readonly horizonMs: number };
 
@@ -31,6 +37,7 @@ export interface ForecastAnswers {
   readonly estimates: Page<ExpectedStart> | null;
   readonly defragmentation: Defragmentation;
   readonly forecast: ForecastView;
+  readonly changeWorkload: ChangeForecastView;
   readonly apply: ApplyForecastView;
   readonly whatIf: WhatIfAnswer;
 }

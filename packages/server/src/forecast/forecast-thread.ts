@@ -13,6 +13,7 @@ import type { Present, StartEstimate as EstimatedStart } from "@headroom/sim";
 import {
   StartListings,
   applyForecastView,
+  changeForecastView,
   defragmentationView,
   estimateView,
   forecastView,
@@ -87,6 +88,8 @@ function answer(question: ForecastQuestion, { snapshot, nowMs }: Asked): Forecas
       return defragmentationView(engine);
     case "forecast":
       return forecastView(engine, question, imagined(present));
+    case "changeWorkload":
+      return changeForecastView(engine, question, imagined(present));
     case "apply":
       return applyForecastView(engine, question, imagined(present));
     case "whatIf":

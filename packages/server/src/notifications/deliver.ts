@@ -1,9 +1,13 @@
 /**
- * Makes one attempt to deliver one message: by a POST, or to a process that reads the message from its standard input.
+ * Makes one attempt to deliver one message: by a POST, as mail, or to a process that reads the message from its standard
+ * input.
  */
 import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
+import { bodyOf } from "./formats.ts";
+import { sendMail } from "./mail.ts";
 import type { NotificationMessage } from "./message.ts";
+import { webhookOf } from "./rules.ts";
 import type { NotificationRule } from "./rules.ts";
 
 const WEBHOOK_TIMEOUT_MS = 10_000;
@@ -15,9 +19,10 @@ export async function deliver(
   message: NotificationMessage,
   signal: AbortSignal,
 ): Promise<void> {
-  const body = JSON.stringify(message);
-  if (rule.webhook !== undefined) await post(rule.webhook, rule.secret, body, signal);
-  if (rule.command !== undefined) await runCommand(rule.command, body, signal);
+  const webhook = webhookOf(rule);
+  if (webhook !== undefined) await post(webhook, rule.secret, bodyOf(rule.format ?? "json", message), signal);
+  if (rule.command !== undefined) await runCommand(rule.command, JSON.stringify(message), signal);
+  if (rule.mail !== undefined) await sendMail(rule.mail, message);
 }
 
 async function post(url: string, secret: string | undefined, body: string, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 /** Converts an event to a notification message. */
 import type { Engine } from "@headroom/engine";
-import type { Event, TeamName, Workload, WorkloadId } from "@headroom/model";
+import type { AttemptId, Event, NotifyOccasion, TeamName, Workload, WorkloadId } from "@headroom/model";
 import { endSentence, eventEnvelope, eventText, slowRunText } from "@headroom/views";
 import type { OwnedRun } from "../measured-runs/measured-run-messages.ts";
 import type { NotificationKind, NotificationRule } from "./rules.ts";
@@ -34,11 +34,38 @@ export function messageOf({ state }: Engine, sequence: number, event: Event): No
     if (workload === undefined) return null;
     return { ...common, sentence: endedSentence(state, workload, common.sentence), kinds, ...about(workload) };
   }
-  if (event.kind !== "attemptStopRequested" || (event.reason !== "preempted" && event.reason !== "reclaimed"))
-    return null;
+  if (!("attemptId" in event)) return null;
   const workload = state.workloads.get(workloadIdOf(state, event.attemptId));
-  if (workload === undefined) return null;
-  return { ...common, sentence: `${workload.spec.name}: ${common.sentence}`, kinds: ["preempted"], ...about(workload) };
+  const kind = workload === undefined ? null : attemptKind(workload, event);
+  if (workload === undefined || kind === null) return null;
+  return { ...common, sentence: `${workload.spec.name}: ${common.sentence}`, kinds: [kind], ...about(workload) };
+}
+
+type OfAttempt = Extract<Event, { readonly attemptId: AttemptId }>;
+
+/** The kind of message about an attempt's event; `null`: none. An array sends one message about its first start. */
+function attemptKind(workload: Workload, event: OfAttempt): NotificationKind | null {
+  switch (event.kind) {
+    case "attemptStarted": {
+      const isFirst = workload.firstStartedAtMs === event.atMs && event.attemptId.endsWith(".1");
+      return isFirst && (workload.spec.kind === "train" || /[./]0\.1$/.test(event.attemptId)) ? "started" : null;
+    }
+    case "attemptStopRequested":
+      if (event.reason === "preempted" || event.reason === "reclaimed") return "preempted";
+      if (event.reason === "nodeDrained") return "maintenance";
+      return event.reason === "nodeLost" ? "nodeLost" : null;
+    case "gangDegraded":
+      return event.ahead === true ? "maintenance" : "nodeLost";
+    case "attemptEnded": {
+      // The stop for a lost node had its own message. A loss that the workload may have caused is none of a node.
+      const ended = workload.endedAttempts.find(({ id }) => id === event.attemptId);
+      return event.outcome === "lost" && event.losses === undefined && ended?.stopReason !== "nodeLost"
+        ? "nodeLost"
+        : null;
+    }
+    default:
+      return null;
+  }
 }
 
 /** Name and cause of the end. Work that runs again has no cause any more, so the sentence of the event stays. */
@@ -71,12 +98,27 @@ function about({ id, spec, phase, actor }: Workload): Pick<NotificationMessage, 
   return { team: spec.team, workload: { id, name: spec.name, user: actor, phase } };
 }
 
+const kindOfOccasion: Readonly<Record<NotifyOccasion, NotificationKind>> = {
+  start: "started",
+  end: "ended",
+  nodeLoss: "nodeLost",
+  maintenance: "maintenance",
+};
+
+/** Whether the workload of the message asks for it on this channel. */
+function isRequested(channel: string, { workload, kinds }: NotificationMessage, state: Engine["state"]): boolean {
+  const notify = workload === null ? undefined : state.workloads.get(workload.id as WorkloadId)?.spec.notify;
+  if (notify === undefined || !notify.to.includes(channel)) return false;
+  return notify.on.some((occasion) => kinds.includes(kindOfOccasion[occasion]));
+}
+
 /** Whether the notification rule selects the message. */
 export function isWanted(
-  { on, team, user }: NotificationRule,
+  { on, team, user, ofChannel }: NotificationRule,
   message: NotificationMessage,
   { state }: Engine,
 ): boolean {
+  if (ofChannel !== undefined) return isRequested(ofChannel, message, state);
   if (!on.some((kind) => message.kinds.includes(kind))) return false;
   if (user !== undefined && message.workload?.user !== user) return false;
   if (team === undefined) return true;

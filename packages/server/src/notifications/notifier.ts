@@ -20,6 +20,16 @@ const RETRY_PAUSES_MS = [1_000, 5_000, 30_000, 120_000, 600_000] as const;
 const SAVE_EVERY_MS = 1_000;
 const PLACE_FILE = "notified.json";
 
+/** Kinds of events that messages are about. */
+const NOTIFYING: ReadonlySet<string> = new Set([
+  "workloadEnded",
+  "attemptStarted",
+  "attemptStopRequested",
+  "attemptEnded",
+  "gangDegraded",
+  "budgetCrossed",
+]);
+
 export interface NotifierOptions {
   readonly driver: Pick<Driver, "events" | "read" | "status">;
   readonly rules: readonly NotificationRule[];
@@ -83,7 +93,7 @@ export class Notifier {
     try {
       for await (const { sequence, event } of driver.events(this.#seen + 1, this.#closing.signal)) {
         const { kind } = event;
-        if (kind === "workloadEnded" || kind === "attemptStopRequested" || kind === "budgetCrossed")
+        if (NOTIFYING.has(kind))
           await driver.read((engine) => {
             const message = messageOf(engine, sequence, event);
             if (message === null) return;
@@ -179,8 +189,11 @@ class RuleQueue {
 
   /** Name of the rule in the log. It leaves out the address, which can contain a secret. */
   #name(): string {
-    const { webhook, on } = this.rule;
-    return `notification ${on.join(", ")} by ${webhook === undefined ? "command" : new URL(webhook).host}`;
+    const { webhook, webhookFile, command, mail, on, ofChannel } = this.rule;
+    const what = ofChannel === undefined ? on.join(", ") : `channel ${ofChannel}`;
+    if (mail !== undefined) return `notification ${what} by mail through ${new URL(mail.smtp).host}`;
+    const address = webhook === undefined ? (webhookFile ?? "webhook") : new URL(webhook).host;
+    return `notification ${what} by ${command === undefined ? address : "command"}`;
   }
 }
 

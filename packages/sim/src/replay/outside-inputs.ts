@@ -3,7 +3,7 @@
  * because they depend on the attempts that the policy started.
  */
 import { commandId } from "@headroom/model";
-import type { Command, CommandId, Input, Policy, Team, WorkloadId, WorkloadSpec } from "@headroom/model";
+import type { AfterSpec, Command, CommandId, Input, Policy, Team, WorkloadId, WorkloadSpec } from "@headroom/model";
 
 export interface RecordedRound {
   readonly atMs: number;
@@ -70,6 +70,13 @@ export function changedInput(
         workloads: input.workloads.map((spec) => withIds(spec, idOf)),
       };
     }
+    case "changeWorkload": {
+      const workloadId = idOf(input.workloadId);
+      const { changes } = input;
+      if (workloadId === null || changes.after === undefined)
+        return workloadId === null ? null : { ...input, workloadId };
+      return { ...input, workloadId, changes: { ...changes, after: withOwnIds(changes.after, idOf) } };
+    }
     case "stopWorkload":
     case "holdWorkload":
     case "releaseWorkload":
@@ -85,11 +92,13 @@ export function changedInput(
 /** Translates the workload ids in dependencies. */
 function withIds(spec: WorkloadSpec, idOf: (recorded: string) => WorkloadId | null): WorkloadSpec {
   if (spec.after === undefined) return spec;
-  const after = spec.after.map((each) =>
+  return { ...spec, after: withOwnIds(spec.after, idOf) };
+}
+
+const withOwnIds = (after: readonly AfterSpec[], idOf: (recorded: string) => WorkloadId | null): readonly AfterSpec[] =>
+  after.map((each) =>
     each.workload === undefined ? each : { ...each, workload: idOf(each.workload) ?? each.workload },
   );
-  return { ...spec, after };
-}
 
 export const CHANGE_COMMAND: CommandId = commandId("replay");
 

@@ -1,6 +1,6 @@
 /** Actions on a random world: inputs from users, operators and machines, and from faulty executors. */
 import { attemptId, commandId, nodeId, rulesOf, workloadId } from "@headroom/model";
-import type { Command, Input, NodeSpec, WorkloadSpec } from "@headroom/model";
+import type { Command, Input, NodeSpec, WorkloadChanges, WorkloadSpec } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
 import { calendarChange, hasTwin, noticeOf } from "./plans.ts";
@@ -59,7 +59,8 @@ export class Actions {
     }
     const planned = calendarChange(this.#luck.aside(`calendar ${this.#count}`), this.#world, state);
     const notice = noticeOf(this.#luck.aside(`notice ${this.#count}`), this.#world, state.nowMs);
-    for (const more of [planned, notice]) if (more !== null) inputs.push(more);
+    const changed = this.#change(state);
+    for (const more of [planned, notice, changed]) if (more !== null) inputs.push(more);
     return { inputs, dies, returns };
   }
 
@@ -153,6 +154,28 @@ export class Actions {
     const open = [...state.workloads.values()].filter(({ endedAtMs }) => endedAtMs === null);
     const id = open.length === 0 ? workloadId("w999999") : this.#luck.pick(open).id;
     return { ...this.#common(), kind: this.#luck.pick(["holdWorkload", "releaseWorkload"]), workloadId: id };
+  }
+
+  /** A change of work in place. Its draws are apart from the others, so recorded seeds keep their other actions. */
+  #change(state: ReadonlyState): Input | null {
+    const luck = this.#luck.aside(`change ${this.#count}`);
+    const open = [...state.workloads.values()].filter(({ endedAtMs }) => endedAtMs === null);
+    if (open.length === 0 || !luck.chance(12)) return null;
+    const { id: workloadId, spec } = luck.pick(open);
+    const all: WorkloadChanges = {
+      name: label(`renamed-${this.#count}`, this.#salt),
+      priority: luck.pick([-1, 0, 1, 100]),
+      walltimeMs: luck.pick([null, 1_000, 60_000, 3_600_000]),
+      workers: luck.between(1, 2 * spec.gang.workers),
+      minWorkers: luck.pick([null, 1]),
+      hold: luck.chance(30),
+      after: luck.chance(50) ? [] : [{ workload: luck.pick(open).id, on: luck.pick(["ok", "any"]) }],
+      notBeforeMs: luck.pick([null, state.nowMs + 60_000]),
+      retries: { ...spec.retries, max: luck.below(4) },
+      env: { SEED: luck.pick(["1", null]) },
+    };
+    const changes = Object.fromEntries(Object.entries(all).filter(() => luck.chance(25)));
+    return { ...this.#common(), kind: "changeWorkload", workloadId, changes };
   }
 
   #govern(): Input {

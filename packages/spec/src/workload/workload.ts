@@ -28,6 +28,7 @@ import { sliceFaultsIn } from "./slices.ts";
 import { acceleratorTypes, elasticSize, gang, gangProblems } from "./gang.ts";
 import { model, modelProblems, type ModelRequest } from "./model.ts";
 import { antiAffinity, elastic, fabric, labels, spread, workloadData } from "./placement.ts";
+import { notify } from "./notify.ts";
 import { minRuntimeOf, timeFields, timeProblems, withFromDue, type FromDue } from "./times.ts";
 
 export const DEFAULT_TEAM = "default";
@@ -272,6 +273,12 @@ const common = {
   antiAffinity: optional(antiAffinity, {
     wire: null,
     description: "Anti-affinity: sets to which the workload belongs, and sets that it avoids.",
+  }),
+  notify: optional(notify, {
+    description:
+      "Notifications about the workload, to channels that the operator declared (`notify.yaml`); a workload cannot name an address. Occasions: `start`, `end` (the default), `nodeLoss`, `maintenance`.",
+    examples: ["team-chat", { to: ["team-chat", "mail"], on: ["end"] }],
+    otherwise: "none",
   }),
   data: optional(workloadData, { description: "Data sets that the workload reads, and their data rule." }),
   ...timeFields,

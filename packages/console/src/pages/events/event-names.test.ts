@@ -27,6 +27,11 @@ const envelopes = [submitted, placed].map((event, index): EventEnvelope => ({ se
 describe("names of events", () => {
   const names = eventNames({ events: envelopes, nodes: [], newest: [] });
 
+  it("leaves paths as they are", () => {
+    const sentence = "Attempt w3.2 has a checkpoint at /data/w3/w3.2/step-7 in w3.2.log.";
+    expect(withNames(sentence, names)).toBe("Attempt 2 of talks has a checkpoint at /data/w3/w3.2/step-7 in w3.2.log.");
+  });
+
   it("puts names where sentences have ids", () => {
     expect(withNames(eventText(started).sentence, names)).toBe("Attempt 2 of talks started.");
     expect(withNames(eventText(placed).sentence, names)).toMatch(/^Attempt 2 of talks was placed/);

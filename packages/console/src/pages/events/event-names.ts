@@ -68,10 +68,13 @@ export function teamOfEvent(event: Event, names: EventNames): string | null {
   return workloadId === null ? null : (names.workloads.get(workloadId)?.team ?? null);
 }
 
-/** The sentence of an event, with names instead of ids. */
+/** A word that may be an id: one inside a path or a file name is part of that. */
+const WORD = /(?<![\w./-])[\w-]+(?:\.\d+)*(?![\w/]|\.\w)/g;
+
+/** The sentence of an event, with names instead of ids. Paths stay as they are. */
 export function withNames(sentence: string, names: EventNames): string {
   const { workloads } = names;
-  return sentence.replaceAll(/[\w-]+(?:\.\d+)*/g, (word) => {
+  return sentence.replaceAll(WORD, (word) => {
     const workload = workloads.get(word);
     if (workload !== undefined) return workload.name;
     const attempt = attemptOf(word, names);

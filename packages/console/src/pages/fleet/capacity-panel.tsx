@@ -29,6 +29,8 @@ export function CapacityPanel(): ReactElement | null {
           { name: "queued", values: samples.map(({ queued }) => queued), tone: "wait", kind: "line" },
           { name: "capacity", values: samples.map(({ total }) => total), tone: "idle", kind: "line", isDashed: true },
         ]}
+        // One request for many times the fleet would flatten everything else.
+        ceiling={1.5 * Math.max(1, ...samples.map(({ total }) => total))}
         text={(value) => grouped(Math.round(value))}
       />
     </Panel>

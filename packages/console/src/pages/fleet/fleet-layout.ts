@@ -52,6 +52,12 @@ const POOL_GAP = 18;
 const GROUP_PADDING = 8;
 const GROUP_LABEL = 18;
 const GROUP_GAP = 10;
+/** Height of a node's name below its cells, and the smallest cell of a node that is wide enough for a name. */
+const NODE_LABEL = 13;
+const NAMED_CELL_MIN = 14;
+
+/** Whether nodes have their names below them. Smaller nodes are named by the tip and the table. */
+export const namesNodes = ({ cell }: CellGrid): boolean => cell >= NAMED_CELL_MIN;
 
 export function layoutFleet(nodes: readonly Node[], width: number): FleetLayout {
   let layout = layoutWith(nodes, width, CELL_SIZES[0]);
@@ -102,7 +108,8 @@ function groupNodes(nodes: readonly Node[]): ReadonlyMap<string, ReadonlyMap<str
 function layoutWith(nodes: readonly Node[], width: number, cell: number): FleetLayout {
   const widest = nodes.reduce((most, { acceleratorCount }) => Math.max(most, acceleratorCount), 1);
   const grid: CellGrid = { columns: widest <= 4 ? widest : widest <= 16 ? 4 : 8, cell, gap: cell >= 8 ? 2 : 1 };
-  const size = nodeSize(grid, widest);
+  const { width: nodeWidth, height: nodeHeight } = nodeSize(grid, widest);
+  const size = { width: nodeWidth, height: nodeHeight + (namesNodes(grid) ? NODE_LABEL : 0) };
   const pools: PoolMap[] = [];
   const boxes: NodeBox[] = [];
   let y = 0;

@@ -73,5 +73,7 @@ export function FleetNumbers({ fleet, status }: { readonly fleet: Fleet; readonl
 /** Figures about the control plane itself. If it has a journal, they include the time until a decision is durable. */
 function roundText({ journal, sequence }: Status): string {
   const events = plural(sequence, "event");
-  return journal === null ? `${events} so far` : `${events}, ${journal.syncLatencyP99Ms.toFixed(1)} ms to disk`;
+  return journal === null
+    ? `${events} so far`
+    : `${events}; journal sync ${journal.syncLatencyP99Ms.toFixed(1)} ms (p99)`;
 }

@@ -2,7 +2,7 @@
 import { forEachRange } from "@headroom/model";
 import { tokenColours } from "../../theme/token-colours.ts";
 import { CATEGORIES, USE_STEPS, type CellKind, type CellsOf } from "./cell-colours.ts";
-import { cellAt, nodeSize, type FleetLayout, type NodeBox } from "./fleet-layout.ts";
+import { cellAt, namesNodes, nodeSize, type FleetLayout, type NodeBox } from "./fleet-layout.ts";
 
 const tokens = [
   "ink-3",
@@ -83,6 +83,21 @@ function paintGroups(
   }
 }
 
+/** The name below the cells, shortened to the width of the node: names differ mostly at their ends. */
+function paintName(
+  context: CanvasRenderingContext2D,
+  { layout, palette }: FleetPicture,
+  { node, x, y }: NodeBox,
+): void {
+  if (!namesNodes(layout.grid)) return;
+  const { width, height } = nodeSize(layout.grid, node.acceleratorCount);
+  let text: string = node.id;
+  for (let kept = text.length - 1; context.measureText(text).width > width && kept > 1; kept--)
+    text = `…${node.id.slice(-kept)}`;
+  context.fillStyle = palette.token["ink-3"];
+  context.fillText(text, x + 2, y + height + 1);
+}
+
 function paintNode(context: CanvasRenderingContext2D, picture: FleetPicture, box: NodeBox): void {
   const { layout, palette, cellsOf } = picture;
   const { node } = box;
@@ -97,6 +112,7 @@ function paintNode(context: CanvasRenderingContext2D, picture: FleetPicture, box
     }
     if (kind === "launching") hatch(context, { x, y, cell, colour: palette.token.run });
   });
+  paintName(context, picture, box);
   const isClosed = node.draining || node.maintenance !== undefined;
   const outline = node.health === "lost" ? palette.token.bad : isClosed ? palette.token.wait : null;
   if (outline === null && node.acceleratorCount > 0) return;

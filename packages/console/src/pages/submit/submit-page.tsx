@@ -96,7 +96,7 @@ function NewWorkload({ start }: { readonly start: Manifest }): ReactElement {
               <YamlEditor manifest={manifest} onManifest={setManifest} />
             </Suspense>
           )}
-          {reading.kind === "wrong" && (isChecked || tab === "yaml") ? (
+          {reading.kind === "wrong" && (isChecked || (tab === "yaml" && manifest !== start)) ? (
             <Problems problems={tab === "yaml" ? allProblems(reading) : reading.others} />
           ) : null}
           {submit.error === null ? null : (

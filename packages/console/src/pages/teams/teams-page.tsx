@@ -87,15 +87,19 @@ interface TeamTableProps {
 }
 
 const AMOUNTS = "grid-cols-[5.5rem_minmax(6rem,1fr)_repeat(4,4.5rem)]";
-const ROW = "lg:grid-cols-[minmax(9rem,12rem)_minmax(0,1fr)_17rem]";
+/** The columns stand side by side only where each has its full width: 9 + 33 + 17 rem, gaps and padding. */
+const ROW = "@min-[66rem]:grid-cols-[minmax(9rem,12rem)_minmax(0,1fr)_17rem]";
 
 function TeamTable({ rows, totals, onEdit }: TeamTableProps): ReactElement {
   return (
-    <section aria-label="Quotas" className="rounded-lg border border-line bg-surface">
+    <section aria-label="Quotas" className="@container rounded-lg border border-line bg-surface">
       <header className="border-b border-line px-4 py-2">
         <QuotaLegend />
-        <div aria-hidden="true" className={`mt-2 hidden gap-x-6 text-xs font-medium text-ink-3 lg:grid ${ROW}`}>
-          <span>Team</span>
+        <div
+          aria-hidden="true"
+          className={`mt-2 hidden gap-x-6 text-xs font-medium text-ink-3 @min-[36rem]:grid ${ROW}`}
+        >
+          <span className="hidden @min-[66rem]:block">Team</span>
           <span className={`grid gap-x-3 ${AMOUNTS}`}>
             <span>Resource</span>
             <span />
@@ -105,7 +109,7 @@ function TeamTable({ rows, totals, onEdit }: TeamTableProps): ReactElement {
               </span>
             ))}
           </span>
-          <span>Budget</span>
+          <span className="hidden @min-[66rem]:block">Budget</span>
         </div>
       </header>
       <ul className="divide-y divide-line">
@@ -159,13 +163,13 @@ function ResourceUses({ uses, totals }: ResourceUsesProps): ReactElement {
         <li
           key={use.resource}
           className={
-            "grid grid-cols-[1fr_auto] items-center gap-x-3 sm:grid-cols-[5.5rem_minmax(6rem,1fr)_repeat(4,4.5rem)]"
+            "grid grid-cols-[1fr_auto] items-center gap-x-3 @min-[36rem]:grid-cols-[5.5rem_minmax(6rem,1fr)_repeat(4,4.5rem)]"
           }
         >
           <span className="truncate text-ink-2">{use.resource === "accelerators" ? "all types" : use.resource}</span>
-          <span className="order-last col-span-2 sm:order-none sm:col-span-1">
+          <span className="order-last col-span-2 @min-[36rem]:order-none @min-[36rem]:col-span-1">
             <QuotaBar use={use} fleetTotal={totals.get(use.resource)} />
-            <span aria-hidden="true" className="block text-xs text-ink-3 sm:hidden">
+            <span aria-hidden="true" className="block text-xs text-ink-3 @min-[36rem]:hidden">
               {quotaAmounts(use)}
             </span>
           </span>
@@ -191,7 +195,7 @@ function Amount({ use, amount, name, isStrong = false }: AmountProps): ReactElem
   const isFull = isStrong && use.limit !== null && use.held >= use.limit;
   return (
     <span
-      className={`truncate text-right ${isStrong ? "font-medium" : "hidden text-ink-2 sm:block"} ${isFull ? "text-wait" : ""}`}
+      className={`truncate text-right ${isStrong ? "font-medium" : "hidden text-ink-2 @min-[36rem]:block"} ${isFull ? "text-wait" : ""}`}
     >
       {amount === null ? (
         <>

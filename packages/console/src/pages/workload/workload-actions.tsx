@@ -1,4 +1,4 @@
-/** The commands for one workload: rerun, hold or release, clone, stop. */
+/** The commands for one workload: rerun, hold or release, clone, edit, stop. */
 import type { Workload } from "@headroom/protocol";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -9,6 +9,7 @@ import { useAnnouncer } from "../../parts/announcer.tsx";
 import { Button, buttonClass } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { WorkloadEditor } from "./workload-editor.tsx";
 
 type Command = "rerun" | "hold" | "release" | "stop";
 
@@ -40,6 +41,7 @@ function useCommand({ id, name }: Workload) {
 export function WorkloadActions({ workload }: { readonly workload: Workload }): ReactElement {
   const command = useCommand(workload);
   const [isAsking, setIsAsking] = useState(false);
+  const [isEditing, setIsEditing] = useState(false);
   const isOver = workload.endedAtMs !== null;
   const isStopping = workload.stopRequested || (command.isPending && command.variables === "stop");
   return (
@@ -62,6 +64,8 @@ export function WorkloadActions({ workload }: { readonly workload: Workload }): 
         <Icon name="copy" size={14} />
         Clone
       </Link>
+      {isOver || isStopping ? null : <Button onClick={() => setIsEditing(true)}>Edit</Button>}
+      <WorkloadEditor workload={workload} isOpen={isEditing} onClose={() => setIsEditing(false)} />
       {isOver ? null : (
         <Button icon="stop" disabled={isStopping} onClick={() => setIsAsking(true)}>
           {isStopping ? "Stopping" : "Stop"}

@@ -1,0 +1,166 @@
+/**
+ * Changes of a submitted workload in place: the fields that may change while it waits or runs, the spec with the
+ * changes, and the difference between two specs. Decisions, `apply/` and the API read this one list of fields.
+ */
+import { canonicalJson } from "../base/canonical.ts";
+import type { AfterSpec, GangSpec, NotifySpec, RetrySpec, WorkloadSpec } from "./workload.ts";
+
+/** New values by field; a field that is absent does not change. */
+export interface WorkloadChanges {
+  readonly name?: string;
+  readonly priority?: number;
+  /** `null`: unlimited. */
+  readonly walltimeMs?: number | null;
+  readonly retries?: RetrySpec;
+  /** Variables of the next attempts; `null` removes a variable, and variables that are not named stay. */
+  readonly env?: Readonly<Record<string, string | null>>;
+  readonly hold?: boolean;
+  /** Replaces all dependencies. */
+  readonly after?: readonly AfterSpec[];
+  /** `null`: at any time. */
+  readonly notBeforeMs?: number | null;
+  /** Number of workers, or the maximum of an elastic gang. */
+  readonly workers?: number;
+  /** `null`: the gang is not elastic. */
+  readonly minWorkers?: number | null;
+  /** `null`: no notifications. */
+  readonly notify?: NotifySpec | null;
+}
+
+export type ChangeableField = keyof WorkloadChanges;
+
+/** The fields in the order in which they are shown. The type makes the list complete. */
+const FIELDS: Readonly<Record<ChangeableField, true>> = {
+  name: true,
+  priority: true,
+  walltimeMs: true,
+  workers: true,
+  minWorkers: true,
+  hold: true,
+  after: true,
+  notBeforeMs: true,
+  retries: true,
+  env: true,
+  notify: true,
+};
+
+export const CHANGEABLE_FIELDS: readonly ChangeableField[] = Object.keys(FIELDS) as ChangeableField[];
+
+/** The current value of a changeable field; `null`: it has none. */
+export function changeableValue(spec: WorkloadSpec, field: ChangeableField): unknown {
+  switch (field) {
+    case "workers":
+      return spec.gang.workers;
+    case "minWorkers":
+      return spec.gang.minWorkers ?? null;
+    case "hold":
+      return spec.hold === true;
+    case "after":
+      return spec.after ?? [];
+    default:
+      return spec[field] ?? null;
+  }
+}
+
+/** The spec with these changes. A pure function of both, because `apply/` folds the recorded changes with it. */
+export function changedSpec(spec: WorkloadSpec, changes: WorkloadChanges): WorkloadSpec {
+  const { hold, after, notBeforeMs, notify, env, workers, minWorkers, ...plain } = changes;
+  const changed: Record<string, unknown> = { ...spec, ...plain };
+  if (env !== undefined) changed["env"] = changedEnv(spec.env, env);
+  if (hold !== undefined) setOrDelete(changed, "hold", hold ? true : null);
+  if (after !== undefined) setOrDelete(changed, "after", after.length === 0 ? null : after);
+  if (notify !== undefined) setOrDelete(changed, "notify", notify);
+  if (notBeforeMs !== undefined) setOrDelete(changed, "notBeforeMs", notBeforeMs);
+  if (workers !== undefined || minWorkers !== undefined) changed["gang"] = changedGang(spec.gang, changes);
+  return changed as unknown as WorkloadSpec;
+}
+
+function setOrDelete(record: Record<string, unknown>, field: string, value: unknown): void {
+  if (value === null) delete record[field];
+  else record[field] = value;
+}
+
+function changedEnv(env: WorkloadSpec["env"], changes: NonNullable<WorkloadChanges["env"]>): WorkloadSpec["env"] {
+  const kept = Object.entries(env).filter(([name]) => !Object.hasOwn(changes, name) || changes[name] !== null);
+  const own = Object.entries(changes).filter((entry): entry is [string, string] => entry[1] !== null);
+  return Object.fromEntries([...kept, ...own]);
+}
+
+/** A curve of throughput has one value for each size, so it is dropped when the largest size changes. */
+function changedGang(gang: GangSpec, { workers = gang.workers, minWorkers }: WorkloadChanges): GangSpec {
+  const { throughputMilli, minWorkers: before, ...rest } = gang;
+  const least = minWorkers === undefined ? before : (minWorkers ?? undefined);
+  return {
+    ...rest,
+    workers,
+    ...(least === undefined ? {} : { minWorkers: least }),
+    ...(throughputMilli === undefined || workers !== gang.workers ? {} : { throughputMilli }),
+  };
+}
+
+/** The changes that have an effect on the workload, or `null` if none has. A hold is compared with the present state. */
+export function effectiveChanges(
+  { spec, held }: { readonly spec: WorkloadSpec; readonly held?: true },
+  changes: WorkloadChanges,
+): WorkloadChanges | null {
+  const kept: Record<string, unknown> = {};
+  for (const field of CHANGEABLE_FIELDS) {
+    const wanted = field === "env" ? changedVariables(spec.env, changes.env) : changes[field];
+    if (wanted === undefined) continue;
+    const known = field === "hold" ? held === true : changeableValue(spec, field);
+    if (field === "env" || canonicalJson(known) !== canonicalJson(wanted)) kept[field] = wanted;
+  }
+  return Object.keys(kept).length === 0 ? null : (kept as WorkloadChanges);
+}
+
+function changedVariables(env: WorkloadSpec["env"], changes: WorkloadChanges["env"] = {}): WorkloadChanges["env"] {
+  const own = Object.entries(changes).filter(
+    ([name, value]) => (Object.hasOwn(env, name) ? env[name] : null) !== value,
+  );
+  return own.length === 0 ? undefined : Object.fromEntries(own);
+}
+
+export interface SpecDifference {
+  readonly changes: WorkloadChanges;
+  /** Differing fields that cannot change in place. */
+  readonly fixed: readonly string[];
+}
+
+/** The difference between a workload's spec and the spec of a document for the same workload. */
+export function specDifference(known: WorkloadSpec, wanted: WorkloadSpec): SpecDifference {
+  const changes: Record<string, unknown> = {};
+  for (const field of CHANGEABLE_FIELDS) {
+    const value = field === "env" ? envDifference(known.env, wanted.env) : changeableValue(wanted, field);
+    if (canonicalJson(value) !== canonicalJson(field === "env" ? {} : changeableValue(known, field)))
+      changes[field] = value;
+  }
+  return { changes: changes as WorkloadChanges, fixed: fixedDifferences(known, wanted) };
+}
+
+function envDifference(known: WorkloadSpec["env"], wanted: WorkloadSpec["env"]): NonNullable<WorkloadChanges["env"]> {
+  const removed = Object.keys(known).filter((name) => !Object.hasOwn(wanted, name));
+  const own = Object.entries(wanted).filter(([name, value]) => !Object.hasOwn(known, name) || known[name] !== value);
+  return Object.fromEntries([...removed.map((name) => [name, null] as const), ...own]);
+}
+
+/** Fields of the gang that changes in place cover, and the curve, which is derived at the submission. */
+const COVERED_IN_GANG: ReadonlySet<string> = new Set(["workers", "minWorkers", "throughputMilli"]);
+
+function fixedDifferences(known: WorkloadSpec, wanted: WorkloadSpec): readonly string[] {
+  const covered = (field: string): boolean => field === "gang" || Object.hasOwn(FIELDS, field);
+  return [
+    ...differingKeys(known, wanted).filter((field) => !covered(field)),
+    ...differingKeys(known.gang, wanted.gang)
+      .filter((field) => !COVERED_IN_GANG.has(field))
+      .map((field) => `gang.${field}`),
+  ];
+}
+
+function differingKeys(known: object, wanted: object): readonly string[] {
+  const left = known as Readonly<Record<string, unknown>>;
+  const right = wanted as Readonly<Record<string, unknown>>;
+  const text = (value: unknown): string => canonicalJson(value ?? null);
+  return [...new Set([...Object.keys(left), ...Object.keys(right)])]
+    .filter((key) => text(left[key]) !== text(right[key]))
+    .toSorted();
+}

@@ -1,0 +1,58 @@
+/** Changes of a submitted workload in place (`PATCH /v1/workloads/{id}`), with the rules of the fields themselves. */
+import { z } from "zod";
+import * as limits from "../limits.ts";
+import * as names from "../names.ts";
+import { batch, train } from "./workload.ts";
+
+const { name, priority, walltimeMs, retries, after, notBeforeMs, notify } = train.wire.shape;
+const { max, backoffMs, backoffMaxMs } = retries.unwrap().shape;
+const size = z.int().min(1).max(limits.WORKERS_MAX);
+
+/** The fields that change. A field that is left out stays; `null` removes a value. */
+export const workloadChanges = z
+  .strictObject({
+    name: name.optional(),
+    priority: priority.unwrap().optional(),
+    walltimeMs: walltimeMs.unwrap().optional(),
+    workers: size.optional().meta({ description: "Number of workers, or the maximum of an elastic gang." }),
+    minWorkers: size.nullable().optional().meta({ description: "Minimum of an elastic gang; null: not elastic." }),
+    hold: z.boolean().optional().meta({ description: "Whether the workload is held." }),
+    after: after.unwrap().nullable().optional(),
+    notBeforeMs: notBeforeMs.unwrap().nullable().optional(),
+    notify: notify.unwrap().nullable().optional(),
+    retries: z
+      .strictObject({
+        max: max.unwrap().optional(),
+        backoffMs: backoffMs.unwrap().optional(),
+        backoffMaxMs: backoffMaxMs.unwrap().optional(),
+      })
+      .optional(),
+    env: z
+      .record(names.environmentName, names.environmentValue.nullable())
+      .refine((entries) => Object.keys(entries).length <= limits.ENVIRONMENT_ENTRIES_MAX, {
+        message: `must have at most ${limits.ENVIRONMENT_ENTRIES_MAX} entries`,
+      })
+      .optional()
+      .meta({ description: "Variables of the next attempts; null removes a variable, others stay." }),
+  })
+  .refine((changes) => Object.keys(changes).length > 0, { message: "must change at least one field" })
+  .meta({ id: "WorkloadChanges" });
+
+export type WorkloadChangesBody = z.output<typeof workloadChanges>;
+
+/** The changes as the journal records them, with complete values. */
+export const recordedChanges = z
+  .object({
+    name: z.string().optional(),
+    priority: z.int().optional(),
+    walltimeMs: z.int().nullable().optional(),
+    retries: z.object({ max: z.int(), backoffMs: z.int(), backoffMaxMs: z.int() }).optional(),
+    env: z.record(z.string(), z.string().nullable()).optional(),
+    hold: z.boolean().optional(),
+    after: batch.wire.shape.after.unwrap().optional(),
+    notBeforeMs: z.int().nullable().optional(),
+    workers: z.int().optional(),
+    minWorkers: z.int().nullable().optional(),
+    notify: notify.unwrap().nullable().optional(),
+  })
+  .meta({ id: "RecordedChanges" });
