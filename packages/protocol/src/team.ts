@@ -57,6 +57,17 @@ export const team = teamSpec
         description:
           "Usage history: average usage, decayed by the half-life of the policy; absent: usage history does not count.",
       }),
+    fairShare: z
+      .object({
+        weightShare: z.number().meta({ description: "Part of the fleet by weight alone, down the tree of teams." }),
+        usageShare: z.number().meta({ description: "Part of the decayed accelerator usage of its siblings." }),
+        weightLeft: z.number().meta({
+          description:
+            "Factor on the weight after usage history, for accelerators: part / (part + usage above guarantee).",
+        }),
+      })
+      .optional()
+      .meta({ description: "The share that follows from usage history; absent: usage history does not count." }),
     heldInAll: z
       .object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count })
       .meta({ description: "Resources that the team and all teams below it hold now, in total." }),

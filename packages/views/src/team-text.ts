@@ -52,6 +52,14 @@ export function amountText(resource: string, amount: number): string {
 }
 
 /** Text such as `3.2 accelerators on average`; `null`: past usage does not count, or there is none. */
+/** `weight share 50%, usage share 80%, 38% of its weight left`; `null`: usage history does not count. */
+export function fairShareSentence({ fairShare }: Team): string | null {
+  if (fairShare === undefined) return null;
+  const percent = (part: number): string => `${Math.round(part * 100)}%`;
+  const { weightShare, usageShare, weightLeft } = fairShare;
+  return `weight share ${percent(weightShare)}, usage share ${percent(usageShare)}, ${percent(weightLeft)} of its weight left`;
+}
+
 export function decayedUsageSentence({ decayedUsage }: Team): string | null {
   if (decayedUsage === undefined) return null;
   const { accelerators, coresMilli, memoryMib } = decayedUsage;

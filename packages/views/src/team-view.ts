@@ -12,6 +12,7 @@ import type { Engine } from "@headroom/engine";
 import type { Team as EngineTeam } from "@headroom/model";
 import { PAGE_ITEMS_DEFAULT, teamName } from "@headroom/protocol";
 import type { Page, PageRequest, Team } from "@headroom/protocol";
+import { fairShares } from "./fair-shares.ts";
 import { refusedCursor } from "./page-cursor.ts";
 import { teamSpecResource } from "./wire-forms.ts";
 
@@ -25,7 +26,11 @@ export function teamList(engine: Engine, page: PageRequest): Page<Team> {
   const teams = [...engine.state.teams.values()]
     .filter(({ name }) => name > after)
     .toSorted((left, right) => (left.name < right.name ? -1 : 1));
-  const items = teams.slice(0, limit).map((team) => teamResource(engine, team));
+  const shares = fairShares(engine);
+  const items = teams.slice(0, limit).map((team) => {
+    const fairShare = shares.get(team.name);
+    return { ...teamResource(engine, team), ...(fairShare === undefined ? {} : { fairShare }) };
+  });
   const last = items.at(-1);
   return { items, nextCursor: teams.length > limit && last !== undefined ? `${CURSOR_MARK}${last.name}` : null };
 }

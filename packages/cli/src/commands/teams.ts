@@ -35,7 +35,7 @@ export const teamsCommand = defineCommand<TeamsCommandOptions>({
       context.print(JSON.stringify({ items, more }, null, 2));
       return exitCode.ok;
     }
-    const { amountText, decayedUsageSentence, resourceUses } = await import("@headroom/views");
+    const { amountText, decayedUsageSentence, fairShareSentence, resourceUses } = await import("@headroom/views");
     const { budgetLines } = await import("../output/budget-text.ts");
     const text = (resource: string, amount: number | null, none: string): string =>
       amount === null ? none : amountText(resource, amount);
@@ -58,6 +58,8 @@ export const teamsCommand = defineCommand<TeamsCommandOptions>({
       context.print(...budgetLines(team, context.paint));
       const past = decayedUsageSentence(team);
       if (past !== null) context.print(`recent usage of ${team.name}: ${past}`);
+      const share = fairShareSentence(team);
+      if (share !== null) context.print(`fair share of ${team.name}: ${share}`);
     }
     return exitCode.ok;
   },

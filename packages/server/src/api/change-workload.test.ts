@@ -38,8 +38,8 @@ it("changes fields in place, keeps the first answer of an idempotency key, and r
   });
   const { spec } = await client.getWorkload(workloadId);
   expect(spec).toMatchObject({ priority: 5, walltimeMs: 7_200_000, retries: { max: 7 }, env: { OTHER: "y" } });
-  const { events } = await client.workloadHistory(workloadId);
-  expect(JSON.stringify(events)).toContain("changed it: priority 5");
+  const { items } = await client.workloadHistory(workloadId);
+  expect(JSON.stringify(items)).toContain("changed it: priority 5");
 });
 
 it("refuses what would break a rule, what has ended, and unknown fields", async () => {

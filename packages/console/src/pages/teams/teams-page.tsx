@@ -1,5 +1,12 @@
 import type { Team } from "@headroom/protocol";
-import { amountText, resourceForm, resourceUses, type ResourceUse } from "@headroom/views";
+import {
+  amountText,
+  decayedUsageSentence,
+  fairShareSentence,
+  resourceForm,
+  resourceUses,
+  type ResourceUse,
+} from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
@@ -126,6 +133,7 @@ function TeamTable({ rows, totals, onEdit }: TeamTableProps): ReactElement {
                   weight {team.weight ?? 1}
                   {(team.priority ?? 0) === 0 ? "" : `, priority ${team.priority ?? 0}`}
                 </p>
+                <UsageHistory team={team} />
               </div>
               <Button look="quiet" className="-mt-1" aria-label={`Edit ${team.name}`} onClick={() => onEdit(team)}>
                 Edit
@@ -137,6 +145,17 @@ function TeamTable({ rows, totals, onEdit }: TeamTableProps): ReactElement {
         ))}
       </ul>
     </section>
+  );
+}
+
+/** Shown where the policy counts usage history. */
+function UsageHistory({ team }: { readonly team: Team }): ReactElement | null {
+  const share = fairShareSentence(team);
+  if (share === null) return null;
+  return (
+    <p className="text-xs text-ink-3">
+      recent usage: {decayedUsageSentence(team) ?? "none"}; {share}
+    </p>
   );
 }
 

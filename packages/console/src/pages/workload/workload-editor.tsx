@@ -118,7 +118,7 @@ function Editor({ workload, onClose }: Pick<WorkloadEditorProps, "workload" | "o
       {typeof changes === "string" ? <p className="text-bad">{changes}</p> : null}
       {error === null ? null : (
         <p role="alert" className="text-bad">
-          {problemText(error)}
+          {problemText(error).detail}
         </p>
       )}
       {review.data === undefined ? null : <Review answer={review.data} />}
