@@ -1,10 +1,13 @@
 /** The environment variables and directories of an attempt's workers. */
+import { realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import type { LaunchGang, WorkerAllocation } from "@headroom/model";
 import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles } from "./attempt-files.ts";
+import { checkpointRootOf } from "./attempt-files.ts";
 import { taskDirName } from "./attempt-names.ts";
+import { inDirectory, isWithin, nameIn } from "./untrusted-files.ts";
 import type { VisibleDevices } from "./worker-environment.ts";
 import { workerEnvironments } from "./worker-environment.ts";
 
@@ -13,12 +16,46 @@ export interface EnvironmentSetup {
   readonly devicesOf: (worker: WorkerAllocation) => Promise<VisibleDevices>;
 }
 
-/** Creates the checkpoint directory if it is on this machine. */
+/**
+ * Creates the checkpoint directory if it is on this machine. Failures are ignored: a workload that needs the directory
+ * fails with its own error.
+ */
 export function checkpointDirOf({ homeDir }: EnvironmentSetup, launch: LaunchGang): string {
-  const checkpointDir = launch.spec.checkpointDir ?? path.join(homeDir, "checkpoints", taskDirName(launch));
-  if (launch.spec.checkpointDir === null) makeCheckpointDir(checkpointDir, 0o700);
-  else if (path.isAbsolute(checkpointDir)) makeCheckpointDir(checkpointDir);
-  return checkpointDir;
+  const { checkpointDir } = launch.spec;
+  try {
+    if (checkpointDir === null) makeOwnDirectory(checkpointRootOf(homeDir), taskDirName(launch).split("/"));
+    else if (path.isAbsolute(checkpointDir) && isOpenToJobs(homeDir, checkpointDir)) makeDirectory(checkpointDir);
+  } catch {
+    // The failure is ignored, as stated above.
+  }
+  return checkpointDir ?? path.join(checkpointRootOf(homeDir), taskDirName(launch));
+}
+
+/**
+ * Whether a workload may name this directory. Of the state directory, only checkpoints are open to jobs: the records of
+ * an attempt that is still to come could be created there otherwise.
+ */
+export function isOpenToJobs(homeDir: string, directory: string): boolean {
+  const resolved = realPath(path.resolve(directory));
+  return !isWithin(realPath(homeDir), resolved) || isWithin(realPath(checkpointRootOf(homeDir)), resolved);
+}
+
+/** The path without links, as far as it exists. */
+function realPath(directory: string): string {
+  try {
+    return realpathSync(directory);
+  } catch {
+    const parent = path.dirname(directory);
+    return parent === directory ? directory : path.join(realPath(parent), path.basename(directory));
+  }
+}
+
+/** An earlier attempt could have put a link in the place of a directory, so none is followed. */
+function makeOwnDirectory(root: string, segments: readonly string[]): void {
+  makeDirectory(root, 0o700);
+  const trusted = realpathSync(root);
+  for (const [depth, segment] of segments.entries())
+    inDirectory(trusted, segments.slice(0, depth), (directory) => makeDirectory(nameIn(directory, segment), 0o700));
 }
 
 /** Environments by rank. */
@@ -36,15 +73,6 @@ export async function attemptEnvironments(
     devices: await Promise.all(launch.workers.map((worker) => setup.devicesOf(worker))),
   };
   return workerEnvironments(launch, place, joinerNumber);
-}
-
-/** Failures are ignored: a workload that needs the directory fails with its own error. */
-function makeCheckpointDir(directory: string, mode?: number): void {
-  try {
-    makeDirectory(directory, mode);
-  } catch {
-    // The failure is ignored, as stated above.
-  }
 }
 
 /** Variables that a login sets. They are added if the control plane was started without a login, as a service. */

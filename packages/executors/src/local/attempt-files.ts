@@ -1,12 +1,12 @@
 /**
- * The files of an attempt, in two places: *records* (`attempts/<name>/`, mode 0700), shared and trusted by supervisor and control
- * plane, and the *job directory* (`work/<name>/dir/`), in which the workers start. Nothing in or beside the job directory is
- * trusted, and `rm -rf ../*` or `rm -rf ../../*` there does not reach the records.
+ * The files of an attempt, in three places: *records* (`attempts/<name>/`, mode 0700), shared and trusted by supervisor and control
+ * plane; the *job directory* (`work/<name>/dir/`), in which the workers start; and *requests* to the job (`requests/<name>/`).
+ * An isolated job (`isolation/`) sees its job directory and, read-only, its requests. Nothing in these two is trusted.
  *
  * Records are authenticated: HMAC-SHA256 (RFC 2104) under a secret of the attempt that only control plane and supervisor know. A
  * record that is damaged, of another format or not authentic is unreadable. The attempt is then lost; other work is not affected.
- * A process of the same user can find records and key (`attempts/.key`) by their absolute paths, so it can destroy them, and forge
- * them with the key. Only separate users prevent that.
+ * A job that is not isolated can find records and key (`attempts/.key`) by their absolute paths, so it can destroy them, and forge
+ * them with the key.
  *
  * Each record has one writer and is complete as soon as it exists. Only launch.json and exit.json must survive a power cut: the
  * launch contains the boot id, and the other records describe processes that a power cut ends. In the order of creation:
@@ -23,21 +23,23 @@
  *                                (or the control plane, if the supervisor is dead and no process of the attempt runs)
  *
  * Beside the records: `worker-<n>/` with the logs (created before launch.json) and `supervisor.log`. Beside the job directory:
- * `progress.jsonl`, written by the workers, and `checkpoint-request.json`, which requests a checkpoint from them. Records carry a
- * format version, because a supervisor of an older release may run for weeks under a newer control plane.
+ * `progress.jsonl`, written by the workers. In the requests: `checkpoint-request.json`. `attempts/.claims/<name>` is a mark that a
+ * supervisor held the attempt; it outlives the records. Records carry a format version, because a supervisor of an older release
+ * may run for weeks under a newer control plane.
  */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import {
   closeSync,
   constants,
   existsSync,
+  fstatSync,
   fsyncSync,
   linkSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
-  statSync,
   unlinkSync,
   utimesSync,
   writeFileSync,
@@ -143,9 +145,11 @@ export class AttemptFiles {
   /** Directory in which the workers start, unless the workload sets another one. */
   readonly jobDir: string;
   readonly progressFile: string;
+  /** Directory of the requests to all attempts. */
+  readonly requestRoot: string;
   readonly checkpointRequestFile: string;
   /** Mark that a supervisor held the attempt. If all records are removed, this mark prevents a second start. */
-  readonly claimMark: string;
+  readonly #claimMark: string;
 
   constructor(key: AttemptKey) {
     this.key = key;
@@ -153,8 +157,9 @@ export class AttemptFiles {
     const workDir = path.join(workRootOf(key.homeDir), key.name);
     this.jobDir = path.join(workDir, "dir");
     this.progressFile = path.join(workDir, "progress.jsonl");
-    this.claimMark = path.join(workDir, "claimed");
-    this.checkpointRequestFile = path.join(workDir, "checkpoint-request.json");
+    this.requestRoot = requestRootOf(key.homeDir);
+    this.checkpointRequestFile = path.join(this.requestRoot, key.name, "checkpoint-request.json");
+    this.#claimMark = path.join(claimsDirOf(key.homeDir), key.name);
   }
 
   get supervisorLog(): string {
@@ -168,6 +173,26 @@ export class AttemptFiles {
 
   workerDir(worker: number): string {
     return workerDirOf(this.recordsDir, worker);
+  }
+
+  /** Notes that a supervisor holds the attempt. The mark carries a code, so that only supervisors can make one. */
+  markClaimed(): void {
+    this.removeClaimMark();
+    writeFileSync(this.#claimMark, this.#macOf("claim.json", "mark"), { mode: 0o600, flag: NEW_FILE });
+  }
+
+  /** Whether a supervisor has ever held the attempt, even if all records were removed since. */
+  get wasClaimed(): boolean {
+    try {
+      return isSame(readText(this.#claimMark) ?? "", this.#macOf("claim.json", "mark"));
+    } catch (error) {
+      if (error instanceof UnreadableRecord) return false;
+      throw error;
+    }
+  }
+
+  removeClaimMark(): void {
+    rmSync(this.#claimMark, { recursive: true, force: true });
   }
 
   has(name: RecordName): boolean {
@@ -197,14 +222,14 @@ export class AttemptFiles {
   /** Replaces a record atomically. The new record survives the end of this process, but not a power cut. */
   write<Name extends RecordName>(name: Name, record: Records[Name]): void {
     const temporary = temporaryPath(this.recordsDir, name);
-    writeFileSync(temporary, this.#seal(name, record), { mode: 0o600 });
+    writeFileSync(temporary, this.#seal(name, record), { mode: 0o600, flag: NEW_FILE });
     renameSync(temporary, path.join(this.recordsDir, name));
   }
 
   /** Replaces a record as `write` does. The record is on disk when the promise resolves. */
   async writeDurably<Name extends RecordName>(name: Name, record: Records[Name]): Promise<void> {
     const temporary = temporaryPath(this.recordsDir, name);
-    const file = await open(temporary, "w", 0o600);
+    const file = await open(temporary, NEW_FILE, 0o600);
     try {
       await file.writeFile(this.#seal(name, record));
       await file.sync();
@@ -232,7 +257,7 @@ export class AttemptFiles {
   #link(name: RecordName, { text, sync }: RecordText): boolean {
     const target = path.join(this.recordsDir, name);
     const temporary = temporaryPath(this.recordsDir, name);
-    withFile(openSync(temporary, "w", 0o600), (file) => {
+    withFile(openSync(temporary, NEW_FILE, 0o600), (file) => {
       writeFileSync(file, text);
       sync(file);
     });
@@ -297,13 +322,14 @@ const RECORD_MAX_BYTES = 512 * 1024 * 1024;
 
 function readText(file: string): string | null {
   try {
-    const stat = statSync(file);
-    if (!stat.isFile()) throw new UnreadableRecord(`${file} is not a file`);
-    if (stat.size > RECORD_MAX_BYTES) throw new UnreadableRecord(`${file} has ${stat.size} bytes`);
-    // A FIFO may have replaced the file since the check. Opening with this flag does not wait for a writer.
-    return withFile(openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), (descriptor) =>
-      readFileSync(descriptor, "utf8"),
-    );
+    // The flags follow no link, and do not wait for the writer of a FIFO.
+    const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    return withFile(opened, (descriptor) => {
+      const stat = fstatSync(descriptor);
+      if (!stat.isFile()) throw new UnreadableRecord(`${file} is not a file`);
+      if (stat.size > RECORD_MAX_BYTES) throw new UnreadableRecord(`${file} has ${stat.size} bytes`);
+      return readFileSync(descriptor, "utf8");
+    });
   } catch (error) {
     if (isMissing(error)) return null;
     if (error instanceof UnreadableRecord) throw error;
@@ -366,18 +392,16 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }
 
-let temporaryCount = 0;
+/** Creates a file that did not exist, and follows no link in its place (open(2), O_CREAT with O_EXCL). */
+const NEW_FILE = "wx";
 
-/**
- * Each writer has its own file name, so that two writers at the same time never share a file. A file that a dead writer
- * left is overwritten.
- */
-function temporaryPath(directory: string, name: string): string {
-  temporaryCount += 1;
-  return path.join(directory, `.${name}.${process.pid}.${temporaryCount}`);
-}
+/** Nobody can know the name in advance, so no two writers share a file, and none finds something in its place. */
+const temporaryPath = (directory: string, name: string): string => path.join(directory, `.${name}.${randomUUID()}`);
 
 export const attemptsDirOf = (homeDir: string): string => path.join(homeDir, "attempts");
+export const claimsDirOf = (homeDir: string): string => path.join(attemptsDirOf(homeDir), ".claims");
+export const requestRootOf = (homeDir: string): string => path.join(homeDir, "requests");
+export const checkpointRootOf = (homeDir: string): string => path.join(homeDir, "checkpoints");
 export const workRootOf = (homeDir: string): string => path.join(homeDir, "work");
 export const workerDirOf = (recordsDir: string, worker: number): string => path.join(recordsDir, `worker-${worker}`);
 export const progressMark = (progressFile: string): string => `HEADROOM_PROGRESS_FILE=${progressFile}`;
@@ -391,7 +415,12 @@ const LAST_WORDS_MAX = 300;
 export function supervisorLastWords({ supervisorLog }: AttemptFiles): string {
   let text = "";
   try {
-    text = readFileSync(supervisorLog, "utf8").trim();
+    const opened = openSync(supervisorLog, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    text = withFile(opened, (file) => {
+      const last = Buffer.alloc(4 * LAST_WORDS_MAX);
+      const read = readSync(file, last, 0, last.length, Math.max(0, fstatSync(file).size - last.length));
+      return last.toString("utf8", 0, read).trim();
+    });
   } catch {
     // The supervisor did not create its log.
   }

@@ -2,7 +2,6 @@
  * Reads the state of an attempt from its records, and ends attempts whose supervisor is dead or whose records are
  * unreadable.
  */
-import { existsSync } from "node:fs";
 import type { LossCause } from "@headroom/model";
 import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName, Records } from "./attempt-files.ts";
@@ -51,7 +50,7 @@ function inspectRecords(files: AttemptFiles, bootId: string): Inspection {
   const launch = readUnlessLater(
     files,
     "launch.json",
-    () => LATER_RECORDS.some((name) => files.has(name)) || existsSync(files.claimMark),
+    () => LATER_RECORDS.some((name) => files.has(name)) || files.wasClaimed,
   );
   if (launch === null) return { kind: "absent" };
   const exit = files.read("exit.json");

@@ -9,13 +9,14 @@ import type { AttemptId, LossCause } from "@headroom/model";
 import type { ExecutorInput, ExecutorListener } from "../executor.ts";
 import type { AttemptFiles, ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import type { Inspection } from "./attempt-inspection.ts";
-import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
+import { buryAttempt, inspectAttempt, killAttempt, voidAttempt } from "./attempt-inspection.ts";
 import { attemptIdOfName } from "./attempt-names.ts";
 import type { AttemptStore } from "./attempt-store.ts";
 import type { ProcessIdentity } from "./process-table.ts";
-import { isAlive } from "./process-table.ts";
 import { ProgressFile } from "./progress-file.ts";
+import type { ProgressNews } from "./progress-file.ts";
 import { SizeNews } from "./size-news.ts";
+import { SupervisorWatch } from "./supervisor-watch.ts";
 
 /**
  * Period in ms in which every attempt is checked once. The checks are spread over the period, so that a thousand
@@ -41,6 +42,11 @@ const REJECTED_INTERVAL_MS = 30_000;
  * Number of attempts that the start reads before other work gets the event loop. The start reads every attempt on disk.
  */
 const SCAN_BATCH = 25;
+/**
+ * Time in ms within which a supervisor must claim its attempt. A start takes some hundred milliseconds, on a machine that
+ * starts hundreds at once some seconds.
+ */
+const CLAIM_TIMEOUT_MS = 120_000;
 
 interface Watched {
   readonly name: string;
@@ -58,6 +64,9 @@ interface Watched {
   /** Called at the next checkpoint report. */
   onCheckpoint: (() => void) | null;
   supervisor: ProcessIdentity | null;
+  readonly watch: SupervisorWatch;
+  /** Time since which no supervisor has claimed the attempt; `null`: a supervisor has, or the launch is unknown. */
+  unclaimedSinceMs: number | null;
   runningTold: boolean;
   pendingProgress: ExecutorInput | null;
   pendingUtilization: ExecutorInput | null;
@@ -183,16 +192,19 @@ export class AttemptMonitor {
   #add(name: string, adopted: boolean): void {
     const attemptId = attemptIdOfName(name);
     if (attemptId === null) return;
+    const files = this.#setup.store.files(name);
     this.#watched.set(name, {
       name,
       attemptId,
-      files: this.#setup.store.files(name),
+      files,
       adopted,
       hasRecords: !adopted,
       progress: null,
       size: null,
       onCheckpoint: null,
       supervisor: null,
+      watch: new SupervisorWatch(files),
+      unclaimedSinceMs: null,
       runningTold: false,
       pendingProgress: null,
       pendingUtilization: null,
@@ -254,10 +266,15 @@ export class AttemptMonitor {
         else this.#watched.delete(watched.name);
         return;
       case "unclaimed":
+        this.#awaitClaim(watched);
+        return;
       case "starting":
+        watched.supervisor = seen.supervisor;
+        watched.watch.check(seen.supervisor, seen.launch);
         return;
       case "running":
         watched.supervisor = seen.supervisor;
+        watched.watch.check(seen.supervisor, seen.launch);
         this.#tellRunning(watched);
         this.#tellSize(watched);
         await this.#tellProgress(watched, seen.launch, "due");
@@ -270,6 +287,14 @@ export class AttemptMonitor {
         await this.#tellEnd(watched, seen.launch, seen.exit);
         return;
     }
+  }
+
+  /** Another job may have stopped the supervisor before it claimed the attempt. */
+  #awaitClaim(watched: Watched): void {
+    const nowMs = performance.now();
+    watched.unclaimedSinceMs ??= nowMs;
+    if (nowMs - watched.unclaimedSinceMs < CLAIM_TIMEOUT_MS) return;
+    if (voidAttempt(watched.files, "No supervisor claimed it in time.")) watched.examineAgain = true;
   }
 
   /** The records were removed. The attempt's processes are killed before it is reported as lost. */
@@ -301,19 +326,8 @@ export class AttemptMonitor {
     const { progress } = watched;
     const catchingUp = first && watched.adopted;
     if (catchingUp) progress.skipToRecent();
-    for (let more = progress.hasGrown(); more; more = which === "all" && progress.hasGrown()) {
-      const news = await progress.read();
-      watched.pendingProgress = news.progress ?? watched.pendingProgress;
-      watched.pendingUtilization = news.utilization ?? watched.pendingUtilization;
-      watched.pendingRejected = news.rejected ?? watched.pendingRejected;
-      const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
-      for (const checkpoint of checkpoints) this.#emit(checkpoint);
-      if (checkpoints.length > 0 && !catchingUp) watched.onCheckpoint?.();
-      // After a restart, artifacts are reported again. The engine ignores those that it has already recorded.
-      for (const artifact of news.artifacts) this.#emit(artifact);
-      // A worker can write artifacts without end.
-      await this.#untilRoom();
-    }
+    if (which === "all") for await (const news of progress.readRest()) await this.#take(watched, news, catchingUp);
+    else if (progress.hasGrown()) await this.#take(watched, await progress.read(), catchingUp);
     const nowMs = performance.now();
     this.#tellUtilization(watched, nowMs);
     this.#tellRejected(watched, which === "all" ? Number.POSITIVE_INFINITY : nowMs);
@@ -322,6 +336,19 @@ export class AttemptMonitor {
     this.#emit(watched.pendingProgress);
     watched.pendingProgress = null;
     watched.progressToldAtMs = nowMs;
+  }
+
+  async #take(watched: Watched, news: ProgressNews, catchingUp: boolean): Promise<void> {
+    watched.pendingProgress = news.progress ?? watched.pendingProgress;
+    watched.pendingUtilization = news.utilization ?? watched.pendingUtilization;
+    watched.pendingRejected = news.rejected ?? watched.pendingRejected;
+    const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
+    for (const checkpoint of checkpoints) this.#emit(checkpoint);
+    if (checkpoints.length > 0 && !catchingUp) watched.onCheckpoint?.();
+    // After a restart, artifacts are reported again. The engine ignores those that it has already recorded.
+    for (const artifact of news.artifacts) this.#emit(artifact);
+    // A worker can write artifacts without end.
+    await this.#untilRoom();
   }
 
   /** At the end of an attempt no utilization is reported: the last report is recent enough. */
@@ -380,8 +407,8 @@ function hasProgressed(watched: Watched): boolean {
 }
 
 /** True also for an attempt that does not run yet. Such an attempt is then examined in full. */
-function mayHaveEnded({ supervisor, files }: Watched): boolean {
-  return supervisor === null || files.has("exit.json") || !files.has("launch.json") || !isAlive(supervisor);
+function mayHaveEnded({ supervisor, files, watch }: Watched): boolean {
+  return supervisor === null || files.has("exit.json") || !files.has("launch.json") || watch.isDue(supervisor);
 }
 
 function lostInput(attemptId: AttemptId, detail: string, cause: LossCause | undefined): ExecutorInput {

@@ -3,6 +3,8 @@ import { attemptId } from "@headroom/model";
 import type { AttemptId, LaunchGang } from "@headroom/model";
 
 const NAME_MAX_BYTES = 200;
+/** Prefix of what was found in the place of an attempt's directory. Names of attempts do not begin with a dot. */
+export const ASIDE_PREFIX = ".aside-";
 
 export function attemptDirName(id: AttemptId): string {
   return safeName(id);

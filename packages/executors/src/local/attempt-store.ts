@@ -2,14 +2,14 @@
  * All attempts in one home directory: their names on disk, and the key from which the secrets of their records are
  * derived.
  */
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, linkSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { AttemptId } from "@headroom/model";
 import { makeDurableDirectory } from "@headroom/platform";
 import { syncPath } from "@headroom/platform";
-import { AttemptFiles, attemptsDirOf, workRootOf } from "./attempt-files.ts";
-import { attemptDirName } from "./attempt-names.ts";
+import { AttemptFiles, attemptsDirOf, claimsDirOf, requestRootOf, workRootOf } from "./attempt-files.ts";
+import { ASIDE_PREFIX, attemptDirName } from "./attempt-names.ts";
 
 /** Prefix of other names: directories of attempts never begin with a dot. */
 const KEY_FILE = ".key";
@@ -20,6 +20,7 @@ export class AttemptStore {
   readonly homeDir: string;
   readonly attemptsDir: string;
   readonly workRoot: string;
+  readonly requestRoot: string;
   readonly #key: string;
 
   /** Creates missing directories. Throws if nothing can be written. */
@@ -27,8 +28,10 @@ export class AttemptStore {
     this.homeDir = homeDir;
     this.attemptsDir = attemptsDirOf(homeDir);
     this.workRoot = workRootOf(homeDir);
+    this.requestRoot = requestRootOf(homeDir);
     makeDurableDirectory(this.attemptsDir, 0o700);
     chmodSync(this.attemptsDir, 0o700);
+    for (const directory of [claimsDirOf(homeDir), this.requestRoot]) makeDurableDirectory(directory, 0o700);
     this.#key = loadKey(path.join(this.attemptsDir, KEY_FILE), () => {
       const known = this.names().length;
       if (known > 0)
@@ -39,6 +42,15 @@ export class AttemptStore {
   /** Names of the attempts, except those that are being removed. */
   names(): string[] {
     return readdirSync(this.attemptsDir).filter((name) => !name.startsWith("."));
+  }
+
+  /** What was found in the places of directories of attempts, and moved aside. */
+  pathsAside(): string[] {
+    return [this.attemptsDir, this.workRoot, this.requestRoot].flatMap((directory) =>
+      namesIn(directory)
+        .filter((name) => name.startsWith(ASIDE_PREFIX))
+        .map((name) => path.join(directory, name)),
+    );
   }
 
   forgottenNames(): string[] {
@@ -56,14 +68,23 @@ export class AttemptStore {
   }
 }
 
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    // A job that is not isolated may have removed the directory. The next launch creates it.
+    return [];
+  }
+}
+
 /** The key is created once, and is on disk before any record depends on it. */
 function loadKey(file: string, onNew: () => void): string {
   const known = readKey(file);
   if (known !== null) return known;
   onNew();
   rmSync(file, { recursive: true, force: true });
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, randomBytes(KEY_BYTES).toString("hex"), { mode: 0o600, flush: true });
+  const draft = `${file}.${randomUUID()}`;
+  writeFileSync(draft, randomBytes(KEY_BYTES).toString("hex"), { mode: 0o600, flush: true, flag: "wx" });
   try {
     linkSync(draft, file);
   } finally {

@@ -1,10 +1,12 @@
 /**
- * `checkpoint-request.json` asks the workers of an attempt for a checkpoint. Workers can write to this file, so it is
- * not a trusted record: the caller limits the values that it reads, and an unreadable file counts as no request.
+ * `checkpoint-request.json` asks the workers of an attempt for a checkpoint. It is in a directory that an isolated job
+ * sees and cannot write to. Without isolation a job can write there, so the file is not a trusted record: the caller
+ * limits the values that it reads, and an unreadable file counts as no request.
  */
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, readFileSync, unlinkSync } from "node:fs";
 import { z } from "zod";
 import type { AttemptFiles } from "./attempt-files.ts";
+import { inDirectory, nameIn, openRegular, replaceFile } from "./untrusted-files.ts";
 
 const checkpointRequest = z.object({
   requestedAtMs: z.number(),
@@ -14,29 +16,34 @@ const checkpointRequest = z.object({
 
 /** Maximum size of the file. A request has about a hundred bytes; a larger file was not written by Headroom. */
 const REQUEST_MAX_BYTES = 4096;
+export const REQUEST_FILE = "checkpoint-request.json";
 
 /** Time in ms until which a checkpoint is awaited; `null`: none was requested. */
-export function requestedUntilMs({ checkpointRequestFile }: AttemptFiles): number | null {
+export function requestedUntilMs(files: AttemptFiles): number | null {
   try {
-    const stat = statSync(checkpointRequestFile);
-    if (!stat.isFile() || stat.size > REQUEST_MAX_BYTES) return null;
-    return checkpointRequest.parse(JSON.parse(readFileSync(checkpointRequestFile, "utf8"))).untilMs;
+    return inDirectory(files.requestRoot, [files.key.name], (directory) => {
+      const file = openRegular(directory, REQUEST_FILE);
+      try {
+        if (fstatSync(file).size > REQUEST_MAX_BYTES) return null;
+        return checkpointRequest.parse(JSON.parse(readFileSync(file, "utf8"))).untilMs;
+      } finally {
+        closeSync(file);
+      }
+    });
   } catch {
     return null;
   }
 }
 
-export function requestCheckpoint({ checkpointRequestFile }: AttemptFiles, untilMs: number): void {
-  const draft = `${checkpointRequestFile}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify({ version: 1, requestedAtMs: Date.now(), untilMs }), { mode: 0o600 });
-  rmSync(checkpointRequestFile, { recursive: true, force: true });
-  renameSync(draft, checkpointRequestFile);
+export function requestCheckpoint(files: AttemptFiles, untilMs: number): void {
+  const request = JSON.stringify({ version: 1, requestedAtMs: Date.now(), untilMs });
+  inDirectory(files.requestRoot, [files.key.name], (directory) => replaceFile(directory, REQUEST_FILE, request));
 }
 
-export function withdrawCheckpointRequest({ checkpointRequestFile }: AttemptFiles): void {
+export function withdrawCheckpointRequest(files: AttemptFiles): void {
   try {
-    rmSync(checkpointRequestFile, { recursive: true, force: true });
+    inDirectory(files.requestRoot, [files.key.name], (directory) => unlinkSync(nameIn(directory, REQUEST_FILE)));
   } catch {
-    // The request does not exist any more, so there is nothing to withdraw.
+    // The request does not exist any more, or was replaced by something else, so there is nothing to withdraw.
   }
 }

@@ -14,7 +14,7 @@ import type { ProcessIdentity } from "./process-table.ts";
 import { readChildrenCpuMs } from "./process-table.ts";
 import type { Joiner } from "./resize-records.ts";
 import { UsageSampler } from "./usage.ts";
-import { killSurvivors } from "./worker-processes.ts";
+import { findSurvivors, killSurvivors } from "./worker-processes.ts";
 import { TIMER_MAX_MS, WorkerProcess } from "./worker-process.ts";
 
 /** Time limit in ms, at the end, for killing processes that left their worker's group, and for closing their pipes. */
@@ -127,8 +127,8 @@ export class Gang {
   /** Kills the remaining processes of a worker that has left the gang; its rank may then be used again. */
   async clearAway(worker: WorkerProcess): Promise<void> {
     const marks = [this.files.environmentMark, worker.mark];
-    const gone = !worker.isThere || (await killSurvivors([worker.identity], marks, SURVIVOR_TIMEOUT_MS));
-    if (!(await worker.closeLogs(SURVIVOR_TIMEOUT_MS)) || !gone) this.#allLeftNothing = false;
+    if (worker.isThere) await this.#killUntilGone([worker.identity], marks);
+    if (!(await worker.closeLogs(SURVIVOR_TIMEOUT_MS))) this.#allLeftNothing = false;
   }
 
   hasSettled(worker: WorkerProcess): boolean {
@@ -196,14 +196,27 @@ export class Gang {
     if (!this.#size.settled(worker)) this.endIfSettled();
   }
 
+  /**
+   * The accelerators become free only when no process can use them any more. A process in uninterruptible I/O, as in a
+   * driver that hangs, keeps them, and the supervisor's log says so.
+   */
+  async #killUntilGone(workers: readonly ProcessIdentity[], marks: readonly string[]): Promise<void> {
+    for (let tries = 0; !(await killSurvivors(workers, marks, SURVIVOR_TIMEOUT_MS)); tries++) {
+      this.#allLeftNothing = false;
+      if (tries > 0) continue;
+      const pids = findSurvivors(workers, marks).map(({ pid }) => pid);
+      process.stderr.write(`processes ${pids.join(", ")} do not end when killed; the accelerators stay held\n`);
+    }
+  }
+
   async #finish(): Promise<void> {
     if (this.#killTimer !== null) clearTimeout(this.#killTimer);
     const peakRssMib = this.#sampler.stop();
     // The engine is about to assign the accelerators to other work, so no process of this gang may use them any more.
     const marks = [this.files.environmentMark];
-    const gone = await killSurvivors(this.identities, marks, SURVIVOR_TIMEOUT_MS);
+    await this.#killUntilGone(this.identities, marks);
     const closed = await Promise.all(this.workers.map((worker) => worker.closeLogs(SURVIVOR_TIMEOUT_MS)));
-    this.#leftNothing = gone && closed.every(Boolean) && this.#allLeftNothing;
+    this.#leftNothing = closed.every(Boolean) && this.#allLeftNothing;
     if (this.#leftNothing) this.#pipes.recycle();
     const usage = Array.from({ length: Math.max(this.workers.length, this.#cpuMs.length) }, (_, worker) => ({
       worker,

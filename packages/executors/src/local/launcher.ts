@@ -1,5 +1,4 @@
 /** Carries out effects: writes the launch record, starts the supervisor, requests stops. Every effect is idempotent. */
-import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import type { CheckpointGang, LaunchGang, StopGang } from "@headroom/model";
 import { attemptEnvironments, checkpointDirOf } from "./attempt-environments.ts";
@@ -8,9 +7,11 @@ import type { LaunchRecord, LogLimits } from "./attempt-files.ts";
 import type { AttemptFiles } from "./attempt-files.ts";
 import { supervisorLastWords, syncDirectory } from "./attempt-files.ts";
 import { inspectAttempt, killAttempt, ringSupervisor, voidAttempt } from "./attempt-inspection.ts";
+import type { Inspection } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
 import type { AttemptStore } from "./attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "./checkpoint-request.ts";
+import { makeAttemptDirectories } from "./attempt-directories.ts";
 import type { StartSlots } from "./start-slots.ts";
 import { SupervisorPool } from "./supervisor-pool.ts";
 
@@ -89,7 +90,7 @@ export class Launcher {
   async #launchIn(files: AttemptFiles, effect: LaunchGang): Promise<void> {
     const { name } = files.key;
     const { monitor, slots, store } = this.#setup;
-    const seen = inspectAttempt(files, this.#setup.bootId);
+    const seen = this.#inspectForLaunch(files);
     const mayStart = seen.kind === "unclaimed" || (seen.kind === "absent" && !monitor.knows(name));
     if (mayStart && !this.#supervisors.holds(name)) {
       if (!(await slots.acquire(name))) return;
@@ -103,14 +104,23 @@ export class Launcher {
   }
 
   /**
+   * Records that exist without a launch and a claim of this control plane were put there in advance, by a job that is not
+   * isolated. They must not cost the attempt.
+   */
+  #inspectForLaunch(files: AttemptFiles): Inspection {
+    const seen = inspectAttempt(files, this.#setup.bootId);
+    const isPlanted = (seen.kind === "orphaned" || seen.kind === "ended") && seen.launch === null && !files.wasClaimed;
+    if (!isPlanted || this.#supervisors.holds(files.key.name)) return seen;
+    this.#setup.monitor.forget(files.key.name);
+    return { kind: "absent" };
+  }
+
+  /**
    * Records the launch with the boot id. After a power cut the boot id differs, and the attempt is not started again.
    */
   async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
     const { spec, attemptId, workloadId, sequence } = effect;
-    for (const worker of effect.workers.keys()) {
-      await mkdir(files.workerDir(worker), { recursive: true, mode: 0o700 });
-    }
-    await mkdir(files.jobDir, { recursive: true, mode: 0o700 });
+    makeAttemptDirectories(files, effect.workers.length);
     const record: LaunchRecord = {
       attemptId,
       workloadId,

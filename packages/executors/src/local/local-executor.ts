@@ -1,6 +1,6 @@
 /** The executor for this machine. Each attempt has a supervisor, and its records are in the attempt's directory. */
 import { readdirSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, NodeId, WorkerAllocation } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
@@ -34,6 +34,7 @@ import { readLogs } from "./log-reader.ts";
 import { Resizer } from "./resizer.ts";
 import { readBootId } from "./process-table.ts";
 import { StartSlots } from "./start-slots.ts";
+import { TreeRemover } from "./tree-remover.ts";
 import { sampleUsage } from "./usage.ts";
 import { visibleDevices } from "./worker-environment.ts";
 import { processesBelow } from "./worker-processes.ts";
@@ -66,6 +67,7 @@ class LocalExecutor implements Executor {
   readonly #queue = new EffectQueue();
   readonly #slots = new StartSlots();
   readonly #tools = new ToolRunner();
+  readonly #remover = new TreeRemover();
   /** Observations made before the call of `watch`, kept until then. */
   #untold: ExecutorInput[] | null = [];
   #listener: ExecutorListener | null = null;
@@ -122,6 +124,7 @@ class LocalExecutor implements Executor {
   async attempts(): Promise<readonly KnownAttempt[]> {
     const known: KnownAttempt[] = [];
     await this.#removeForgotten(this.#store.forgottenNames());
+    await this.#remover.remove(this.#store.pathsAside()).catch((error: unknown) => this.#problem("Removing", error));
     const names = this.#store.names();
     for (const [position, name] of names.entries()) {
       const attempt = await this.#readAttempt(name);
@@ -205,7 +208,7 @@ class LocalExecutor implements Executor {
     const forgotten = FORGOTTEN_PREFIX + name;
     this.#monitor.forget(name);
     // The mark is removed first: a mark without records would count as tampering.
-    await rm(files.claimMark, { force: true });
+    files.removeClaimMark();
     await rename(files.recordsDir, path.join(this.#store.attemptsDir, forgotten));
     await this.#removeForgotten([forgotten]);
   }
@@ -224,13 +227,13 @@ class LocalExecutor implements Executor {
    * next start tries again.
    */
   async #removeForgotten(names: readonly string[]): Promise<void> {
-    const { attemptsDir, workRoot } = this.#store;
+    const { attemptsDir, workRoot, requestRoot } = this.#store;
     for (const name of names) {
       try {
         // The records are removed last, because they contain the paths of the other directories.
-        const work = path.join(workRoot, name.slice(FORGOTTEN_PREFIX.length));
-        await rm(work, { recursive: true, force: true });
-        await rm(path.join(attemptsDir, name), { recursive: true, force: true });
+        const attempt = name.slice(FORGOTTEN_PREFIX.length);
+        await this.#remover.remove([path.join(workRoot, attempt), path.join(requestRoot, attempt)]);
+        await this.#remover.remove([path.join(attemptsDir, name)]);
       } catch (error) {
         this.#problem(`Removing ${name}`, error);
       }
@@ -267,7 +270,10 @@ class LocalExecutor implements Executor {
     for (const name of processesBelow(this.#store.workRoot).keys()) {
       const attemptId = attemptIdOfName(name);
       if (attemptId === null || known.has(attemptId)) continue;
-      const gone = await killAttempt(this.#store.files(name), null, this.#bootId);
+      const files = this.#store.files(name);
+      const gone = await killAttempt(files, null, this.#bootId);
+      // Any process can name the progress file of an attempt that is still to come.
+      if (!files.wasClaimed) continue;
       const detail = "The records of the attempt were removed while it ran; its workers were killed.";
       this.#problem(`Attempt ${attemptId} is lost`, detail);
       const ended = { kind: "lost", endedAtMs: Date.now(), detail, cause: "records" } as const;

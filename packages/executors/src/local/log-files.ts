@@ -2,7 +2,7 @@
  * Files of a worker's stream. `stdout.log` begins at byte 0, `stdout.log.<n>` at byte n, and files are only appended
  * to. Nothing is renamed, so a reader keeps its place while the writer continues and removes old files.
  */
-import { readdirSync } from "node:fs";
+import { constants, readdirSync } from "node:fs";
 import type { LogStream } from "../executor.ts";
 import { isMissing } from "./attempt-files.ts";
 
@@ -10,6 +10,9 @@ export interface LogFile {
   readonly name: string;
   readonly startByte: number;
 }
+
+/** Flags for reading a log or its times. They follow no link, and do not wait for the writer of a FIFO. */
+export const READ_LOG = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /** File with the times of the log file that begins at the same byte. Its lines are `byte milliseconds`. */
 export function logTimesName(stream: LogStream, startByte: number): string {

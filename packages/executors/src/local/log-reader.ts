@@ -9,7 +9,7 @@ import path from "node:path";
 import type { LogChunk, LogRequest, LogStart, LogStream } from "../executor.ts";
 import { isMissing, workerDirOf } from "./attempt-files.ts";
 import type { LogFile } from "./log-files.ts";
-import { listLogFiles } from "./log-files.ts";
+import { listLogFiles, READ_LOG } from "./log-files.ts";
 import { LogTimes } from "./log-times.ts";
 
 const BLOCK_BYTES = 64 * 1024;
@@ -163,7 +163,7 @@ class StreamCursor {
    */
   async #read({ name }: LogFile, position: number): Promise<number> {
     try {
-      const handle = await open(path.join(this.#workerDir, name), "r");
+      const handle = await open(path.join(this.#workerDir, name), READ_LOG);
       try {
         const block = (this.#block ??= Buffer.alloc(BLOCK_BYTES));
         const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES, position);
@@ -203,7 +203,7 @@ class StreamCursor {
 
   async #sizeOf({ name }: LogFile): Promise<number> {
     try {
-      const handle = await open(path.join(this.#workerDir, name), "r");
+      const handle = await open(path.join(this.#workerDir, name), READ_LOG);
       try {
         return (await handle.stat()).size;
       } finally {

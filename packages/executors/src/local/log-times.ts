@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import type { LogStream } from "../executor.ts";
 import { isMissing } from "./attempt-files.ts";
-import { logTimesName } from "./log-files.ts";
+import { logTimesName, READ_LOG } from "./log-files.ts";
 
 const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 10;
@@ -80,7 +80,7 @@ export class LogTimes {
     }
     if ((this.#marks.at(-1)?.fromByte ?? -1) >= byte) return;
     try {
-      const file = await open(path.join(this.#workerDir, logTimesName(this.#stream, startByte)), "r");
+      const file = await open(path.join(this.#workerDir, logTimesName(this.#stream, startByte)), READ_LOG);
       try {
         await this.#readMarks(file, byte);
       } finally {

@@ -2,7 +2,7 @@
  * Writes one stream of one worker. A file is closed at its size limit, and the oldest files are removed. A full disk
  * costs log lines but never disturbs the work: lost output is counted, and the count is written as soon as possible.
  */
-import { closeSync, openSync, rmSync, statSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, constants, openSync, rmSync, statSync, unlinkSync, writeSync } from "node:fs";
 import path from "node:path";
 import type { LogStream } from "../executor.ts";
 import type { LogLimits } from "./attempt-files.ts";
@@ -12,6 +12,8 @@ import { listLogFiles, logFileName, logTimesName } from "./log-files.ts";
  * Time in ms after an output within which later output gets the same time. This limits the size of the file of times.
  */
 const TIME_STEP_MS = 5;
+/** Appends to a file or creates it, and follows no link in its place. */
+const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 
 export class LogWriter {
   readonly #workerDir: string;
@@ -92,7 +94,7 @@ export class LogWriter {
     const nowMs = Date.now();
     if (this.#times !== null && nowMs - this.#timedAtMs < TIME_STEP_MS && nowMs >= this.#timedAtMs) return;
     try {
-      this.#times ??= openSync(path.join(this.#workerDir, logTimesName(this.#stream, this.#startByte)), "a", 0o600);
+      this.#times ??= openSync(path.join(this.#workerDir, logTimesName(this.#stream, this.#startByte)), APPEND, 0o600);
       writeSync(this.#times, `${this.#nextByte} ${nowMs}\n`);
       this.#timedAtMs = nowMs;
     } catch {
@@ -102,7 +104,7 @@ export class LogWriter {
 
   #open(): number {
     const name = logFileName(this.#stream, this.#startByte);
-    const file = openSync(path.join(this.#workerDir, name), "a", 0o600);
+    const file = openSync(path.join(this.#workerDir, name), APPEND, 0o600);
     this.#kept.push(this.#startByte);
     return file;
   }

@@ -73,6 +73,11 @@ function isGone(stat: ProcessStat): boolean {
   return stat.state === "Z" || stat.state === "X" || stat.state === "x";
 }
 
+/** Whether a signal or a tracer holds the process: it exists and does nothing (proc(5), states T and t). */
+export function isHeld({ state }: ProcessStat): boolean {
+  return state === "T" || state === "t";
+}
+
 export function isAlive(identity: ProcessIdentity): boolean {
   const stat = readStat(identity.pid);
   return stat !== null && stat.startTicks === identity.startTicks && !isGone(stat);

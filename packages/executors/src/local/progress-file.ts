@@ -3,11 +3,13 @@
  * malformed lines are skipped and counted.
  */
 import type { Stats } from "node:fs";
-import { constants, statSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { closeSync, fstatSync, lstatSync, read } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
 import type { AttemptId, Signal } from "@headroom/model";
 import { z } from "zod";
 import { RejectedLines, problemOf } from "./rejected-lines.ts";
+import { inDirectory, openRegular } from "./untrusted-files.ts";
 import { WorkerUtilization } from "./worker-utilization.ts";
 
 /** Maximum length of a line. A line with a few metrics has some hundred bytes. */
@@ -17,6 +19,11 @@ const BLOCK_BYTES = 64 * 1024;
  * Maximum number of bytes of one read, so that a workload that writes without end does not keep the control plane busy.
  */
 const READ_MAX_BYTES = 1024 * 1024;
+/**
+ * Number of pieces that the end of an attempt waits for, before it passes over to the last one. A job that reports much
+ * writes some KiB a second; a sparse file of many terabytes, or a file that still grows, must not hold up the end.
+ */
+const LAST_PIECES_MAX = 8;
 const METRICS_MAX = 32;
 const TEXT_MAX = 1024;
 /** Limits of ranks and accelerators: the largest gang, and the largest node. */
@@ -87,8 +94,13 @@ interface Identity {
   readonly workerCount: number;
 }
 
+const readAt = promisify(read);
+
 export class ProgressFile {
   readonly #file: string;
+  /** The directory of the attempt's job, and the trusted directory that it is in. */
+  readonly #jobName: string;
+  readonly #workRoot: string;
   readonly #attemptId: AttemptId;
   readonly #checkpointDir: string;
   readonly #workingDir: string;
@@ -102,6 +114,8 @@ export class ProgressFile {
 
   constructor(file: string, identity: Identity) {
     this.#file = file;
+    this.#jobName = path.basename(path.dirname(file));
+    this.#workRoot = path.dirname(path.dirname(file));
     this.#attemptId = identity.attemptId;
     this.#checkpointDir = identity.checkpointDir;
     this.#workingDir = identity.workingDir;
@@ -112,7 +126,10 @@ export class ProgressFile {
     return this.#rejected.count;
   }
 
-  /** Costs one system call, so that a thousand attempts without new reports can be polled every second. */
+  /**
+   * Costs one system call, so that a thousand attempts without new reports can be polled every second. The answer is only
+   * a hint: the name may have led to another file. `read` decides what is read.
+   */
   hasGrown(): boolean {
     const stat = this.#stat();
     return stat !== null && stat.size !== this.#offset;
@@ -124,43 +141,54 @@ export class ProgressFile {
    */
   skipToRecent(): void {
     const size = this.#stat()?.size ?? 0;
-    if (size <= READ_MAX_BYTES) return;
+    if (size - this.#offset <= READ_MAX_BYTES) return;
+    this.#unfinished = Buffer.alloc(0);
     this.#offset = size - READ_MAX_BYTES;
     this.#skipping = true;
+  }
+
+  /** The rest of the file in pieces, at most `LAST_PIECES_MAX` of them and then its end. */
+  async *readRest(): AsyncGenerator<ProgressNews> {
+    for (let pieces = 0; pieces <= LAST_PIECES_MAX && this.hasGrown(); pieces++) {
+      if (pieces === LAST_PIECES_MAX) this.skipToRecent();
+      const before = this.#offset;
+      yield await this.read();
+      if (this.#offset === before) return;
+    }
   }
 
   /** The next piece; empty if the file has not grown. An unfinished last line is kept for the next read. */
   async read(): Promise<ProgressNews> {
     const gathered: Gathered = { progress: null, hasUtilization: false, checkpoints: [], artifacts: [] };
     try {
-      // Opening with this flag does not block on a FIFO that the workload made in the place of the file.
-      const handle = await open(this.#file, constants.O_RDONLY | constants.O_NONBLOCK);
-      try {
-        const stat = await handle.stat();
-        if (!stat.isFile()) return this.#news(gathered);
-        const { size } = stat;
-        if (size < this.#offset) this.#restart();
-        const block = Buffer.alloc(BLOCK_BYTES);
-        for (let total = 0; total < READ_MAX_BYTES;) {
-          const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES, this.#offset);
-          if (bytesRead === 0) break;
-          this.#offset += bytesRead;
-          total += bytesRead;
-          this.#split(block.subarray(0, bytesRead), gathered);
-        }
-      } finally {
-        await handle.close();
-      }
+      await inDirectory(this.#workRoot, [this.#jobName], (directory) => this.#readFrom(directory, gathered));
     } catch {
-      // The workers have removed the file or made it unreadable, so there is nothing to report.
+      // The workers have removed the file, made it unreadable or put something else there, so there is nothing to report.
     }
     return this.#news(gathered);
+  }
+
+  async #readFrom(directory: number, gathered: Gathered): Promise<void> {
+    const file = openRegular(directory, path.basename(this.#file));
+    try {
+      if (fstatSync(file).size < this.#offset) this.#restart();
+      const block = Buffer.alloc(BLOCK_BYTES);
+      for (let total = 0; total < READ_MAX_BYTES;) {
+        const { bytesRead } = await readAt(file, block, 0, BLOCK_BYTES, this.#offset);
+        if (bytesRead === 0) break;
+        this.#offset += bytesRead;
+        total += bytesRead;
+        this.#split(block.subarray(0, bytesRead), gathered);
+      }
+    } finally {
+      closeSync(file);
+    }
   }
 
   /** The file; `null`: it does not exist or is not a regular file. */
   #stat(): Stats | null {
     try {
-      const stat = statSync(this.#file, { throwIfNoEntry: false });
+      const stat = lstatSync(this.#file, { throwIfNoEntry: false });
       return stat?.isFile() === true ? stat : null;
     } catch {
       // A parent directory was replaced in the meantime.

@@ -6,11 +6,12 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import { closeSync, linkSync, openSync, statSync, unlinkSync } from "node:fs";
+import { closeSync, constants, linkSync, openSync, statSync, unlinkSync } from "node:fs";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles } from "./attempt-files.ts";
+import { isHeld, readStat } from "./process-table.ts";
 
 /** Called once when the supervisor has finished the attempt or is gone; `how` describes it for people. */
 export type OnLeft = (how: string) => void;
@@ -38,6 +39,8 @@ const supervisorPath = fileURLToPath(new URL("./supervisor.ts", import.meta.url)
 const IDLE_MS = 3_000;
 /** Time limit in ms for a process to end. If it takes longer, the machine is too busy to wait. */
 const LEAVE_TIMEOUT_MS = 2_000;
+/** Appends to a log or creates it, and follows no link in its place. */
+const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 
 export class SupervisorPool {
   /** Directory of Node's compile cache for the supervisor's files. The cache halves start time and memory. */
@@ -89,13 +92,16 @@ export class SupervisorPool {
 
   /**
    * Takes an idle supervisor. Its log file moves to the new attempt, because a process cannot change its standard
-   * error. Three kinds are not reused: a supervisor that has written to its log, one whose last attempt was forgotten
-   * with the log, and any supervisor if the attempt already has a log.
+   * error. Four kinds are not reused: a supervisor that has written to its log, one whose last attempt was forgotten
+   * with the log, one that was stopped by a signal, and any supervisor if the attempt already has a log.
    */
   #takeIdle(files: AttemptFiles): Supervisor | null {
     for (let supervisor = this.#idle.pop(); supervisor !== undefined; supervisor = this.#idle.pop()) {
       if (supervisor.idleTimer !== null) clearTimeout(supervisor.idleTimer);
       try {
+        const stat = readStat(supervisor.child.pid ?? 0);
+        // A job that is not isolated can stop every process of this user.
+        if (stat === null || isHeld(stat)) throw new Error("it does not run");
         const log = supervisor.order.files.supervisorLog;
         if (statSync(log).size === 0) {
           linkSync(log, files.supervisorLog);
@@ -113,7 +119,7 @@ export class SupervisorPool {
   #start(order: Order): Supervisor {
     // Supervisors run the code in this directory, so no other user may write to it, whatever the umask.
     makeDirectory(this.#compileCacheDir, 0o700);
-    const log = openSync(order.files.supervisorLog, "a", 0o600);
+    const log = openSync(order.files.supervisorLog, APPEND, 0o600);
     try {
       const child = spawn(process.execPath, [supervisorPath], {
         cwd: "/",

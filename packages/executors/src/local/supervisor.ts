@@ -7,7 +7,7 @@
  * byte to its standard output and waits for the next line. It exits when the control plane has closed the pipe.
  * Supervisors start often, so this file imports only Node and a few small files.
  */
-import { readSync, writeFileSync, writeSync } from "node:fs";
+import { readSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import type { AttemptKey, ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import { AttemptFiles, isMissing, ringBell, UnreadableRecord } from "./attempt-files.ts";
@@ -38,7 +38,7 @@ function claim(files: AttemptFiles): boolean {
   const supervisor = identityOf(process.pid);
   if (supervisor === null) throw new Error("/proc does not show this process");
   if (!files.create("claim.json", { kind: "supervised", bootId: readBootId(), supervisor })) return false;
-  writeFileSync(files.claimMark, "", { mode: 0o600 });
+  files.markClaimed();
   return true;
 }
 

@@ -10,6 +10,8 @@ import { workerMarkOf } from "./attempt-files.ts";
 import type { WorkerPipe, WorkerPipes } from "./fifo.ts";
 import { closeWriters } from "./fifo.ts";
 import { LogWriter } from "./log-writer.ts";
+import { killWritersOf, pipeIdentity } from "./pipe-holders.ts";
+import type { PipeIdentity } from "./pipe-holders.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { identityOf } from "./process-table.ts";
 import { groupRuns, signalGroup } from "./worker-processes.ts";
@@ -42,6 +44,11 @@ export const TIMER_MAX_MS = 2_147_483_647;
  * end of orphans.
  */
 const GROUP_POLL_MS = 50;
+/**
+ * Time in ms after the end of a worker's processes after which a process with its streams open counts as escaped. The
+ * output that is still in a pipe, at most 64 KiB, is read in a fraction of it.
+ */
+const ESCAPED_MS = 300;
 
 export class WorkerProcess {
   readonly index: number;
@@ -54,6 +61,7 @@ export class WorkerProcess {
   readonly #setup: WorkerSetup;
   readonly #logs: readonly Promise<void>[];
   readonly #pipes: WorkerPipes;
+  readonly #identities: readonly PipeIdentity[];
   #settled = false;
 
   constructor(pipes: WorkerPipes, setup: WorkerSetup) {
@@ -61,6 +69,7 @@ export class WorkerProcess {
     this.mark = workerMarkOf(setup.environment["HEADROOM_WORKER_ID"] ?? "");
     this.#setup = setup;
     this.#pipes = pipes;
+    this.#identities = [pipeIdentity(pipes.stdout.writerFd), pipeIdentity(pipes.stderr.writerFd)];
     this.#logs = [this.#keepLog("stdout", pipes.stdout), this.#keepLog("stderr", pipes.stderr)];
     try {
       this.#child = spawn("/bin/sh", ["-c", GATE, "headroom-gate", setup.launch.workingDir, setup.launch.run], {
@@ -106,16 +115,21 @@ export class WorkerProcess {
   }
 
   /**
-   * Waits for the end of both streams, but only up to the timeout if an escaped process has one open. Returns whether
-   * both ended within it.
+   * Waits for the end of both streams. A process that escaped and has one open is killed; if that does not help, the
+   * streams are closed at the timeout. Returns whether both ended by themselves.
    */
   async closeLogs(timeoutMs: number): Promise<boolean> {
     let ended = true;
+    const escaped = setTimeout(() => {
+      ended = false;
+      killWritersOf(this.#identities);
+    }, ESCAPED_MS);
     const timer = setTimeout(() => {
       ended = false;
       for (const { reader } of Object.values(this.#pipes)) reader.destroy();
     }, timeoutMs);
     await Promise.all(this.#logs);
+    clearTimeout(escaped);
     clearTimeout(timer);
     return ended;
   }

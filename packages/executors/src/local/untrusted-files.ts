@@ -1,0 +1,129 @@
+/**
+ * Opens files in directories that a job can write to. A job can put a symbolic link, a hard link, a FIFO or a directory
+ * in the place of any name there, also while the name is used. So every path is walked from a trusted directory, one
+ * name at a time and without following links, and the opened file itself is checked, not its name. Node has no
+ * openat(2): `/proc/self/fd/<fd>/<name>` resolves the name in the opened directory instead (proc(5)).
+ *
+ * Nothing here may pass a path below such a directory to a function that follows links.
+ */
+import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY, O_CREAT, O_EXCL, O_WRONLY } = constants;
+
+/** The error for a name that is not what it should be: a link, another kind of file, or a file of another owner. */
+export class UntrustedFile extends Error {
+  override readonly name = "UntrustedFile";
+}
+
+/** Path of a name in an opened directory. Only the name is resolved, in the directory itself. */
+export const nameIn = (directory: number, name: string): string => `/proc/self/fd/${directory}/${name}`;
+
+/**
+ * Opens a directory below a trusted one, and passes its descriptor to `use`. No component below `trusted` may be a link,
+ * nor may `trusted` itself. The descriptor is closed at the end.
+ */
+export function inDirectory<Result>(
+  trusted: string,
+  segments: readonly string[],
+  use: (directory: number) => Result,
+): Result {
+  const directory = openDirectory(trusted, segments);
+  const done = (): void => closeSync(directory);
+  try {
+    const result = use(directory);
+    if (result instanceof Promise) return result.finally(done) as Result;
+    done();
+    return result;
+  } catch (error) {
+    done();
+    throw error;
+  }
+}
+
+function openDirectory(trusted: string, segments: readonly string[]): number {
+  let directory = openOneDirectory(trusted);
+  for (const segment of segments) {
+    try {
+      const next = openOneDirectory(nameIn(directory, checkedName(segment)));
+      closeSync(directory);
+      directory = next;
+    } catch (error) {
+      closeSync(directory);
+      throw error;
+    }
+  }
+  return directory;
+}
+
+function openOneDirectory(directory: string): number {
+  const opened = openSync(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (isOwn(fstatSync(opened).uid)) return opened;
+  closeSync(opened);
+  throw new UntrustedFile(`${directory} belongs to another user`);
+}
+
+/** Opens a regular file of this user for reading. Waits for nothing, and follows no link. The caller closes it. */
+export function openRegular(directory: number, name: string): number {
+  const file = openSync(nameIn(directory, checkedName(name)), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const stat = fstatSync(file);
+  // A hard link in a job's directory could lead to any file of this user on the same file system.
+  if (stat.isFile() && stat.nlink === 1 && isOwn(stat.uid)) return file;
+  closeSync(file);
+  throw new UntrustedFile(`${name} is not a file of its own`);
+}
+
+/**
+ * Replaces a file by one with this content. Whatever had the name is left as it is: a file or link is unlinked, and a
+ * directory is renamed, because its content must not be walked.
+ */
+export function replaceFile(directory: number, name: string, content: string): void {
+  const draft = nameIn(directory, `.${checkedName(name)}.${randomUUID()}`);
+  const file = openSync(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  try {
+    writeFileSync(file, content);
+  } finally {
+    closeSync(file);
+  }
+  try {
+    renameSync(draft, nameIn(directory, name));
+  } catch (error) {
+    if (!hasCode(error, "EISDIR", "ENOTEMPTY", "EEXIST")) throw error;
+    renameSync(nameIn(directory, name), nameIn(directory, `.${name}.replaced-${randomUUID()}`));
+    renameSync(draft, nameIn(directory, name));
+  }
+}
+
+/**
+ * Creates a directory that did not exist. If something has its name, that is renamed first: neither its content nor its
+ * permissions can be relied on.
+ */
+export function makeFreshDirectory(parent: number, name: string, asideName: string): void {
+  const target = nameIn(parent, checkedName(name));
+  for (;;) {
+    try {
+      mkdirSync(target, { mode: 0o700 });
+      return;
+    } catch (error) {
+      if (!hasCode(error, "EEXIST")) throw error;
+      renameSync(target, nameIn(parent, checkedName(asideName)));
+    }
+  }
+}
+
+/** Whether a path is a directory or below it, by its text alone. */
+export const isWithin = (directory: string, file: string): boolean =>
+  file === directory || file.startsWith(directory.endsWith("/") ? directory : `${directory}/`);
+
+const isOwn = (uid: number): boolean => uid === process.getuid?.();
+
+function checkedName(name: string): string {
+  if (name === "" || name === "." || name === ".." || path.basename(name) !== name || name.includes("\0"))
+    throw new UntrustedFile(`${JSON.stringify(name)} is not the name of a file`);
+  return name;
+}
+
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.includes(String(error.code));
+}
