@@ -38,6 +38,8 @@ export default defineConfig({
           isolate: false,
           experimental: native,
           expect: expectOptions,
+          // Jobs of these tests write into directories for temporary files, which a sandbox hides.
+          env: { HEADROOM_ISOLATION: "none" },
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

@@ -134,6 +134,26 @@ export interface NodeReadings {
   readonly problem: string | null;
 }
 
+/** `auto`: the best that works. */
+export const isolationModes = ["auto", "bubblewrap", "none"] as const;
+export type IsolationMode = (typeof isolationModes)[number];
+
+/** What separates attempts from the control plane and from each other, and which limits are enforced. */
+export interface IsolationReport {
+  readonly kind: Exclude<IsolationMode, "auto">;
+  readonly memory: boolean;
+  readonly cores: boolean;
+  readonly processes: boolean;
+  /** What is not enforced, each as a sentence for people. */
+  readonly notes: readonly IsolationNote[];
+}
+
+export interface IsolationNote {
+  /** `choice`: the operator has switched isolation off. `isolation`: it does not work here. `limits`: of resources. */
+  readonly subject: "choice" | "isolation" | "limits";
+  readonly message: string;
+}
+
 export type ExecutorInput = Observation | Signal;
 
 /** While the returned promise is pending, the executor reports nothing that it can read again later. */
@@ -145,6 +165,8 @@ export interface Executor {
   /** Name of the implementation, for display. Several executors can have the same kind. */
   readonly kind: string;
   readonly capabilities: ExecutorCapabilities;
+  /** Absent: another system isolates the attempts. */
+  readonly isolation?: IsolationReport;
   /** The nodes that exist at present. */
   inventory(): Promise<Inventory>;
   /**

@@ -48,10 +48,14 @@ const madeWayFor = closedBy.optional().meta({
 
 export const attemptOutcome = z.enum(["succeeded", "failed", "stopped", "lost"]);
 
+const outOfMemoryMib = count.optional().meta({
+  description: "The worker's limit of memory in MiB, if the kernel killed a process of it there; absent: it did not.",
+});
+
 export const workerExit = z
   .discriminatedUnion("kind", [
-    z.object({ kind: z.literal("exited"), worker: count, code: z.int() }),
-    z.object({ kind: z.literal("signalled"), worker: count, signal: z.string() }),
+    z.object({ kind: z.literal("exited"), worker: count, code: z.int(), outOfMemoryMib }),
+    z.object({ kind: z.literal("signalled"), worker: count, signal: z.string(), outOfMemoryMib }),
   ])
   .meta({ id: "WorkerExit" });
 

@@ -18,6 +18,20 @@ export const journalStatus = z
   })
   .meta({ id: "JournalStatus" });
 
+export const executorIsolation = z
+  .object({
+    executor: z.string(),
+    kind: z.enum(["bubblewrap", "none"]).meta({
+      description:
+        "`bubblewrap`: each worker runs in a sandbox; `none`: workers are processes of the control plane's user.",
+    }),
+    memory: z.boolean().meta({ description: "Whether requests of memory are limits that the kernel enforces." }),
+    cores: z.boolean().meta({ description: "Whether requests of cores are limits that the kernel enforces." }),
+    processes: z.boolean().meta({ description: "Whether the number of processes of a worker is limited." }),
+    notes: z.array(z.string()).meta({ description: "What is not enforced." }),
+  })
+  .meta({ id: "ExecutorIsolation" });
+
 export const status = z
   .object({
     version: z.string(),
@@ -31,6 +45,7 @@ export const status = z
       .string()
       .nullable()
       .meta({ description: "Why no decisions are made, with the remedy; null: decisions are made." }),
+    isolation: z.array(executorIsolation).meta({ description: "Isolation of workloads, by executor." }),
     nodes: nodeCounts,
     accelerators: z.object({ total: count, held: count, free: count, unavailable: count }),
     workloads: z.object({

@@ -125,9 +125,9 @@ export const workloadAccepted = z.object({ workloadId: z.string() }).meta({ id: 
 
 export const submissionNotice = z
   .object({
-    kind: z.enum(["reclaimable", "noCheckpoints", "checkpointInterval"]).meta({
+    kind: z.enum(["reclaimable", "noCheckpoints", "checkpointInterval", "notEnforced"]).meta({
       description:
-        "`reclaimable`: other teams can reclaim part of it; `noCheckpoints`: long work without checkpoints; `checkpointInterval`: the interval that `checkpoint.every: auto` chooses now.",
+        "`reclaimable`: other teams can reclaim part of it; `noCheckpoints`: long work without checkpoints; `checkpointInterval`: the interval that `checkpoint.every: auto` chooses now; `notEnforced`: isolation or limits that an executor cannot enforce.",
     }),
     message: z.string(),
   })

@@ -28,9 +28,14 @@ function waitingTasks(workload: EngineWorkload): number {
 }
 
 export function exitSentence(exit: WorkerExit): string {
-  return exit.kind === "exited"
-    ? `worker ${exit.worker} exited with code ${exit.code}`
-    : `worker ${exit.worker} was killed by ${exit.signal}`;
+  const { worker, outOfMemoryMib } = exit;
+  const how =
+    exit.kind === "exited"
+      ? `worker ${worker} exited with code ${exit.code}`
+      : `worker ${worker} was killed by ${exit.signal}`;
+  return outOfMemoryMib === undefined
+    ? how
+    : `worker ${worker} ran out of memory: it reached its limit of ${grouped(outOfMemoryMib)} MiB (${how})`;
 }
 
 const expected = { ok: "succeeded", failed: "failed", any: "ended", artifact: "had produced its input" } as const;

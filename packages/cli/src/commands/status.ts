@@ -33,6 +33,13 @@ export const statusCommand = defineCommand<StatusCommandOptions>({
         "accelerators",
         `${accelerators.held} held, ${accelerators.free} free, ${accelerators.unavailable} unavailable, ${accelerators.total} in all`,
       ],
+      ...status.isolation.map(
+        ({ executor, kind, notes }) =>
+          [
+            status.isolation.length === 1 ? "isolation" : `isolation ${executor}`,
+            [kind, ...notes].join("; "),
+          ] satisfies [string, string],
+      ),
       ["workloads", `${workloads.unfinished} unfinished (${workloads.waiting} waiting), ${workloads.ended} ended`],
       ["waiting", `${plural(status.waitingTasks, "task")} for ${plural(status.waitingAccelerators, "accelerator")}`],
       ["policy", status.policy],

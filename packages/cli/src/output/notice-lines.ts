@@ -6,6 +6,7 @@ const labels: Readonly<Record<SubmissionNotice["kind"], string>> = {
   reclaimable: "note",
   checkpointInterval: "note",
   noCheckpoints: "warning",
+  notEnforced: "warning",
 };
 
 export const noticeLines = (notices: readonly SubmissionNotice[] = []): string[] =>

@@ -48,6 +48,7 @@ export async function bannerLines({
     ["fleet", [...machines, ...(more > 0 ? [`and ${more} more`] : [])].join("; ")],
     ["API", `${plane.url}/v1, token in ${path.join(home, "token")}`],
   ];
+  for (const { kind, notes } of status.isolation) pairs.push(["isolation", [kind, ...notes].join("; ")]);
   if (hasConsole) {
     const { url } = await client.createLoginLink();
     pairs.push(["console", `${url}  (signs one browser in; later: ${program} login)`]);

@@ -21,6 +21,17 @@ export interface UpOptions extends Readonly<Record<string, unknown>> {
   readonly checkConfig?: boolean;
 }
 
+/** The modes of the local executor, whose package is loaded only by the control plane. */
+const isolationModes = ["auto", "bubblewrap", "none"] as const;
+
+function isolationOf({ isolation }: UpValues): { readonly isolation?: (typeof isolationModes)[number] } {
+  if (isolation === undefined) return {};
+  const mode = isolationModes.find((each) => each === isolation);
+  if (mode === undefined)
+    throw new CliError(`isolation must be one of ${isolationModes.join(", ")}, got ${isolation}`, exitCode.usage);
+  return { isolation: mode };
+}
+
 export async function runUp(context: CommandContext, options: UpOptions): Promise<ExitCode> {
   const { terminal } = context;
   const fromFile = options.config === undefined ? {} : await readConfigFile(terminal, options.config);
@@ -54,6 +65,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
       local: {
         ...(settings.slots === undefined ? {} : { slotCount: settings.slots }),
         ...(settings.nodes === undefined ? {} : { nodeCount: settings.nodes }),
+        ...isolationOf(settings),
       },
     }),
   );

@@ -114,6 +114,13 @@ const declared = [
     otherwise: "1",
   },
   {
+    field: "isolation",
+    flags: "--isolation <mode>",
+    notation: "text",
+    description: "what separates workloads from the control plane: auto (bubblewrap if it works here), bubblewrap or none",
+    otherwise: "$HEADROOM_ISOLATION, else auto",
+  },
+  {
     field: "notify",
     flags: "--notify <file>",
     notation: "path",

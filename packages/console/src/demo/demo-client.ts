@@ -219,7 +219,14 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     events: ({ from = 1, signal } = {}) =>
       world.log.read(from === "next" ? world.log.lastSequence + 1 : from, stoppedBy(signal)),
     status: async () =>
-      views.statusView(engine, { version: "demo", mode: "simulated", startedAtMs, paused: null, journal: null }),
+      views.statusView(engine, {
+        version: "demo",
+        mode: "simulated",
+        startedAtMs,
+        paused: null,
+        isolation: [],
+        journal: null,
+      }),
   };
 }
 

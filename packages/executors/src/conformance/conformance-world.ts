@@ -3,6 +3,7 @@
  * directory.
  */
 import { spawnSync } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -28,6 +29,8 @@ export interface ConformanceSubject {
    * KiB and keep 3 files.
    */
   open(homeDir: string): Executor;
+  /** Directory for the files of a case. Default: the system's directory for temporary files. */
+  readonly rootDir?: string;
 }
 
 export interface LaunchOptions {
@@ -45,10 +48,14 @@ export class ConformanceWorld {
   readonly #root: string;
   readonly #open: Executor[] = [];
   readonly #launched: AttemptId[] = [];
+  readonly #sleepSeconds = `600.${randomInt(100_000_000, 999_999_999)}`;
   #count = 0;
 
   static async create(subject: ConformanceSubject): Promise<ConformanceWorld> {
-    return new ConformanceWorld(subject, await mkdtemp(path.join(tmpdir(), "headroom-conformance-")));
+    return new ConformanceWorld(
+      subject,
+      await mkdtemp(path.join(subject.rootDir ?? tmpdir(), "headroom-conformance-")),
+    );
   }
 
   constructor(subject: ConformanceSubject, root: string) {
@@ -133,6 +140,17 @@ export class ConformanceWorld {
   async marks(name: string): Promise<string[]> {
     const text = await readFile(path.join(this.scratchDir, name), "utf8").catch(() => "");
     return text.split("\n").filter((line) => line !== "");
+  }
+
+  /** A command that outlives its case, and that `sleeperCount` finds: pids in a sandbox have no meaning outside. */
+  get longSleep(): string {
+    return `sleep ${this.#sleepSeconds}`;
+  }
+
+  /** Number of processes that execute `longSleep`. */
+  sleeperCount(): number {
+    const { stdout } = spawnSync("ps", ["-eo", "stat=,args="], { encoding: "utf8" });
+    return stdout.split("\n").filter((line) => line.endsWith(this.longSleep) && !line.startsWith("Z")).length;
   }
 
   /** Stops processes that a failed case may have left, and removes all files. */

@@ -1,26 +1,37 @@
 /**
  * Creates the directories of an attempt before its launch is recorded. Another job, or a launch that was interrupted, may
- * have left something under their names. It is moved aside, because neither its content nor its owner can be relied on.
+ * have left something under their names. Links and files are moved aside, directories are kept: another executor may have
+ * made them for the same launch. Records that nobody could have written for this attempt are removed.
  */
-import { mkdirSync } from "node:fs";
+import { lstatSync, rmSync } from "node:fs";
 import { randomUUID } from "node:crypto";
+import path from "node:path";
 import { makeDirectory } from "@headroom/platform";
-import type { AttemptFiles } from "./attempt-files.ts";
-import { attemptsDirOf, workerDirOf, workRootOf } from "./attempt-files.ts";
+import type { AttemptFiles, RecordName } from "./attempt-files.ts";
+import { attemptsDirOf, recordNames, workRootOf } from "./attempt-files.ts";
 import { ASIDE_PREFIX } from "./attempt-names.ts";
-import { inDirectory, makeFreshDirectory, nameIn } from "./untrusted-files.ts";
+import { ensureDirectory, inDirectory } from "./untrusted-files.ts";
 
 export function makeAttemptDirectories(files: AttemptFiles, workerCount: number): void {
   const { homeDir, name } = files.key;
+  const attemptsDir = attemptsDirOf(homeDir);
+  const workRoot = workRootOf(homeDir);
   // A job may have removed the directory of all jobs.
-  for (const root of [workRootOf(homeDir), files.requestRoot]) {
-    makeDirectory(root, 0o700);
-    inDirectory(root, [], (directory) => makeFreshDirectory(directory, name, asideName()));
-  }
-  inDirectory(attemptsDirOf(homeDir), [], (directory) => makeFreshDirectory(directory, name, asideName()));
+  for (const root of [workRoot, files.requestRoot]) makeDirectory(root, 0o700);
+  for (const root of [workRoot, files.requestRoot, attemptsDir]) ensureIn(root, [], name);
+  ensureIn(workRoot, [name], "dir");
   for (let worker = 0; worker < workerCount; worker++)
-    mkdirSync(workerDirOf(files.recordsDir, worker), { mode: 0o700 });
-  inDirectory(workRootOf(homeDir), [name], (directory) => mkdirSync(nameIn(directory, "dir"), { mode: 0o700 }));
+    ensureIn(attemptsDir, [name], path.basename(files.workerDir(worker)));
+  for (const record of recordNames) removeUnlessAuthentic(files, record);
+  if (lstatSync(files.supervisorLog, { throwIfNoEntry: false })?.isFile() === false)
+    rmSync(files.supervisorLog, { recursive: true, force: true });
 }
 
-const asideName = (): string => ASIDE_PREFIX + randomUUID();
+function ensureIn(root: string, segments: readonly string[], name: string): void {
+  inDirectory(root, segments, (directory) => ensureDirectory(directory, name, ASIDE_PREFIX + randomUUID()));
+}
+
+function removeUnlessAuthentic(files: AttemptFiles, record: RecordName): void {
+  if (files.has(record) && files.readIfSound(record) === null)
+    rmSync(path.join(files.recordsDir, record), { recursive: true, force: true });
+}

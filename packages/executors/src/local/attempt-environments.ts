@@ -32,8 +32,8 @@ export function checkpointDirOf({ homeDir }: EnvironmentSetup, launch: LaunchGan
 }
 
 /**
- * Whether a workload may name this directory. Of the state directory, only checkpoints are open to jobs: the records of
- * an attempt that is still to come could be created there otherwise.
+ * Whether a workload may name this directory. Checkpoints are the only part of the state directory that is open to jobs:
+ * elsewhere the records of an attempt that is still to come could be created.
  */
 export function isOpenToJobs(homeDir: string, directory: string): boolean {
   const resolved = realPath(path.resolve(directory));

@@ -48,6 +48,7 @@ import { open, rename } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, LossCause, StopReason, WorkerExit, WorkloadId } from "@headroom/model";
 import type { WorkerUsage } from "../executor.ts";
+import type { IsolationRecord } from "./isolation/isolation-record.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import type { ResizeRecord, SizeRecord, WorkersRecord } from "./resize-records.ts";
 
@@ -64,6 +65,8 @@ export interface LaunchRecord {
   readonly log: LogLimits;
   /** Environments by rank, without `MASTER_PORT`, which the supervisor chooses. */
   readonly environments: readonly Readonly<Record<string, string>>[];
+  /** Absent: the launch was recorded by an older release, which isolated nothing. */
+  readonly isolation?: IsolationRecord;
 }
 
 export interface LogLimits {
@@ -116,6 +119,16 @@ export interface Records {
   readonly "exit.json": ExitRecord;
 }
 export type RecordName = keyof Records;
+export const recordNames: readonly RecordName[] = [
+  "launch.json",
+  "claim.json",
+  "workers.json",
+  "running.json",
+  "resize.json",
+  "size.json",
+  "stop.json",
+  "exit.json",
+];
 
 /**
  * Version of the records' envelope. Version 1 had no envelope: records were in the job's directory and not

@@ -6,6 +6,8 @@ import type { LossCause } from "@headroom/model";
 import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName, Records } from "./attempt-files.ts";
 import { isMissing, progressMark, supervisorLastWords, UnreadableRecord } from "./attempt-files.ts";
+import { groupsOfAttempt } from "./isolation/cgroups.ts";
+import { removeScratch } from "./isolation/scratch.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { isAlive } from "./process-table.ts";
 import { killProcess, killSurvivors } from "./worker-processes.ts";
@@ -134,9 +136,17 @@ export async function killAttempt(files: AttemptFiles, launch: LaunchRecord | nu
     }
   }
   const workers = [...(known?.workers ?? []), ...(known?.leaving ?? [])];
-  if (!(await killSurvivors(workers, [files.environmentMark], BURIAL_TIMEOUT_MS))) return false;
+  const groups = [groupsOfAttempt(launch?.isolation?.cgroups ?? [], files.key.name)];
+  const processes = { workers, marks: [files.environmentMark], groups };
+  if (!(await killSurvivors(processes, BURIAL_TIMEOUT_MS))) return false;
+  if (launch !== null) {
+    for (const group of groups) group.remove();
+    await removeScratch(launch);
+    return true;
+  }
   // In releases without authenticated records, the progress file of an attempt was below its records.
-  return launch !== null || killSurvivors([], [progressMark(`${files.recordsDir}/progress.jsonl`)], BURIAL_TIMEOUT_MS);
+  const marks = [progressMark(`${files.recordsDir}/progress.jsonl`)];
+  return killSurvivors({ workers: [], marks }, BURIAL_TIMEOUT_MS);
 }
 
 /** Claims an unclaimed attempt, so that it never starts. Returns false if a supervisor has already claimed it. */

@@ -44,7 +44,7 @@ export class AttemptStore {
     return readdirSync(this.attemptsDir).filter((name) => !name.startsWith("."));
   }
 
-  /** What was found in the places of directories of attempts, and moved aside. */
+  /** Files and links that were moved aside, because they were in the places of directories of attempts. */
   pathsAside(): string[] {
     return [this.attemptsDir, this.workRoot, this.requestRoot].flatMap((directory) =>
       namesIn(directory)

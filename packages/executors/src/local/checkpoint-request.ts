@@ -16,7 +16,7 @@ const checkpointRequest = z.object({
 
 /** Maximum size of the file. A request has about a hundred bytes; a larger file was not written by Headroom. */
 const REQUEST_MAX_BYTES = 4096;
-export const REQUEST_FILE = "checkpoint-request.json";
+const REQUEST_FILE = "checkpoint-request.json";
 
 /** Time in ms until which a checkpoint is awaited; `null`: none was requested. */
 export function requestedUntilMs(files: AttemptFiles): number | null {

@@ -10,6 +10,8 @@ import { dropPipes } from "./fifo.ts";
 import type { PipeSource } from "./fifo.ts";
 import { chooseFreePort } from "./free-port.ts";
 import { GangSize } from "./gang-size.ts";
+import type { WorkerLimits } from "./isolation/cgroups.ts";
+import { removeScratch } from "./isolation/scratch.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { readChildrenCpuMs } from "./process-table.ts";
 import type { Joiner } from "./resize-records.ts";
@@ -19,6 +21,16 @@ import { TIMER_MAX_MS, WorkerProcess } from "./worker-process.ts";
 
 /** Time limit in ms, at the end, for killing processes that left their worker's group, and for closing their pipes. */
 const SURVIVOR_TIMEOUT_MS = 5_000;
+
+/** Limits of a worker whose launch or join was recorded by an older release. */
+const NO_LIMITS: WorkerLimits = { memoryMib: 0, coresMilli: 0, pids: 0 };
+
+/** A worker to start. */
+interface Wanted {
+  readonly rank: number;
+  readonly environment: LaunchRecord["environments"][number];
+  readonly limits?: WorkerLimits | undefined;
+}
 
 export class Gang {
   readonly ended: Promise<ExitRecord>;
@@ -31,6 +43,8 @@ export class Gang {
   readonly #settled = new Set<WorkerProcess>();
   readonly #exits: WorkerExit[] = [];
   readonly #cpuMs: number[] = [];
+  /** CPU time by rank as control groups count it. They also count processes that nobody has waited for. */
+  readonly #groupCpuMs: number[] = [];
   readonly #resolveEnded: (record: ExitRecord) => void;
   readonly #sampler = new UsageSampler();
   #masterPort = 0;
@@ -80,7 +94,10 @@ export class Gang {
    */
   async start(): Promise<void> {
     this.#masterPort = await chooseFreePort(this.#launch.attemptId);
-    await this.#spawn(this.#launch.environments.map((environment, rank) => ({ rank, environment })));
+    const limits = this.#launch.isolation?.limits ?? [];
+    await this.#spawn(
+      this.#launch.environments.map((environment, rank) => ({ rank, environment, limits: limits[rank] })),
+    );
     this.#cpuMsCounted = readChildrenCpuMs();
     this.#startedAtMs = Date.now();
     // The control plane may have claimed the attempt as lost in the meantime. A lost attempt must not run.
@@ -127,7 +144,7 @@ export class Gang {
   /** Kills the remaining processes of a worker that has left the gang; its rank may then be used again. */
   async clearAway(worker: WorkerProcess): Promise<void> {
     const marks = [this.files.environmentMark, worker.mark];
-    if (worker.isThere) await this.#killUntilGone([worker.identity], marks);
+    await this.#killUntilGone([worker], marks);
     if (!(await worker.closeLogs(SURVIVOR_TIMEOUT_MS))) this.#allLeftNothing = false;
   }
 
@@ -143,9 +160,7 @@ export class Gang {
     void this.#finish();
   }
 
-  async #spawn(
-    wanted: readonly { readonly rank: number; readonly environment: LaunchRecord["environments"][number] }[],
-  ): Promise<WorkerProcess[]> {
+  async #spawn(wanted: readonly Wanted[]): Promise<WorkerProcess[]> {
     const workerDirs = wanted.map(({ rank }) => this.files.workerDir(rank));
     const pipes = await this.#pipes.pipesFor(workerDirs);
     // A stop request reaches only workers that exist, so no worker may be added after it.
@@ -154,13 +169,15 @@ export class Gang {
       throw new Error("the gang was stopped or has ended");
     }
     const spawned: WorkerProcess[] = [];
-    for (const [index, { rank, environment }] of wanted.entries()) {
+    for (const [index, { rank, environment, limits }] of wanted.entries()) {
       const own = pipes[index];
       if (own === undefined) throw new Error(`no pipes for worker ${rank}`);
       const worker = new WorkerProcess(own, {
         index: rank,
         workerDir: this.files.workerDir(rank),
         launch: this.#launch,
+        attempt: this.files.key.name,
+        limits: limits ?? NO_LIMITS,
         environment: { ...environment, MASTER_PORT: String(this.#masterPort) },
         onExit: (exit) => this.#workerExited(worker, exit),
         onSettled: () => this.#workerSettled(worker),
@@ -193,6 +210,8 @@ export class Gang {
 
   #workerSettled(worker: WorkerProcess): void {
     this.#settled.add(worker);
+    const cpuMs = worker.group?.cpuMs ?? null;
+    if (cpuMs !== null) this.#groupCpuMs[worker.index] = (this.#groupCpuMs[worker.index] ?? 0) + cpuMs;
     if (!this.#size.settled(worker)) this.endIfSettled();
   }
 
@@ -200,30 +219,34 @@ export class Gang {
    * The accelerators become free only when no process can use them any more. A process in uninterruptible I/O, as in a
    * driver that hangs, keeps them, and the supervisor's log says so.
    */
-  async #killUntilGone(workers: readonly ProcessIdentity[], marks: readonly string[]): Promise<void> {
-    for (let tries = 0; !(await killSurvivors(workers, marks, SURVIVOR_TIMEOUT_MS)); tries++) {
+  async #killUntilGone(workers: readonly WorkerProcess[], marks: readonly string[]): Promise<void> {
+    const own = identitiesOf(workers);
+    const groups = workers.flatMap(({ group }) => group ?? []);
+    for (let tries = 0; !(await killSurvivors({ workers: own, marks, groups }, SURVIVOR_TIMEOUT_MS)); tries++) {
       this.#allLeftNothing = false;
       if (tries > 0) continue;
-      const pids = findSurvivors(workers, marks).map(({ pid }) => pid);
+      const pids = [...findSurvivors(own, marks).map(({ pid }) => pid), ...groups.flatMap((group) => group.pids)];
       process.stderr.write(`processes ${pids.join(", ")} do not end when killed; the accelerators stay held\n`);
     }
+    for (const group of groups) group.remove();
   }
 
   async #finish(): Promise<void> {
     if (this.#killTimer !== null) clearTimeout(this.#killTimer);
-    const peakRssMib = this.#sampler.stop();
+    const { peakRssMib, cpuMs: sampledCpuMs } = this.#sampler.stop();
     // The engine is about to assign the accelerators to other work, so no process of this gang may use them any more.
     const marks = [this.files.environmentMark];
-    await this.#killUntilGone(this.identities, marks);
+    await this.#killUntilGone(this.workers, marks);
     const closed = await Promise.all(this.workers.map((worker) => worker.closeLogs(SURVIVOR_TIMEOUT_MS)));
     this.#leftNothing = closed.every(Boolean) && this.#allLeftNothing;
     if (this.#leftNothing) this.#pipes.recycle();
     const usage = Array.from({ length: Math.max(this.workers.length, this.#cpuMs.length) }, (_, worker) => ({
       worker,
-      cpuMs: this.#cpuMs[worker] ?? 0,
+      cpuMs: this.#groupCpuMs[worker] ?? Math.max(this.#cpuMs[worker] ?? 0, sampledCpuMs[worker] ?? 0),
       rssMib: 0,
       peakRssMib: peakRssMib[worker] ?? 0,
     }));
+    await removeScratch(this.#launch);
     this.#resolveEnded({
       kind: "exited",
       startedAtMs: this.#startedAtMs,

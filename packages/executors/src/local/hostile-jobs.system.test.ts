@@ -27,7 +27,8 @@ let token: string;
 beforeAll(async () => {
   world = await ConformanceWorld.create({
     id: "local",
-    open: (homeDir) => createLocalExecutor({ homeDir, accelerators: "declared", onProblem: () => undefined }),
+    open: (homeDir) =>
+      createLocalExecutor({ homeDir, accelerators: "declared", isolation: "none", onProblem: () => undefined }),
   });
   ({ executor, observer } = world.watched());
   token = path.join(world.homeDir, "token");
@@ -75,7 +76,7 @@ it("a supervisor that was stopped while no control plane ran is found by the nex
   while (!filesOf(launch).has("running.json")) await new Promise((resolve) => setTimeout(resolve, 10));
   await first.close();
   const second = world.watched();
-  await second.observer.end(launch.attemptId);
+  expect(await second.observer.end(launch.attemptId)).toMatchObject({ attemptId: launch.attemptId });
 });
 
 describe("a link in a job's own directory", () => {

@@ -12,6 +12,7 @@ import type { AttemptMonitor } from "./attempt-monitor.ts";
 import type { AttemptStore } from "./attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "./checkpoint-request.ts";
 import { makeAttemptDirectories } from "./attempt-directories.ts";
+import type { Isolation } from "./isolation/isolation.ts";
 import type { StartSlots } from "./start-slots.ts";
 import { SupervisorPool } from "./supervisor-pool.ts";
 
@@ -21,6 +22,7 @@ export interface LauncherSetup extends EnvironmentSetup {
   readonly log: LogLimits;
   readonly monitor: AttemptMonitor;
   readonly slots: StartSlots;
+  readonly isolation: Isolation;
 }
 
 export class Launcher {
@@ -121,6 +123,7 @@ export class Launcher {
   async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
     const { spec, attemptId, workloadId, sequence } = effect;
     makeAttemptDirectories(files, effect.workers.length);
+    const checkpointDir = checkpointDirOf(this.#setup, effect);
     const record: LaunchRecord = {
       attemptId,
       workloadId,
@@ -128,10 +131,11 @@ export class Launcher {
       bootId: this.#setup.bootId,
       run: spec.run,
       workingDir: spec.dir ?? files.jobDir,
-      checkpointDir: checkpointDirOf(this.#setup, effect),
+      checkpointDir,
       graceTimeoutMs: spec.graceTimeoutMs,
       log: this.#setup.log,
       environments: await attemptEnvironments(this.#setup, files, effect),
+      isolation: this.#setup.isolation.recordFor(files, effect, checkpointDir),
     };
     await files.writeDurably("launch.json", record);
   }

@@ -1,5 +1,6 @@
 /** Options of the executor for this machine. Every field except `homeDir` has a default. */
 import type { ExecutorId } from "@headroom/model";
+import type { IsolationMode } from "../executor.ts";
 
 export const LOCAL_EXECUTOR_ID: ExecutorId = "local";
 
@@ -37,6 +38,11 @@ export interface LocalExecutorOptions {
   readonly logFileMaxBytes?: number;
   /** Number of files kept for each stream of each worker, at least 2. Default 4. */
   readonly logFilesKept?: number;
+  /**
+   * What separates workloads from the control plane and from each other. `auto`: bubblewrap if it works here. `bubblewrap`:
+   * the start fails without it. Default: `$HEADROOM_ISOLATION`, else `auto`.
+   */
+  readonly isolation?: IsolationMode;
   /**
    * Boot id for tests: attempts that were launched under another boot id count as interrupted by a reboot. Default: the
    * kernel's boot id.

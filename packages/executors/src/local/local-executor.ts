@@ -4,11 +4,14 @@ import { rename } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, NodeId, WorkerAllocation } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
+import { isolationModes } from "../executor.ts";
 import type {
   AttemptUsage,
   Executor,
   ExecutorInput,
   ExecutorListener,
+  IsolationMode,
+  IsolationReport,
   KnownAttempt,
   LogChunk,
   LogRequest,
@@ -26,6 +29,7 @@ import { AttemptStore, FORGOTTEN_PREFIX } from "./attempt-store.ts";
 import { EffectQueue } from "./effect-queue.ts";
 import type { LocalInventory, NodeDevices } from "./inventory.ts";
 import { describeMachine, readMachine } from "./inventory.ts";
+import { Isolation } from "./isolation/isolation.ts";
 import { readNodes } from "./node-readings.ts";
 import { Launcher } from "./launcher.ts";
 import { LOCAL_EXECUTOR_ID } from "./local-executor-options.ts";
@@ -58,6 +62,7 @@ class LocalExecutor implements Executor {
     replaceWorkers: false,
     logs: true,
   };
+  readonly isolation: IsolationReport;
   readonly #options: LocalExecutorOptions;
   readonly #store: AttemptStore;
   readonly #bootId: string;
@@ -91,6 +96,8 @@ class LocalExecutor implements Executor {
       const message = `Attempts cannot be kept in ${homeDir}: ${error instanceof Error ? error.message : String(error)}.`;
       throw new OperationalError("unusableDirectory", message, { retryable: false, cause: error });
     }
+    const isolation = new Isolation(options.isolation ?? isolationOf(process.env["HEADROOM_ISOLATION"]), homeDir);
+    this.isolation = isolation.report;
     this.#monitor = new AttemptMonitor({
       store: this.#store,
       bootId: this.#bootId,
@@ -113,6 +120,7 @@ class LocalExecutor implements Executor {
         filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
       },
       slots: this.#slots,
+      isolation,
     });
   }
 
@@ -315,6 +323,14 @@ class LocalExecutor implements Executor {
     if (this.#options.onProblem === undefined) process.emitWarning(message);
     else this.#options.onProblem(message);
   }
+}
+
+function isolationOf(text: string | undefined): IsolationMode {
+  const mode = isolationModes.find((each) => each === text);
+  if (mode !== undefined) return mode;
+  if (text === undefined || text === "") return "auto";
+  const message = `HEADROOM_ISOLATION must be one of ${isolationModes.join(", ")}, not ${text}.`;
+  throw new OperationalError("badIsolation", message, { retryable: false });
 }
 
 function phaseOf(seen: Exclude<Inspection, { kind: "absent" }>): KnownAttempt["phase"] {

@@ -3,6 +3,7 @@
  * new workers (`resize.json`); the supervisor writes the result (`size.json`). Both describe a state and not a command.
  * So reading them twice or late has no further effect, and a crash in between leaves no change half done.
  */
+import type { WorkerLimits } from "./isolation/cgroups.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 
 export interface ResizeRecord {
@@ -27,6 +28,8 @@ export interface Joiner {
   readonly number: number;
   /** Environment without `MASTER_PORT`. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Absent: the request was written by an older release. */
+  readonly limits?: WorkerLimits;
 }
 
 export interface SizeRecord {

@@ -11,6 +11,7 @@ import { inspectAttempt, ringSupervisor } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
 import type { AttemptStore } from "./attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs, withdrawCheckpointRequest } from "./checkpoint-request.ts";
+import { limitsOf } from "./isolation/isolation.ts";
 import type { ResizeRecord } from "./resize-records.ts";
 import { TIMER_MAX_MS } from "./worker-process.ts";
 
@@ -48,7 +49,12 @@ export class Resizer {
     const joiners = [...wanted.joiners];
     for (let rank = wanted.size; rank < size; rank++) {
       await mkdir(files.workerDir(rank), { recursive: true, mode: 0o700 });
-      joiners.push({ rank, number: numberOf(rank), environment: environments[rank] ?? {} });
+      joiners.push({
+        rank,
+        number: numberOf(rank),
+        environment: environments[rank] ?? {},
+        limits: limitsOf(launch, rank),
+      });
     }
     this.#ask(found, { ...wanted, size, joiners, joinerCount: numberOf(size - 1) });
   }

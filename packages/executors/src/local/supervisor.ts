@@ -7,12 +7,13 @@
  * byte to its standard output and waits for the next line. It exits when the control plane has closed the pipe.
  * Supervisors start often, so this file imports only Node and a few small files.
  */
-import { readSync, writeSync } from "node:fs";
+import { closeSync, readdirSync, readFileSync, readSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import type { AttemptKey, ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import { AttemptFiles, isMissing, ringBell, UnreadableRecord } from "./attempt-files.ts";
 import { PipeSource } from "./fifo.ts";
 import { Gang } from "./gang.ts";
+import { removeScratch } from "./isolation/scratch.ts";
 import { LogWriter } from "./log-writer.ts";
 import { identityOf, readBootId } from "./process-table.ts";
 import { killSurvivors } from "./worker-processes.ts";
@@ -70,7 +71,11 @@ async function supervise(files: AttemptFiles, launch: LaunchRecord): Promise<End
   try {
     await gang.start();
   } catch (error) {
-    await killSurvivors(gang.identities, [files.environmentMark], CLEAN_UP_TIMEOUT_MS);
+    const groups = gang.workers.flatMap(({ group }) => group ?? []);
+    const processes = { workers: gang.identities, marks: [files.environmentMark], groups };
+    await killSurvivors(processes, CLEAN_UP_TIMEOUT_MS);
+    for (const group of groups) group.remove();
+    await removeScratch(launch);
     if (gang.isStopping) return lost(STOPPED_EARLY);
     if (isRefusedCommand(error)) return refused(files, launch, error);
     return lost(`Its workers could not be started: ${messageOf(error)}.`);
@@ -165,6 +170,23 @@ function reportFree(): boolean {
   }
 }
 
+/** Closes files that the control plane itself has inherited, for example from a shell. Workers would inherit them too. */
+function closeInherited(): void {
+  for (const name of readdirSync("/proc/self/fd")) {
+    const descriptor = Number(name);
+    if (descriptor <= 2) continue;
+    try {
+      const [, flags = "0"] = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, "latin1")) ?? [];
+      if ((Number.parseInt(flags, 8) & O_CLOEXEC) === 0) closeSync(descriptor);
+    } catch {
+      // The descriptor belonged to the listing itself.
+    }
+  }
+}
+
+/** Flag of open(2) on Linux, the same on every architecture that Node runs on. Node opens all its files with it. */
+const O_CLOEXEC = 0o2_000_000;
+
 const NEWLINE = 10;
 /** Maximum length of an order, which contains two paths and a secret. */
 const ORDER_MAX_BYTES = 64 * 1024;
@@ -197,6 +219,7 @@ async function* orders(): AsyncGenerator<string> {
   }
 }
 
+closeInherited();
 process.on("SIGURG", () => obey());
 process.on("SIGHUP", () => {});
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopAtOnce());

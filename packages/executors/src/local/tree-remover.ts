@@ -47,7 +47,7 @@ export class TreeRemover {
   }
 }
 
-/** What the tool says if it fails; `null`: it succeeded. */
+/** The output of the tool if it fails; `null`: it succeeded. */
 function runTool(tool: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
     const child = spawn(tool, args, { stdio: ["ignore", "ignore", "pipe"], timeout: REMOVE_TIMEOUT_MS });

@@ -6,14 +6,24 @@
  *
  * Nothing here may pass a path below such a directory to a function that follows links.
  */
-import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY, O_CREAT, O_EXCL, O_WRONLY } = constants;
 
 /** The error for a name that is not what it should be: a link, another kind of file, or a file of another owner. */
-export class UntrustedFile extends Error {
+class UntrustedFile extends Error {
   override readonly name = "UntrustedFile";
 }
 
@@ -75,8 +85,8 @@ export function openRegular(directory: number, name: string): number {
 }
 
 /**
- * Replaces a file by one with this content. Whatever had the name is left as it is: a file or link is unlinked, and a
- * directory is renamed, because its content must not be walked.
+ * Replaces a file by one with this content. A file or link that had the name is unlinked, and a directory is renamed,
+ * because its content must not be walked.
  */
 export function replaceFile(directory: number, name: string, content: string): void {
   const draft = nameIn(directory, `.${checkedName(name)}.${randomUUID()}`);
@@ -96,10 +106,10 @@ export function replaceFile(directory: number, name: string, content: string): v
 }
 
 /**
- * Creates a directory that did not exist. If something has its name, that is renamed first: neither its content nor its
- * permissions can be relied on.
+ * Creates a directory that only this user can enter. A link or another kind of file in its place is renamed to
+ * `asideName`; an existing directory is kept, with all that is in it.
  */
-export function makeFreshDirectory(parent: number, name: string, asideName: string): void {
+export function ensureDirectory(parent: number, name: string, asideName: string): void {
   const target = nameIn(parent, checkedName(name));
   for (;;) {
     try {
@@ -107,8 +117,10 @@ export function makeFreshDirectory(parent: number, name: string, asideName: stri
       return;
     } catch (error) {
       if (!hasCode(error, "EEXIST")) throw error;
-      renameSync(target, nameIn(parent, checkedName(asideName)));
     }
+    const stat = lstatSync(target, { throwIfNoEntry: false });
+    if (stat?.isDirectory() === true && isOwn(stat.uid)) return chmodSync(target, 0o700);
+    if (stat !== undefined) renameSync(target, nameIn(parent, checkedName(asideName)));
   }
 }
 

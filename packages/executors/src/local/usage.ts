@@ -38,7 +38,8 @@ export function sampleUsage(workerPids: readonly number[]): WorkerUsage[] {
 
 /** Records peak memory over the life of a gang. The interval between samples doubles. */
 export class UsageSampler {
-  #peakRssMib: number[] = [];
+  readonly #peakRssMib: number[] = [];
+  readonly #cpuMs: number[] = [];
   #timer: NodeJS.Timeout | null = null;
 
   /** `workerPids` returns the current workers by rank. */
@@ -46,15 +47,16 @@ export class UsageSampler {
     this.#schedule(workerPids, SAMPLE_FIRST_MS);
   }
 
-  /** Peak memory by rank. A worker that ended before the first sample has none. */
-  stop(): readonly number[] {
+  /** Peak memory and CPU time by rank. A worker that ended before the first sample has none. */
+  stop(): { readonly peakRssMib: readonly number[]; readonly cpuMs: readonly number[] } {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    return this.#peakRssMib;
+    return { peakRssMib: this.#peakRssMib, cpuMs: this.#cpuMs };
   }
 
   #schedule(workerPids: () => readonly number[], delayMs: number): void {
     this.#timer = setTimeout(() => {
-      for (const { worker, peakRssMib } of sampleUsage(workerPids())) {
+      for (const { worker, peakRssMib, cpuMs } of sampleUsage(workerPids())) {
+        this.#cpuMs[worker] = Math.max(this.#cpuMs[worker] ?? 0, cpuMs);
         this.#peakRssMib[worker] = Math.max(this.#peakRssMib[worker] ?? 0, peakRssMib);
       }
       this.#schedule(workerPids, Math.min(delayMs * 2, SAMPLE_MAX_MS));

@@ -3,12 +3,15 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { WorkerExit } from "@headroom/model";
 import type { LaunchRecord } from "./attempt-files.ts";
 import { workerMarkOf } from "./attempt-files.ts";
 import type { WorkerPipe, WorkerPipes } from "./fifo.ts";
 import { closeWriters } from "./fifo.ts";
+import { WorkerGroup, groupName } from "./isolation/cgroups.ts";
+import type { WorkerLimits } from "./isolation/cgroups.ts";
+import { signalOfExitCode, workerCommand } from "./isolation/worker-command.ts";
 import { LogWriter } from "./log-writer.ts";
 import { killWritersOf, pipeIdentity } from "./pipe-holders.ts";
 import type { PipeIdentity } from "./pipe-holders.ts";
@@ -22,18 +25,17 @@ export interface WorkerSetup {
   readonly workerDir: string;
   readonly launch: LaunchRecord;
   readonly environment: Readonly<Record<string, string>>;
+  /** Name of the attempt's directories. */
+  readonly attempt: string;
+  readonly limits: WorkerLimits;
   /** Called when the worker's own process has ended. */
   readonly onExit: (exit: WorkerExit) => void;
   /** Called when all processes of its group have ended. */
   readonly onSettled: () => void;
 }
 
-/**
- * The gate: the shell waits for a line on file descriptor 3, and exits if the supervisor closes the descriptor instead.
- * So a worker whose supervisor died before recording it never runs. If the working directory cannot be entered, the
- * worker ends with exit code 127, and its log contains the shell's message.
- */
-const GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127; exec /bin/sh -c "$2"';
+/** Descriptor from which a sandbox reads its arguments. */
+const ARGS_FD = 5;
 /**
  * Longest timer in ms. Longer timers would fire at once (setTimeout(…) takes a signed 32-bit number of milliseconds);
  * 24 days is long enough.
@@ -52,7 +54,8 @@ const ESCAPED_MS = 300;
 
 export class WorkerProcess {
   readonly index: number;
-  readonly identity: ProcessIdentity;
+  /** Its control groups; `null`: this machine offers none. */
+  readonly group: WorkerGroup | null;
   /** Assignment that is in the environment of every process of this worker, and of no other worker of its attempt. */
   readonly mark: string;
   /** Rejects if the operating system cannot start the process. */
@@ -62,7 +65,12 @@ export class WorkerProcess {
   readonly #logs: readonly Promise<void>[];
   readonly #pipes: WorkerPipes;
   readonly #identities: readonly PipeIdentity[];
+  readonly #isSandboxed: boolean;
+  #identity: ProcessIdentity;
   #settled = false;
+  /** Whether the gate was reached, or is reached without further ado. A sandbox that fails never runs the command. */
+  #isReady: boolean;
+  #hasFailed = false;
 
   constructor(pipes: WorkerPipes, setup: WorkerSetup) {
     this.index = setup.index;
@@ -71,32 +79,37 @@ export class WorkerProcess {
     this.#pipes = pipes;
     this.#identities = [pipeIdentity(pipes.stdout.writerFd), pipeIdentity(pipes.stderr.writerFd)];
     this.#logs = [this.#keepLog("stdout", pipes.stdout), this.#keepLog("stderr", pipes.stderr)];
+    const { isolation } = setup.launch;
+    this.#isSandboxed = isolation !== undefined && isolation.bubblewrap !== null;
+    this.#isReady = !this.#isSandboxed;
     try {
-      this.#child = spawn("/bin/sh", ["-c", GATE, "headroom-gate", setup.launch.workingDir, setup.launch.run], {
-        env: setup.environment,
-        // The shell passes its previous directory on as OLDPWD. `cd -` must not lead to the records.
-        cwd: "/",
-        // The worker leads a separate session and process group.
-        detached: true,
-        stdio: ["ignore", pipes.stdout.writerFd, pipes.stderr.writerFd, "pipe"],
-      });
+      this.group = groupOf(setup);
+      this.#child = this.#spawn(pipes);
     } finally {
       closeWriters(pipes);
     }
-    this.spawned = new Promise((resolve, reject) => {
+    this.spawned = new Promise<void>((resolve, reject) => {
       this.#child.once("spawn", resolve);
       this.#child.once("error", reject);
-    });
+    }).then(() => (this.#isSandboxed ? this.#sandboxStands() : undefined));
     // Writing to the gate fails if the worker was killed while it waited. Its exit is reported in any case.
     this.#gate()?.on("error", () => {});
     this.#child.once("exit", (code, signal) => this.#exited(code, signal));
     const pid = this.#child.pid ?? 0;
-    this.identity = identityOf(pid) ?? { pid, startTicks: -1 };
+    this.#identity = identityOf(pid) ?? { pid, startTicks: -1 };
+  }
+
+  /**
+   * The leader of the worker's session and process group. In a sandbox it is the first process of the sandbox, and every
+   * process of the worker ends with it (pid_namespaces(7)).
+   */
+  get identity(): ProcessIdentity {
+    return this.#identity;
   }
 
   /** Whether the operating system has started the process. Its command need not run yet. */
   get isThere(): boolean {
-    return this.#child.pid !== undefined;
+    return this.#child.pid !== undefined && !this.#hasFailed;
   }
 
   letGo(): void {
@@ -112,6 +125,7 @@ export class WorkerProcess {
 
   kill(): void {
     if (!this.#settled && this.isThere) signalGroup(this.identity.pid, "SIGKILL");
+    if (this.#settled) this.group?.kill();
   }
 
   /**
@@ -134,6 +148,39 @@ export class WorkerProcess {
     return ended;
   }
 
+  #spawn(pipes: WorkerPipes): ChildProcess {
+    const { launch, environment } = this.#setup;
+    const { isolation } = launch;
+    const command = workerCommand(launch, environment, isolation?.bubblewrap ?? null, this.group?.entries ?? []);
+    const extra = command.sandboxArgs === null ? [] : (["pipe", "pipe", "pipe"] as const);
+    const child = spawn(command.file, command.args, {
+      env: command.env,
+      // The shell passes its previous directory on as OLDPWD. `cd -` must not lead to the records.
+      cwd: "/",
+      // The worker leads a separate session and process group.
+      detached: true,
+      stdio: ["ignore", pipes.stdout.writerFd, pipes.stderr.writerFd, "pipe", ...extra],
+    });
+    for (const pipe of child.stdio.slice(4)) pipe?.on("error", () => {});
+    if (command.sandboxArgs !== null)
+      (child.stdio.at(ARGS_FD) as Writable | null | undefined)?.end(command.sandboxArgs);
+    return child;
+  }
+
+  /** Waits until the worker stands at the gate in its sandbox. Its pid there is of no use; the sandbox reports the real one. */
+  async #sandboxStands(): Promise<void> {
+    const [info, , ready] = this.#child.stdio.slice(4) as [Readable, Writable, Readable];
+    const [report, line] = await Promise.all([textOf(info), textOf(ready)]);
+    const pid = Number(/"child-pid": (\d+)/.exec(report)?.[1] ?? 0);
+    const identity = line === "" ? null : identityOf(pid);
+    if (identity === null) {
+      this.#hasFailed = true;
+      throw new Error("its sandbox could not be built; its errors are in the log of the worker");
+    }
+    this.#identity = identity;
+    this.#isReady = true;
+  }
+
   #gate(): Writable | null {
     return (this.#child.stdio[3] ?? null) as Writable | null;
   }
@@ -152,9 +199,12 @@ export class WorkerProcess {
 
   #exited(code: number | null, signal: NodeJS.Signals | null): void {
     const worker = this.index;
-    this.#setup.onExit(
-      signal === null ? { kind: "exited", worker, code: code ?? 0 } : { kind: "signalled", worker, signal },
-    );
+    // The start has failed then, and the one who waits for it gets the error.
+    if (!this.#isReady) return;
+    const endSignal = signal ?? (this.#isSandboxed ? signalOfExitCode(code ?? 0) : null);
+    const oom = this.group?.ranOutOfMemory === true ? { outOfMemoryMib: this.group.memoryMib } : {};
+    if (endSignal !== null) this.#setup.onExit({ kind: "signalled", worker, signal: endSignal, ...oom });
+    else this.#setup.onExit({ kind: "exited", worker, code: code ?? 0, ...(code === 0 ? {} : oom) });
     this.#settleWhenGroupIsGone();
   }
 
@@ -166,4 +216,23 @@ export class WorkerProcess {
     this.#settled = true;
     this.#setup.onSettled();
   }
+}
+
+function groupOf({ launch, attempt, index, environment, limits }: WorkerSetup): WorkerGroup | null {
+  const parents = launch.isolation?.cgroups ?? [];
+  if (parents.length === 0) return null;
+  const start = Number(/\.(\d+)$/.exec(environment["HEADROOM_WORKER_ID"] ?? "")?.[1] ?? 0);
+  return new WorkerGroup(parents, groupName(attempt, index, start), limits);
+}
+
+/** Maximum length of what a sandbox reports: its pid and the numbers of its namespaces. */
+const REPORT_MAX = 4096;
+
+/** What a stream contains up to its end. */
+function textOf(stream: Readable): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    stream.on("data", (chunk: Buffer) => (text = (text + chunk.toString("utf8")).slice(0, REPORT_MAX)));
+    stream.once("close", () => resolve(text));
+  });
 }

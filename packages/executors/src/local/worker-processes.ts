@@ -67,6 +67,15 @@ export function processesBelow(directory: string): Map<string, number[]> {
   return found;
 }
 
+/** How the processes of an attempt are found. */
+export interface ProcessesOfAttempt {
+  readonly workers: readonly ProcessIdentity[];
+  /** Assignments in the environment of each process. */
+  readonly marks: readonly string[];
+  /** Control groups of the workers. */
+  readonly groups?: readonly { readonly pids: readonly number[]; kill(): void }[];
+}
+
 /** Interval in ms for checking whether killed processes are gone: the kernel notifies only their parent. */
 const SURVIVOR_POLL_MS = 20;
 
@@ -75,15 +84,16 @@ const SURVIVOR_POLL_MS = 20;
  * example in uninterruptible I/O.
  */
 export async function killSurvivors(
-  workers: readonly ProcessIdentity[],
-  environmentMarks: readonly string[],
+  { workers, marks, groups = [] }: ProcessesOfAttempt,
   timeoutMs: number,
 ): Promise<boolean> {
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
-    const survivors = findSurvivors(workers, environmentMarks);
-    if (survivors.length === 0) return true;
+    const survivors = findSurvivors(workers, marks);
+    const held = groups.filter((group) => group.pids.length > 0);
+    if (survivors.length === 0 && held.length === 0) return true;
     for (const survivor of survivors) killProcess(survivor.pid);
+    for (const group of held) group.kill();
     if (performance.now() > deadlineMs) return false;
     await new Promise((resolve) => setTimeout(resolve, SURVIVOR_POLL_MS));
   }

@@ -279,8 +279,19 @@ export const stoppedByMs = ({ atMs, checkpointUntilMs }: AttemptStop, graceTimeo
   (checkpointUntilMs ?? atMs) + graceTimeoutMs;
 
 export type WorkerExit =
-  | { readonly kind: "exited"; readonly worker: number; readonly code: number }
-  | { readonly kind: "signalled"; readonly worker: number; readonly signal: string };
+  | {
+      readonly kind: "exited";
+      readonly worker: number;
+      readonly code: number;
+      readonly outOfMemoryMib?: number | undefined;
+    }
+  /** `outOfMemoryMib`: the worker's limit of memory, if the kernel killed a process of it there. Absent: it did not. */
+  | {
+      readonly kind: "signalled";
+      readonly worker: number;
+      readonly signal: string;
+      readonly outOfMemoryMib?: number | undefined;
+    };
 
 /**
  * `records`: the executor's records of the attempt are unreadable or not authentic. `supervisor`: the supervisor

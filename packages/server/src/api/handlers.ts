@@ -6,6 +6,7 @@ import type { CommandResult, NodeId, TeamName, WorkloadId } from "@headroom/mode
 import type { Engine } from "@headroom/engine";
 import * as catalogue from "@headroom/perf/accelerator-types";
 import { ProblemError, refuse } from "@headroom/protocol";
+import { isolationNotices, isolationStatus } from "./isolation.ts";
 import type { OperationName, WorkloadSpec, operations } from "@headroom/protocol";
 import {
   applyWarnings,
@@ -184,7 +185,7 @@ export const handlers: Handlers = {
     // afterwards.
     const notices = await plane.driver.read((engine) => submissionNotices(engine, { spec, actor: call.actor }));
     const { workloadId } = await command(plane, call, { kind: "submitWorkload", spec }, "workloadSubmitted");
-    return { workloadId, ...withNotices(notices) };
+    return { workloadId, ...withNotices([...notices, ...isolationNotices(plane.executors.values(), spec)]) };
   },
   getWorkload: (plane, { params: { id } }) =>
     found(plane, ({ state }) => workloadView(state, id, plane.telemetry.newest), noWorkload(id)),
@@ -306,7 +307,11 @@ export const handlers: Handlers = {
     const warned = odd.length === 0 ? {} : { warnings: odd };
     const documents = engineDocuments(request);
     const submissions = documents.workloads.map((spec) => ({ spec, actor: call.actor }));
-    const notices = await plane.driver.read((engine) => noticesInOrder(engine, submissions));
+    const read = await plane.driver.read((engine) => noticesInOrder(engine, submissions));
+    const notices = read.map((own, index) => {
+      const spec = documents.workloads[index];
+      return spec === undefined ? own : [...own, ...isolationNotices(plane.executors.values(), spec)];
+    });
     if (call.query.dryRun === true && call.query.forecast === true) {
       const answer = await plane.forecast.ask({ kind: "apply", documents, actor: call.actor }, call.actor, gone());
       if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
@@ -389,13 +394,14 @@ export const handlers: Handlers = {
     return plane.measuredRuns.predictions(id);
   },
   fleetPredictions: ({ measuredRuns }) => measuredRuns.report(),
-  status: ({ driver, version, startedAtMs }) =>
+  status: ({ driver, version, startedAtMs, executors }) =>
     driver.read((engine) =>
       statusView(engine, {
         version,
         mode: "live",
         startedAtMs,
         paused: driver.status().paused,
+        isolation: isolationStatus(executors.values()),
         journal: journalStatus(driver.status()),
       }),
     ),

@@ -33,6 +33,7 @@ export class RetainingExecutor implements Executor {
   readonly id: Executor["id"];
   readonly kind: Executor["kind"];
   readonly capabilities: Executor["capabilities"];
+  readonly isolation?: NonNullable<Executor["isolation"]>;
   readonly #options: RetainingExecutorOptions;
   readonly #inner: Executor;
   readonly #store: AttemptStore;
@@ -46,6 +47,7 @@ export class RetainingExecutor implements Executor {
     this.id = options.executor.id;
     this.kind = options.executor.kind;
     this.capabilities = options.executor.capabilities;
+    if (options.executor.isolation !== undefined) this.isolation = options.executor.isolation;
     this.#store = new AttemptStore(options.rules);
   }
 

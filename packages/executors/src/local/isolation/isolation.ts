@@ -1,0 +1,148 @@
+/**
+ * Isolation of attempts from the control plane and from each other. The executor decides once, at its start, what this
+ * machine offers: bubblewrap for what a job sees, control groups for what it uses. What cannot be enforced is stated in
+ * `report`, for the log, the status and the answer to a submission.
+ *
+ * Start with `bubblewrap.ts` (what a job sees) and `cgroups.ts` (its limits); `isolation-record.ts` is what a supervisor gets.
+ */
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { shapeOf } from "@headroom/model";
+import type { LaunchGang } from "@headroom/model";
+import { OperationalError } from "@headroom/platform";
+import type { IsolationMode, IsolationNote, IsolationReport } from "../../executor.ts";
+import { isOpenToJobs } from "../attempt-environments.ts";
+import type { AttemptFiles } from "../attempt-files.ts";
+import { bubblewrapArgs, findBubblewrap, probeBubblewrap } from "./bubblewrap.ts";
+import type { AttemptView } from "./bubblewrap.ts";
+import { findCgroups } from "./cgroups.ts";
+import type { CgroupParent, WorkerLimits } from "./cgroups.ts";
+import type { BubblewrapRecord, IsolationRecord } from "./isolation-record.ts";
+
+/**
+ * Limit of processes and threads of a worker. A node of eight accelerators with data loaders has some thousands; the
+ * machine has 32,768 or more in all.
+ */
+const PIDS_MAX = 16_384;
+const SHM_ROOT = "/dev/shm";
+
+export class Isolation {
+  readonly report: IsolationReport;
+  readonly #homeDir: string;
+  readonly #program: string | null;
+  readonly #cgroups: readonly CgroupParent[];
+
+  /** Throws an `OperationalError` if bubblewrap is required and does not work here. */
+  constructor(mode: IsolationMode, homeDir: string) {
+    this.#homeDir = homeDir;
+    const found = mode === "none" ? { program: null, problem: null } : bubblewrapFor(homeDir);
+    if (mode === "bubblewrap" && found.program === null) {
+      const message = `Isolation by bubblewrap does not work here: ${found.problem ?? ""}. Install bubblewrap, or start with --isolation none.`;
+      throw new OperationalError("noIsolation", message, { retryable: false });
+    }
+    this.#program = found.program;
+    this.#cgroups = findCgroups(realpathSync(homeDir));
+    const has = (controller: "memory" | "cpu" | "pids"): boolean =>
+      this.#cgroups.some(({ controllers }) => controllers.includes(controller));
+    const enforced = { memory: has("memory"), cores: has("cpu"), processes: has("pids") };
+    const kind = found.program === null ? "none" : "bubblewrap";
+    this.report = { kind, ...enforced, notes: notesOf(mode, found.problem, enforced) };
+  }
+
+  get cgroups(): readonly CgroupParent[] {
+    return this.#cgroups;
+  }
+
+  get hidesHome(): boolean {
+    return this.#program !== null;
+  }
+
+  /** Creates the directories that only an isolated attempt has. */
+  recordFor(files: AttemptFiles, launch: LaunchGang, checkpointDir: string): IsolationRecord {
+    return {
+      bubblewrap: this.#program === null ? null : this.#bubblewrap(this.#program, files, launch, checkpointDir),
+      cgroups: this.#cgroups,
+      limits: launch.workers.map((_, rank) => limitsOf(launch, rank)),
+    };
+  }
+
+  #bubblewrap(program: string, files: AttemptFiles, launch: LaunchGang, checkpointDir: string): BubblewrapRecord {
+    const workDir = path.dirname(files.jobDir);
+    const tmpDir = path.join(workDir, "tmp");
+    mkdirSync(tmpDir, { mode: 0o700 });
+    const shmDir = launch.spec.gang.workers > 1 ? makeShmDir(files) : null;
+    const named = [launch.spec.dir, checkpointDir].filter((directory) => directory !== null);
+    const view: AttemptView = {
+      homeDir: this.#homeDir,
+      writable: [workDir, ...named.filter((directory) => isOpenToJobs(this.#homeDir, directory))].flatMap(existing),
+      readable: [path.dirname(files.checkpointRequestFile)].flatMap(existing),
+      tmpDir: realpathSync(tmpDir),
+      shmDir,
+    };
+    return { program, args: bubblewrapArgs(view), scratchDirs: shmDir === null ? [tmpDir] : [tmpDir, shmDir] };
+  }
+}
+
+export function limitsOf({ spec, workers }: LaunchGang, rank: number): WorkerLimits {
+  const { memoryMib, coresMilli } = shapeOf(spec.gang, workers[rank] ?? {});
+  return { memoryMib, coresMilli, pids: PIDS_MAX };
+}
+
+/** A gang's workers exchange data in shared memory, so they share one directory in it. */
+function makeShmDir({ key }: AttemptFiles): string | null {
+  const name = createHash("sha256").update(`${key.homeDir}\0${key.name}`).digest("hex").slice(0, 24);
+  const directory = path.join(SHM_ROOT, `headroom-${name}`);
+  try {
+    rmSync(directory, { recursive: true, force: true });
+    mkdirSync(directory, { mode: 0o700 });
+    return directory;
+  } catch {
+    // Without it each worker has shared memory of its own.
+    return null;
+  }
+}
+
+/** The directory without links; nothing if it does not exist or is a relative path or an address. */
+function existing(directory: string): readonly string[] {
+  if (!path.isAbsolute(directory) || !existsSync(directory)) return [];
+  return [realpathSync(directory)];
+}
+
+function bubblewrapFor(homeDir: string): { readonly program: string | null; readonly problem: string | null } {
+  const program = findBubblewrap(process.env["PATH"] ?? "/usr/bin:/bin");
+  if (program === null) return { program: null, problem: "bwrap is not installed" };
+  const tmpDir = mkdtempSync(path.join(tmpdir(), "headroom-probe-"));
+  try {
+    const view = { homeDir, writable: [], readable: [], tmpDir, shmDir: null };
+    const problem = probeBubblewrap(program, view, path.join(realpathSync(homeDir), "attempts"));
+    return { program: problem === null ? program : null, problem };
+  } finally {
+    rmSync(tmpDir, { recursive: true, force: true });
+  }
+}
+
+function notesOf(
+  mode: IsolationMode,
+  problem: string | null,
+  enforced: { readonly memory: boolean; readonly cores: boolean; readonly processes: boolean },
+): readonly IsolationNote[] {
+  const notes: IsolationNote[] = [];
+  const open = "they can read the state directory and signal the control plane";
+  if (mode === "none")
+    notes.push({ subject: "choice", message: `Workloads are not isolated, as chosen at the start: ${open}.` });
+  else if (problem !== null)
+    notes.push({ subject: "isolation", message: `Workloads are not isolated (${problem}): ${open}.` });
+  const missing = [
+    ...(enforced.memory ? [] : ["memory"]),
+    ...(enforced.cores ? [] : ["cores"]),
+    ...(enforced.processes ? [] : ["numbers of processes"]),
+  ];
+  if (missing.length > 0)
+    notes.push({
+      subject: "limits",
+      message: `Limits of ${missing.join(", ")} are not enforced: no control group can be written to.`,
+    });
+  return notes;
+}

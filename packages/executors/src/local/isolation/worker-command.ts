@@ -1,0 +1,86 @@
+/**
+ * The command of a worker, as the supervisor starts it: first into its control groups, then into its sandbox, then to the
+ * gate, a shell that waits for the supervisor's permission.
+ */
+import { constants } from "node:os";
+import type { LaunchRecord } from "../attempt-files.ts";
+import type { BubblewrapRecord } from "./isolation-record.ts";
+
+export interface WorkerCommand {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Arguments for the sandbox, each with a final NUL, which it reads from descriptor 5; `null`: there is no sandbox. */
+  readonly sandboxArgs: string | null;
+}
+
+/**
+ * The gate: the shell waits for a line on file descriptor 3, and exits if the supervisor closes the descriptor instead.
+ * So a worker whose supervisor died before recording it never runs. If the working directory cannot be entered, the
+ * worker ends with exit code 127, and its log contains the shell's message.
+ */
+const GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127; exec /bin/sh -c "$2"';
+/** In a sandbox, the gate first states on descriptor 6 that the sandbox stands. */
+const SANDBOX_GATE = `echo >&6; exec 6>&-; ${GATE}`;
+/** Enters control groups and executes the rest. It uses no variable: variables would change the worker's environment. */
+const ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"';
+
+/** Limits of execve(2) on Linux with the usual stack of 8 MiB: one string, and all of them with their pointers. */
+const STRING_MAX_BYTES = 128 * 1024 - 1;
+const STRINGS_MAX_BYTES = 2 * 1024 * 1024 - 64 * 1024;
+/** bwrap takes at most 9,000 arguments, three for each variable; some are its own. */
+const VARIABLES_MAX = 2_900;
+/** A shell and bwrap report the end by signal n as exit code 128 + n. */
+const SIGNAL_BASE = 128;
+const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, value]) => [value, name as NodeJS.Signals]));
+
+export function workerCommand(
+  { workingDir, run }: LaunchRecord,
+  environment: Readonly<Record<string, string>>,
+  bubblewrap: BubblewrapRecord | null,
+  groupEntries: readonly string[],
+): WorkerCommand {
+  const gate = ["/bin/sh", "-c", bubblewrap === null ? GATE : SANDBOX_GATE, "headroom-gate", workingDir, run];
+  const descriptors = ["--info-fd", "4", "--args", "5"];
+  const inside = bubblewrap === null ? gate : [bubblewrap.program, ...descriptors, ...gate];
+  const [file = "", ...args] =
+    groupEntries.length === 0 ? inside : ["/bin/sh", "-c", ENTER, "headroom-enter", ...groupEntries, "--", ...inside];
+  if (bubblewrap === null) return { file, args, env: environment, sandboxArgs: null };
+  refuseTooLong([run, workingDir], environment);
+  const variables = Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]);
+  const sandboxArgs = [...bubblewrap.args, "--clearenv", ...variables].map((arg) => `${arg}\0`).join("");
+  return { file, args, env: marksOf(environment), sandboxArgs };
+}
+
+/**
+ * bwrap itself runs outside of the sandbox, so the worker's variables, which the loader and the shell obey, must not reach
+ * it. Only the variables by which processes of an attempt are found are in its environment.
+ */
+function marksOf(environment: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const marks = ["HEADROOM_PROGRESS_FILE", "HEADROOM_WORKER_ID"].filter((name) => environment[name] !== undefined);
+  return { PATH: "/usr/bin:/bin", ...Object.fromEntries(marks.map((name) => [name, environment[name] ?? ""])) };
+}
+
+/** Refuses here what the operating system or bwrap would refuse in the sandbox. A NUL would end an argument of bwrap. */
+function refuseTooLong(texts: readonly string[], environment: Readonly<Record<string, string>>): void {
+  let bytes = 0;
+  const strings = [...texts, ...Object.entries(environment).map(([name, value]) => `${name}=${value}`)];
+  for (const text of strings) {
+    const length = Buffer.byteLength(text);
+    if (text.includes("\0")) throw refusal("ERR_INVALID_ARG_VALUE", "a variable contains a NUL");
+    if (length > STRING_MAX_BYTES) throw refusal("E2BIG", "a variable or the command is too long");
+    bytes += length + 1 + 8;
+  }
+  if (bytes > STRINGS_MAX_BYTES) throw refusal("E2BIG", "the variables and the command together are too long");
+  const names = Object.keys(environment);
+  if (names.length > VARIABLES_MAX) throw refusal("E2BIG", `more than ${VARIABLES_MAX} variables`);
+  if (names.some((name) => name === "" || name.includes("=")))
+    throw refusal("ERR_INVALID_ARG_VALUE", "a variable has no valid name");
+}
+
+const refusal = (code: string, message: string): Error => Object.assign(new Error(message), { code });
+
+/** The signal that ended the command in a sandbox; `null`: it exited by itself. */
+export function signalOfExitCode(code: number): NodeJS.Signals | null {
+  return SIGNAL_NAMES.get(code - SIGNAL_BASE) ?? null;
+}
