@@ -156,6 +156,9 @@ async function estimateOf(world: DemoWorld, estimated: DemoEstimates, id: string
   return views.estimateView(engine, estimate);
 }
 
+/** The demo has no server and no journal. */
+const demoStatus = { version: "demo", mode: "simulated", paused: null, journal: null } as const;
+
 function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates): Reading {
   const { engine, telemetry } = world;
   const { state } = engine;
@@ -218,15 +221,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     size: async (question) => answerSizing(accepted(sizingQuestion.safeParse(question))),
     events: ({ from = 1, signal } = {}) =>
       world.log.read(from === "next" ? world.log.lastSequence + 1 : from, stoppedBy(signal)),
-    status: async () =>
-      views.statusView(engine, {
-        version: "demo",
-        mode: "simulated",
-        startedAtMs,
-        paused: null,
-        isolation: [],
-        journal: null,
-      }),
+    status: async () => views.statusView(engine, { ...demoStatus, isolation: [], startedAtMs }),
   };
 }
 

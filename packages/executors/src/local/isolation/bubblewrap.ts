@@ -25,13 +25,30 @@ export interface AttemptView {
 
 /** Device files of accelerators and of the networks between them, by the beginning of their names in /dev. */
 const DEVICE_PREFIXES = [
-  ...["nvidia", "dri", "kfd", "dxg"],
-  ...["infiniband", "hugepages", "vfio", "accel", "neuron", "davinci", "devmm_svm", "hisi_hdc", "hl"],
+  "nvidia",
+  "dri",
+  "kfd",
+  "dxg",
+  "infiniband",
+  "hugepages",
+  "vfio",
+  "accel",
+  "neuron",
+  "davinci",
+  "devmm_svm",
+  "hisi_hdc",
+  "hl",
 ];
 /** Files in /run that programs need: name resolution, and daemons of the vendors' drivers. */
 const RUN_NEEDED = [
-  ...["systemd/resolve", "resolvconf", "NetworkManager", "nscd", "udev"],
-  ...["nvidia-persistenced", "nvidia-fabricmanager", "nvidia-topologyd"],
+  "systemd/resolve",
+  "resolvconf",
+  "NetworkManager",
+  "nscd",
+  "udev",
+  "nvidia-persistenced",
+  "nvidia-fabricmanager",
+  "nvidia-topologyd",
 ].map((name) => `/run/${name}`);
 /**
  * Settings of the kernel that only root may write. A job of root could name a program there that the kernel runs outside
@@ -55,11 +72,26 @@ export function bubblewrapArgs(view: AttemptView): readonly string[] {
   const named = view.writable.filter((directory) => isWithin(homeDir, directory) === false);
   const own = view.writable.filter((directory) => isWithin(homeDir, directory));
   return [
-    ...["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try", "--new-session"],
-    ...["--cap-drop", "ALL", "--chdir", "/"],
-    ...["--bind", "/", "/"],
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-cgroup-try",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+    "--chdir",
+    "/",
+    "--bind",
+    "/",
+    "/",
     ...systemArgs(),
-    ...["--proc", "/proc", "--dev", "/dev", "--ro-bind", "/sys", "/sys"],
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--ro-bind",
+    "/sys",
+    "/sys",
     ...KERNEL_FILES.flatMap((file) => ["--ro-bind-try", file, file]),
     ...deviceNames().flatMap((name) => ["--dev-bind-try", `/dev/${name}`, `/dev/${name}`]),
     ...(view.shmDir === null ? [] : ["--bind", view.shmDir, "/dev/shm"]),
@@ -69,10 +101,12 @@ export function bubblewrapArgs(view: AttemptView): readonly string[] {
     ...named.filter(mustBeShown).flatMap((directory) => ["--bind-try", directory, directory]),
     ...installedPaths().flatMap((file) => ["--ro-bind-try", file, file]),
     ...configDirs().flatMap((directory) => ["--tmpfs", directory]),
-    ...["--tmpfs", homeDir],
+    "--tmpfs",
+    homeDir,
     ...own.flatMap((directory) => ["--bind-try", directory, directory]),
     ...view.readable.flatMap((directory) => ["--ro-bind", directory, directory]),
-    ...["--remount-ro", homeDir],
+    "--remount-ro",
+    homeDir,
   ];
 }
 

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { createServer } from "node:net";
 import type { Server } from "node:net";
 import path from "node:path";
-import type { LaunchGang, WorkerExit } from "@headroom/model";
+import type { LaunchGang } from "@headroom/model";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConformanceWorld, isRunning, outputHas, readText } from "../../conformance/conformance-world.ts";
 import type { Observer } from "../../conformance/observer.ts";
@@ -217,7 +217,7 @@ describe.skipIf(!isHere)("limits", () => {
       memoryMib: 100,
     });
     executor.perform(launch);
-    const [exit] = (await observer.exits(launch.attemptId)) as readonly WorkerExit[];
+    const [exit] = await observer.exits(launch.attemptId);
     expect(exit).toEqual({ kind: "signalled", worker: 0, signal: "SIGKILL", outOfMemoryMib: 100 });
     expect(await readText(executor, launch.attemptId)).not.toContain(ESCAPED);
   });
