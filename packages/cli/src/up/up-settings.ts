@@ -117,7 +117,8 @@ const declared = [
     field: "isolation",
     flags: "--isolation <mode>",
     notation: "text",
-    description: "what separates workloads from the control plane: auto (bubblewrap if it works here), bubblewrap or none",
+    description:
+      "what separates workloads from the control plane: auto (bubblewrap if it works here), bubblewrap or none",
     otherwise: "$HEADROOM_ISOLATION, else auto",
   },
   {
