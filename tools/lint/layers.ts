@@ -56,6 +56,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     "engine",
     "explain",
     "sim",
+    "spec",
     "perf",
     "plan",
     "executors",
@@ -110,7 +111,7 @@ export const internalExports: Readonly<Record<string, readonly string[]>> = {
 /**
  * Subpath exports that every package may import if it may import the whole package. They are parts that load faster.
  */
-export const partialExports: readonly string[] = ["@headroom/perf/accelerator-types"];
+export const partialExports: readonly string[] = ["@headroom/perf/accelerator-types", "@headroom/spec/slurm"];
 
 /** Packages that run in a browser. They must not use Node's modules. */
 export const browserPackages: readonly string[] = ["console"];

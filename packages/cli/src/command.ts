@@ -60,6 +60,8 @@ export interface CommandContext {
 export interface Invocation<Options> {
   readonly args: readonly string[];
   readonly options: Options;
+  /** With `takesRest`: whether the arguments stood after `--`. */
+  readonly isAfterDashes: boolean;
 }
 
 export interface CommandDefinition {
@@ -100,7 +102,7 @@ export function defineCommand<Options extends object>(source: CommandSource<Opti
     hidden: false,
     takesRest: false,
     ...source,
-    run: (context, { args, options }) => source.run(context, { args, options: options as Options }),
+    run: (context, { options, ...rest }) => source.run(context, { ...rest, options: options as Options }),
   };
 }
 

@@ -14,7 +14,7 @@ import { version } from "./version.ts";
 /** Runs the command in `argv` (without the program's own name). Never throws. */
 export async function runCli(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
   let answer: ExitCode = exitCode.ok;
-  const program = createProgram(terminal, (code) => {
+  const program = createProgram(terminal, argv, (code) => {
     answer = code;
   });
   try {
@@ -41,7 +41,7 @@ function hintAtCommand({ message }: CommanderError, terminal: Terminal): void {
 }
 
 /** The whole program as data, for running, completion and documentation. */
-function createProgram(terminal: Terminal, onAnswer: (code: ExitCode) => void): Command {
+function createProgram(terminal: Terminal, argv: readonly string[], onAnswer: (code: ExitCode) => void): Command {
   const program = new Command("headroom")
     .description("Headroom keeps AI compute ahead of demand. It runs a fleet and simulates it.")
     .option(
@@ -54,7 +54,8 @@ function createProgram(terminal: Terminal, onAnswer: (code: ExitCode) => void): 
   configure(program, terminal);
   const run: Runner = async (definition, command, args) => {
     const context = createContext(terminal, program, command);
-    onAnswer(await definition.run(context, { args, options: command.opts() }));
+    const isAfterDashes = argv.at(-args.length - 1) === "--";
+    onAnswer(await definition.run(context, { args, options: command.opts(), isAfterDashes }));
   };
   for (const definition of commands) addCommand(program, definition, run);
   for (const command of program.commands) configure(command, terminal);

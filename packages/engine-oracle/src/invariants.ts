@@ -108,6 +108,8 @@ function isTrue(
       return reason.nodes > 0 && reason.nodes <= hotSpares;
     case "nominated":
       return reason.nodes.length > 0;
+    case "taskLimit":
+      return workload.activeAttempts.length >= reason.tasksAtOnce && !hasReadyTask(workload, nowMs);
     case "backoff":
       return reason.untilMs > nowMs && !hasReadyTask(workload, nowMs);
   }

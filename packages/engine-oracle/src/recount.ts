@@ -359,10 +359,18 @@ export function hasReadyTask(workload: Workload, nowMs: number): boolean {
     (workload.spec.notBeforeMs ?? 0) > nowMs
   )
     return false;
+  if (isArrayFull(workload)) return false;
   return (
     workload.nextTask < taskCountOf(workload.spec) ||
     [...workload.tasks.values()].some(({ retryAtMs }) => retryAtMs !== null && retryAtMs <= nowMs)
   );
+}
+
+/** Whether the array has as many unfinished started tasks as it may have at one time. */
+function isArrayFull({ spec, nextTask, waitingTasks, succeededCount, failedCount }: Workload): boolean {
+  if (spec.kind !== "batch" || spec.tasksAtOnce === undefined) return false;
+  const done = waitingTasks.length + succeededCount + failedCount;
+  return nextTask - done >= spec.tasksAtOnce;
 }
 
 /** An independent implementation of the policy's order between workloads. */

@@ -74,7 +74,7 @@ export type { DemandMix } from "./state/demand-mix.ts";
 export { stateDigest } from "./state/digest.ts";
 export { ENDED_ENTRIES_KEPT } from "./state/ended-entries.ts";
 export { canDo } from "./state/executors.ts";
-export { holdReasonBy, isWaitingForTime } from "./state/ready-task.ts";
+export { holdReasonBy, isAtTaskLimit, isWaitingForTime } from "./state/ready-task.ts";
 export type { HoldReasonBy } from "./state/ready-task.ts";
 export { decodeSnapshot, encodeSnapshot } from "./state/snapshot.ts";
 export { isGuaranteed } from "./strategies/hived/guaranteed.ts";

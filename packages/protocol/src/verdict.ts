@@ -243,6 +243,9 @@ export const blockedReason = z
       .object({ kind: z.literal("nominated"), nodes: z.array(z.string()), sentence })
       .meta({ description: "A place is nominated; the workload starts when the terminating work on it has ended." }),
     z.object({ kind: z.literal("backoff"), untilMs: instantMs, failures: count, sentence }),
+    z
+      .object({ kind: z.literal("taskLimit"), tasksAtOnce: count, sentence })
+      .meta({ description: "As many tasks of the array run as it may have at one time." }),
   ])
   .meta({ id: "BlockedReason" });
 

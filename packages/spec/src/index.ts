@@ -52,6 +52,7 @@ export { sliceFaultsIn } from "./workload/slices.ts";
 export {
   DEFAULT_GRACE_TIMEOUT_MS,
   DEFAULT_TEAM,
+  isReservedVariable,
   submittedSpec,
   workloadDocument,
   workloadSpec,

@@ -244,6 +244,8 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return hotSparesSentence(reason);
     case "nominated":
       return `Nominated: it starts on ${reason.nodes.slice(0, 3).join(", ")}${reason.nodes.length > 3 ? "…" : ""} as soon as terminating work has ended.`;
+    case "taskLimit":
+      return `The array runs ${plural(reason.tasksAtOnce, "task")} at once (tasksAtOnce); the next starts when one ends.`;
     case "backoff": {
       const wait = durationText(Math.max(0, reason.untilMs - clockOf(engine)));
       return reason.failures === 0

@@ -33,35 +33,46 @@ export interface RunDocument {
   readonly model?: ModelRequest | undefined;
 }
 
-interface GivenOptions {
+export interface GivenOptions {
   readonly options: readonly OptionDefinition[];
   readonly given: RunOptions;
 }
 
-export function runDocument(
-  command: readonly string[],
-  { options, given }: GivenOptions,
-  directory: string,
-): RunDocument {
+/** Fields of a document that runs the command. */
+export function commandFields(command: readonly string[], given: RunOptions): Record<string, unknown> {
   if (command.length === 0) throw new CliError("no command is given: headroom run -- COMMAND …", exitCode.usage);
   refuseValueOfFlag(command, given);
+  return { kind: "train", name: generatedName(command), run: commandLine(command) };
+}
+
+/** The document with the fields that options state. `fields`: of the command or of a batch script. */
+export function withOptions(
+  fields: Readonly<Record<string, unknown>>,
+  { options, given }: GivenOptions,
+  directory: string,
+): Record<string, unknown> {
   const document: Record<string, unknown> = {
-    kind: "train",
-    name: generatedName(command),
-    run: commandLine(command),
-    dir: directory,
-    env: environment(given.env ?? []),
-    gang: { accelerators: numeric(given.accelerators) },
-    after: given.after?.map(dependency),
+    ...fields,
+    dir: path.resolve(directory, String(fields["dir"] ?? ".")),
+    gang: { ...(fields["gang"] as object | undefined) },
+    after: given.after?.map(dependency) ?? fields["after"],
     model: modelOf(given, directory),
   };
+  if (given.accelerators !== undefined) setField(document, ["gang", "accelerators"], numeric(given.accelerators));
   for (const option of options) {
     const value = given[valueName(option)];
     if (option.field === undefined || value === undefined) continue;
     const isNumber = /<(?:count|priority)>/.test(option.flags);
     setField(document, option.field.split("."), isNumber ? numeric(value) : value);
   }
-  const reading = readDocument(withoutUndefined(document));
+  return withoutUndefined(document);
+}
+
+export function runDocument(
+  document: Readonly<Record<string, unknown>>,
+  options: readonly OptionDefinition[],
+): RunDocument {
+  const reading = readDocument(document);
   if (reading.ok && reading.document.kind === "workload") return reading.document;
   const problems = reading.ok ? [] : reading.problems;
   const lines = problems.map(({ path: steps, message }) => {
@@ -141,14 +152,25 @@ function quoted(word: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function environment(pairs: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const equals = pair.indexOf("=");
-      if (equals < 1) throw new CliError(`--env: write NAME=VALUE, got ${JSON.stringify(pair)}`, exitCode.usage);
-      return [pair.slice(0, equals), pair.slice(equals + 1)];
-    }),
-  );
+/** What the options `--env` state: a mode, names whose values are captured, and values. */
+export interface EnvironmentOptions {
+  readonly mode: "none" | "all" | null;
+  readonly names: readonly string[];
+  readonly values: Readonly<Record<string, string>>;
+}
+
+export function environmentOptions(texts: readonly string[]): EnvironmentOptions {
+  const values: Record<string, string> = {};
+  const names: string[] = [];
+  let mode: "none" | "all" | null = null;
+  for (const text of texts) {
+    const equals = text.indexOf("=");
+    if (text === "none" || text === "all") mode = text;
+    else if (equals > 0) values[text.slice(0, equals)] = text.slice(equals + 1);
+    else if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text)) names.push(text);
+    else throw new CliError(`--env: write none, all, NAME or NAME=VALUE, got ${JSON.stringify(text)}`, exitCode.usage);
+  }
+  return { mode, names, values };
 }
 
 /**

@@ -148,6 +148,9 @@ function end(world: WritableWorld, event: EventOf<"attemptEnded">): void {
   } else if (event.outcome === "succeeded") workload.succeededCount++;
   // A task stopped by a cancellation counts neither as succeeded nor as failed.
   else if (!workload.stopRequested) workload.failedCount++;
+  // The end of one task lets another of an array start that is at its limit.
+  if (workload.spec.kind === "batch" && workload.spec.tasksAtOnce !== undefined)
+    queueIfReady(world, workload, event.atMs);
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
 }
 

@@ -74,6 +74,7 @@ function retryAt(batch: Batch, ended: Ended): number | null {
     case "succeeded":
       return null;
     case "failed": {
+      if (isQuickFailure(batch, ended)) return null;
       const failures = taskOf(workload, attempt.task).failureCount + 1;
       return failures <= retries.max ? batch.nowMs + backoffMs(retries, failures) : null;
     }
@@ -85,6 +86,13 @@ function retryAt(batch: Batch, ended: Ended): number | null {
       if (losses !== null) return retryAfterLosses(batch, ended, losses);
       return batch.nowMs + Math.max(backoffMs(retries, attempt.number), LOST_BACKOFF_MIN_MS);
   }
+}
+
+/** Whether the first attempt failed so early that its command is most likely wrong. */
+function isQuickFailure({ nowMs }: Batch, { workload, attempt }: Ended): boolean {
+  const { quickFailureMs } = workload.spec.retries;
+  if (quickFailureMs === undefined || attempt.number > 1) return false;
+  return attempt.startedAtMs === null || nowMs - attempt.startedAtMs < quickFailureMs;
 }
 
 /**

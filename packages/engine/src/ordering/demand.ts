@@ -8,7 +8,7 @@ import type { GangPart, AttemptId, WorkloadId, GangSpec, WorkerAllocation, Workl
 import { canDo } from "../state/executors.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { canResize, countsForTeam } from "../cluster/holdings.ts";
-import { waitingTaskCount } from "../state/ready-task.ts";
+import { demandedTaskCount } from "../state/ready-task.ts";
 import { COMPARED, amountAt } from "../cluster/team-node.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
@@ -114,7 +114,7 @@ function countWaiting(world: World, demands: Demands): void {
     if (first === undefined) continue;
     const parts = size(request.gang);
     add(world, demands, first, parts, waiting.length - waitingArrays.size);
-    for (const workload of waitingArrays) add(world, demands, workload, parts, waitingTaskCount(workload));
+    for (const workload of waitingArrays) add(world, demands, workload, parts, demandedTaskCount(workload));
   }
 }
 

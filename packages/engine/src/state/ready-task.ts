@@ -6,10 +6,19 @@ import type { Workload } from "@headroom/model";
  * that have not started; the lowest task comes first.
  */
 export function readyTask(workload: Workload, nowMs: number): number | null {
-  if (workload.stopRequested || isWaitingForTime(workload, nowMs)) return null;
+  if (workload.stopRequested || isWaitingForTime(workload, nowMs) || isAtTaskLimit(workload)) return null;
   for (const index of workload.waitingTasks) if (isDue(workload, index, nowMs)) return index;
   return workload.nextTask < taskCountOf(workload.spec) ? workload.nextTask : null;
 }
+
+/** Number of tasks that may get an attempt beside those that have one or a nomination, by the array's own limit. */
+function tasksBelowLimit({ spec, nextTask, waitingTasks, succeededCount, failedCount }: Workload): number {
+  if (spec.kind !== "batch" || spec.tasksAtOnce === undefined) return Number.POSITIVE_INFINITY;
+  return spec.tasksAtOnce - (nextTask - waitingTasks.length - succeededCount - failedCount);
+}
+
+/** Whether as many tasks of the array have an attempt or a nomination as it may have at one time. */
+export const isAtTaskLimit = (workload: Workload): boolean => tasksBelowLimit(workload) <= 0;
 
 /** Whether the workload is held, or waits for a dependency, for its start window or for its start time. */
 export function isWaitingForTime({ held, waitsFor, waitsForStartWindow, spec }: Workload, nowMs: number): boolean {
@@ -34,9 +43,12 @@ export function holdReasonBy(
 export const readyTaskCount = (workload: Workload, nowMs: number): number =>
   readyTask(workload, nowMs) === null
     ? 0
-    : workload.waitingTasks.filter((index) => isDue(workload, index, nowMs)).length +
-      taskCountOf(workload.spec) -
-      workload.nextTask;
+    : Math.min(
+        tasksBelowLimit(workload),
+        workload.waitingTasks.filter((index) => isDue(workload, index, nowMs)).length +
+          taskCountOf(workload.spec) -
+          workload.nextTask,
+      );
 
 /**
  * Tasks of an ended workload that started and did not succeed, lowest first. Tasks that never started are not included.
@@ -62,3 +74,7 @@ export function canRerun(workload: Workload): boolean {
 /** Number of tasks that wait to run: tasks that have not started, and tasks in back-off. */
 export const waitingTaskCount = (workload: Workload): number =>
   workload.stopRequested ? 0 : workload.waitingTasks.length + taskCountOf(workload.spec) - workload.nextTask;
+
+/** Number of waiting tasks that the array's own limit allows to run now. */
+export const demandedTaskCount = (workload: Workload): number =>
+  Math.max(0, Math.min(waitingTaskCount(workload), tasksBelowLimit(workload)));

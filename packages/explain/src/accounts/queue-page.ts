@@ -3,7 +3,7 @@ import { WHOLE_MILLI, wholeParts } from "@headroom/model";
 import type { WorkloadId, Workload } from "@headroom/model";
 import { clockOf, waitingTaskCount } from "@headroom/engine";
 import type { Engine, WorkloadEntity } from "@headroom/engine";
-import { worldOf, holdReasonBy } from "@headroom/engine/internals";
+import { worldOf, holdReasonBy, isAtTaskLimit } from "@headroom/engine/internals";
 import type { Queue, HoldReasonBy } from "@headroom/engine/internals";
 
 export interface QueuePage {
@@ -88,7 +88,8 @@ export function holdReason(engine: Engine, isWanted: (workload: Workload) => boo
   for (const workload of state.workloads.values()) {
     if (workload.endedAtMs !== null || queue.has(workload) || !isWanted(workload)) continue;
     if (nominated.has(workload.id)) counts.nominated++;
-    else if (waitingTaskCount(workload) > 0) counts[holdReasonBy(workload, nowMs) ?? "backoff"]++;
+    else if (waitingTaskCount(workload) > 0 && !isAtTaskLimit(workload))
+      counts[holdReasonBy(workload, nowMs) ?? "backoff"]++;
   }
   return counts;
 }

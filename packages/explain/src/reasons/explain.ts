@@ -31,7 +31,7 @@ import {
 import type { QueueBucket, PlacementRequest, World } from "@headroom/engine/internals";
 import { blocked, withNever, FLEET_GROWS, FREEING, HEAD_MOVES, canNeverBePlaced } from "./blocked-verdict.ts";
 import type { BlockedVerdict } from "./blocked-verdict.ts";
-import { explainBackoff, explainBudget, explainTime } from "./hold-reasons.ts";
+import { explainBackoff, explainBudget, explainTaskLimit, explainTime } from "./hold-reasons.ts";
 import { explainMinRuntime } from "./explain-min-runtime.ts";
 
 export const explain = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, explainMinRuntime);
@@ -48,6 +48,8 @@ function explainWith(engine: Engine, id: WorkloadId, minRuntimeOf: typeof explai
   const nowMs = clockOf(engine);
   const timely = explainTime(world, workload, nowMs);
   if (timely !== null) return timely;
+  const limit = explainTaskLimit(workload);
+  if (limit !== null && nominated === undefined) return limit;
   if (nominated !== undefined && readyTask(workload, nowMs) === null)
     return blocked(["attemptEnded", "workersLeft", "nominationWithdrawn"], {
       kind: "nominated",

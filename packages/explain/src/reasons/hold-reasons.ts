@@ -11,6 +11,7 @@ import {
   PowerForecast,
   figuresAt,
   holdReasonBy,
+  isAtTaskLimit,
 } from "@headroom/engine/internals";
 import type { World } from "@headroom/engine/internals";
 import { firstRetry, invariant } from "@headroom/model";
@@ -76,6 +77,12 @@ function explainStartWindow(world: World, spec: WorkloadSpec, nowMs: number): Bl
     latestStartAtMs: latestStartAtMs(world, spec),
   };
 }
+
+/** The verdict for an array that runs as many tasks as it may have at one time, or `null` for other work. */
+export const explainTaskLimit = (workload: Workload): Verdict | null =>
+  workload.spec.kind === "batch" && workload.spec.tasksAtOnce !== undefined && isAtTaskLimit(workload)
+    ? blocked(["attemptEnded"], { kind: "taskLimit", tasksAtOnce: workload.spec.tasksAtOnce })
+    : null;
 
 export function explainBackoff(workload: Workload): Verdict {
   const { retryAtMs, failureCount } = firstRetry(workload);

@@ -197,7 +197,9 @@ export type BlockedReason =
     }
   /** The workload has a nomination and starts when terminating work has ended. */
   | { readonly kind: "nominated"; readonly nodes: readonly string[] }
-  | { readonly kind: "backoff"; readonly untilMs: number; readonly failures: number };
+  | { readonly kind: "backoff"; readonly untilMs: number; readonly failures: number }
+  /** As many tasks of the array run as it may have at one time. */
+  | { readonly kind: "taskLimit"; readonly tasksAtOnce: number };
 
 export type Verdict =
   | {

@@ -137,6 +137,8 @@ export interface RetrySpec {
   /** Back-off before the first retry; doubles with each further one up to `backoffMaxMs`. */
   readonly backoffMs: number;
   readonly backoffMaxMs: number;
+  /** A first attempt that fails within this time of its start is not retried, because its command is wrong. */
+  readonly quickFailureMs?: number;
 }
 
 interface SpecCommon {
@@ -199,7 +201,12 @@ interface SpecCommon {
 /** `train`: one gang. `batch`: an array of independent tasks, each a gang of its own with `HEADROOM_TASK_INDEX`. */
 export type WorkloadSpec =
   | (SpecCommon & { readonly kind: "train" })
-  | (SpecCommon & { readonly kind: "batch"; readonly taskCount: number });
+  | (SpecCommon & {
+      readonly kind: "batch";
+      readonly taskCount: number;
+      /** Maximum number of tasks with an attempt at one time; absent: as many as fit. */
+      readonly tasksAtOnce?: number;
+    });
 
 export function taskCountOf(spec: WorkloadSpec): number {
   return spec.kind === "batch" ? spec.taskCount : 1;

@@ -78,9 +78,12 @@ const reservedEnv: readonly string[] = [
   "HEADROOM_PROGRESS_FILE",
 ];
 
+/** Whether Headroom sets the variable for every worker. */
+export const isReservedVariable = (name: string): boolean => reservedEnv.includes(name);
+
 function readEnvValue(name: string, value: unknown): Reading<string> {
   if (!names.environmentName.safeParse(name).success) return refuse("is not a valid name for an environment variable");
-  if (reservedEnv.includes(name)) return refuse("is set by Headroom for every worker and cannot be set here");
+  if (isReservedVariable(name)) return refuse("is set by Headroom for every worker and cannot be set here");
   if (typeof value === "boolean" || Number.isSafeInteger(value)) return read(String(value));
   if (typeof value === "string" && value.trim() === "") return read(value);
   return readText(value, { lengthMax: limits.ENVIRONMENT_VALUE_CHARS_MAX, form: "a text" });
@@ -124,6 +127,13 @@ const retries = record(
     maxBackoff: defaulted(notation.duration(0, limits.DURATION_MS_MAX), BACKOFF_MAX_MS, {
       wire: "backoffMaxMs",
       description: "Maximum wait before a retry; if absent at least `backoff`.",
+    }),
+    quickFailure: optional(notation.duration(1, limits.GRACE_MS_MAX), {
+      wire: "quickFailureMs",
+      description:
+        "A task whose first attempt fails within this time of its start is not retried, because its command is wrong. `headroom run` sets 10s.",
+      examples: ["10s"],
+      otherwise: "every failure is retried",
     }),
   },
   {
@@ -289,6 +299,12 @@ const tasks = required(notation.integer(1, limits.TASKS_MAX), {
   description: "Number of tasks. Each task gets its index, from 0, in HEADROOM_TASK_INDEX.",
 });
 
+const tasksAtOnce = optional(notation.integer(1, limits.TASKS_MAX), {
+  description: "Maximum number of tasks that run at one time.",
+  examples: [4],
+  otherwise: "as many as fit",
+});
+
 const notes = {
   later: ["replicas", "scale", "rollout", "overflow", "image"],
   meant: {
@@ -312,6 +328,8 @@ const notes = {
     timeLimit: "walltime",
     gracePeriod: "grace",
     count: "tasks",
+    parallelism: "tasksAtOnce",
+    throttle: "tasksAtOnce",
     array: "tasks",
     share: "gang.share",
     minWorkers: "elastic.min",
@@ -382,7 +400,7 @@ export const train = record(
 );
 
 export const batch = record(
-  { kind: kinds.batch, ...common, tasks },
+  { kind: kinds.batch, ...common, tasks, tasksAtOnce },
   {
     ...notes,
     wire: (shape) =>

@@ -104,6 +104,8 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Spares", amounts: reason.nodes === 1 ? "1 node" : `${reason.nodes} nodes` };
     case "nominated":
       return { word: "Promised", amounts: "" };
+    case "taskLimit":
+      return { word: "Task limit", amounts: "" };
     case "backoff":
       return { word: "Retry", amounts: "" };
   }

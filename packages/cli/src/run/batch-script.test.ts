@@ -1,0 +1,100 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { headroom, type Said } from "../testing/recorded-terminal.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "headroom-scripts-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const write = (name: string, text: string): void => writeFileSync(path.join(folder, name), text);
+const run = (...args: readonly string[]): Promise<Said> =>
+  headroom(["run", ...args], {
+    workingDirectory: folder,
+    env: { HEADROOM_HOME: path.join(folder, "none"), VIRTUAL_ENV: "/venv", API_TOKEN: "x", SBATCH_QOS: "high" },
+  });
+
+interface Answer {
+  readonly honoured: readonly { readonly directive: string; readonly line: number }[];
+  readonly ignored: readonly { readonly directive: string; readonly line: number; readonly reason: string }[];
+  readonly fromEnvironment: readonly { readonly directive: string }[];
+  readonly leftOut: { readonly secrets: readonly string[] };
+  readonly document: Readonly<Record<string, unknown>>;
+}
+
+describe("headroom run with a batch script", () => {
+  it("says without a control plane what becomes of each line", async () => {
+    write("job.sbatch", "#!/bin/bash\n#SBATCH --time=10 -p gpu\n#SBATCH --gres=gpu:2\necho $1\n");
+    const said = await run("--team", "ml", "--dry-run", "--json", "job.sbatch", "--lr", "3");
+    expect(said.code).toBe(0);
+    const answer = JSON.parse(said.stdout) as Answer;
+    expect(answer.honoured.map(({ line, directive }) => [line, directive])).toEqual([
+      [2, "--time=10"],
+      [3, "--gres=gpu:2"],
+    ]);
+    expect(answer.ignored).toEqual([
+      { directive: "-p gpu", line: 2, reason: expect.stringContaining("no partitions") },
+    ]);
+    expect(answer.fromEnvironment.map(({ directive }) => directive)).toEqual(["SBATCH_QOS=high"]);
+    expect(answer.leftOut.secrets).toEqual(["API_TOKEN"]);
+    expect(answer.document).toMatchObject({
+      kind: "train",
+      name: "job.sbatch",
+      team: "ml",
+      walltime: "10m",
+      gang: { accelerators: 2, cores: 1 },
+      dir: folder,
+      env: { VIRTUAL_ENV: "/venv" },
+      retries: { max: 0 },
+    });
+    expect(String(answer.document["run"]).split("\n").at(-1)).toBe(
+      'exec /bin/bash "$HEADROOM_SLURM_DIR/script" --lr 3',
+    );
+  });
+
+  it("needs no executable bit, but a first line that names an interpreter, as sbatch does", async () => {
+    write("no-shebang.sbatch", "#SBATCH --time=10\necho\n");
+    const said = await run("no-shebang.sbatch");
+    expect(said.code).toBe(2);
+    expect(said.stderr).toContain("no-shebang.sbatch:1: the first line must name an interpreter, like #!/bin/bash");
+  });
+
+  it("refuses what sbatch refuses, with its line", async () => {
+    write("wrong.sbatch", "#!/bin/bash\n#SBATCH --time=2h\ntrue\n");
+    expect(await run("wrong.sbatch")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("wrong.sbatch:2: --time=2h must be"),
+    });
+    expect((await run("--dry-run", "--json", "wrong.sbatch")).code).toBe(2);
+  });
+
+  it("takes an option of the command line before the script's", async () => {
+    write("array.sbatch", "#!/bin/bash\n#SBATCH --array=0-9\n#SBATCH --time=10\ntrue\n");
+    const said = await run("--array", "1-4%2", "--walltime", "3h", "--dry-run", "--json", "array.sbatch");
+    expect((JSON.parse(said.stdout) as Answer).document).toMatchObject({
+      kind: "batch",
+      tasks: 4,
+      tasksAtOnce: 2,
+      walltime: "3h",
+    });
+  });
+});
+
+describe("headroom run with a script that is not a batch script", () => {
+  it("refuses a script that no worker could run, before its attempts", async () => {
+    write("plain.sh", "echo hello\n");
+    write("tool.sh", "#!/bin/sh\necho hello\n");
+    const plain = await run("plain.sh");
+    expect([plain.code, plain.stderr]).toEqual([
+      2,
+      "error: plain.sh has no first line like #!/bin/bash, so that no worker could run it. Write `headroom run -- bash plain.sh`, or add the line.\n",
+    ]);
+    const tool = await run("--", "./tool.sh");
+    expect(tool.stderr).toContain("./tool.sh is not executable");
+    chmodSync(path.join(folder, "tool.sh"), 0o755);
+    expect((await run("--", "./tool.sh")).stderr).toContain("no control plane is running");
+  });
+});

@@ -1,0 +1,116 @@
+/** Finds out whether the words of `headroom run` start a batch script of Slurm, a program or a file that cannot run. */
+import { constants } from "node:fs";
+import { access, open, stat } from "node:fs/promises";
+import path from "node:path";
+import type { LocalClock, SbatchReading } from "@headroom/spec/slurm";
+import { CliError, exitCode } from "../cli-error.ts";
+import { printable, type Terminal } from "../terminal.ts";
+import { sourcesOf } from "../documents/sources.ts";
+
+interface Words {
+  readonly args: readonly string[];
+  /** True: the words stood after `--`, so that they are a command in any case. */
+  readonly isCommand: boolean;
+}
+
+export interface BatchScriptFile {
+  readonly file: string;
+  readonly reading: SbatchReading;
+}
+
+/** The batch script that the first word names; `null`: the words are a command. */
+export async function batchScriptIn(
+  { args, isCommand }: Words,
+  terminal: Terminal,
+  array: string | undefined,
+): Promise<BatchScriptFile | null> {
+  const [file = ""] = args;
+  const place = path.resolve(terminal.workingDirectory, file);
+  if (isCommand || file === "" || !(await isTextFile(place))) return null;
+  const [source] = await sourcesOf(file, terminal);
+  const { hasDirectives, readSbatchScript } = await import("@headroom/spec/slurm");
+  if (source === undefined || !hasDirectives(source.text)) return null;
+  const { acceleratorTypeNames, canonicalType, familyNamed } = await import("@headroom/perf/accelerator-types");
+  const reading = readSbatchScript({
+    file,
+    text: source.text,
+    args: args.slice(1),
+    // An option of the command line overrides a variable, as in Slurm.
+    environment: array === undefined ? terminal.env : { ...terminal.env, SBATCH_ARRAY_INX: array },
+    clock: localClock(),
+    isAcceleratorType: (name) => familyNamed(name) !== undefined || acceleratorTypeNames.includes(canonicalType(name)),
+  });
+  return { file, reading };
+}
+
+/**
+ * The words of a command, with an interpreter in front of a script that lacks the executable bit or a directory. A file
+ * that the shell could not run is refused here, because each of its attempts would fail in the same way.
+ */
+export async function runnableWords({ args, isCommand }: Words, terminal: Terminal): Promise<readonly string[]> {
+  const [file = "", ...rest] = args;
+  const isOneLine = args.length === 1 && /\s/.test(file);
+  const place = path.resolve(terminal.workingDirectory, file);
+  if (isOneLine || file === "" || (isCommand && !file.includes("/")) || !(await isTextFile(place))) return args;
+  const isExecutable = await access(place, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  const interpreter = interpreterOf(await firstBytes(place));
+  if (isExecutable && (interpreter !== null || isCommand)) return file.includes("/") ? args : [`./${file}`, ...rest];
+  if (!isCommand && interpreter !== null) return [...interpreter, file.includes("/") ? file : `./${file}`, ...rest];
+  const shown = printable(file);
+  const missing = interpreter === null ? "has no first line like #!/bin/bash" : "is not executable";
+  throw new CliError(
+    `${shown} ${missing}, so that no worker could run it. Write \`headroom run -- bash ${shown}\`` +
+      (interpreter === null ? ", or add the line." : `, or run \`chmod +x ${shown}\` first.`),
+    exitCode.usage,
+  );
+}
+
+/** The program of the first line and its one argument; `null`: the line names no program. */
+function interpreterOf(head: string): readonly string[] | null {
+  const [, program, argument] = /^#![ \t]*(\S+)(?:[ \t]+([^\r\n]*?))?[ \t]*\r?(?:\n|$)/.exec(head) ?? [];
+  if (program === undefined) return null;
+  return argument === undefined || argument === "" ? [program] : [program, argument];
+}
+
+const HEAD_BYTES = 512;
+
+async function firstBytes(place: string): Promise<string> {
+  const handle = await open(place, "r");
+  try {
+    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(HEAD_BYTES), position: 0 });
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Whether the place is a readable file without the mark of a compiled program. */
+async function isTextFile(place: string): Promise<boolean> {
+  try {
+    return (await stat(place)).isFile() && !(await firstBytes(place)).includes("\0");
+  } catch {
+    return false;
+  }
+}
+
+function localClock(): LocalClock {
+  return {
+    nowMs: Date.now(),
+    local: (instantMs) => {
+      const at = new Date(instantMs);
+      return {
+        year: at.getFullYear(),
+        month: at.getMonth() + 1,
+        day: at.getDate(),
+        hour: at.getHours(),
+        minute: at.getMinutes(),
+        second: at.getSeconds(),
+      };
+    },
+    instant: ({ year, month, day, hour, minute, second }) =>
+      new Date(year, month - 1, day, hour, minute, second).getTime(),
+  };
+}
