@@ -53,7 +53,7 @@ function createProgram(terminal: Terminal, argv: readonly string[], onAnswer: (c
     .enablePositionalOptions();
   configure(program, terminal);
   const run: Runner = async (definition, command, args) => {
-    const context = createContext(terminal, program, command);
+    const context = createContext(terminal, program);
     const isAfterDashes = argv.at(-args.length - 1) === "--";
     onAnswer(await definition.run(context, { args, options: command.opts(), isAfterDashes }));
   };
@@ -120,8 +120,9 @@ interface Globals {
   readonly user?: string;
 }
 
-function createContext(terminal: Terminal, program: Command, command: Command): CommandContext {
-  const given: Globals = command.optsWithGlobals();
+function createContext(terminal: Terminal, program: Command): CommandContext {
+  // Not those of the command: `list --user` chooses rows, and must not change the acting user.
+  const given: Globals = program.opts();
   const home = homeDirectory(terminal, given.home);
   const isNamed = isHomeNamed(terminal, given.home);
   const user = (): Promise<string> => actingUser(terminal, given.user);

@@ -19,6 +19,32 @@ export async function resolveWorkload(client: HeadroomClient, text: string): Pro
   return chosen(client, text, named);
 }
 
+/** A workload, or one task of an array: `sweep.3` is task 3 of `sweep`. */
+export interface ResolvedTask {
+  readonly workload: WorkloadSummary;
+  /** `null`: the whole workload is meant. */
+  readonly task: number | null;
+}
+
+/** A workload whose whole name fits takes precedence over a task. */
+export async function resolveTask(client: HeadroomClient, text: string): Promise<ResolvedTask> {
+  const [, name, task] = /^(.+)\.(\d{1,7})$/.exec(text) ?? [];
+  try {
+    return { workload: await resolveWorkload(client, text), task: null };
+  } catch (error) {
+    if (name === undefined || !(error instanceof CliError)) throw error;
+    const workload = await resolveWorkload(client, name).catch(() => {
+      throw error;
+    });
+    const index = Number(task);
+    if (index >= workload.tasks.total)
+      throw new CliError(
+        `${name} has ${workload.tasks.total} tasks, 0 to ${workload.tasks.total - 1}; there is no task ${index}`,
+      );
+    return { workload, task: index };
+  }
+}
+
 async function chosen(
   client: HeadroomClient,
   text: string,

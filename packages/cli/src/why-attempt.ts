@@ -19,20 +19,30 @@ const columns = [
   { title: "RIGHT", minWidth: 10 },
 ];
 
-/** `text`: the id of an attempt, or the number of an attempt of task 0. */
+/** `text`: the id of an attempt, or the number of an attempt of the task; absent: the newest one of the task. */
 export async function decisionsAbout(
   client: HeadroomClient,
   { id, name }: Pick<WorkloadSummary, "id" | "name">,
-  { text, context }: { readonly text: string; readonly context: CommandContext },
+  {
+    text,
+    task,
+    context,
+  }: { readonly text: string | undefined; readonly task: number; readonly context: CommandContext },
 ): Promise<WorkloadHistory> {
   const past = await withProgress(context.terminal.stderr, "Reading the events", client.workloadHistory(id));
-  const meant = past.attempts.find(
-    (attempt) => attempt.id === text || (attempt.task === 0 && String(attempt.number) === text),
-  );
+  const own = past.attempts.filter((attempt) => attempt.task === task);
+  const meant =
+    text === undefined
+      ? own.at(-1)
+      : (past.attempts.find(({ id: attemptId }) => attemptId === text) ??
+        own.find((attempt) => String(attempt.number) === text));
   if (meant === undefined) {
     const known = past.attempts.map((attempt) => attempt.id);
     const some = known.length === 0 ? "it has had no attempt" : `there are ${known.slice(-10).join(", ")}`;
-    throw new CliError(`${printable(name)} has no attempt ${printable(text)}: ${some}`, exitCode.failed);
+    throw new CliError(
+      `${printable(name)} has no attempt ${printable(text ?? `of task ${task}`)}: ${some}`,
+      exitCode.failed,
+    );
   }
   const items = past.items.filter(({ attemptIds }) => attemptIds.includes(meant.id));
   return { ...past, items, attempts: [meant] };

@@ -76,12 +76,15 @@ export interface ExpectedStartQuery extends PageRequest {
 }
 
 export interface WorkloadQuery extends QueueQuery {
-  readonly phase?: WorkloadPhase | undefined;
+  /** One phase, or several. */
+  readonly phase?: WorkloadPhase | readonly WorkloadPhase[] | undefined;
   /** Name of the user who submitted the work. */
   readonly actor?: string | undefined;
   /** Node on which an attempt of the workload runs or ran. */
   readonly node?: string | undefined;
   readonly submittedFromMs?: number | undefined;
+  /** Only workloads that ended at or after this instant. */
+  readonly endedFromMs?: number | undefined;
   /** Default `newest`. */
   readonly order?: "newest" | "oldest" | undefined;
 }

@@ -41,7 +41,7 @@ export interface HttpClientOptions {
   newIdempotencyKey?(): string;
 }
 
-type QueryValue = string | number | boolean | null | undefined;
+type QueryValue = string | number | boolean | readonly string[] | null | undefined;
 type Query = Readonly<Record<string, QueryValue>>;
 
 interface Call {
@@ -55,7 +55,7 @@ function urlOf(operation: Operation, call: Call): string {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(call.params?.[name] ?? ""));
   const pairs: string[] = [];
   for (const [name, value] of Object.entries(call.query ?? {})) {
-    if (value !== undefined && value !== null) pairs.push(`${name}=${encodeURIComponent(value)}`);
+    if (value !== undefined && value !== null) pairs.push(`${name}=${encodeURIComponent(String(value))}`);
   }
   return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { limits, names } from "@headroom/spec";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
-import { workloadKinds, workloadPhase } from "./workload.ts";
+import { workloadKinds, isWorkloadPhase, workloadPhases } from "./workload.ts";
 
 export const queueQuery = pageQuery.extend({
   team: names.teamName.optional(),
@@ -11,8 +11,18 @@ export const queueQuery = pageQuery.extend({
   search: z.string().min(1).max(limits.SEARCH_CHARS_MAX).optional(),
 });
 
+/** One phase, or several with commas between them. */
+const phaseList = z
+  .string()
+  .max(limits.SEARCH_CHARS_MAX)
+  .regex(new RegExp(`^(?:${workloadPhases.join("|")})(?:,(?:${workloadPhases.join("|")}))*$`), {
+    message: `must be one of ${workloadPhases.join(", ")}, or several of them with commas`,
+  })
+  .meta({ description: `Phases, with commas between them: ${workloadPhases.join(", ")}.` })
+  .transform((text) => text.split(",").filter((each) => isWorkloadPhase(each)));
+
 export const workloadQuery = queueQuery.extend({
-  phase: workloadPhase.optional(),
+  phase: phaseList.optional(),
   actor: z
     .string()
     .min(1)
@@ -23,6 +33,9 @@ export const workloadQuery = queueQuery.extend({
     description: "Node on which an attempt of the workload runs, or on which an ended attempt ran that is still kept.",
   }),
   submittedFromMs: queryInteger(0, 999_999_999_999_999).optional(),
+  endedFromMs: queryInteger(0, 999_999_999_999_999)
+    .optional()
+    .meta({ description: "Only workloads that ended at or after this instant." }),
   order: z.enum(["newest", "oldest"]).optional(),
 });
 

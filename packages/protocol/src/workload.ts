@@ -6,6 +6,8 @@ import { pageOf } from "./page.ts";
 
 export const workloadPhases = ["pending", "running", "stopping", "succeeded", "failed", "cancelled"] as const;
 export const workloadPhase = z.enum(workloadPhases);
+export const isWorkloadPhase = (text: string): text is z.output<typeof workloadPhase> =>
+  workloadPhases.some((phase) => phase === text);
 export const workloadKinds = ["train", "batch"] as const;
 
 export const endReason = z
@@ -73,6 +75,13 @@ const summaryFields = {
     .meta({ description: "Number of reruns, and the time of the last one; absent: there were none." }),
   endSentence: z.string().nullable().meta({ description: "The end reason as a sentence." }),
   progress: progress.nullable().meta({ description: "The newest report of a running attempt." }),
+  lastAttempt: z
+    .object({
+      nodes: z.array(z.string()).meta({ description: `Its nodes, at most ${SUMMARY_NODES_MAX}.` }),
+      exit: workerExit.nullable().meta({ description: "The exit that decided its outcome; `null`: none did." }),
+    })
+    .optional()
+    .meta({ description: "The last attempt of an ended workload; absent: it has not ended, or it had no attempt." }),
 };
 
 /** Fields of a row in a list. */

@@ -28,6 +28,9 @@ describe("the list of workloads", () => {
     expect(names({})).toEqual(["Llama-eval", "llama-ft", "tokenize"]);
     expect(names({ order: "oldest" })).toEqual(["tokenize", "llama-ft", "Llama-eval"]);
     expect(names({ phase: "running" })).toEqual(["tokenize"]);
+    expect(names({ phase: ["running", "pending"] })).toEqual(["Llama-eval", "llama-ft", "tokenize"]);
+    expect(names({ phase: ["failed", "cancelled"] })).toEqual([]);
+    expect(names({ endedFromMs: 0 })).toEqual([]);
     const [running] = workloadList(fleet.engine, { phase: "running" }).items;
     expect(names({ node: running?.nodes[0] })).toEqual(["tokenize"]);
     expect(names({ node: "elsewhere" })).toEqual([]);

@@ -39,12 +39,16 @@ export function workloadList(engine: Engine, query: WorkloadQuery, reports?: Rep
 
 /** Whether a workload matches the filter. */
 export function matcher(state: ReadonlyState, query: WorkloadQuery): Matches {
-  const { phase, team, kind, name, search, actor, node, submittedFromMs } = query;
+  const { phase, team, kind, name, search, actor, node, submittedFromMs, endedFromMs } = query;
   const tests: Matches[] = [];
   if (actor !== undefined) tests.push((workload) => workload.actor === actor);
   if (submittedFromMs !== undefined) tests.push((workload) => workload.submittedAtMs >= submittedFromMs);
   if (node !== undefined) tests.push((workload) => wasOn(state, workload, node));
-  if (phase !== undefined) tests.push((workload) => workload.phase === phase);
+  if (phase !== undefined) {
+    const phases = new Set(typeof phase === "string" ? [phase] : phase);
+    tests.push((workload) => phases.has(workload.phase));
+  }
+  if (endedFromMs !== undefined) tests.push(({ endedAtMs }) => endedAtMs !== null && endedAtMs >= endedFromMs);
   if (kind !== undefined) tests.push((workload) => workload.spec.kind === kind);
   if (name !== undefined) tests.push((workload) => workload.spec.name === name);
   if (team !== undefined) {

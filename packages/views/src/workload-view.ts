@@ -143,7 +143,15 @@ export function workloadSummary(
     ...(workload.rerun === undefined ? {} : { rerun: { ...workload.rerun } }),
     endSentence: workload.endReason === null ? null : endSentence(state, workload, workload.endReason),
     progress: progressView(newestProgress(state, workload, reports)),
+    ...lastAttempt(workload),
   };
+}
+
+function lastAttempt({ endedAtMs, endedAttempts }: EngineWorkload): Partial<Pick<WorkloadSummary, "lastAttempt">> {
+  const last = endedAtMs === null ? undefined : endedAttempts.at(-1);
+  if (last === undefined) return {};
+  const nodes = [...new Set(last.workers.map(({ node }) => node))].slice(0, SUMMARY_NODES_MAX);
+  return { lastAttempt: { nodes, exit: last.exit } };
 }
 
 const progressView = (progress: AttemptProgress | null): WorkloadSummary["progress"] =>

@@ -3,21 +3,36 @@ import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { plural, shortDuration } from "../output/amounts.ts";
 import { tableLines } from "../output/table.ts";
-import { gangText, workloadTable } from "../output/workload-text.ts";
-import { checkTeam, limitOf, limitOption } from "../listing-options.ts";
+import { gangText } from "../output/workload-text.ts";
+import { fieldNames, fieldsOf, printFields } from "../output/list-fields.ts";
+import {
+  checkTeam,
+  limitOf,
+  limitOption,
+  phases,
+  phasesOf,
+  selectionOf,
+  selectionOptions,
+  sinceOf,
+  type SelectionOptions,
+} from "../listing-options.ts";
 import { allPages } from "../resolve-workload.ts";
 import type { CommandContext } from "../command.ts";
 import type { HeadroomClient } from "@headroom/protocol";
 
-const phases = ["pending", "running", "stopping", "succeeded", "failed", "cancelled"] as const;
 const kinds = ["train", "batch"] as const;
 const NONE_YET = "There are no workloads. Submit one with `headroom run` or `headroom apply -f FILE`.";
 
-interface ListCommandOptions {
-  readonly phase?: string;
-  readonly team?: string;
+/** Fields of the list without `--format`. */
+const DEFAULT_FIELDS = ["id", "name", "team", "user", "kind", "phase", "gang", "progress", "age"];
+
+interface ListCommandOptions extends SelectionOptions {
+  readonly phase?: readonly string[];
+  readonly state?: readonly string[];
+  readonly since?: string;
+  readonly format?: string;
+  readonly csv?: boolean;
   readonly kind?: string;
-  readonly search?: string;
   readonly waiting?: boolean;
   readonly limit?: string;
   readonly json?: boolean;
@@ -27,32 +42,40 @@ export const listCommand = defineCommand<ListCommandOptions>({
   name: "list",
   summary: "List workloads, newest first",
   details:
-    "Examples:\n  headroom list --phase running\n  headroom list --waiting        the queue in order, with reasons",
+    "Examples:\n  headroom list --mine --phase running,pending\n  headroom list --waiting        the queue in order, with reasons\n" +
+    "  headroom list --since monday --state failed --format id,name,exit,elapsed,nodes\n" +
+    `Fields of --format: ${fieldNames.join(", ")}.\n` +
+    "States of Slurm (R, PD, CD, F, TO, CA, CG) are read as phases. Ended work with its sums: headroom history.",
   options: [
-    { flags: "--phase <phase>", description: `only ${phases.join(", ")}`, complete: phases },
-    { flags: "--team <team>", description: "only workloads of this team and the teams below it", complete: "team" },
+    {
+      flags: "--phase <phases>",
+      description: `only these phases, with commas: ${phases.join(", ")} (default: all)`,
+      complete: phases,
+      repeatable: true,
+    },
+    { flags: "-t, --state <phases>", description: "the same as --phase", repeatable: true, hidden: true },
+    ...selectionOptions,
     { flags: "--kind <kind>", description: `only ${kinds.join(" or ")}`, complete: kinds },
-    { flags: "--search <text>", description: "only workloads whose name or id contains the text" },
+    {
+      flags: "-S, --since <time>",
+      description: "only workloads submitted since then: 2d, today, monday, or 2026-07-01 (default: all)",
+    },
     { flags: "--waiting", description: "show the queue in order, with the reasons for waiting" },
+    { flags: "-o, --format <fields>", description: `fields with commas (default ${DEFAULT_FIELDS.join(",")})` },
+    { flags: "--csv", description: "print comma-separated values: seconds, hours and instants without units" },
     limitOption,
     jsonOption,
   ],
   async run(context, { options }) {
     const limit = limitOf(options.limit);
+    const names = options.format === undefined ? DEFAULT_FIELDS : fieldsOf(options.format);
+    const phase = phasesOf("--phase", options.phase ?? options.state);
+    const submittedFromMs = await sinceOf(options.since);
     const client = await context.connect();
-    const phase = oneOf("--phase", options.phase, phases);
-    const wanted: QueueQuery = {
-      kind: oneOf("--kind", options.kind, kinds),
-      team: options.team,
-      search: options.search,
-    };
+    const selected = { kind: oneOf("--kind", options.kind, kinds), ...(await selectionOf(context, options)) };
     if (options.team !== undefined) await checkTeam(client, options.team);
-    if (options.waiting === true) {
-      if (phase !== undefined && phase !== "pending")
-        throw new CliError(`--waiting lists what is pending; leave out --phase ${phase}`, exitCode.usage);
-      return listQueue(context, client, { wanted, limit, json: options.json === true });
-    }
-    const query: WorkloadQuery = { ...wanted, phase };
+    if (options.waiting === true) return listWaiting(context, client, { options, phase, limit });
+    const query: WorkloadQuery = { ...selected, submittedFromMs, phase };
     const { items, more } = await allPages(
       (cursor, size) => client.listWorkloads({ ...query, cursor, limit: size }),
       limit,
@@ -61,15 +84,34 @@ export const listCommand = defineCommand<ListCommandOptions>({
       context.print(JSON.stringify({ items, more }, null, 2));
       return exitCode.ok;
     }
-    if (items.length === 0) context.note(isAsked(query) ? "No workload matches." : NONE_YET);
-    else context.print(...workloadTable(items, Date.now(), context.terminal.stdout, context.paint));
+    if (items.length === 0 && options.csv !== true) context.note(isAsked(query) ? "No workload matches." : NONE_YET);
+    else printFields(context, items, { names, csv: options.csv === true });
     if (more)
       context.note(
-        `There are more than ${plural(items.length, "workload")}: use --limit, --phase, --team or --search.`,
+        `There are more than ${plural(items.length, "workload")}: use --limit, --phase, --team, --mine or --since.`,
       );
     return exitCode.ok;
   },
 });
+
+interface WaitingListing {
+  readonly options: ListCommandOptions;
+  readonly phase: readonly string[] | undefined;
+  readonly limit: number;
+}
+
+/** `--waiting`: the queue, which has its own order and filters. */
+function listWaiting(context: CommandContext, client: HeadroomClient, { options, phase, limit }: WaitingListing) {
+  if (phase?.some((each) => each !== "pending") === true)
+    throw new CliError(`--waiting lists what is pending; leave out --phase ${phase.join(",")}`, exitCode.usage);
+  const others = (["mine", "user", "node", "since", "format", "csv"] as const).filter(
+    (name) => options[name] !== undefined,
+  );
+  if (others.length > 0)
+    throw new CliError(`--waiting does not take ${others.map((name) => `--${name}`).join(" or ")}`, exitCode.usage);
+  const wanted: QueueQuery = { kind: oneOf("--kind", options.kind, kinds), team: options.team, search: options.search };
+  return listQueue(context, client, { wanted, limit, json: options.json === true });
+}
 
 interface QueueListing {
   readonly wanted: QueueQuery;

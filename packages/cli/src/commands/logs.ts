@@ -1,7 +1,8 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand } from "../command.ts";
 import { writeLogs } from "../output/log-lines.ts";
-import { resolveWorkload } from "../resolve-workload.ts";
+import { attemptOf, leftOut } from "../task-output.ts";
+import { resolveTask } from "../resolve-workload.ts";
 
 interface LogsCommandOptions {
   readonly follow?: boolean;
@@ -20,12 +21,20 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
   name: "logs",
   summary: "Print the output of a workload's processes",
   details:
-    "With several workers, each line starts with the worker's rank, and lines come in the order in which they were written. The workers' stderr is printed to stderr.\nCtrl-C ends the printing, not the workload.",
-  arguments: [{ syntax: "<workload>", description: "name, team/name or id of the workload", complete: "workload" }],
+    "With several workers, each line starts with the worker's rank, and lines come in the order in which they were written. The workers' stderr is printed to stderr.\n" +
+    "Of an array, the newest attempt is printed; WORKLOAD.N prints task N, numbered as in `headroom why`.\n" +
+    "Ctrl-C ends the printing, not the workload.",
+  arguments: [
+    {
+      syntax: "<workload>",
+      description: "name, team/name or id of the workload; NAME.N for task N of an array",
+      complete: "workload",
+    },
+  ],
   options: [
     { flags: "-f, --follow", description: "follow new output until the workload ends" },
     { flags: "--worker <rank>", description: "only output of the worker with this rank" },
-    { flags: "--attempt <id>", description: "only output of this attempt (default: the newest)" },
+    { flags: "--attempt <number or id>", description: "only output of this attempt (default: the newest)" },
     { flags: "--stream <stream>", description: "only stdout or only stderr", complete: ["stdout", "stderr"] },
     { flags: "-n, --tail <lines>", description: "only the newest lines of each worker's stdout and of its stderr" },
     {
@@ -53,18 +62,23 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
     const sinceMs = await instantBefore(options.since);
     const grep = patternOf(options.grep);
     const client = await context.connect();
-    const workload = await resolveWorkload(client, args[0] ?? "");
+    const { workload, task } = await resolveTask(client, args[0] ?? "");
+    const attempt = await attemptOf(client, workload, { task, text: options.attempt });
     const { interrupted } = context.terminal;
     const follow = options.follow === true;
     const chunks = client.logs(workload.id, {
       worker,
-      attempt: options.attempt,
+      attempt,
       stream,
       tailLines,
       sinceMs,
       follow,
       signal: interrupted,
     });
+    if (options.json !== true && workload.tasks.total > 1 && attempt === undefined && !follow) {
+      const line = await leftOut(client, workload);
+      if (line !== null) context.note(line);
+    }
     const isTagged = workload.gang.workers > 1 && worker === undefined;
     const count = await writeLogs(context.terminal, chunks, {
       isTagged,

@@ -4,7 +4,7 @@ import { defineCommand, jsonOption } from "../command.ts";
 import { changeLines } from "../output/forecast-text.ts";
 import { pairLines } from "../output/table.ts";
 import { phaseCell } from "../output/workload-text.ts";
-import { resolveWorkload } from "../resolve-workload.ts";
+import { resolveTask } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 
 interface WhyCommandOptions {
@@ -21,14 +21,20 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
     "Work that was submitted with --wait-for-type waits for a node to join, so it exits with 0.\n" +
     "With --attempt: the decisions about that attempt. For a preemption: its ground, and the\n" +
     "shares of all teams involved, as parts of their entitlements, without and with the preemption.",
-  arguments: [{ syntax: "<workload>", description: "name, team/name or id of the workload", complete: "workload" }],
+  arguments: [
+    {
+      syntax: "<workload>",
+      description: "name, team/name or id of the workload; NAME.N for task N of an array",
+      complete: "workload",
+    },
+  ],
   options: [{ flags: "--attempt <number or id>", description: "explain the decisions about this attempt" }, jsonOption],
   async run(context, { args, options }) {
     const client = await context.connect();
-    const workload = await resolveWorkload(client, args[0] ?? "");
-    if (options.attempt !== undefined) {
+    const { workload, task } = await resolveTask(client, args[0] ?? "");
+    if (options.attempt !== undefined || task !== null) {
       const { decisionsAbout, printDecisions } = await import("../why-attempt.ts");
-      const past = await decisionsAbout(client, workload, { text: options.attempt, context });
+      const past = await decisionsAbout(client, workload, { text: options.attempt, task: task ?? 0, context });
       if (options.json === true) context.print(JSON.stringify(past, null, 2));
       else await printDecisions(context, workload, past);
       return exitCode.ok;

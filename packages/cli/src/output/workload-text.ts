@@ -37,7 +37,7 @@ export function gangText({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang
   return accelerators === 0 ? `${workers} × cpu` : `${workers} × ${accelerators}${types}`;
 }
 
-function progressText(workload: WorkloadSummary): string {
+export function progressText(workload: WorkloadSummary): string {
   const { tasks, progress, kind } = workload;
   if (kind === "batch")
     return `${tasks.succeeded}/${tasks.total} tasks${tasks.failed > 0 ? `, ${tasks.failed} failed` : ""}`;
@@ -53,33 +53,6 @@ function stateText(workload: WorkloadSummary, nowMs: number): string {
   const since = workload.firstStartedAtMs;
   if (since === null) return `waits since ${shortDuration(nowMs - workload.submittedAtMs)}`;
   return `started ${ago(since, nowMs)}`;
-}
-
-const listColumns: readonly Column[] = [
-  { title: "ID" },
-  { title: "NAME", minWidth: 8 },
-  { title: "TEAM", minWidth: 6 },
-  { title: "USER", minWidth: 4 },
-  { title: "KIND" },
-  { title: "PHASE" },
-  { title: "GANG", minWidth: 8 },
-  { title: "PROGRESS", minWidth: 6 },
-  { title: "AGE", align: "right" },
-];
-
-export function workloadTable(items: readonly WorkloadSummary[], nowMs: number, sink: Sink, paint: Paint): string[] {
-  const rows = items.map((workload) => [
-    workload.id,
-    { text: workload.name, tone: "bold" as const },
-    workload.team,
-    workload.actor,
-    workload.kind,
-    phaseCell(workload),
-    gangText(workload),
-    progressText(workload),
-    shortDuration(nowMs - workload.submittedAtMs),
-  ]);
-  return tableLines(listColumns, rows, sink, paint);
 }
 
 /** The detail page of one workload, without its verdict and its attempts. */

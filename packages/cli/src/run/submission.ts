@@ -1,5 +1,5 @@
 /** What `headroom run` submits: a command or a batch script, with the submitter's variables and the options. */
-import { environmentName, environmentValue, isReservedVariable, workloadName } from "@headroom/protocol";
+import { environmentName, environmentValue, isReservedVariable } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext, Invocation } from "../command.ts";
 import {
@@ -91,7 +91,3 @@ const canSet = (name: string, value: string): boolean =>
 function withHold(document: RunDocument, script: BatchScriptFile | null): RunDocument {
   return script?.reading.isHeld === true ? { ...document, spec: { ...document.spec, hold: true } } : document;
 }
-
-/** A further name for a job whose name is taken: Slurm allows several jobs of one name. */
-export const anotherName = (name: string, suffix: string): string =>
-  workloadName.parse(`${name.slice(0, 90)}-${suffix}`);

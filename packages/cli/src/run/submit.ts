@@ -1,6 +1,5 @@
 /** `headroom run`: checks, shows and submits the workload. */
-import { randomBytes } from "node:crypto";
-import type { HeadroomClient, WorkloadSpec, WorkloadSubmitted } from "@headroom/protocol";
+import type { HeadroomClient, WorkloadSpec } from "@headroom/protocol";
 import { canNeverStart } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext, Invocation } from "../command.ts";
@@ -12,7 +11,7 @@ import { checkModels, refuseImpossible, showModels, withThroughput } from "../si
 import { declareModels } from "../size/declare-models.ts";
 import { environmentLine } from "./captured-environment.ts";
 import { documentLines, readingJson, readingLines, remarks } from "./script-report.ts";
-import { anotherName, submissionOf, type Submission } from "./submission.ts";
+import { submissionOf, type Submission } from "./submission.ts";
 import type { RunCommandOptions } from "./run-options.ts";
 
 export async function submit(context: CommandContext, invocation: Invocation<RunCommandOptions>): Promise<ExitCode> {
@@ -30,8 +29,8 @@ export async function submit(context: CommandContext, invocation: Invocation<Run
   const spec = await withThroughput(document.spec, sizing);
   if (given.json !== true) showSubmission(context, submission);
   if (given.dryRun === true) return showForecast(context, client, { spec, json: given.json === true });
-  const { name, submitted } = await submitNamed(client, spec, submission.script !== null);
-  const { workloadId, notices } = submitted;
+  const { name } = spec;
+  const { workloadId, notices } = await client.submitWorkload(spec);
   await declareModels(context, client, [{ ...document, workloadId }]);
   const told = { ...(sizing.length === 0 ? {} : { sizing }), ...(notices === undefined ? {} : { notices }) };
   if (given.json === true) context.print(JSON.stringify({ workloadId, name, team: spec.team, ...told }));
@@ -99,20 +98,5 @@ async function showForecastIfReachable(context: CommandContext, spec: WorkloadSp
   } catch (error) {
     if (!(error instanceof CliError) && !isProblemError(error)) throw error;
     context.note(`no forecast: ${describeError(error).message.split("\n")[0] ?? ""}`);
-  }
-}
-
-/** Submits the workload. A batch script whose name is taken gets a suffix, because Slurm allows a name several times. */
-async function submitNamed(
-  client: HeadroomClient,
-  spec: WorkloadSpec,
-  mayRename: boolean,
-): Promise<{ readonly name: string; readonly submitted: WorkloadSubmitted }> {
-  try {
-    return { name: spec.name, submitted: await client.submitWorkload(spec) };
-  } catch (error) {
-    if (!mayRename || !isProblemError(error) || error.code !== "duplicateName") throw error;
-    const name = anotherName(spec.name, randomBytes(2).toString("hex"));
-    return { name, submitted: await client.submitWorkload({ ...spec, name }) };
   }
 }
