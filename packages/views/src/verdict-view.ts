@@ -246,12 +246,8 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return `Nominated: it starts on ${reason.nodes.slice(0, 3).join(", ")}${reason.nodes.length > 3 ? "…" : ""} as soon as terminating work has ended.`;
     case "taskLimit":
       return `The array runs ${plural(reason.tasksAtOnce, "task")} at once (tasksAtOnce); the next starts when one ends.`;
-    case "backoff": {
-      const wait = durationText(Math.max(0, reason.untilMs - clockOf(engine)));
-      return reason.failures === 0
-        ? `Back-off: the attempt was lost. The next one starts in ${wait}.`
-        : `Back-off: it failed ${plural(reason.failures, "time")}. The next attempt starts in ${wait}.`;
-    }
+    case "backoff":
+      return backoffSentence(reason, clockOf(engine));
     default:
       return unreachable(reason);
   }
@@ -268,6 +264,13 @@ function hotSparesSentence({ nodes, suffice }: EngineReason & { readonly kind: "
   return suffice === false
     ? `Hot spares: it fits only with them, and ${kept}.`
     : `Hot spares: it would fit, but ${kept}.`;
+}
+
+function backoffSentence({ untilMs, failures }: EngineReason & { readonly kind: "backoff" }, nowMs: number): string {
+  const wait = durationText(Math.max(0, untilMs - nowMs));
+  return failures === 0
+    ? `Back-off: the attempt was lost. The next one starts in ${wait}.`
+    : `Back-off: it failed ${plural(failures, "time")}. The next attempt starts in ${wait}.`;
 }
 
 type StartWindow = EngineReason & { readonly kind: "startWindow" };

@@ -22,7 +22,7 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
   summary: "Print the output of a workload's processes",
   details:
     "With several workers, each line starts with the worker's rank, and lines come in the order in which they were written. The workers' stderr is printed to stderr.\n" +
-    "Of an array, the newest attempt is printed; WORKLOAD.N prints task N, numbered as in `headroom why`.\n" +
+    "For an array, the newest attempt is printed; WORKLOAD.N prints task N, numbered as in `headroom why`.\n" +
     "Ctrl-C ends the printing, not the workload.",
   arguments: [
     {

@@ -152,7 +152,7 @@ function quoted(word: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** What the options `--env` state: a mode, names whose values are captured, and values. */
+/** The values of the options `--env`: a mode, names whose values are captured, and values. */
 export interface EnvironmentOptions {
   readonly mode: "none" | "all" | null;
   readonly names: readonly string[];

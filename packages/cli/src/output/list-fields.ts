@@ -27,7 +27,7 @@ export const acceleratorHours = ({ acceleratorMs }: WorkloadSummary): number => 
 export const hoursText = (hours: number): string =>
   hours === 0 ? "0" : hours < 0.001 ? "<0.001" : hours.toFixed(hours < 10 ? 3 : 1);
 
-export function exitText({ phase, lastAttempt }: WorkloadSummary): string {
+function exitText({ phase, lastAttempt }: WorkloadSummary): string {
   const exit = lastAttempt?.exit ?? null;
   // No single exit decides a success: every worker exited with 0.
   if (exit === null) return phase === "succeeded" ? "0" : "";
@@ -48,7 +48,7 @@ const textField = (title: string, text: Text, more: Partial<Column> = {}): ListF
 
 const right = { align: "right" } as const;
 
-export const listFields: Readonly<Record<string, ListField>> = {
+const listFields: Readonly<Record<string, ListField>> = {
   id: textField("ID", ({ id }) => id),
   name: {
     column: { title: "NAME", minWidth: 8 },

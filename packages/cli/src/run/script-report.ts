@@ -1,4 +1,4 @@
-/** What became of each line of a batch script, for people and for programs. */
+/** Reports the reading of each line of a batch script, for people and for programs. */
 import type { IgnoredDirective, SbatchReading } from "@headroom/spec/slurm";
 import { pairLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";

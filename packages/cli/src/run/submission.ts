@@ -1,4 +1,4 @@
-/** What `headroom run` submits: a command or a batch script, with the submitter's variables and the options. */
+/** The workload that `headroom run` submits: a command or a batch script, with the submitter's variables and the options. */
 import { environmentName, environmentValue, isReservedVariable } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext, Invocation } from "../command.ts";

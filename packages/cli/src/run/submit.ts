@@ -44,7 +44,7 @@ export async function submit(context: CommandContext, invocation: Invocation<Run
   return exitCode.ok;
 }
 
-/** What is not honoured, and which variables the workload gets. */
+/** Prints the directives that are not honoured, and the variables that the workload gets. */
 function showSubmission(context: CommandContext, { script, environment }: Submission): void {
   if (script !== null) for (const line of remarks(script)) context.note(line);
   const line = environmentLine(environment);

@@ -232,5 +232,5 @@ function startLines({ interpreter, args }: BatchScript, stays: boolean, signal: 
   ];
 }
 
-export const quoted = (word: string): string =>
+const quoted = (word: string): string =>
   /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,4 +1,4 @@
-/** What the options of a script ask for, before it becomes a workload (`job-document.ts`). */
+/** The job that the options of a script describe, before it becomes a workload (`job-document.ts`). */
 import type { SlurmArray, SlurmDependency, SlurmSignal } from "./slurm-values.ts";
 import type { SlurmGpus } from "./gres.ts";
 
