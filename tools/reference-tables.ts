@@ -2,6 +2,7 @@
 import { operations, type Operation } from "@headroom/protocol";
 import type { ArgumentDefinition, CommandDefinition, OptionDefinition } from "../packages/cli/src/command.ts";
 import { commands } from "../packages/cli/src/commands/index.ts";
+import { slurmOptions, type SlurmOption } from "@headroom/spec/slurm";
 
 const cell = (text: string): string => text.replaceAll("|", String.raw`\|`);
 const code = (text: string): string => `\`${cell(text)}\``;
@@ -65,3 +66,26 @@ export const commandPage = (): string =>
   ]
     .join("\n")
     .trimEnd() + "\n";
+
+function slurmRow({ long, short, variable, becomes, ignored }: SlurmOption): string {
+  const names = [`--${long}`, ...(short === undefined ? [] : [`-${short}`])].map(code).join(", ");
+  const effect = becomes === undefined ? "" : cell(becomes);
+  return `| ${[names, variable === undefined ? "" : code(variable), effect, cell(ignored ?? "")].join(" | ")} |`;
+}
+
+/** The options of `sbatch`, from the table that the reader of batch scripts uses. */
+export const slurmPage = (): string =>
+  [
+    "<!-- Generated from packages/spec/src/slurm by `npm run reference`. Do not edit. -->",
+    "",
+    "# Options of sbatch",
+    "",
+    "`headroom run SCRIPT` reads the `#SBATCH` lines of a script by these rules: up to the first command; the last of a repeated",
+    "option counts; names can be abbreviated as long as they are unambiguous; a variable of the environment overrides the script.",
+    "An empty third column means that the option is not honoured. `headroom run --dry-run SCRIPT` shows what becomes of each line.",
+    "",
+    "| option | variable | becomes | not honoured |",
+    "|---|---|---|---|",
+    ...slurmOptions.map(slurmRow),
+    "",
+  ].join("\n");

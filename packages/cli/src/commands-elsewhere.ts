@@ -2,9 +2,10 @@
 
 const here: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    "apply -f FILE": ["create", "launch", "sbatch", "submit"],
+    "apply -f FILE": ["create", "launch", "submit"],
     fleet: ["cluster", "clusters", "pools", "sinfo"],
-    "history WORKLOAD": ["events", "sacct"],
+    "history WORKLOAD": ["events"],
+    history: ["accounting", "sacct"],
     "hold WORKLOAD": ["pause", "suspend"],
     list: ["get", "jobs", "ls", "ps", "queue", "squeue", "top", "workloads"],
     nodes: ["node", "scontrol"],
@@ -12,6 +13,7 @@ const here: ReadonlyMap<string, string> = new Map(
     "nodes resume NODE": ["uncordon"],
     "release WORKLOAD": ["resume", "unpause"],
     "rerun WORKLOAD": ["requeue", "restart", "retry"],
+    "run SCRIPT": ["sbatch"],
     "run -- COMMAND": ["exec", "srun", "train"],
     "show WORKLOAD": ["describe", "info", "inspect"],
     "stop WORKLOAD": ["cancel", "delete", "down", "kill", "rm", "scancel"],
