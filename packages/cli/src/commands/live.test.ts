@@ -89,7 +89,7 @@ describe("run --follow", () => {
     [["--gpus", "many"], 'error: --gpus: must be a whole number, got "many"\n'],
     [["--walltime", "60"], 'got "60"\n'],
     [["--env", "RANK=1"], "error: --env RANK: is set by Headroom for every worker and cannot be set here\n"],
-    [["--env", "novalue"], 'error: --env: write NAME=VALUE, got "novalue"\n'],
+    [["--env", "novalue"], "error: --env novalue: the variable is not set\n"],
     [["--memory", "1e309GiB"], 'got "1e309GiB"\n'],
     [["--network", "0"], "error: --network: must be between 1 and 100000, got 0\n"],
     [["--accelerator-memory", "20"], "error: --accelerator-memory: write memory like 512MiB"],
