@@ -52,7 +52,9 @@ describe("the Batch API", () => {
     await expect.poll(async () => (await read()).status).toBe("completed");
     const batch = await read();
     expect(batch.request_counts).toEqual({ total: 31, completed: 30, failed: 1 });
-    const output = await (await fetch(`${gateway.url}/v1/files/${batch.output_file_id!}/content`)).text();
+    const content = await fetch(`${gateway.url}/v1/files/${batch.output_file_id!}/content`);
+    expect(content.headers.get("x-request-id")).toMatch(/\S{8,}/);
+    const output = await content.text();
     const rows = output
       .trim()
       .split("\n")

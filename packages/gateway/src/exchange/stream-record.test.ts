@@ -1,21 +1,8 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { MemoryBudget } from "../http/memory-budget.ts";
+import { collectGarbage } from "../testing/collect-garbage.ts";
 import { SseTap } from "./sse-tap.ts";
 import { StreamRecord } from "./stream-record.ts";
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-/**
- * Collects garbage twice: buffers that the first collection frees are released on another thread and still count until
- * the second collection.
- */
-function collectGarbage(): void {
-  collect();
-  collect();
-}
 
 /** Number of bytes of buffers that `work` and its result keep in memory. */
 function bytesHeldBy(work: () => unknown): number {

@@ -129,7 +129,14 @@ describe("what a client sends", () => {
       response.end("{}");
     });
     const gateway = await start(url);
-    const names = ["OpenAI-Organization", "openai-project", "X-Goog-User-Project", "x-data-parallel-rank"];
+    const names = [
+      "OpenAI-Organization",
+      "openai-project",
+      "X-Goog-User-Project",
+      "x-data-parallel-rank",
+      "anthropic-workspace-id",
+      "Anthropic-User-Profile-Id",
+    ];
     await fetch(`${gateway.url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: "Bearer k", "x-kept": "1", ...Object.fromEntries(names.map((name) => [name, "9"])) },

@@ -75,6 +75,8 @@ const readNames = new HeaderNames(
     "cookie",
     "openai-organization",
     "openai-project",
+    "anthropic-workspace-id",
+    "anthropic-user-profile-id",
   ],
   "x",
 );
@@ -242,6 +244,8 @@ function isOtherForwarded(fields: RequestFields, name: string, raw: string): boo
     // They would choose an account of the gateway's own credential at a provider.
     case "openai-organization":
     case "openai-project":
+    case "anthropic-workspace-id":
+    case "anthropic-user-profile-id":
     case "x-goog-user-project":
     // vLLM: the engine of a data-parallel group that takes the request.
     case "x-data-parallel-rank":

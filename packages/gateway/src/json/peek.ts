@@ -163,8 +163,8 @@ class Peek {
         break;
       case "stream_options":
         if (end - start > STREAM_OPTIONS_BYTES_MAX) this.#refuse(key, "is too large");
+        else draft.isUsageAsked = asksForUsage(bytes, start);
         draft.streamOptions = field;
-        draft.isUsageAsked = asksForUsage(bytes, start);
         break;
       case "n":
       case "best_of":
