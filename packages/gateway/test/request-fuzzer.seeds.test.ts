@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 import { testGateway } from "../src/testing/test-gateway.ts";
 import { drawsFrom, requestFrom, type FuzzedRequest } from "./request-fuzzer.ts";
 
-const requestCount = Number(process.env["HEADROOM_REQUESTS"] ?? 20_000);
+const requestCount = Number(process.env["HEADROOM_REQUESTS"] ?? 6000);
 const seed = Number(process.env["HEADROOM_SEED"] ?? Math.floor(Date.now() / 86_400_000));
 const CLIENTS = 16;
 

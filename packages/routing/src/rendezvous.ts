@@ -15,7 +15,7 @@ export function rendezvousDistance(sessionHash: number, replicaHash: number, wei
  * -log2(u) for u in (0, 1). It uses only operations with exact rounding, so that every JavaScript engine computes the
  * same bits: the exponent, and a series in (m - 1) / (m + 1) for the mantissa. The absolute error is below 2e-5.
  */
-function negativeLog(u: number): number {
+export function negativeLog(u: number): number {
   let exponent = 0;
   let mantissa = u;
   while (mantissa < 0.5) {

@@ -3,6 +3,7 @@ import type { Chosen, DecisionGround, RoutingRequest } from "./contract.ts";
 import { predict, type Demand, type Prediction } from "./latency-model.ts";
 import type { PrefixIndex } from "./prefix-index.ts";
 import { rendezvousDistance } from "./rendezvous.ts";
+import { isUneven, shareOfOwnWork, WeightedTurns } from "./weights.ts";
 import type { MeanLengths, ReplicaState } from "./replica-state.ts";
 import type { Settings } from "./settings.ts";
 
@@ -35,6 +36,8 @@ const DEFAULT_BOUND = 1.25;
 
 const requestLoad: LoadOf = (replica) => replica.requests / replica.weight;
 const workLoad: LoadOf = (replica) => replica.workMs;
+/** The increase of `requestLoad` by one more request. */
+const oneRequest: LoadOf = (replica) => 1 / replica.weight;
 
 /**
  * Selects among candidates by the policy of the settings. It reuses its scratch memory, so only one decision runs at a
@@ -50,10 +53,14 @@ export class Selection {
   readonly #prediction: Prediction = { ttftMs: 0, tpotMs: 0, queueMs: 0 };
   readonly #local: ReplicaState[] = [];
   readonly #holders: ReplicaState[] = [];
+  readonly #turns = new WeightedTurns();
+  /** The increase of `workLoad` by the request. */
+  readonly #ownWork: LoadOf = (replica) => this.#ownWorkMs(replica);
   #hasMatches = false;
   #request: RoutingRequest = { promptTokens: 0 };
   #zone = 0;
   #region = 0;
+  #isUneven = false;
   #next = 0;
   // Numbers that the policy returns besides the replica.
   #overBoundCount = 0;
@@ -137,13 +144,14 @@ export class Selection {
   }
 
   #select(pool: Pool, nowMs: number): ReplicaState {
+    this.#isUneven = isUneven(pool);
     switch (this.#settings.policy) {
       case "round-robin":
         return this.#roundRobin(pool);
       case "least-requests":
-        return this.#leastLoad(pool, requestLoad);
+        return this.#leastLoad(pool, requestLoad, oneRequest);
       case "least-work":
-        return this.#leastLoad(pool, workLoad);
+        return this.#leastLoad(pool, workLoad, this.#ownWork);
       case "power-of-two":
         return this.#lesserOfTwo(pool);
       case "prefix":
@@ -157,27 +165,31 @@ export class Selection {
 
   #roundRobin(pool: Pool): ReplicaState {
     this.#ground = "round robin";
+    if (this.#isUneven) return this.#turns.next(pool);
     this.#next = (this.#next + 1) % pool.length;
     return pool[this.#next] as ReplicaState;
   }
 
-  /** The replica with the least load. If several are equal, the first one from a drawn position on. */
-  #leastLoad(pool: Pool, loadOf: LoadOf): ReplicaState {
+  /**
+   * The replica with the least load. If several are equal, the first one from a drawn position on. With unequal weights,
+   * a random part of what the request adds (`ownOf`) counts, too.
+   */
+  #leastLoad(pool: Pool, loadOf: LoadOf, ownOf: LoadOf): ReplicaState {
     const from = this.#settings.draw() % pool.length;
     let best = pool[from] as ReplicaState;
-    let bestLoad = loadOf(best);
-    let total = bestLoad;
-    for (let step = 1; step < pool.length; step += 1) {
+    let least = Infinity;
+    let total = 0;
+    for (let step = 0; step < pool.length; step += 1) {
       const replica = pool[(from + step) % pool.length] as ReplicaState;
       const load = loadOf(replica);
       total += load;
-      if (load < bestLoad) {
-        best = replica;
-        bestLoad = load;
-      }
+      const counted = this.#isUneven ? load + this.#ownShare() * ownOf(replica) : load;
+      if (counted >= least) continue;
+      best = replica;
+      least = counted;
     }
     this.#ground = "least load";
-    this.#load = bestLoad;
+    this.#load = loadOf(best);
     this.#meanLoad = total / pool.length;
     return best;
   }
@@ -188,10 +200,15 @@ export class Selection {
    */
   #lesserOfTwo(pool: Pool): ReplicaState {
     const firstAt = this.#settings.draw() % pool.length;
-    const first = pool[firstAt] as ReplicaState;
+    let first = pool[firstAt] as ReplicaState;
     this.#ground = "lesser of two";
     if (pool.length === 1) return first;
-    const second = pool[(firstAt + 1 + (this.#settings.draw() % (pool.length - 1))) % pool.length] as ReplicaState;
+    let second = pool[(firstAt + 1 + (this.#settings.draw() % (pool.length - 1))) % pool.length] as ReplicaState;
+    if (this.#isUneven) {
+      // Drawn by weight, and possibly the same one twice: a light replica is compared as rarely as its weight says.
+      first = this.#drawnByWeight(pool);
+      second = this.#drawnByWeight(pool);
+    }
     const firstLoad = workLoad(first);
     const secondLoad = workLoad(second);
     this.#load = Math.min(firstLoad, secondLoad);
@@ -204,7 +221,7 @@ export class Selection {
    */
   #bySession(pool: Pool): ReplicaState {
     const { sessionHash } = this.#request;
-    if (sessionHash === undefined) return this.#leastLoad(pool, workLoad);
+    if (sessionHash === undefined) return this.#leastLoad(pool, workLoad, this.#ownWork);
     const bound = this.#settings.loadBound;
     const share = bound === Infinity ? Infinity : this.#boundPerWeight(pool, bound);
     let best: ReplicaState | undefined;
@@ -217,7 +234,7 @@ export class Selection {
       best = replica;
       bestDistance = distance;
     }
-    if (best === undefined) return this.#leastLoad(pool, requestLoad);
+    if (best === undefined) return this.#leastLoad(pool, requestLoad, oneRequest);
     this.#ground = "session";
     this.#overBoundCount = bestDistance > nearest ? 1 : 0;
     this.#load = requestLoad(best);
@@ -256,7 +273,8 @@ export class Selection {
       const isOver = replica.recentWorkMs + addedMs > boundMs;
       if (isOver && cached > 0) this.#overBoundCount += 1;
       total += replica.workMs;
-      let cost = this.#costMs(replica, addedMs, mostCached - cached) + RECENT_SHARE * replica.recentWorkMs;
+      let cost =
+        this.#costMs(replica, this.#ownShare() * addedMs, mostCached - cached) + RECENT_SHARE * replica.recentWorkMs;
       // The added cost exceeds the cost of any replica within the bound. If all replicas are above the bound, their
       // order stays the same.
       if (isOver) cost += PASSED_OVER;
@@ -277,6 +295,28 @@ export class Selection {
    */
   #costMs(replica: ReplicaState, addedMs: number, missedTokens: number): number {
     return addedMs + replica.workMs + MISS_FACTOR * missedTokens * replica.prefillWorkMs;
+  }
+
+  #ownWorkMs(replica: ReplicaState): number {
+    const { promptTokens, expectedOutputTokens } = this.#request;
+    return replica.requestWorkMs(promptTokens, expectedOutputTokens ?? this.#mean.outputTokens);
+  }
+
+  /** How much of the request's own work counts. It is random where weights differ, so that each replica gets its share. */
+  #ownShare(): number {
+    return this.#isUneven ? shareOfOwnWork(this.#settings.draw) : 1;
+  }
+
+  #drawnByWeight(pool: Pool): ReplicaState {
+    let best = pool[0] as ReplicaState;
+    let least = Infinity;
+    for (const replica of pool) {
+      const rank = shareOfOwnWork(this.#settings.draw) / replica.weight;
+      if (rank >= least) continue;
+      best = replica;
+      least = rank;
+    }
+    return best;
   }
 
   #mostCached(pool: Pool): number {
@@ -332,7 +372,8 @@ export class Selection {
       const latencyMs = prediction.ttftMs + demand.outputTokens * prediction.tpotMs;
       total += latencyMs;
       const addedMs = replica.requestWorkMs(demand.uncachedTokens, demand.outputTokens);
-      let score = this.#costMs(replica, addedMs, mostCached - this.cachedTokens(replica));
+      const ownShare = this.#ownShare();
+      let score = this.#costMs(replica, ownShare * addedMs, mostCached - this.cachedTokens(replica));
       const slowness = replica.slowness / meanSlowness;
       // Small differences of speed are ignored, because errors of measurement must not shift load between equal
       // replicas.
@@ -345,7 +386,7 @@ export class Selection {
           score /= 1.02 - usedTtft;
           if (usedTpot > TPOT_MARGIN) score += PASSED_OVER;
         } else score += 2 * PASSED_OVER;
-      } else score += prediction.ttftMs;
+      } else score += this.#isUneven ? (ownShare * prediction.ttftMs) / replica.weight : prediction.ttftMs;
       // The prediction knows no end of the wait for a free adapter slot.
       if (this.#waitsForAdapter(replica)) score += PASSED_OVER;
       if (score >= bestScore) continue;

@@ -2,6 +2,7 @@
  * Holds a response until it is complete, so that the request can be sent to another replica if this one fails in the
  * middle.
  */
+import type { Operation } from "../protocols/endpoints.ts";
 import { AnswerMemory, type AnswerLimit, type MemoryBudget } from "../http/memory-budget.ts";
 import { usageAtEnd, usageFromStart, type TokenCounts } from "../json/usage.ts";
 import { ResponseTail } from "./response-tail.ts";
@@ -103,8 +104,12 @@ export class BufferedResponse {
   }
 }
 
-/** Whether another replica might answer with a better status. */
-export function isRetryable(status: number): boolean {
+/**
+ * Whether another replica might answer with a better status. After a 500 a replica may have begun: only operations that
+ * store nothing are sent again.
+ */
+export function isRetryable(status: number, operation: Operation): boolean {
+  if (status === 500) return operation !== "responses" && operation !== "stored_response";
   return status === 429 || status === 502 || status === 503 || status === 504;
 }
 

@@ -211,7 +211,10 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     }
     const reason: FallbackReason = head.status === 429 || head.status === 503 ? "overloaded" : "failed";
     const isHedged = this.#attempts.length > 1;
-    if (isRetryable(head.status) && (isHedged || this.#hasAlternative(attempt, reason, nowMs))) {
+    if (
+      isRetryable(head.status, this.request.endpoint.operation) &&
+      (isHedged || this.#hasAlternative(attempt, reason, nowMs))
+    ) {
       this.#drop(attempt);
       this.#routes.reason = reason;
       // A refusal because of load is an answer: the replica is healthy.

@@ -3,6 +3,7 @@ import type { GatewayConfig } from "../config/schema.ts";
 import type { LimitSource } from "../limits/account.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
 import type { Gateway } from "./gateway.ts";
+import { fieldsForRestart } from "./restart-fields.ts";
 import { spentBeforeBudget } from "./shared-limits.ts";
 
 export interface ReloadParts {
@@ -12,6 +13,7 @@ export interface ReloadParts {
   /** Folder of the usage files. */
   readonly directory: string;
   now(): number;
+  log(line: string): void;
 }
 
 const spentUnknown =
@@ -22,6 +24,7 @@ const spentUnknown =
 export function reloads(first: GatewayConfig, parts: ReloadParts): (config: GatewayConfig) => Promise<void> {
   const { gateway, usage, limits } = parts;
   let active = first;
+  let waiting = "";
   let last = Promise.resolve();
   const apply = async (config: GatewayConfig): Promise<void> => {
     const countSpent = await spentBeforeBudget(active, config, parts);
@@ -34,6 +37,9 @@ export function reloads(first: GatewayConfig, parts: ReloadParts): (config: Gate
     countSpent?.(limits);
     gateway.addBudgets();
     active = config;
+    const fields = fieldsForRestart(first, config).join(", ");
+    if (fields !== waiting && fields !== "") parts.log(`takes effect when the gateway is started again: ${fields}`);
+    waiting = fields;
   };
   return (config) => {
     const applied = last.then(() => apply(config));

@@ -119,6 +119,39 @@ describe("replicas that come and go", () => {
 });
 
 describe("attempts", () => {
+  it.each([429, 500, 502, 503, 504])("after a status of %d go on at another replica", async (status) => {
+    const [failing, good] = [await upstream({ status }), await upstream()];
+    const more = ", routing: round-robin, breaker: { failures: 1000 }";
+    const gateway = await start(openTo([failing, good], more));
+    for (let turn = 0; turn < 4; turn++) expect((await chat(gateway.url, {})).status).toBe(200);
+    expect((await chat(gateway.url, { stream: true })).status).toBe(200);
+    expect(failing.requestCount).toBeGreaterThan(0);
+  });
+
+  it("after a 500 end where the replica may have stored a response, and after a status that would be the same again", async () => {
+    const failing = await upstream({ status: 500 });
+    const gateway = await start(
+      `access: open\npools: [{ name: p, engine: vllm, protocols: [responses], replicas: [${failing.url}], breaker: { failures: 1000 } }, { name: q, engine: vllm, replicas: [${failing.url}], breaker: { failures: 1000 } }]\n` +
+        "models: [{ name: m, pools: [p, q] }]\n",
+    );
+    const send = async (target: string): Promise<number> => {
+      failing.requestCount = 0;
+      const body = '{"model":"m","input":"a","messages":[]}'.replace(
+        target === "responses" ? ',"messages":[]' : '"input":"a",',
+        "",
+      );
+      const { status } = await fetch(`${gateway.url}/v1/${target}`, { method: "POST", body });
+      expect(status).toBe(failing.options.status);
+      return failing.requestCount;
+    };
+    expect(await send("responses")).toBe(1);
+    expect(await send("chat/completions")).toBe(2);
+    for (const status of [400, 404, 422, 501]) {
+      failing.options = { status };
+      expect(await send("chat/completions")).toBe(1);
+    }
+  });
+
   it("of a hedged request: a refusal does not beat an answer", async () => {
     const slow = await upstream({ delayMs: 300 });
     const refusing = await upstream({ status: 503 });
@@ -334,6 +367,22 @@ teams:
     );
     expect("problems" in named && named.problems).toEqual([
       { line: 3, column: 29, message: "models[0].pools[0] names the pool b, which is not defined" },
+    ]);
+  });
+});
+
+describe("a configuration with fields that a running gateway does not take over", () => {
+  it("is applied, and says once which fields need a restart", async () => {
+    const mock = await upstream();
+    const gateway = await start(openTo([mock]));
+    const said = (): readonly string[] => gateway.logged.filter((line) => line.includes("started again"));
+    await gateway.reload(openTo([mock], ", attempts: 2"));
+    expect(said()).toEqual([]);
+    const changed = `bounds: { shutdownTimeout: 3s, connections: 50 }\nadminHosts: [gateway.example]\n${openTo([mock])}`;
+    await gateway.reload(changed);
+    await gateway.reload(changed);
+    expect(said()).toEqual([
+      "takes effect when the gateway is started again: adminHosts, bounds.connections, bounds.shutdownTimeout",
     ]);
   });
 });

@@ -187,7 +187,7 @@ async function startParts(
   return {
     url: config.tls === undefined ? url : url.replace("http:", "https:"),
     adminUrl,
-    apply: reloads(config, { gateway, usage, limits, directory: usageDirectory, now }),
+    apply: reloads(config, { gateway, usage, limits, directory: usageDirectory, now, log }),
     reopenLog: () => accessLog?.reopen(),
     close: closing({ ...parts, config, gateway, prober, sweeper, admin, listener }),
   };
