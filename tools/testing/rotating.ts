@@ -25,7 +25,7 @@ export interface Rotation {
   readonly isLong: boolean;
 }
 
-export function rotation(env: NodeJS.ProcessEnv = process.env): Rotation {
+function rotation(env: NodeJS.ProcessEnv = process.env): Rotation {
   const { HEADROOM_SLICE: slice = "0", HEADROOM_RUNS: runs, HEADROOM_SAMPLES: samples } = env;
   if (slice !== "all" && !/^\d+$/.test(slice))
     throw new Error(`HEADROOM_SLICE is the number of a slice, or all, not ${slice}.`);

@@ -138,13 +138,13 @@ export interface NodeReadings {
 export const isolationModes = ["auto", "bubblewrap", "none"] as const;
 export type IsolationMode = (typeof isolationModes)[number];
 
-/** What separates attempts from the control plane and from each other, and which limits are enforced. */
+/** How attempts are separated from the control plane and from each other, and which limits are enforced. */
 export interface IsolationReport {
   readonly kind: Exclude<IsolationMode, "auto">;
   readonly memory: boolean;
   readonly cores: boolean;
   readonly processes: boolean;
-  /** What is not enforced, each as a sentence for people. */
+  /** Limits and separations that are not enforced, each as a sentence for people. */
   readonly notes: readonly IsolationNote[];
 }
 

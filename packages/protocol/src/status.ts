@@ -28,7 +28,7 @@ export const executorIsolation = z
     memory: z.boolean().meta({ description: "Whether requests of memory are limits that the kernel enforces." }),
     cores: z.boolean().meta({ description: "Whether requests of cores are limits that the kernel enforces." }),
     processes: z.boolean().meta({ description: "Whether the number of processes of a worker is limited." }),
-    notes: z.array(z.string()).meta({ description: "What is not enforced." }),
+    notes: z.array(z.string()).meta({ description: "Limits and separations that are not enforced." }),
   })
   .meta({ id: "ExecutorIsolation" });
 

@@ -69,7 +69,7 @@ function valueText(field: ChangeableField, value: unknown): string | null {
     const { to, on } = value as NonNullable<Workload["spec"]["notify"]>;
     return `${to.join(", ")} (${on.join(", ")})`;
   }
-  return String(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 const afterText = (each: AfterSpec): string =>

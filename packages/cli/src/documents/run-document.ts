@@ -53,7 +53,7 @@ export function withOptions(
 ): Record<string, unknown> {
   const document: Record<string, unknown> = {
     ...fields,
-    dir: path.resolve(directory, String(fields["dir"] ?? ".")),
+    dir: path.resolve(directory, typeof fields["dir"] === "string" ? fields["dir"] : "."),
     gang: { ...(fields["gang"] as object | undefined) },
     after: given.after?.map(dependency) ?? fields["after"],
     model: modelOf(given, directory),

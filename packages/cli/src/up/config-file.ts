@@ -88,7 +88,7 @@ function unknownField(key: string, above: Steps): string {
 }
 
 /** Returns the problem of a value, as the rest of a sentence about it; `null`: the value is valid. */
-export function valueProblem({ notation, min = 0, max = 0 }: UpSetting, value: unknown): string | null {
+function valueProblem({ notation, min = 0, max = 0 }: UpSetting, value: unknown): string | null {
   switch (notation) {
     case "switch":
       return typeof value === "boolean" ? null : "must be true or false";

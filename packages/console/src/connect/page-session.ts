@@ -6,10 +6,10 @@ import { SESSION_FRAGMENT } from "@headroom/protocol";
 
 const KEY = "headroom.session";
 
-type Place = Pick<Location, "hash" | "pathname" | "search">;
+type PageAddress = Pick<Location, "hash" | "pathname" | "search">;
 
 /** Takes the session out of the address to which a login link leads, and keeps it for this origin. */
-export function takePageSession(location: Place, history: Pick<History, "replaceState">, storage: Storage): void {
+export function takePageSession(location: PageAddress, history: Pick<History, "replaceState">, storage: Storage): void {
   const session = new URLSearchParams(location.hash.slice(1)).get(SESSION_FRAGMENT);
   if (session === null) return;
   storage.setItem(KEY, session);

@@ -14,13 +14,13 @@ const DAYS_COUNTED_FROM = { teamDefined: 3, budgetRenewed: 2 } as const;
 export const governanceEvents: Appliers<GovernanceEvent> = {
   teamDefined(world, { team, version }) {
     const before = world.state.teams.get(team.name);
-    const hasMoved = before !== undefined && before.parent !== team.parent;
-    beginTeams(world, hasMoved);
+    const hasNewParent = before !== undefined && before.parent !== team.parent;
+    beginTeams(world, hasNewParent);
     world.state.teams.set(team.name, team);
     openAccount(world, team, before);
     if (version >= DAYS_COUNTED_FROM.teamDefined) countDays(world, team.name);
     // Usage history begins for each new ancestor of running work, so the order of the moves counts.
-    if (hasMoved && world.decayedUsage.halfLife !== null) settleTeams(world);
+    if (hasNewParent && world.decayedUsage.halfLife !== null) settleTeams(world);
   },
   teamRemoved(world, { team }) {
     accrueAll(world);
@@ -63,13 +63,13 @@ export const governanceEvents: Appliers<GovernanceEvent> = {
 };
 
 /** Brings usage up to now before the first team of a series is defined. */
-function beginTeams(world: WritableWorld, hasMoved: boolean): void {
+function beginTeams(world: WritableWorld, hasNewParent: boolean): void {
   const { nowMs: atMs } = world.state;
   if (world.unsettledTeams === null) {
     accrueAll(world);
     recordAllDecayedUsage(world);
-    world.unsettledTeams = { atMs, hasMoved };
-  } else world.unsettledTeams.hasMoved ||= hasMoved;
+    world.unsettledTeams = { atMs, hasNewParent };
+  } else world.unsettledTeams.hasNewParent ||= hasNewParent;
 }
 
 /**
@@ -82,7 +82,7 @@ export function settleTeams(world: WritableWorld): void {
   world.unsettledTeams = null;
   recountAccounts(world);
   recountDecayedUsage(world);
-  refreshTeams(world, unsettledTeams.hasMoved);
+  refreshTeams(world, unsettledTeams.hasNewParent);
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Folds a change of a workload's spec. What the workload holds and requests is taken out of the indexes and filed again. */
+/** Folds a change of a workload's spec. The workload's allocations and requests leave the indexes and are filed again. */
 import { changedSpec } from "@headroom/model";
 import type { EventOf, WorkloadChanges, WorkloadId } from "@headroom/model";
 import { growthOf, holdAttempt, releaseAttempt } from "../cluster/holdings.ts";

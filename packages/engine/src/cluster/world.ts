@@ -79,7 +79,7 @@ export interface World {
 export interface UnsettledTeams {
   readonly atMs: number;
   /** Whether one of them has a new parent. */
-  hasMoved: boolean;
+  hasNewParent: boolean;
 }
 
 /** A number that changes whenever any allocation may have changed. Queue-only events do not change it. */

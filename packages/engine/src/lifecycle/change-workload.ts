@@ -23,9 +23,9 @@ import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
 import { sizeAdmissionFailure } from "./submit.ts";
 
-type Change = Command & { readonly kind: "changeWorkload" };
+type ChangeWorkload = Command & { readonly kind: "changeWorkload" };
 
-export function changeWorkload(batch: Batch, { workloadId, changes: wanted, actor }: Change): Decision {
+export function changeWorkload(batch: Batch, { workloadId, changes: wanted, actor }: ChangeWorkload): Decision {
   const checked = checkedChange(batch.world, workloadId, wanted);
   if (checked.kind === "refused") return refused(checked.rejection);
   const { workload, changes } = checked;

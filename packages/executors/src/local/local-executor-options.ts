@@ -39,7 +39,7 @@ export interface LocalExecutorOptions {
   /** Number of files kept for each stream of each worker, at least 2. Default 4. */
   readonly logFilesKept?: number;
   /**
-   * What separates workloads from the control plane and from each other. `auto`: bubblewrap if it works here. `bubblewrap`:
+   * Separation of workloads from the control plane and from each other. `auto`: bubblewrap if it works here. `bubblewrap`:
    * the start fails without it. Default: `$HEADROOM_ISOLATION`, else `auto`.
    */
   readonly isolation?: IsolationMode;

@@ -228,7 +228,7 @@ function groupOf({ launch, attempt, index, environment, limits }: WorkerSetup): 
 /** Maximum length of what a sandbox reports: its pid and the numbers of its namespaces. */
 const REPORT_MAX = 4096;
 
-/** What a stream contains up to its end. */
+/** The text of a stream up to its end. */
 function textOf(stream: Readable): Promise<string> {
   return new Promise((resolve) => {
     let text = "";

@@ -34,34 +34,37 @@ const take = (limits: LeasedLimits, definition: LimitDefinition, amount: number)
   new Promise((resolve) => limits.take(definition, amount, resolve));
 
 describe("limits of a group", () => {
-  it.each([null, -1, Number.POSITIVE_INFINITY, "5", {}, [], true, undefined])("answer a question for %j with a refusal", async (need) => {
-    const port = await freePort();
-    const holder = await member(port);
-    const definition = requests(5);
-    const answers = await new Promise<LedgerMessage[]>((resolve) => {
-      const socket = connect(port, "127.0.0.1");
-      closers.push(() => void socket.destroy());
-      const got: LedgerMessage[] = [];
-      readLines(socket, (line) => {
-        const message = line as LedgerMessage;
-        if (message.t === "challenge") {
-          const proof = proofOf("s", message.nonce, "other", 1);
-          const hello = { t: "hello", proof, nonce: "n", member: "other", life: 1, ledger: "" };
-          const good = { t: "ask", n: 9, definition, need: 1, want: 1 };
-          const asks = [{ ...good, n: 7, need }, { ...good, n: 8, want: need }, good];
-          socket.write([hello, { t: "used", used: [] }, ...asks].map((each) => `${JSON.stringify(each)}\n`).join(""));
-        }
-        if ("n" in message) got.push(message);
-        if (got.length === 3) resolve(got);
+  it.each([null, -1, Number.POSITIVE_INFINITY, "5", {}, [], true, undefined])(
+    "answer a question for %j with a refusal",
+    async (need) => {
+      const port = await freePort();
+      const holder = await member(port);
+      const definition = requests(5);
+      const answers = await new Promise<LedgerMessage[]>((resolve) => {
+        const socket = connect(port, "127.0.0.1");
+        closers.push(() => void socket.destroy());
+        const got: LedgerMessage[] = [];
+        readLines(socket, (line) => {
+          const message = line as LedgerMessage;
+          if (message.t === "challenge") {
+            const proof = proofOf("s", message.nonce, "other", 1);
+            const hello = { t: "hello", proof, nonce: "n", member: "other", life: 1, ledger: "" };
+            const good = { t: "ask", n: 9, definition, need: 1, want: 1 };
+            const asks = [{ ...good, n: 7, need }, { ...good, n: 8, want: need }, good];
+            socket.write([hello, { t: "used", used: [] }, ...asks].map((each) => `${JSON.stringify(each)}\n`).join(""));
+          }
+          if ("n" in message) got.push(message);
+          if (got.length === 3) resolve(got);
+        });
       });
-    });
-    expect(answers).toMatchObject([
-      { t: "refused", n: 7 },
-      { t: "refused", n: 8 },
-      { t: "granted", n: 9, amount: 1 },
-    ]);
-    expect((await take(holder, definition, 1)).kind).toBe("taken");
-  });
+      expect(answers).toMatchObject([
+        { t: "refused", n: 7 },
+        { t: "refused", n: 8 },
+        { t: "granted", n: 9, amount: 1 },
+      ]);
+      expect((await take(holder, definition, 1)).kind).toBe("taken");
+    },
+  );
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1e300])("do not count %d", async (amount) => {
     const limits = await member(await freePort());

@@ -110,7 +110,7 @@ export function effectiveChanges(
     const known = field === "hold" ? held === true : changeableValue(spec, field);
     if (field === "env" || canonicalJson(known) !== canonicalJson(wanted)) kept[field] = wanted;
   }
-  return Object.keys(kept).length === 0 ? null : (kept as WorkloadChanges);
+  return Object.keys(kept).length === 0 ? null : kept;
 }
 
 function changedVariables(env: WorkloadSpec["env"], changes: WorkloadChanges["env"] = {}): WorkloadChanges["env"] {
@@ -134,7 +134,7 @@ export function specDifference(known: WorkloadSpec, wanted: WorkloadSpec): SpecD
     if (canonicalJson(value) !== canonicalJson(field === "env" ? {} : changeableValue(known, field)))
       changes[field] = value;
   }
-  return { changes: changes as WorkloadChanges, fixed: fixedDifferences(known, wanted) };
+  return { changes, fixed: fixedDifferences(known, wanted) };
 }
 
 function envDifference(known: WorkloadSpec["env"], wanted: WorkloadSpec["env"]): NonNullable<WorkloadChanges["env"]> {

@@ -5,8 +5,8 @@ import type { WorkloadChanged } from "@headroom/protocol";
 import { changesRefusal, engineChanges, fieldChanges, rejectionProblem } from "@headroom/views";
 import { channelRefusal } from "./notification-channels.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import { command } from "./handlers.ts";
-import type { Call, Gone } from "./handlers.ts";
+import { command } from "./calls.ts";
+import type { Call, Gone } from "./calls.ts";
 
 export async function changeWorkload(
   plane: ControlPlane,

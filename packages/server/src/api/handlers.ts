@@ -2,12 +2,12 @@
  * One handler for each operation of the protocol. Commands go through the driver's inbox; reads see only durable state.
  */
 import { planApply } from "@headroom/explain";
-import type { CommandResult, NodeId, TeamName, WorkloadId } from "@headroom/model";
+import type { NodeId, TeamName, WorkloadId } from "@headroom/model";
 import type { Engine } from "@headroom/engine";
 import * as catalogue from "@headroom/perf/accelerator-types";
 import { ProblemError, refuse } from "@headroom/protocol";
 import { isolationNotices, isolationStatus } from "./isolation.ts";
-import type { OperationName, WorkloadSpec, operations } from "@headroom/protocol";
+import type { WorkloadSpec } from "@headroom/protocol";
 import {
   applyWarnings,
   calendarList,
@@ -46,81 +46,17 @@ import {
   workloadView,
 } from "@headroom/views";
 import type { NamedSpec } from "@headroom/views";
-import type { z } from "zod";
-import type { CommandRequest, DriverStatus } from "../driver/driver.ts";
+import type { DriverStatus } from "../driver/driver.ts";
+import { command } from "./calls.ts";
+import type { Answer, Call, Handlers, StreamHandlers } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { framed } from "./stream-reply.ts";
-import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
 import { nodeTelemetry } from "./node-telemetry.ts";
 import { channelRefusal } from "./notification-channels.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
 import { openLogs } from "./workload-logs.ts";
 import { workloadMetrics } from "./workload-metrics.ts";
 import { workloadUsage } from "./workload-usage.ts";
-
-type Operations = typeof operations;
-type BodyOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
-type StreamName = { [Name in OperationName]: Name extends "events" | "logs" ? Name : never }[OperationName];
-export type AnswerName = Exclude<OperationName, StreamName>;
-
-/** A request that has passed validation. */
-export interface Call<Name extends OperationName> {
-  readonly params: z.output<Operations[Name]["params"]>;
-  readonly query: z.output<Operations[Name]["query"]>;
-  readonly body: BodyOf<Operations[Name]["body"]>;
-  readonly actor: string;
-  readonly idempotencyKey: string | null;
-}
-
-/**
- * Type of the answer by its schema, with read-only lists in pages, so that a handler need not copy the list that it
- * returns.
- */
-type Answer<Name extends OperationName> = WithReadonlyItems<z.output<Operations[Name]["response"]>>;
-type WithReadonlyItems<T> = T extends { items: (infer Item)[] }
-  ? Omit<T, "items"> & { readonly items: readonly Item[] }
-  : T;
-
-/** Returns a signal that aborts when the client disconnects, for expensive work. */
-export type Gone = () => AbortSignal;
-
-export type Handlers = {
-  readonly [Name in AnswerName]: (
-    plane: ControlPlane,
-    call: Call<Name>,
-    gone: Gone,
-  ) => Promise<Answer<Name>> | Answer<Name>;
-};
-
-/** Handlers of streams. They throw refusals before the stream begins, so that a refusal gets its own status. */
-export type StreamHandlers = {
-  readonly [Name in StreamName]: (
-    plane: ControlPlane,
-    call: Call<Name>,
-    wanted: StreamWanted,
-  ) => Promise<AsyncIterable<StreamPiece>>;
-};
-
-type Caller = Pick<Call<OperationName>, "actor" | "idempotencyKey">;
-type Wanted = CommandRequest extends infer Request
-  ? Request extends CommandRequest
-    ? Omit<Request, "actor" | "idempotencyKey">
-    : never
-  : never;
-
-/** Sends a command and returns its result. Throws if the engine refuses the command. */
-export async function command<Kind extends CommandResult["kind"]>(
-  { driver }: ControlPlane,
-  { actor, idempotencyKey }: Caller,
-  wanted: Wanted,
-  kind: Kind,
-): Promise<CommandResult & { readonly kind: Kind }> {
-  const reply = await driver.command({ ...wanted, actor, idempotencyKey });
-  if (reply.kind === "rejected") throw new ProblemError(rejectionProblem(reply.rejection));
-  if (reply.result.kind !== kind)
-    throw new Error(`the command ${wanted.kind} got a reply of kind ${reply.result.kind}`);
-  return reply.result as CommandResult & { readonly kind: Kind };
-}
 
 async function found<T>(plane: ControlPlane, query: (engine: Engine) => T | null, missing: ProblemError): Promise<T> {
   const value = await plane.driver.read(query);

@@ -1,4 +1,4 @@
-/** What the executors enforce between workloads and the control plane, for the status and for answers to submissions. */
+/** Separation that the executors enforce between workloads and the control plane, for the status and for answers to submissions. */
 import type { WorkloadSpec } from "@headroom/model";
 import type { Executor } from "@headroom/executors";
 import type { Status, SubmissionNotice } from "@headroom/protocol";

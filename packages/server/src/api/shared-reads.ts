@@ -36,7 +36,7 @@ const FREE_MS = 2;
 const PAUSE_PER_WORK = 2;
 const PAUSE_MS_MAX = 50;
 
-interface Kept {
+interface KeptAnswer {
   readonly version: string;
   readonly bytes: Buffer;
 }
@@ -55,7 +55,7 @@ export class SharedReads {
   readonly #waiting = new Map<string, Promise<Buffer>>();
   readonly #jobs: Job[] = [];
   /** Kept answers, the oldest first. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptAnswer>();
   #keptBytes = 0;
   #isRunning = false;
 
@@ -113,7 +113,7 @@ export class SharedReads {
     return kept?.version === version ? kept.bytes : null;
   }
 
-  #keep(key: string, kept: Kept): void {
+  #keep(key: string, kept: KeptAnswer): void {
     this.#drop(key);
     this.#kept.set(key, kept);
     this.#keptBytes += kept.bytes.byteLength;

@@ -55,7 +55,7 @@ function putInPlace(draft: string, home: string): string | null {
 }
 
 /** Reads and checks a backup. Throws if it is damaged, or too new for this version. */
-export function verifiedBackup(source: string): Manifest {
+function verifiedBackup(source: string): Manifest {
   const manifest = readManifest(path.join(source, "manifest.json"));
   if (manifest.backup !== BACKUP_FORMAT || manifest.journal.format > journalFormat)
     throw new OperationalError(

@@ -1,7 +1,13 @@
 import { attemptId } from "@headroom/model";
 import type { Attempt, Signal, Workload } from "@headroom/model";
 import { describe, expect, it } from "vitest";
-import { ARTIFACT_CHARS_MAX, ARTIFACTS_RECORDED_MAX, BURST_MAX, REFILL_MS, ReportMeter } from "./report-meter.ts";
+import {
+  ARTIFACT_CHARS_MAX,
+  ARTIFACTS_RECORDED_MAX,
+  BURST_MAX,
+  ALLOWANCE_EVERY_MS,
+  ReportMeter,
+} from "./report-meter.ts";
 
 const id = attemptId("w1.1");
 const running = { id, stop: null } as Attempt;
@@ -18,7 +24,7 @@ function opened() {
 const artifact = (name: string, path: string) => ({ kind: "artifactReported", attemptId: id, name, path }) as const;
 const checkpoint = (step: number, path = "c") => ({ kind: "checkpointReported", attemptId: id, step, path }) as const;
 
-/** What a job can write: names declared, names reported, path length, reports a minute, checkpoints among them. */
+/** Floods that a job can write: names declared, names reported, path length, reports a minute, checkpoints among them. */
 const floods = [1, 2, 64].flatMap((declared) =>
   [1, 64, 1_000].flatMap((reported) =>
     [1, 1_000].flatMap((pathChars) =>
@@ -45,7 +51,7 @@ describe("reports of one attempt", () => {
       meter.flush(() => true);
     }
     const kinds = Math.min(declared, reported) + 1;
-    const refills = (minutes * 60_000) / REFILL_MS;
+    const refills = (minutes * 60_000) / ALLOWANCE_EVERY_MS;
     expect(told.length).toBeLessThanOrEqual(BURST_MAX + refills + kinds * minutes);
     const artifacts = told.filter((each) => each.kind === "artifactReported");
     expect(artifacts.length).toBeLessThanOrEqual(ARTIFACTS_RECORDED_MAX);

@@ -10,7 +10,7 @@ type Report = Extract<Signal, { readonly kind: "artifactReported" | "checkpointR
 /** Number of reports that an attempt records without a delay; a workload declares at most 64 artifacts. */
 export const BURST_MAX = 64;
 /** Time in ms after which an attempt may record one more report without a delay. */
-export const REFILL_MS = 30_000;
+export const ALLOWANCE_EVERY_MS = 30_000;
 /** Limits of all artifacts that one attempt records: ordinary work reports each declared name once or a few times. */
 export const ARTIFACTS_RECORDED_MAX = 1_024;
 export const ARTIFACT_CHARS_MAX = 512 * 1024;
@@ -100,10 +100,10 @@ export class ReportMeter {
   }
 
   #mayRecord(meter: Meter, nowMs: number): boolean {
-    const refills = Math.floor((nowMs - meter.refilledAtMs) / REFILL_MS);
+    const refills = Math.floor((nowMs - meter.refilledAtMs) / ALLOWANCE_EVERY_MS);
     if (refills > 0) {
       meter.allowance = Math.min(BURST_MAX, meter.allowance + refills);
-      meter.refilledAtMs += refills * REFILL_MS;
+      meter.refilledAtMs += refills * ALLOWANCE_EVERY_MS;
     }
     if (meter.allowance === 0) return false;
     meter.allowance--;

@@ -120,7 +120,7 @@ it("refuses a channel that the operator has not declared, at the submission and 
   await expect(client.changeWorkload(workloadId, { notify: unknown })).rejects.toMatchObject({
     code: "invalidRequest",
   });
-  expect(() => notificationRules.parse({ channels: { a: { webhook: "file:///etc/passwd" } } })).toThrow();
+  expect(() => notificationRules.parse({ channels: { a: { webhook: "file:///etc/passwd" } } })).toThrow("webhook");
   expect(() =>
     notificationRules.parse({
       channels: { a: { mail: { smtp: "smtp://u:p@h", from: "a@example.org", to: ["b@example.org"] } } },

@@ -5,7 +5,7 @@ import * as notation from "../encoding/notation.ts";
 import { notAChoice } from "../encoding/read-values.ts";
 import { read, refuse, shown, type Reading } from "../notation/reading.ts";
 
-export const notifyOccasions = ["start", "end", "nodeLoss", "maintenance"] as const;
+const notifyOccasions = ["start", "end", "nodeLoss", "maintenance"] as const;
 type Occasion = (typeof notifyOccasions)[number];
 
 const CHANNELS_MAX = 8;

@@ -25,7 +25,7 @@ export function WorkloadEditor({ workload, isOpen, onClose }: WorkloadEditorProp
   );
 }
 
-type Values = Readonly<Record<(typeof fields)[number]["name"], string>>;
+type EditedValues = Readonly<Record<(typeof fields)[number]["name"], string>>;
 
 const fields = [
   { name: "name", label: "Name", hint: "" },
@@ -39,7 +39,7 @@ const fields = [
   { name: "retries", label: "Retries", hint: "after failures of its own" },
 ] as const;
 
-const valuesOf = ({ spec }: Workload): Values => ({
+const valuesOf = ({ spec }: Workload): EditedValues => ({
   name: spec.name,
   priority: String(spec.priority),
   walltime: spec.walltimeMs === null ? "" : writeDuration(spec.walltimeMs),
@@ -48,10 +48,10 @@ const valuesOf = ({ spec }: Workload): Values => ({
 });
 
 /** The changes, or the reason why a value is not valid. */
-function changesIn(workload: Workload, values: Values): WorkloadChangesBody | string {
+function changesIn(workload: Workload, values: EditedValues): WorkloadChangesBody | string {
   const before = valuesOf(workload);
-  const isChanged = (name: keyof Values): boolean => before[name] !== values[name].trim();
-  const whole = (name: keyof Values): number | null =>
+  const isChanged = (name: keyof EditedValues): boolean => before[name] !== values[name].trim();
+  const whole = (name: keyof EditedValues): number | null =>
     /^-?\d{1,9}$/.test(values[name].trim()) ? Number(values[name]) : null;
   const changes: Record<string, unknown> = {};
   if (isChanged("name")) changes["name"] = values.name.trim();

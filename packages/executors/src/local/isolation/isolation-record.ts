@@ -1,4 +1,4 @@
-/** What the launch record says about the isolation of an attempt. The supervisor carries it out. */
+/** Isolation of an attempt as its launch record states it. The supervisor carries it out. */
 import type { CgroupParent, WorkerLimits } from "./cgroups.ts";
 
 export interface IsolationRecord {
