@@ -1,7 +1,7 @@
 /**
  * Isolation of attempts from the control plane and from each other. The executor decides once, at its start, what this
- * machine offers: bubblewrap for what a job sees, control groups for what it uses. What cannot be enforced is stated in
- * `report`, for the log, the status and the answer to a submission.
+ * machine offers: bubblewrap for what a job sees, control groups for what it uses. `report` states
+ * the limits that cannot be enforced, for the log, the status and the answer to a submission.
  *
  * Start with `bubblewrap.ts` (what a job sees) and `cgroups.ts` (its limits); `isolation-record.ts` is what a supervisor gets.
  */
