@@ -1,11 +1,17 @@
 /** `@headroom/gateway`: the inference data plane, a process of its own. Start at `startGateway`. */
-export { loadConfig, type ConfigProblem } from "./config/load.ts";
+export { loadConfig, type ConfigProblem, type LoadedConfig } from "./config/load.ts";
 export { referenceProblems } from "./config/references.ts";
 export type { GatewayConfig } from "./config/schema.ts";
 export { startGateway, type RunningGateway } from "./gateway/start.ts";
 export { presets, startCommand } from "./presets/index.ts";
 export type { EnginePreset } from "./presets/preset.ts";
 export { newKey } from "./access/teams.ts";
+export { changeKeyFile, readKeyFile } from "./access/key-file.ts";
+export { misfitOf, withStoredKeys } from "./access/stored-config.ts";
+export { KeyRefusal, revokeKey, rotateKey } from "./access/stored-keys.ts";
+export type { CreatedKey } from "./access/stored-keys.ts";
+export { createOwnKey, shownKeys, type KeyAdmin, type ShownKey } from "./gateway/admin-keys.ts";
+export { knownAdminToken } from "./gateway/admin-token.ts";
 export {
   emptyLedger,
   gatewaysIn,

@@ -17,6 +17,7 @@ import { setCommand } from "./set.ts";
 import { holdCommand } from "./hold.ts";
 import { gatewayCommand } from "./gateway.ts";
 import { historyCommand } from "./history.ts";
+import { keyCommand } from "./key.ts";
 import { listCommand } from "./list.ts";
 import { loginCommand } from "./login.ts";
 import { logsCommand } from "./logs.ts";
@@ -61,6 +62,7 @@ export const commands: readonly CommandDefinition[] = [
   holdCommand,
   releaseCommand,
   gatewayCommand,
+  keyCommand,
   simulateCommand,
   sizeCommand,
   calibrateCommand,

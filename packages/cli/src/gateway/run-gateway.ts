@@ -1,10 +1,10 @@
 /** `headroom gateway`: the inference gateway in the foreground. It reloads its configuration when the file changes. */
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { unwatchFile, watchFile } from "node:fs";
 import path from "node:path";
-import type { ConfigProblem, GatewayConfig, RunningGateway } from "@headroom/gateway";
+import type { GatewayConfig, RunningGateway } from "@headroom/gateway";
 import { engineLines } from "./engine-lines.ts";
+import { counted, keyFileOf, loadedConfig, problemLine, problemText, readText } from "./gateway-config.ts";
 import { settledText } from "./settled-text.ts";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
@@ -24,7 +24,8 @@ export interface GatewayOptions {
 const WATCH_MS = 500;
 
 export async function runGateway(context: CommandContext, options: GatewayOptions): Promise<ExitCode> {
-  const { loadConfig, newKey, presets, referenceProblems, startGateway } = await import("@headroom/gateway");
+  const api = await import("@headroom/gateway");
+  const { newKey, presets, referenceProblems, startGateway } = api;
   if (options.engines === true) {
     context.print(...(options.json === true ? [JSON.stringify(presets, undefined, 2)] : engineLines(presets)));
     return exitCode.ok;
@@ -40,8 +41,7 @@ export async function runGateway(context: CommandContext, options: GatewayOption
     throw new CliError("no configuration is given: headroom gateway --config gateway.yaml", exitCode.usage);
   const file = path.resolve(context.terminal.workingDirectory, name);
   const checked = (text: string): GatewayConfig => {
-    const loaded = loadConfig(text, overridesOf(options));
-    if ("problems" in loaded) throw new CliError(problemText(name, loaded.problems), exitCode.usage);
+    const loaded = loadedConfig(api, text, { name, file, overrides: overridesOf(options) });
     const missing = referenceProblems(loaded);
     // A check often runs without the secrets of the service.
     const tolerated = options.check === true ? missing.filter((each) => each.isAboutEnvironment) : [];
@@ -53,6 +53,7 @@ export async function runGateway(context: CommandContext, options: GatewayOption
     return withPaths(loaded.config, context.terminal.workingDirectory);
   };
   const config = checked(await readText(file, name));
+  const keysFile = keyFileOf(config, file);
   if (options.check === true) {
     const counts = [
       counted(config.models.length, "model"),
@@ -62,14 +63,16 @@ export async function runGateway(context: CommandContext, options: GatewayOption
     context.print(`${name} is valid: ${counts.join(", ")}.`);
     return exitCode.ok;
   }
-  const gateway = await startGateway(config, { log: (line) => context.note(line) });
+  const apply = async (): Promise<void> => gateway.apply(checked(await settledText(() => readText(file, name))));
+  const keys = { file: keysFile, changed: apply };
+  const gateway = await startGateway(config, { log: (line) => context.note(line), keys });
   context.print(
     `Gateway ${config.id} listens on ${gateway.url}${gateway.adminUrl === undefined ? "" : `, admin on ${gateway.adminUrl}`}`,
   );
   const stopListening = onRotation(() => reopenLog(context, gateway));
   try {
-    await untilInterrupted(context, file, () =>
-      reload(context, gateway, { name, read: async () => checked(await settledText(() => readText(file, name))) }),
+    await untilInterrupted(context, [file, keysFile], (changed) =>
+      reload(context, changed === file ? name : path.basename(keysFile), apply),
     );
   } finally {
     stopListening();
@@ -77,17 +80,6 @@ export async function runGateway(context: CommandContext, options: GatewayOption
   context.note("The gateway is stopping and waits for streams in progress.");
   await gateway.close();
   return exitCode.ok;
-}
-
-async function readText(file: string, name: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new CliError(
-      `${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      exitCode.usage,
-    );
-  }
 }
 
 function overridesOf({ id, listen, admin }: GatewayOptions): Readonly<Record<string, string>> {
@@ -102,29 +94,13 @@ function withPaths(config: GatewayConfig, workingDirectory: string): GatewayConf
   return { ...config, state: path.resolve(workingDirectory, config.state) };
 }
 
-function problemText(name: string, problems: readonly ConfigProblem[]): string {
-  return [counted(problems.length, "problem"), ...problems.map((each) => problemLine(name, each))].join("\n");
-}
-
-function problemLine(name: string, { line, column, message }: ConfigProblem): string {
-  return `${name}:${line}:${column}: ${message}`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-async function reload(
-  context: CommandContext,
-  gateway: RunningGateway,
-  source: { readonly name: string; read(): Promise<GatewayConfig> },
-): Promise<void> {
+async function reload(context: CommandContext, name: string, apply: () => Promise<void>): Promise<void> {
   try {
-    await gateway.apply(await source.read());
-    context.note(`${source.name} was read again.`);
+    await apply();
+    context.note(`${name} was read again.`);
   } catch (error) {
     context.note(
-      `${source.name} was not applied; the gateway continues with the earlier configuration: ${error instanceof Error ? error.message : String(error)}`,
+      `${name} was not applied; the gateway continues with the earlier configuration: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }
@@ -149,17 +125,24 @@ function reopenLog(context: CommandContext, gateway: RunningGateway): void {
   }
 }
 
-/** Resolves when the gateway ends. Reloads the file after each change. */
-async function untilInterrupted(context: CommandContext, file: string, changed: () => Promise<void>): Promise<void> {
+/** Resolves when the gateway ends. Calls `changed` after each change of one of the files, one call after the other. */
+async function untilInterrupted(
+  context: CommandContext,
+  files: readonly string[],
+  changed: (file: string) => Promise<void>,
+): Promise<void> {
   let last = Promise.resolve();
-  const again = (): void => {
-    last = last.then(changed);
-  };
-  watchFile(file, { interval: WATCH_MS }, again);
+  const watches = files.map((file) => {
+    const again = (): void => {
+      last = last.then(() => changed(file));
+    };
+    watchFile(file, { interval: WATCH_MS }, again);
+    return () => unwatchFile(file, again);
+  });
   try {
     const { interrupted } = context.terminal;
     if (!interrupted.aborted) await once(interrupted, "abort");
   } finally {
-    unwatchFile(file, again);
+    for (const end of watches) end();
   }
 }

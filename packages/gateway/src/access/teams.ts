@@ -16,6 +16,8 @@ export interface Caller {
   readonly models: ReadonlySet<string> | undefined;
   /** Regions whose replicas may get the caller's requests. Undefined if all may. */
   readonly allowedRegions: readonly string[] | undefined;
+  /** Time from which the key is refused. Undefined if it does not expire. */
+  readonly expiresAtMs: number | undefined;
 }
 
 const noLimits: TeamLimits = { requests: undefined, tokens: undefined, money: undefined };
@@ -30,6 +32,7 @@ export const anonymous: Caller = {
   hasLimits: false,
   models: undefined,
   allowedRegions: undefined,
+  expiresAtMs: undefined,
 };
 
 /** Number of recently presented keys that are cached, so that each is hashed once: about 150 bytes each. */
@@ -41,33 +44,44 @@ export class Teams {
   readonly #byTeam = new Map<string, Caller>();
   readonly #recent = new Map<string, Caller>();
 
-  constructor(teams: readonly TeamConfig[]) {
+  readonly #now: () => number;
+
+  constructor(teams: readonly TeamConfig[], now: () => number) {
+    this.#now = now;
     for (const team of teams) {
       const limits = limitsOfTeam(team);
       const hasLimits = limits.requests !== undefined || limits.tokens !== undefined || limits.money !== undefined;
-      const models = team.models === undefined ? undefined : new Set(team.models);
+      const teamModels = team.models === undefined ? undefined : new Set(team.models);
       for (const key of team.keys) {
+        const { expires: expiresAtMs } = key;
+        if (expiresAtMs !== undefined && expiresAtMs <= now()) continue;
+        const models = modelsOf(key.models, teamModels);
         const name = key.name ?? key.sha256.slice(0, 8);
         const { zone = "", region = "" } = team;
         const allowedRegions = key.allowedRegions ?? team.allowedRegions;
-        const caller: Caller = { team: team.name, key: name, zone, region, limits, hasLimits, models, allowedRegions };
+        const access = { limits, hasLimits, models, allowedRegions, expiresAtMs };
+        const caller: Caller = { team: team.name, key: name, zone, region, ...access };
         this.#byHash.set(key.sha256, caller);
-        this.#byTeam.set(team.name, withRegionsOf(this.#byTeam.get(team.name), caller));
+        this.#byTeam.set(team.name, withAccessOf(this.#byTeam.get(team.name), caller));
       }
     }
   }
 
   /**
    * The identity of one of the team's keys, for work that the gateway does on behalf of the team. It is not known which
-   * key ordered the work, so only regions that every key of the team may use are allowed.
+   * key ordered the work, so only regions and models that every key of the team may use are allowed.
    */
   ofTeam(team: string): Caller | undefined {
     return this.#byTeam.get(team);
   }
 
   find(key: string): Caller | undefined {
-    const recent = this.#recent.get(key);
-    if (recent !== undefined) return recent;
+    const found = this.#recent.get(key) ?? this.#lookUp(key);
+    if (found?.expiresAtMs === undefined || this.#now() < found.expiresAtMs) return found;
+    return undefined;
+  }
+
+  #lookUp(key: string): Caller | undefined {
     if (key === "" || key.length > KEY_LENGTH_MAX) return undefined;
     const caller = this.#byHash.get(hash("sha256", key));
     // Only existing keys are cached, so a client that guesses keys cannot fill the cache.
@@ -78,11 +92,24 @@ export class Teams {
   }
 }
 
-function withRegionsOf(other: Caller | undefined, caller: Caller): Caller {
-  const { allowedRegions: others } = other ?? {};
-  const { allowedRegions: own } = caller;
-  if (others === undefined) return caller;
-  return { ...caller, allowedRegions: own === undefined ? others : own.filter((each) => others.includes(each)) };
+function modelsOf(
+  own: readonly string[] | undefined,
+  team: ReadonlySet<string> | undefined,
+): ReadonlySet<string> | undefined {
+  if (own === undefined) return team;
+  return new Set(team === undefined ? own : own.filter((each) => team.has(each)));
+}
+
+function withAccessOf(other: Caller | undefined, caller: Caller): Caller {
+  const { allowedRegions: others, models: otherModels } = other ?? {};
+  const { allowedRegions: own, models } = caller;
+  const common = {
+    ...caller,
+    expiresAtMs: undefined,
+    models: otherModels === undefined ? models : modelsOf([...otherModels], models),
+  };
+  if (others === undefined) return common;
+  return { ...common, allowedRegions: own === undefined ? others : own.filter((each) => others.includes(each)) };
 }
 
 export function limitsOfTeam(team: TeamConfig): TeamLimits {

@@ -35,8 +35,15 @@ interface FoundProblem {
 const ALIAS_COUNT_MAX = 100;
 const PROBLEMS_MAX = 50;
 
-/** `overrides` are fields of the outermost object that the command line sets. */
-export function loadConfig(text: string, overrides: Readonly<Record<string, string>> = {}): LoadedConfig {
+/**
+ * `overrides` are fields of the outermost object that the command line sets. `mayLackKeys`: keys exist, or will exist,
+ * elsewhere than in this text.
+ */
+export function loadConfig(
+  text: string,
+  overrides: Readonly<Record<string, string>> = {},
+  mayLackKeys: (config: GatewayConfig) => boolean = () => false,
+): LoadedConfig {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: "1.2" });
   const placeAt = (offset: number): { readonly line: number; readonly column: number } => {
@@ -53,7 +60,7 @@ export function loadConfig(text: string, overrides: Readonly<Record<string, stri
     ...placeAt(offsetOf(document, path, isAboutKey === true)),
     message: path.length === 0 ? message : `${pathText(path)} ${message}`,
   });
-  const outcome = checkedData(document, overrides);
+  const outcome = checkedData(document, overrides, mayLackKeys);
   if ("config" in outcome) return { ...outcome, problemAt: (path, message) => problemOf({ path, message }) };
   const problems = outcome.found.map(problemOf);
   return { problems: problems.toSorted((a, b) => a.line - b.line || a.column - b.column).slice(0, PROBLEMS_MAX) };
@@ -66,6 +73,7 @@ function yamlMessage({ code, message }: YAMLParseError | YAMLWarning): string {
 function checkedData(
   document: Document.Parsed,
   overrides: Readonly<Record<string, string>>,
+  mayLackKeys: (config: GatewayConfig) => boolean,
 ): { readonly config: GatewayConfig } | { readonly found: readonly FoundProblem[] } {
   let data: unknown;
   try {
@@ -78,7 +86,8 @@ function checkedData(
     return { found: [{ path: [], message: "the file must have fields, such as `pools:` and `models:`" }] };
   const parsed = gatewaySchema.safeParse({ ...data, ...overrides }, { error: issueText });
   if (!parsed.success) return { found: parsed.error.issues.flatMap((issue) => problemsOf(issue)) };
-  const found = crossProblems(parsed.data);
+  const found = [...crossProblems(parsed.data), ...keyProblems(parsed.data)];
+  if (hasNoKey(parsed.data) && !mayLackKeys(parsed.data)) found.push(noKeyProblem);
   return found.length > 0 ? { found } : { config: parsed.data };
 }
 
@@ -178,14 +187,33 @@ function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
       found.push({ path: ["pools", at, "name"], message: "has neither replicas nor a wake command: give it one" });
     }
   }
-  if (config.access === "keys" && !config.teams.some((team) => team.keys.length > 0)) {
-    found.push({
-      path: ["access"],
-      message: "asks for keys and no team has one; add a key (headroom gateway --new-key) or set access: open",
-    });
-  }
   found.push(...coordinatorProblems(config));
   return found;
+}
+
+const noKeyProblem: FoundProblem = {
+  path: ["access"],
+  message:
+    "asks for keys and no team has one; create one (headroom key create --config FILE TEAM/NAME) or set access: open",
+};
+
+function hasNoKey({ access, teams }: GatewayConfig): boolean {
+  return access === "keys" && !teams.some(({ keys }) => keys.length > 0);
+}
+
+/** A key can narrow the models of its team. */
+function keyProblems({ teams, models }: GatewayConfig): readonly FoundProblem[] {
+  const known = new Set(models.map(({ name }) => name));
+  return teams.flatMap((team, at) =>
+    team.keys.flatMap((key, index) =>
+      (key.models ?? []).flatMap((model, place): FoundProblem[] => {
+        const path = ["teams", at, "keys", index, "models", place];
+        if (!known.has(model)) return [{ path, message: `names the model ${model}, which is not defined` }];
+        const isAllowed = team.models?.includes(model) !== false;
+        return isAllowed ? [] : [{ path, message: `names ${model}, which the team's models do not have` }];
+      }),
+    ),
+  );
 }
 
 /** A key can narrow the regions of its team. A region without any replica is probably a spelling mistake. */

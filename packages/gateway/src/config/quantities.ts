@@ -24,10 +24,21 @@ function withUnits(units: Readonly<Record<string, number>>, message: string): z.
   });
 }
 
+const instantText = "must be a UTC time such as 2027-03-01 or 2027-03-01T12:00:00Z";
+
 /** Durations such as `500ms`, `30s`, `5m` and `1h`. The result is in milliseconds. */
 export const duration = withUnits(durationUnits, "must be a duration such as 500ms, 30s, 5m or 1h");
 /** Sizes such as `64KiB` and `16MiB`. The result is in bytes. */
 export const size = withUnits(sizeUnits, "must be a size such as 64KiB, 16MiB or 1GiB");
+
+/** Times such as `2027-03-01` and `2027-03-01T12:00:00Z`, in UTC. The result is in milliseconds. */
+export const instant = z.string({ error: instantText }).transform((text, context) => {
+  const isWritten = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?Z)?$/.test(text.trim());
+  const atMs = isWritten ? Date.parse(text.trim()) : Number.NaN;
+  if (Number.isFinite(atMs)) return atMs;
+  context.addIssue({ code: "custom", message: instantText });
+  return z.NEVER;
+});
 
 export interface ListenAddress {
   readonly host: string;

@@ -29,7 +29,7 @@ export function referenceProblems({ config, problemAt }: Checked): readonly Refe
       found.push({ ...problemAt(at, `cannot be used: ${message}`), isAboutEnvironment });
     }
   };
-  const { tls, accessLog, coordinatorSecret } = config;
+  const { tls, accessLog, coordinatorSecret, adminToken } = config;
   if (tls !== undefined) {
     const before = found.length;
     check(["tls", "certificate"], () => readFileSync(tls.certificate));
@@ -38,6 +38,7 @@ export function referenceProblems({ config, problemAt }: Checked): readonly Refe
   }
   if (coordinatorSecret !== undefined)
     check(["coordinatorSecret"], () => coordinatorSecretOf(coordinatorSecret), "env" in coordinatorSecret);
+  if (adminToken !== undefined) check(["adminToken"], () => secretOf(adminToken), "env" in adminToken);
   for (const [name, value] of Object.entries(config.tracing?.headers ?? {})) {
     if (typeof value !== "string") check(["tracing", "headers", name], () => headerValueOf(value), "env" in value);
   }

@@ -1,7 +1,7 @@
 /** The schema of gateway.yaml. Every field has its default here; docs/reference/gateway.md explains them. */
 import { routingPolicies } from "@headroom/routing";
 import { z } from "zod";
-import { address, budget, duration, size, upstreamUrl } from "./quantities.ts";
+import { address, budget, duration, instant, size, upstreamUrl } from "./quantities.ts";
 import { TOKENS_MAX } from "../json/peek.ts";
 import { engineNames } from "../replicas/engines.ts";
 
@@ -23,6 +23,10 @@ const key = z.strictObject({
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, "must be the SHA-256 of the key in 64 lower-case hex digits (headroom gateway --new-key)"),
+  /** Time from which the key is refused, in ms. */
+  expires: instant.optional(),
+  /** Among the team's `models`. Without this field, the team's. */
+  models: z.array(name).min(1).max(1000).optional(),
 });
 
 const rate = z.int().min(1).max(1_000_000_000_000);
@@ -198,6 +202,8 @@ export const gatewaySchema = z.strictObject({
   tls: z.strictObject({ certificate: z.string(), key: z.string() }).optional(),
   /** Address for metrics, health and drain. Clients must not be able to reach it. */
   admin: address.optional(),
+  /** Token of the admin address. Without this field, the gateway makes one and keeps it in `STATE/ID/admin-token`. */
+  adminToken: secret.optional(),
   /** Names by which the admin address is used, besides `localhost` and the address itself. */
   adminHosts: z
     .array(z.string().regex(/^[A-Za-z0-9._-]{1,253}$/, "must be a host name without port"))
@@ -216,6 +222,8 @@ export const gatewaySchema = z.strictObject({
    */
   coordinatorOverNetwork: z.boolean().default(false),
   access: z.enum(["keys", "open"]).default("keys"),
+  /** File of the keys that `headroom key` creates. Without this field, `gateway.keys.json` beside `gateway.yaml`. */
+  keysFile: z.string().min(1).optional(),
   teams: z.array(team).max(100_000).default([]),
   pools: z.array(pool).min(1).max(1000),
   models: z.array(model).min(1).max(10_000),

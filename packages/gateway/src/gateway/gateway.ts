@@ -97,7 +97,7 @@ export class Gateway implements ClientPort, Runtime {
     this.bodies = new SharedBudget(config.bounds.bodies);
     this.records = new MemoryBudget(config.bounds.bodies / 4);
     this.answers = new MemoryBudget(config.bounds.answers);
-    this.#teams = new Teams(config.teams);
+    this.#teams = new Teams(config.teams, this.#parts.now);
     this.batchRunner = new BatchRunner({
       store: parts.batches,
       concurrency: config.batches.concurrency,
@@ -122,7 +122,7 @@ export class Gateway implements ClientPort, Runtime {
     this.#parts.fleet.apply(config, this.now());
     this.#parts.batches.storageMax = config.batches.storage;
     this.#config = config;
-    this.#teams = new Teams(config.teams);
+    this.#teams = new Teams(config.teams, this.#parts.now);
     this.bounds = clientLimits(config);
   }
 

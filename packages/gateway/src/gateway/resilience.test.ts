@@ -91,12 +91,8 @@ describe("replicas that come and go", () => {
     expect((await chat(gateway.url, {})).status).toBe(200);
     expect([old.requestCount, other.requestCount]).toEqual([1, 1]);
     expect(await (await stream).text()).toContain("t19 ");
-    const { adminUrl } = gateway;
-    const { replicas } = (await (await fetch(`${adminUrl!}/replicas`)).json()) as { replicas: { id: string }[] };
-    await fetch(`${adminUrl!}/drain?pool=p&replica=${replicas[0]!.id}`, {
-      method: "POST",
-      headers: { "x-headroom-admin": "1" },
-    });
+    const { replicas } = (await (await gateway.admin("/replicas")).json()) as { replicas: { id: string }[] };
+    await gateway.admin(`/drain?pool=p&replica=${replicas[0]!.id}`, {});
     expect((await chat(gateway.url, {})).status).toBe(503);
   });
 
@@ -181,10 +177,7 @@ describe("attempts", () => {
       "models: [{ name: m, pools: [p, { pool: q, when: [unavailable] }] }]\n";
     const gateway = await start(pools(gone));
     const id = new URL(asleep.url).host;
-    await fetch(`${gateway.adminUrl!}/drain?pool=p&replica=${id}`, {
-      method: "POST",
-      headers: { "x-headroom-admin": "1" },
-    });
+    await gateway.admin(`/drain?pool=p&replica=${id}`, {});
     await gone.kill();
     for (let turn = 0; turn < 3; turn++) expect((await chat(gateway.url, {})).status).toBe(200);
   });

@@ -58,7 +58,7 @@ describe("metrics", () => {
     const gateway = await testGateway(poolOver(replica).replace("replicas:", "breaker: { openFor: 1h }, replicas:"));
     cleanups.push(() => gateway.stop());
     const isAvailable = async (): Promise<boolean> => {
-      const { replicas } = (await (await fetch(`${gateway.adminUrl!}/replicas`)).json()) as {
+      const { replicas } = (await (await gateway.admin("/replicas")).json()) as {
         replicas: readonly { readonly isAvailable: boolean }[];
       };
       return replicas[0]!.isAvailable;

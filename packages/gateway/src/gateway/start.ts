@@ -13,7 +13,7 @@ import {
   TLS_VERSION_MIN,
   type DirectoryLock,
 } from "@headroom/platform";
-import type { ListenAddress } from "../config/quantities.ts";
+import { isLoopback, type ListenAddress } from "../config/quantities.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { ResponseOwners } from "../access/response-owners.ts";
 import { BatchStore } from "../batches/store.ts";
@@ -30,6 +30,8 @@ import { GatewayMetrics } from "../telemetry/metrics.ts";
 import { Tracer } from "../telemetry/tracer.ts";
 import { UsageLog } from "../usage/usage-log.ts";
 import { createAdminServer } from "./admin.ts";
+import { keyRoutes, type KeyAdmin } from "./admin-keys.ts";
+import { adminTokenOf, stateDirectoryOf } from "./admin-token.ts";
 import { connectionBound } from "./connection-bound.ts";
 import { Gateway } from "./gateway.ts";
 import { reloads } from "./reload.ts";
@@ -37,11 +39,15 @@ import { reloads } from "./reload.ts";
 export interface StartOptions {
   /** Prints a message for the operator. */
   log(line: string): void;
+  /** The file of keys that the admin address changes. Undefined if the gateway has none. */
+  readonly keys?: KeyAdmin;
 }
 
 export interface RunningGateway {
   readonly url: string;
   readonly adminUrl: string | undefined;
+  /** Token of the admin address. */
+  readonly adminToken: string;
   /**
    * Applies another configuration. Unchanged replicas keep their connections. Changes of listening addresses and of the
    * state folder need a restart. Rejects, before anything has changed, if the configuration cannot be applied.
@@ -83,7 +89,7 @@ function steadyNow(): number {
 
 /** Rejects with an `OperationalError` if another process uses the same state folder. */
 export async function startGateway(config: GatewayConfig, options: StartOptions): Promise<RunningGateway> {
-  const stateDirectory = path.join(config.state, config.id.replaceAll(/[^A-Za-z0-9._-]/g, "_"));
+  const stateDirectory = stateDirectoryOf(config);
   const lock = lockState(stateDirectory, config.id);
   try {
     const gateway = await startLocked(config, options, stateDirectory);
@@ -179,15 +185,23 @@ async function startParts(
   const listener = createListener(config, gateway, log);
   opened.add(() => listener.close());
   const url = await listening(listener.server, { ...config.listen, reusePort: config.reusePort }, log);
-  const admin = adminOf({ config, gateway, fleet, metrics, waker, accessLog, tracer });
+  const adminToken = adminTokenOf(config, stateDirectory);
+  let active = config;
+  const parts = { config, gateway, fleet, metrics, waker, accessLog, tracer };
+  const admin = adminOf({ ...parts, adminToken, keys: options.keys, active: () => active });
   opened.add(() => admin.close());
   const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, log);
   resumeBatches(gateway, log);
+  const apply = reloads(config, { gateway, usage, limits, directory: usageDirectory, now, log });
   const sweeper = setInterval(() => gateway.sweep(), SWEEP_MS);
   return {
     url: config.tls === undefined ? url : url.replace("http:", "https:"),
     adminUrl,
-    apply: reloads(config, { gateway, usage, limits, directory: usageDirectory, now, log }),
+    adminToken,
+    apply: async (next) => {
+      await apply(next);
+      active = next;
+    },
     reopenLog: () => accessLog?.reopen(),
     close: closing({ ...parts, config, gateway, prober, sweeper, admin, listener }),
   };
@@ -254,9 +268,16 @@ function adminOf(parts: {
   readonly accessLog: AccessLog | undefined;
   readonly tracer: Tracer | undefined;
   readonly config: GatewayConfig;
+  readonly adminToken: string;
+  readonly keys: KeyAdmin | undefined;
+  /** The configuration that was applied last. */
+  active(): GatewayConfig;
 }): HttpServer {
   const { config, gateway, fleet, metrics, waker, accessLog, tracer } = parts;
   return createAdminServer({
+    token: parts.adminToken,
+    isLocal: config.admin === undefined || isLoopback(config.admin.host),
+    routes: [keyRoutes(parts.keys, parts.active)],
     hosts: config.admin === undefined ? config.adminHosts : [...config.adminHosts, config.admin.host],
     fleet,
     metrics,

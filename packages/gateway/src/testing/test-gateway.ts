@@ -4,12 +4,15 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { loadConfig } from "../config/load.ts";
 import type { GatewayConfig } from "../config/schema.ts";
+import type { KeyAdmin } from "../gateway/admin-keys.ts";
 import { startGateway, type RunningGateway } from "../gateway/start.ts";
 
 export interface TestGateway extends RunningGateway {
   readonly state: string;
   readonly logged: readonly string[];
   reload(yaml: string): Promise<void>;
+  /** A request to the admin address, with its token; with a body, a POST. */
+  admin(path: string, body?: object): Promise<Response>;
   stop(): Promise<void>;
 }
 
@@ -17,14 +20,23 @@ export interface TestGateway extends RunningGateway {
  * `yaml` is the configuration without addresses and state folder. With `shared`, the gateway uses the state folder of
  * another gateway and does not remove it.
  */
-export async function testGateway(yaml: string, shared?: string): Promise<TestGateway> {
+export async function testGateway(yaml: string, shared?: string, keys?: KeyAdmin): Promise<TestGateway> {
   const state = shared ?? mkdtempSync(path.join(tmpdir(), "headroom-gateway-"));
   const logged: string[] = [];
-  const gateway = await startGateway(configOf(yaml, state), { log: (line) => logged.push(line) });
+  const gateway = await startGateway(configOf(yaml, state), {
+    log: (line) => logged.push(line),
+    ...(keys === undefined ? {} : { keys }),
+  });
   return {
     ...gateway,
     state,
     logged,
+    admin: (at, body) =>
+      fetch(`${gateway.adminUrl!}${at}`, {
+        method: body === undefined ? "GET" : "POST",
+        headers: { authorization: `Bearer ${gateway.adminToken}`, "x-headroom-admin": "1" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
     reload: (next) => gateway.apply(configOf(next, state)),
     async stop() {
       await gateway.close();
