@@ -187,8 +187,8 @@ async function startParts(
   const url = await listening(listener.server, { ...config.listen, reusePort: config.reusePort }, log);
   const adminToken = adminTokenOf(config, stateDirectory);
   let active = config;
-  const parts = { config, gateway, fleet, metrics, waker, accessLog, tracer };
-  const admin = adminOf({ ...parts, adminToken, keys: options.keys, active: () => active });
+  const adminParts = { config, gateway, fleet, metrics, waker, accessLog, tracer };
+  const admin = adminOf({ ...adminParts, adminToken, keys: options.keys, active: () => active });
   opened.add(() => admin.close());
   const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, log);
   resumeBatches(gateway, log);
