@@ -1,6 +1,7 @@
 /** docs/reference/gateway.md: the first gateway works as it is written, with a model server of the test. */
 import { spawn, spawnSync } from "node:child_process";
-import { createServer, type AddressInfo, type Server } from "node:http";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
