@@ -21,4 +21,5 @@ export {
   type UsageTotal,
 } from "./usage/billing-ledger.ts";
 export { settleUsage, usageStart, type SettledUsage, type SettleOptions, type UsageCursor } from "./usage/reader.ts";
+export { findUsageRecord } from "./usage/find-record.ts";
 export type { UsageRecord } from "./usage/record.ts";

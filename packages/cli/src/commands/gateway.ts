@@ -1,5 +1,6 @@
 import { defineCommand, jsonOption } from "../command.ts";
 import type { GatewayOptions } from "../gateway/run-gateway.ts";
+import type { ExplainOptions } from "../gateway/run-explain.ts";
 import type { UsageOptions } from "../gateway/run-usage.ts";
 
 const usageCommand = defineCommand<UsageOptions>({
@@ -8,7 +9,7 @@ const usageCommand = defineCommand<UsageOptions>({
   details: `Examples:
   headroom gateway usage .headroom/gateway
   headroom gateway usage /var/lib/headroom/gateway --ledger billing.json
-  headroom gateway usage --ledger billing.json --period 2026-11 --json
+  headroom gateway usage --ledger billing.json --period 2026-11 --csv
 With --ledger each usage record is counted once. The ledger file contains the totals and the position in every gateway's files, and is replaced as a whole. You can run the command at any time: while gateways run, and again after it was killed.`,
   arguments: [
     {
@@ -28,11 +29,33 @@ With --ledger each usage record is counted once. The ledger file contains the to
       flags: "--over",
       description: "also count streams that were in progress; only when no gateway of the folder runs any more",
     },
+    { flags: "--csv", description: "print CSV, one row for each day, team, key and model" },
     jsonOption,
   ],
   async run(context, { args, options }) {
     const { runUsage } = await import("../gateway/run-usage.ts");
     return runUsage(context, args[0], options);
+  },
+});
+
+const explainCommand = defineCommand<ExplainOptions>({
+  name: "explain",
+  summary: "State what happened to one request: attempts, choice of replicas, limits, usage, cost",
+  details: `The id is the header x-request-id of the response. A running gateway has its last 5000 requests in memory; for older ones the command reads the usage files.`,
+  arguments: [{ syntax: "<request>", description: "the id of the request" }],
+  options: [
+    { flags: "--config <file>", description: "the gateway's configuration (default: gateway.yaml)", complete: "file" },
+    { flags: "--admin <url>", description: "admin address of a running gateway, instead of the configured one" },
+    {
+      flags: "--admin-token <file>",
+      description: "file with the token of --admin (default: $HEADROOM_GATEWAY_TOKEN)",
+      complete: "file",
+    },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { runExplain } = await import("../gateway/run-explain.ts");
+    return runExplain(context, args[0] ?? "", options);
   },
 });
 
@@ -56,7 +79,7 @@ The gateway runs until Ctrl-C or SIGTERM. Then it waits for running streams to e
     jsonOption,
     { flags: "--new-key", description: "print a new API key, and its hash for the configuration" },
   ],
-  commands: [usageCommand],
+  commands: [usageCommand, explainCommand],
   async run(context, { options }) {
     const { runGateway } = await import("../gateway/run-gateway.ts");
     return runGateway(context, options);

@@ -26,6 +26,23 @@ const run = (...args: string[]): ReturnType<typeof headroom> =>
   headroom(["gateway", "usage", ...args], { workingDirectory: folder });
 
 describe("headroom gateway usage", () => {
+  it("prints CSV by day, team, key and model, and explains one request from the files", async () => {
+    gateway("one", line(1, {}) + line(2, { atMs: Date.UTC(2026, 10, 24), nanoUsd: 1 }));
+    const { stdout } = await run("state", "--csv");
+    expect(stdout).toBe(
+      "day,team,key,model,requests,aborted,failed,promptTokens,cachedTokens,completionTokens,usd\n" +
+        "2026-11-23,search,laptop,chat,1,0,0,1000,0,500,0.00045\n2026-11-24,search,laptop,chat,1,0,0,1000,0,500,0.000000001\n",
+    );
+    const models = "pools: [{ name: p, replicas: ['http://127.0.0.1:9'] }]\nmodels: [{ name: chat, pools: [p] }]\n";
+    writeFileSync(path.join(folder, "gateway.yaml"), `access: open\nstate: state\n${models}`);
+    const explain = (id: string): ReturnType<typeof headroom> =>
+      headroom(["gateway", "explain", id], { workingDirectory: folder });
+    expect((await explain("g-1-2")).stdout).toMatch(
+      /^g-1-2: chat for chat of search \(key laptop\), 2026-11-24T[^]*usage: 1000 prompt tokens, .* 500 output tokens, 1e-9 USD/,
+    );
+    expect((await explain("g-1-9")).stderr).toContain("have no record of g-1-9");
+  });
+
   it("adds up over gateways, and settles each record once", async () => {
     gateway("one", line(1, {}) + line(2, { outcome: "aborted", completionTokens: 3, nanoUsd: 151_800 }));
     gateway(

@@ -2,12 +2,14 @@
 import path from "node:path";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
-import { sumsOf, usageLines } from "./usage-text.ts";
+import { csvLines } from "./usage-csv.ts";
+import { sumsOf, usageLines, usdOf } from "./usage-text.ts";
 
 export interface UsageOptions {
   readonly ledger?: string;
   readonly period?: string;
   readonly over?: boolean;
+  readonly csv?: boolean;
   readonly json?: boolean;
 }
 
@@ -47,7 +49,8 @@ export async function runUsage(
     if (options.json === true) {
       const gateways = found.map(({ id }) => id);
       context.print(JSON.stringify({ gateways, settledCount, openCount, missingCount, sums, days: totals }, null, 2));
-    } else if (sums.length === 0) context.note("No usage.");
+    } else if (options.csv === true) context.print(...csvLines(totals, usdOf));
+    else if (sums.length === 0) context.note("No usage.");
     else context.print(...usageLines(sums, context));
     const into = file === undefined ? "read" : `settled into ${options.ledger}`;
     context.note(`${settledCount} records of ${found.length} gateways ${into}; ${openCount} streams in progress.`);

@@ -62,7 +62,7 @@ export function usageLines(sums: readonly UsageSum[], { terminal, paint }: Comma
   return tableLines(columns, rows, terminal.stdout, paint);
 }
 
-function usdOf(nanoUsd: number): string {
+export function usdOf(nanoUsd: number): string {
   const [whole, nano] = [Math.floor(nanoUsd / 1e9), nanoUsd % 1e9];
   return `${whole}.${String(nano)
     .padStart(9, "0")

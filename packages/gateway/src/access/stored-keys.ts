@@ -119,9 +119,10 @@ export function revokeKey(
   return { keys: kept, outcome: { revokedCount: revoked.length } };
 }
 
-export function listed({ sha256: _, ...key }: StoredKey, nowMs: number): ListedKey {
-  const state = isEnded(key, nowMs) ? "expired" : key.rotatedAtMs === undefined ? "active" : "rotated";
-  return { ...key, state };
+export function listed(key: StoredKey, nowMs: number): ListedKey {
+  const { team, name: keyName, createdAtMs, expiresAtMs, models, rotatedAtMs } = key;
+  const state = isEnded(key, nowMs) ? "expired" : rotatedAtMs === undefined ? "active" : "rotated";
+  return { team, name: keyName, createdAtMs, expiresAtMs, models, rotatedAtMs, state };
 }
 
 function noSuchKey(team: string, keyName: string): KeyRefusal {

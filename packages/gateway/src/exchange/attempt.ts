@@ -7,8 +7,11 @@ import type { ResponseHead } from "../http/response-head.ts";
 import type { ResponseReader, UpstreamConnection, UpstreamFailure } from "../http/upstream-connection.ts";
 import type { Placement, Pool } from "../replicas/pool.ts";
 import type { Replica } from "../replicas/replica.ts";
+import type { AttemptNote } from "./attempt-note.ts";
 import type { PoolRoute } from "./model-route.ts";
 import type { UpstreamMessage } from "./upstream-request.ts";
+
+export { attemptKind } from "./attempt-note.ts";
 
 export interface AttemptOwner {
   attemptHead(attempt: Attempt, head: ResponseHead): void;
@@ -26,6 +29,7 @@ export class Attempt implements ResponseReader {
   readonly ticket: Ticket;
   readonly decision: Chosen;
   readonly startedAtMs: number;
+  readonly note: AttemptNote;
   #owner: AttemptOwner;
   #connection: UpstreamConnection | undefined;
   head: ResponseHead | undefined;
@@ -44,6 +48,7 @@ export class Attempt implements ResponseReader {
     owner: AttemptOwner,
     route: PoolRoute,
     start: { placement: Placement; request: RoutingRequest; nowMs: number },
+    kind: AttemptNote["kind"] = "first",
   ) {
     this.#owner = owner;
     this.route = route;
@@ -51,6 +56,18 @@ export class Attempt implements ResponseReader {
     this.decision = start.placement.decision;
     this.startedAtMs = start.nowMs;
     this.lastByteAtMs = start.nowMs;
+    this.note = {
+      kind,
+      pool: route.pool.name,
+      replica: this.replica.id,
+      decision: this.decision,
+      startedAtMs: start.nowMs,
+      status: 0,
+      headAtMs: 0,
+      endedAtMs: 0,
+      outcome: "open",
+      failure: "",
+    };
     this.ticket = route.pool.start(start.placement, start.request, start.nowMs);
   }
 
@@ -146,6 +163,7 @@ export class Attempt implements ResponseReader {
   }
 
   responseHead(head: ResponseHead): void {
+    this.note.status = head.status;
     // The response is not forwarded: the replica rejected the gateway's credentials, not the client's, and its message
     // may contain parts of them.
     if ((head.status === 401 || head.status === 407) && this.pool.headers.hasSecrets) {
@@ -154,6 +172,8 @@ export class Attempt implements ResponseReader {
     }
     this.head = head;
     this.#owner.attemptHead(this, head);
+    // The owner has set the time of the last byte.
+    this.note.headAtMs = this.lastByteAtMs;
   }
 
   responseBody(payload: readonly Buffer[], raw: Buffer | undefined): void {
@@ -169,12 +189,15 @@ export class Attempt implements ResponseReader {
   }
 
   responseFailed(failure: UpstreamFailure): void {
+    if (!this.#isEnded) this.note.failure = `${failure.kind}: ${failure.detail}`;
     if (!this.#isEnded) this.#owner.attemptFailed(this, failure);
   }
 
   #conclude(outcome: "completed" | "cancelled" | "failed", nowMs: number): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    this.note.outcome = outcome;
+    this.note.endedAtMs = nowMs;
     this.pool.end(this.replica, this.ticket, outcome, nowMs);
     const { status, retryAfterMs } = this.head ?? {};
     if ((status === 429 || status === 503) && retryAfterMs !== undefined && retryAfterMs > 0)

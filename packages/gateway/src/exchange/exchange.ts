@@ -10,7 +10,7 @@ import type { Replica } from "../replicas/replica.ts";
 import type { UsageOutcome } from "../usage/record.ts";
 import type { UsageWriter } from "../usage/usage-log.ts";
 import { answerLimitError } from "./answer-limit.ts";
-import { Attempt, type AttemptOwner } from "./attempt.ts";
+import { Attempt, attemptKind, type AttemptOwner } from "./attempt.ts";
 import { attemptMessage, type AttemptStart } from "./attempt-message.ts";
 import { BufferedResponse, isRetryable } from "./buffered-response.ts";
 import type { FallbackReason, PoolRoute } from "./model-route.ts";
@@ -45,8 +45,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   readonly #routes: RouteCursor;
   #phase: Phase = "admitting";
   readonly #attempts: Attempt[] = [];
-  /** Number of all sent attempts, including attempts on a stale connection, which do not count. */
-  #sentCount = 0;
+  /** All sent attempts, including attempts on a stale connection, which do not count. */
+  readonly #notes: Attempt["note"][] = [];
   #refusal: ApiError | undefined;
   #committed: Attempt | undefined;
   #tap: SseTap | undefined;
@@ -85,7 +85,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   takeReusableSlab(): Buffer | undefined {
     const slab = this.bodySlab;
     this.bodySlab = undefined;
-    if (slab === undefined || this.#sentCount !== 1 || this.#committed?.isSent !== true) return undefined;
+    if (slab === undefined || this.#notes.length !== 1 || this.#committed?.isSent !== true) return undefined;
     this.request.body = noBytes;
     return slab;
   }
@@ -176,10 +176,10 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   #try(route: PoolRoute, start: AttemptStart, isFresh: boolean): void {
-    const attempt = new Attempt(this, route, start);
+    const attempt = new Attempt(this, route, start, attemptKind(this.#notes, this.#hasBegun));
     this.#attempts.push(attempt);
     this.#routes.attemptCount++;
-    this.#sentCount++;
+    this.#notes.push(attempt.note);
     this.#phase = "waiting";
     const { hedgeAfter } = route.pool.config;
     const continuation = this.#continuation;
@@ -461,7 +461,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#buffered.ended();
     this.#phase = "ending";
     const record = this.#usageRecord(outcome, status);
-    const hasUsed = this.#sentCount > 0;
+    const hasUsed = this.#notes.length > 0;
     const used = { tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd };
     this.limits.end(hasUsed ? used : undefined);
     this.#finish = finish;
@@ -472,7 +472,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       endedAtMs: this.#runtime.now(),
       replicaId: this.#committed?.replica.id ?? "",
       decision: this.#committed?.decision,
-      attemptCount: this.#sentCount,
+      attempts: this.#notes,
+      reserved: this.limits.reserved,
       refusal: this.#refusal,
       isStream: this.#tap !== undefined,
     };

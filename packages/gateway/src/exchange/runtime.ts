@@ -4,12 +4,13 @@ import type { Caller } from "../access/teams.ts";
 import type { MemoryBudget } from "../http/memory-budget.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import type { RequestPeek } from "../json/peek.ts";
-import type { LimitSource } from "../limits/account.ts";
+import type { LimitSource, ReservedAmount } from "../limits/account.ts";
 import type { ApiError } from "../protocols/api-error.ts";
 import type { Endpoint } from "../protocols/endpoints.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { UsageRecord } from "../usage/record.ts";
 import type { UsageWriter } from "../usage/usage-log.ts";
+import type { AttemptNote } from "./attempt-note.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ModelRoute } from "./model-route.ts";
 
@@ -59,8 +60,10 @@ export interface ExchangeSummary {
   readonly replicaId: string;
   /** The router's decision for the replica that answered. */
   readonly decision: Chosen | undefined;
-  /** Number of requests that were sent to replicas, with retries and hedges. */
-  readonly attemptCount: number;
+  /** The requests that were sent to replicas, with retries and hedges. */
+  readonly attempts: readonly AttemptNote[];
+  /** Amounts of the limits that the request reserved. */
+  readonly reserved: readonly ReservedAmount[];
   /** The error, if the gateway answered with one of its own. */
   readonly refusal: ApiError | undefined;
   readonly isStream: boolean;

@@ -112,7 +112,10 @@ async function routed(parts: AdminParts, request: AdminRequest): Promise<AdminAn
   if (request.method === "POST") return changed(parts, request);
   if (request.path === "/metrics") return metricsOf(parts);
   if (request.path === "/replicas") return { status: 200, body: { replicas: replicasOf(parts) } };
-  return refusal(404, "There are /metrics, /health, /replicas, /v1/keys and, as POST, /drain and /undrain.");
+  return refusal(
+    404,
+    "There are /metrics, /health, /replicas, /v1/keys, /v1/limits, /v1/requests, /v1/requests/ID and, as POST, /drain and /undrain.",
+  );
 }
 
 function replicasOf({ fleet, now }: AdminParts): readonly object[] {

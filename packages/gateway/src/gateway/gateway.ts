@@ -31,6 +31,7 @@ import type { Pool } from "../replicas/pool.ts";
 import type { Waker } from "../replicas/waker.ts";
 import type { AccessLog } from "../telemetry/access-log.ts";
 import type { GatewayMetrics } from "../telemetry/metrics.ts";
+import type { RequestRing } from "../telemetry/request-ring.ts";
 import type { Tracer } from "../telemetry/tracer.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
 import { refusalHeaders, retryAfterIn } from "../exchange/settlement.ts";
@@ -45,6 +46,7 @@ export interface GatewayParts {
   readonly limits: LimitSource;
   readonly usage: UsageLog;
   readonly metrics: GatewayMetrics;
+  readonly ring: RequestRing;
   readonly waker: Waker;
   readonly batches: BatchStore;
   readonly accessLog: AccessLog | undefined;
@@ -425,6 +427,7 @@ export class Gateway implements ClientPort, Runtime {
     this.exchanges.remove(exchange);
     this.bodies.give(exchange.request.caller.team, exchange.translatedBytes);
     this.#parts.metrics.observe(summary);
+    this.#parts.ring.add(summary);
     this.#parts.accessLog?.write(exchange.request, summary);
     this.#parts.tracer?.ended(exchange.request, summary);
     const slab = exchange.takeReusableSlab();

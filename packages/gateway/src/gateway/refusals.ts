@@ -10,10 +10,12 @@ import type { Operation } from "../protocols/endpoints.ts";
 import type { AccessLog } from "../telemetry/access-log.ts";
 import type { GatewayMetrics } from "../telemetry/metrics.ts";
 import { validTraceparent } from "../telemetry/trace-context.ts";
+import type { RequestRing } from "../telemetry/request-ring.ts";
 import type { Tracer } from "../telemetry/tracer.ts";
 
 export interface RefusalSinks {
   readonly metrics: GatewayMetrics;
+  readonly ring: RequestRing;
   readonly accessLog: AccessLog | undefined;
   readonly tracer: Tracer | undefined;
 }
@@ -38,6 +40,8 @@ const noBytes = Buffer.alloc(0);
 /** `reason` is the label of the count. It must not come from the client. */
 export function recordRefusal(sinks: RefusalSinks, refused: RefusedRequest, error: ApiError, reason: string): void {
   sinks.metrics.refused(reason);
+  const summary = summaryOf(refused, error);
+  sinks.ring.add(summary, refused.caller === undefined);
   if (sinks.accessLog === undefined && sinks.tracer === undefined) return;
   const { head, path } = refused;
   const parent = validTraceparent(head?.traceparent ?? "");
@@ -49,7 +53,6 @@ export function recordRefusal(sinks: RefusalSinks, refused: RefusedRequest, erro
     body: noBytes,
     bodyBytes: refused.bodyBytes,
   };
-  const summary = summaryOf(refused, error);
   sinks.accessLog?.write(request, summary);
   sinks.tracer?.ended(request, summary);
 }
@@ -77,7 +80,8 @@ function summaryOf({ id, atMs, caller, operation, model }: RefusedRequest, refus
     endedAtMs: atMs,
     replicaId: "",
     decision: undefined,
-    attemptCount: 0,
+    attempts: [],
+    reserved: [],
     refusal,
     isStream: false,
   };

@@ -27,10 +27,14 @@ import { Prober } from "../replicas/prober.ts";
 import { Waker } from "../replicas/waker.ts";
 import { AccessLog } from "../telemetry/access-log.ts";
 import { GatewayMetrics } from "../telemetry/metrics.ts";
+import { RequestRing } from "../telemetry/request-ring.ts";
+import { limitStates, type LimitState } from "../telemetry/team-metrics.ts";
 import { Tracer } from "../telemetry/tracer.ts";
 import { UsageLog } from "../usage/usage-log.ts";
 import { createAdminServer } from "./admin.ts";
 import { keyRoutes, type KeyAdmin } from "./admin-keys.ts";
+import { limitedTeams, limitRoutes } from "./admin-limits.ts";
+import { requestRoutes, type RequestSources } from "./admin-requests.ts";
 import { adminTokenOf, stateDirectoryOf } from "./admin-token.ts";
 import { connectionBound } from "./connection-bound.ts";
 import { Gateway } from "./gateway.ts";
@@ -163,6 +167,7 @@ async function startParts(
   });
   opened.add(() => usage.close());
   const metrics = new GatewayMetrics();
+  const ring = new RequestRing();
   const waker = new Waker({ directory: config.state, now, log });
   const tracer = tracerOf(config);
   if (tracer !== undefined) opened.add(() => tracer.close());
@@ -172,7 +177,7 @@ async function startParts(
   opened.add(() => limits.close());
   const batches = new BatchStore(path.join(stateDirectory, "batches"), config.batches.storage);
   const owners = ResponseOwners.of(config);
-  const parts = { batches, owners, fleet, limits, usage, metrics, waker, accessLog, tracer, now, log };
+  const parts = { batches, owners, fleet, limits, usage, metrics, ring, waker, accessLog, tracer, now, log };
   const gateway = new Gateway(config, parts);
   const prober = new Prober(
     () => fleet.pools.values(),
@@ -187,7 +192,8 @@ async function startParts(
   const url = await listening(listener.server, { ...config.listen, reusePort: config.reusePort }, log);
   const adminToken = adminTokenOf(config, stateDirectory);
   let active = config;
-  const adminParts = { config, gateway, fleet, metrics, waker, accessLog, tracer };
+  const requests = { ring, directory: usageDirectory, now };
+  const adminParts = { config, gateway, fleet, metrics, waker, accessLog, tracer, limits, requests };
   const admin = adminOf({ ...adminParts, adminToken, keys: options.keys, active: () => active });
   opened.add(() => admin.close());
   const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, log);
@@ -268,16 +274,20 @@ function adminOf(parts: {
   readonly accessLog: AccessLog | undefined;
   readonly tracer: Tracer | undefined;
   readonly config: GatewayConfig;
+  readonly limits: LimitSource;
+  readonly requests: RequestSources;
   readonly adminToken: string;
   readonly keys: KeyAdmin | undefined;
   /** The configuration that was applied last. */
   active(): GatewayConfig;
 }): HttpServer {
   const { config, gateway, fleet, metrics, waker, accessLog, tracer } = parts;
+  const limits = (): readonly LimitState[] =>
+    limitStates(limitedTeams(parts.active()), (definition) => parts.limits.used(definition));
   return createAdminServer({
     token: parts.adminToken,
     isLocal: config.admin === undefined || isLoopback(config.admin.host),
-    routes: [keyRoutes(parts.keys, parts.active)],
+    routes: [keyRoutes(parts.keys, parts.active), requestRoutes(parts.requests), limitRoutes(limits)],
     hosts: config.admin === undefined ? config.adminHosts : [...config.adminHosts, config.admin.host],
     fleet,
     metrics,
@@ -290,6 +300,7 @@ function adminOf(parts: {
       droppedSpans: tracer?.droppedCount ?? 0,
       held: waker.heldCount,
       pools: fleet.pools.values(),
+      limits: limits(),
     }),
     isDraining: () => gateway.isDraining,
     now: steadyNow,

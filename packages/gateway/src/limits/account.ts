@@ -18,6 +18,12 @@ interface Held {
   amount: number;
 }
 
+export interface ReservedAmount {
+  readonly kind: LimitDefinition["kind"];
+  readonly limit: number;
+  readonly amount: number;
+}
+
 export type ReserveOutcome = Reservation | Denial;
 
 /** Source of reserved amounts: the ledger in this process, or leases from the coordinator. */
@@ -29,6 +35,8 @@ export interface LimitSource {
   /** Gives back an amount that has no slot, from the newest amounts. */
   giveNewest(definition: LimitDefinition, amount: number): void;
   charge(definition: LimitDefinition, amount: number): void;
+  /** Amount that counts against the limit now, as far as this gateway knows: in a group, its own part. */
+  used(definition: LimitDefinition): number;
   /** Counts this much as spent in the present period, if less is counted for this gateway. */
   countSpent(definition: LimitDefinition, amount: number): void;
   close(): void;
@@ -50,6 +58,10 @@ export class Reservation {
   constructor(source: LimitSource, held: Held[]) {
     this.#source = source;
     this.#held = held;
+  }
+
+  get amounts(): readonly ReservedAmount[] {
+    return this.#held.map(({ definition, amount }) => ({ kind: definition.kind, limit: definition.limit, amount }));
   }
 
   /** Adds a budget in which `amount` of this request is counted already. */
@@ -108,6 +120,10 @@ export class RequestLimits {
   constructor(source: LimitSource, atStart: TeamLimits) {
     this.#source = source;
     this.#atStart = atStart;
+  }
+
+  get reserved(): readonly ReservedAmount[] {
+    return this.reservation?.amounts ?? [];
   }
 
   /** Counts the request to a budget that its team did not have at its start. Its records are counted there already. */
@@ -215,6 +231,10 @@ export class LocalLimits implements LimitSource {
 
   charge(definition: LimitDefinition, amount: number): void {
     this.#ledger.charge(definition, amount, this.#now());
+  }
+
+  used(definition: LimitDefinition): number {
+    return this.#ledger.known(definition, this.#now());
   }
 
   countSpent(definition: LimitDefinition, amount: number): void {

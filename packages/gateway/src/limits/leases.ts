@@ -127,6 +127,10 @@ export class LeasedLimits implements LimitSource {
     this.#coordinator?.close();
   }
 
+  used(definition: LimitDefinition): number {
+    return this.#own.known(definition, this.#options.now());
+  }
+
   take(definition: LimitDefinition, amount: number, done: (outcome: TakeOutcome) => void): void {
     assertAmount(amount);
     const lease = this.#leaseOf(definition);

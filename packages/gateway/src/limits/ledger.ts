@@ -102,6 +102,12 @@ export class LimitLedger {
       .filter(({ ages }) => ages.length > 0);
   }
 
+  /** The amount in use of a limit. Reading it keeps no memory for limits that nothing has used. */
+  known({ id, period }: LimitDefinition, nowMs: number): number {
+    const entry = this.#entries.get(id);
+    return entry?.definition.period === period ? (entry?.window.used(nowMs) ?? 0) : 0;
+  }
+
   used(definition: LimitDefinition, nowMs: number): number {
     return this.#entry(definition)?.window.used(nowMs) ?? 0;
   }

@@ -10,7 +10,7 @@ const PROMPT_BYTES_MAX = 65_536;
 const RETRY_MS = 1000;
 
 /** The numbers that decided the choice of the replica. Loads are in the unit that the pool's policy compares. */
-function decisionOf(decision: Chosen): object {
+export function decisionOf(decision: Chosen): object {
   return {
     ground: decision.ground,
     candidates: decision.candidateCount,
@@ -60,8 +60,7 @@ export class AccessLog {
       this.droppedCount++;
       return;
     }
-    const { record, startedAtMs, firstByteAtMs, endedAtMs, replicaId, isStream, decision, attemptCount, refusal } =
-      summary;
+    const { record, startedAtMs, firstByteAtMs, endedAtMs, replicaId, isStream, decision, attempts, refusal } = summary;
     const line = {
       at: new Date(startedAtMs).toISOString(),
       id: record.id,
@@ -72,7 +71,7 @@ export class AccessLog {
       model: record.model,
       pool: record.pool,
       replica: replicaId,
-      attempts: attemptCount,
+      attempts: attempts.length,
       decision: decision === undefined ? undefined : decisionOf(decision),
       refusal: refusal === undefined ? undefined : { kind: refusal.kind, message: refusal.message },
       operation: record.operation,

@@ -6,6 +6,8 @@
 import type { ExchangeSummary } from "../exchange/runtime.ts";
 import type { Pool } from "../replicas/pool.ts";
 import { Histogram } from "./histogram.ts";
+import { escaped } from "./prometheus-text.ts";
+import { TeamMetrics, type LimitState } from "./team-metrics.ts";
 
 /** Bucket bounds that the GenAI conventions recommend, in seconds and tokens. */
 const durationBounds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
@@ -35,6 +37,7 @@ export interface GatewayGauges {
   readonly droppedSpans: number;
   readonly answerBytes: number;
   readonly pools: Iterable<Pool>;
+  readonly limits: readonly LimitState[];
 }
 
 export class GatewayMetrics {
@@ -44,9 +47,12 @@ export class GatewayMetrics {
    */
   readonly #byModel = new Map<string, Map<string, Map<string, Series>>>();
   readonly #series: Series[] = [];
+  readonly #teams = new TeamMetrics();
   readonly #refused = new Map<string, number>();
 
-  observe({ record, startedAtMs, firstByteAtMs, endedAtMs, isStream }: ExchangeSummary): void {
+  observe(summary: ExchangeSummary): void {
+    const { record, startedAtMs, firstByteAtMs, endedAtMs, isStream } = summary;
+    this.#teams.observe(summary);
     const series = this.#seriesOf(record.model, record.pool, record.operation);
     if (series === undefined) return;
     const status =
@@ -73,7 +79,12 @@ export class GatewayMetrics {
    * clock.
    */
   text(gauges: GatewayGauges, nowMs: number): string {
-    return [this.#requestText(), this.#poolText(gauges.pools, nowMs), this.#processText(gauges)].join("");
+    return [
+      this.#requestText(),
+      this.#teams.text(gauges.limits),
+      this.#poolText(gauges.pools, nowMs),
+      this.#processText(gauges),
+    ].join("");
   }
 
   #seriesOf(model: string, pool: string, operation: string): Series | undefined {
@@ -222,8 +233,4 @@ function counter(name: string, help: string, value: number): string {
 
 function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }
