@@ -45,7 +45,6 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   readonly #routes: RouteCursor;
   #phase: Phase = "admitting";
   readonly #attempts: Attempt[] = [];
-  /** All sent attempts, including attempts on a stale connection, which do not count. */
   readonly #notes: Attempt["note"][] = [];
   #refusal: ApiError | undefined;
   #committed: Attempt | undefined;
@@ -459,12 +458,11 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     clearTimeout(this.#hedgeTimer);
     this.#record?.release();
     this.#buffered.ended();
-    this.#phase = "ending";
+    [this.#phase, this.#finish] = ["ending", finish];
     const record = this.#usageRecord(outcome, status);
     const hasUsed = this.#notes.length > 0;
     const used = { tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd };
     this.limits.end(hasUsed ? used : undefined);
-    this.#finish = finish;
     this.#summary = {
       record,
       startedAtMs: this.#startedAtMs,

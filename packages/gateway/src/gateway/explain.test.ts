@@ -34,7 +34,7 @@ describe("the explanation of a request", () => {
       ids.push(response.headers.get("x-request-id") ?? "");
     }
     const explained = await Promise.all(
-      ids.map(async (id) => (await (await gateway.admin(`/v1/requests/${id}`)).json()) as Record<string, never>),
+      ids.map(async (id) => (await (await gateway.admin(`/v1/requests/${id}`)).json()) as { attempts: unknown[] }),
     );
     const retried = explained.find(({ attempts }) => attempts.length === 2);
     expect(retried).toMatchObject({

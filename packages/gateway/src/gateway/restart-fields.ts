@@ -9,6 +9,7 @@ const readers: Readonly<Record<string, (config: GatewayConfig) => unknown>> = {
   tls: ({ tls }) => tls,
   admin: ({ admin }) => admin,
   adminHosts: ({ adminHosts }) => adminHosts,
+  adminToken: ({ adminToken }) => adminToken,
   state: ({ state }) => state,
   coordinator: ({ coordinator }) => coordinator,
   coordinatorSecret: ({ coordinatorSecret }) => coordinatorSecret,
