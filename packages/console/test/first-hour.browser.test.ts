@@ -46,14 +46,19 @@ describe.skipIf(chromiumPath === null)("the first hour with a control plane", ()
   it("lists events by title and name, hides internal ones, and filters by kind, team and workload", async () => {
     // Submits as the console does, with an idempotency key. The answer is also recorded.
     await page.evaluate(async () => {
-      const headers = { "content-type": "application/json", "idempotency-key": "0123456789abcdef" };
+      const headers = {
+        authorization: `Bearer ${localStorage.getItem("headroom.session") ?? ""}`,
+        "content-type": "application/json",
+        "idempotency-key": "0123456789abcdef",
+      };
       const body = JSON.stringify({
         kind: "train",
         name: "second",
         run: "sleep 600",
         gang: { workers: 1, accelerators: 1 },
       });
-      await fetch("/v1/workloads", { method: "POST", headers, body });
+      const { status } = await fetch("/v1/workloads", { method: "POST", headers, body });
+      if (status !== 201) throw new Error(`the submission was answered with ${status}`);
     });
     await page.goto(`${plane.url}/events`);
     const rows = page.getByRole("table", { name: "Events" }).locator("[data-row]");

@@ -5,6 +5,7 @@ import { refuse, type HeadroomClient, type Status } from "@headroom/protocol";
 import { EventFeed, type FeedHooks } from "../live/event-feed.ts";
 import type { Clock } from "./clock.ts";
 import type { DemoControls } from "./demo-controls.ts";
+import { pageSession } from "./page-session.ts";
 import type { Session } from "./session.ts";
 
 /** The connection, for use by every page of the console. */
@@ -30,7 +31,10 @@ async function connectToDemo(): Promise<Connection> {
  * the first visit needs only this request.
  */
 async function connectToServer(): Promise<Connection> {
-  const answer = await fetch("/v1/status", { method: "HEAD", credentials: "same-origin" }).catch(() => null);
+  const session = pageSession(localStorage);
+  // With the session, so that a browser that is signed in does not report a refused request.
+  const headers: Record<string, string> = session === undefined ? {} : { authorization: `Bearer ${session}` };
+  const answer = await fetch("/v1/status", { method: "HEAD", credentials: "same-origin", headers }).catch(() => null);
   const type = answer?.headers.get("content-type") ?? "";
   if (answer !== null && !type.includes("json"))
     throw refuse("unexpectedAnswer", "The answer is not JSON. Is another server at this address?");

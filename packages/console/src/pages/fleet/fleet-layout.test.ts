@@ -89,7 +89,7 @@ describe("the fleet map", () => {
       Array.from({ length: 5_000 }, (_, index) => fleetNode(`n${index}`)),
       1100,
     );
-    expect([small.grid.cell, large.grid.cell]).toEqual([24, 4]);
+    expect([small.grid.cell, large.grid.cell]).toEqual([20, 4]);
   });
 
   it("leads from node to node by the arrow keys and stops at the edge", () => {
