@@ -1,40 +1,10 @@
 /** Tests every page with axe in both themes and on a phone, and uses the product without a pointer. */
-import type { Locator, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";
 import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
+import { places, rowsOf, visit } from "./places.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
-
-/** One locator for each address, of an element that exists only when the page shows its content. */
-const places: Readonly<Record<string, (page: Page) => Locator>> = {
-  "/": (page) => page.getByRole("application", { name: "Fleet map" }),
-  "/?view=table": (page) => rowsOf(page, "Nodes"),
-  "/?colour=use": (page) => page.getByRole("list", { name: "Legend" }).getByText("No telemetry"),
-  "/?node=h200-05": (page) => page.getByRole("dialog").getByRole("heading", { name: "h200-05" }),
-  "/queue": (page) => rowsOf(page, "Queue"),
-  "/workloads": (page) => rowsOf(page, "Workloads"),
-  "/workloads/new": (page) => page.getByLabel("Name"),
-  "/teams": (page) => page.getByRole("link", { name: "research", exact: true }),
-  "/calendar": (page) =>
-    page.getByRole("region", { name: "Maintenance and reservations" }).getByRole("listitem").first(),
-  "/policy": (page) => page.getByRole("button", { name: "Activate fifo", exact: true }),
-  "/what-if": (page) => page.getByRole("button", { name: "Simulate", exact: true }),
-  "/what-if?of=past": (page) => page.getByRole("button", { name: "Replay" }),
-  "/waste": (page) =>
-    page
-      .getByRole("region", { name: "Findings" })
-      .getByText(/^(?:It|None) /)
-      .filter({ visible: true })
-      .first(),
-  "/size": (page) => page.getByRole("region", { name: "Result" }),
-  "/size?of=serving": (page) => page.getByRole("table", { name: "Layouts" }),
-  "/size?of=network": (page) => page.getByRole("table", { name: "Levels of the fabric" }),
-  "/size?of=failures": (page) => page.getByRole("region", { name: "Effective training time" }),
-  "/events": (page) => rowsOf(page, "Events"),
-};
-
-const rowsOf = (page: Page, table: string): Locator =>
-  page.getByRole("table", { name: table }).locator("[data-row]").first();
 
 const sidewaysOf = (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
@@ -51,13 +21,6 @@ async function openDemo(page: Page, server: StaticServer): Promise<void> {
   await expectShown(page.getByRole("heading", { level: 1 }));
 }
 
-/** Navigates within the page, as a link does, so that the simulation continues. */
-async function visit(page: Page, address: string, content: Locator): Promise<void> {
-  await page.evaluate((to) => window.location.assign(`#${to}`), address);
-  await expectShown(content);
-  await page.locator("main [role=status][aria-label^=Loading]").waitFor({ state: "detached" });
-}
-
 /** Overlays. Each is opened, checked and closed. */
 async function openOneByOne(page: Page, look: (what: string) => Promise<void>): Promise<void> {
   await visit(page, "/workloads?phase=running&search=-", rowsOf(page, "Workloads"));
@@ -71,9 +34,9 @@ async function openOneByOne(page: Page, look: (what: string) => Promise<void>): 
   await page.getByRole("alertdialog").waitFor({ state: "detached" });
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: "Search or run a command" }).fill("h100");
-  await expectShown(page.getByRole("option", { name: /h100-01/ }));
+  await expectShown(page.getByRole("option", { name: /^h100-01/ }));
   await look("the palette");
-  await page.getByRole("option", { name: /h100-01/ }).click();
+  await page.getByRole("option", { name: /^h100-01/ }).click();
   await expectShown(page.getByRole("dialog").getByRole("heading", { name: "h100-01" }));
   await look("a node");
   await page.keyboard.press("Escape");

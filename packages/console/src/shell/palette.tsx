@@ -1,16 +1,27 @@
 /** The command palette, which opens with Ctrl-K or ⌘K. */
+import type { WorkloadSummary } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useDeferredValue, useEffect, useId, useMemo, useRef, useState } from "react";
 import type { KeyboardEvent, ReactElement } from "react";
+import { nodeConsequence, nodeWords, phasesOf, workloadConsequence, workloadWords } from "../commands/commands.ts";
+import { useNodeCommand, useWorkloadCommand } from "../commands/use-commands.ts";
 import { demoAddress } from "../connect/connect.ts";
-import { useSession } from "../connect/session.ts";
+import { useClient, useSession } from "../connect/session.ts";
 import { nodesQuery } from "../data/queries.ts";
-import { Popup } from "../parts/dialog.tsx";
+import { Confirm, Popup } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { setTheme } from "../theme/theme.ts";
 import { places } from "./nav.ts";
-import { foundItems, matchesWords, WORKLOADS_SHOWN_MAX, type PaletteItem } from "./palette-items.ts";
+import {
+  foundItems,
+  isWorkloadVerb,
+  matchesWords,
+  paletteQuery,
+  WORKLOADS_SHOWN_MAX,
+  type AskedCommand,
+  type PaletteItem,
+} from "./palette-items.ts";
 
 interface PaletteProps {
   readonly isOpen: boolean;
@@ -19,21 +30,61 @@ interface PaletteProps {
 }
 
 export function Palette({ isOpen, onClose, onHelp }: PaletteProps): ReactElement {
+  // The command stays after the answer, so that the question keeps its text while it fades.
+  const [asked, setAsked] = useState<AskedCommand | null>(null);
+  const [isAsking, setIsAsking] = useState(false);
+  const ask = (command: AskedCommand): void => {
+    setAsked(command);
+    setIsAsking(true);
+  };
   return (
-    <Popup isOpen={isOpen} onClose={onClose} title="Search or run a command" isTitleHidden>
-      {isOpen ? <PaletteBody onClose={onClose} onHelp={onHelp} /> : null}
-    </Popup>
+    <>
+      <Popup isOpen={isOpen} onClose={onClose} title="Search or run a command" isTitleHidden>
+        {isOpen ? <PaletteBody onClose={onClose} onHelp={onHelp} onAsk={ask} /> : null}
+      </Popup>
+      {asked === null ? null : <Question command={asked} isOpen={isAsking} onClose={() => setIsAsking(false)} />}
+    </>
+  );
+}
+
+interface QuestionProps {
+  readonly command: AskedCommand;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Every command of the palette is confirmed, because Enter on a wrong line is one key. */
+function Question({ command, isOpen, onClose }: QuestionProps): ReactElement {
+  const workloadCommand = useWorkloadCommand();
+  const nodeCommand = useNodeCommand();
+  const [words, name, consequence] =
+    command.of === "workload"
+      ? [workloadWords[command.verb], command.workload.name, workloadConsequence(command.verb, command.workload)]
+      : [nodeWords[command.verb], command.node, nodeConsequence[command.verb]];
+  return (
+    <Confirm
+      isOpen={isOpen}
+      onClose={onClose}
+      onConfirm={() => (command.of === "workload" ? workloadCommand.mutate(command) : nodeCommand.mutate(command))}
+      title={`${words.label} ${name}?`}
+      action={words.label}
+      isDangerous={command.verb === "stop"}
+    >
+      {consequence}
+    </Confirm>
   );
 }
 
 /** Maximum age in ms of the nodes' names. Nodes change rarely. */
 const NODES_FRESH_MS = 30_000;
 
-type BodyProps = Omit<PaletteProps, "isOpen">;
+interface BodyProps extends Omit<PaletteProps, "isOpen"> {
+  readonly onAsk: (command: AskedCommand) => void;
+}
 
-function PaletteBody({ onClose, onHelp }: BodyProps): ReactElement {
+function PaletteBody({ onClose, onHelp, onAsk }: BodyProps): ReactElement {
   const [query, setQuery] = useState("");
-  const items = usePaletteItems(query, { onClose, onHelp });
+  const items = usePaletteItems(query, { onClose, onHelp, onAsk });
   const [chosen, setChosen] = useState(0);
   const index = Math.min(chosen, items.length - 1);
   const listId = useId();
@@ -63,7 +114,7 @@ function PaletteBody({ onClose, onHelp }: BodyProps): ReactElement {
           aria-expanded="true"
           aria-controls={listId}
           aria-activedescendant={items[index] === undefined ? undefined : `${listId}-${index}`}
-          placeholder="A page, a workload, a node, an action"
+          placeholder="A page, a workload, a node, or stop, hold, drain … and a name"
           autoComplete="off"
           spellCheck={false}
           className="h-12 flex-1 bg-transparent text-base text-ink outline-none"
@@ -133,16 +184,26 @@ function PaletteRow({ id, item, isChosen, startsGroup, onRun }: PaletteRowProps)
   );
 }
 
-function usePaletteItems(query: string, { onClose, onHelp }: BodyProps): readonly PaletteItem[] {
-  const { client, demo } = useSession();
-  const navigate = useNavigate();
-  const text = useDeferredValue(query.trim());
-  const { data: found } = useQuery({
-    queryKey: ["palette", text],
-    queryFn: ({ signal }) => client.listWorkloads({ search: text, limit: WORKLOADS_SHOWN_MAX }, { signal }),
+/** Workloads whose name matches; with a verb, those to which it can apply. */
+function useFoundWorkloads(text: string): readonly WorkloadSummary[] {
+  const client = useClient();
+  const { verb, name } = paletteQuery(text);
+  const search = name === "" ? undefined : name;
+  const phase = isWorkloadVerb(verb) ? phasesOf(verb) : undefined;
+  const { data } = useQuery({
+    queryKey: ["palette", verb ?? "", name],
+    queryFn: ({ signal }) => client.listWorkloads({ search, phase, limit: WORKLOADS_SHOWN_MAX }, { signal }),
     enabled: text !== "",
     placeholderData: (before) => before,
   });
+  return data?.items ?? [];
+}
+
+function usePaletteItems(query: string, { onClose, onHelp, onAsk }: BodyProps): readonly PaletteItem[] {
+  const { client, demo } = useSession();
+  const navigate = useNavigate();
+  const text = useDeferredValue(query.trim());
+  const workloads = useFoundWorkloads(text);
   const { data: nodes } = useQuery({ ...nodesQuery(client), enabled: text !== "", staleTime: NODES_FRESH_MS });
   const fixed = useMemo((): readonly PaletteItem[] => {
     const action = (label: string, icon: PaletteItem["icon"], run: () => void): PaletteItem => ({
@@ -178,10 +239,11 @@ function usePaletteItems(query: string, { onClose, onHelp }: BodyProps): readonl
   return [
     ...fixed.filter((item) => matchesWords(query.trim(), item)),
     ...foundItems(query, {
-      workloads: found?.items ?? [],
+      workloads,
       nodes: nodes ?? [],
       openWorkload: (workloadId) => void navigate({ to: "/workloads/$workloadId", params: { workloadId } }),
       openNode: (node) => void navigate({ to: "/", search: { node } }),
+      ask: onAsk,
     }),
   ];
 }

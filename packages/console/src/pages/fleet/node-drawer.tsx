@@ -5,6 +5,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ReactElement } from "react";
+import { useNodeCommand } from "../../commands/use-commands.ts";
 import { useClient } from "../../connect/session.ts";
 import { fleetQuery } from "../../data/queries.ts";
 import { useAnnouncer } from "../../parts/announcer.tsx";
@@ -122,34 +123,27 @@ function NodeActions({ node }: { readonly node: Node }): ReactElement {
   const announcer = useAnnouncer();
   const queryClient = useQueryClient();
   const [isAsking, setIsAsking] = useState(false);
-  const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ["nodes"] });
-  const drain = useMutation({
-    mutationFn: (running: "wait" | "requeue") => client.drainNode(node.id, { running }),
-    onSuccess: () => announcer.say(`${node.id} takes no new work.`),
-    onError: (error) => announcer.fail(error),
-    onSettled: refresh,
-  });
-  const resume = useMutation({
-    mutationFn: () => client.resumeNode(node.id),
-    onSuccess: () => announcer.say(`${node.id} takes work again.`),
-    onError: (error) => announcer.fail(error),
-    onSettled: refresh,
-  });
+  const command = useNodeCommand();
   const withdraw = useMutation({
     mutationFn: () => client.withdrawNotice(node.id),
     onSuccess: () => announcer.say(`${node.id} stays.`),
     onError: (error) => announcer.fail(error),
-    onSettled: refresh,
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ["nodes"] }),
   });
-  const isBusy = drain.isPending || resume.isPending || withdraw.isPending;
+  const isBusy = command.isPending || withdraw.isPending;
   return (
     <div className="flex flex-wrap gap-2 border-t border-line px-4 py-3">
       {node.draining ? (
-        <Button look="primary" icon="play" disabled={isBusy} onClick={() => resume.mutate()}>
+        <Button
+          look="primary"
+          icon="play"
+          disabled={isBusy}
+          onClick={() => command.mutate({ verb: "resume", node: node.id })}
+        >
           Resume
         </Button>
       ) : (
-        <Button icon="pause" disabled={isBusy} onClick={() => drain.mutate("wait")}>
+        <Button icon="pause" disabled={isBusy} onClick={() => command.mutate({ verb: "drain", node: node.id })}>
           Drain
         </Button>
       )}
@@ -170,7 +164,7 @@ function NodeActions({ node }: { readonly node: Node }): ReactElement {
       <Confirm
         isOpen={isAsking}
         onClose={() => setIsAsking(false)}
-        onConfirm={() => drain.mutate("requeue")}
+        onConfirm={() => command.mutate({ verb: "drain", node: node.id, running: "requeue" })}
         title={`Requeue the work on ${node.id}?`}
         action="Drain and requeue"
         isDangerous
