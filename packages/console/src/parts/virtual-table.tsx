@@ -1,5 +1,5 @@
 /**
- * A table that renders only visible rows. Arrow keys (and j and k) move between rows, and each row has one link, so
+ * A table that renders only visible rows. Rows grow with their text, so that none is cut. Arrow keys (and j and k) move between rows, and each row has one link, so
  * that Tab, a click and a screen reader work without a second version of the table.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
@@ -16,8 +16,6 @@ export interface Column<Row> {
   readonly className?: string;
   /** Whether only screen readers read the header, because the cells are clear without it. */
   readonly isHeaderHidden?: boolean;
-  /** Whether the text can take two lines. */
-  readonly isWrapping?: boolean;
 }
 
 interface VirtualTableProps<Row> {
@@ -32,10 +30,12 @@ interface VirtualTableProps<Row> {
   readonly onShow?: (first: number, last: number) => void;
   /** Content below the last row. */
   readonly footer?: ReactNode;
+  /** Height of a row of one line, with the browser's default text size. Rows grow with their text. */
   readonly rowHeightPx?: number;
 }
 
 const ROW_PX = 40;
+const REM_PX = 16;
 const OVERSCAN = 12;
 
 export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
@@ -44,7 +44,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeightPx,
+    estimateSize: () => rowHeightPx * textScale(),
     getItemKey: (index) => {
       const row = rows[index];
       return row === undefined ? index : props.keyOf(row);
@@ -72,7 +72,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
               <span
                 key={column.id}
                 role="columnheader"
-                className={`truncate py-2 text-xs font-medium text-ink-3 ${column.className ?? ""}`}
+                className={`py-2 text-xs font-medium text-ink-3 ${column.className ?? ""}`}
               >
                 {column.headerControl !== undefined ? (
                   column.headerControl
@@ -86,14 +86,16 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
           </div>
         </div>
         <div role="rowgroup" className="relative" style={{ height: virtualizer.getTotalSize() }}>
-          {shown.map(({ index, start, size, key }) => (
+          {shown.map(({ index, start, key }) => (
             <div
               key={key}
+              ref={virtualizer.measureElement}
+              data-index={index}
               role="row"
               aria-rowindex={index + 2}
               data-row={index}
-              className={`absolute inset-x-0 grid cursor-pointer items-center gap-x-3 border-b border-line px-4 focus-within:bg-hover hover:bg-hover md:px-6 ${template}`}
-              style={{ height: size, transform: `translateY(${start}px)` }}
+              className={`absolute inset-x-0 grid cursor-pointer items-center gap-x-3 border-b border-line px-4 py-1 focus-within:bg-hover hover:bg-hover md:px-6 ${template}`}
+              style={{ minHeight: `${rowHeightPx / REM_PX}rem`, transform: `translateY(${start}px)` }}
             >
               <Cells row={rows[index]} index={index} columns={columns} />
             </div>
@@ -105,6 +107,9 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
   );
 }
 
+/** Factor by which the user's text size differs from the browser's default. */
+const textScale = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / REM_PX;
+
 interface CellsProps<Row> {
   readonly row: Row | undefined;
   readonly index: number;
@@ -114,11 +119,7 @@ interface CellsProps<Row> {
 function Cells<Row>({ row, index, columns }: CellsProps<Row>): ReactNode {
   if (row === undefined) return null;
   return columns.map((column) => (
-    <div
-      key={column.id}
-      role="cell"
-      className={`min-w-0 ${column.isWrapping === true ? "max-h-full leading-[1.15rem]" : "truncate"} ${column.className ?? ""}`}
-    >
+    <div key={column.id} role="cell" className={`min-w-0 leading-[1.15rem] wrap-break-word ${column.className ?? ""}`}>
       {column.cell(row, index)}
     </div>
   ));

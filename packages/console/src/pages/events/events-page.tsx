@@ -69,7 +69,7 @@ export function EventsPage(): ReactElement {
           rowCount={rows.length}
           keyOf={({ envelope }) => String(envelope.sequence)}
           columns={columns}
-          template="grid-cols-[5.5rem_1fr] md:grid-cols-[7.5rem_10rem_minmax(0,1fr)_minmax(6rem,10rem)_minmax(6rem,9rem)]"
+          template="grid-cols-[5.5rem_minmax(0,1fr)] md:grid-cols-[7.5rem_8rem_minmax(0,1fr)] lg:grid-cols-[7.5rem_8rem_minmax(0,1fr)_minmax(0,8rem)_minmax(0,7rem)]"
           rowHeightPx={44}
           footer={<Older live={live} />}
         />
@@ -298,17 +298,12 @@ const columns: readonly Column<EventRow>[] = [
   {
     id: "sentence",
     header: "What happened",
-    isWrapping: true,
-    cell: ({ sentence }) => (
-      <span className="line-clamp-2" title={sentence}>
-        {sentence}
-      </span>
-    ),
+    cell: ({ sentence }) => sentence,
   },
   {
     id: "workload",
     header: "Workload",
-    className: "hidden md:block",
+    className: "hidden lg:block",
     cell: ({ workloadId, workloadName }) =>
       workloadId === null ? null : (
         <Link to="/workloads/$workloadId" params={{ workloadId }} className="hover:underline">
@@ -316,7 +311,7 @@ const columns: readonly Column<EventRow>[] = [
         </Link>
       ),
   },
-  { id: "team", header: "Team", className: "hidden md:block text-ink-2", cell: ({ team }) => team },
+  { id: "team", header: "Team", className: "hidden lg:block text-ink-2", cell: ({ team }) => team },
 ];
 
 function Record({ row: { envelope, sentence } }: { readonly row: EventRow }): ReactElement {

@@ -21,7 +21,7 @@ export function NodeTable({ nodes, readings, onOpen }: NodeTableProps): ReactEle
       rowCount={nodes.length}
       keyOf={({ id }) => id}
       columns={columns(onOpen, readings)}
-      template="grid-cols-[1.2fr_auto_5rem] md:grid-cols-[1fr_8rem_1.2fr_1.2fr_1.2fr_1.4fr]"
+      template="grid-cols-[minmax(0,1.2fr)_auto_5rem] md:grid-cols-[minmax(0,1fr)_8rem_minmax(0,1.2fr)_minmax(0,1.2fr)_minmax(0,1.2fr)_minmax(0,1.4fr)]"
     />
   );
 }

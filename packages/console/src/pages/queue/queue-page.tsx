@@ -171,7 +171,7 @@ function QueueTable({ list, rows, hiddenCount, isFiltered, columns }: QueueTable
           rowCount={isFiltered ? rows.length : list.head.waiting.workloads - hiddenCount}
           keyOf={({ entry }) => entry.workload.id}
           columns={columns}
-          template="grid-cols-[2.5rem_1fr_auto] md:grid-cols-[2.5rem_minmax(12rem,1.5fr)_minmax(6rem,0.8fr)_minmax(5rem,0.6fr)_4rem_5rem_7rem_6.5rem_minmax(0,2.4fr)]"
+          template="grid-cols-[2.5rem_minmax(0,1fr)_auto] lg:grid-cols-[2.5rem_minmax(0,1fr)_4rem_5rem_7rem_minmax(0,1.6fr)] xl:grid-cols-[2.5rem_minmax(0,1fr)_4rem_5rem_7rem_6.5rem_minmax(0,1.6fr)]"
           onShow={onShow}
           footer={
             list.isComplete ? null : (
@@ -188,12 +188,10 @@ function QueueTable({ list, rows, hiddenCount, isFiltered, columns }: QueueTable
 }
 
 const sizeColumns: readonly Column<QueueRow>[] = [
-  { id: "team", header: "Team", className: "hidden md:block text-ink-2", cell: ({ entry }) => entry.workload.team },
-  { id: "user", header: "User", className: "hidden md:block text-ink-2", cell: ({ entry }) => entry.workload.actor },
   {
     id: "gang",
     header: "Gang",
-    className: "hidden md:block",
+    className: "hidden lg:block",
     cell: ({ entry }) => <span title={gangSentence(entry.workload.gang)}>{gangText(entry.workload.gang)}</span>,
   },
 ];
@@ -202,15 +200,15 @@ const reasonColumns: readonly Column<QueueRow>[] = [
   {
     id: "kind",
     header: "Needs / has",
-    className: "hidden md:block",
+    className: "hidden xl:block",
     cell: ({ entry }) => {
       const { word, amounts } = reasonBrief(entry.reason);
       return (
         <>
-          <span className={`block truncate text-xs font-medium ${entry.reason === null ? "text-run" : "text-wait"}`}>
+          <span className={`block text-xs font-medium ${entry.reason === null ? "text-run" : "text-wait"}`}>
             {word}
           </span>
-          <span className="block truncate text-xs text-ink-3">{amounts}</span>
+          <span className="block text-xs text-ink-3">{amounts}</span>
         </>
       );
     },
@@ -218,13 +216,8 @@ const reasonColumns: readonly Column<QueueRow>[] = [
   {
     id: "reason",
     header: "Why it waits",
-    className: "hidden md:block",
-    isWrapping: true,
-    cell: ({ entry: { reason } }) => (
-      <span className="line-clamp-2" title={reason?.sentence}>
-        {reason?.sentence ?? "It fits and starts within a moment."}
-      </span>
-    ),
+    className: "hidden lg:block",
+    cell: ({ entry: { reason } }) => reason?.sentence ?? "It fits and starts within a moment.",
   },
 ];
 
@@ -240,11 +233,11 @@ const queueColumns = ({ starts, open }: ColumnNeeds): readonly Column<QueueRow>[
     header: "Workload",
     cell: ({ entry: { workload, reason }, alike }) => (
       <>
-        <span className="flex items-center gap-2">
+        <span className="flex flex-wrap items-center gap-x-2">
           <Link
             to="/workloads/$workloadId"
             params={{ workloadId: workload.id }}
-            className="min-w-0 truncate font-medium hover:underline"
+            className="min-w-0 font-medium hover:underline"
           >
             {workload.name}
           </Link>
@@ -258,9 +251,10 @@ const queueColumns = ({ starts, open }: ColumnNeeds): readonly Column<QueueRow>[
             </button>
           )}
         </span>
-        <span className="block truncate text-xs text-ink-2 md:hidden">
-          {reason?.sentence ?? "It starts within a moment."}
+        <span className="block text-xs text-ink-2">
+          <span>{workload.team}</span>, <span>{workload.actor}</span>
         </span>
+        <span className="block text-xs text-ink-2 lg:hidden">{reason?.sentence ?? "It starts within a moment."}</span>
       </>
     ),
   },
@@ -268,11 +262,11 @@ const queueColumns = ({ starts, open }: ColumnNeeds): readonly Column<QueueRow>[
   {
     id: "waiting",
     header: "Waiting",
-    className: "text-right md:text-left",
+    className: "text-right lg:text-left",
     cell: ({ entry }) => (
       <>
         <Span fromMs={entry.workload.submittedAtMs} />
-        <span className="block text-xs text-ink-2 md:hidden">
+        <span className="block text-xs text-ink-2 lg:hidden">
           <span className="sr-only">expected start </span>
           <ExpectedStartCell entry={entry} starts={starts} isBrief />
         </span>
@@ -282,7 +276,7 @@ const queueColumns = ({ starts, open }: ColumnNeeds): readonly Column<QueueRow>[
   {
     id: "start",
     header: "Expected start",
-    className: "hidden md:block",
+    className: "hidden lg:block",
     cell: ({ entry }) => <ExpectedStartCell entry={entry} starts={starts} />,
   },
   ...reasonColumns,

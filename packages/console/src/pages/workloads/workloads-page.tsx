@@ -169,7 +169,7 @@ function WorkloadTable({ selection }: { readonly selection: ChosenWorkloads }): 
             selection,
             list.items.filter(({ endedAtMs }) => endedAtMs === null),
           )}
-          template="grid-cols-[1.5rem_1fr_auto] md:grid-cols-[1.5rem_minmax(8rem,1.4fr)_6.5rem_minmax(6rem,1fr)_minmax(4.5rem,0.7fr)_4.5rem_minmax(6rem,1.1fr)_minmax(5rem,0.8fr)_4.5rem_7rem_5.5rem]"
+          template={template}
           onShow={list.show}
           rowHeightPx={44}
         />
@@ -177,6 +177,13 @@ function WorkloadTable({ selection }: { readonly selection: ChosenWorkloads }): 
     </div>
   );
 }
+
+const template = [
+  "grid-cols-[1.5rem_minmax(0,1fr)_auto]",
+  "md:grid-cols-[1.5rem_minmax(0,1fr)_6.5rem_minmax(0,1fr)_5.5rem]",
+  "lg:grid-cols-[1.5rem_minmax(0,1fr)_6.5rem_4.5rem_minmax(0,1.2fr)_7rem_5.5rem]",
+  "xl:grid-cols-[1.5rem_minmax(0,1.4fr)_6.5rem_4.5rem_minmax(0,1.6fr)_minmax(5rem,0.7fr)_4.5rem_7rem_5.5rem]",
+].join(" ");
 
 function NoWorkloads({ isFiltered }: { readonly isFiltered: boolean }): ReactElement {
   if (isFiltered) {
@@ -233,26 +240,22 @@ const columns: readonly Column<WorkloadSummary>[] = [
   {
     id: "name",
     header: "Workload",
-    cell: ({ id, name, team }) => (
+    cell: ({ id, name, team, actor }) => (
       <>
-        <Link
-          to="/workloads/$workloadId"
-          params={{ workloadId: id }}
-          className="block truncate font-medium hover:underline"
-        >
+        <Link to="/workloads/$workloadId" params={{ workloadId: id }} className="block font-medium hover:underline">
           {name}
         </Link>
-        <span className="block truncate text-xs text-ink-2 md:hidden">{team}</span>
+        <span className="block text-xs text-ink-2">
+          <span>{team}</span>, <span>{actor}</span>
+        </span>
       </>
     ),
   },
   { id: "state", header: "State", cell: ({ phase }) => <PhaseBadge phase={phase} /> },
-  { id: "team", header: "Team", className: "hidden md:block text-ink-2", cell: ({ team }) => team },
-  { id: "user", header: "User", className: "hidden md:block text-ink-2", cell: ({ actor }) => actor },
   {
     id: "gang",
     header: "Gang",
-    className: "hidden md:block",
+    className: "hidden lg:block",
     cell: ({ gang }) => <span title={gangSentence(gang)}>{gangText(gang)}</span>,
   },
   {
@@ -264,7 +267,7 @@ const columns: readonly Column<WorkloadSummary>[] = [
   {
     id: "node",
     header: "Node",
-    className: "hidden md:block text-ink-2",
+    className: "hidden xl:block text-ink-2",
     cell: ({ nodes }) =>
       nodes.length === 0 ? (
         "–"
@@ -275,13 +278,13 @@ const columns: readonly Column<WorkloadSummary>[] = [
   {
     id: "hours",
     header: "Acc.-hours",
-    className: "hidden md:block text-right pr-2",
+    className: "hidden xl:block text-right pr-2",
     cell: ({ acceleratorMs }) => (acceleratorMs / HOUR_MS).toFixed(1),
   },
   {
     id: "submitted",
     header: "Submitted",
-    className: "hidden md:block text-ink-2",
+    className: "hidden lg:block text-ink-2",
     cell: ({ submittedAtMs }) => <Moment atMs={submittedAtMs} />,
   },
   {
