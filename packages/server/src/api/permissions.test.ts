@@ -34,7 +34,8 @@ beforeAll(async () => {
   live = await startLive(temporaryHome());
   const { driver } = live;
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const plane = { driver, gate, log, version: "test", startedAtMs: 0, address: () => "", nowMs: () => 0 };
+  const parts = { driver, gate, log, executors: new Map(), notificationChannels: [] };
+  const plane = { ...parts, version: "test", startedAtMs: 0, address: () => "", nowMs: () => 0 };
   api = createApi({ plane: plane as unknown as ControlPlane, consoleDir: null });
 });
 afterAll(async () => {
@@ -103,7 +104,7 @@ describe("routes", () => {
     addAccess(app, gate, { authenticated: () => undefined });
     expect(() => app.get("/v1/new", () => "")).toThrow("the route GET /v1/new declares no permission");
     expect(() => app.get("/v1/other", { config: { access: "status.read" } }, () => "")).not.toThrow();
-    expect([...openRoutes]).toEqual(["/*", "/healthz", "/login", "/v1/openapi.json"]);
+    expect([...openRoutes]).toEqual(["/*", "/healthz", "/login", "/readyz", "/v1/openapi.json"]);
   });
 
   it("under no operation answer that there is nothing, whatever the permissions", async () => {

@@ -93,20 +93,6 @@ it("takes a broken invariant as the end of the process, and starts again by repl
   await again.close();
 });
 
-it("drops checkpoint signals beyond its inbox, and no facts", async () => {
-  const { driver, close } = await openHome(home);
-  const attempt = { attemptId: "w1.1", step: 1, path: "p" };
-  for (let index = 0; index < 5_000; index++) {
-    void driver.observe({ kind: "checkpointReported", ...attempt } as Parameters<typeof driver.observe>[0]);
-    void driver.observe({ kind: "attemptRunning", attemptId: attempt.attemptId } as Parameters<
-      typeof driver.observe
-    >[0]);
-  }
-  expect(driver.status()).toMatchObject({ inboxLength: 4_096 + 5_000, signalDroppedCount: 5_000 - 4_096 });
-  await driver.command(submit(testSpec("one")));
-  await close();
-});
-
 it("asks the sources of facts to wait when its inbox is full, and takes every fact", async () => {
   const { driver, close } = await openHome(home);
   let longest = 0;
