@@ -469,7 +469,7 @@ describe("looking", () => {
     const said = await follow("reclaimable", "true", "--team", "unsure", "--gpus", "3", "--walltime", "1d");
     expect(said.code).toBe(0);
     expect(said.stderr).toMatch(
-      /note: It requests 3 accelerators, and 3 of them would be above the guarantee of team unsure/,
+      /note: 3 of 3 accelerators would be above the guarantee of team unsure; other teams can reclaim them/,
     );
     expect(said.stderr).toMatch(/warning: reclaimable may run for 1 d and declares no checkpoints/);
     const file = path.join(live.folder, "saves.yaml");
@@ -480,7 +480,7 @@ describe("looking", () => {
     );
     expect((await headroom(["apply", "-f", file, "--dry-run"])).stdout).toMatch(/note: Checkpoints every .* on 1 node/);
     const applied = await headroom(["apply", "-f", file, "--yes"]);
-    expect(applied.stdout).toMatch(/note: It requests 1 accelerator, .*\n +note: Checkpoints every /);
+    expect(applied.stdout).toMatch(/note: 1 of 1 accelerators? would be above .*\n +note: Checkpoints every /);
     expect((await headroom(["logs", "-f", "saves"])).stdout).toMatch(/^every [1-9][0-9]{3,}$/m);
   });
 

@@ -134,7 +134,7 @@ describe("size train and finetune", () => {
     [["--model", "llama-3-8b", "--accelerator", "H10"], "the catalogue has no accelerator H10"],
     [
       ["--model", "deepseek-v3", "--accelerator", "A100-40GB"],
-      "GiB on each of 64 A100-SXM-40GB, which have 40 GiB. Nearest possible request: 256 accelerators",
+      "GiB on each of 64 A100-SXM-40GB, which have 40 GiB. Nearest possible request: 240 accelerators",
     ],
     [["--model", "llama-3-8b", "--accelerator", "H100", "--plan", "tp=3"], "do not divide 64 accelerators"],
     [
