@@ -64,6 +64,7 @@ class LocalExecutor implements Executor {
   };
   readonly isolation: IsolationReport;
   readonly #options: LocalExecutorOptions;
+  readonly #isolation: Isolation;
   readonly #store: AttemptStore;
   readonly #bootId: string;
   readonly #monitor: AttemptMonitor;
@@ -96,8 +97,8 @@ class LocalExecutor implements Executor {
       const message = `Attempts cannot be kept in ${homeDir}: ${error instanceof Error ? error.message : String(error)}.`;
       throw new OperationalError("unusableDirectory", message, { retryable: false, cause: error });
     }
-    const isolation = new Isolation(options.isolation ?? isolationOf(process.env["HEADROOM_ISOLATION"]), homeDir);
-    this.isolation = isolation.report;
+    this.#isolation = new Isolation(options.isolation ?? isolationOf(process.env["HEADROOM_ISOLATION"]), homeDir);
+    this.isolation = this.#isolation.report;
     this.#monitor = new AttemptMonitor({
       store: this.#store,
       bootId: this.#bootId,
@@ -120,7 +121,7 @@ class LocalExecutor implements Executor {
         filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
       },
       slots: this.#slots,
-      isolation,
+      isolation: this.#isolation,
     });
   }
 
@@ -228,6 +229,7 @@ class LocalExecutor implements Executor {
     await this.#monitor.close();
     await this.#launcher.close();
     await this.#started;
+    this.#isolation.close();
   }
 
   /**

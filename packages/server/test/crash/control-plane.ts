@@ -57,7 +57,8 @@ function die(): void {
 
 function makeExecutor({ home, executor }: ControlPlaneOptions): Executor {
   if (executor === "file") return new FileExecutor({ directory: home, slots: 4, runMs: 15 });
-  return createLocalExecutor({ homeDir: home, slotCount: 4, accelerators: "declared" });
+  // Workers list their starts in a file of the home, which a sandbox hides.
+  return createLocalExecutor({ homeDir: home, slotCount: 4, accelerators: "declared", isolation: "none" });
 }
 
 async function register(driver: Driver, executor: Executor): Promise<void> {

@@ -8,6 +8,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import path from "node:path";
+import { hasCode } from "../untrusted-files.ts";
 
 export type Controller = "memory" | "cpu" | "cpuacct" | "pids";
 
@@ -42,12 +43,21 @@ export function findCgroups(homeDir: string): readonly CgroupParent[] {
   const found = new Set<Controller>();
   for (const hierarchy of readHierarchies()) {
     const parent = hierarchy.version === 1 ? parentV1(hierarchy, name) : parentV2(hierarchy, name, found);
-    if (parent === null || !canLimit(parent)) continue;
+    if (parent === null) continue;
+    if (!canLimit(parent)) {
+      removeGroup(parent.directory);
+      continue;
+    }
     for (const controller of parent.controllers) found.add(controller);
     parents.push(parent);
     removeEmptyGroups(parent.directory);
   }
   return parents;
+}
+
+/** Removes the groups that `findCgroups` created, except those with workers. `WorkerGroup` creates them again. */
+export function removeCgroups(parents: readonly CgroupParent[]): void {
+  for (const { directory } of parents) removeGroup(directory);
 }
 
 interface Hierarchy {
@@ -131,7 +141,7 @@ export class WorkerGroup {
   constructor(parents: readonly CgroupParent[], name: string, limits: WorkerLimits) {
     this.#groups = parents.map((parent) => ({ ...parent, path: path.join(parent.directory, name) }));
     for (const group of this.#groups) {
-      mkdirSync(group.path, { recursive: true });
+      makeGroup(group, group.path);
       for (const [file, value, isOptional] of limitFiles(group, limits))
         if (!isWritten(path.join(group.path, file), value) && !isOptional)
           throw new Error(`${path.join(group.path, file)} does not take ${value}`);
@@ -271,6 +281,19 @@ function removeGroup(directory: string): void {
     rmdirSync(directory);
   } catch {
     // Processes are in the group, or it is gone.
+  }
+}
+
+/** The parent is missing if its control plane has closed since the launch. */
+function makeGroup(parent: CgroupParent, directory: string): void {
+  try {
+    mkdirSync(directory);
+  } catch (error) {
+    if (hasCode(error, "EEXIST")) return;
+    if (!hasCode(error, "ENOENT")) throw error;
+    mkdirSync(parent.directory, { recursive: true });
+    if (parent.version === 2) isShared(parent.directory, parent.controllers);
+    mkdirSync(directory, { recursive: true });
   }
 }
 

@@ -17,7 +17,7 @@ import { isOpenToJobs } from "../attempt-environments.ts";
 import type { AttemptFiles } from "../attempt-files.ts";
 import { bubblewrapArgs, findBubblewrap, probeBubblewrap } from "./bubblewrap.ts";
 import type { AttemptView } from "./bubblewrap.ts";
-import { findCgroups } from "./cgroups.ts";
+import { findCgroups, removeCgroups } from "./cgroups.ts";
 import type { CgroupParent, WorkerLimits } from "./cgroups.ts";
 import type { BubblewrapRecord, IsolationRecord } from "./isolation-record.ts";
 
@@ -66,6 +66,11 @@ export class Isolation {
       cgroups: this.#cgroups,
       limits: launch.workers.map((_, rank) => limitsOf(launch, rank)),
     };
+  }
+
+  /** Leaves the limits of workers that go on. */
+  close(): void {
+    removeCgroups(this.#cgroups);
   }
 
   #bubblewrap(program: string, files: AttemptFiles, launch: LaunchGang, checkpointDir: string): BubblewrapRecord {
