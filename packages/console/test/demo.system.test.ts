@@ -245,7 +245,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const page = await open("/events");
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search or run a command" }).fill("h200-03");
-    await expectShown(page.getByRole("option", { name: /h200-03/ }));
+    await expectShown(page.getByRole("option", { name: /^h200-03/ }));
     await page.keyboard.press("Enter");
     await expectShown(page.getByRole("dialog").getByRole("heading", { name: "h200-03" }));
   });
