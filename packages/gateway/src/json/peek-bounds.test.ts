@@ -136,6 +136,7 @@ describe("flags and names", () => {
     ["a long name", 100_200, `{"model":"m","${"k".repeat(100_000)}":1}`],
     ["stream_options of many items", 70_000, `{"model":"m","stream_options":{${'"a":0,'.repeat(10_000)}"b":0}}`],
     ["millions of lists", 2_000_200, `{"model":"m","messages":[${"[],".repeat(2_000_000)}[]]}`],
+    ["a text of quotes that does not end", 70_000, `{"model":"m","messages":"${'\\"'.repeat(20_000)}`],
     ["deep lists", 1000, `{"model":"m","messages":${"[".repeat(2_000_000)}`],
   ])("%s are refused at the first fault, after %d reads at most", (_name, readsMax, text) => {
     const { bytes, reads } = countedBuffer(Buffer.from(text));
@@ -166,6 +167,31 @@ describe("media at addresses", () => {
     ['{"tools":[{"function":{"parameters":{"properties":{"image_url":{"type":"string"}}}}}]}', false],
     ['{"messages":[{"content":"[http://a/]"}]}', false],
   ])("%.90s", (text, isRemote) => expect(hasRemoteMedia(Buffer.from(text), "chat")).toBe(isRemote));
+
+  const nested = (count: number, inner: string): string =>
+    `{"messages":${'{"image_url":{"a":'.repeat(count)}${inner}${"}}".repeat(count)}}`;
+  it.each([
+    ["media keys inside each other", 300_000, true, nested(200, `[${"0,".repeat(20_000)}0]`)],
+    ["a few of them, as in a tool's schema", 150_000, false, nested(2, `[${"0,".repeat(20_000)}0]`)],
+    ["escapes that follow each other", 200_000, false, `{"messages":"${"\\u00e9".repeat(20_000)}"}`],
+  ])("%s are read at most %d times", (_name, readsMax, isRemote, text) => {
+    const { bytes, reads } = countedBuffer(Buffer.from(text));
+    expect(hasRemoteMedia(bytes, "chat")).toBe(isRemote);
+    expect(reads()).toBeLessThan(readsMax);
+  });
+
+  it("are found by each escaped letter, and by no other escape", () => {
+    for (let code = 0; code < 256; code++) {
+      const character = String.fromCodePoint(code);
+      for (const digits of [code.toString(16).padStart(2, "0"), code.toString(16).padStart(2, "0").toUpperCase()])
+        expect(hasRemoteMedia(Buffer.from(`{"a":"\\u00${digits}"}`), "chat")).toBe(/^[A-Za-z_]$/.test(character));
+    }
+  });
+
+  it("do not hide between escapes of other characters", () => {
+    const hidden = part('{"url":"\\u00e9\\u00e9\\u0068ttp"}');
+    expect(hasRemoteMedia(Buffer.from(hidden), "chat")).toBe(true);
+  });
 
   it.each([
     ['{"messages":[{"content":[{"type":"image","source":{"type":"url","url":"http://a/"}}]}]}', true],

@@ -13,6 +13,8 @@ const mediaEnd = Buffer.from('_url"');
 const sourceKey = Buffer.from('"source"');
 const urlKeys = new KeySet(["url"], "refuse");
 const escape = Buffer.from("\\u00");
+/** Length of an escape with its four digits. */
+const ESCAPE_BYTES = 6;
 const COLON = 58;
 const BACKSLASH = 92;
 
@@ -22,8 +24,12 @@ export function hasRemoteMedia(bytes: Buffer, operation: Operation): boolean {
   return bytes.indexOf(mediaEnd) >= 0 && mediaKeys.some((key) => hasAddress(bytes, key));
 }
 
-/** Whether the key occurs with an address that is no `data:` URL. In a text its quotes would have backslashes. */
+/**
+ * Whether the key occurs with an address that is no `data:` URL. In a text its quotes would have backslashes. Objects of
+ * such a key inside each other are each read whole: where that is more than the body twice, it counts as an address.
+ */
 function hasAddress(bytes: Buffer, key: Buffer): boolean {
+  let left = 2 * bytes.length;
   for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + key.length)) {
     const colon = skipBlanks(bytes, at + key.length);
     if (bytes[colon] !== COLON) continue;
@@ -37,6 +43,8 @@ function hasAddress(bytes: Buffer, key: Buffer): boolean {
       if (bytes[from] !== 34 || !isData(bytes, from)) isRemote ||= textOf(bytes, from, to) !== undefined;
     });
     if (isRemote || (end < 0 && bytes[start] === 123)) return true;
+    left -= Math.max(0, end - start);
+    if (left < 0) return true;
   }
   return false;
 }
@@ -47,14 +55,29 @@ function isData(bytes: Buffer, quote: number): boolean {
 
 /** An escaped ASCII letter could hide a key. No encoder writes one: JSON needs escapes only for control characters. */
 function hasEscapedLetter(bytes: Buffer): boolean {
-  for (let at = bytes.indexOf(escape); at >= 0; at = bytes.indexOf(escape, at + escape.length)) {
+  for (let at = bytes.indexOf(escape); at >= 0; at = nextEscape(bytes, at)) {
+    if (!isLetterCode(bytes[at + 4], bytes[at + 5])) continue;
     let slashes = 0;
     while (bytes[at - 1 - slashes] === BACKSLASH) slashes++;
-    const code = Number.parseInt(bytes.toString("latin1", at + 4, at + 6), 16);
-    const isLetter = (code >= 0x41 && code <= 0x5a) || code === 0x5f || (code >= 0x61 && code <= 0x7a);
-    if (slashes % 2 === 0 && isLetter) return true;
+    if (slashes % 2 === 0) return true;
   }
   return false;
+}
+
+/** Whether two hex digits are the code of a letter or `_`: 41 to 5a, 5f, 61 to 7a. */
+function isLetterCode(high: number | undefined, low: number | undefined): boolean {
+  if (high === undefined || low === undefined || high < 52 || high > 55) return false;
+  // The letters a to f follow the digits in this order, and have bit 6.
+  const digit = low < 64 ? low - 48 : (low & 31) + 9;
+  return high % 2 === 0 ? digit > 0 : digit <= 10 || (high === 53 && digit === 15);
+}
+
+/** The next escape after the one at `at`. In many languages they follow each other, and a search costs more than a look. */
+function nextEscape(bytes: Buffer, at: number): number {
+  const next = at + ESCAPE_BYTES;
+  for (let index = 0; index < escape.length; index++)
+    if (bytes[next + index] !== escape[index]) return bytes.indexOf(escape, at + escape.length);
+  return next;
 }
 
 function skipBlanks(bytes: Buffer, from: number): number {

@@ -279,21 +279,22 @@ function isBlank(byte: number | undefined): boolean {
 const SHORT_STRING = 32;
 
 function endOfString(bytes: Buffer, open: number): number {
-  const near = Math.min(bytes.length, open + SHORT_STRING);
   let at = open + 1;
-  while (at < near) {
-    const byte = bytes[at]!;
-    if (byte === QUOTE) return at + 1;
-    at += byte === BACKSLASH ? 2 : 1;
-  }
-  // Bytes before `floor` belong to complete escapes: `at` is the first byte that was not checked.
-  const floor = at;
   for (;;) {
+    const near = Math.min(bytes.length, at + SHORT_STRING);
+    while (at < near) {
+      const byte = bytes[at]!;
+      if (byte === QUOTE) return at + 1;
+      at += byte === BACKSLASH ? 2 : 1;
+    }
+    // Bytes before `floor` belong to complete escapes: `at` is the first byte that was not checked.
+    const floor = at;
     const quote = bytes.indexOf(QUOTE, at);
     if (quote < 0) return -1;
     let slash = quote - 1;
     while (slash >= floor && bytes[slash] === BACKSLASH) slash--;
     if ((quote - slash) % 2 === 1) return quote + 1;
+    // Where one quote has a backslash, others often follow: the next bytes are checked one by one again.
     at = quote + 1;
   }
 }
