@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -6,17 +6,22 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { headroom } from "../testing/recorded-terminal.ts";
 import { startProgram, type RunningProgram } from "../testing/running-program.ts";
 
+let root = "";
 let home = "";
+/** Workloads see the directory that they are submitted from, and nothing of the state directory. */
+let work = "";
 const started: RunningProgram[] = [];
 beforeEach(() => {
-  home = mkdtempSync(path.join(tmpdir(), "headroom-up-"));
+  root = mkdtempSync(path.join(tmpdir(), "headroom-up-"));
+  [home, work] = [path.join(root, "home"), path.join(root, "work")];
+  for (const directory of [home, work]) mkdirSync(directory);
 });
 afterEach(async () => {
   for (const { process: child, ended } of started.splice(0)) {
     child.kill("SIGKILL");
     await ended;
   }
-  rmSync(home, { recursive: true });
+  rmSync(root, { recursive: true });
 });
 
 function up(...options: readonly string[]): RunningProgram {
@@ -27,7 +32,7 @@ function up(...options: readonly string[]): RunningProgram {
 
 const ready = /runs on http:\/\/127\.0\.0\.1:(\d+)[^]*Ctrl-C/;
 const command = (...args: readonly string[]) =>
-  headroom(args, { workingDirectory: home, env: { HEADROOM_HOME: home } });
+  headroom(args, { workingDirectory: work, env: { HEADROOM_HOME: home } });
 
 it("stops cleanly while the work goes on, and finds everything as it was", async () => {
   const first = up();
@@ -45,7 +50,7 @@ it("stops cleanly while the work goes on, and finds everything as it was", async
   );
   const following = new AbortController();
   const began = headroom(["logs", "-f", "waits"], {
-    workingDirectory: home,
+    workingDirectory: work,
     env: { HEADROOM_HOME: home },
     interrupted: following.signal,
   });
@@ -66,7 +71,7 @@ it("stops cleanly while the work goes on, and finds everything as it was", async
   const second = up();
   await second.saying(ready);
   expect(second.output()).toContain("1 workload unfinished");
-  writeFileSync(path.join(home, "go"), "");
+  writeFileSync(path.join(work, "go"), "");
   const logs = await command("logs", "-f", "waits");
   expect([logs.code, logs.stdout]).toEqual([0, "began\ndone\n"]);
   const { attempts } = JSON.parse((await command("show", "waits", "--json")).stdout) as {
