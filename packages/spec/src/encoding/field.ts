@@ -108,23 +108,22 @@ export function nullable<Written, Wire extends z.ZodType, const Info extends Fie
   };
 }
 
-/** An optional field with a default in the API. `inManifest`: the default in a manifest, if it differs. */
+/** An optional field with a default, which is the same in the API and in a manifest. */
 export function defaulted<Written, Wire extends z.ZodType, const Info extends FieldInfo>(
   notation: AnyNotation<Written, Wire>,
   value: z.output<Wire>,
-  info: Info & { readonly inManifest?: NoInfer<z.output<Wire>> },
+  info: Info,
 ): Field<Written | null, z.ZodDefault<Wire>, NameOf<Info>> {
-  const { inManifest = value } = info as { readonly inManifest?: z.output<Wire> };
-  const fallback = notation.toManifest(inManifest);
+  const fallback = notation.toManifest(value);
   const isEmpty = typeof fallback === "object";
   return {
     ...basics(notation, info),
     wire: described(notation.wire.default(value as never), info, notation.unit),
     manifest: notation.optional(hintOf(info, isEmpty ? undefined : fallback)),
     ...(isEmpty ? {} : { fallback }),
-    toWire: (written) => (written === null ? inManifest : (notation.toWire(written) ?? inManifest)),
+    toWire: (written) => (written === null ? value : (notation.toWire(written) ?? value)),
     toManifest: (wire) =>
-      JSON.stringify(wire) === JSON.stringify(inManifest) ? undefined : notation.toManifest(wire as z.output<Wire>),
+      JSON.stringify(wire) === JSON.stringify(value) ? undefined : notation.toManifest(wire as z.output<Wire>),
   };
 }
 

@@ -32,10 +32,9 @@ const amountFields = {
   accelerators: defaulted(notation.integer(0, limits.ACCELERATORS_PER_NODE_MAX), 0, {
     description: "Number of accelerators of each worker, all on one node.",
   }),
-  // The default in a manifest is one core, so that an array without stated cores does not start all tasks at once.
-  cores: defaulted(notation.cores(limits.CORES_MILLI_MAX), 0, {
+  // The default is one core, so that an array without stated cores does not start all tasks at once.
+  cores: defaulted(notation.cores(limits.CORES_MILLI_MAX), 1_000, {
     wire: "coresMilli",
-    inManifest: 1_000,
     description: "Number of cores of each worker, in steps of a thousandth.",
     examples: [4, 0.5],
   }),
