@@ -103,7 +103,7 @@ function prepare(scheduler: Scheduler, { nodeCount, slotsPerNode, jobCount, comm
     team: TEAM,
     run: command,
     taskCount: jobCount,
-    gang: { accelerators: 1 },
+    gang: { accelerators: 1, coresMilli: 0 },
   }) as unknown as WorkloadSpec;
   scheduler.command({ kind: "submitWorkload", spec });
 }

@@ -92,7 +92,7 @@ async function submitHeld(client: HeadroomClient, { jobCount, command }: ArrayRe
     hold: true,
     run: command,
     taskCount: jobCount,
-    gang: { accelerators: 1 },
+    gang: { accelerators: 1, coresMilli: 0 },
   });
   const { tasks } = await client.getWorkload(workloadId);
   if (tasks.waiting !== jobCount) throw new Error(`${tasks.waiting} of ${jobCount} tasks are held`);

@@ -14,7 +14,7 @@ describe("a workload's spec", () => {
       team: "default",
       dir: null,
       env: {},
-      gang: { workers: 1, accelerators: 0, coresMilli: 0, memoryMib: 0 },
+      gang: { workers: 1, accelerators: 0, coresMilli: 1_000, memoryMib: 0 },
       acceleratorTypes: [],
       priority: 0,
       walltimeMs: null,
