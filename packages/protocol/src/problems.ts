@@ -51,6 +51,7 @@ export const problemKinds = {
   windowOver: kind(422, usage, "The window has already ended"),
   reservationTooLarge: kind(422, unsatisfied, "Not enough capacity can be reserved for that period"),
   poolInUse: kind(409, failed, "The pool is in use"),
+  tooManyTypes: kind(422, usage, "Pools and teams name too many accelerator types"),
   tooLarge: kind(422, unsatisfied, "The fleet is too small for the workload, even if it were empty"),
   unknownDependency: kind(422, failed, "The workload depends on a workload that does not exist"),
   dependencyNotMet: kind(422, unsatisfied, "The dependency has ended and was not met"),

@@ -117,6 +117,8 @@ function rejectionSentence(rejection: Rejection): string {
       return rejection.field === "mig"
         ? `The mig of pool ${rejection.pool} cannot change while MIG slices of its accelerators are in use or nominated. Let that work end, or stop it.`
         : `The ${rejection.field} of pool ${rejection.pool} cannot change while it has nodes. Give the new pool another name.`;
+    case "tooManyTypes":
+      return `All pools and teams together would name ${grouped(rejection.count)} accelerator types, and the limit is ${grouped(rejection.maxCount)}. Use the names of types that the fleet has; headroom nodes lists them.`;
     case "tooLarge":
       return `It needs ${plural(rejection.workers, "worker")} with ${plural(rejection.acceleratorsPerWorker, "accelerator")} each, but the fleet would hold only ${grouped(rejection.placeableWorkers)} even if it were empty.`;
     case "unknownDependency":

@@ -30,6 +30,7 @@ import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
 import { recordSchedule, scheduleAdmissionFailure } from "./schedules.ts";
 import { recordSubmission, submissionAdmissionFailure } from "./submit.ts";
+import { typesAdmissionFailure } from "./types-named.ts";
 
 type Apply = Command & { readonly kind: "apply" };
 export type ApplyDocuments = Pick<Apply, "sites" | "pools" | "teams" | "workloads" | "calendar" | "schedules">;
@@ -165,6 +166,7 @@ function firstAdmissionFailure(world: World, command: ApplyDocuments, nowMs: num
   return (
     poolAdmissionFailure(world, command) ??
     teamAdmissionFailure(world, command.teams) ??
+    typesAdmissionFailure(world, command) ??
     calendarAdmissionFailures(world, command, nowMs) ??
     workloadAdmissionFailure(world, command)
   );

@@ -100,6 +100,8 @@ export type Rejection =
       readonly availableCount: number;
     }
   | { readonly code: "poolInUse"; readonly pool: string; readonly field: string }
+  /** All pools and teams together would name more accelerator types than the engine counts. */
+  | { readonly code: "tooManyTypes"; readonly count: number; readonly maxCount: number }
   | {
       readonly code: "tooLarge";
       readonly workers: number;
