@@ -113,10 +113,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "reservationTooLarge":
       return `Reservation ${rejection.name} needs ${plural(rejection.wantedCount, "accelerator")}, but only ${grouped(rejection.availableCount)} are on nodes that take work and have no other calendar entry in that time.`;
     case "poolInUse":
-      // The MIG device can change as soon as no instance is in use.
-      return rejection.field === "mig"
-        ? `The mig of pool ${rejection.pool} cannot change while MIG slices of its accelerators are in use or nominated. Let that work end, or stop it.`
-        : `The ${rejection.field} of pool ${rejection.pool} cannot change while it has nodes. Give the new pool another name.`;
+      return poolInUseSentence(rejection.pool, rejection.field);
     case "tooManyTypes":
       return `All pools and teams together would name ${grouped(rejection.count)} accelerator types, and the limit is ${grouped(rejection.maxCount)}. Use the names of types that the fleet has; headroom nodes lists them.`;
     case "tooLarge":
@@ -139,6 +136,12 @@ function rejectionSentence(rejection: Rejection): string {
       return unreachable(rejection);
   }
 }
+
+/** The MIG device can change as soon as no instance is in use. Other fields are fixed while the pool has nodes. */
+const poolInUseSentence = (pool: string, field: string): string =>
+  field === "mig"
+    ? `The mig of pool ${pool} cannot change while MIG slices of its accelerators are in use or nominated. Let that work end, or stop it.`
+    : `The ${field} of pool ${pool} cannot change while it has nodes. Give the new pool another name.`;
 
 const onText = (on: string): string => (on === "ok" ? "well" : on === "failed" ? "badly" : "in any way");
 
