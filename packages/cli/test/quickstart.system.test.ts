@@ -88,7 +88,7 @@ it(`trains within ${TRAINED_WITHIN_MS / 1000} s of the start`, async () => {
 
 it(`finishes when killed ${KILLS} times, each time going on from the newest checkpoint with the losses of the run that nothing disturbed`, async () => {
   const home = path.join(folder, "killed");
-  const checkpoints = path.join(home, "kept");
+  const checkpoints = path.join(folder, "kept");
   let plane = await up(home, "--no-console");
   applyIn(home, checkpoints);
   expect((await command(home, "apply", "-f", "train.yaml", "--yes")).code).toBe(0);
