@@ -135,3 +135,13 @@ it("a call that was entered before another made its directory, and took effect a
   const never = [`7 mkdir("${hex(attempt)}", 0700) = 0`];
   expect(() => new RecordedDisk(home, parseTrace(never.join("\n"), [home]))).toThrow(/before it, or its directory/);
 });
+
+it("a path through a descriptor is the path of the directory that its thread has opened", () => {
+  const opens = `openat(AT_FDCWD<${hex("/")}>, "${hex("/home/attempts")}", O_RDONLY) = 34<${hex("/home/attempts")}>`;
+  const makes = `mkdir("${hex("/proc/self/fd/34/w1.1")}", 0700) = 0`;
+  const calls = parseTrace([`7 ${opens}`, `8 ${makes}`, `7 ${makes}`].join("\n"), ["/home"]);
+  expect(calls.map(({ kind, path: name }) => [kind, name])).toEqual([
+    ["open", "/home/attempts"],
+    ["mkdir", "/home/attempts/w1.1"],
+  ]);
+});

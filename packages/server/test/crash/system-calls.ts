@@ -73,6 +73,7 @@ export function parseTrace(text: string, roots: readonly string[]): SystemCall[]
   const calls: SystemCall[] = [];
   const unfinished = new Map<string, { readonly enter: number; readonly text: string }>();
   const interesting = roots.map(hexOf);
+  const directories = new OpenDirectories();
   text.split("\n").forEach((line, index) => {
     const space = line.indexOf(" ");
     const thread = line.slice(0, space);
@@ -82,14 +83,18 @@ export function parseTrace(text: string, roots: readonly string[]): SystemCall[]
       return;
     }
     const begun = body.startsWith("<... ") ? unfinished.get(thread) : undefined;
-    const whole = begun === undefined ? body : begun.text + body.slice(body.indexOf("resumed>") + "resumed>".length);
+    const whole = directories.resolve(
+      thread,
+      begun === undefined ? body : begun.text + body.slice(body.indexOf("resumed>") + "resumed>".length),
+    );
     if (begun !== undefined) unfinished.delete(thread);
     const isOutput = whole.startsWith("write(1<");
     if (!isOutput && !interesting.some((root) => whole.includes(root))) return;
     const call = parseCall(whole, { enter: begun?.enter ?? index, exit: index });
     if (call !== null) calls.push(call);
   });
-  for (const { enter, text: begun } of unfinished.values()) {
+  for (const [thread, { enter, text }] of unfinished) {
+    const begun = directories.resolve(thread, text);
     if (!interesting.some((root) => begun.includes(root))) continue;
     const call = parseCall(`${begun}) = ?`, { enter, exit: Number.POSITIVE_INFINITY });
     if (call !== null) calls.push(call);
@@ -99,6 +104,32 @@ export function parseTrace(text: string, roots: readonly string[]): SystemCall[]
 
 const hexOf = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
+
+/**
+ * The program reaches files below directories that jobs can write to by `/proc/self/fd/<descriptor>/<name>`. The thread
+ * that uses such a path has opened the directory itself, so the result of that call gives the path.
+ */
+class OpenDirectories {
+  readonly #paths = new Map<string, string>();
+
+  /** The call with paths from the root; `thread` made it. */
+  resolve(thread: string, call: string): string {
+    const resolved = call.replace(THROUGH_DESCRIPTOR, (whole, digits: string) => {
+      const found = this.#paths.get(`${thread} ${bytesOf(digits).toString()}`);
+      return found === undefined ? whole : `"${found}`;
+    });
+    const [, descriptor, opened] = OPENED.exec(call) ?? [];
+    if (descriptor !== undefined && opened !== undefined) this.#paths.set(`${thread} ${descriptor}`, opened);
+    return resolved;
+  }
+}
+
+const THROUGH_DESCRIPTOR = new RegExp(
+  `"${hexOf("/proc/self/fd/").replaceAll("\\", "\\\\")}((?:\\\\x3[0-9])+)(?=\\\\x2f)`,
+  "g",
+);
+/** The result of a call that opens a file: its descriptor and its path in hex. */
+const OPENED = /^openat\(.*\)\s+= (\d+)<((?:\\x[0-9a-f]{2})+)>$/s;
 
 /** Parses one call; `null`: the call failed and had no effect. */
 function parseCall(whole: string, at: CallCommon): SystemCall | null {
