@@ -1,6 +1,6 @@
 /** Tests killed supervisors, reboots and interrupted launches: no attempt may start twice. */
 import { spawn } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { LaunchGang } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -186,12 +186,16 @@ describe("a launch that was interrupted", () => {
   it("by a disk that takes no directory is lost, with the reason", async () => {
     const { executor, observer } = world.watched();
     const launch = world.launch("exit 0");
-    await writeFile(filesOf(launch).recordsDir, "in the way");
+    // What is in the place of one attempt is put aside, and so the fault is above all of them.
+    const workRoot = path.join(world.homeDir, "work");
+    await rm(workRoot, { recursive: true, force: true });
+    await writeFile(workRoot, "in the way");
     executor.perform(launch);
     expect(await observer.end(launch.attemptId)).toMatchObject({
       kind: "attemptLost",
       detail: expect.stringMatching(/could not be launched/),
     });
+    await rm(workRoot);
   });
 
   /**
