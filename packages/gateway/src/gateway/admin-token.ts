@@ -11,7 +11,7 @@ export function stateDirectoryOf({ state, id }: Pick<GatewayConfig, "state" | "i
   return path.join(state, id.replaceAll(/[^A-Za-z0-9._-]/g, "_"));
 }
 
-export function adminTokenFile(directory: string): string {
+function adminTokenFile(directory: string): string {
   return path.join(directory, "admin-token");
 }
 
