@@ -13,7 +13,7 @@ afterEach(() => removeHome(home));
 
 const keptNames = (): string[] =>
   readdirSync(path.join(home, "attempts"))
-    .filter((name) => name !== ".key")
+    .filter((name) => !name.startsWith("."))
     .toSorted();
 
 /** Runs a workload to its end and returns the attempt's id. */
