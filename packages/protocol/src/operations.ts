@@ -22,6 +22,8 @@ import {
 } from "./forecast.ts";
 import { metricsPage, metricsQuery } from "./metrics.ts";
 import { eventQuery, logQuery, queueQuery, workloadQuery } from "./operation-queries.ts";
+import { operation } from "./operation.ts";
+export type { HttpMethod, Operation } from "./operation.ts";
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean } from "./page.ts";
 import { policyChoice, policySet, presetList } from "./policy.ts";
@@ -39,79 +41,8 @@ import { wasteList } from "./waste.ts";
 import { workloadChanged } from "./workload-changes.ts";
 import { workload, workloadAccepted, workloadPage, workloadSubmitted } from "./workload.ts";
 
-export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-
-export interface Operation {
-  readonly method: HttpMethod;
-  /** Path with parameters in braces, as in OpenAPI: `/v1/workloads/{id}`. */
-  readonly path: string;
-  readonly tag: string;
-  /** Permission that the principal needs. */
-  readonly permission: Permission;
-  /** Additional permissions for lists in the body. They are needed if the list is not empty. */
-  readonly partPermissions: Readonly<Record<string, Permission>>;
-  readonly summary: string;
-  readonly params: z.ZodObject;
-  readonly query: z.ZodObject;
-  /** Schema of the body; `null`: the request has no body. */
-  readonly body: z.ZodType | null;
-  readonly status: 200 | 201 | 202;
-  /** Schema of one item if `stream` is true, or else of the whole answer. */
-  readonly response: z.ZodType;
-  /** True: the answer is a stream of NDJSON, or of server-sent events if the client accepts only those. */
-  readonly stream: boolean;
-  /** True: the answer is `application/octet-stream`, and the fields of `response` other than `bytes` are headers. */
-  readonly bytes: boolean;
-  /** Problems of this route in addition to `commonProblems`. */
-  readonly problems: readonly ProblemCode[];
-}
-
-const nothing = z.strictObject({});
 const byId = z.strictObject({ id: names.opaqueId });
 const byTeam = z.strictObject({ name: names.teamName });
-
-interface OperationShape {
-  readonly permission: Permission;
-  readonly partPermissions?: Readonly<Record<string, Permission>>;
-  readonly params?: z.ZodObject;
-  readonly query?: z.ZodObject;
-  readonly body?: z.ZodType;
-  readonly status?: 200 | 201 | 202;
-  readonly stream?: boolean;
-  readonly bytes?: boolean;
-  readonly problems?: readonly ProblemCode[];
-}
-
-function operation<Response extends z.ZodType, Given extends OperationShape>(
-  route: `${HttpMethod} /${string}`,
-  summary: string,
-  response: Response,
-  given: Given,
-): Operation & {
-  readonly response: Response;
-  readonly params: Given extends { params: infer P } ? P : typeof nothing;
-  readonly query: Given extends { query: infer Q } ? Q : typeof nothing;
-  readonly body: Given extends { body: infer B } ? B : null;
-} {
-  const [method, path] = route.split(" ") as [HttpMethod, string];
-  const filled = {
-    method,
-    path,
-    tag: path.split("/")[2] ?? "",
-    permission: given.permission,
-    partPermissions: given.partPermissions ?? {},
-    summary,
-    params: given.params ?? nothing,
-    query: given.query ?? nothing,
-    body: given.body ?? null,
-    status: given.status ?? 200,
-    response,
-    stream: given.stream ?? false,
-    bytes: given.bytes ?? false,
-    problems: given.problems ?? [],
-  };
-  return filled as ReturnType<typeof operation<Response, Given>>;
-}
 
 /** Problems of every command. */
 const commandProblems = ["overloaded", "idempotencyKeyReused"] as const;

@@ -46,13 +46,13 @@ export { schedule, scheduleDocument, type Schedule } from "./schedule.ts";
 export { scheduleTimes, type ScheduleTimes } from "./schedule-times.ts";
 export { resourceNames, teamDocument, teamSpec, type TeamSpec } from "./team.ts";
 export { recordedChanges, workloadChanges, type WorkloadChangesBody } from "./workload/changes.ts";
+export { isReservedVariable } from "./workload/environment.ts";
 export type { ModelRequest } from "./workload/model.ts";
 export { gangOfGroups, gangSpec, type GangSpec, type TaskGroup } from "./workload/gang.ts";
 export { sliceFaultsIn } from "./workload/slices.ts";
 export {
   DEFAULT_GRACE_TIMEOUT_MS,
   DEFAULT_TEAM,
-  isReservedVariable,
   submittedSpec,
   workloadDocument,
   workloadSpec,

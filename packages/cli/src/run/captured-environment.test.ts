@@ -68,7 +68,7 @@ describe("the submitter's environment", () => {
 
   it.each([
     ["OMP_NUM_THREADS", "8"],
-    ["PYTHONPATH", "/home/ada/Project1/src:/home/ada/lib/python3.11/site-packages"],
+    ["PYTHONPATH", "/srv/ada/Project1/src:/srv/ada/lib/python3.11/site-packages"],
     ["KEYBOARD", "us"],
     ["MONKEY", "1"],
     ["CUDA_HOME", "/usr/local/cuda-12.4"],

@@ -1,6 +1,6 @@
 /**
  * Answers forecast questions one after another on a separate thread that starts with the first question. Principals
- * take turns: a principal with many questions delays another by one answer at most, and by `SHARED_ANSWER_MS` at most.
+ * take turns: a principal with many questions delays another by one answer at most, and by `sharedAnswerMsMax` at most.
  * If a client has disconnected, or its question takes too long, the thread is ended with the question: a computing
  * thread receives no messages, so it would block later questions.
  */
@@ -13,14 +13,13 @@ import type { ForecastOutcome, ForecastQuestion, ForecastRequest, QuestionOfStat
 const WAITING_MAX = 16;
 /** Maximum number of waiting questions of one principal. */
 const WAITING_OF_PRINCIPAL_MAX = 4;
-/** Time in ms after which an answer is abandoned if another principal is waiting. */
-const SHARED_ANSWER_MS = 3_000;
-
 export interface ForecastPoolOptions {
   readonly driver: Pick<Driver, "read">;
   readonly nowMs: () => number;
   /** Maximum time in ms for an answer. A question that has waited longer than this is not started. */
   readonly answerMsMax: number;
+  /** Time in ms after which an answer is abandoned if another principal is waiting. */
+  readonly sharedAnswerMsMax: number;
 }
 
 /** A question that waits for its turn or is being answered. */
@@ -28,7 +27,7 @@ interface Turn {
   readonly actor: string;
   readonly begins: Promise<void>;
   begin(): void;
-  giveUp: (() => void) | null;
+  giveUp: ((afterMs: number) => void) | null;
   limit?: NodeJS.Timeout;
 }
 
@@ -54,7 +53,8 @@ export class ForecastPool {
     const turn = this.#enqueue(actor);
     try {
       await turn.begins;
-      if (gone.aborted || performance.now() - askedAtMs > this.#options.answerMsMax) throw this.#tooLong();
+      if (gone.aborted || performance.now() - askedAtMs > this.#options.answerMsMax)
+        throw tooLong(this.#options.answerMsMax);
       return await this.#answer(question, gone, turn);
     } catch (error) {
       // The pool is checked again, because it can have been closed during the wait.
@@ -104,7 +104,8 @@ export class ForecastPool {
     const turn = this.#answering;
     if (turn === null || turn.limit !== undefined) return;
     const isShared = [...this.#waiting.keys()].some((actor) => actor !== turn.actor);
-    if (isShared) turn.limit = setTimeout(() => turn.giveUp?.(), SHARED_ANSWER_MS);
+    const { sharedAnswerMsMax } = this.#options;
+    if (isShared) turn.limit = setTimeout(() => turn.giveUp?.(sharedAnswerMsMax), sharedAnswerMsMax);
   }
 
   async #answer(asked: ForecastQuestion | QuestionOfState, gone: AbortSignal, turn: Turn): Promise<ForecastOutcome> {
@@ -114,32 +115,25 @@ export class ForecastPool {
       snapshot: engine.snapshot(),
     }));
     if (this.#isClosed) throw closing();
-    if (gone.aborted) throw this.#tooLong();
+    if (gone.aborted) throw tooLong(answerMsMax);
     const thread = this.#running();
     const { promise, reject } = Promise.withResolvers<never>();
-    const giveUp = (): void => {
-      reject(this.#tooLong());
+    const giveUp = (afterMs: number): void => {
+      reject(tooLong(afterMs));
       this.#drop(thread);
       void thread.terminate();
     };
     turn.giveUp = giveUp;
-    const limit = setTimeout(giveUp, answerMsMax);
-    gone.addEventListener("abort", giveUp, { once: true });
+    const limit = setTimeout(giveUp, answerMsMax, answerMsMax);
+    const leave = (): void => giveUp(answerMsMax);
+    gone.addEventListener("abort", leave, { once: true });
     try {
       return await Promise.race([thread.call({ question, snapshot, nowMs: nowMs() }), promise]);
     } finally {
       clearTimeout(limit);
       clearTimeout(turn.limit);
-      gone.removeEventListener("abort", giveUp);
+      gone.removeEventListener("abort", leave);
     }
-  }
-
-  #tooLong(): Error {
-    const seconds = this.#options.answerMsMax / 1000;
-    return refuse(
-      "tookTooLong",
-      `The forecast was cancelled after ${seconds} s. Try again later, or when fewer workloads are waiting.`,
-    );
   }
 
   /** The thread. A thread that has ended is replaced for the next question. */
@@ -166,3 +160,10 @@ export class ForecastPool {
 }
 
 const closing = (): Error => refuse("closing", "The control plane is closing.");
+
+function tooLong(afterMs: number): Error {
+  return refuse(
+    "tookTooLong",
+    `The forecast was cancelled after ${afterMs / 1000} s. Try again later, or when fewer workloads are waiting.`,
+  );
+}

@@ -8,11 +8,14 @@ import type { ForecastAnswers, ForecastOutcome, ForecastQuestion, QuestionOfStat
 
 /** Time in ms after which a question is cancelled: ten times the expected time of the slowest question. */
 const ANSWER_MS_MAX = 30_000;
+/** Time in ms after which an answer is abandoned if another principal is waiting. */
+const SHARED_ANSWER_MS_MAX = 3_000;
 
 export interface ForecastServiceOptions {
   readonly driver: Pick<Driver, "read">;
   readonly nowMs: () => number;
   readonly answerMsMax?: number;
+  readonly sharedAnswerMsMax?: number;
 }
 
 export class ForecastService {
@@ -21,9 +24,14 @@ export class ForecastService {
   /** Questions about the future: start estimates and what-ifs. */
   readonly #future: ForecastPool;
 
-  constructor({ driver, nowMs, answerMsMax = ANSWER_MS_MAX }: ForecastServiceOptions) {
-    this.#present = new ForecastPool({ driver, nowMs, answerMsMax });
-    this.#future = new ForecastPool({ driver, nowMs, answerMsMax });
+  constructor({
+    driver,
+    nowMs,
+    answerMsMax = ANSWER_MS_MAX,
+    sharedAnswerMsMax = SHARED_ANSWER_MS_MAX,
+  }: ForecastServiceOptions) {
+    this.#present = new ForecastPool({ driver, nowMs, answerMsMax, sharedAnswerMsMax });
+    this.#future = new ForecastPool({ driver, nowMs, answerMsMax, sharedAnswerMsMax });
   }
 
   /** `gone`: aborts when the client disconnects. The question is then abandoned. */

@@ -236,7 +236,7 @@ describe("a question about the time to come", () => {
       if (reads++ === 0) await held;
       return live.driver.read(query);
     };
-    const service = new ForecastService({ driver: { read }, nowMs });
+    const service = new ForecastService({ driver: { read }, nowMs, sharedAnswerMsMax: 30_000 });
     const ask = async (actor: string, name: string): Promise<void> => {
       await service.ask(estimate, actor, stays);
       order.push(name);

@@ -137,11 +137,11 @@ it("a call that was entered before another made its directory, and took effect a
 });
 
 it("a path through a descriptor is the path of the directory that its thread has opened", () => {
-  const opens = `openat(AT_FDCWD<${hex("/")}>, "${hex("/home/attempts")}", O_RDONLY) = 34<${hex("/home/attempts")}>`;
+  const opens = `openat(AT_FDCWD<${hex("/")}>, "${hex("/state/attempts")}", O_RDONLY) = 34<${hex("/state/attempts")}>`;
   const makes = `mkdir("${hex("/proc/self/fd/34/w1.1")}", 0700) = 0`;
-  const calls = parseTrace([`7 ${opens}`, `8 ${makes}`, `7 ${makes}`].join("\n"), ["/home"]);
+  const calls = parseTrace([`7 ${opens}`, `8 ${makes}`, `7 ${makes}`].join("\n"), ["/state"]);
   expect(calls.map(({ kind, path: name }) => [kind, name])).toEqual([
-    ["open", "/home/attempts"],
-    ["mkdir", "/home/attempts/w1.1"],
+    ["open", "/state/attempts"],
+    ["mkdir", "/state/attempts/w1.1"],
   ]);
 });

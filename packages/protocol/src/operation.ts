@@ -1,0 +1,78 @@
+/** The shape of a row of the operations table, and its defaults. */
+import { z } from "zod";
+import type { Permission } from "./permissions.ts";
+import type { ProblemCode } from "./problems.ts";
+
+export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+export interface Operation {
+  readonly method: HttpMethod;
+  /** Path with parameters in braces, as in OpenAPI: `/v1/workloads/{id}`. */
+  readonly path: string;
+  readonly tag: string;
+  /** Permission that the principal needs. */
+  readonly permission: Permission;
+  /** Additional permissions for lists in the body. They are needed if the list is not empty. */
+  readonly partPermissions: Readonly<Record<string, Permission>>;
+  readonly summary: string;
+  readonly params: z.ZodObject;
+  readonly query: z.ZodObject;
+  /** Schema of the body; `null`: the request has no body. */
+  readonly body: z.ZodType | null;
+  readonly status: 200 | 201 | 202;
+  /** Schema of one item if `stream` is true, or else of the whole answer. */
+  readonly response: z.ZodType;
+  /** True: the answer is a stream of NDJSON, or of server-sent events if the client accepts only those. */
+  readonly stream: boolean;
+  /** True: the answer is `application/octet-stream`, and the fields of `response` other than `bytes` are headers. */
+  readonly bytes: boolean;
+  /** Problems of this route in addition to `commonProblems`. */
+  readonly problems: readonly ProblemCode[];
+}
+
+/** The schema of parameters or a query without fields. */
+export const nothing = z.strictObject({});
+
+interface OperationShape {
+  readonly permission: Permission;
+  readonly partPermissions?: Readonly<Record<string, Permission>>;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly status?: 200 | 201 | 202;
+  readonly stream?: boolean;
+  readonly bytes?: boolean;
+  readonly problems?: readonly ProblemCode[];
+}
+
+/** `route`: method and path. */
+export function operation<Response extends z.ZodType, Given extends OperationShape>(
+  route: `${HttpMethod} /${string}`,
+  summary: string,
+  response: Response,
+  given: Given,
+): Operation & {
+  readonly response: Response;
+  readonly params: Given extends { params: infer P } ? P : typeof nothing;
+  readonly query: Given extends { query: infer Q } ? Q : typeof nothing;
+  readonly body: Given extends { body: infer B } ? B : null;
+} {
+  const [method, path] = route.split(" ") as [HttpMethod, string];
+  const filled = {
+    method,
+    path,
+    tag: path.split("/")[2] ?? "",
+    permission: given.permission,
+    partPermissions: given.partPermissions ?? {},
+    summary,
+    params: given.params ?? nothing,
+    query: given.query ?? nothing,
+    body: given.body ?? null,
+    status: given.status ?? 200,
+    response,
+    stream: given.stream ?? false,
+    bytes: given.bytes ?? false,
+    problems: given.problems ?? [],
+  };
+  return filled as ReturnType<typeof operation<Response, Given>>;
+}
