@@ -344,7 +344,7 @@ const changesOfWork: fc.Arbitrary<WorkloadChanges> = fc.record(
     hold: fc.boolean(),
     after: fc.constantFrom([], [{ workload: "a", on: "ok" as const }], [{ workload: "w2", on: "any" as const }]),
     notBeforeMs: fc.constantFrom(null, 1000, 9000),
-    retries: fc.record({ max: fc.nat({ max: 3 }), backoffMs: fc.constant(1), backoffMaxMs: fc.constant(500) }),
+    retries: fc.record({ max: fc.constant(5), backoffMs: fc.constant(1), backoffMaxMs: fc.constant(500) }),
     env: fc.constantFrom({ A: "1" }, { A: null, B: "2" }),
   },
   { requiredKeys: [] },
