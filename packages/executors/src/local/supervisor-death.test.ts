@@ -186,7 +186,7 @@ describe("a launch that was interrupted", () => {
   it("by a disk that takes no directory is lost, with the reason", async () => {
     const { executor, observer } = world.watched();
     const launch = world.launch("exit 0");
-    // What is in the place of one attempt is put aside, and so the fault is above all of them.
+    // A file in the place of one attempt is put aside, so the fault is above all of them.
     const workRoot = path.join(world.homeDir, "work");
     await rm(workRoot, { recursive: true, force: true });
     await writeFile(workRoot, "in the way");
