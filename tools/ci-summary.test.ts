@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countPart, failuresOf } from "./ci-summary.ts";
+import { budgetsS, countPart, excessOf, failuresOf, readPart } from "./ci-summary.ts";
 
 const report = (passed: number, failed: number, pending = 0) => ({
   numPassedTests: passed,
@@ -26,7 +26,26 @@ describe("a part of a CI run counts", () => {
     ["the check as one", "check", 0, undefined, { passed: 1, failed: 0, skipped: 0 }],
     ["the failed check as one", "check", 1, undefined, { passed: 0, failed: 1, skipped: 0 }],
   ] as const)("%s", (_name, part, exitCode, given, expected) => {
-    expect(countPart(part, exitCode, given)).toMatchObject(expected);
+    expect(countPart({ name: part, exitCode, seconds: 1, processorSeconds: 1 }, given)).toMatchObject(expected);
+  });
+});
+
+describe("a part of a CI run", () => {
+  it("is given by its exit code, its time and its processor time", () => {
+    const part = { name: "seeds", exitCode: 0, seconds: 896, processorSeconds: 700 };
+    expect(readPart("seeds=0,896,700")).toEqual(part);
+    expect(excessOf(part)).toBeNull();
+  });
+
+  it("that did not end is a failure", () => {
+    expect(countPart(readPart("crash"), undefined)).toMatchObject({ failed: 1 });
+    expect(countPart(readPart("system=124,3300,4000"), undefined).note).toBe("left no report, ran out of time");
+  });
+
+  it("may take no more processor time than its budget", () => {
+    const [[name, budgetS] = ["", 0]] = Object.entries(budgetsS);
+    expect(excessOf(readPart(`${name}=0,10,${budgetS}`))).toBeNull();
+    expect(excessOf(readPart(`${name}=0,10,${budgetS + 1}`))).toContain(`its budget is ${budgetS} s`);
   });
 });
 

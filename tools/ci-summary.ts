@@ -1,7 +1,8 @@
 /**
- * Prints the summary of a CI run: `node tools/ci-summary.ts test=0 check=0 crash=1 …` gets each part with its exit
- * code. For parts that are test suites it adds up Vitest's reports; every other part counts as one test. A suite
- * without a report, or without any test, counts as failed.
+ * Prints the summary of a CI run: `node tools/ci-summary.ts test=0,80,120 check=0,60,95 …` gets each part with its exit
+ * code, its time and its processor time in seconds. For parts that are test suites it adds up Vitest's reports; every
+ * other part counts as one test. A suite without a report, or without any test, counts as failed, and so does a part
+ * that took more than its budget.
  */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -33,11 +34,47 @@ interface Count {
 }
 
 const plainParts: readonly string[] = ["check"];
+/**
+ * Processor time in seconds that a part may take: twice what it takes on a quiet machine of two cores, because a slow
+ * machine needs about twice as much. Whoever adds tests to a full part takes others out, or lets long samples rotate.
+ */
+export const budgetsS: Readonly<Record<string, number>> = {
+  fresh: 3600,
+  system: 3600,
+  test: 1200,
+  check: 480,
+  crash: 2400,
+  seeds: 2400,
+};
+/** Exit code of `timeout` when it ended the command. */
+const OUT_OF_TIME = 124;
 
-export function countPart(name: string, exitCode: number, report: Report | undefined): Count {
+/** A part that ran: `name=exit code,seconds,processor seconds`. */
+export interface Part {
+  readonly name: string;
+  readonly exitCode: number;
+  readonly seconds: number;
+  readonly processorSeconds: number;
+}
+
+export function readPart(text: string): Part {
+  const [name = "", figures = ""] = text.split("=");
+  const [exitCode = 1, seconds = 0, processorSeconds = 0] = figures.split(",").map(Number);
+  return { name, exitCode, seconds, processorSeconds };
+}
+
+/** A sentence about a budget that was exceeded; `null` otherwise. */
+export function excessOf({ name, processorSeconds }: Part): string | null {
+  const budget = budgetsS[name];
+  if (budget === undefined || processorSeconds <= budget) return null;
+  return `${name} took ${processorSeconds} s of processor time; its budget is ${budget} s`;
+}
+
+export function countPart({ name, exitCode }: Part, report: Report | undefined): Count {
   const isFine = exitCode === 0;
+  const outOfTime = exitCode === OUT_OF_TIME ? ", ran out of time" : "";
   if (plainParts.includes(name)) return { passed: isFine ? 1 : 0, failed: isFine ? 0 : 1, skipped: 0, note: "" };
-  if (report === undefined) return { passed: 0, failed: 1, skipped: 0, note: "left no report" };
+  if (report === undefined) return { passed: 0, failed: 1, skipped: 0, note: `left no report${outOfTime}` };
   const { numPassedTests: passed, numFailedTests: failed } = report;
   const skipped = report.numPendingTests + report.numTodoTests;
   if (passed + failed === 0) return { passed, failed: 1, skipped, note: "ran no test" };
@@ -71,16 +108,19 @@ function readReport(name: string): Report | undefined {
 function summarise(parts: readonly string[]): void {
   const total = { passed: 0, failed: 0, skipped: 0 };
   const lines: string[] = [];
-  for (const part of parts) {
-    const [name = "", code = "1"] = part.split("=");
-    const report = readReport(name);
-    for (const failure of report === undefined ? [] : failuresOf(name, report)) process.stdout.write(`${failure}\n\n`);
-    const count = countPart(name, Number(code), report);
-    total.passed += count.passed;
-    total.failed += count.failed;
-    total.skipped += count.skipped;
-    const line = `${name.padEnd(8)} ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped ${count.note}`;
-    lines.push(line.trimEnd());
+  for (const text of parts) {
+    const part = readPart(text);
+    const report = readReport(part.name);
+    for (const failure of report === undefined ? [] : failuresOf(part.name, report))
+      process.stdout.write(`${failure}\n\n`);
+    const { passed, failed, skipped, note } = countPart(part, report);
+    const excess = excessOf(part);
+    if (excess !== null) process.stdout.write(`${excess}\n\n`);
+    total.passed += passed;
+    total.failed += failed + (excess === null ? 0 : 1);
+    total.skipped += skipped;
+    const times = `${part.seconds} s, ${part.processorSeconds} s of processor time`;
+    lines.push(`${part.name.padEnd(8)} ${passed} passed, ${failed} failed, ${skipped} skipped ${note} (${times})`);
   }
   process.stdout.write(`${lines.join("\n")}\n`);
   const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";

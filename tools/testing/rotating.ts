@@ -63,7 +63,7 @@ export interface Slice {
   readonly share: number;
   /**
    * The number above which something must occur in the slice, where it occurs more than `count` times in the whole sample:
-   * half of its share in a large slice, nothing in a small one.
+   * a quarter of its share in a large slice, since what is rare gathers in few cases, nothing in a small one.
    */
   least(count: number): number;
   readonly index: number;
@@ -78,7 +78,7 @@ export function sliceOf(sample: Sample, { slice, runs, isLong }: Rotation = rota
   const seeds = all.filter((seed) => seed % count === index);
   const share = (slice === null ? runs : 1) / count;
   const least = (times: number): number =>
-    slice === null ? times * share : isLong ? Math.floor((times * share) / 2) : -1;
+    slice === null ? times * share : isLong ? Math.floor((times * share) / 4) : -1;
   return { seeds: [...new Set([...seeds, ...found])], share, least, index };
 }
 

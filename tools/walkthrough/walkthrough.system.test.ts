@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { cloneInstalled } from "../testing/repository-copy.ts";
+import { someOf } from "../testing/rotating.ts";
 import type { Step, Walk } from "./walk.ts";
 
 const CHECKPOINT_WITHIN_SECONDS = 90;
@@ -61,10 +62,7 @@ const stepOf = ({ steps }: Walk, command: string): Step => {
   return step;
 };
 
-it.skipIf(!canIsolate).each([
-  ["without accelerators", "no-nvidia-smi.sh", /fleet +\S+: \d+ × slot/],
-  ["with eight H100", "stub-nvidia-smi.sh", /fleet +\S+: 8 × H100/],
-])("README.md works as written %s", (_, nvidiaSmi, fleet) => {
+function checkReadme(nvidiaSmi: string, fleet: RegExp): void {
   const walked = walk("README.md", nvidiaSmi);
   check(walked);
   expect(stepOf(walked, "npm start").output).toMatch(fleet);
@@ -73,11 +71,22 @@ it.skipIf(!canIsolate).each([
   expect(stepOf(walked, "npx headroom apply").output).toMatch(/1 to create.*[^]*created workload llama-ft/);
   const simulated = stepOf(walked, "npx headroom simulate");
   expect(simulated.output).toContain(simulated.shown.join("\n").trim());
-});
+}
 
-it.skipIf(!canIsolate)("the first hour works as written", () => {
+function checkFirstHour(): void {
   const walked = walk("docs/tutorial/first-hour.md", "no-nvidia-smi.sh");
   check(walked);
   expect(stepOf(walked, "npx headroom apply").output).toMatch(/created team research/);
   expect(stepOf(walked, "npx headroom teams").output).toMatch(/research[^]*product|product[^]*research/);
-});
+}
+
+const walks = [
+  ["README.md without accelerators", () => checkReadme("no-nvidia-smi.sh", /fleet +\S+: \d+ × slot/)],
+  ["README.md with eight H100", () => checkReadme("stub-nvidia-smi.sh", /fleet +\S+: 8 × H100/)],
+  ["the first hour", checkFirstHour],
+] as const;
+
+// Each walk trains the quickstart's model, so each run takes one: as many commits as there are walks are a full pass.
+it.skipIf(!canIsolate).each(someOf(walks, { suiteParts: walks.length }))("%s works as written", (_, checkWalk) =>
+  checkWalk(),
+);
