@@ -37,6 +37,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   sim: pure("deterministic", ["model", "engine", "explain", "engine-oracle", "perf", "routing"]),
   perf: pure("pure", []),
   plan: pure("pure", []),
+  usage: pure("pure", ["model", "engine"], ["zod"]),
   spec: pure("pure", [], ["croner", "zod"]),
   protocol: pure("pure", ["spec"], ["zod"]),
   views: { ...pure("pure", ["model", "engine", "explain", "protocol"]), lazyPackages: ["sim"] },
@@ -59,6 +60,8 @@ export const layers: Readonly<Record<string, Layer>> = {
     "spec",
     "perf",
     "plan",
+    "usage",
+    "journal",
     "executors",
     "server",
     "gateway",
@@ -90,6 +93,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "engine",
   ],
   explain: ["accounts", "reasons", "changes", "dry-runs"],
+  usage: ["rows", "prices", "bill", "focus", "tco", "feeds"],
 };
 
 /**

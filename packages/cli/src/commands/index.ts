@@ -38,6 +38,7 @@ import { statusCommand } from "./status.ts";
 import { stopCommand } from "./stop.ts";
 import { teamsCommand } from "./teams.ts";
 import { upCommand } from "./up.ts";
+import { usageCommand } from "./usage.ts";
 import { versionCommand } from "./version.ts";
 import { wasteCommand } from "./waste.ts";
 import { whatIfCommand } from "./what-if.ts";
@@ -66,6 +67,7 @@ export const commands: readonly CommandDefinition[] = [
   simulateCommand,
   sizeCommand,
   calibrateCommand,
+  usageCommand,
   offersCommand,
   benchCommand,
   statusCommand,
