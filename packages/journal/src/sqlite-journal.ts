@@ -44,19 +44,24 @@ import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.
 /** Paths of the files of a journal in a directory, whether the journal is open or not. */
 export const sqliteAddress = (directory: string): JournalAddress => ({ kind: "sqlite", place: directory });
 
-/** The journal port for this directory. */
-export function sqliteJournal(directory: string, options: Partial<Omit<SqliteOptions, "directory">> = {}): OpenJournal {
-  return (nowMs) => openSqliteJournal({ ...sqliteDefaults, ...options, directory }, nowMs);
+/** The journal port for this directory. `onLocked` is called when this process holds the directory, before it reads. */
+export function sqliteJournal(
+  directory: string,
+  options: Partial<Omit<SqliteOptions, "directory">> = {},
+  onLocked: () => void = () => undefined,
+): OpenJournal {
+  return (nowMs) => openSqliteJournal({ ...sqliteDefaults, ...options, directory }, nowMs, onLocked);
 }
 
 /** Locks the directory, checks its journal (or creates one), folds it into an engine, and takes over the journal. */
-async function openSqliteJournal(options: SqliteOptions, nowMs: number): Promise<OpenedJournal> {
+async function openSqliteJournal(options: SqliteOptions, nowMs: number, onLocked: () => void): Promise<OpenedJournal> {
   const directory = path.resolve(options.directory);
   prepareDirectory(directory);
   const lock = lockJournal(directory, nowMs);
   let database: DatabaseSync | undefined;
   let writer: ReturnType<typeof startWriter> | undefined;
   try {
+    onLocked();
     if (options.synchronous === "full") syncWhatIsThere(directory);
     database = openForWriting(directory, options.synchronous);
     if (isEmptyDatabase(database)) refuseEmptyJournal(directory);

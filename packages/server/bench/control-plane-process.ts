@@ -13,7 +13,7 @@ import { sqliteAddress, sqliteJournal } from "@headroom/journal";
 import { createApi } from "../src/api/app.ts";
 import { Gate } from "../src/auth/gate.ts";
 import { BatchDriver } from "../src/driver/batch-driver.ts";
-import type { DriverLog } from "../src/driver/batch-driver.ts";
+import type { DriverLog } from "../src/driver/driver-log.ts";
 import type { Driver } from "../src/driver/driver.ts";
 import { openDriver } from "../src/driver/open-driver.ts";
 import { snapshotDefaults } from "../src/driver/snapshot-schedule.ts";
@@ -121,6 +121,8 @@ async function open({ home, journal }: ControlPlaneConfig): Promise<Driver> {
     digestQuietMs: 5_000,
     restoredSnapshotSequence: 0,
     recoveryMs: 0,
+    isSafe: false,
+    marker: null,
   });
   executor.watch((input) => void stubbed.observe(input));
   stubbed.start([]);

@@ -15,4 +15,4 @@ export { checkExposure } from "./auth/exposure.ts";
 export { readTlsFiles } from "@headroom/platform";
 export type { TlsFiles } from "@headroom/platform";
 export { OperationalError } from "@headroom/platform";
-export type { DriverLog } from "./driver/batch-driver.ts";
+export type { DriverLog } from "./driver/driver-log.ts";

@@ -2,7 +2,7 @@
 import type { AttemptId, ExecutorId, NodeId } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Executor, Inventory } from "@headroom/executors";
-import type { DriverLog } from "./driver/batch-driver.ts";
+import type { DriverLog } from "./driver/driver-log.ts";
 import type { Driver } from "./driver/driver.ts";
 import { registerInventory } from "./machine-registration.ts";
 

@@ -19,7 +19,7 @@ import type { ControlPlane } from "./api/control-plane.ts";
 import { loadToken } from "./auth/access-token.ts";
 import { checkExposure } from "./auth/exposure.ts";
 import { Gate } from "./auth/gate.ts";
-import type { DriverLog } from "./driver/batch-driver.ts";
+import type { DriverLog } from "./driver/driver-log.ts";
 import type { Driver } from "./driver/driver.ts";
 import { openDriver } from "./driver/open-driver.ts";
 import type { OpenDriverOptions } from "./driver/open-driver.ts";
@@ -35,6 +35,8 @@ import type { NotificationRule } from "./notifications/rules.ts";
 import { choosePolicy } from "./policy-choice.ts";
 import { retentionDefaults } from "./retention/attempt-store.ts";
 import type { RetentionRules } from "./retention/attempt-store.ts";
+import { SAFE_MODE } from "./driver/safe-mode.ts";
+import { StartMarker, deathsText } from "./recovery/start-marker.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
 import { CapacityService } from "./capacity/capacity-service.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
@@ -83,6 +85,8 @@ export interface ControlPlaneOptions {
    * refused.
    */
   readonly acceptsJournalLoss?: boolean;
+  /** True: starts without deciding, so that workloads can be stopped; see `driver/safe-mode.ts`. Default: false. */
+  readonly safe?: boolean;
   /**
    * Interval of inventories, and time after which a node missing from them is lost; default: a minute, five minutes.
    */
@@ -147,57 +151,64 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   let url = "";
   let localUrl = "";
   let stopRenewal = (): void => undefined;
+  const isSafe = options.safe === true;
+  const marker = new StartMarker(home, () => Date.now());
+  const onLocked = (): void => beginMarker(marker, log, isSafe);
   try {
     telemetry = openTelemetry(options, log);
     driver = await openDriver({
       ...options.driver,
       telemetry,
-      openJournal: sqliteJournal(journalDirectory(home), {
-        acceptsLoss: options.acceptsJournalLoss ?? false,
-        ...options.journal,
-      }),
+      openJournal: sqliteJournal(
+        journalDirectory(home),
+        { acceptsLoss: options.acceptsJournalLoss ?? false, ...options.journal },
+        onLocked,
+      ),
+      isSafe,
+      marker,
       executors,
       log,
       onFatal: (error) => (options.onFatal ?? exitSoon)(error),
     });
     await telemetry.restore(await driver.read(({ state }) => [...state.attempts.keys()]));
     const token = auth === "off" ? null : loadToken(home, options.token);
-    const notifier = new Notifier({
-      driver,
-      rules: options.notifications ?? [],
-      home,
-      log,
-      ...(options.notificationPausesMs === undefined ? {} : { retryPausesMs: options.notificationPausesMs }),
-    });
+    const notifier = openNotifier(options, driver, log);
     const plane = controlPlane(options, { driver, telemetry, executors, notifier, token, log, address: () => url });
-    await choosePolicy(driver, options.policy);
-    await registerMachine(driver, executors);
+    if (!isSafe) {
+      await choosePolicy(driver, options.policy);
+      await registerMachine(driver, executors);
+    }
     api = createApi({ plane, consoleDir: options.consoleDir ?? null, tls: certificate });
     ({ url, localUrl } = await listen(api, { host, port, isTls: certificate !== null }));
-    for (const executor of executors) executor.begin(driver);
-    const stopWatching = watchInventory({
-      driver,
-      executors,
-      log,
-      rules: { ...inventoryDefaults, ...options.inventory },
-    });
+    if (!isSafe) for (const executor of executors) executor.begin(driver);
+    const inventory = { ...inventoryDefaults, ...options.inventory };
+    const stopWatching = isSafe ? null : watchInventory({ driver, executors, log, rules: inventory });
     notifier.start();
     announce(home, localUrl, certificate);
     if (options.tls != null) stopRenewal = renewed({ home, url: localUrl, log, api, files: options.tls });
     const stopWatches = (): void => {
-      stopWatching();
+      stopWatching?.();
       stopRenewal();
     };
     const certificateSha256 = certificate?.fingerprint ?? null;
-    return running({ home, url, localUrl, certificateSha256, token, plane, api, executors, notifier, stopWatches });
+    const started = { home, url, localUrl, certificateSha256, token, plane, api, executors, notifier, marker };
+    return running({ ...started, stopWatches });
   } catch (error) {
     stopRenewal();
     await api?.close();
     await driver?.close();
+    marker.end(false);
     await telemetry?.close();
     await Promise.all(executors.map((executor) => executor.close()));
     throw error;
   }
+}
+
+/** Marks this process as running, and warns of what earlier ones left. The journal is locked. */
+function beginMarker(marker: StartMarker, log: DriverLog, isSafe: boolean): void {
+  const deaths = deathsText(marker.begin());
+  if (deaths !== null) log.warn(deaths);
+  if (isSafe) log.warn(SAFE_MODE);
 }
 
 interface Opened {
@@ -261,6 +272,7 @@ interface Started {
   readonly api: Api;
   readonly executors: readonly Executor[];
   readonly notifier: Notifier;
+  readonly marker: StartMarker;
   stopWatches(): void;
 }
 
@@ -274,6 +286,7 @@ function running({
   api,
   executors,
   notifier,
+  marker,
   stopWatches,
 }: Started): RunningControlPlane {
   let closing: Promise<void> | null = null;
@@ -286,7 +299,10 @@ function running({
     await api.close();
     // The file is removed only while the directory is locked: afterwards it can belong to another process.
     rmSync(path.join(home, SERVER_FILE), { force: true });
+    const hasFailed = plane.driver.status().phase === "failed";
     await Promise.all([plane.driver.close(), plane.sizing.close(), plane.forecast.close(), plane.replays.close()]);
+    // After a failure the file says what was decided then.
+    if (!hasFailed) marker.end(true);
     await plane.telemetry.close();
     await Promise.all(executors.map((executor) => executor.close()));
   };
@@ -348,6 +364,11 @@ function openTelemetry({ home, telemetry }: ControlPlaneOptions, log: DriverLog)
   const rules = { ...telemetryDefaults, ...telemetry };
   const isExpected = existsSync(journalDirectory(home));
   return new Telemetry({ file: path.join(home, "telemetry.db"), rules, isExpected, log, nowMs: () => Date.now() });
+}
+
+function openNotifier(options: ControlPlaneOptions, driver: Driver, log: DriverLog): Notifier {
+  const { home, notifications: rules = [], notificationPausesMs: retryPausesMs } = options;
+  return new Notifier({ driver, rules, home, log, ...(retryPausesMs === undefined ? {} : { retryPausesMs }) });
 }
 
 function localExecutor({ home, local }: ControlPlaneOptions, log: DriverLog): Executor {

@@ -62,6 +62,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
       insecure: settings.insecure === true,
       hostNames: settings.hostNames ?? [],
       acceptsJournalLoss: settings.acceptJournalLoss === true,
+      safe: settings.safe === true,
       local: {
         ...(settings.slots === undefined ? {} : { slotCount: settings.slots }),
         ...(settings.nodes === undefined ? {} : { nodeCount: settings.nodes }),

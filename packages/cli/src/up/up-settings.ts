@@ -134,6 +134,12 @@ const declared = [
     notation: "switch",
     description: "start even if the journal has lost its newest events or its recorded inputs are damaged",
   },
+  {
+    field: "safe",
+    flags: "--safe",
+    notation: "switch",
+    description: "decide and launch nothing, so that the workload that ends the control plane can be stopped",
+  },
 ] as const satisfies readonly UpSetting[];
 
 export const upSettings: readonly UpSetting[] = declared;

@@ -10,6 +10,7 @@ import { places } from "./nav.ts";
 import { isApple, useShortcuts } from "./shortcuts.ts";
 import { Connection } from "./connection.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
+import { PausedBanner } from "./paused-banner.tsx";
 import { ThemeSwitch } from "./theme-switch.tsx";
 import { Wordmark } from "./wordmark.tsx";
 import { usePlaceCounts, type PlaceCounts } from "./place-counts.ts";
@@ -41,6 +42,7 @@ export function Shell(): ReactElement {
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         {demo === null ? null : <DemoBar demo={demo} />}
         <ConnectionBanner />
+        <PausedBanner />
         <main ref={main} id="main" tabIndex={-1} className="min-h-0 flex-1 focus:outline-none">
           <Outlet />
         </main>

@@ -22,6 +22,7 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
     const workload = touchedWorkload(world, workloadId);
     workload.stopRequested = true;
     workload.phase = "stopping";
+    if (workload.activeAttempts.length > 0) world.stopping.add(workloadId);
     world.queue.remove(workload);
   },
   workloadChanged: changeWorkload,

@@ -15,6 +15,12 @@ import type { World } from "../cluster/world.ts";
  */
 export const ROUND_STARTS_MAX = 8_192;
 
+/**
+ * Stops that a batch may request, as a part of the starts. Each is one to three events, so that a group of them stays
+ * within a few thousand events.
+ */
+const STOPS_PART = 8;
+
 export class Batch {
   readonly world: World;
   readonly nowMs: number;
@@ -29,6 +35,8 @@ export class Batch {
    * In a counterfactual run: called after the round has considered a bucket. Returns whether the answer is known then.
    */
   readonly #tells: ((bucket: QueueBucket, started: boolean) => boolean) | null;
+  /** False if an input of the batch excludes a round. */
+  hasRound = true;
   /** True if the remaining phases of the round are not needed. */
   isOver = false;
   /** True if the round ended because it had started enough. Another round must follow, at the same time. */
@@ -36,6 +44,7 @@ export class Batch {
   /** Amount of starts after which the round is cut. A counterfactual round is not cut. */
   startsMax: number = Number.POSITIVE_INFINITY;
   #startedAmount = 0;
+  #stopCount = 0;
   /** In a counterfactual run: called with every event before it is applied. */
   note: ((event: Event) => void) | null = null;
   /** Whether work became preemptible since the last round. */
@@ -72,6 +81,19 @@ export class Batch {
   /** Counts a start, or a nomination, towards the bound of the round. */
   countStart(workers: number): void {
     this.#startedAmount += 1 + workers;
+  }
+
+  /**
+   * Whether the batch may request one more stop of an attempt. If not, another batch must follow, and continues the
+   * stops.
+   */
+  mayStop(): boolean {
+    if (this.#stopCount >= this.startsMax / STOPS_PART) {
+      this.isCut = true;
+      return false;
+    }
+    this.#stopCount++;
+    return true;
   }
 
   /** Ends the round. The next one continues where this one stopped. */

@@ -1,11 +1,16 @@
 /**
- * Timers for walltimes, back-offs and other instants. They are a binary heap by instant. An entry stays when its reason
+ * Timers for walltimes, back-offs and other instants, in binary heaps by instant. An entry stays when its reason
  * disappears, and is checked when it is due. So a wakeup can be early but is never late.
  */
 import type { AttemptId, WorkloadId } from "@headroom/model";
 
+export interface WalltimeTimer {
+  readonly kind: "walltime";
+  readonly atMs: number;
+  readonly attemptId: AttemptId;
+}
+
 export type Timer =
-  | { readonly kind: "walltime"; readonly atMs: number; readonly attemptId: AttemptId }
   | { readonly kind: "prediction"; readonly atMs: number; readonly attemptId: AttemptId }
   /** The time limit of a checkpoint before a stop. */
   | { readonly kind: "checkpoint"; readonly atMs: number; readonly attemptId: AttemptId }
@@ -16,24 +21,23 @@ export type Timer =
   | { readonly kind: "budget"; readonly atMs: number };
 
 export class Timers {
-  readonly #heap: Timer[] = [];
+  /** A batch takes all of these that are due, so those of one instant need no order. */
+  readonly #others = new Heap<Timer>((left, right) => left.atMs < right.atMs);
+  /** A batch may take only a part of these, and a restored engine must take the same part. */
+  readonly #walltimes = new Heap<WalltimeTimer>((left, right) =>
+    left.atMs === right.atMs ? left.attemptId < right.attemptId : left.atMs < right.atMs,
+  );
 
   nextAtMs(): number | null {
-    return this.#heap[0]?.atMs ?? null;
+    const other = this.#others.first?.atMs;
+    const walltime = this.#walltimes.first?.atMs;
+    if (other === undefined || walltime === undefined) return other ?? walltime ?? null;
+    return Math.min(other, walltime);
   }
 
-  add(timer: Timer): void {
-    const heap = this.#heap;
-    let index = heap.length;
-    heap.push(timer);
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      const above = heap[parent] as Timer;
-      if (above.atMs <= timer.atMs) break;
-      heap[index] = above;
-      index = parent;
-    }
-    heap[index] = timer;
+  add(timer: Timer | WalltimeTimer): void {
+    if (timer.kind === "walltime") this.#walltimes.add(timer);
+    else this.#others.add(timer);
   }
 
   /**
@@ -41,26 +45,62 @@ export class Timers {
    * the order is arbitrary.
    */
   takeDue(nowMs: number): Timer | null {
-    const top = this.#heap[0];
-    if (top === undefined || top.atMs > nowMs) return null;
-    this.#removeTop();
-    return top;
+    return takeDue(this.#others, nowMs);
   }
 
-  #removeTop(): void {
-    const heap = this.#heap;
-    const last = heap.pop() as Timer;
-    if (heap.length === 0) return;
+  /** Removes and returns the first due walltime, by instant and then by attempt, or `null` if there is none. */
+  takeDueWalltime(nowMs: number): WalltimeTimer | null {
+    return takeDue(this.#walltimes, nowMs);
+  }
+}
+
+function takeDue<Each extends { readonly atMs: number }>(heap: Heap<Each>, nowMs: number): Each | null {
+  const { first } = heap;
+  if (first === undefined || first.atMs > nowMs) return null;
+  heap.removeFirst();
+  return first;
+}
+
+class Heap<Item> {
+  readonly #items: Item[] = [];
+  readonly #isBefore: (left: Item, right: Item) => boolean;
+
+  constructor(isBefore: (left: Item, right: Item) => boolean) {
+    this.#isBefore = isBefore;
+  }
+
+  get first(): Item | undefined {
+    return this.#items[0];
+  }
+
+  add(item: Item): void {
+    const items = this.#items;
+    let index = items.length;
+    items.push(item);
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = items[parent] as Item;
+      if (!this.#isBefore(item, above)) break;
+      items[index] = above;
+      index = parent;
+    }
+    items[index] = item;
+  }
+
+  removeFirst(): void {
+    const items = this.#items;
+    const last = items.pop() as Item;
+    if (items.length === 0) return;
     let index = 0;
     for (;;) {
       let child = 2 * index + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && (heap[child + 1] as Timer).atMs < (heap[child] as Timer).atMs) child++;
-      const below = heap[child] as Timer;
-      if (below.atMs >= last.atMs) break;
-      heap[index] = below;
+      if (child >= items.length) break;
+      if (child + 1 < items.length && this.#isBefore(items[child + 1] as Item, items[child] as Item)) child++;
+      const below = items[child] as Item;
+      if (!this.#isBefore(below, last)) break;
+      items[index] = below;
       index = child;
     }
-    heap[index] = last;
+    items[index] = last;
   }
 }

@@ -54,6 +54,8 @@ export interface World {
   readonly evictable: Map<TeamName, EvictableWork>;
   /** Attempts that a plan evicted, fully or partly. */
   readonly terminating: Set<Attempt>;
+  /** Workloads to stop of which some attempts may not have been asked to stop yet. */
+  readonly stopping: Set<WorkloadId>;
   /** Attempts that keep a place during their back-off and are not launched yet. */
   readonly backingOff: Set<AttemptId>;
   readonly scratch: Scratch;
@@ -118,6 +120,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     completions: new CompletionIndex(rules),
     evictable: new Map(),
     terminating: new Set(),
+    stopping: new Set(),
     backingOff: new Set(),
     scratch: new Scratch(),
     queueEventCount: 0,
@@ -142,8 +145,12 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
   }
   const ended: WorkloadEntity[] = [];
   for (const workload of state.workloads.values()) {
-    if (workload.endedAtMs === null) fileWorkload(world, workload);
-    else ended.push(workload);
+    if (workload.endedAtMs !== null) ended.push(workload);
+    else {
+      fileWorkload(world, workload);
+      if (workload.stopRequested && workload.activeAttempts.some((id) => state.attempts.get(id)?.stop === null))
+        world.stopping.add(workload.id);
+    }
   }
   waitForPower(world);
   for (const { id } of ended.toSorted((left, right) => left.endOrdinal - right.endOrdinal)) world.endedKept.push(id);

@@ -61,7 +61,7 @@ class EngineCore implements Engine {
     this.#world = worldWith(state);
     this.#startsMax = startsMax;
     this.#isCut = fork?.isCut ?? false;
-    this.#mayBeCut = fork?.isCut ?? this.#world.queue.hasRequests;
+    this.#mayBeCut = fork?.isCut ?? mayBeCut(this.#world);
     this.#chain = lanesFromHex(state.chain);
     this.#clockMs = fork?.clockMs ?? state.nowMs;
     this.#isWritten = fork === null;
@@ -94,7 +94,7 @@ class EngineCore implements Engine {
     const { events, replies, effects } = batch;
     const group = events.length === 0 || !this.#isWritten ? null : this.#close(events);
     this.#awaitingAdvance = group !== null;
-    return { atMs: batch.nowMs, events, group, replies, effects };
+    return { atMs: batch.nowMs, events, group, replies, effects, isCut: batch.isCut };
   }
 
   #close(events: readonly Event[]): JournalGroup {
@@ -153,9 +153,12 @@ class EngineCore implements Engine {
     this.#chain = lanesFromHex(world.state.chain);
     this.#clockMs = world.state.nowMs;
     this.#isCut = false;
-    this.#mayBeCut = this.#world.queue.hasRequests;
+    this.#mayBeCut = mayBeCut(this.#world);
   }
 }
+
+/** Whether the last round before a restore may have been cut: work waits, or stops are left. */
+const mayBeCut = ({ queue, stopping }: World): boolean => queue.hasRequests || stopping.size > 0;
 
 function worldWith(state: ReadonlyState): World {
   const world = indexState(state, signatures);
@@ -197,6 +200,7 @@ class ClosedGroup implements JournalGroup {
 function takeIn(batch: Batch, input: Input): void {
   if (isCommand(input)) decideCommand(batch, input);
   else if (isSignal(input)) decideSignal(batch, input);
+  else if (input.kind === "noRound") batch.hasRound = false;
   else if (input.kind !== "tick") decideObservation(batch, input);
 }
 

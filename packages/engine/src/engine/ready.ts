@@ -27,6 +27,8 @@ export interface Ready {
   readonly group: JournalGroup | null;
   readonly replies: readonly Reply[];
   readonly effects: readonly Effect[];
+  /** Whether the batch was cut at its bound, so that the next one should follow at once and continue it. */
+  readonly isCut: boolean;
 }
 
 export interface Engine {

@@ -13,7 +13,7 @@ import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
 import { endWorkloadIfDone } from "./end-attempt.ts";
-import { requestStop } from "../transitions/stop-attempt.ts";
+import { stopTasks } from "./stop-tasks.ts";
 
 export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string): Decision {
   const admissionFailure = submissionAdmissionFailure(batch.world, spec, batch.world.state.teams);
@@ -114,10 +114,7 @@ export function stopWorkload(batch: Batch, id: WorkloadId, actor: string): Decis
     batch.emit({ kind: "workloadStopRequested", version: 1, atMs: batch.nowMs, workloadId: id, actor });
     for (const nomination of Array.from(state.nominations.values()))
       if (nomination.workloadId === id) withdraw(batch, nomination, "its workload was stopped");
-    for (const attemptId of workload.activeAttempts) {
-      const attempt = state.attempts.get(attemptId);
-      if (attempt !== undefined) requestStop(batch, attempt, "cancelled");
-    }
+    stopTasks(batch, workload);
     endWorkloadIfDone(batch, workload, { kind: "cancelled" });
   }
   return done({ kind: "workloadStopping", workloadId: id });

@@ -19,7 +19,6 @@ import { launchOf } from "../transitions/attempt-effects.ts";
 export function expire(batch: Batch): void {
   const { timers } = batch.world;
   if ((timers.nextAtMs() ?? Number.POSITIVE_INFINITY) > batch.nowMs) return;
-  const overrun: Attempt[] = [];
   const unsaved: Attempt[] = [];
   const outlived: Attempt[] = [];
   let isCalendarDue = false;
@@ -35,16 +34,31 @@ export function expire(batch: Batch): void {
       if (attempt === undefined) continue;
       if (timer.kind === "checkpoint") {
         if (attempt.stop?.checkpointUntilMs === timer.atMs) unsaved.push(attempt);
-      } else if (timer.kind === "prediction") outlived.push(attempt);
-      else if (isPastWalltime(batch, attempt)) overrun.push(attempt);
+      } else outlived.push(attempt);
     }
   }
   for (const attempt of inOrder(unsaved)) endCheckpointWait(batch, attempt, "timedOut");
-  for (const attempt of inOrder(overrun)) requestStop(batch, attempt, "walltimeExceeded");
+  for (const attempt of inOrder(takeOverrun(batch))) requestStop(batch, attempt, "walltimeExceeded");
   for (const attempt of inOrder(outlived)) correctPrediction(batch, attempt);
   if (isCalendarDue) keepCalendar(batch);
   if (isBudgetDue) keepBudgets(batch);
   if (isScheduleDue) keepSchedules(batch);
+}
+
+/** Attempts past their walltime, as many as the batch may stop. The timers of the others are due again at once. */
+function takeOverrun(batch: Batch): Attempt[] {
+  const { timers } = batch.world;
+  const overrun = new Set<Attempt>();
+  for (let timer = timers.takeDueWalltime(batch.nowMs); timer !== null; timer = timers.takeDueWalltime(batch.nowMs)) {
+    const attempt = activeAttempt(batch.world, timer.attemptId);
+    if (attempt === undefined || overrun.has(attempt) || !isPastWalltime(batch, attempt)) continue;
+    if (attempt.stop === null && !batch.mayStop()) {
+      timers.add(timer);
+      break;
+    }
+    overrun.add(attempt);
+  }
+  return [...overrun];
 }
 
 /** The walltime may have changed since the timer was set. */
@@ -54,10 +68,7 @@ function isPastWalltime({ world, nowMs }: Batch, attempt: Attempt): boolean {
   return walltimeMs !== null && (attempt.startedAtMs ?? nowMs) + walltimeMs <= nowMs;
 }
 
-/**
- * Timers that are due at one instant have no order, so the stops are recorded in the order in which the attempts were
- * placed.
- */
+/** The stops are recorded in the order in which the attempts were placed. */
 const inOrder = (attempts: Attempt[]): readonly Attempt[] =>
   attempts.length < 2 ? attempts : attempts.sort(byPlacement);
 

@@ -8,7 +8,7 @@ import { isUnder } from "../cluster/team-node.ts";
 import { nextLook, wakeForBudget } from "../apply/accounts.ts";
 import type { Batch } from "../batch/batch.ts";
 import { accrued, periodStartMs, spentOf } from "../usage/account.ts";
-import { requestStop } from "../transitions/stop-attempt.ts";
+import { isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { isSpent } from "../usage/gate.ts";
 
@@ -17,14 +17,16 @@ export function keepBudgets(batch: Batch): void {
   for (const name of world.state.accounts.keys()) {
     const budget = world.state.teams.get(name)?.budget;
     if (budget === undefined) continue;
-    keepBudget(batch, name, budget);
+    const isDone = keepBudget(batch, name, budget);
     if ((world.budgets.wakes.get(name) ?? 0) <= nowMs) world.budgets.wakes.delete(name);
+    if (!isDone) wakeForBudget(world, name, nowMs);
     const next = nextLook(world, name, nowMs);
     if (next !== null) wakeForBudget(world, name, Math.max(next, nowMs + 1));
   }
 }
 
-function keepBudget(batch: Batch, team: TeamName, budget: Budget): void {
+/** Returns whether no stop is left for a later batch. */
+function keepBudget(batch: Batch, team: TeamName, budget: Budget): boolean {
   const { world, nowMs: atMs } = batch;
   const { accounts } = world.state;
   const startMs = periodStartMs(budget, atMs);
@@ -32,7 +34,7 @@ function keepBudget(batch: Batch, team: TeamName, budget: Budget): void {
   if (crossed !== undefined && crossed.periodStartMs !== startMs)
     batch.emit({ kind: "budgetRenewed", version: 2, atMs, team });
   const account = accounts.get(team);
-  if (account === undefined) return;
+  if (account === undefined) return true;
   const now = accrued(account, budget, { rate: world.budgets.rate(team), nowMs: atMs });
   const { resource, limit, spent, part } = spentOf(now, budget);
   const percent = [BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT].find((bound) => part * 100 >= bound) ?? 0;
@@ -48,13 +50,18 @@ function keepBudget(batch: Batch, team: TeamName, budget: Budget): void {
       spent,
       periodStartMs: startMs,
     });
-  if (budget.over === "stop" && isSpent(world.state, team)) stopAll(batch, team);
+  return budget.over !== "stop" || !isSpent(world.state, team) || stopAll(batch, team);
 }
 
-function stopAll(batch: Batch, team: TeamName): void {
-  const { state, teamUse } = batch.world;
-  const attempts = [...state.attempts.values()].filter(({ workloadId }) =>
-    isUnder(teamUse.node(workloadOf(batch.world, workloadId).spec.team), teamUse.node(team)),
-  );
-  for (const attempt of attempts) requestStop(batch, attempt, "budgetSpent");
+/** Stops the running work of the team, as much as the batch may. Returns whether none is left. */
+function stopAll(batch: Batch, team: TeamName): boolean {
+  const { world } = batch;
+  const above = world.teamUse.node(team);
+  for (const attempt of world.state.attempts.values()) {
+    if (attempt.stop !== null && !isWaitingForCheckpoint(attempt)) continue;
+    if (!isUnder(world.teamUse.node(workloadOf(world, attempt.workloadId).spec.team), above)) continue;
+    if (attempt.stop === null && !batch.mayStop()) return false;
+    requestStop(batch, attempt, "budgetSpent");
+  }
+  return true;
 }

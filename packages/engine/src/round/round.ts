@@ -10,6 +10,7 @@ import type { Reservation } from "../placement/backfill/reservations.ts";
 import { defragment } from "./defragment.ts";
 import { freeCapacity } from "../preemption/pipeline.ts";
 import { endBackOffs, expire } from "./expire.ts";
+import { continueStops } from "../lifecycle/stop-tasks.ts";
 import { keepStartWindows } from "./keep-start-windows.ts";
 import { growLast } from "./grow.ts";
 import { placeWaiting } from "./place-waiting.ts";
@@ -96,6 +97,11 @@ function isLike(left: Reservation, right: Reservation): boolean {
 export function runRound(batch: Batch): void {
   batch.world.calendar.nowMs = batch.nowMs;
   batch.world.decayedUsage.nowMs = batch.nowMs;
+  continueStops(batch);
+  if (!batch.hasRound) {
+    batch.endRound();
+    return;
+  }
   expire(batch);
   endBackOffs(batch);
   replaceLost(batch);

@@ -199,4 +199,10 @@ export type Signal =
 
 export type Tick = { readonly kind: "tick" };
 
-export type Input = Command | Observation | Signal | Tick;
+/**
+ * The batch runs no round: its inputs are taken in, and nothing is placed, evicted or expired. A control plane in safe
+ * mode adds it to every batch, so that the recorded inputs repeat its decisions.
+ */
+export type NoRound = { readonly kind: "noRound" };
+
+export type Input = Command | Observation | Signal | Tick | NoRound;

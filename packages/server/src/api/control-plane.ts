@@ -3,7 +3,7 @@ import type { ExecutorId } from "@headroom/model";
 import type { Executor } from "@headroom/executors";
 import type { Gate } from "../auth/gate.ts";
 import type { Driver } from "../driver/driver.ts";
-import type { DriverLog } from "../driver/batch-driver.ts";
+import type { DriverLog } from "../driver/driver-log.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
 import type { CapacityService } from "../capacity/capacity-service.ts";

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import { operations, problemOf, refuse } from "@headroom/protocol";
 import type { Operation, Problem, ProblemCode } from "@headroom/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { DriverLog } from "../driver/batch-driver.ts";
+import type { DriverLog } from "../driver/driver-log.ts";
 import { mapProblem } from "./problem-mapping.ts";
 
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";

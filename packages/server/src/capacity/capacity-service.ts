@@ -7,7 +7,7 @@ import path from "node:path";
 import { capacityHistory } from "@headroom/protocol";
 import type { CapacityHistory, CapacitySample } from "@headroom/protocol";
 import { CapacityRecorder } from "@headroom/views";
-import type { DriverLog } from "../driver/batch-driver.ts";
+import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 
 const FILE = "capacity-history.json";

@@ -3,14 +3,14 @@
  * and start again. The driver handles one batch at a time; the next one gathers while a batch is synced.
  */
 import { InvariantError } from "@headroom/model";
-import type { Effect, Observation, Reply, Signal } from "@headroom/model";
+import type { Effect, Input, Observation, Reply, Signal } from "@headroom/model";
 import type { Engine, JournalGroup, Ready } from "@headroom/engine";
-import type { Executor } from "@headroom/executors";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { EventFormat } from "@headroom/journal";
-import type { AppendReceipt, Journal, RecordedDigest, RecordedGroup } from "@headroom/journal";
+import type { AppendReceipt, RecordedDigest, RecordedGroup } from "@headroom/journal";
 import { OperationalError } from "@headroom/platform";
-import type { FaultHook, FaultPoint } from "../faults/fault-points.ts";
+import type { FaultPoint } from "../faults/fault-points.ts";
+import type { BatchDriverParts } from "./batch-driver-parts.ts";
 import type { CommandRequest, Driver, DriverStatus, SequencedEvent } from "./driver.ts";
 import { EventFeed } from "./event-feed.ts";
 import { Gathering } from "./gathering.ts";
@@ -18,45 +18,12 @@ import { Inbox, INBOX_COMMANDS_MAX } from "./inbox.ts";
 import type { Batch } from "./inbox.ts";
 import { LatencyRecorder, summarise } from "./latency.ts";
 import { reportsTooMuch } from "./report-meter.ts";
+import { SAFE_MODE, isSafeEffect, isSafeReport, safeRefusal } from "./safe-mode.ts";
 import { SignalGate } from "./signal-gate.ts";
-import type { TelemetrySink } from "./signal-gate.ts";
 import { SnapshotSchedule } from "./snapshot-schedule.ts";
-import type { SnapshotRules } from "./snapshot-schedule.ts";
-import { clockJumped, type SteadyClock } from "./steady-clock.ts";
+import { clockJumped } from "./steady-clock.ts";
 import { UnsyncedRounds } from "./unsynced-rounds.ts";
 import { WakeTimer } from "./wake-timer.ts";
-
-export interface DriverLog {
-  info(message: string): void;
-  warn(message: string): void;
-  error(message: string): void;
-}
-
-export interface BatchDriverParts {
-  readonly engine: Engine;
-  readonly journal: Journal;
-  readonly executors: readonly Executor[];
-  /** Store of the attempts' reports about progress and utilization. */
-  readonly telemetry: TelemetrySink;
-  readonly clock: SteadyClock;
-  readonly log: DriverLog;
-  /**
-   * Called once, when the journal has failed or an invariant is violated. The process must then end, and the next start
-   * recovers by replay.
-   */
-  readonly onFatal: (error: Error) => void;
-  readonly onPoint: FaultHook;
-  readonly snapshots: SnapshotRules;
-  /** Number of events after which a digest of the state is recorded; `null`: only when idle and when closing. */
-  readonly digestEveryEvents: number | null;
-  /**
-   * Time in ms without an event after which a digest is recorded. Its cost (a hash of all changes) then delays no
-   * command.
-   */
-  readonly digestQuietMs: number;
-  readonly restoredSnapshotSequence: number;
-  readonly recoveryMs: number;
-}
 
 /**
  * Maximum age in ms of the newest round when the driver answers a read. Budgets, spans and idle times change with time
@@ -144,21 +111,24 @@ export class BatchDriver implements Driver {
   /** Called after recovery. Sets the timer, and performs effects that a crash may have lost. */
   start(effects: readonly Effect[]): void {
     this.#perform(effects);
-    this.#timer.set(this.#engine.nextWakeAtMs(), this.#parts.clock.nowMs());
+    if (!this.#parts.isSafe) this.#timer.set(this.#engine.nextWakeAtMs(), this.#parts.clock.nowMs());
+    this.#parts.marker?.idle(this.#durable.sequence);
   }
 
   command(command: CommandRequest): Promise<Reply> {
+    const refusal = this.#parts.isSafe ? safeRefusal(command) : null;
     return new Promise((resolve, reject) => {
       // Every event must have an authenticated actor. A command without an actor has bypassed authentication.
       if (command.actor === "") reject(new InvariantError(`the command ${command.kind} has no actor`));
       else if (this.#phase !== "running") reject(this.#refusal());
+      else if (refusal !== null) reject(refusal);
       else if (this.#clockJump() !== null) reject(clockJumped(this.#clockJump() ?? 0));
       else if (this.#inbox.addCommand(command, { resolve, reject })) this.#wake();
     });
   }
 
   observe(input: Observation | Signal): Promise<void> | undefined {
-    if (this.#phase !== "running") return undefined;
+    if (this.#phase !== "running" || (this.#parts.isSafe && !isSafeReport(input))) return undefined;
     try {
       if (!this.#gate.takes(input) && this.#inbox.addObserved(input)) this.#wake();
     } catch (error) {
@@ -184,7 +154,7 @@ export class BatchDriver implements Driver {
 
   /** Whether the newest round is too old for a read. If so, the read waits for another round, which records nothing. */
   #looksAgain(): boolean {
-    if (this.#phase !== "running" || this.#clockJump() !== null) return false;
+    if (this.#phase !== "running" || this.#parts.isSafe || this.#clockJump() !== null) return false;
     if (this.#parts.clock.nowMs() - this.#decidedAtMs <= READ_LAG_MS_MAX) return false;
     this.#isTickDue = true;
     this.#wake();
@@ -207,7 +177,7 @@ export class BatchDriver implements Driver {
     const { journal, recoveryMs } = this.#parts;
     return {
       phase: this.#phase,
-      paused: this.#phase === "running" && this.#pausedForMs !== null ? clockJumped(this.#pausedForMs).message : null,
+      paused: this.#phase === "running" ? this.#whyPaused() : null,
       startedAtMs: this.#startedAtMs,
       recoveryMs,
       ...this.#durable,
@@ -227,6 +197,11 @@ export class BatchDriver implements Driver {
       loopDelay: summarise(this.#loopDelay, LOOP_SAMPLE_MS),
       snapshot: this.#snapshots.newest,
     };
+  }
+
+  #whyPaused(): string | null {
+    if (this.#parts.isSafe) return SAFE_MODE;
+    return this.#pausedForMs === null ? null : clockJumped(this.#pausedForMs).message;
   }
 
   close(): Promise<void> {
@@ -317,6 +292,7 @@ export class BatchDriver implements Driver {
   async #decide(): Promise<void> {
     const batch = this.#takeBatch();
     this.#gathering.closed(batch.commandCount);
+    this.#parts.marker?.deciding(this.#durable.sequence, batch.inputs);
     await this.#at("after-observation-before-append", batch.inputs.length > batch.commandCount);
     const beganMs = performance.now();
     this.#decidedAtMs = this.#parts.clock.nowMs();
@@ -338,15 +314,22 @@ export class BatchDriver implements Driver {
     await this.#at("after-reply-before-launch", ready.effects.length > 0);
     this.#perform(ready.effects);
     await this.#at("after-launch-before-observation", ready.effects.length > 0);
-    this.#timer.set(this.#engine.nextWakeAtMs(), this.#parts.clock.nowMs());
+    this.#parts.marker?.idle(this.#durable.sequence);
+    this.#timer.set(this.#nextWakeAtMs(ready), this.#parts.clock.nowMs());
     this.#considerSnapshot();
+  }
+
+  /** In safe mode only stops of tasks continue without an input. */
+  #nextWakeAtMs({ isCut }: Ready): number | null {
+    return this.#parts.isSafe && !isCut ? null : this.#engine.nextWakeAtMs();
   }
 
   #takeBatch(): Batch {
     const batch = this.#inbox.take();
-    if (!this.#isTickDue) return batch;
+    const more: Input[] = this.#isTickDue ? [{ kind: "tick" }] : [];
+    if (this.#parts.isSafe) more.push({ kind: "noRound" });
     this.#isTickDue = false;
-    return { ...batch, inputs: [...batch.inputs, { kind: "tick" }] };
+    return more.length === 0 ? batch : { ...batch, inputs: [...batch.inputs, ...more] };
   }
 
   /** Calls the fault hook. The event loop takes no turn unless the hook returns a promise. */
@@ -404,6 +387,7 @@ export class BatchDriver implements Driver {
 
   #perform(effects: readonly Effect[]): void {
     for (const effect of effects) {
+      if (this.#parts.isSafe && !isSafeEffect(effect)) continue;
       const executor = this.#parts.executors.find(({ id }) => id === effect.executor);
       if (executor !== undefined) {
         executor.perform(effect);

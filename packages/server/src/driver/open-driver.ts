@@ -12,9 +12,10 @@ import type { OpenJournal } from "@headroom/journal";
 import { OperationalError } from "@headroom/platform";
 import type { FaultHook } from "../faults/fault-points.ts";
 import { newestKnown, reconcile } from "../recovery/reconcile.ts";
-import type { ExecutorReport } from "../recovery/reconcile.ts";
+import type { ExecutorReport, Reconciliation } from "../recovery/reconcile.ts";
 import { BatchDriver } from "./batch-driver.ts";
-import type { DriverLog } from "./batch-driver.ts";
+import type { BatchDriverParts } from "./batch-driver-parts.ts";
+import type { DriverLog } from "./driver-log.ts";
 import type { Driver } from "./driver.ts";
 import { newestOnly } from "./signal-gate.ts";
 import type { TelemetrySink } from "./signal-gate.ts";
@@ -41,6 +42,9 @@ export interface OpenDriverOptions {
   /** See `BatchDriverParts.digestQuietMs`; default 5 s. */
   readonly digestQuietMs?: number;
   readonly clock?: Clock;
+  /** True: starts without deciding; see `safe-mode.ts`. Recorded attempts are left as they are. Default: false. */
+  readonly isSafe?: boolean;
+  readonly marker?: BatchDriverParts["marker"];
   readonly onPoint?: FaultHook;
 }
 
@@ -49,6 +53,8 @@ export interface OpenDriverOptions {
  * than the time until an operator switches an idle machine off.
  */
 const DIGEST_QUIET_MS = 5_000;
+
+const NOTHING_TO_DO: Reconciliation = { observations: [], effects: [] };
 
 const noFaults: FaultHook = () => undefined;
 
@@ -70,7 +76,8 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
     if (newest !== null && newest.sequence > sequence) {
       throw journalOlderThan(journal.place, sequence, `attempt ${newest.attemptId}`, newest.sequence);
     }
-    const { observations, effects } = reconcile(engine.state, reports);
+    const { isSafe = false } = options;
+    const { observations, effects } = isSafe ? NOTHING_TO_DO : reconcile(engine.state, reports);
     const recoveryMs = clock.monotonicMs() - beganMs;
     const driver = new BatchDriver({
       engine,
@@ -85,6 +92,8 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       digestEveryEvents: options.digestEveryEvents ?? null,
       digestQuietMs: options.digestQuietMs ?? DIGEST_QUIET_MS,
       restoredSnapshotSequence: snapshotSequence,
+      isSafe,
+      marker: options.marker ?? null,
       recoveryMs,
     });
     const areTold = tellAll(driver, observations);
@@ -93,7 +102,7 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
         const isMeasured = input.kind === "utilizationReported" && options.telemetry?.isMeasured?.(input.attemptId);
         return isMeasured === true || !speaksFor(engine.state, executor, input) ? undefined : driver.observe(input);
       });
-    driver.start([...engine.outstandingEffects(), ...effects]);
+    driver.start(isSafe ? [] : [...engine.outstandingEffects(), ...effects]);
     await areTold;
     log.info(
       `read the journal ${journal.journalId} to event ${sequence}, from ${snapshotSequence} on, in ${Math.round(recoveryMs)} ms`,

@@ -12,7 +12,7 @@ import type { FleetCorrection, SizingQuestion } from "@headroom/perf";
 import { ThreadCalls } from "@headroom/platform";
 import { refuse } from "@headroom/protocol";
 import type { AttemptMetrics, FleetPredictions, WorkloadModel, WorkloadPredictions } from "@headroom/protocol";
-import type { DriverLog } from "../driver/batch-driver.ts";
+import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type {

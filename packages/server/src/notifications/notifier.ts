@@ -6,7 +6,7 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { DriverLog } from "../driver/batch-driver.ts";
+import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { deliver } from "./deliver.ts";
 import { isWanted, messageOf } from "./message.ts";

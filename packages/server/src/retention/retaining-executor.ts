@@ -14,7 +14,7 @@ import type {
   LogRequest,
   NodeReadings,
 } from "@headroom/executors";
-import type { DriverLog } from "../driver/batch-driver.ts";
+import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { AttemptStore } from "./attempt-store.ts";
 import type { RetentionRules } from "./attempt-store.ts";

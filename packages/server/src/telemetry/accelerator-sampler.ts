@@ -7,7 +7,7 @@ import type { AttemptId } from "@headroom/model";
 import type { Executor, NodeReadings as ReadNode } from "@headroom/executors";
 import type { NodeReadings } from "@headroom/protocol";
 import { AcceleratorReadings, measuredAttempts, READINGS_FRESH_MS } from "@headroom/views";
-import type { DriverLog } from "../driver/batch-driver.ts";
+import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { AcceleratorSample } from "./telemetry-messages.ts";
 import type { Telemetry } from "./telemetry.ts";

@@ -11,7 +11,7 @@ import type { ProblemError } from "@headroom/protocol";
 import type { AcceleratorHistory, AttemptMetrics, Page } from "@headroom/protocol";
 import { NewestReports } from "@headroom/views";
 import type { NewestReport, TelemetrySample } from "@headroom/views";
-import type { DriverLog } from "../driver/batch-driver.ts";
+import type { DriverLog } from "../driver/driver-log.ts";
 import type { TelemetrySink } from "../driver/signal-gate.ts";
 import type { MeasuredUntil } from "./accelerator-sampler.ts";
 import type {

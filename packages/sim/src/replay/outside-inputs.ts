@@ -42,6 +42,7 @@ function isFromOutside(input: Input): boolean {
     case "utilizationReported":
     case "artifactReported":
     case "tick":
+    case "noRound":
       return false;
     default:
       return true;
