@@ -180,6 +180,17 @@ describe("media at addresses", () => {
     expect(reads()).toBeLessThan(readsMax);
   });
 
+  it.each([
+    ["escapes with a byte between them", 100, false, "\\u00e9x".repeat(10_000)],
+    ["beginnings of escapes", 100, false, "\\\\u00\\\\u00".repeat(10_000)],
+    ["escaped backslashes before letters", 100, false, "\\\\u0041".repeat(10_000)],
+    ["more media keys than any request has", 100_100, true, `x","y":[${'"image_url",'.repeat(101_000)}0],"z":"`],
+  ])("%s take at most %d native searches", (_name, callsMax, isRemote, text) => {
+    const { bytes, calls } = countedBuffer(Buffer.from(`{"messages":"${text}"}`));
+    expect(hasRemoteMedia(bytes, "chat")).toBe(isRemote);
+    expect(calls()).toBeLessThan(callsMax);
+  });
+
   it("are found by each escaped letter, and by no other escape", () => {
     for (let code = 0; code < 256; code++) {
       const character = String.fromCodePoint(code);

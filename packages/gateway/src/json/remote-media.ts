@@ -13,24 +13,29 @@ const mediaEnd = Buffer.from('_url"');
 const sourceKey = Buffer.from('"source"');
 const urlKeys = new KeySet(["url"], "refuse");
 const escape = Buffer.from("\\u00");
-/** Length of an escape with its four digits. */
-const ESCAPE_BYTES = 6;
+/** Maximum number of media keys that are examined. Each takes about 0.2 µs. */
+const KEYS_MAX = 100_000;
+/** Number of bytes that are checked one by one before the native search. */
+const NEAR_BYTES = 32;
 const COLON = 58;
 const BACKSLASH = 92;
 
 export function hasRemoteMedia(bytes: Buffer, operation: Operation): boolean {
   if (hasEscapedLetter(bytes)) return true;
-  if (operation === "messages") return hasAddress(bytes, sourceKey);
+  if (operation === "messages" || operation === "count_tokens") return hasAddress(bytes, sourceKey);
   return bytes.indexOf(mediaEnd) >= 0 && mediaKeys.some((key) => hasAddress(bytes, key));
 }
 
 /**
  * Whether the key occurs with an address that is no `data:` URL. In a text its quotes would have backslashes. Objects of
- * such a key inside each other are each read whole: where that is more than the body twice, it counts as an address.
+ * such a key inside each other are each read whole: where that is more than the body twice, or where there are too many
+ * keys, it counts as an address.
  */
 function hasAddress(bytes: Buffer, key: Buffer): boolean {
   let left = 2 * bytes.length;
+  let count = 0;
   for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + key.length)) {
+    if (++count > KEYS_MAX) return true;
     const colon = skipBlanks(bytes, at + key.length);
     if (bytes[colon] !== COLON) continue;
     const start = skipBlanks(bytes, colon + 1);
@@ -72,12 +77,22 @@ function isLetterCode(high: number | undefined, low: number | undefined): boolea
   return high % 2 === 0 ? digit > 0 : digit <= 10 || (high === 53 && digit === 15);
 }
 
-/** The next escape after the one at `at`. In many languages they follow each other, and a search costs more than a look. */
+/**
+ * The next escape after the one at `at`. In many languages escapes follow each other closely, and a native search costs
+ * as much as about thirty bytes.
+ */
 function nextEscape(bytes: Buffer, at: number): number {
-  const next = at + ESCAPE_BYTES;
-  for (let index = 0; index < escape.length; index++)
-    if (bytes[next + index] !== escape[index]) return bytes.indexOf(escape, at + escape.length);
-  return next;
+  const from = at + escape.length;
+  const near = Math.min(bytes.length, from + NEAR_BYTES);
+  for (let next = from; next < near; next++) {
+    if (bytes[next] === BACKSLASH && isEscapeAt(bytes, next)) return next;
+  }
+  return bytes.indexOf(escape, near);
+}
+
+function isEscapeAt(bytes: Buffer, at: number): boolean {
+  for (let index = 1; index < escape.length; index++) if (bytes[at + index] !== escape[index]) return false;
+  return true;
 }
 
 function skipBlanks(bytes: Buffer, from: number): number {
