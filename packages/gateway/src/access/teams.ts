@@ -41,7 +41,7 @@ const KEY_LENGTH_MAX = 512;
 
 export class Teams {
   readonly #byHash = new Map<string, Caller>();
-  readonly #byTeam = new Map<string, Caller>();
+  readonly #byTeam = new Map<string, TeamIdentity>();
   readonly #recent = new Map<string, Caller>();
 
   readonly #now: () => number;
@@ -62,17 +62,20 @@ export class Teams {
         const access = { limits, hasLimits, models, allowedRegions, expiresAtMs };
         const caller: Caller = { team: team.name, key: name, zone, region, ...access };
         this.#byHash.set(key.sha256, caller);
-        this.#byTeam.set(team.name, withAccessOf(this.#byTeam.get(team.name), caller));
+        const identity = this.#byTeam.get(team.name) ?? new TeamIdentity();
+        identity.add(caller);
+        this.#byTeam.set(team.name, identity);
       }
     }
   }
 
   /**
    * The identity of one of the team's keys, for work that the gateway does on behalf of the team. It is not known which
-   * key ordered the work, so only regions and models that every key of the team may use are allowed.
+   * key ordered the work, so only regions and models that every valid key of the team may use are allowed. Undefined if
+   * the team has no valid key.
    */
   ofTeam(team: string): Caller | undefined {
-    return this.#byTeam.get(team);
+    return this.#byTeam.get(team)?.at(this.#now());
   }
 
   find(key: string): Caller | undefined {
@@ -89,6 +92,29 @@ export class Teams {
     if (this.#recent.size >= RECENT_MAX) this.#recent.clear();
     this.#recent.set(key, caller);
     return caller;
+  }
+}
+
+/** The rights that all keys of a team have in common. Computed again when a key has expired. */
+class TeamIdentity {
+  #callers: Caller[] = [];
+  #common: Caller | undefined;
+  #untilMs = Number.POSITIVE_INFINITY;
+
+  add(caller: Caller): void {
+    this.#callers.push(caller);
+    this.#common = withAccessOf(this.#common, caller);
+    this.#untilMs = Math.min(this.#untilMs, caller.expiresAtMs ?? Number.POSITIVE_INFINITY);
+  }
+
+  at(nowMs: number): Caller | undefined {
+    if (nowMs < this.#untilMs) return this.#common;
+    const valid = this.#callers.filter(({ expiresAtMs }) => expiresAtMs === undefined || nowMs < expiresAtMs);
+    this.#callers = [];
+    this.#common = undefined;
+    this.#untilMs = Number.POSITIVE_INFINITY;
+    for (const caller of valid) this.add(caller);
+    return this.#common;
   }
 }
 
