@@ -1,5 +1,6 @@
 /** `@headroom/gateway`: the inference data plane, a process of its own. Start at `startGateway`. */
 export { loadConfig, type ConfigProblem, type LoadedConfig } from "./config/load.ts";
+export { checkAddresses } from "./config/exposure.ts";
 export { referenceProblems } from "./config/references.ts";
 export type { GatewayConfig } from "./config/schema.ts";
 export { startGateway, type RunningGateway } from "./gateway/start.ts";

@@ -2,8 +2,9 @@
  * Common base of all packages with I/O: durable files, threads and operational errors. It uses only Node and knows
  * nothing of the product. Start with `operational-error.ts` (how these packages fail), then `sync-path.ts` and
  * `make-directory.ts` (files that survive a power cut). `directory-lock.ts` allows one process for each directory.
- * `issue-text.ts`: messages of invalid input. `tls-files.ts`: certificates that are renewed while a server runs.
+ * `exposure.ts`: addresses without TLS. `issue-text.ts`: messages of invalid input. `tls-files.ts`: certificates that are renewed while a server runs.
  */
+export { checkListening, isLoopback } from "./exposure.ts";
 export { issueText } from "./issue-text.ts";
 export { lockDirectory } from "./directory-lock.ts";
 export type { DirectoryLock, LockOutcome } from "./directory-lock.ts";

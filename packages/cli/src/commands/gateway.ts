@@ -75,6 +75,7 @@ The gateway runs until Ctrl-C or SIGTERM. Then it waits for running streams to e
     { flags: "--id <name>", description: "name of this process, if several use one configuration" },
     { flags: "--listen <address>", description: "address to listen on, instead of the configured one" },
     { flags: "--admin <address>", description: "address for metrics and drain, instead of the configured one" },
+    { flags: "--insecure", description: "accept addresses that other machines reach without TLS" },
     { flags: "--engines", description: "print how the gateway starts, probes, drains and reads each inference engine" },
     jsonOption,
     { flags: "--new-key", description: "print a new API key, and its hash for the configuration" },

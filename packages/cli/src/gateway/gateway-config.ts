@@ -12,7 +12,7 @@ export interface ConfigSource {
   /** The file as the user wrote it, and its path. */
   readonly name: string;
   readonly file: string;
-  readonly overrides?: Readonly<Record<string, string>>;
+  readonly overrides?: Readonly<Record<string, string | boolean>>;
   /** Whether a configuration without any key is accepted, because the command creates one. */
   readonly mayLackKeys?: boolean;
 }

@@ -15,6 +15,7 @@ export interface GatewayOptions {
   readonly id?: string;
   readonly listen?: string;
   readonly admin?: string;
+  readonly insecure?: boolean;
   readonly newKey?: boolean;
   readonly engines?: boolean;
   readonly json?: boolean;
@@ -55,6 +56,7 @@ export async function runGateway(context: CommandContext, options: GatewayOption
   const config = checked(await readText(file, name));
   const keysFile = keyFileOf(config, file);
   if (options.check === true) {
+    for (const warning of api.checkAddresses(config)) context.note(`warning: ${warning}`);
     const counts = [
       counted(config.models.length, "model"),
       counted(config.pools.length, "pool"),
@@ -82,11 +84,12 @@ export async function runGateway(context: CommandContext, options: GatewayOption
   return exitCode.ok;
 }
 
-function overridesOf({ id, listen, admin }: GatewayOptions): Readonly<Record<string, string>> {
+function overridesOf({ id, listen, admin, insecure }: GatewayOptions): Readonly<Record<string, string | boolean>> {
   return {
     ...(id === undefined ? {} : { id }),
     ...(listen === undefined ? {} : { listen }),
     ...(admin === undefined ? {} : { admin }),
+    ...(insecure === true ? { insecure } : {}),
   };
 }
 

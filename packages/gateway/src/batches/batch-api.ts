@@ -1,7 +1,7 @@
 /** `/v1/files` and `/v1/batches`: OpenAI's Batch API over this gateway's own models. */
 import type { Caller } from "../access/teams.ts";
 import type { ApiError } from "../protocols/api-error.ts";
-import { endpointAt } from "../protocols/endpoints.ts";
+import { isBatchPath } from "../protocols/endpoints.ts";
 import type { Answer } from "../protocols/read-requests.ts";
 import type { BatchRunner } from "./runner.ts";
 import { formIn } from "./form.ts";
@@ -119,7 +119,7 @@ export class BatchApi {
     if (typeof inputFileId !== "string" || (await this.#store.file(caller.team, inputFileId)) === undefined) {
       return { kind: "badRequest", message: "`input_file_id` names no file of this team." };
     }
-    if (typeof endpoint !== "string" || endpointAt(endpoint) === undefined) {
+    if (typeof endpoint !== "string" || !isBatchPath(endpoint)) {
       return { kind: "badRequest", message: "`endpoint` must be a path such as /v1/chat/completions." };
     }
     if (!isMetadata(metadata)) {

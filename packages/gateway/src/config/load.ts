@@ -1,9 +1,8 @@
 /** Converts the text of gateway.yaml to a checked configuration. Every problem has its file, line and column. */
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { Document, Node, Pair, YAMLParseError, YAMLWarning } from "yaml";
-import { issueText } from "@headroom/platform";
+import { isLoopback, issueText } from "@headroom/platform";
 import { replicaIdOf } from "../replicas/replica.ts";
-import { isLoopback } from "./quantities.ts";
 import { gatewaySchema, type GatewayConfig } from "./schema.ts";
 
 export interface ConfigProblem {
@@ -19,6 +18,9 @@ export type LoadedConfig =
       problemAt(path: Path, message: string): ConfigProblem;
     }
   | { readonly problems: readonly ConfigProblem[] };
+
+/** Fields of the outermost object that the command line sets. */
+export type ConfigOverrides = Readonly<Record<string, string | boolean>>;
 
 export type Path = readonly (string | number)[];
 
@@ -36,12 +38,11 @@ const ALIAS_COUNT_MAX = 100;
 const PROBLEMS_MAX = 50;
 
 /**
- * `overrides` are fields of the outermost object that the command line sets. `mayLackKeys`: keys exist, or will exist,
- * elsewhere than in this text.
+ * `mayLackKeys`: keys exist, or will exist, elsewhere than in this text.
  */
 export function loadConfig(
   text: string,
-  overrides: Readonly<Record<string, string>> = {},
+  overrides: ConfigOverrides = {},
   mayLackKeys: (config: GatewayConfig) => boolean = () => false,
 ): LoadedConfig {
   const lines = new LineCounter();
@@ -72,7 +73,7 @@ function yamlMessage({ code, message }: YAMLParseError | YAMLWarning): string {
 
 function checkedData(
   document: Document.Parsed,
-  overrides: Readonly<Record<string, string>>,
+  overrides: ConfigOverrides,
   mayLackKeys: (config: GatewayConfig) => boolean,
 ): { readonly config: GatewayConfig } | { readonly found: readonly FoundProblem[] } {
   let data: unknown;

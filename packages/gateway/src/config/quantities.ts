@@ -61,11 +61,6 @@ export const address = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Whether an address can be reached only from this machine. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
-
 /** A budget such as `40 USD/month`. */
 export const budget = z.string().transform((text, context) => {
   const match = /^(\d{1,12}(?:\.\d{1,6})?)\s*USD\s*\/\s*(day|month)$/.exec(text.trim());

@@ -200,6 +200,8 @@ export const gatewaySchema = z.strictObject({
   /** Whether several processes may listen on the same address. The kernel then spreads connections over them. */
   reusePort: z.boolean().default(false),
   tls: z.strictObject({ certificate: z.string(), key: z.string() }).optional(),
+  /** Whether addresses beyond this machine are accepted without TLS. */
+  insecure: z.boolean().default(false),
   /** Address for metrics, health and drain. Clients must not be able to reach it. */
   admin: address.optional(),
   /** Token of the admin address. Without this field, the gateway makes one and keeps it in `STATE/ID/admin-token`. */

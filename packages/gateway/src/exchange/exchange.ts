@@ -151,7 +151,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
 
   /** Wakes the pool, if possible. The request is held, or a later pool takes it while this one wakes. */
   #wakes(route: PoolRoute): boolean {
-    if (route.pool.config.wake === undefined) return false;
+    if (!this.#routes.mayWake(route)) return false;
     const hasSubstitute = this.#routes.hasFallback("waking", this.#runtime.now());
     const held = this.#runtime.wake(route.pool, hasSubstitute ? undefined : this.request.bodyBytes, (error) => {
       this.#releaseHold = undefined;

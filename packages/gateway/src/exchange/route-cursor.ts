@@ -65,6 +65,11 @@ export class RouteCursor {
     this.attemptCount = 0;
   }
 
+  /** Whether the request may wake the pool. A count of tokens is not worth the start of a model: it is estimated. */
+  mayWake({ pool }: PoolRoute): boolean {
+    return pool.config.wake !== undefined && this.#request.endpoint.operation !== "count_tokens";
+  }
+
   /** Whether a later pool now accepts requests that fall back for this reason. */
   hasFallback(reason: FallbackReason, nowMs: number): boolean {
     const { allowedRegions } = this.#request.caller;

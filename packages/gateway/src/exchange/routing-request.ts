@@ -9,7 +9,9 @@ export function routingRequestOf(
   excluded: readonly string[],
   runtime: Runtime,
 ): RoutingRequest {
-  const { model, peek, head, caller, bodyBytes } = request;
+  const { model, peek, head, caller, bodyBytes, endpoint } = request;
+  // A count leaves nothing in a replica's cache that the router should remember.
+  const isCached = endpoint.operation !== "count_tokens" && request.body.length > 0;
   const session = head.session === "" ? peek.session : head.session;
   const zone = head.own?.get("x-headroom-zone") ?? caller.zone;
   const region = head.own?.get("x-headroom-region") ?? caller.region;
@@ -19,7 +21,7 @@ export function routingRequestOf(
     excluded: excluded.length === 0 ? undefined : excluded,
     only: request.holder?.replicaId,
     allowedRegions: caller.allowedRegions,
-    prefix: route.pool.usesPrefixes && request.body.length > 0 ? runtime.prefixOf(request) : undefined,
+    prefix: route.pool.usesPrefixes && isCached ? runtime.prefixOf(request) : undefined,
     sessionHash: session === "" ? undefined : hashText(session),
     zone: zone === "" ? undefined : zone,
     region: region === "" ? undefined : region,

@@ -37,9 +37,9 @@ export function addedMaximumOf({ model, peek, caller, endpoint }: ExchangeReques
   return isLimited && isOpen ? outputTokensOf(model, peek) : undefined;
 }
 
-/** The tokens of a stored response were counted when it was made. */
+/** The tokens of a stored response were counted when it was made, and a count of tokens makes none. */
 function isPriced({ operation }: ExchangeRequest["endpoint"]): boolean {
-  return operation !== "stored_response";
+  return operation !== "stored_response" && operation !== "count_tokens";
 }
 
 export function limitError({ definition, retryAtMs }: Denial, nowMs: number): ApiError {

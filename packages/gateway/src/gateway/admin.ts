@@ -1,10 +1,11 @@
 /**
- * The operator's address: metrics, health, replicas, drain, keys. Everything but `/health`, the page itself and, on
- * this machine alone, `/metrics` needs the token. Names that the address does not know are refused: a web page whose
+ * The operator's address: metrics, health, replicas, drain, keys. Everything but health, the page itself and, on this
+ * machine alone, `/metrics` needs the token. Names that the address does not know are refused: a web page whose
  * name resolves to it (DNS rebinding) would send its own.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { isLoopback } from "../config/quantities.ts";
+import { isLoopback } from "@headroom/platform";
+import { healthAnswer, type ServingState } from "../protocols/health.ts";
 import type { Fleet } from "../replicas/fleet.ts";
 import type { GatewayGauges, GatewayMetrics } from "../telemetry/metrics.ts";
 import { refusal, type AdminAnswer, type AdminRequest, type AdminRoutes } from "./admin-answer.ts";
@@ -21,7 +22,7 @@ export interface AdminParts {
   /** Further routes, all of which need the token. */
   readonly routes: readonly AdminRoutes[];
   gauges(): GatewayGauges;
-  isDraining(): boolean;
+  servingState(): ServingState;
   now(): number;
 }
 
@@ -93,10 +94,8 @@ function isKnownHost({ headers, socket }: IncomingMessage, hosts: ReadonlySet<st
 /** Answers that need no token. */
 function openAnswer(parts: AdminParts, method: string, path: string): AdminAnswer | undefined {
   if (method !== "GET") return undefined;
-  if (path === "/health") {
-    const isDraining = parts.isDraining();
-    return { status: isDraining ? 503 : 200, body: { status: isDraining ? "draining" : "ok" } };
-  }
+  const health = healthAnswer(path, parts.servingState());
+  if (health !== undefined) return { status: health.status, body: health.body.toString() };
   return path === "/metrics" && parts.isLocal ? metricsOf(parts) : undefined;
 }
 
@@ -114,7 +113,7 @@ async function routed(parts: AdminParts, request: AdminRequest): Promise<AdminAn
   if (request.path === "/replicas") return { status: 200, body: { replicas: replicasOf(parts) } };
   return refusal(
     404,
-    "There are /metrics, /health, /replicas, /v1/keys, /v1/limits, /v1/requests, /v1/requests/ID and, as POST, /drain and /undrain.",
+    "There are /metrics, /health, /healthz, /readyz, /replicas, /v1/keys, /v1/limits, /v1/requests, /v1/requests/ID and, as POST, /drain and /undrain.",
   );
 }
 

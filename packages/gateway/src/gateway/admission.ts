@@ -6,13 +6,15 @@ import type { ModelRoute } from "../exchange/model-route.ts";
 import type { ResponseHolder } from "../exchange/runtime.ts";
 import { StoredResponseTarget } from "../exchange/stored-response-target.ts";
 import type { ResponseTarget } from "../exchange/target.ts";
-import { noPeek, type RequestPeek } from "../json/peek.ts";
+import { noPeek, peekRequest, type RequestPeek } from "../json/peek.ts";
 import { hasRemoteMedia } from "../json/remote-media.ts";
 import type { ApiError } from "../protocols/api-error.ts";
 import type { Endpoint } from "../protocols/endpoints.ts";
+import type { Answer } from "../protocols/read-requests.ts";
 import type { StoredResponsePath } from "../protocols/stored-responses.ts";
 import type { Fleet } from "../replicas/fleet.ts";
 import type { Replica } from "../replicas/replica.ts";
+import { counterOf, CountTarget, estimatedCount, tokenizeBody } from "../translation/count-tokens.ts";
 import { translate } from "../translation/translate.ts";
 
 const noBytes = Buffer.alloc(0);
@@ -80,7 +82,11 @@ export function admitStored(
   };
 }
 
-export function admit(message: Message, { fleet, owners }: AdmissionParts, nowMs: number): Admitted | ApiError {
+export function admit(
+  message: Message,
+  { fleet, owners }: AdmissionParts,
+  nowMs: number,
+): Admitted | ApiError | Answer {
   const { body, caller, endpoint, peek } = message;
   const model = fleet.model(peek.model);
   if (model === undefined || caller.models?.has(model.name) === false) {
@@ -90,6 +96,7 @@ export function admit(message: Message, { fleet, owners }: AdmissionParts, nowMs
   }
   const refused = refusedBy(model, message);
   if (refused !== undefined) return refused;
+  if (endpoint.operation === "count_tokens") return admitCount(message, model);
   const translated = translate(endpoint, model, body, nowMs);
   if (translated !== undefined && "problem" in translated) {
     return { kind: "badRequest", field: translated.field, message: translated.problem };
@@ -104,11 +111,8 @@ export function admit(message: Message, { fleet, owners }: AdmissionParts, nowMs
       target: (inner, id) => translated.target(inner, id),
     };
   }
-  const { unlisted } = peek;
-  if (unlisted.length > 0) {
-    const field = unlisted.find((name) => !model.config.allowFields.includes(name));
-    if (field !== undefined) return unlistedError(model, field);
-  }
+  const unlisted = unlistedIn(peek, model);
+  if (unlisted !== undefined) return unlisted;
   if (endpoint.operation !== "responses") {
     return { message, model, holder: undefined, isTranslated: false, target: (inner) => inner };
   }
@@ -137,6 +141,33 @@ function refusedBy({ name, config }: ModelRoute, { body, peek, endpoint }: Messa
     "Images, audio and video must be in the request itself (`data:` URLs): the model server would fetch an address from " +
     "its own network. The operator can allow addresses (`allowRemoteMedia` of the model).";
   return { kind: "badRequest", message };
+}
+
+/** A request for the number of its input tokens. The answer is ready where no engine counts. */
+function admitCount(message: Message, model: ModelRoute): Admitted | ApiError | Answer {
+  const { body, peek, endpoint } = message;
+  const estimate = (): string => estimatedCount(model, body);
+  const counter = counterOf(model);
+  const target = (inner: ResponseTarget): ResponseTarget => new CountTarget(inner, endpoint, estimate);
+  switch (counter.kind) {
+    case "estimate":
+      return { status: 200, body: estimate() };
+    case "engine":
+      return unlistedIn(peek, model) ?? { message, model, holder: undefined, isTranslated: false, target };
+    case "tokenizer": {
+      const chat = tokenizeBody(body);
+      if ("problem" in chat) return { kind: "badRequest", field: chat.field, message: chat.problem };
+      const chatPeek = peekRequest(chat, "chat");
+      if ("problem" in chatPeek) return { kind: "badRequest", field: chatPeek.field, message: chatPeek.problem };
+      const sent = { ...message, body: chat, peek: chatPeek, path: counter.path };
+      return { message: sent, model, holder: undefined, isTranslated: true, target };
+    }
+  }
+}
+
+function unlistedIn({ unlisted }: RequestPeek, model: ModelRoute): ApiError | undefined {
+  const field = unlisted.find((name) => !model.config.allowFields.includes(name));
+  return field === undefined ? undefined : unlistedError(model, field);
 }
 
 function unlistedError({ name }: ModelRoute, field: string): ApiError {

@@ -23,7 +23,9 @@ import { noPeek, peekRequest, type PeekProblem } from "../json/peek.ts";
 import { validTraceparent } from "../telemetry/trace-context.ts";
 import type { LimitSource } from "../limits/account.ts";
 import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
-import { dialectOf, endpointAt, inferModelAt, type Endpoint, type Operation } from "../protocols/endpoints.ts";
+import { dialectOf, endpointAt, inferModelAt, pathOf, type Endpoint, type Operation } from "../protocols/endpoints.ts";
+import { isOpenPath, type ServingState } from "../protocols/health.ts";
+import { ModelLists } from "../protocols/model-lists.ts";
 import { readAnswer, type Answer } from "../protocols/read-requests.ts";
 import { storedResponseAt } from "../protocols/stored-responses.ts";
 import type { Fleet } from "../replicas/fleet.ts";
@@ -35,7 +37,7 @@ import type { RequestRing } from "../telemetry/request-ring.ts";
 import type { Tracer } from "../telemetry/tracer.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
 import { refusalHeaders, retryAfterIn } from "../exchange/settlement.ts";
-import { aloneHead, bodiesFull, filesFail, usageFails } from "./own-messages.ts";
+import { aloneHead, bodiesFull, errorAnswer, filesFail, usageFails } from "./own-messages.ts";
 import { admit, admitStored, type Admitted, type Message } from "./admission.ts";
 import { recordRefusal } from "./refusals.ts";
 import { RetryAllowance } from "./retry-budget.ts";
@@ -82,6 +84,7 @@ export class Gateway implements ClientPort, Runtime {
   readonly connections = new ConnectionTable<ClientConnection>();
   readonly exchanges = new ExchangeList<Exchange>();
   readonly #hasher = new PrefixHasher();
+  readonly #lists = new ModelLists();
   readonly #idPrefix: string;
   #requestCount = 0;
   #config: GatewayConfig;
@@ -142,6 +145,11 @@ export class Gateway implements ClientPort, Runtime {
 
   log(line: string): void {
     this.#parts.log(line);
+  }
+
+  servingState(): ServingState {
+    const { isDraining, usage } = this;
+    return { fleet: this.#parts.fleet, isDraining, isFailing: usage.isFailing, nowMs: this.now() };
   }
 
   sweep(): void {
@@ -267,9 +275,15 @@ export class Gateway implements ClientPort, Runtime {
     this.#start(connection, head, admitted, { caller, operation, model: peek.model, bodyBytes: body.length });
   }
 
-  #start(connection: ClientConnection, head: RequestHead, admitted: Admitted | ApiError, refused: Refused): void {
-    if ("kind" in admitted) {
-      this.#answerError(connection, head, admitted, refused);
+  #start(
+    connection: ClientConnection,
+    head: RequestHead,
+    admitted: Admitted | ApiError | Answer,
+    refused: Refused,
+  ): void {
+    if (!("target" in admitted)) {
+      if ("kind" in admitted) this.#answerError(connection, head, admitted, refused);
+      else this.#answer(connection, head, admitted);
       return;
     }
     const exchange = this.#exchangeOf(admitted, head, new HttpTarget(connection, head.minorVersion));
@@ -281,10 +295,10 @@ export class Gateway implements ClientPort, Runtime {
   }
 
   /** A translated body is held beside the client's, so it needs memory of its own. */
-  #admit(message: Message): Admitted | ApiError {
+  #admit(message: Message): Admitted | ApiError | Answer {
     const { body, caller } = message;
     const admitted = admit(message, this.#parts, this.now());
-    if ("kind" in admitted || !admitted.isTranslated) return admitted;
+    if (!("target" in admitted) || !admitted.isTranslated) return admitted;
     return this.bodies.take(caller.team, admitted.message.body.length, body.length) ? admitted : bodiesFull;
   }
 
@@ -339,9 +353,8 @@ export class Gateway implements ClientPort, Runtime {
       method: head.method,
       path,
       caller,
-      fleet: this.#parts.fleet,
-      isDraining: this.isDraining || this.usage.isFailing,
-      nowMs: this.now(),
+      lists: this.#lists,
+      ...this.servingState(),
     });
     this.#answer(connection, head, answer);
   }
@@ -354,7 +367,8 @@ export class Gateway implements ClientPort, Runtime {
       void content.send().catch(() => this.#answerError(connection, head, filesFail));
     } else {
       const headers = `content-type: application/json\r\nx-request-id: ${this.#newId()}\r\n`;
-      new HttpTarget(connection, head.minorVersion).respond(answer.status, headers, Buffer.from(answer.body));
+      const body = typeof answer.body === "string" ? Buffer.from(answer.body) : answer.body;
+      new HttpTarget(connection, head.minorVersion).respond(answer.status, headers, body);
     }
   }
 
@@ -366,15 +380,15 @@ export class Gateway implements ClientPort, Runtime {
     }
     const endpoint = endpointAt(path);
     const peek = endpoint === undefined ? noPeek : peekRequest(body, endpoint.operation);
-    const admitted: Admitted | ApiError =
+    const admitted: Admitted | ApiError | Answer =
       endpoint === undefined
         ? { kind: "notFound", message: `There is nothing at POST ${path.slice(0, 256)}.` }
         : "problem" in peek
           ? { kind: "badRequest", message: peek.problem, field: peek.field }
           : this.#admit({ body, caller, endpoint, peek, path });
-    if ("kind" in admitted) {
-      const answer = errorBody(dialectOf(path), admitted);
-      return Promise.resolve({ status: statusOf(admitted), id: "", body: answer, retryAfterMs: admitted.retryAfterMs });
+    if (!("target" in admitted)) {
+      const answer = "kind" in admitted ? errorAnswer(path, admitted) : { ...admitted, retryAfterMs: undefined };
+      return Promise.resolve({ ...answer, id: "", body: answer.body.toString() });
     }
     return new Promise((resolve) => {
       const collect = new CollectTarget(({ status, headers, body: answer }) => {
@@ -476,15 +490,6 @@ function clientLimits({ bounds }: GatewayConfig): ClientLimits {
     idleTimeoutMs: bounds.idleTimeout,
     stallTimeoutMs: bounds.stallTimeout,
   };
-}
-
-function pathOf(target: string): string {
-  const query = target.indexOf("?");
-  return query < 0 ? target : target.slice(0, query);
-}
-
-function isOpenPath(path: string): boolean {
-  return path === "/health" || path === "/v2/health/live" || path === "/v2/health/ready";
 }
 
 function kindOf(status: number): ApiError["kind"] {

@@ -1,6 +1,7 @@
 /** Messages that the gateway makes itself: the head of a batch line's request, and errors of its own state. */
 import type { RequestHead } from "../http/request-head.ts";
-import type { ApiError } from "../protocols/api-error.ts";
+import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
+import { dialectOf } from "../protocols/endpoints.ts";
 
 export const aloneHead: RequestHead = {
   method: "POST",
@@ -30,3 +31,11 @@ export const bodiesFull: ApiError = {
   message: "The gateway holds as many request bodies as it may.",
   retryAfterMs: 1000,
 };
+
+/** The answer to a request at `path` that is refused, for a request that no connection waits for. */
+export function errorAnswer(
+  path: string,
+  error: ApiError,
+): { readonly status: number; readonly body: string; readonly retryAfterMs: number | undefined } {
+  return { status: statusOf(error), body: errorBody(dialectOf(path), error), retryAfterMs: error.retryAfterMs };
+}

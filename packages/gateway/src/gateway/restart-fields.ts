@@ -6,6 +6,7 @@ const readers: Readonly<Record<string, (config: GatewayConfig) => unknown>> = {
   id: ({ id }) => id,
   listen: ({ listen }) => listen,
   reusePort: ({ reusePort }) => reusePort,
+  insecure: ({ insecure }) => insecure,
   tls: ({ tls }) => tls,
   admin: ({ admin }) => admin,
   adminHosts: ({ adminHosts }) => adminHosts,

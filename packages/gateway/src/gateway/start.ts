@@ -5,6 +5,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import {
+  isLoopback,
   lockDirectory,
   makeDirectory,
   OperationalError,
@@ -13,7 +14,8 @@ import {
   TLS_VERSION_MIN,
   type DirectoryLock,
 } from "@headroom/platform";
-import { isLoopback, type ListenAddress } from "../config/quantities.ts";
+import { checkAddresses } from "../config/exposure.ts";
+import type { ListenAddress } from "../config/quantities.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { ResponseOwners } from "../access/response-owners.ts";
 import { BatchStore } from "../batches/store.ts";
@@ -91,8 +93,12 @@ function steadyNow(): number {
   return timeOrigin + performance.now();
 }
 
-/** Rejects with an `OperationalError` if another process uses the same state folder. */
+/**
+ * Rejects with an `OperationalError` if another process uses the same state folder, or if an address is reachable from
+ * other machines without TLS.
+ */
 export async function startGateway(config: GatewayConfig, options: StartOptions): Promise<RunningGateway> {
+  for (const warning of checkAddresses(config)) options.log(`warning: ${warning}`);
   const stateDirectory = stateDirectoryOf(config);
   const lock = lockState(stateDirectory, config.id);
   try {
@@ -302,7 +308,7 @@ function adminOf(parts: {
       pools: fleet.pools.values(),
       limits: limits(),
     }),
-    isDraining: () => gateway.isDraining,
+    servingState: () => gateway.servingState(),
     now: steadyNow,
   });
 }

@@ -43,6 +43,8 @@ export interface EnginePreset {
      */
     readonly speaksMessages: boolean;
     readonly speaksResponses: boolean;
+    /** A path that counts the tokens of a chat, and answers with them as `count`. */
+    readonly tokenizePath?: string;
   };
   readonly metrics: EngineMetrics;
 }

@@ -10,7 +10,7 @@ export const vllm: EnginePreset = {
   probe: { path: "/health" },
   // Without --shutdown-timeout, or with 0, vLLM aborts running requests.
   drain: { onSigterm: "finishesStreams", source: "vllm-project/vllm#32420, #43208" },
-  protocol: { canResume: true, speaksMessages: true, speaksResponses: true },
+  protocol: { canResume: true, speaksMessages: true, speaksResponses: true, tokenizePath: "/tokenize" },
   metrics: {
     path: "/metrics",
     waiting: [metric("vllm:num_requests_waiting")],

@@ -9,6 +9,7 @@ export type Operation =
   | "responses"
   | "stored_response"
   | "messages"
+  | "count_tokens"
   | "infer"
   | "rerank"
   | "score";
@@ -46,11 +47,24 @@ const byPath: ReadonlyMap<string, Endpoint> = new Map(
     endpoint("rerank", "/v1/rerank"),
     endpoint("score", "/v1/score"),
     endpoint("messages", "/v1/messages", "anthropic"),
+    endpoint("count_tokens", "/v1/messages/count_tokens", "anthropic"),
   ].map((each) => [each.path, each]),
 );
 
+/** The path of a request's target, without its query. */
+export function pathOf(target: string): string {
+  const query = target.indexOf("?");
+  return query < 0 ? target : target.slice(0, query);
+}
+
 export function endpointAt(path: string): Endpoint | undefined {
   return byPath.get(path);
+}
+
+/** Whether lines of a batch may have the path. A count of tokens is answered at once and costs nothing. */
+export function isBatchPath(path: string): boolean {
+  const operation = endpointAt(path)?.operation;
+  return operation !== undefined && operation !== "count_tokens";
 }
 
 /**

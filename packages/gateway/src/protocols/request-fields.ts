@@ -294,6 +294,8 @@ export function fieldListOf(operation: Operation): FieldList {
     case "responses":
     case "messages":
       return operation;
+    case "count_tokens":
+      return "messages";
     case "embeddings":
     case "rerank":
     case "score":

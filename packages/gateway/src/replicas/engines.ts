@@ -37,6 +37,8 @@ export interface EngineTraits {
   /** Whether the engine serves these protocols itself; if not, requests are translated to chat completions. */
   readonly speaksMessages: boolean;
   readonly speaksResponses: boolean;
+  /** See `EnginePreset.protocol`. */
+  readonly tokenizePath?: string;
 }
 
 function traitsOf({ probe, protocol, metrics }: EnginePreset): EngineTraits {

@@ -7,6 +7,9 @@ import { Pool } from "./pool.ts";
 import { poolHeaders } from "./pool-headers.ts";
 import { Replica } from "./replica.ts";
 
+/** Time in ms for which `isServing` is not computed again. */
+const SERVING_MS = 100;
+
 export class Fleet {
   readonly #pools = new Map<string, Pool>();
   /** Replicas removed from the configuration that still have requests. */
@@ -14,6 +17,8 @@ export class Fleet {
   #models = new Map<string, ModelRoute>();
   #listed: readonly ModelRoute[] = [];
   readonly #seed: number;
+  #isServing = false;
+  #servingUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(config: GatewayConfig, seed: number) {
     this.#seed = seed;
@@ -30,6 +35,20 @@ export class Fleet {
 
   model(name: string): ModelRoute | undefined {
     return this.#models.get(name);
+  }
+
+  /**
+   * Whether a replica of any pool takes requests, or would after a wake. Strangers may ask, so that the answer holds for
+   * a moment.
+   */
+  isServing(nowMs: number): boolean {
+    if (nowMs >= this.#servingUntilMs) {
+      this.#isServing = [...this.#pools.values()].some(
+        (pool) => pool.config.wake !== undefined || pool.hasAvailable(nowMs),
+      );
+      this.#servingUntilMs = nowMs + SERVING_MS;
+    }
+    return this.#isServing;
   }
 
   /** Applies a configuration. Throws, before anything has changed, if a credential cannot be read. */

@@ -40,23 +40,10 @@ export function translate(
   const protocol = endpoint.operation;
   if (protocol !== "messages" && protocol !== "responses") return undefined;
   if (model.routes.every(({ pool }) => pool.speaks(protocol))) return undefined;
-  if (exceedsStructure(body, TRANSLATED)) return { problem: tooManyParts };
-  let request: JsonObject;
-  try {
-    request = JSON.parse(body.toString("utf8")) as JsonObject;
-  } catch {
-    return { problem: "The body is not valid JSON." };
-  }
-  const check = new FieldCheck();
-  let chat: Buffer;
-  try {
-    const translated = protocol === "messages" ? chatOfMessages(request, check) : chatOfResponses(request, check);
-    chat = Buffer.from(JSON.stringify(translated));
-  } catch {
-    // The body is nested more deeply than the stack allows.
-    return { problem: `The body cannot be translated for this model server: it is not a valid ${protocol} request.` };
-  }
-  if (check.refused !== undefined) return { problem: check.refused.message, field: check.refused.field };
+  const translated = chatOf(protocol, body);
+  if ("problem" in translated) return translated;
+  const { request } = translated;
+  const chat = Buffer.from(JSON.stringify(translated.chat));
   const peek = peekRequest(chat, "chat");
   if ("problem" in peek) return peek;
   const chatEndpoint = endpointAt("/v1/chat/completions")!;
@@ -71,4 +58,28 @@ export function translate(
       return new TranslatedTarget(inner, answer, endpoint);
     },
   };
+}
+
+/** The chat completion of a request in another protocol, or what cannot be translated. */
+export function chatOf(
+  protocol: "messages" | "responses",
+  body: Buffer,
+): { readonly request: JsonObject; readonly chat: JsonObject } | Untranslatable {
+  if (exceedsStructure(body, TRANSLATED)) return { problem: tooManyParts };
+  let request: JsonObject;
+  try {
+    request = JSON.parse(body.toString("utf8")) as JsonObject;
+  } catch {
+    return { problem: "The body is not valid JSON." };
+  }
+  const check = new FieldCheck();
+  let chat: JsonObject;
+  try {
+    chat = protocol === "messages" ? chatOfMessages(request, check) : chatOfResponses(request, check);
+  } catch {
+    // The body is nested more deeply than the stack allows.
+    return { problem: `The body cannot be translated for this model server: it is not a valid ${protocol} request.` };
+  }
+  if (check.refused !== undefined) return { problem: check.refused.message, field: check.refused.field };
+  return { request, chat };
 }

@@ -3,7 +3,7 @@
  * translated back.
  */
 import type { ResponseTarget } from "../exchange/target.ts";
-import { errorBody, errorEvent, statusOf, type ApiError } from "../protocols/api-error.ts";
+import { errorBody, errorEvent, statusOf, type ApiError, type Dialect } from "../protocols/api-error.ts";
 import type { Endpoint } from "../protocols/endpoints.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
@@ -69,6 +69,24 @@ const untranslatable: ApiError = {
   message: "The model server's answer is not a chat completion.",
 };
 
+/**
+ * Translates an error. An upstream's error keeps its message and gets the format of the client's protocol. The gateway's
+ * own errors already have that format.
+ */
+export function translatedError(dialect: Dialect, status: number, body: Buffer): Buffer {
+  if (dialect === "openai") return body;
+  let message = `The model server answered ${status}.`;
+  try {
+    const parsed = JSON.parse(body.toString("utf8")) as { type?: string; error?: { message?: string } };
+    if (parsed.type === "error") return body;
+    message = parsed.error?.message ?? message;
+  } catch {
+    // The body is not JSON, so the status is the only information.
+  }
+  const kind = status === 429 ? "rateLimited" : status < 500 ? "badRequest" : "upstreamFailed";
+  return Buffer.from(errorBody(dialect, { kind, message }));
+}
+
 export class TranslatedTarget implements ResponseTarget {
   readonly #inner: ResponseTarget;
   readonly #translation: AnswerTranslation;
@@ -87,7 +105,7 @@ export class TranslatedTarget implements ResponseTarget {
 
   respond(status: number, headers: string, body: Buffer): void {
     if (status !== 200) {
-      this.#inner.respond(status, headers, this.#error(status, body));
+      this.#inner.respond(status, headers, translatedError(this.#endpoint.dialect, status, body));
       return;
     }
     const whole = this.#whole(body);
@@ -129,25 +147,6 @@ export class TranslatedTarget implements ResponseTarget {
       `content-type: application/json\r\n${requestId}`,
       Buffer.from(errorBody(this.#endpoint.dialect, untranslatable)),
     );
-  }
-
-  /**
-   * Translates an error. An upstream's error keeps its message and gets the format of the client's protocol. The
-   * gateway's own errors already have that format.
-   */
-  #error(status: number, body: Buffer): Buffer {
-    const { dialect } = this.#endpoint;
-    if (dialect === "openai") return body;
-    let message = `The model server answered ${status}.`;
-    try {
-      const parsed = JSON.parse(body.toString("utf8")) as { type?: string; error?: { message?: string } };
-      if (parsed.type === "error") return body;
-      message = parsed.error?.message ?? message;
-    } catch {
-      // The body is not JSON, so the status is the only information.
-    }
-    const kind = status === 429 ? "rateLimited" : status < 500 ? "badRequest" : "upstreamFailed";
-    return Buffer.from(errorBody(dialect, { kind, message }));
   }
 
   #events(bytes: Buffer): Buffer {

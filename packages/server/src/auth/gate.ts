@@ -198,8 +198,3 @@ function hostName(host: string | undefined): string | null {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(host ?? "");
   return match === null ? null : (match[1] ?? match[2] ?? "").toLowerCase();
 }
-
-/** Whether a listening address can be reached from this machine only. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(?:\.[0-9]{1,3}){3}$/.test(host);
-}
