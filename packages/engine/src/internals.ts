@@ -50,7 +50,7 @@ export {
 export { emptied } from "./placement/empty-fleet.ts";
 export { looksAround } from "./placement/filters/anti-affinity.ts";
 export { workerShortfall } from "./placement/filters/between-workers.ts";
-export { calendarEndMs, windowsInTheWay } from "./placement/filters/calendar-windows.ts";
+export { calendarEndMs, calendarWindows, windowsInTheWay } from "./placement/filters/calendar-windows.ts";
 export { acceptedBy, declaredWakeOn, filters } from "./placement/filters/filters.ts";
 export { hotSpares, hotSparesFor, hotSparesKept } from "./placement/filters/hot-spares.ts";
 export { Inquiry } from "./placement/filters/inquiry.ts";

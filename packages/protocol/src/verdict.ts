@@ -37,6 +37,22 @@ const fleetLack = z
   ])
   .meta({ id: "FleetLack" });
 
+const closedCapacity = z
+  .object({
+    freeCount: count,
+    nodeCount: count,
+    nodes: z.array(z.string()).meta({ description: "The first of the closed nodes." }),
+    name: z.string().meta({ description: "The first calendar window on these nodes." }),
+    window: z.enum(["maintenance", "reservation"]),
+    startMs: instantMs,
+    endMs: instantMs,
+  })
+  .optional()
+  .meta({
+    description:
+      "Free accelerators on accepted nodes that calendar windows close to the work; `freeCount` of the reason does not include them. Absent: none.",
+  });
+
 export const blockedReason = z
   .discriminatedUnion("kind", [
     z
@@ -65,6 +81,7 @@ export const blockedReason = z
         neededCount: count,
         freeCount: count,
         fleetCount: count,
+        closed: closedCapacity,
         sentence,
       })
       .meta({ description: "Too few accelerators are free on accepted nodes." }),
@@ -87,6 +104,7 @@ export const blockedReason = z
         freeCount: count.meta({
           description: "Wholly free accelerators of the accepted type with the most free capacity, on accepted nodes.",
         }),
+        closed: closedCapacity,
         sentence,
       })
       .meta({

@@ -35,6 +35,7 @@ export * from "./status-view.ts";
 export * from "./team-budget.ts";
 export * from "./team-text.ts";
 export * from "./team-view.ts";
+export { closedPlacesText } from "./shortfall-text.ts";
 export * from "./verdict-view.ts";
 export * from "./wake-text.ts";
 export * from "./waste-view.ts";

@@ -1,14 +1,15 @@
 /** The capacity that waiting work lacks: in the whole fleet, and at present. */
 import { migTable, needsPart } from "@headroom/model";
-import type { BlockedReason, FleetLack, MigDevice, Workload } from "@headroom/model";
+import type { BlockedReason, ClosedCapacity, FleetLack, MigDevice, Workload } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
-import { nearestName } from "@headroom/protocol";
+import { nearestName, writeInstant } from "@headroom/protocol";
 import { fleetCause } from "./fleet-cause.ts";
 import { needText, placesText } from "./need-text.ts";
 import { acceleratorNoun, grouped, plural, resourceForm } from "./plain-text.ts";
 
 type ShortfallSpec = Workload["spec"];
 type Of<Kind extends BlockedReason["kind"]> = BlockedReason & { readonly kind: Kind };
+type ClosedPlaces = Pick<ClosedCapacity, "nodeCount" | "name" | "window"> & { readonly nodes: readonly string[] };
 type Fleet = Pick<ReadonlyState, "nodes">;
 
 export function exceedsFleetSentence(fleet: Fleet, spec: ShortfallSpec, reason: Of<"exceedsFleet">): string {
@@ -88,7 +89,21 @@ export function acceleratorShortfallSentence(spec: ShortfallSpec, reason: Of<"ac
   const { neededCount, freeCount, fleetCount } = reason;
   const places = placesText(spec);
   const free = `${grouped(freeCount)} of ${places === "" ? "" : "the "}${grouped(fleetCount)}${places === "" ? "" : " there"}`;
-  return `Not enough free accelerators: it needs ${grouped(neededCount)} ${acceleratorNoun(spec.acceleratorTypes, neededCount)}${places}; ${free} are free.`;
+  return `Not enough free accelerators: it needs ${grouped(neededCount)} ${acceleratorNoun(spec.acceleratorTypes, neededCount)}${places}; ${free} are free.${closedSentence(reason.closed)}`;
+}
+
+/** ` 8 more are free on h200-04, which maintenance firmware closes from … until ….`; empty: nothing is closed. */
+function closedSentence(closed: ClosedCapacity | undefined): string {
+  if (closed === undefined) return "";
+  const { freeCount, startMs, endMs } = closed;
+  const isOne = freeCount === 1;
+  return ` ${grouped(freeCount)} more ${isOne ? "is" : "are"} free on ${closedPlacesText(closed)} from ${writeInstant(startMs)} until ${writeInstant(endMs)}.`;
+}
+
+/** `h200-04, which maintenance firmware closes`. */
+export function closedPlacesText({ nodeCount, nodes, name, window }: ClosedPlaces): string {
+  const others = nodeCount > nodes.length ? ` and ${plural(nodeCount - nodes.length, "other node")}` : "";
+  return `${nodes.join(", ")}${others}, which ${window} ${name} closes`;
 }
 
 export function partShortfallSentence(spec: ShortfallSpec, reason: Of<"partShortfall">): string {
@@ -122,6 +137,7 @@ export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerS
   const some = `${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}`;
   const fit = reason.placeableWorkers === 1 ? "fits" : "fit";
   const places = placesText(spec);
+  const closed = closedSentence(reason.closed);
   const free = needsPart(gang) ? "fractions of accelerators are free" : "accelerators are free";
   const beside = (resource: string): string => {
     const { noun: what = resource, verb = "is" } = resourceForm(resource) ?? {};
@@ -132,7 +148,7 @@ export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerS
   switch (reason.binding) {
     case "accelerators":
       if (!needsPart(gang))
-        return `${need}; ${grouped(reason.freeCount)} are free in total${places}, but only ${some} ${fit}.`;
+        return `${need}; ${grouped(reason.freeCount)} are free in total${places}, but only ${some} ${fit}.${closed}`;
       return reason.placeableWorkers === 0
         ? `${need}; no accelerator${places} has that much free.`
         : `${need}; accelerators${places} have that much free for only ${some}.`;
@@ -141,7 +157,7 @@ export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerS
     case "spread":
     case "fabric":
     case "executor":
-      return `${need}; only ${some} ${fit}${places}${constraintText(spec, reason.binding)}.`;
+      return `${need}; only ${some} ${fit}${places}${constraintText(spec, reason.binding)}.${closed}`;
     default:
       return beside(reason.binding);
   }

@@ -112,6 +112,26 @@ describe("the sentence of a verdict", () => {
     expect(sentence(fleet, id)).toBe("Not enough free accelerators: it needs 8 accelerators; 2 of 16 are free.");
   });
 
+  it("does not count free accelerators of nodes under maintenance, and names the nodes", () => {
+    const fleet = SmallFleet.withNodes(2, 8);
+    const firmware = {
+      kind: "maintenance",
+      name: "firmware",
+      nodes: [nodeId("n1")],
+      startMs: 0,
+      endMs: 9_000_000,
+    } as const;
+    fleet.apply({ calendar: [firmware] });
+    fleet.submit("first", { gang: { accelerators: 6 } });
+    const closed =
+      "8 more are free on n1, which maintenance firmware closes from 1970-01-01T00:00:00Z until 1970-01-01T02:30:00Z.";
+    const wide = fleet.submit("wide", { gang: { workers: 3, accelerators: 4 } });
+    expect(sentence(fleet, wide)).toBe(
+      `Not enough free accelerators: it needs 12 accelerators; 2 of 16 are free. ${closed}`,
+    );
+    expect(verdictView(fleet.engine, wide)).toMatchObject({ wakeOn: expect.arrayContaining(["windowEnded"]) });
+  });
+
   it("says that a gang lies within one executor", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     const [pool] = fleet.engine.state.pools.values();

@@ -6,6 +6,7 @@ import type { Engine } from "@headroom/engine";
 import { groupAt, specOfGroup } from "@headroom/model";
 import type {
   BlockedReason as EngineReason,
+  ClosedCapacity,
   Prediction,
   Verdict as EngineVerdict,
   Workload,
@@ -101,14 +102,26 @@ function notWaitingSentence(workload: Waiting): string {
 
 function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): BlockedReason {
   const sentence = reasonSentence(engine, workload, reason);
-  if (reason.kind === "exceedsFleet" || reason.kind === "acceleratorShortfall" || reason.kind === "hotSparesKept") {
-    return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
+  if (reason.kind === "acceleratorShortfall") {
+    const { closed, ...others } = reason;
+    return { ...others, acceleratorTypes: [...reason.acceleratorTypes], ...closedView(closed), sentence };
   }
+  if (reason.kind === "workerShortfall") {
+    const { closed, ...others } = reason;
+    return { ...others, ...closedView(closed), sentence };
+  }
+  if (reason.kind === "exceedsFleet" || reason.kind === "hotSparesKept")
+    return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
   if (reason.kind === "antiAffinity") return { ...reason, workloadIds: [...reason.workloadIds], sentence };
   if (reason.kind === "dataRule") return { ...reason, pools: [...reason.pools], sentence };
   if (reason.kind === "nominated") return { ...reason, nodes: [...reason.nodes], sentence };
   return { ...reason, sentence };
 }
+
+const closedView = (closed: ClosedCapacity | undefined): Pick<ClosedShortfall, "closed"> =>
+  closed === undefined ? {} : { closed: { ...closed, nodes: [...closed.nodes] } };
+
+type ClosedShortfall = BlockedReason & { readonly kind: "workerShortfall" };
 
 const endings = { ok: "succeeds", failed: "fails", any: "ends" } as const;
 

@@ -1,7 +1,15 @@
 /** The numbers of a reason, each with its unit. Programs use `--json`. */
 import { writeCarbon, writeEnergyPrice } from "@headroom/protocol";
 import type { BlockedReason } from "@headroom/protocol";
-import { amountText, durationText, predictionText, resourceForm, spentText } from "@headroom/views";
+import {
+  amountText,
+  closedPlacesText,
+  durationText,
+  grouped,
+  predictionText,
+  resourceForm,
+  spentText,
+} from "@headroom/views";
 import { coresText, instant } from "./amounts.ts";
 
 /** Name and value of every field that the sentence of the reason uses. */
@@ -16,6 +24,10 @@ export function reasonPairs(reason: BlockedReason): [string, string][] {
     if (reason.kind === "exceedsFleet" && reason.neededCount === 0 && field.endsWith("Count")) continue;
     if (field === "lack" && reason.kind === "exceedsFleet" && reason.lack !== undefined) {
       shown.push(...lackPairs(reason.lack));
+      continue;
+    }
+    if (field === "closed" && "closed" in reason && reason.closed !== undefined) {
+      shown.push(["not counted", `${grouped(reason.closed.freeCount)} free on ${closedPlacesText(reason.closed)}`]);
       continue;
     }
     shown.push([words(field), typeof value === "number" ? numberText(reason, field, value) : valueText(reason, value)]);

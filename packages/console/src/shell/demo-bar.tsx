@@ -19,9 +19,9 @@ export function DemoBar({ demo }: { readonly demo: DemoControls }): ReactElement
       aria-label="Simulation"
       className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line bg-sunken px-4 py-1.5 md:px-6"
     >
-      <p className="min-w-0 flex-1 truncate">
+      <p className="min-w-0 flex-1">
         <strong className="hidden font-semibold sm:inline">Simulation. </strong>
-        <span className="hidden text-ink-2 lg:inline">
+        <span className="hidden text-ink-2 xl:inline">
           The real engine on a made-up fleet of 512 accelerators, in this browser.{" "}
         </span>
         <DemoClock />

@@ -14,6 +14,7 @@ import {
   isHeldByLimit,
   placeableAsWished,
   blockingClass,
+  calendarWindows,
   emptied,
   askOfRefused,
   isInGroups,
@@ -102,6 +103,8 @@ function explainBlocked(inquiry: Inquiry): BlockedVerdict | null {
     const found = reasonsOf?.(inquiry) ?? null;
     if (found === null) continue;
     wakeOn.push(...own);
+    // The reason states what windows close, so it also changes with the windows.
+    if (found.reasons.some((reason) => "closed" in reason)) wakeOn.push(...calendarWindows.wakeOn);
     if (found.isPartial !== true) return blocked([...FREEING, ...wakeOn], ...found.reasons, ...partial);
     partial.push(...found.reasons);
   }

@@ -4,7 +4,7 @@
  * of event that could change the answer. Until such an event occurs, the answer stays the same.
  */
 import type { NodeResourceName } from "../resources/node-resources.ts";
-import type { WorkloadId } from "../resources/ids.ts";
+import type { NodeId, WorkloadId } from "../resources/ids.ts";
 import type { Prediction } from "../resources/workload.ts";
 import type { EventKind } from "./events.ts";
 
@@ -24,6 +24,22 @@ export type FleetLack =
       readonly perNodeMax: number;
     }
   | { readonly of: "nodeSelector" | "spread" | "fabric" | "executor" };
+
+/**
+ * Free accelerators on accepted nodes that calendar windows close to the work: nodes under maintenance, nodes reserved
+ * for other work, and nodes whose window begins before the work would end. They are in no count of free accelerators.
+ */
+export interface ClosedCapacity {
+  readonly freeCount: number;
+  readonly nodeCount: number;
+  /** The first of the nodes. */
+  readonly nodes: readonly NodeId[];
+  /** The first window on these nodes. */
+  readonly name: string;
+  readonly window: "maintenance" | "reservation";
+  readonly startMs: number;
+  readonly endMs: number;
+}
 
 /**
  * Reasons why a workload waits. Accelerator counts include only nodes that the workload accepts by labels and data
@@ -57,6 +73,7 @@ export type BlockedReason =
       readonly neededCount: number;
       readonly freeCount: number;
       readonly fleetCount: number;
+      readonly closed?: ClosedCapacity;
     }
   /**
    * One type has enough free accelerators in total, but not all workers fit: capacity is fragmented, cores or memory
@@ -70,6 +87,7 @@ export type BlockedReason =
       readonly binding: "accelerators" | NodeResourceName | "room" | "spread" | "fabric" | "executor";
       readonly neededPerWorker: number;
       readonly freeCount: number;
+      readonly closed?: ClosedCapacity;
     }
   /**
    * Too few accelerators of one type have enough free slices at a position where this profile can start. `sliceCount`:

@@ -34,7 +34,7 @@ export function RunningPanel(): ReactElement | null {
     >
       <Rows isEmpty={data.items.length === 0} emptyText="Nothing runs.">
         {data.items.map((workload) => (
-          <li key={workload.id} className="flex items-baseline gap-3 px-4 py-2">
+          <li key={workload.id} className="flex flex-wrap items-baseline gap-x-3 px-4 py-2">
             <WorkloadLink workload={workload} />
             <span className="shrink-0 text-ink-3">{gangText(workload.gang)}</span>
             <span className="ml-auto shrink-0 text-ink-2">{progressText(workload)}</span>
@@ -73,10 +73,10 @@ export function NextPanel(): ReactElement | null {
 
 function NextRow({ entry: { workload, reason } }: { readonly entry: QueueEntry }): ReactElement {
   return (
-    <li className="flex items-baseline gap-3 px-4 py-2">
+    <li className="flex flex-wrap items-baseline gap-x-3 px-4 py-2">
       <WorkloadLink workload={workload} />
       <span className="shrink-0 text-ink-3">{gangText(workload.gang)}</span>
-      <span className="ml-auto truncate text-wait" title={reason?.sentence}>
+      <span className="ml-auto text-wait" title={reason?.sentence}>
         {reasonBrief(reason).word}
       </span>
       <span className="w-20 shrink-0 text-right text-ink-3">
@@ -105,7 +105,8 @@ function WorkloadLink({ workload }: { readonly workload: WorkloadSummary }): Rea
     <Link
       to="/workloads/$workloadId"
       params={{ workloadId: workload.id }}
-      className="min-w-0 truncate font-medium hover:underline"
+      className="max-w-full truncate font-medium hover:underline"
+      title={workload.name}
     >
       {workload.name}
     </Link>

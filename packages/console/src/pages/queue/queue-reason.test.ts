@@ -50,7 +50,11 @@ describe("the queue's filter", () => {
 
 describe("a reason in brief", () => {
   it("sets what is needed against what there is", () => {
-    expect(reasonBrief(entry.reason)).toEqual({ word: "Too few free", amounts: "32 / 7" });
+    expect(reasonBrief(entry.reason)).toEqual({
+      word: "Too few free",
+      amounts: "32 / 7",
+      named: "32 needed, 7 free",
+    });
     expect(
       reasonBrief({
         kind: "teamLimit",
@@ -80,5 +84,7 @@ describe("a reason in brief", () => {
     expect(amounts({ of: "part", profile: "3g.40gb" })).toBe("3g.40gb");
     expect(amounts({ of: "type" })).toBe("H100");
     expect(amounts({ of: "nodeSelector" })).toBe("3 / 16");
+    expect(reasonBrief({ ...exceeds, lack: { of: "spread" } }).named).toBe("3 workers, 2 fit");
+    expect(reasonBrief(exceeds).named).toBe("3 needed, 16 in the fleet");
   });
 });

@@ -6,9 +6,28 @@ import { amountText, grouped, resourceForm, spentText } from "@headroom/views";
 
 export interface ReasonBrief {
   readonly word: string;
-  /** Amounts such as `64 of 17`: needed, of available. Empty if the reason is not about an amount. */
+  /** Amounts such as `64 / 17`: needed, and available. Empty if the reason is not about an amount. */
   readonly amounts: string;
+  /** The amounts with their names, such as `64 needed, 17 free`, for places without a heading above them. */
+  readonly named: string;
 }
+
+/** A needed and an available amount, with the names of both. */
+type Amounts = Pick<ReasonBrief, "amounts" | "named">;
+
+const pair = (
+  needed: number | string,
+  has: number | string,
+  [neededName, hasName]: readonly [string, string],
+): Amounts => {
+  const [left, right] = [needed, has].map((amount) => (typeof amount === "number" ? grouped(amount) : amount));
+  return { amounts: `${left} / ${right}`, named: `${left} ${neededName}, ${right} ${hasName}` };
+};
+
+const only = (amounts: string): Amounts => ({ amounts, named: amounts });
+
+const NEEDED_AND_FREE = ["needed", "free"] as const;
+const WORKERS_AND_FIT = ["workers", "fit"] as const;
 
 const boundWords: Readonly<Record<(BlockedReason & { readonly kind: "teamLimit" })["bound"], string>> = {
   limit: "Team limit",
@@ -31,83 +50,87 @@ const bindingWords: Readonly<Partial<Record<Binding, string>>> = {
 };
 
 /** Amount of the resource that the fleet lacks: needed, and available. */
-function exceedingAmounts(reason: BlockedReason & { readonly kind: "exceedsFleet" }): string {
+function exceedingAmounts(reason: BlockedReason & { readonly kind: "exceedsFleet" }): Amounts {
   const { lack } = reason;
-  const workers = `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}`;
-  if (lack === undefined) return `${grouped(reason.neededCount)} / ${grouped(reason.fleetCount)}`;
+  const workers = pair(reason.workers, reason.placeableWorkers, WORKERS_AND_FIT);
+  const accelerators = pair(reason.neededCount, reason.fleetCount, ["needed", "in the fleet"]);
+  if (lack === undefined) return accelerators;
   switch (lack.of) {
     case "type":
-      return reason.acceleratorTypes.join(", ");
+      return only(reason.acceleratorTypes.join(", "));
     case "part":
-      return lack.profile;
+      return only(lack.profile);
     case "spread":
     case "fabric":
     case "executor":
       return workers;
     case "accelerators":
     case "nodeSelector":
-      return `${grouped(reason.neededCount)} / ${grouped(reason.fleetCount)}`;
+      return accelerators;
     default:
       return lack.perWorker > lack.perNodeMax
-        ? `${amountText(lack.of, lack.perWorker)} / ${amountText(lack.of, lack.perNodeMax)}`
+        ? pair(amountText(lack.of, lack.perWorker), amountText(lack.of, lack.perNodeMax), [
+            "needed",
+            "on the largest node",
+          ])
         : workers;
   }
 }
 
 export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
-  if (reason === null) return { word: "Starting", amounts: "" };
+  if (reason === null) return { word: "Starting", ...only("") };
   switch (reason.kind) {
     case "exceedsFleet":
-      return { word: "Exceeds fleet", amounts: exceedingAmounts(reason) };
+      return { word: "Exceeds fleet", ...exceedingAmounts(reason) };
     case "acceleratorShortfall":
-      return { word: "Too few free", amounts: `${grouped(reason.neededCount)} / ${grouped(reason.freeCount)}` };
+      return { word: "Too few free", ...pair(reason.neededCount, reason.freeCount, NEEDED_AND_FREE) };
     case "workerShortfall":
       return {
         word: bindingWords[reason.binding] ?? `Too little ${resourceForm(reason.binding)?.noun ?? "room"}`,
-        amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}`,
+        ...pair(reason.workers, reason.placeableWorkers, WORKERS_AND_FIT),
       };
     case "partShortfall":
-      return { word: "No part free", amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
+      return { word: "No part free", ...pair(reason.workers, reason.placeableWorkers, WORKERS_AND_FIT) };
     case "minRuntime":
-      return { word: "Promised time", amounts: reason.workloadId };
+      return { word: "Promised time", ...only(reason.workloadId) };
     case "antiAffinity":
-      return { word: "Too near", amounts: reason.workloadIds[0] ?? "" };
+      return { word: "Too near", ...only(reason.workloadIds[0] ?? "") };
     case "dataRule":
-      return { word: "Data rule", amounts: reason.rule };
+      return { word: "Data rule", ...only(reason.rule) };
     case "teamLimit":
       return {
         word: boundWords[reason.bound],
-        amounts: `${grouped(reason.neededCount)} / ${grouped(Math.max(0, reason.limitCount - reason.usedCount))}`,
+        ...pair(reason.neededCount, Math.max(0, reason.limitCount - reason.usedCount), ["needed", "left"]),
       };
     case "reservedTopology":
       return {
         word: "Team shapes",
-        amounts: `${grouped(reason.neededCount)} / ${grouped(Math.max(0, reason.ownedCount - reason.heldCount))}`,
+        ...pair(reason.neededCount, Math.max(0, reason.ownedCount - reason.heldCount), NEEDED_AND_FREE),
       };
     case "behindHead":
-      return { word: "Behind head", amounts: `${grouped(reason.aheadCount)} ahead` };
+      return { word: "Behind head", ...only(`${grouped(reason.aheadCount)} ahead`) };
     case "held":
-      return { word: "Held", amounts: "" };
+      return { word: "Held", ...only("") };
     case "waitsFor":
-      return { word: "Waits for", amounts: reason.workloadId };
+      return { word: "Waits for", ...only(reason.workloadId) };
     case "notBefore":
-      return { word: "Not yet", amounts: "" };
+      return { word: "Not yet", ...only("") };
     case "startWindow":
-      return { word: "Off-peak", amounts: "" };
+      return { word: "Off-peak", ...only("") };
     case "reservation":
-      return { word: "Reserved", amounts: "" };
+      return { word: "Reserved", ...only("") };
     case "budget":
-      return { word: "Budget", amounts: spentText(reason.resource, reason.limit) };
+      return { word: "Budget", ...only(spentText(reason.resource, reason.limit)) };
     case "window":
-      return { word: reason.window === "maintenance" ? "Maintenance" : "Kept free", amounts: reason.name };
+      return { word: reason.window === "maintenance" ? "Maintenance" : "Kept free", ...only(reason.name) };
     case "hotSparesKept":
-      return { word: "Spares", amounts: reason.nodes === 1 ? "1 node" : `${reason.nodes} nodes` };
+      return { word: "Spares", ...only(reason.nodes === 1 ? "1 node" : `${reason.nodes} nodes`) };
     case "nominated":
-      return { word: "Promised", amounts: "" };
+      return { word: "Promised", ...only("") };
     case "taskLimit":
-      return { word: "Task limit", amounts: "" };
+      return { word: "Task limit", ...only("") };
     case "backoff":
-      return { word: "Retry", amounts: "" };
+      return { word: "Retry", ...only("") };
   }
 }
 

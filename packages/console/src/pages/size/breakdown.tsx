@@ -30,7 +30,7 @@ export function Breakdown({ parts, total, text }: BreakdownProps): ReactElement 
           <div key={name} className={fills[index]} style={{ width: `${(100 * amount) / whole}%` }} />
         ))}
       </div>
-      <ul className="mt-2 grid gap-x-6 gap-y-1 sm:grid-cols-2">
+      <ul className="mt-2 grid grid-cols-[repeat(auto-fill,minmax(min(100%,17rem),1fr))] gap-x-6 gap-y-1">
         {shown.map(({ name, amount }, index) => (
           <li key={name} className="flex items-baseline gap-2">
             <span aria-hidden="true" className={`h-2.5 w-2.5 shrink-0 self-center rounded-sm ${fills[index] ?? ""}`} />

@@ -214,7 +214,7 @@ function Amount({ use, amount, name, isStrong = false }: AmountProps): ReactElem
   const isFull = isStrong && use.limit !== null && use.held >= use.limit;
   return (
     <span
-      className={`truncate text-right ${isStrong ? "font-medium" : "hidden text-ink-2 @min-[36rem]:block"} ${isFull ? "text-wait" : ""}`}
+      className={`text-right ${isStrong ? "font-medium" : "hidden text-ink-2 @min-[36rem]:block"} ${isFull ? "text-wait" : ""}`}
     >
       {amount === null ? (
         <>

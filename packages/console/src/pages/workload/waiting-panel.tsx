@@ -36,12 +36,12 @@ function Reasons({ verdict }: { readonly verdict: Blocked }): ReactElement {
     <>
       <ul className="divide-y divide-line">
         {verdict.reasons.map((reason, index) => {
-          const { word, amounts } = reasonBrief(reason);
+          const { word, named } = reasonBrief(reason);
           return (
             <li key={index} className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5 px-4 py-2.5">
               <span className="w-24 shrink-0 text-xs font-medium text-wait">{word}</span>
               <span className="min-w-0 flex-1 basis-72 text-base">{reason.sentence}</span>
-              <span className="text-xs text-ink-3">{amounts}</span>
+              <span className="text-xs text-ink-3">{named}</span>
             </li>
           );
         })}

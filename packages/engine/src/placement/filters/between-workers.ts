@@ -1,8 +1,9 @@
 /** Reasons of constraints between the workers of a gang, and the form of the reason that not all workers fit. */
-import type { BlockedReason } from "@headroom/model";
+import type { BlockedReason, ClosedCapacity } from "@headroom/model";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { acceleratorsPerWorker, isInGroups } from "../../cluster/request.ts";
 import type { World } from "../../cluster/world.ts";
+import type { AcceptedNodes } from "./accepted-nodes.ts";
 import type { Filter } from "./filter.ts";
 import type { Inquiry } from "./inquiry.ts";
 
@@ -42,11 +43,15 @@ export const workerShortfall = (
   inquiry: Inquiry,
   placeableWorkers: number,
   { binding, neededPerWorker }: Pick<WorkerShortfall, "binding" | "neededPerWorker">,
-): WorkerShortfall => ({
-  kind: "workerShortfall",
-  workers: inquiry.request.workers,
-  placeableWorkers,
-  freeCount: (isInGroups(inquiry.request) ? inquiry.freest : inquiry.best.nodes).freeCount,
-  binding,
-  neededPerWorker,
-});
+): WorkerShortfall => {
+  const nodes = isInGroups(inquiry.request) ? inquiry.freest : inquiry.best.nodes;
+  const { freeCount } = nodes;
+  const { workers } = inquiry.request;
+  const counts = { workers, placeableWorkers, freeCount };
+  return { kind: "workerShortfall", ...counts, binding, neededPerWorker, ...closedOn(nodes) };
+};
+
+/** Field of a reason that states free accelerators: those on closed nodes, which are not counted. */
+export function closedOn({ closedCapacity }: AcceptedNodes): { readonly closed?: ClosedCapacity } {
+  return closedCapacity === null ? {} : { closed: closedCapacity };
+}

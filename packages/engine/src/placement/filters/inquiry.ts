@@ -13,6 +13,7 @@ import { fitsUsableFleet } from "../could-ever.ts";
 import { findPlacement } from "../place.ts";
 import { placeGroups } from "../place-groups.ts";
 import { AcceptedNodes } from "./accepted-nodes.ts";
+import { windowsInTheWay } from "./calendar-windows.ts";
 import { limitOn } from "./quota.ts";
 
 export class Inquiry {
@@ -42,9 +43,15 @@ export class Inquiry {
 
   /** Accepted nodes of each accepted type, the most preferred type first. */
   get accepted(): readonly AcceptedNodes[] {
-    return (this.#accepted ??= this.world.capacity
-      .acceptable(this.request.acceleratorTypes)
-      .map((type) => new AcceptedNodes(this.world, this.request, type)));
+    return (this.#accepted ??= this.#acceptedNodes());
+  }
+
+  #acceptedNodes(): readonly AcceptedNodes[] {
+    const { world, request } = this;
+    const windows = windowsInTheWay(world, request);
+    return world.capacity
+      .acceptable(request.acceleratorTypes)
+      .map((type) => new AcceptedNodes(world, request, { type, windows }));
   }
 
   /** A gang never mixes accelerator types, so each type is judged separately: those that could hold it if empty. */

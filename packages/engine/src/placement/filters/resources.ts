@@ -2,7 +2,7 @@ import { needsPart, partKey, openCount, slicesIn, nodeResources } from "@headroo
 import type { BlockedReason, FleetLack, GangSpec } from "@headroom/model";
 import { partOn } from "../../cluster/device-slices.ts";
 import { acceleratorsPerWorker, isInGroups, wholeNeeded } from "../../cluster/request.ts";
-import { workerShortfall } from "./between-workers.ts";
+import { closedOn, workerShortfall } from "./between-workers.ts";
 import type { WorkerShortfall } from "./between-workers.ts";
 import type { Filter } from "./filter.ts";
 import type { Inquiry } from "./inquiry.ts";
@@ -32,11 +32,13 @@ export const resources: Filter = {
 };
 
 /** No type has enough free accelerators. */
-function acceleratorShortfall({ request, freest: { freeCount, usableCount } }: Inquiry): BlockedReason | null {
+function acceleratorShortfall({ request, freest }: Inquiry): BlockedReason | null {
   const { acceleratorTypes } = request;
+  const { freeCount, usableCount: fleetCount } = freest;
   const neededCount = wholeNeeded(request);
   if (freeCount >= neededCount) return null;
-  return { kind: "acceleratorShortfall", acceleratorTypes, neededCount, freeCount, fleetCount: usableCount };
+  const counts = { neededCount, freeCount, fleetCount };
+  return { kind: "acceleratorShortfall", acceleratorTypes, ...counts, ...closedOn(freest) };
 }
 
 /** Enough accelerators of one type are free in total, but not all workers fit. */
