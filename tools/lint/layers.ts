@@ -115,7 +115,11 @@ export const internalExports: Readonly<Record<string, readonly string[]>> = {
 /**
  * Subpath exports that every package may import if it may import the whole package. They are parts that load faster.
  */
-export const partialExports: readonly string[] = ["@headroom/perf/accelerator-types", "@headroom/spec/slurm"];
+export const partialExports: readonly string[] = [
+  "@headroom/executors/slurm-reading",
+  "@headroom/perf/accelerator-types",
+  "@headroom/spec/slurm",
+];
 
 /** Packages that run in a browser. They must not use Node's modules. */
 export const browserPackages: readonly string[] = ["console"];

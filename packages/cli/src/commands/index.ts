@@ -11,6 +11,7 @@ import { calibrateCommand } from "./calibrate.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
 import { defragmentCommand } from "./defragment.ts";
 import { etaCommand } from "./eta.ts";
+import { executorCommand } from "./executor.ts";
 import { fleetCommand } from "./fleet.ts";
 import { healthCommand } from "./health.ts";
 import { setCommand } from "./set.ts";
@@ -77,6 +78,7 @@ export const commands: readonly CommandDefinition[] = [
   upgradeCommand,
   fleetCommand,
   nodesCommand,
+  executorCommand,
   defragmentCommand,
   wasteCommand,
   teamsCommand,

@@ -1,0 +1,37 @@
+import { CliError, exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import type { ExecutorReadOptions } from "../executor/run-executor-read.ts";
+
+const readCommand = defineCommand<ExecutorReadOptions>({
+  name: "read",
+  summary: "Read jobs and nodes from the output of sacct, squeue, sinfo or scontrol",
+  details: `FILE is the output of sacct, squeue, sinfo, scontrol show job or scontrol show node: as a table, with --parsable or a format
+of your own, or with --json (Slurm 20.11 to 25.11). The format is detected; - reads the standard input. Nothing is changed or
+sent. Lines that cannot be read are listed with the reason.
+
+Examples:
+  sacct -a -P -o JobID,Submit,Start,End,State,ExitCode,AllocTRES,ReqTRES | headroom executor read -
+  headroom executor read sinfo.txt --json
+  headroom executor read sacct.txt --timezone Europe/Berlin --json`,
+  arguments: [{ syntax: "<file>", description: "output of a Slurm command; -: standard input", complete: "file" }],
+  options: [
+    {
+      flags: "--timezone <name>",
+      description: "time zone of the cluster, whose commands print local time: Europe/Berlin (default: UTC)",
+    },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { runExecutorRead } = await import("../executor/run-executor-read.ts");
+    return runExecutorRead(context, args[0] ?? "", options);
+  },
+});
+
+export const executorCommand = defineCommand({
+  name: "executor",
+  summary: "Read what other schedulers print: jobs and nodes of a Slurm cluster",
+  commands: [readCommand],
+  run() {
+    return Promise.reject(new CliError("executor needs a command: headroom executor read FILE", exitCode.usage));
+  },
+});
