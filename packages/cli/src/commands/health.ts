@@ -1,5 +1,24 @@
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
+import type { HealthReadOptions } from "../health/run-health-read.ts";
+
+const readCommand = defineCommand<HealthReadOptions>({
+  name: "read",
+  summary: "Find faults in a log: GPUs, links, memory, storage, kernel",
+  details: `FILE is a log of the kernel, the system or a vendor's tool: dmesg, journalctl, syslog, container logs as JSON, nvidia-smi -q,
+dcgmi, ipmitool sel. - reads the standard input. Each finding has a code such as xid-79, a device, a severity, the line, and the
+action that the vendor advises. docs/how-to/read-faults.md lists the codes.
+
+Examples:
+  dmesg -T | headroom health read -
+  journalctl -k -o json | headroom health read - --json`,
+  arguments: [{ syntax: "<file>", description: "log file; -: standard input", complete: "file" }],
+  options: [jsonOption],
+  async run(context, { args, options }) {
+    const { runHealthRead } = await import("../health/run-health-read.ts");
+    return runHealthRead(context, args[0] ?? "", options);
+  },
+});
 
 interface HealthOptions {
   readonly json?: boolean;
@@ -7,8 +26,9 @@ interface HealthOptions {
 
 export const healthCommand = defineCommand<HealthOptions>({
   name: "health",
-  summary: "Ask whether the control plane takes commands; exit with 0 or 1",
-  details: "For health checks of containers and services. It asks /readyz and needs no token.",
+  summary: "Ask whether the control plane takes commands; find faults in logs",
+  details: "For health checks of containers and services. It asks /readyz, needs no token, and exits with 0 or 1.",
+  commands: [readCommand],
   options: [jsonOption],
   async run(context, { options }) {
     const { readinessOf } = await import("../connection.ts");
