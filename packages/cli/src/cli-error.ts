@@ -2,7 +2,11 @@
 
 /** Exit codes. Scripts rely on them; docs/reference/cli.md documents them. */
 export const exitCode = { ok: 0, failed: 1, usage: 2, unsatisfied: 3, interrupted: 130 } as const;
-export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
+/** The exit code of a command that `headroom exec` ran elsewhere. */
+type CommandExitCode = number & { readonly isOfCommand: true };
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode] | CommandExitCode;
+
+export const exitCodeOfCommand = (code: number): ExitCode => code as CommandExitCode;
 
 export class CliError extends Error {
   override readonly name = "CliError";

@@ -49,6 +49,8 @@ export interface CommandContext {
   user(): Promise<string>;
   /** Connects to the control plane. Throws a `CliError` that explains how to start one. */
   connect(): Promise<HeadroomClient>;
+  /** As `connect`, but requests are sent even after the user has interrupted the command. */
+  connectForCleanUp(): Promise<HeadroomClient>;
   /** The names of all commands, options and arguments of the program. */
   shape(): CommandShape;
   /** Writes text to stdout. */

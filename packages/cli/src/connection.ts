@@ -56,7 +56,12 @@ interface Found {
   readonly certificateSha256?: string;
 }
 
-export async function connect(terminal: Terminal, { home, isHomeNamed, user }: Whence): Promise<HeadroomClient> {
+/** `interrupted` ends the requests of the client; absent: nothing does. */
+export async function connect(
+  terminal: Terminal,
+  { home, isHomeNamed, user }: Whence,
+  interrupted?: AbortSignal,
+): Promise<HeadroomClient> {
   const { baseUrl, token, ...rest } = givenAddress(terminal) ?? (await foundAddress(terminal, home, isHomeNamed));
   const known = terminal.env["HEADROOM_TOKEN"] ?? token;
   return clientOf({
@@ -64,7 +69,7 @@ export async function connect(terminal: Terminal, { home, isHomeNamed, user }: W
     baseUrl,
     token: known === "" ? undefined : known,
     user: await user(),
-    interrupted: terminal.interrupted,
+    ...(interrupted === undefined ? {} : { interrupted }),
   });
 }
 

@@ -88,7 +88,7 @@ interface WatchedState {
   readonly neverStarts: boolean;
 }
 
-async function stateOf(client: HeadroomClient, workload: Workload): Promise<WatchedState> {
+export async function stateOf(client: HeadroomClient, workload: Workload): Promise<WatchedState> {
   const { name } = workload;
   if (workload.phase !== "pending") {
     const active = workload.attempts.findLast(({ phase }) => phase !== "ended");

@@ -1,7 +1,7 @@
 /** The terminal of this process. */
 import { once } from "node:events";
 import { userInfo } from "node:os";
-import type { Sink, Terminal } from "./terminal.ts";
+import type { Screen, Sink, Terminal } from "./terminal.ts";
 
 /** Exit code of a forced end. The first signal requests a clean end, the second forces the end. */
 const INSISTED_EXIT_CODE = 130;
@@ -32,6 +32,7 @@ export function processTerminal(): Terminal {
     });
   }
   return {
+    screen: process.stdin.isTTY && process.stdout.isTTY ? screenOf(process.stdin, process.stdout) : undefined,
     stdin: process.stdin,
     stdout: sinkOf(process.stdout),
     stderr: sinkOf(process.stderr),
@@ -49,6 +50,17 @@ function systemUser(): string {
   } catch {
     return String(process.getuid?.() ?? "");
   }
+}
+
+function screenOf(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Screen {
+  return {
+    size: () => ({ rows: output.rows, columns: output.columns }),
+    onResize: (listener) => {
+      output.on("resize", listener);
+      return () => void output.off("resize", listener);
+    },
+    setRaw: (isRaw) => void input.setRawMode(isRaw),
+  };
 }
 
 function sinkOf(stream: NodeJS.WriteStream): Sink {

@@ -126,13 +126,15 @@ function createContext(terminal: Terminal, program: Command): CommandContext {
   const home = homeDirectory(terminal, given.home);
   const isNamed = isHomeNamed(terminal, given.home);
   const user = (): Promise<string> => actingUser(terminal, given.user);
+  const place = { home, isHomeNamed: isNamed, user };
   return {
     terminal,
     paint: painter(terminal.stdout, terminal.env),
     home,
     isHomeNamed: isNamed,
     user,
-    connect: () => connect(terminal, { home, isHomeNamed: isNamed, user }),
+    connect: () => connect(terminal, place, terminal.interrupted),
+    connectForCleanUp: () => connect(terminal, place),
     shape: () => shapeOf(program, commands),
     print: (...lines) => {
       for (const line of lines) terminal.stdout.write(`${line}\n`);

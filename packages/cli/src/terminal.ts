@@ -8,7 +8,7 @@ export interface Sink {
   readonly isTerminal: boolean;
   /** Number of columns of the terminal; `undefined`: there is no terminal, and nothing is cut. */
   readonly columns: number | undefined;
-  write(text: string): void;
+  write(text: string | Uint8Array): void;
   /**
    * Resolves when the reader has caught up. Code with large output awaits it, so that the output does not pile up in
    * memory.
@@ -16,7 +16,23 @@ export interface Sink {
   drained(): Promise<void>;
 }
 
+export interface TerminalSize {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** The terminal behind stdin and stdout, for commands that pass it on to another program. */
+export interface Screen {
+  size(): TerminalSize;
+  /** Returns a function that ends the notification. */
+  onResize(listener: () => void): () => void;
+  /** True: keys come as they are typed, and no key is a signal of this program. */
+  setRaw(isRaw: boolean): void;
+}
+
 export interface Terminal {
+  /** Absent: stdin or stdout is no terminal. */
+  readonly screen?: Screen | undefined;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Sink;
   readonly stderr: Sink;

@@ -75,6 +75,7 @@ const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
   workloadRerun: true,
   workloadChanged: true,
   workloadHeld: true,
+  execStarted: true,
   workloadReleased: true,
   workloadStopRequested: true,
 };

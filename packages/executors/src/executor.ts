@@ -101,6 +101,40 @@ export interface LogChunk {
   readonly text: string;
 }
 
+export interface TerminalSize {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** A command to run inside a worker of a running attempt. */
+export interface ExecRequest {
+  readonly worker: number;
+  /** Words that no shell interprets; empty: the shell of the worker's environment. */
+  readonly command: readonly string[];
+  /** `type`: the value of `TERM`. `null`: input and output are pipes. */
+  readonly terminal: (TerminalSize & { readonly type: string }) | null;
+}
+
+export interface ExecChunk {
+  readonly stream: "stdout" | "stderr";
+  readonly data: Uint8Array;
+}
+
+/** A running command inside a worker. Its processes end with the attempt. */
+export interface ExecSession {
+  /** Read once. A slow reader slows the command down. Ends when the command has ended and its output is read. */
+  output(): AsyncIterable<ExecChunk>;
+  /** The exit code; 128 + n after signal n. It resolves also if the attempt ends first. */
+  readonly ended: Promise<number>;
+  /** Resolves when the command has taken the input, or has ended. */
+  write(data: Uint8Array): Promise<void>;
+  endInput(): void;
+  /** Without effect if there is no terminal. */
+  resize(size: TerminalSize): void;
+  /** Hangs up, and kills the command if it stays. */
+  close(): void;
+}
+
 export interface WorkerUsage {
   readonly worker: number;
   /** User and system time that all processes of the worker have used so far. */
@@ -190,6 +224,11 @@ export interface Executor {
    * attempt.
    */
   logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncIterable<LogChunk>;
+  /**
+   * Runs a command inside a worker: in its control groups, and in its namespaces if it has a sandbox. Throws an
+   * `OperationalError` with the code `cannotExec` if that is not possible. Absent: this kind of executor runs none.
+   */
+  exec?(attemptId: AttemptId, request: ExecRequest): Promise<ExecSession>;
   /** Resource usage of an attempt; `null` if the attempt is unknown. */
   usage(attemptId: AttemptId): Promise<AttemptUsage | null>;
   /**

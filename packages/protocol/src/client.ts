@@ -3,6 +3,7 @@
  * messages to a worker (`worker-client.ts`), so the console does not know whether the fleet is live or simulated. A
  * refusal is thrown as `ProblemError`; an aborted call throws the signal's reason.
  */
+import type { ExecAccepted, ExecInput, ExecOutput, ExecRequestInput, ExecStarted } from "./exec.ts";
 import type { Policy, WorkloadChangesBody, WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
 import type { CapacityHistory } from "./capacity-history.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
@@ -190,6 +191,11 @@ export interface HeadroomClient {
    */
   events(query?: { readonly from?: number | "next"; readonly signal?: Abort }): AsyncIterable<EventEnvelope>;
   logs(id: string, query?: LogQuery): AsyncIterable<LogChunk>;
+  /** Runs a command inside a worker. The session ends if nobody reads `execOutput`. */
+  startExec(id: string, request: ExecRequestInput, options?: CommandOptions): Promise<ExecStarted>;
+  execOutput(id: string, query?: { readonly signal?: Abort | undefined }): AsyncIterable<ExecOutput>;
+  execInput(id: string, input: ExecInput, options?: CommandOptions): Promise<ExecAccepted>;
+  endExec(id: string, options?: CommandOptions): Promise<ExecAccepted>;
   usage(id: string, options?: CallOptions): Promise<WorkloadUsage>;
   /**
    * Metrics that the workload's attempts reported. Attempts with the earliest reports come first. A page has 20

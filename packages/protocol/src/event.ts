@@ -89,6 +89,7 @@ const commandResult = z
     z.object({ kind: z.literal("workloadRerun"), workloadId: z.string(), tasks: count }),
     z.object({ kind: z.literal("workloadChanged"), workloadId: z.string(), fields: z.array(changeableField) }),
     z.object({ kind: z.literal("workloadHeld"), workloadId: z.string() }),
+    z.object({ kind: z.literal("execStarted"), attemptId: z.string(), task: count, nodeId: z.string() }),
     z.object({ kind: z.literal("workloadReleased"), workloadId: z.string() }),
     z.object({ kind: z.literal("applied"), changes: z.array(applyChange) }),
     z.object({ kind: z.literal("teamRemoved"), team: z.string() }),
@@ -195,6 +196,13 @@ export const event = z
     }),
     fact("backoffEnded", { attemptId: z.string() }),
     fact("attemptStarted", { attemptId: z.string() }),
+    fact("execStarted", {
+      attemptId: z.string(),
+      worker: count,
+      run: z.string(),
+      terminal: z.boolean(),
+      actor: z.string(),
+    }),
     fact("predictionCorrected", { attemptId: z.string(), prediction }),
     fact("attemptStopRequested", {
       attemptId: z.string(),

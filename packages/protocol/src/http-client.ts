@@ -202,6 +202,16 @@ function messageOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message || error.message : error.message;
 }
 
+function execCalls(http: Http): Pick<HeadroomClient, "startExec" | "execOutput" | "execInput" | "endExec"> {
+  const o = operations;
+  return {
+    startExec: (id, body, options) => http.call(o.startExec, { params: { id }, body, options }),
+    execOutput: (id, { signal } = {}) => http.stream(o.execOutput, { params: { id }, options: { signal } }),
+    execInput: (id, body, options) => http.call(o.execInput, { params: { id }, body, options }),
+    endExec: (id, options) => http.call(o.endExec, { params: { id }, options }),
+  };
+}
+
 /**
  * Client of the control plane at `baseUrl`. Throws if `user` is not a valid user name, because the header could then
  * name another user.
@@ -265,6 +275,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     size: (body, options) => http.call(o.size, { body, options }),
     events: ({ from, signal } = {}) => http.stream(o.events, { query: { from }, options: { signal } }),
     logs: (id, { signal, ...query } = {}) => http.stream(o.logs, { params: { id }, query, options: { signal } }),
+    ...execCalls(http),
     usage: (id, options) => http.call(o.usage, { params: { id }, options }),
     metrics: (id, query, options) => http.call(o.metrics, { params: { id }, query: { ...query }, options }),
     declareModel: (id, body, options) => http.call(o.declareModel, { params: { id }, body, options }),

@@ -14,6 +14,7 @@ export * from "./client.ts";
 export * from "./defragmentation.ts";
 export * from "./event.ts";
 export * from "./event-search.ts";
+export * from "./exec.ts";
 export * from "./fleet.ts";
 export * from "./history.ts";
 export * from "./metrics.ts";

@@ -12,7 +12,7 @@ export interface Operation {
   readonly tag: string;
   /** Permission that the principal needs. */
   readonly permission: Permission;
-  /** Additional permissions for lists in the body. They are needed if the list is not empty. */
+  /** Additional permissions for parts of the body. They are needed if the part is true, or a list that is not empty. */
   readonly partPermissions: Readonly<Record<string, Permission>>;
   readonly summary: string;
   readonly params: z.ZodObject;

@@ -10,6 +10,7 @@ import { defragmentation } from "./defragmentation.ts";
 import { eventEnvelope } from "./event.ts";
 import { capacityHistory } from "./capacity-history.ts";
 import { calendarList, calendarRemoved } from "./calendar.ts";
+import { execAccepted, execInput, execOutput, execRequest, execStarted } from "./exec.ts";
 import { drainRequest, fleet, node, nodeAccepted, nodePage, noticeAccepted, noticeRequest } from "./fleet.ts";
 import { workloadHistory } from "./history.ts";
 import {
@@ -176,6 +177,50 @@ export const operations = {
     query: logQuery,
     stream: true,
     problems: ["unknownWorkload", "unknownAttempt", "tooManyStreams"],
+  }),
+  startExec: operation(
+    "POST /v1/workloads/{id}/exec",
+    "Run a command, or a shell, inside a worker of a running attempt; the user and the command are recorded",
+    execStarted,
+    {
+      permission: "workloads.exec",
+      params: byId,
+      body: execRequest,
+      partPermissions: { endWorkload: "workloads.write" },
+      status: 201,
+      problems: [
+        "unknownWorkload",
+        "workloadEnded",
+        "notRunning",
+        "unknownWorker",
+        "cannotExec",
+        "tooManyStreams",
+        ...commandProblems,
+      ],
+    },
+  ),
+  execOutput: operation("GET /v1/exec/{id}/output", "Output of a command, as a stream", execOutput, {
+    permission: "workloads.exec",
+    params: byId,
+    stream: true,
+    problems: ["unknownExec", "tooManyStreams"],
+  }),
+  execInput: operation(
+    "POST /v1/exec/{id}/input",
+    "Input of a command, or a new size of its terminal; the answer comes when the command has taken the input",
+    execAccepted,
+    {
+      permission: "workloads.exec",
+      params: byId,
+      body: execInput,
+      status: 202,
+      problems: ["unknownExec", "overloaded"],
+    },
+  ),
+  endExec: operation("DELETE /v1/exec/{id}", "Hang up: end a command as a closed terminal does", execAccepted, {
+    permission: "workloads.exec",
+    params: byId,
+    problems: ["unknownExec"],
   }),
   usage: operation("GET /v1/workloads/{id}/usage", "Processor time and memory of a workload", workloadUsage, {
     permission: "workloads.read",

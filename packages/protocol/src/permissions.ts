@@ -17,6 +17,7 @@ export const permissions = [
   "status.read",
   "teams.read",
   "teams.write",
+  "workloads.exec",
   "workloads.read",
   "workloads.write",
 ] as const;

@@ -131,7 +131,7 @@ function asError(reason: unknown): Error {
 }
 
 /** Operations that return a stream. A test compares this list with `operations`. */
-export const streamNames: ReadonlySet<OperationName> = new Set(["events", "logs"]);
+export const streamNames: ReadonlySet<OperationName> = new Set(["events", "execOutput", "logs"]);
 
 /** A client for the `serveWorkerClient` at the other end of `port`. */
 export function createWorkerClient(port: MessageEndpoint): HeadroomClient {

@@ -21,6 +21,7 @@ import { SteadyClock, systemClock } from "../src/driver/steady-clock.ts";
 import { registerMachine } from "../src/machine-registration.ts";
 import { ReplayService } from "../src/replay/replay-service.ts";
 import { CapacityService } from "../src/capacity/capacity-service.ts";
+import { ExecSessions } from "../src/exec/exec-sessions.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
 import { SizingService } from "../src/sizing/sizing-service.ts";
@@ -70,6 +71,7 @@ const plane = {
   accelerators: new AcceleratorSampler({ driver, telemetry, executors: [], log, nowMs: () => Date.now() }),
   capacity: new CapacityService({ home: config.home, driver, log, nowMs: () => Date.now() }),
   forecast: new ForecastService({ driver, nowMs: () => Date.now() }),
+  execs: new ExecSessions(),
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
   log,
   notificationChannels: [],

@@ -39,6 +39,7 @@ import { SAFE_MODE } from "./driver/safe-mode.ts";
 import { StartMarker, deathsText } from "./recovery/start-marker.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
 import { CapacityService } from "./capacity/capacity-service.ts";
+import { ExecSessions } from "./exec/exec-sessions.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
 import { ReplayService } from "./replay/replay-service.ts";
 import { SizingService } from "./sizing/sizing-service.ts";
@@ -253,6 +254,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     }),
     capacity: new CapacityService({ home, driver, log, nowMs }),
     forecast: new ForecastService({ driver, nowMs }),
+    execs: new ExecSessions(),
     replays: new ReplayService(sqliteAddress(journalDirectory(home))),
     log,
     version: productVersion(),
@@ -296,6 +298,7 @@ function running({
     await plane.measuredRuns.close();
     plane.capacity.close();
     await plane.accelerators.close();
+    plane.execs.close();
     await api.close();
     // The file is removed only while the directory is locked: afterwards it can belong to another process.
     rmSync(path.join(home, SERVER_FILE), { force: true });

@@ -6,6 +6,7 @@ import { calendarSentence } from "./calendar-view.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText } from "./eviction-text.ts";
 import { durationText, metricText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
+import { execText } from "./exec-text.ts";
 import { changesText } from "./workload-changes.ts";
 
 const hotSpareEnds = {
@@ -145,6 +146,8 @@ function workSentence(event: WorkEvent): string {
       return `Attempt ${event.attemptId} is launched: its back-off is over.`;
     case "attemptStarted":
       return `Attempt ${event.attemptId} started.`;
+    case "execStarted":
+      return `${event.actor} ran ${execText(event)} in worker ${event.worker} of attempt ${event.attemptId}.`;
     case "predictionCorrected":
       return `Attempt ${event.attemptId} has run longer than predicted; its expected run time is now ${durationText(event.prediction.durationMs)}.`;
     case "attemptStopRequested":

@@ -32,6 +32,7 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   gangPlaced: of("Attempts", "Placed"),
   backoffEnded: of("Attempts", "Back-off over"),
   attemptStarted: of("Attempts", "Started"),
+  execStarted: of("Attempts", "Command run inside"),
   attemptStopRequested: of("Attempts", "Stopping"),
   attemptEnded: of("Attempts", "Attempt ended"),
   checkpointRequested: of("Attempts", "Checkpoint requested"),

@@ -66,6 +66,25 @@ function cannotChangeSentence({
   }
 }
 
+function unknownDependencySentence(rejection: Rejection & { readonly code: "unknownDependency" }): string {
+  if (rejection.cycle !== undefined)
+    return `These workloads wait for each other: ${rejection.cycle.join(" > ")}. Remove one of the dependencies.`;
+  if (rejection.artifact !== undefined)
+    return rejection.artifact === rejection.name
+      ? `No workload in its team produces the artifact ${rejection.artifact}. Submit the producing workload first.`
+      : `No workload ${rejection.name} in its team produces the artifact ${rejection.artifact}. Submit the producing workload first, or name it by its id.`;
+  return `There is no workload ${rejection.name} in its team to wait for. Submit that workload first, or name it by its id.`;
+}
+
+function execSentence(rejection: Rejection & { readonly code: "notRunning" | "unknownWorker" }): string {
+  if (rejection.code === "unknownWorker")
+    return `Attempt ${rejection.attemptId} has ${plural(rejection.workers, "worker")}, counted from 0; there is no worker ${rejection.worker}.`;
+  const { task, workloadId: id } = rejection;
+  return task === null
+    ? `No attempt of ${id} runs, so nothing can be run inside. headroom why ${id} shows why it waits.`
+    : `Task ${task} of ${id} has no running attempt, so nothing can be run inside.`;
+}
+
 function rejectionSentence(rejection: Rejection): string {
   switch (rejection.code) {
     case "unknownTeam":
@@ -90,6 +109,9 @@ function rejectionSentence(rejection: Rejection): string {
       return workloadActiveSentence(rejection);
     case "cannotChange":
       return cannotChangeSentence(rejection);
+    case "notRunning":
+    case "unknownWorker":
+      return execSentence(rejection);
     case "duplicateName":
       return `The ${rejection.kind} ${rejection.name} is given twice. Names must be unique within one request.`;
     case "unknownNode":
@@ -119,13 +141,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "tooLarge":
       return `It needs ${plural(rejection.workers, "worker")} with ${plural(rejection.acceleratorsPerWorker, "accelerator")} each, but the fleet would hold only ${grouped(rejection.placeableWorkers)} even if it were empty.`;
     case "unknownDependency":
-      if (rejection.cycle !== undefined)
-        return `These workloads wait for each other: ${rejection.cycle.join(" > ")}. Remove one of the dependencies.`;
-      if (rejection.artifact !== undefined)
-        return rejection.artifact === rejection.name
-          ? `No workload in its team produces the artifact ${rejection.artifact}. Submit the producing workload first.`
-          : `No workload ${rejection.name} in its team produces the artifact ${rejection.artifact}. Submit the producing workload first, or name it by its id.`;
-      return `There is no workload ${rejection.name} in its team to wait for. Submit that workload first, or name it by its id.`;
+      return unknownDependencySentence(rejection);
     case "dependencyNotMet":
       return `It waits for ${rejection.name} (${rejection.workloadId}) to end ${onText(rejection.on)}, but that workload is already ${rejection.phase}.`;
     case "queueFull":

@@ -7,6 +7,7 @@ import { nodesText, ranksText } from "./event-sentence.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText, victimSentence } from "./eviction-text.ts";
 import { durationText, plural } from "./plain-text.ts";
 import { dependencySentence, exitSentence } from "./workload-view.ts";
+import { execText } from "./exec-text.ts";
 import { changesText } from "./workload-changes.ts";
 
 export interface StoryLine {
@@ -147,6 +148,8 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
       return `${name} is launched: its back-off is over.`;
     case "attemptStarted":
       return `${name} started.`;
+    case "execStarted":
+      return `${event.actor} ran ${execText(event)} in worker ${event.worker} of ${name}.`;
     case "predictionCorrected":
       return `${name} has run longer than predicted; its expected run time is now ${durationText(event.prediction.durationMs)}.`;
     case "attemptStopRequested":

@@ -12,6 +12,7 @@ import { completeCommand, completionCommand } from "./completion.ts";
 import { defragmentCommand } from "./defragment.ts";
 import { etaCommand } from "./eta.ts";
 import { executorCommand } from "./executor.ts";
+import { attachCommand, execCommand } from "./exec.ts";
 import { fleetCommand } from "./fleet.ts";
 import { healthCommand } from "./health.ts";
 import { setCommand } from "./set.ts";
@@ -32,6 +33,7 @@ import { rerunCommand } from "./rerun.ts";
 import { runCommand } from "./run.ts";
 import { schedulesCommand } from "./schedules.ts";
 import { schemaCommand } from "./schema.ts";
+import { shellCommand } from "./shell.ts";
 import { showCommand } from "./show.ts";
 import { simulateCommand } from "./simulate.ts";
 import { sizeCommand } from "./size.ts";
@@ -54,6 +56,9 @@ export const commands: readonly CommandDefinition[] = [
   historyCommand,
   metricsCommand,
   logsCommand,
+  attachCommand,
+  execCommand,
+  shellCommand,
   whyCommand,
   etaCommand,
   whatIfCommand,

@@ -29,7 +29,7 @@ export async function headroom(
     isTerminal: columns !== undefined,
     columns,
     write: (text) => {
-      said[stream] += text;
+      said[stream] += typeof text === "string" ? text : Buffer.from(text).toString("utf8");
     },
     drained: () => Promise.resolve(),
   });

@@ -64,11 +64,18 @@ function stoppedBy(signal: Abort | undefined): Promise<void> {
 const nothingKept = (): ProblemError =>
   refuse("notSupported", "The demo keeps no journal, so there is nothing that could be replayed.");
 
+const noProcesses = (): ProblemError =>
+  refuse("notSupported", "Simulated work has no processes, so no command can be run inside.");
+
 /** Operations that only a live fleet supports. */
 const unsupported: Pick<
   HeadroomClient,
   | "logs"
   | "usage"
+  | "startExec"
+  | "execOutput"
+  | "execInput"
+  | "endExec"
   | "createLoginLink"
   | "startReplay"
   | "replay"
@@ -81,6 +88,13 @@ const unsupported: Pick<
   async *logs() {
     throw refuse("notSupported", "Simulated work has no processes, so it writes no logs. Its progress is simulated.");
   },
+  startExec: () => Promise.reject(noProcesses()),
+  // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
+  async *execOutput() {
+    throw noProcesses();
+  },
+  execInput: () => Promise.reject(noProcesses()),
+  endExec: () => Promise.reject(noProcesses()),
   usage: () => Promise.reject(refuse("notSupported", "Simulated work uses no processor and no memory.")),
   startReplay: () => Promise.reject(nothingKept()),
   replay: () => Promise.reject(nothingKept()),

@@ -29,6 +29,7 @@ export const attemptEvents: Appliers<AttemptEvent> = {
     world.queue.setGrowth(workload, attemptId, growthOf(world, workload, attempt));
   },
   attemptStarted: start,
+  execStarted() {},
   predictionCorrected(world, { attemptId, prediction }) {
     const attempt = touchedAttempt(world, attemptId);
     attempt.prediction = prediction;

@@ -79,6 +79,8 @@ export class UndoLog {
         return this.#noteAttempt(event.attemptId);
       case "attemptEnded":
         return this.#noteEnd(event);
+      case "execStarted":
+        return;
       case "workloadSubmitted":
         return this.#noteSubmission(event);
       case "workloadStopRequested":

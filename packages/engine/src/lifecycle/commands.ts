@@ -9,6 +9,7 @@ import { removeCalendarEntry } from "./calendar.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
 import { holdWorkload, stopWorkload, submitWorkload } from "./submit.ts";
 import { noticeNode, withdrawNotice } from "./notices.ts";
+import { startExec } from "./exec.ts";
 import { rerunWorkload } from "./rerun.ts";
 import { removeSchedule } from "./schedules.ts";
 
@@ -51,6 +52,8 @@ function decide(batch: Batch, command: Command): Decision {
       return holdWorkload(batch, command);
     case "changeWorkload":
       return changeWorkload(batch, command);
+    case "startExec":
+      return startExec(batch, command);
     case "rerunWorkload":
       return rerunWorkload(batch, command);
     case "apply":

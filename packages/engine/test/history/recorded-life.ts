@@ -48,6 +48,7 @@ export function recordLife(): RecordedLife {
   changeInPlace(drive);
   report(drive);
   register(drive);
+  enter(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }
@@ -78,6 +79,17 @@ function changeInPlace(drive: Drive): void {
   change("changes later", { name: "changed", notBeforeMs: null, hold: false, notify: null, minWorkers: null });
   drive.receive(exited(`${idOf("changes")}.1`, code(0, 0)));
   drive.receive(exited(`${idOf("changed")}.1`, code(0, 0), code(1, 0)));
+}
+
+/** A user runs a command inside running work. */
+function enter(drive: Drive): void {
+  drive.receive(submit("entered", { gang: { accelerators: 0, workers: 1 }, acceleratorTypes: [] }));
+  const entered = [...drive.engine.state.workloads.values()].find(({ spec: { name } }) => name === "entered");
+  if (entered === undefined) throw new Error("no workload entered");
+  drive.receive(running(`${entered.id}.1`));
+  const request = { kind: "startExec", workloadId: entered.id, task: null, worker: 0, terminal: true } as const;
+  drive.receive(command({ ...request, run: "nvidia-smi -L" }));
+  drive.receive(exited(`${entered.id}.1`, code(0, 0)));
 }
 
 /** Reruns ended work; for an array, the tasks that were given up. */

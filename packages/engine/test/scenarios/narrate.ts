@@ -48,6 +48,8 @@ export class Narrator {
         return `${this.#attempts.get(event.attemptId)} is launched`;
       case "attemptStarted":
         return `${this.#attempts.get(event.attemptId)} runs`;
+      case "execStarted":
+        return `${event.actor} runs ${event.run} in worker ${event.worker} of ${event.attemptId}`;
       case "predictionCorrected":
         return `${this.#attempts.get(event.attemptId)} runs longer than was predicted${predictionText(event.prediction)}`;
       case "attemptStopRequested":
@@ -158,6 +160,7 @@ type OtherEvent = Exclude<
       | "gangPlaced"
       | "backoffEnded"
       | "attemptStarted"
+      | "execStarted"
       | "predictionCorrected"
       | "attemptStopRequested"
       | "checkpointRequested"

@@ -212,6 +212,14 @@ export class Stage {
       return [command({ kind: "changeWorkload", workloadId: this.#idOf(name), changes: changesOf(assignments) })];
     },
     hold: (rest) => [command({ kind: "holdWorkload", workloadId: this.#idOf(rest) })],
+    // exec NAME[.TASK] worker=N COMMAND
+    exec: (rest) => {
+      const { plain, fields } = wordsOf(rest);
+      const [, name = "", task] = /^([^.]*)(?:\.(\d+))?$/.exec(plain[0] ?? "") ?? [];
+      const request = { workloadId: this.#idOf(name), task: task === undefined ? null : Number(task) };
+      const worker = Number(fields.get("worker") ?? 0);
+      return [command({ kind: "startExec", ...request, worker, run: plain.slice(1).join(" "), terminal: false })];
+    },
     rerun: (rest) => [command({ kind: "rerunWorkload", workloadId: this.#idOf(rest) })],
     release: (rest) => [command({ kind: "releaseWorkload", workloadId: this.#idOf(rest) })],
     removeTeam: (rest) => [command({ kind: "removeTeam", team: teamName(rest) })],

@@ -7,6 +7,8 @@ import { OperationalError } from "@headroom/platform";
 import { isolationModes } from "../executor.ts";
 import type {
   AttemptUsage,
+  ExecRequest,
+  ExecSession,
   Executor,
   ExecutorInput,
   ExecutorListener,
@@ -29,6 +31,7 @@ import { AttemptStore, FORGOTTEN_PREFIX } from "./attempt-store.ts";
 import { EffectQueue } from "./effect-queue.ts";
 import type { LocalInventory, NodeDevices } from "./inventory.ts";
 import { describeMachine, readMachine } from "./inventory.ts";
+import { startExec } from "./exec/exec-process.ts";
 import { Isolation } from "./isolation/isolation.ts";
 import { readNodes } from "./node-readings.ts";
 import { Launcher } from "./launcher.ts";
@@ -183,6 +186,11 @@ class LocalExecutor implements Executor {
     }
     const hasEnded = (): boolean => files.readIfSound("exit.json") !== null || !files.has("launch.json");
     yield* readLogs({ recordsDir: files.recordsDir, workerCount, hasEnded }, request, signal);
+  }
+
+  async exec(attemptId: AttemptId, request: ExecRequest): Promise<ExecSession> {
+    await this.#queue.settled(attemptId);
+    return startExec(this.#store.filesOf(attemptId), this.#bootId, request);
   }
 
   async usage(attemptId: AttemptId): Promise<AttemptUsage | null> {

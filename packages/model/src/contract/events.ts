@@ -211,6 +211,14 @@ export type AttemptEvent =
   /** The back-off of an attempt that holds its place is over, and the attempt is launched. */
   | (Fact<"backoffEnded"> & { readonly attemptId: AttemptId })
   | (Fact<"attemptStarted"> & { readonly attemptId: AttemptId })
+  /** A user runs a command, or a shell, inside a worker of the attempt. The event is the audit record and changes nothing. */
+  | (Fact<"execStarted"> & {
+      readonly attemptId: AttemptId;
+      readonly worker: number;
+      readonly run: string;
+      readonly terminal: boolean;
+      readonly actor: string;
+    })
   /**
    * The attempt ran longer than predicted. `prediction`: the new expected total run time. Protected starts may become
    * later.

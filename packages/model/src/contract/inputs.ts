@@ -33,6 +33,18 @@ export type Command =
       readonly workloadId: WorkloadId;
       readonly changes: WorkloadChanges;
     })
+  /**
+   * Records that a user runs a command inside a worker of a running attempt. The executor starts the command only after
+   * the event is durable. `task: null`: the attempt that started last.
+   */
+  | (CommandCommon & {
+      readonly kind: "startExec";
+      readonly workloadId: WorkloadId;
+      readonly task: number | null;
+      readonly worker: number;
+      readonly run: string;
+      readonly terminal: boolean;
+    })
   /** Reruns the unsuccessful tasks of an ended workload under its id. */
   | (CommandCommon & { readonly kind: "rerunWorkload"; readonly workloadId: WorkloadId })
   /**

@@ -2,7 +2,7 @@
  * The answer to a command: accepted with its result, or rejected with a code from a fixed list and the data behind it.
  */
 import type { ChangeableField } from "../resources/workload-changes.ts";
-import type { CommandId, NodeId, TeamName, WorkloadId } from "../resources/ids.ts";
+import type { AttemptId, CommandId, NodeId, TeamName, WorkloadId } from "../resources/ids.ts";
 
 export type ApplyChange = {
   readonly kind: "site" | "pool" | "team" | "workload" | "calendar" | "schedule";
@@ -25,6 +25,7 @@ export type CommandResult =
       readonly fields: readonly ChangeableField[];
     }
   | { readonly kind: "workloadHeld"; readonly workloadId: WorkloadId }
+  | { readonly kind: "execStarted"; readonly attemptId: AttemptId; readonly task: number; readonly nodeId: NodeId }
   | { readonly kind: "workloadReleased"; readonly workloadId: WorkloadId }
   | { readonly kind: "applied"; readonly changes: readonly ApplyChange[] }
   | { readonly kind: "teamRemoved"; readonly team: TeamName }
@@ -77,6 +78,9 @@ export type Rejection =
       readonly fields?: readonly string[];
     }
   | ({ readonly code: "cannotChange"; readonly workloadId: string } & ChangeRefusal)
+  /** No attempt of the workload, or of the task, runs. `task: null`: no task was named. */
+  | { readonly code: "notRunning"; readonly workloadId: string; readonly task: number | null }
+  | { readonly code: "unknownWorker"; readonly attemptId: string; readonly worker: number; readonly workers: number }
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }
   /** The node is already lost, so a notice for it is rejected. */

@@ -102,7 +102,8 @@ function resourceOf({ routeOptions, params }: FastifyRequest): Resource {
 export function requirePartPermissions(principal: Principal, { partPermissions }: Operation, body: unknown): void {
   for (const [part, permission] of Object.entries(partPermissions)) {
     const items = (body as Readonly<Record<string, unknown>>)[part];
-    if (Array.isArray(items) && items.length > 0) requirePermission(principal, permission, { kind: part, name: null });
+    if (items === true || (Array.isArray(items) && items.length > 0))
+      requirePermission(principal, permission, { kind: part, name: null });
   }
 }
 

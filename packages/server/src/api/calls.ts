@@ -10,7 +10,9 @@ import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
 
 type Operations = typeof operations;
 type BodyOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
-type StreamName = { [Name in OperationName]: Name extends "events" | "logs" ? Name : never }[OperationName];
+type StreamName = {
+  [Name in OperationName]: Name extends "events" | "execOutput" | "logs" ? Name : never;
+}[OperationName];
 type AnswerName = Exclude<OperationName, StreamName>;
 
 /** A request that has passed validation. */

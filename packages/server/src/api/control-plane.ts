@@ -6,6 +6,7 @@ import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
+import type { ExecSessions } from "../exec/exec-sessions.ts";
 import type { CapacityService } from "../capacity/capacity-service.ts";
 import type { AcceleratorSampler } from "../telemetry/accelerator-sampler.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -23,6 +24,7 @@ export interface ControlPlane {
   readonly capacity: CapacityService;
   readonly forecast: ForecastService;
   readonly replays: ReplayService;
+  readonly execs: ExecSessions;
   readonly log: DriverLog;
   /** Names of the declared notification channels. */
   readonly notificationChannels: readonly string[];

@@ -54,6 +54,7 @@ import { framed } from "./stream-reply.ts";
 import { nodeTelemetry } from "./node-telemetry.ts";
 import { channelRefusal } from "./notification-channels.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
+import { startExec } from "./start-exec.ts";
 import { openLogs } from "./workload-logs.ts";
 import { workloadMetrics } from "./workload-metrics.ts";
 import { workloadUsage } from "./workload-usage.ts";
@@ -233,6 +234,15 @@ export const handlers: Handlers = {
     return readHistory({ events, mentions }, past);
   },
   usage: (plane, { params: { id } }) => workloadUsage(plane, id),
+  startExec,
+  execInput: async ({ execs }, { params: { id }, body, actor }) => {
+    await execs.input(id, actor, body);
+    return { id };
+  },
+  endExec: ({ execs }, { params: { id }, actor }) => {
+    execs.end(id, actor);
+    return { id };
+  },
   metrics: (plane, { params: { id }, query }) => workloadMetrics(plane, id, query),
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
   apply: async (plane, call, gone) => {
@@ -353,6 +363,8 @@ export const streamHandlers: StreamHandlers = {
     if (typeof from === "number" && from > next) throw notRecordedYet(from, next);
     return driver.eventFrames(from === "next" ? next : (from ?? 1), format, signal);
   },
+  execOutput: async ({ execs }, { params: { id }, actor }, { format, signal }) =>
+    framed(execs.output(id, actor, signal), format),
   logs: async (plane, { params: { id }, query }, { format, signal }) =>
     framed(await openLogs(plane, id, query, signal), format),
 };

@@ -18,6 +18,7 @@ const operationalCodes: Readonly<Record<string, ProblemCode>> = {
   overloaded: "overloaded",
   closing: "closing",
   unknownAttempt: "unknownAttempt",
+  cannotExec: "cannotExec",
 };
 
 /** Problems of Fastify's own refusals: https://fastify.dev/docs/latest/Reference/Errors/. */

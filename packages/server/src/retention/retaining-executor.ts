@@ -6,6 +6,8 @@
 import type { AttemptId, Effect } from "@headroom/model";
 import type {
   AttemptUsage,
+  ExecRequest,
+  ExecSession,
   Executor,
   ExecutorListener,
   Inventory,
@@ -14,6 +16,7 @@ import type {
   LogRequest,
   NodeReadings,
 } from "@headroom/executors";
+import { OperationalError } from "@headroom/platform";
 import type { DriverLog } from "../driver/driver-log.ts";
 import type { Driver } from "../driver/driver.ts";
 import { AttemptStore } from "./attempt-store.ts";
@@ -85,6 +88,13 @@ export class RetainingExecutor implements Executor {
 
   logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncIterable<LogChunk> {
     return this.#inner.logs(attemptId, request, signal);
+  }
+
+  async exec(attemptId: AttemptId, request: ExecRequest): Promise<ExecSession> {
+    const session = await this.#inner.exec?.(attemptId, request);
+    if (session !== undefined) return session;
+    const message = `The executor ${this.id} (${this.kind}) runs no commands inside workers.`;
+    throw new OperationalError("cannotExec", message, { retryable: false });
   }
 
   usage(attemptId: AttemptId): Promise<AttemptUsage | null> {

@@ -78,6 +78,9 @@ export function changedInput(
         return workloadId === null ? null : { ...input, workloadId };
       return { ...input, workloadId, changes: { ...changes, after: withOwnIds(changes.after, idOf) } };
     }
+    case "startExec":
+      // The simulated attempts have no processes.
+      return null;
     case "stopWorkload":
     case "holdWorkload":
     case "releaseWorkload":

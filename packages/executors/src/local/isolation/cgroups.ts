@@ -131,6 +131,10 @@ function removeEmptyGroups(directory: string): void {
     if (entry.isDirectory()) removeGroup(path.join(directory, entry.name));
 }
 
+/** Files by which a process enters the groups of a worker that exist already, by writing 0 to each. */
+export const groupEntries = (parents: readonly CgroupParent[], name: string): readonly string[] =>
+  parents.map(({ directory }) => path.join(directory, name, "cgroup.procs"));
+
 /** The groups of one worker, one in each hierarchy. */
 export class WorkerGroup {
   readonly #groups: readonly (CgroupParent & { readonly path: string })[];

@@ -151,6 +151,28 @@ it.skipIf(!isHere)("no escape of a job succeeds", { timeout: 120_000 }, async ()
   );
 });
 
+/** A command that a user runs inside the victim may do to the victim, or to itself, what these do. */
+const ownRights: ReadonlySet<string> = new Set([
+  "list other attempts",
+  "stop its supervisor",
+  "signal every process",
+  "see another job's temporary files",
+]);
+
+it.skipIf(!isHere)("no escape of a command that a user runs inside a job succeeds", { timeout: 120_000 }, async () => {
+  const succeeded: string[] = [];
+  for (const [what, command] of escapes.filter(([name]) => !ownRights.has(name))) {
+    const request = { worker: 0, command: ["/bin/sh", "-c", `${filled(command)} 2>&1`], terminal: null };
+    const session = await executor.exec?.(victim.attemptId, request);
+    session?.endInput();
+    let said = "";
+    for await (const { data } of session?.output() ?? []) said += Buffer.from(data).toString("utf8");
+    if (new RegExp(`${SECRET}|^${ESCAPED}`, "m").test(said)) succeeded.push(what);
+  }
+  expect(succeeded).toEqual([]);
+  expect(isRunning(outside.pid ?? 0)).toBe(true);
+});
+
 /** Command line and environment of each process that can be read. */
 function processes(): readonly { readonly command: string; readonly variables: string }[] {
   return readdirSync("/proc").flatMap((pid) => {

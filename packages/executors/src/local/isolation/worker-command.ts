@@ -23,7 +23,7 @@ const GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127
 /** In a sandbox, the gate first states on descriptor 6 that the sandbox stands. */
 const SANDBOX_GATE = `echo >&6; exec 6>&-; ${GATE}`;
 /** Enters control groups and executes the rest. It uses no variable: variables would change the worker's environment. */
-const ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"';
+export const ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"';
 
 /** Limits of execve(2) on Linux with the usual stack of 8 MiB: one string, and all of them with their pointers. */
 const STRING_MAX_BYTES = 128 * 1024 - 1;
@@ -56,13 +56,13 @@ export function workerCommand(
  * bwrap itself runs outside of the sandbox, so the worker's variables, which the loader and the shell obey, must not reach
  * it. Only the variables by which processes of an attempt are found are in its environment.
  */
-function marksOf(environment: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+export function marksOf(environment: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const marks = ["HEADROOM_PROGRESS_FILE", "HEADROOM_WORKER_ID"].filter((name) => environment[name] !== undefined);
   return { PATH: "/usr/bin:/bin", ...Object.fromEntries(marks.map((name) => [name, environment[name] ?? ""])) };
 }
 
 /** Refuses here what the operating system or bwrap would refuse in the sandbox. A NUL would end an argument of bwrap. */
-function refuseTooLong(texts: readonly string[], environment: Readonly<Record<string, string>>): void {
+export function refuseTooLong(texts: readonly string[], environment: Readonly<Record<string, string>>): void {
   let bytes = 0;
   const strings = [...texts, ...Object.entries(environment).map(([name, value]) => `${name}=${value}`)];
   for (const text of strings) {

@@ -1,0 +1,48 @@
+/**
+ * Runs a command inside a worker. The engine names the attempt and records the user and the command; only then does the
+ * executor start the process.
+ */
+import type { WorkloadId } from "@headroom/model";
+import { refuse } from "@headroom/protocol";
+import { executorOf } from "./attempt-executor.ts";
+import { command } from "./calls.ts";
+import type { Answer, Call } from "./calls.ts";
+import type { ControlPlane } from "./control-plane.ts";
+
+export async function startExec(plane: ControlPlane, call: Call<"startExec">): Promise<Answer<"startExec">> {
+  const { worker, command: words, terminal, task = null } = call.body;
+  const started = { attemptId: "", task: 0, node: "" };
+  const workloadId = call.params.id as WorkloadId;
+  const id = await plane.execs.add(call.actor, async () => {
+    const wanted = {
+      kind: "startExec",
+      workloadId,
+      task,
+      worker,
+      run: words.join(" "),
+      terminal: terminal !== undefined,
+    } as const;
+    // A repeated request would get the answer of the first one, but not its session.
+    const caller = { actor: call.actor, idempotencyKey: null };
+    const { attemptId, task: found, nodeId } = await command(plane, caller, wanted, "execStarted");
+    Object.assign(started, { attemptId, task: found, node: nodeId });
+    const workers = await plane.driver.read(({ state }) => state.attempts.get(attemptId)?.workers ?? []);
+    const executor = await executorOf(plane, workers);
+    const session = await executor?.exec?.(attemptId, { worker, command: words, terminal: terminal ?? null });
+    if (session !== undefined) {
+      if (call.body.endWorkload === true) void session.ended.then(() => stopWorkload(plane, workloadId, call.actor));
+      return session;
+    }
+    throw refuse("cannotExec", `No executor here runs attempt ${attemptId}, or it runs no commands inside workers.`);
+  });
+  return { id, worker, ...started };
+}
+
+/** The user may have stopped the workload, or it has ended; a control plane that closes takes no commands. */
+async function stopWorkload({ driver, log }: ControlPlane, workloadId: WorkloadId, actor: string): Promise<void> {
+  try {
+    await driver.command({ kind: "stopWorkload", workloadId, actor, idempotencyKey: null });
+  } catch (error) {
+    log.warn(`${workloadId} was not stopped with its shell: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
