@@ -95,7 +95,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "engine",
   ],
   explain: ["accounts", "reasons", "changes", "dry-runs"],
-  usage: ["rows", "prices", "bill", "focus", "tco", "feeds"],
+  usage: ["rows", "prices", "bill", "focus", "report", "tco", "feeds"],
 };
 
 /**

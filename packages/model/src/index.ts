@@ -34,7 +34,7 @@ export * from "./resources/task.ts";
 export * from "./resources/team.ts";
 export * from "./resources/throughput.ts";
 export * from "./resources/time/due.ts";
-export { DAY_MS, dayOf, monthStartMs, nextMonthStartMs } from "./resources/time/months.ts";
+export { civilDay, DAY_MS, dayOf, monthStartMs, nextMonthStartMs } from "./resources/time/months.ts";
 export type { CivilDay } from "./resources/time/months.ts";
 export * from "./resources/usage-history.ts";
 export * from "./resources/workload.ts";

@@ -15,3 +15,23 @@ export {
   type UsagePeriod,
   type UsageTotal,
 } from "./rows/usage-totals.ts";
+export {
+  priceBook,
+  priceDocument,
+  meteredMicroUsd,
+  type Billing,
+  type CapacityPrice,
+  type MeteredPrice,
+  type PoolPrice,
+  type PriceBook,
+  type PriceDocument,
+} from "./prices/price-documents.ts";
+export { hourCost, hourCosts, hourEnergy, monthCosts } from "./prices/capacity-cost.ts";
+export { instantOf, MICRO, microUsd } from "./prices/amounts.ts";
+export { charges, HourlyRows, isUnused, MILLI_MS_PER_HOUR, type BillingRange, type Charge } from "./bill/charges.ts";
+export { allColumns, focusColumns, type FocusColumn, type FocusRow } from "./focus/focus-columns.ts";
+export { energyPerHour, focusRows, monthsOf } from "./focus/focus-rows.ts";
+export { FocusEvaluation, type FocusViolation } from "./focus/evaluate.ts";
+export type { FocusText } from "./focus/row-rules.ts";
+export { demoMonth, type DemoMonth } from "./focus/demo-fleet.ts";
+export { focusText, focusValueText } from "./focus/focus-text.ts";

@@ -9,6 +9,7 @@ import { benchCommand } from "./bench.ts";
 import { calendarCommand } from "./calendar.ts";
 import { calibrateCommand } from "./calibrate.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
+import { costCommand } from "./cost.ts";
 import { defragmentCommand } from "./defragment.ts";
 import { etaCommand } from "./eta.ts";
 import { executorCommand } from "./executor.ts";
@@ -74,6 +75,7 @@ export const commands: readonly CommandDefinition[] = [
   sizeCommand,
   calibrateCommand,
   usageCommand,
+  costCommand,
   offersCommand,
   benchCommand,
   statusCommand,

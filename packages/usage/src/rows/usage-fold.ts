@@ -38,6 +38,8 @@ interface KnownWorkload {
 interface KnownPool {
   readonly site: string;
   readonly acceleratorType: string;
+  /** Declared prices of an accelerator-hour in micro-dollars, each with the instant of its declaration. */
+  readonly prices: readonly (readonly [atMs: number, microUsd: number])[];
 }
 
 /** The content of `UsageFold.snapshot()`. */
@@ -98,6 +100,11 @@ export class UsageFold {
   /** Each team with its parent, `null` for a root. */
   get parents(): ReadonlyMap<string, string | null> {
     return this.#parents;
+  }
+
+  /** Pools as they were declared, with the history of their prices. */
+  get pools(): ReadonlyMap<string, KnownPool> {
+    return this.#pools;
   }
 
   /** Folds the next events of the journal, and returns the rows that they close. */
@@ -188,7 +195,7 @@ export class UsageFold {
   #apply(event: Event): void {
     switch (event.kind) {
       case "poolDefined":
-        this.#pools.set(event.pool.name, { site: event.pool.site, acceleratorType: event.pool.acceleratorType });
+        this.#definePool(event);
         break;
       case "teamDefined":
         this.#parents.set(event.team.name, event.team.parent);
@@ -281,6 +288,14 @@ export class UsageFold {
         break;
       default:
     }
+  }
+
+  #definePool({ pool, atMs }: EventOf<"poolDefined">): void {
+    const { name, site, acceleratorType, priceMicroUsdPerHour } = pool;
+    const before = this.#pools.get(name)?.prices ?? [];
+    const isNew = before.at(-1)?.[1] !== priceMicroUsdPerHour;
+    const prices = isNew ? [...before, [atMs, priceMicroUsdPerHour] as const].slice(-PRICES_MAX) : before;
+    this.#pools.set(name, { site, acceleratorType, prices });
   }
 
   #joinNode({ node: spec, atMs }: EventOf<"nodeJoined" | "nodeChanged">): void {
@@ -398,6 +413,9 @@ export class UsageFold {
     for (const [node, milli] of held) this.#hold(node, -milli, atMs);
   }
 }
+
+/** Changes of a pool's price that are remembered, the newest. */
+const PRICES_MAX = 10_000;
 
 /** Thousandths of accelerators of one worker, for each task group of the gang, or for the gang. */
 const workerMilliOf = (gang: GangSpec): readonly number[] =>

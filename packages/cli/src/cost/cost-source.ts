@@ -1,0 +1,101 @@
+/** The rows and prices of a cost command: a state directory, a file of rows, or the generated demo. */
+import type { BillingRange, Charge, HourlyRows, PriceBook } from "@headroom/usage";
+import { CliError, exitCode } from "../cli-error.ts";
+import type { CommandContext } from "../command.ts";
+import { instantOption } from "../usage/run-usage.ts";
+import { bookOf, priceDocuments, priceTargets, withDeclaredPrices } from "./load-prices.ts";
+
+export interface CostSourceOptions {
+  readonly state?: string;
+  readonly rows?: string;
+  readonly demo?: true;
+  readonly prices?: readonly string[];
+  readonly month?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+export interface CostSource {
+  readonly hourly: HourlyRows;
+  readonly book: PriceBook;
+  readonly range: BillingRange;
+  readonly parents: ReadonlyMap<string, string | null>;
+}
+
+const HOUR_MS = 3_600_000;
+
+export async function costSource(context: CommandContext, options: CostSourceOptions): Promise<CostSource> {
+  if ([options.state, options.rows, options.demo].filter((each) => each !== undefined).length > 1)
+    throw new CliError("choose one of --state, --rows and --demo", exitCode.usage);
+  const { HourlyRows, demoMonth } = await import("@headroom/usage");
+  const hourly = new HourlyRows();
+  if (options.demo === true) {
+    const { rows, book, fromMs, toMs } = demoMonth(1, Number(process.env["HEADROOM_DEMO_SCALE"] ?? 1));
+    for (const row of rows) hourly.add(row);
+    return { hourly, book, range: chosenRange(options, { fromMs, toMs }), parents: new Map() };
+  }
+  if (options.rows !== undefined) {
+    const { readRowsFile } = await import("../usage/usage-csv.ts");
+    for await (const row of readRowsFile(context, options.rows)) hourly.add(row);
+    const documents = await priceDocuments(context, options.prices ?? []);
+    return { hourly, book: await bookOf(documents), range: chosenRange(options, rangeOf(hourly)), parents: new Map() };
+  }
+  return stateSource(context, options, hourly);
+}
+
+async function stateSource(
+  context: CommandContext,
+  options: CostSourceOptions,
+  hourly: HourlyRows,
+): Promise<CostSource> {
+  const { journalRows } = await import("../usage/read-journal.ts");
+  const path = await import("node:path");
+  const home =
+    options.state === undefined ? context.home : path.resolve(context.terminal.workingDirectory, options.state);
+  const { rows, fold } = await journalRows(home, undefined);
+  for (const row of rows) hourly.add(row);
+  const documents = await priceDocuments(context, priceTargets(home, options.prices));
+  const book = await bookOf(withDeclaredPrices(documents, fold));
+  return { hourly, book, range: chosenRange(options, rangeOf(hourly)), parents: fold.parents };
+}
+
+const rangeOf = ({ firstMs, lastMs }: HourlyRows): BillingRange =>
+  firstMs < lastMs
+    ? { fromMs: Math.floor(firstMs / HOUR_MS) * HOUR_MS, toMs: Math.ceil(lastMs / HOUR_MS) * HOUR_MS }
+    : { fromMs: 0, toMs: 0 };
+
+/** The hours that the options choose, or all hours with rows. */
+function chosenRange({ month, since, until }: CostSourceOptions, whole: BillingRange): BillingRange {
+  if (month !== undefined) {
+    if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month))
+      throw new CliError(`--month: expected a month like 2026-10, got ${month}`, exitCode.usage);
+    const fromMs = Date.parse(`${month}-01T00:00:00Z`);
+    const [year = 0, number = 0] = month.split("-").map(Number);
+    return { fromMs, toMs: Date.UTC(year, number, 1) };
+  }
+  const fromMs = instantOption(since, "--since") ?? whole.fromMs;
+  const toMs = instantOption(until, "--until") ?? whole.toMs;
+  return { fromMs: Math.floor(fromMs / HOUR_MS) * HOUR_MS, toMs: Math.ceil(toMs / HOUR_MS) * HOUR_MS };
+}
+
+/**
+ * The charges that are billed in the range: those of its hours, and corrections of earlier hours that were made in it. A
+ * correction that was made later belongs to a later bill.
+ */
+export function* billedCharges(
+  { hourly, book, range }: CostSource,
+  all: (rows: HourlyRows, book: PriceBook, range: BillingRange, unpriced?: Map<string, bigint>) => Iterable<Charge>,
+  unpriced: Map<string, bigint> = new Map(),
+): Generator<Charge> {
+  const isIn = (atMs: number): boolean => atMs >= range.fromMs && atMs < range.toMs;
+  const firstMs = hourly.firstCorrectedMs;
+  if (firstMs < range.fromMs) {
+    const before = { fromMs: Math.floor(firstMs / HOUR_MS) * HOUR_MS, toMs: range.fromMs };
+    for (const charge of all(hourly, book, before))
+      if (charge.row.correctedAtMs !== null && isIn(charge.row.correctedAtMs)) yield charge;
+  }
+  for (const charge of all(hourly, book, range, unpriced)) {
+    const { correctedAtMs } = charge.row;
+    if (correctedAtMs === null || isIn(correctedAtMs)) yield charge;
+  }
+}
