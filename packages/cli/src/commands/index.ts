@@ -27,6 +27,7 @@ import { logsCommand } from "./logs.ts";
 import { metricsCommand } from "./metrics.ts";
 import { nodesCommand } from "./nodes.ts";
 import { offersCommand } from "./offers.ts";
+import { planCommand } from "./plan.ts";
 import { policyCommand } from "./policy.ts";
 import { releaseCommand } from "./release.ts";
 import { replayCommand } from "./replay.ts";
@@ -76,6 +77,7 @@ export const commands: readonly CommandDefinition[] = [
   calibrateCommand,
   usageCommand,
   costCommand,
+  planCommand,
   offersCommand,
   benchCommand,
   statusCommand,

@@ -1,0 +1,27 @@
+import { defineCommand, jsonOption } from "../command.ts";
+import type { PlanOptions } from "../plan/run-plan.ts";
+
+export const planCommand = defineCommand<PlanOptions>({
+  name: "plan",
+  summary: "Plan capacity: what to buy, to order by which date, and what it costs",
+  details: `FILE is a plan document in YAML or JSON (docs/how-to/plan-capacity.md): demand by month, options to buy capacity, limits.
+The plan meets demand at the accepted risk at the lowest expected cost, and an independent check recomputes it. If no plan exists, the
+constraints that prevent it are named, and the exit code is 1.
+
+Examples:
+  headroom plan examples/plan/plan.yaml
+  headroom plan examples/plan/plan.yaml --scenarios 20 --json`,
+  arguments: [{ syntax: "<file>", description: "plan document", complete: "file" }],
+  options: [
+    {
+      flags: "--scenarios <count>",
+      description: "levels of demand between which the cost is weighed (default: the document's, 5)",
+    },
+    { flags: "--gap <percent>", description: "accepted distance to the cheapest plan (default: 1)" },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { runPlan } = await import("../plan/run-plan.ts");
+    return runPlan(context, args[0] ?? "", options);
+  },
+});

@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { headroom, type Said } from "../testing/recorded-terminal.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "headroom-plan-"));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function plan(text: string, ...args: string[]): Promise<Said> {
+  writeFileSync(path.join(folder, "plan.yaml"), text);
+  return headroom(["plan", "plan.yaml", ...args], { workingDirectory: folder });
+}
+
+const usual = `
+kind: plan
+name: lab
+start: 2027-01
+months: 6
+demand: { train: { p50: { 2027-01: 16, 2027-06: 32 } } }
+options:
+  - { name: h100, kind: own, pool: train, upfrontUsd: 24000, monthlyUsd: 300, leadTime: 60d, block: 8, lifeMonths: 48, kw: 1 }
+  - { name: cloud, kind: onDemand, pool: train, usdPerHour: 4 }
+`;
+
+describe("headroom plan", () => {
+  it("prints order-by dates, and the same as JSON with the result of the check", async () => {
+    const { code, stdout } = await plan(usual);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^2027-01-31 +h100 +24 +2027-04 /m)]);
+    const json = JSON.parse((await plan(usual, "--json", "--scenarios", "3")).stdout) as Record<string, unknown>;
+    expect(json).toMatchObject({ name: "lab", scenarios: 3, breaches: [], purchases: [{ option: "h100" }, {}] });
+  });
+
+  it("names the constraints that prevent a plan", async () => {
+    const limits = "limits: { power: [{ from: 2027-01, max: 5 }] }\n";
+    const { code, stdout } = await plan(
+      usual.replace("60d", "30d").replace("usdPerHour: 4", "usdPerHour: 4, max: 20") + limits,
+    );
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      "No plan meets the demand of train in 2027-03: 23 accelerators at the accepted risk, 20 are",
+    );
+    expect(stdout).toContain("  power is limited: 5 kW from 2027-01\n");
+  });
+
+  it("names the line of a wrong field", async () => {
+    const { code, stderr } = await plan(usual.replace("pool: train, usdPerHour", "pool: serve, usdPerHour"));
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("plan.yaml:9:42: options[1].pool: demand has no pool serve"),
+    ]);
+    const other = await plan(usual.replace("2027-01\nmonths", "January\nmonths"));
+    expect(other.stderr).toContain("plan.yaml:4:8: start: expected a month such as 2027-01");
+  });
+});
