@@ -37,6 +37,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   sim: pure("deterministic", ["model", "engine", "explain", "engine-oracle", "perf", "routing"]),
   perf: pure("pure", []),
   health: pure("pure", []),
+  autoscale: pure("pure", ["perf", "routing", "sim"]),
   usage: pure("pure", ["model", "engine"], ["zod"]),
   plan: pure("pure", ["model"], ["highs", "zod"]),
   spec: pure("pure", [], ["croner", "zod"]),

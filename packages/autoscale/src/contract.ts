@@ -1,0 +1,51 @@
+/** What a scaling policy sees and answers. A policy is asked once in each tick of the endpoint. */
+
+/** The state of an endpoint at a tick. Counts of requests and tokens are those since the last tick. */
+export interface EndpointSample {
+  readonly nowMs: number;
+  readonly tickMs: number;
+  /** Replicas that take requests; replicas that are starting. Draining replicas are in neither number. */
+  readonly ready: number;
+  readonly starting: number;
+  readonly arrivals: number;
+  readonly arrivedPromptTokens: number;
+  /** Requests that ended, and the output tokens that they had. */
+  readonly ended: number;
+  readonly endedOutputTokens: number;
+  /** Requests that are waiting or running, those that wait for a first replica included. */
+  readonly inFlight: number;
+  /** Those of them that have no token yet, and their prompt tokens. */
+  readonly waiting: number;
+  readonly waitingPromptTokens: number;
+  /** Requests whose fate is known since the last tick: within the objectives, or not. */
+  readonly met: number;
+  readonly missed: number;
+  /** Mean time to the first token in ms of the requests that got it since the last tick; NaN if there is none. */
+  readonly ttftMs: number;
+  /** Time in ms that the last starts of a replica took. */
+  readonly coldStartMs: number;
+}
+
+export interface ScaleDecision {
+  /** Number of replicas that should be ready or starting. */
+  readonly replicas: number;
+  /** The numbers that decided. */
+  readonly reason: string;
+}
+
+export interface Autoscaler {
+  readonly name: string;
+  decide(sample: EndpointSample): ScaleDecision;
+}
+
+/** Bounds of an endpoint: quota, budget and fleet are in `max`. */
+export interface ReplicaBounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+export function bounded(replicas: number, { min, max }: ReplicaBounds): number {
+  // A policy whose arithmetic fails keeps the least rather than nothing or everything.
+  if (!Number.isFinite(replicas)) return replicas === Infinity ? max : min;
+  return Math.min(max, Math.max(min, Math.ceil(replicas)));
+}

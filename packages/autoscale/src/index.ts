@@ -1,0 +1,10 @@
+/**
+ * How many replicas an endpoint needs: rules that decide it (`policies/`), a simulation of an endpoint whose replicas
+ * come and go (`simulation/`), and the offline optimum to compare them with (`offline/`). Pure. Start with `contract.ts`.
+ */
+export { ReplicaCapacity, type Objectives, type Traffic } from "./capacity.ts";
+export { compareScalers, type Comparison } from "./compare.ts";
+export type { Autoscaler, EndpointSample, ReplicaBounds, ScaleDecision } from "./contract.ts";
+export { PredictiveScaler } from "./policies/predictive.ts";
+export { ElasticServing, type ElasticSetting } from "./simulation/elastic-serving.ts";
+export type { ScaledResult } from "./simulation/scaled-result.ts";

@@ -1,0 +1,83 @@
+/** The offline optimum of a trace: see `plan.ts` for the method. */
+import type { RequestTrace } from "@headroom/sim";
+import { FixedScaler } from "../policies/fixed.ts";
+import { ScheduledScaler } from "../policies/scheduled.ts";
+import { ElasticServing } from "../simulation/elastic-serving.ts";
+import type { ElasticSetting } from "../simulation/elastic-serving.ts";
+import type { ScaledResult } from "../simulation/scaled-result.ts";
+import { cheapestPlan } from "./plan.ts";
+import type { MissTable } from "./plan.ts";
+
+const SLOT_MS = 10_000;
+/** Constant numbers of replicas are tried until all but this share of the requests meet their objectives. */
+const MISSED_LEFT = 0.0005;
+const BISECTIONS = 14;
+
+export interface OfflineAnswer {
+  /** The cheapest plan found that reaches the attainment. */
+  readonly optimum: ScaledResult;
+  /** The least constant number of replicas that reaches it. */
+  readonly fixed: ScaledResult;
+  readonly fixedReplicas: number;
+}
+
+export function offlineAnswer(
+  trace: RequestTrace,
+  setting: ElasticSetting,
+  attainmentPct: number,
+  progress: (text: string) => void = () => {},
+): OfflineAnswer {
+  const { table, results } = constantRuns(trace, setting, progress);
+  const enough = results.findIndex((result) => result.attainmentPct >= attainmentPct);
+  const fixedReplicas = (enough === -1 ? results.length - 1 : enough) + 1;
+  const fixed = results[fixedReplicas - 1];
+  if (fixed === undefined) throw new RangeError("no number of replicas was tried");
+  let optimum: ScaledResult = fixed;
+  let [low, high] = [1, 1e9];
+  for (let step = 0; step < BISECTIONS; step += 1) {
+    const missMs = Math.sqrt(low * high);
+    const plan = cheapestPlan(table, setting.coldStartMs, missMs);
+    const result = runPlan(trace, setting, plan);
+    progress(
+      `offline: ${result.attainmentPct.toFixed(2)}% with ${result.acceleratorHours.toFixed(2)} accelerator-hours`,
+    );
+    if (result.attainmentPct >= attainmentPct) {
+      high = missMs;
+      if (result.acceleratorHours < optimum.acceleratorHours) optimum = result;
+    } else low = missMs;
+    if (high / low < 1.02) break;
+  }
+  return { optimum: { ...optimum, policy: "offline optimum" }, fixed, fixedReplicas };
+}
+
+export function runPlan(trace: RequestTrace, setting: ElasticSetting, plan: readonly number[]): ScaledResult {
+  const scaler = new ScheduledScaler("offline optimum", plan, SLOT_MS);
+  return new ElasticServing(trace, { ...setting, initialReplicas: plan[0] ?? 1 }, scaler).run();
+}
+
+function constantRuns(
+  trace: RequestTrace,
+  setting: ElasticSetting,
+  progress: (text: string) => void,
+): { readonly table: MissTable; readonly results: readonly ScaledResult[] } {
+  const slots = Math.floor((trace.requests.at(-1)?.arrivalMs ?? 0) / SLOT_MS) + 1;
+  const missed: Float64Array[] = [];
+  const results: ScaledResult[] = [];
+  for (let replicas = 1; replicas <= setting.bounds.max; replicas += 1) {
+    const result = new ElasticServing(
+      trace,
+      { ...setting, initialReplicas: replicas },
+      new FixedScaler(replicas),
+    ).run();
+    const bySlot = new Float64Array(slots);
+    for (const [id, { arrivalMs }] of trace.requests.entries()) {
+      const slot = Math.floor(arrivalMs / SLOT_MS);
+      if (result.met[id] === 0) bySlot[slot] = (bySlot[slot] ?? 0) + 1;
+    }
+    missed.push(bySlot);
+    results.push(result);
+    progress(`${replicas} replicas: ${result.attainmentPct.toFixed(2)}%`);
+    if (result.attainmentPct >= 100 * (1 - MISSED_LEFT)) break;
+  }
+  return { table: { slotMs: SLOT_MS, missed }, results };
+}

@@ -1,0 +1,159 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { tabulated, usualLimits } from "@headroom/perf";
+import { seededDraw } from "@headroom/routing";
+import { ReplicaCapacity } from "../capacity.ts";
+import { bounded } from "../contract.ts";
+import type { Autoscaler, EndpointSample } from "../contract.ts";
+import { HpaScaler } from "./hpa.ts";
+import { KpaScaler } from "./kpa.ts";
+import { PlannerScaler } from "./planner.ts";
+import { PredictiveScaler } from "./predictive.ts";
+import { periodOf } from "./season-search.ts";
+
+const objectives = { ttftMs: 2000, tpotMs: 100 };
+const costs = {
+  tokensMs: tabulated(1024, (tokens) => 20 + tokens * 0.07),
+  contextMs: 4e-5,
+  pairMs: 2e-6,
+  sampledMs: 0.01,
+};
+const capacity = new ReplicaCapacity(costs, { ...usualLimits, stepTokensMax: 1024, blockCount: 30_000 }, objectives);
+const PROMPT_TOKENS = 1000;
+
+const quiet: EndpointSample = {
+  nowMs: 0,
+  tickMs: 1000,
+  ready: 1,
+  starting: 0,
+  arrivals: 0,
+  arrivedPromptTokens: 0,
+  ended: 0,
+  endedOutputTokens: 0,
+  inFlight: 0,
+  waiting: 0,
+  waitingPromptTokens: 0,
+  met: 0,
+  missed: 0,
+  ttftMs: Number.NaN,
+  coldStartMs: 60_000,
+};
+
+/** Asks the rule for `seconds` ticks, with replicas that start at once; returns the answers. */
+function ask(
+  scaler: Autoscaler,
+  seconds: number,
+  sampleAt: (second: number, replicas: number) => Partial<EndpointSample>,
+): number[] {
+  const answers: number[] = [];
+  let replicas = 1;
+  for (let second = 0; second < seconds; second += 1) {
+    const sample = { ...quiet, nowMs: second * 1000, ready: replicas, ...sampleAt(second, replicas) };
+    replicas = bounded(scaler.decide(sample).replicas, { min: 1, max: 16 });
+    answers.push(replicas);
+  }
+  return answers;
+}
+
+const traffic = (requests: number): Partial<EndpointSample> => ({
+  arrivals: requests,
+  arrivedPromptTokens: requests * PROMPT_TOKENS,
+  ended: requests,
+  endedOutputTokens: requests * 200,
+  met: requests,
+  inFlight: requests * 6,
+});
+
+const rules = (): readonly Autoscaler[] => [
+  new PredictiveScaler(capacity, objectives),
+  new HpaScaler(8),
+  new KpaScaler(8),
+  new PlannerScaler(capacity, objectives),
+];
+
+describe("scaling rules", () => {
+  it.each(rules().map(({ name }, index) => [name, index] as const))(
+    "%s follows traffic up and down again",
+    (_, index) => {
+      const scaler = rules()[index];
+      if (scaler === undefined) throw new Error("no such rule");
+      const answers = ask(scaler, 3600, (second) => traffic(second > 600 && second < 1800 ? 40 : 2));
+      expect(answers[500]).toBeLessThanOrEqual(3);
+      expect(Math.max(...answers.slice(900, 1800))).toBeGreaterThanOrEqual(4);
+      expect(answers.at(-1)).toBeLessThanOrEqual(3);
+    },
+  );
+
+  it("keep to bounds whatever they answer", () => {
+    expect(bounded(Number.NaN, { min: 2, max: 5 })).toBe(2);
+    expect(bounded(Infinity, { min: 2, max: 5 })).toBe(5);
+    expect(bounded(2.1, { min: 0, max: 5 })).toBe(3);
+  });
+});
+
+describe("Headroom's rule", () => {
+  it("turns at most once in ten minutes at constant load", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1_000_000 }), fc.integer({ min: 1, max: 60 }), (seed, perS) => {
+        const draw = seededDraw(seed);
+        const uniform = (): number => (draw() + 1) / 4_294_967_297;
+        const arrivals = (): number => {
+          let count = 0;
+          for (let product = uniform(); product > Math.exp(-perS); product *= uniform()) count += 1;
+          return count;
+        };
+        const answers = ask(new PredictiveScaler(capacity, objectives), 5400, () => traffic(arrivals()));
+        const turns: number[] = [];
+        let direction = 0;
+        for (let second = 1200; second < answers.length; second += 1) {
+          const step = Math.sign((answers[second] ?? 0) - (answers[second - 1] ?? 0));
+          if (step !== 0 && direction !== 0 && step !== direction) turns.push(second);
+          if (step !== 0) direction = step;
+        }
+        for (const [index, second] of turns.entries()) expect(second - (turns[index - 2] ?? -1e9)).toBeGreaterThan(600);
+      }),
+      { numRuns: 8, seed: 1 },
+    );
+  });
+
+  it("comes back to its number after metrics that were missing, not a number or contradictory", () => {
+    const broken: readonly Partial<EndpointSample>[] = [
+      { arrivals: Number.NaN, arrivedPromptTokens: Number.NaN },
+      { ended: Number.NaN, endedOutputTokens: Infinity },
+      { met: Number.NaN, missed: -5 },
+      { waitingPromptTokens: Number.NaN, inFlight: -1 },
+      { arrivals: 0, arrivedPromptTokens: 1e12 },
+      { coldStartMs: Number.NaN },
+    ];
+    for (const fault of broken) {
+      const answers = ask(new PredictiveScaler(capacity, objectives), 4500, (second) =>
+        second >= 1000 && second < 1100 ? { ...traffic(12), ...fault } : traffic(12),
+      );
+      expect(
+        answers.every((replicas) => replicas >= 1 && replicas <= 16),
+        JSON.stringify(fault),
+      ).toBe(true);
+      expect(answers.at(-1), JSON.stringify(fault)).toBe(answers[990]);
+    }
+  });
+
+  it("starts ahead of a pattern that it has seen", () => {
+    const peak = (second: number): boolean => second % 900 >= 600;
+    const answers = ask(new PredictiveScaler(capacity, objectives), 9000, (second) => traffic(peak(second) ? 40 : 4));
+    const enough = Math.max(...answers.slice(-900));
+    expect(answers[8100 + 599]).toBe(enough);
+    expect(answers[8100 + 400]).toBeLessThan(enough);
+  });
+});
+
+describe("the search for a period", () => {
+  it("finds the length of a repeating load, and none in noise", () => {
+    const draw = seededDraw(7);
+    const noise = (): number => draw() / 4_294_967_296;
+    const sine = Array.from({ length: 1000 }, (_, index) => Math.sin((2 * Math.PI * index) / 180) + 0.2 * noise());
+    expect(Math.abs(periodOf(sine, 10) - 180)).toBeLessThanOrEqual(2);
+    const day = Array.from({ length: 60_000 }, (_, index) => Math.sin((2 * Math.PI * index) / 17_280) + 0.2 * noise());
+    expect(Math.abs(periodOf(day, 10) - 17_280)).toBeLessThanOrEqual(240);
+    expect(periodOf(Array.from({ length: 1000 }, noise), 10)).toBe(0);
+  });
+});
