@@ -36,7 +36,7 @@ interface Count {
 const plainParts: readonly string[] = ["check"];
 /**
  * Processor time in seconds that a part may take: twice what it takes on a quiet machine of two cores, because a slow
- * machine needs about twice as much. Whoever adds tests to a full part takes others out, or lets long samples rotate.
+ * machine needs about twice as much. A part that is full gets no more tests: take others out, or let long samples rotate.
  */
 export const budgetsS: Readonly<Record<string, number>> = {
   fresh: 3600,

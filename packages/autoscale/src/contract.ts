@@ -1,4 +1,4 @@
-/** What a scaling policy sees and answers. A policy is asked once in each tick of the endpoint. */
+/** The contract of scaling policies: their observations and answers. A policy is asked once in each tick of the endpoint. */
 
 /** The state of an endpoint at a tick. Counts of requests and tokens are those since the last tick. */
 export interface EndpointSample {

@@ -50,7 +50,7 @@ export class PredictiveScaler implements Autoscaler {
   decide(sample: EndpointSample): ScaleDecision {
     const { nowMs, ready, starting, coldStartMs, tickMs } = sample;
     this.#replicas ??= ready + starting;
-    // What is unknown changes nothing: neither the number of replicas nor what has been learnt.
+    // Unknown figures change nothing: neither the number of replicas nor the knowledge so far.
     if (!isSound(sample)) return { replicas: this.#replicas, reason: "metrics are missing or contradict each other" };
     this.#learn(sample);
     this.#beginning.add(sample);

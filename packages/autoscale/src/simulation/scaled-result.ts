@@ -1,7 +1,7 @@
 import { distribution } from "@headroom/sim";
 import type { RequestTimes, RequestTrace, ServingSlo } from "@headroom/sim";
 
-/** What a policy reached on a trace. */
+/** The outcome of a policy on a trace. */
 export interface ScaledResult {
   readonly policy: string;
   /** Share in percent of all requests that met both objectives; refused requests missed them. */
