@@ -20,6 +20,8 @@ const seed = Number(process.env["HEADROOM_SEED"] ?? 1);
 const hasLlama = existsSync(path.join(import.meta.dirname, "node_modules", "node-llama-cpp"));
 if (!hasLlama) console.warn("SKIPPED: llama.cpp is not installed; run node examples/serving/install-llama.mjs");
 
+const ADMIN_TOKEN = "token-of-the-administrator-of-this-test";
+
 let folder = "";
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), "headroom-resume-"));
@@ -44,7 +46,7 @@ describe.each(hasLlama ? ["builtin", "llama.cpp"] : ["builtin"])("replicas on %s
     );
   /** The gateway's view of its replicas. */
   async function seen(): Promise<readonly { url: string; isAvailable: boolean; requests: number }[]> {
-    const answer = await fetch(`${adminUrl}/replicas`);
+    const answer = await fetch(`${adminUrl}/replicas`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } });
     return ((await answer.json()) as { replicas: { url: string; isAvailable: boolean; requests: number }[] }).replicas;
   }
   const areAllAvailable = async () =>
@@ -64,7 +66,9 @@ describe.each(hasLlama ? ["builtin", "llama.cpp"] : ["builtin"])("replicas on %s
       probe: { interval: "200ms" },
       replicas: [...replicas.keys()].map((port) => `http://127.0.0.1:${port}`),
     };
-    const config = { listen, admin, access: "open", pools: [pool], models: [{ name: "quickstart", pools: ["tiny"] }] };
+    const adminToken = { file: path.join(folder, "admin-token") };
+    writeFileSync(adminToken.file, ADMIN_TOKEN, { mode: 0o600 });
+    const config = { listen, admin, adminToken, access: "open", pools: [pool], models: [{ name: "quickstart", pools: ["tiny"] }] };
     writeFileSync(path.join(folder, `${engine}.yaml`), JSON.stringify(config));
     gateway = startProgram(["gateway", "--config", path.join(folder, `${engine}.yaml`)], { home: folder, cwd: folder });
     await gateway.saying(/listens on/);
