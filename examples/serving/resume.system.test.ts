@@ -68,7 +68,14 @@ describe.each(hasLlama ? ["builtin", "llama.cpp"] : ["builtin"])("replicas on %s
     };
     const adminToken = { file: path.join(folder, "admin-token") };
     writeFileSync(adminToken.file, ADMIN_TOKEN, { mode: 0o600 });
-    const config = { listen, admin, adminToken, access: "open", pools: [pool], models: [{ name: "quickstart", pools: ["tiny"] }] };
+    const config = {
+      listen,
+      admin,
+      adminToken,
+      access: "open",
+      pools: [pool],
+      models: [{ name: "quickstart", pools: ["tiny"] }],
+    };
     writeFileSync(path.join(folder, `${engine}.yaml`), JSON.stringify(config));
     gateway = startProgram(["gateway", "--config", path.join(folder, `${engine}.yaml`)], { home: folder, cwd: folder });
     await gateway.saying(/listens on/);

@@ -96,3 +96,8 @@ export function runsOf(size: number): { readonly numRuns: number; readonly seed:
   const { seeds, index } = sliceOf({ size });
   return { numRuns: seeds.length, seed: Number(process.env["HEADROOM_SEED"] ?? index + 1) };
 }
+
+/** Whether this run takes the long test with this number, where `count` long tests take turns by commit. */
+export function isTurnOf(number: number, count: number, { slice }: Pick<Rotation, "slice"> = rotation()): boolean {
+  return slice === null || slice % count === number;
+}
