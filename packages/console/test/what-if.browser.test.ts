@@ -40,7 +40,7 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
   it("shows the next hours beside each other, and whose start moves", async () => {
     await page.getByRole("spinbutton", { name: /^h100/ }).fill("-40");
     await page.getByRole("button", { name: "Simulate", exact: true }).click();
-    await answered(page, /In the next 12 h, without further submissions: .* and [1-9]\d* later/);
+    await answered(page, /In the next 12 h, if the [\d,]+ submissions of the last .* recur .* and [1-9]\d* later/);
     // The first part of the result says which teams lose, and how much.
     const result = page.getByRole("region", { name: "Result" });
     await expectShown(result.getByText(/^\d+ workloads? starts? .* later/).first());

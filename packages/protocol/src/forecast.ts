@@ -308,6 +308,10 @@ export const whatIfQuestion = z
       .meta({ description: "Nodes that copy an existing node. Several entries for a node add up." }),
     teams: z.array(teamSpec).max(1000).default([]).meta({ description: "New definitions of teams." }),
     policy: policyChoice.optional().meta({ description: "Policy of the forecast; absent: the active policy." }),
+    arrivals: z.enum(["recorded", "none"]).default("recorded").meta({
+      description:
+        "`recorded`: submissions of the recent past recur during the forecast, at most 5,000 and with at most 20,000 tasks; `none`: nothing is submitted.",
+    }),
   })
   .refine((question) => addedNodeCount(question) <= WHAT_IF_ADDED_NODES_MAX, {
     message: `must add at most ${WHAT_IF_ADDED_NODES_MAX} nodes over all pools and copies; ask about a part of them`,
@@ -332,9 +336,34 @@ const timelineSample = z
   })
   .meta({ id: "TimelineSample" });
 
+const arrivedWork = z
+  .object({
+    count: count.meta({ description: "Recurring submissions that the scheduler accepted." }),
+    startedCount: count,
+    meanWaitMs: count.meta({
+      description:
+        "Mean time from submission to the first start, or to the end of the forecast; 0 without submissions.",
+    }),
+  })
+  .meta({ id: "ArrivedWork" });
+
+const arrivals = z
+  .object({
+    recordedFromMs: instantMs.meta({
+      description: "Beginning of the recorded time whose submissions recur. It ends at the beginning of the forecast.",
+    }),
+    recordedCount: count.meta({ description: "Submissions in the recorded time, without those of schedules." }),
+    recurringCount: count.meta({ description: "Submissions that recur during the forecast." }),
+    untilMs: instantMs.meta({
+      description: "End of the forecast, or the time from which no submission recurs because of the maximum.",
+    }),
+  })
+  .meta({ id: "RecurringArrivals" });
+
 const timeline = z
   .object({
     samples: z.array(timelineSample),
+    arrived: arrivedWork.meta({ description: "Work that is submitted during the forecast." }),
     evictions: count.meta({ description: "Attempts preempted or shrunk for other workloads." }),
     interruptions: count.meta({
       description: "Workloads that ran at the beginning, are stopped or lost before their end, and later run again.",
@@ -364,9 +393,10 @@ export const whatIfAnswer = z
     fromMs: instantMs,
     horizonMs: count,
     stepMs: count,
-    present: timeline.meta({
-      description: "Forecast of the coming hours without the changes, and without new submissions.",
-    }),
+    arrivals: arrivals
+      .nullable()
+      .meta({ description: "Recorded submissions that recur in both forecasts; null: none were requested." }),
+    present: timeline.meta({ description: "Forecast of the coming hours without the changes." }),
     changed: timeline,
     earlierCount: count,
     laterCount: count,

@@ -121,7 +121,7 @@ function liveState(): { readonly engine: Engine; readonly nowMs: number } {
 const { engine, nowMs } = liveState();
 const snapshot = engine.snapshot();
 const nodes = [...engine.state.nodes.keys()];
-const options = { nowMs, horizonMs: HORIZON_MS, stepMs: Math.ceil(HORIZON_MS / SAMPLES) };
+const options = { nowMs, horizonMs: HORIZON_MS, stepMs: Math.ceil(HORIZON_MS / SAMPLES), arrivals: "none" } as const;
 const changes: Readonly<Record<string, WhatIfChange>> = {
   "fifty nodes more": { ...nothing, addNodes: [{ like: nodes[0] as string, count: 50 }] },
   "fifty nodes fewer": { ...nothing, loseNodes: nodes.slice(0, 50) },

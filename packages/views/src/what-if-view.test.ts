@@ -26,6 +26,7 @@ const timeline = (held: number, interruptions: Timeline["interruptions"] = new M
   ],
   starts: new Map(),
   interruptions,
+  arrived: { count: 0, startedCount: 0, meanWaitMs: 0 },
   evictions: 0,
   refusals: [],
 });
@@ -38,6 +39,7 @@ describe("the next hours in words", () => {
     const changed = timeline(0.4, new Map([[workloadId, interruption]]));
     const play = (present: Timeline): WhatIfPlayer => {
       const played = {
+        arrivals: null,
         present,
         changed,
         moved: [],
@@ -46,7 +48,7 @@ describe("the next hours in words", () => {
       return () => played;
     };
     const present = { engine: fleet.engine, sequence: 1, nowMs: 0 };
-    const answer = whatIfView(present, { change, horizonMs: HOUR_MS }, play(timeline(0.2)));
+    const answer = whatIfView(present, { change, horizonMs: HOUR_MS, arrivals: "none" }, play(timeline(0.2)));
     expect(answer.sentence).toBe(
       "In the next 1 h, without further submissions: 0 waiting workloads would start earlier and 0 later; 0.2 accelerators in use on average without the change, 0.4 with it; 0 running workloads interrupted without the change, 1 with it; 0 evictions without the change, 0 with it.",
     );
@@ -54,8 +56,31 @@ describe("the next hours in words", () => {
       { workloadId, name: "runs", team: "default", present: null, changed: interruption },
     ]);
     expect(answer.changed).toMatchObject({ interruptions: 1, lostAcceleratorMs: 5000 });
-    const one = whatIfView(present, { change, horizonMs: HOUR_MS }, play(timeline(1)));
+    const one = whatIfView(present, { change, horizonMs: HOUR_MS, arrivals: "none" }, play(timeline(1)));
     expect(one.sentence).toContain("; 1 accelerator in use on average");
+  });
+
+  it("states the submissions that recur, and how long they wait", () => {
+    const { engine } = SmallFleet.withNodes(1, 8);
+    const DAY_MS = 24 * HOUR_MS;
+    const recurring = { recordedFromMs: 0, recordedCount: 40, arrivals: [], untilMs: DAY_MS + HOUR_MS };
+    const arrived = (meanWaitMs: number) => ({ ...timeline(1), arrived: { count: 2, startedCount: 2, meanWaitMs } });
+    const played = { present: arrived(720_000), changed: arrived(0), moved: [], interrupted: [] };
+    const answered = (arrivals: Played["arrivals"]) =>
+      whatIfView({ engine, sequence: 1, nowMs: DAY_MS }, { change, horizonMs: HOUR_MS, arrivals: "recorded" }, () => ({
+        ...played,
+        arrivals,
+      }));
+    const { sentence, arrivals } = answered(recurring);
+    expect(sentence).toContain("In the next 1 h, if the 40 submissions of the last 1 d recur (0 in this time): ");
+    expect(sentence).toContain("submissions wait 12 min on average without the change, 0 s with it; ");
+    expect(arrivals).toEqual({ recordedFromMs: 0, recordedCount: 40, recurringCount: 0, untilMs: DAY_MS + HOUR_MS });
+    expect(answered({ ...recurring, untilMs: DAY_MS + 60_000 }).sentence).toContain(
+      "recur (0 in the first 1 min, which is the maximum): ",
+    );
+    expect(answered({ ...recurring, recordedCount: 0 }).sentence).toContain(
+      "without further submissions, as the last 1 d had none: ",
+    );
   });
 
   it("tells starts by the first task of an array, and by its last where the first is the same", () => {

@@ -9,6 +9,7 @@ interface WhatIfCommandOptions {
   readonly policy?: string;
   readonly file?: readonly string[];
   readonly hours?: string;
+  readonly arrivals?: string;
   readonly json?: boolean;
 }
 
@@ -19,6 +20,7 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
   summary: "Forecast the next hours with a change",
   details:
     "The scheduler is simulated twice from its present state, without and with the change. Nothing is recorded.\n" +
+    "The submissions of the recent past recur during the forecast; --arrivals none leaves them out.\n" +
     "--lose takes a node, switch, rack, power feed, pool or site by its name; write rack=r7 where several have the name.\n" +
     "Examples:\n  headroom what-if --lose n1 --lose leaf-2\n  headroom what-if --lose power=feed-a\n  headroom what-if --add n1:4 --hours 24\n" +
     "  headroom what-if --add-site lyon:spine,leaf --add-pool b200:site=lyon,type=B200,nodes=4,gpus=8\n" +
@@ -57,6 +59,11 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
       complete: "file",
     },
     { flags: "--hours <count>", description: "hours to look ahead (default 12, at most 168)" },
+    {
+      flags: "--arrivals <source>",
+      description: "submissions during the forecast: recorded (those of the recent past recur; default) or none",
+      complete: ["recorded", "none"],
+    },
     jsonOption,
   ],
   async run(context, { options }) {
@@ -67,6 +74,7 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
         `--hours: expected a number of hours from a minute (0.017) to ${whatIfHorizonMs.max / HOUR_MS}, got ${JSON.stringify(options.hours)}`,
         exitCode.usage,
       );
+    const arrivals = arrivalsOf(options.arrivals ?? "recorded");
     const lose = (options.lose ?? []).map(lostDomain);
     const { addedPool, addedSite } = await import("../documents/added-fleet.ts");
     const addNodes = (options.add ?? []).map(addition);
@@ -85,6 +93,7 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
     const answer = await client.whatIf({
       teams: declared.teams,
       horizonMs,
+      arrivals,
       lose,
       addPools,
       addSites,
@@ -100,6 +109,11 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
     return exitCode.ok;
   },
 });
+
+function arrivalsOf(text: string): "recorded" | "none" {
+  if (text === "recorded" || text === "none") return text;
+  throw new CliError(`--arrivals: expected recorded or none, got ${JSON.stringify(text)}`, exitCode.usage);
+}
 
 /** Name of a part of the fleet: `leaf-2`, or `rack=r7` for a name at one level. */
 function lostDomain(text: string): { readonly level?: string; readonly name: string } {

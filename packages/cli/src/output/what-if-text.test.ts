@@ -12,7 +12,7 @@ type Timeline = WhatIfAnswer["present"];
 const timeline = (
   usable: number,
   hours: readonly (readonly [number, number, number])[],
-  more: Pick<Timeline, "evictions" | "interruptions" | "lostAcceleratorMs">,
+  more: Pick<Timeline, "arrived" | "evictions" | "interruptions" | "lostAcceleratorMs">,
 ): Timeline => ({
   samples: hours.map(([held, waiting, started], hour) => ({
     atMs: hour * HOUR_MS,
@@ -28,7 +28,8 @@ const timeline = (
   ...more,
 });
 
-const undisturbed = { evictions: 0, interruptions: 0, lostAcceleratorMs: 0 };
+const arrived = { count: 4, startedCount: 4, meanWaitMs: HOUR_MS };
+const undisturbed = { arrived, evictions: 0, interruptions: 0, lostAcceleratorMs: 0 };
 /** The start of a workload that is not an array. */
 const single = (presentAtMs: number | null, changedAtMs: number | null) => ({
   taskCount: 1,
@@ -43,6 +44,7 @@ const answer: WhatIfAnswer = {
   fromMs: 0,
   horizonMs: 2 * HOUR_MS,
   stepMs: HOUR_MS,
+  arrivals: { recordedFromMs: -24 * HOUR_MS, recordedCount: 9, recurringCount: 4, untilMs: 2 * HOUR_MS },
   present: timeline(
     16,
     [
@@ -59,7 +61,7 @@ const answer: WhatIfAnswer = {
       [32, 0, 3],
       [24.5, 0, 3],
     ],
-    { evictions: 1, interruptions: 1, lostAcceleratorMs: 12 * HOUR_MS },
+    { arrived: { ...arrived, meanWaitMs: 0 }, evictions: 1, interruptions: 1, lostAcceleratorMs: 12 * HOUR_MS },
   ),
   earlierCount: 3,
   laterCount: 0,
@@ -91,6 +93,8 @@ it("shows both courses beside each other: in all, hour by hour, team by team, st
     "waiting, mean                                   2.3              0.3",
     "waiting, most                                     3                1",
     "total waiting time in workload hours            4.7              0.7",
+    "submissions during this time                      4                4",
+    "their mean wait in hours                          1                0",
     "waiting workloads that start                      2                3",
     "interrupted running work                          0                1",
     "lost work in accelerator hours                    0               12",

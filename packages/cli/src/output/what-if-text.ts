@@ -51,6 +51,8 @@ const figures: readonly (readonly [string, (timeline: Timeline, answer: WhatIfAn
     "total waiting time in workload hours",
     (timeline, { horizonMs }) => (meanOf(timeline, ({ waitingWorkloads }) => waitingWorkloads) * horizonMs) / HOUR_MS,
   ],
+  ["submissions during this time", ({ arrived }) => arrived.count],
+  ["their mean wait in hours", ({ arrived }) => arrived.meanWaitMs / HOUR_MS],
   ["waiting workloads that start", ({ samples }) => samples.at(-1)?.startedTasks ?? 0],
   ["interrupted running work", ({ interruptions }) => interruptions],
   ["lost work in accelerator hours", ({ lostAcceleratorMs }) => lostAcceleratorMs / HOUR_MS],

@@ -10,7 +10,8 @@ import { accepted } from "./accepted.ts";
 export function answerWhatIf(present: Present, asked: WhatIfQuestionInput): WhatIfAnswer {
   const question = accepted(whatIfQuestion.safeParse(asked));
   const change = whatIfChange(present.engine, question, catalogue);
+  const { horizonMs, arrivals } = question;
   const { engine, nowMs } = present;
   const starts = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
-  return whatIfView(present, { change, horizonMs: question.horizonMs }, whatIf, starts);
+  return whatIfView(present, { change, horizonMs, arrivals }, whatIf, starts);
 }

@@ -189,6 +189,7 @@ export const handlers: Handlers = {
         kind: "whatIf",
         change: whatIfChange(engine, body, catalogue),
         horizonMs: body.horizonMs,
+        arrivals: body.arrivals,
       }),
       actor,
       gone(),

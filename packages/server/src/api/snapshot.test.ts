@@ -34,9 +34,9 @@ describe("the state as bytes", () => {
     const { engine, nowMs } = present;
     const starts = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
     const question = whatIfQuestion.parse(asked);
-    const { horizonMs } = question;
+    const { horizonMs, arrivals } = question;
     const change = whatIfChange(present.engine, question, catalogue);
-    const again = whatIfView(present, { change, horizonMs }, whatIf, starts);
+    const again = whatIfView(present, { change, horizonMs, arrivals }, whatIf, starts);
     expect(again).toEqual(answer);
   });
 

@@ -10,7 +10,7 @@ import type {
   StartingChanges,
   WhatIfAnswer,
 } from "@headroom/protocol";
-import type { WhatIfChange } from "@headroom/sim";
+import type { WhatIfChange, WhatIfOptions } from "@headroom/sim";
 import type { ApplyForecastView, ChangeForecastView, ForecastView } from "@headroom/views";
 
 export type ForecastQuestion =
@@ -26,7 +26,7 @@ export type ForecastQuestion =
       readonly actor: string;
     }
   | { readonly kind: "apply"; readonly documents: ApplyDocuments; readonly actor: string }
-  | { readonly kind: "whatIf"; readonly change: WhatIfChange; readonly horizonMs: number };
+  | ({ readonly kind: "whatIf"; readonly change: WhatIfChange } & Pick<WhatIfOptions, "horizonMs" | "arrivals">);
 
 export interface ForecastAnswers {
   /** `null`: the workload does not exist. */

@@ -27,11 +27,6 @@ export interface PlayoutArrivals {
   take(nowMs: number): Input;
 }
 
-export const noArrivals: PlayoutArrivals = {
-  nextAtMs: Number.POSITIVE_INFINITY,
-  take: () => ({ kind: "tick" }),
-};
-
 export interface PlayoutRound {
   readonly inputs: readonly Input[];
   /** Index of the first input that arrived from outside. All inputs after this index also came from outside. */

@@ -5,10 +5,13 @@
 import { forkEngine } from "@headroom/engine";
 import type { Engine, Ready } from "@headroom/engine";
 import { invariant, isEviction } from "@headroom/model";
-import type { Attempt, Input, LaunchGang, Workload, WorkloadId } from "@headroom/model";
+import type { Attempt, Input, LaunchGang, Reply, Workload, WorkloadId } from "@headroom/model";
 import { EventQueue } from "../clock/event-queue.ts";
 import { DrawnExecutor } from "../playout/drawn-executor.ts";
-import { noArrivals, Playout } from "../playout/playout.ts";
+import { Playout } from "../playout/playout.ts";
+import { ArrivingWork } from "./arriving-work.ts";
+import type { ArrivedWork } from "./arriving-work.ts";
+import type { Arrival } from "./recurring-arrivals.ts";
 import { heldSample } from "./timeline-sample.ts";
 import type { HeldSample } from "./timeline-sample.ts";
 import { Interruptions } from "./interruptions.ts";
@@ -30,6 +33,8 @@ export interface Timeline {
   readonly starts: ReadonlyMap<WorkloadId, WaitingStarts>;
   /** Interruptions of work that ran at the beginning. */
   readonly interruptions: ReadonlyMap<WorkloadId, Interruption>;
+  /** Work that was submitted during the timeline. */
+  readonly arrived: ArrivedWork;
   /** Number of attempts that were evicted, or lost workers, in favour of other work. */
   readonly evictions: number;
   /** The engine's reasons for the inputs that it refused. */
@@ -44,6 +49,8 @@ export interface TimelineOptions {
   readonly stepMs: number;
   /** The inputs of the change, which take effect at the start. */
   readonly inputs: readonly Input[];
+  /** Submissions during the timeline, in the order of time. */
+  readonly arrivals: readonly Arrival[];
   /** Total run time of a task from its start, given its elapsed time. Also used for work that starts after the fork. */
   durationMs(workload: Workload, task: number, elapsedMs: number, running: Attempt | null): number;
 }
@@ -52,6 +59,7 @@ class TimelinePlay {
   readonly #options: TimelineOptions;
   readonly #engine: Engine;
   readonly #waiting: WaitingWork;
+  readonly #arriving: ArrivingWork;
   readonly #interruptions: Interruptions;
   readonly #executor: DrawnExecutor;
   readonly #playout: Playout;
@@ -65,6 +73,7 @@ class TimelinePlay {
     this.#options = options;
     this.#engine = engine;
     this.#waiting = new WaitingWork(engine.state);
+    this.#arriving = new ArrivingWork(options.arrivals);
     this.#interruptions = new Interruptions(engine.state, options.nowMs);
     this.#executor = new DrawnExecutor({
       engine,
@@ -77,7 +86,7 @@ class TimelinePlay {
       queue,
       startAtMs: options.nowMs,
       world: this.#executor,
-      arrivals: noArrivals,
+      arrivals: this.#arriving,
       onRound: ({ ready }) => this.#take(ready),
       grain: 0,
       ticksWhenStale: true,
@@ -97,6 +106,7 @@ class TimelinePlay {
       samples: this.#samples,
       starts: this.#waiting.starts,
       interruptions: this.#interruptions.byWorkload,
+      arrived: this.#arriving.figures(endMs),
       evictions: this.#evictions,
       refusals: this.#refusals,
     };
@@ -107,7 +117,8 @@ class TimelinePlay {
     elapsedMs: number,
     running: Attempt | null,
   ): number {
-    const workload = this.#engine.state.workloads.get(workloadId);
+    // A recurring submission runs as long as the recorded one.
+    const workload = this.#arriving.originalOf(workloadId) ?? this.#engine.state.workloads.get(workloadId);
     invariant(workload !== undefined, `workload ${workloadId} runs and is not in the state`);
     return this.#options.durationMs(workload, task, elapsedMs, running);
   }
@@ -115,15 +126,21 @@ class TimelinePlay {
   #launchedMs(launch: LaunchGang, atMs: number): number {
     const { workloadId, task } = launch;
     this.#waiting.launched(workloadId, task, atMs);
+    this.#arriving.launched(workloadId, atMs);
     const savedMs = this.#interruptions.launched(workloadId, task, atMs);
     return Math.max(1, this.#durationMs(launch, 0, null) - savedMs);
   }
 
   #take({ events, replies, effects }: Ready): void {
     for (const event of events) this.#interruptions.take(event);
-    for (const reply of replies) if (reply.kind === "rejected") this.#refusals.push(reply.rejection.code);
+    for (const reply of replies) this.#answered(reply);
     for (const effect of effects)
       if (effect.kind === "shrinkGang" || (effect.kind === "stopGang" && isEviction(effect.reason))) this.#evictions++;
+  }
+
+  #answered(reply: Reply): void {
+    const isOfArrival = this.#arriving.answered(reply);
+    if (reply.kind === "rejected" && !isOfArrival) this.#refusals.push(reply.rejection.code);
   }
 
   #sample(atMs: number): TimelineSample {

@@ -9,7 +9,7 @@ import type { WhatIfChange } from "./what-if.ts";
 
 const HOUR_MS = 3_600_000;
 const by = { commandId: commandId("c"), actor: "ann", idempotencyKey: null };
-const options = { nowMs: 1000, horizonMs: 24 * HOUR_MS, stepMs: HOUR_MS };
+const options = { nowMs: 1000, horizonMs: 24 * HOUR_MS, stepMs: HOUR_MS, arrivals: "none" } as const;
 const nothing: WhatIfChange = { loseNodes: [], addNodes: [], teams: [], policy: null };
 
 const spec = (name: string, accelerators: number, workers = 1): WorkloadSpec => ({
@@ -211,7 +211,12 @@ describe("what if", () => {
       const node = engine.state.attempts.get(attemptId)?.workers[0]?.node ?? "";
       const nowMs = 1000 + 15 * 60_000;
       const change = { ...nothing, loseNodes: [node] };
-      const { changed, interrupted } = whatIf(engine, change, { nowMs, horizonMs: 2 * HOUR_MS, stepMs: 60_000 });
+      const { changed, interrupted } = whatIf(engine, change, {
+        nowMs,
+        horizonMs: 2 * HOUR_MS,
+        stepMs: 60_000,
+        arrivals: "none",
+      });
       expect(interrupted[0]?.changed).toMatchObject({ lostAcceleratorMs: 8 * (saves ? 5 : 15) * 60_000 });
       return changed.samples.findLast(({ heldAccelerators }) => heldAccelerators > 0)?.atMs;
     };
@@ -266,5 +271,26 @@ describe("what if", () => {
     for (const { samples } of [present, changed])
       for (const { heldAccelerators, usableAccelerators } of samples)
         expect(heldAccelerators).toBeLessThanOrEqual(usableAccelerators);
+  });
+
+  it("repeats the submissions of the recent past, which wait less with more nodes", () => {
+    const recorded = { ...options, horizonMs: 6 * HOUR_MS, arrivals: "recorded" } as const;
+    const { arrivals, present, changed } = whatIf(
+      busyEngine(),
+      { ...nothing, addNodes: [{ like: "n1", count: 8 }] },
+      recorded,
+    );
+    expect(arrivals).toMatchObject({ recordedCount: 5, recordedFromMs: options.nowMs - HOUR_MS });
+    expect(arrivals?.arrivals).toHaveLength(30);
+    expect(present.arrived.count).toBe(30);
+    expect(changed.arrived.count).toBe(30);
+    expect(changed.arrived.startedCount).toBeGreaterThan(present.arrived.startedCount);
+    expect(changed.arrived.meanWaitMs).toBeLessThan(present.arrived.meanWaitMs);
+    expect(present.samples.at(-1)?.waitingWorkloads).toBeGreaterThan(5);
+    expect(present.starts.size).toBe(3);
+    expect(present.refusals).toEqual([]);
+    const none = whatIf(busyEngine(), nothing, options);
+    expect(none.arrivals).toBeNull();
+    expect(none.present.arrived).toEqual({ count: 0, startedCount: 0, meanWaitMs: 0 });
   });
 });

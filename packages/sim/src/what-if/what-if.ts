@@ -10,6 +10,8 @@ import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
 import { drawnDurationMs, workHistory } from "../estimate/history.ts";
 import { progressDurationMs } from "../estimate/progress-durations.ts";
 import { playTimeline } from "./timeline.ts";
+import { recurringArrivals } from "./recurring-arrivals.ts";
+import type { RecurringArrivals } from "./recurring-arrivals.ts";
 import type { Timeline, TimelineOptions } from "./timeline.ts";
 import type { Interruption } from "./interruptions.ts";
 import { TypicalDurations } from "./typical-durations.ts";
@@ -34,6 +36,8 @@ export interface WhatIfOptions {
   readonly nowMs: number;
   readonly horizonMs: number;
   readonly stepMs: number;
+  /** `recorded`: submissions of the recent past recur. `none`: nothing is submitted during the forecast. */
+  readonly arrivals: "recorded" | "none";
   /**
    * Middle of the forecast of this state (`estimateStarts`), by workload; `null`: no time can be given. Starts without
    * the change are then those of the forecast, and the change moves them by the difference between the simulated
@@ -63,6 +67,8 @@ export interface InterruptedWork {
 }
 
 export interface WhatIf {
+  /** Submissions that recur in both timelines; `null`: none were requested. */
+  readonly arrivals: RecurringArrivals | null;
   readonly present: Timeline;
   readonly changed: Timeline;
   /** Starts of waiting work, in the order of submission. */
@@ -74,11 +80,15 @@ export interface WhatIf {
 /** Compares the two timelines. The engine stays unchanged. */
 export function whatIf(engine: Engine, change: WhatIfChange, options: WhatIfOptions): WhatIf {
   const durationMs = typicalDurations(engine, options.nowMs);
-  const timeline = (inputs: readonly Input[]): Timeline => playTimeline({ engine, ...options, inputs, durationMs });
+  const recurring = options.arrivals === "recorded" ? recurringArrivals(engine.state, options) : null;
+  const arrivals = recurring?.arrivals ?? [];
+  const timeline = (inputs: readonly Input[]): Timeline =>
+    playTimeline({ engine, ...options, inputs, arrivals, durationMs });
   const present = timeline([]);
   const changed = timeline(inputsOf(engine, change));
   const timelines = { present, changed };
-  return { ...timelines, moved: movedStarts(timelines, options), interrupted: interruptedWork(engine, timelines) };
+  const moved = movedStarts(timelines, options);
+  return { arrivals: recurring, ...timelines, moved, interrupted: interruptedWork(engine, timelines) };
 }
 
 function movedStarts(

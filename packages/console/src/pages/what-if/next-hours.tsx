@@ -20,16 +20,22 @@ import { WhatIfService, type PlacedAnswer } from "./what-if-service.ts";
 
 const HOUR_MS = 3_600_000;
 const horizons = ["6", "12", "24", "72"] as const;
+const arrivalOptions = [
+  { value: "recorded", label: "as recorded" },
+  { value: "none", label: "none" },
+] as const;
 
 export function NextHours({ change, onChange, ...situation }: Situation): ReactElement {
   const session = useSession();
   const service = useMemo(() => new WhatIfService(session), [session]);
   useEffect(() => () => service.close(), [service]);
   const [hours, setHours] = useState<(typeof horizons)[number]>("12");
+  const [arrivals, setArrivals] = useState<(typeof arrivalOptions)[number]["value"]>("recorded");
   const ask = useMutation({
     mutationFn: (asked: Change) => {
       const question = {
         horizonMs: Number(hours) * HOUR_MS,
+        arrivals,
         ...nodeChanges(asked, situation.nodes),
         addSites: addedSites(asked),
         addPools: addedPools(
@@ -68,6 +74,18 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
               value={hours}
               options={horizons.map((value) => ({ value, label: `${value} h` }))}
               onValue={setHours}
+            />
+          </div>
+          <div>
+            <p aria-hidden="true" className="mb-1 font-medium">
+              New submissions
+            </p>
+            <Segments
+              label="New submissions"
+              name="arrivals"
+              value={arrivals}
+              options={arrivalOptions}
+              onValue={setArrivals}
             />
           </div>
           <Button look="primary" disabled={!isChange(change) || ask.isPending} onClick={() => ask.mutate(change)}>
