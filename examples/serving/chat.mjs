@@ -77,6 +77,7 @@ await run("apply", "--yes", "-f", options.serve);
 const gateway = await startGateway();
 try {
   await print(await ask());
+  note("chat keeps serving and holds one accelerator or slot: headroom stop chat frees it");
 } catch (error) {
   note(error.message);
   process.exitCode = 1;

@@ -280,7 +280,9 @@ export const servingAnswer = z
       step: numbers("linearMs", "expertMs", "attentionMs", "exchangeMs", "floorMs", "hostMs", "totalMs"),
       tpotIntervalMs: numbers("low", "high"),
       ttftIntervalMs: numbers("low", "high"),
-      coldStart: numbers("provisioningS", "imageS", "weightsS", "engineS", "totalS"),
+      coldStart: numbers("provisioningS", "imageS", "weightsS", "engineS", "totalS", "startingReplicas")
+        .extend({ storageGbPerS: z.number().nullable() })
+        .meta({ description: "Start of one replica while `startingReplicas` read the weights from the same store." }),
     }),
     rejected: z.array(z.object({ layout, reason: z.string() })).readonly(),
     disaggregated: z

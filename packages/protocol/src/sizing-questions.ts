@@ -297,6 +297,13 @@ export const servingQuestion = z
       weightsGbPerS: positive.default(5),
       provisioningSeconds: amount.default(0).meta({ description: "Time until a starting replica gets a node." }),
       imageGb: amount.default(0).meta({ description: "Container image that a starting node must fetch." }),
+      storageGbPerS: positive.optional().meta({
+        description:
+          "Total rate of the store from which all starting replicas read the weights, GB/s; absent: it never limits a start.",
+      }),
+      startingReplicas: integer(1, 1_000_000)
+        .optional()
+        .meta({ description: "Replicas that start at once and share the store; absent: all replicas of the plan." }),
     }),
   })
   .meta({ id: "ServingQuestion", description: "Replicas, latency and cost of an endpoint under traffic." });

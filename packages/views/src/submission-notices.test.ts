@@ -70,7 +70,7 @@ describe("notices about a submission", () => {
       "noCheckpoints: job may run for 1 d and declares no checkpoints: a failure or a preemption repeats all of its work. On 4 nodes a failure is expected every 65 d 23 h. If it writes checkpoints to HEADROOM_CHECKPOINT_DIR, declare them: checkpoint: { every: auto }.",
     ]);
     expect(messages(fleet, { gang: { accelerators: 8 } })[0]).toContain(
-      "job has no walltime and declares no checkpoints",
+      "job has no walltime and declares no checkpoints: a failure or a preemption repeats all of its work. If it writes",
     );
     for (const quiet of [
       { walltimeMs: HOUR_MS, gang: { accelerators: 8 } },
@@ -80,6 +80,16 @@ describe("notices about a submission", () => {
       { ...long, checkpointEvery: HOUR_MS },
     ])
       expect(messages(fleet, quiet)).toEqual([]);
+  });
+
+  it("leave out checkpoints for work whose last run with this name was short", () => {
+    const fleet = SmallFleet.withNodes(4, 8);
+    const unbounded = { gang: { accelerators: 8 } };
+    expect(messages(fleet, unbounded)).toHaveLength(1);
+    const id = fleet.submit("job", unbounded);
+    fleet.nowMs += 1_000;
+    fleet.finish(id, 0);
+    expect(messages(fleet, unbounded)).toEqual([]);
   });
 
   it("say which interval `auto` chooses, and why; recorded failures shorten it", () => {

@@ -14,6 +14,8 @@ const HOUR_MS = 3_600_000;
  * repeated hour.
  */
 const LONG_MS = 4 * HOUR_MS;
+/** Mean time between failures in ms from which their number does not matter to one workload: its preemption does. */
+const RARE_MS = 90 * 24 * HOUR_MS;
 /** Size from which gangs without a walltime are assumed to run long: eight accelerators are one node of most fleets. */
 const LARGE_ACCELERATORS = 8;
 
@@ -130,14 +132,25 @@ function unsavedSentence(state: ReadonlyState, { spec, actor }: NewWork): string
   const durationMs = predictedMs ?? spec.walltimeMs;
   const isUnbounded = durationMs === null && acceleratorsAsked(spec) / taskCountOf(spec) >= LARGE_ACCELERATORS;
   if (!isUnbounded && (durationMs === null || durationMs < LONG_MS)) return null;
-  if (hasSavedBefore(state, spec)) return null;
+  if (hasSavedBefore(state, spec) || (durationMs === null && endedSoonBefore(state, spec))) return null;
   const { failureMs, nodeCount } = checkpointIntervalFor(state, spec);
   const lasts = durationMs === null ? "has no walltime" : `may run for ${durationText(durationMs)}`;
   return (
     `${spec.name} ${lasts} and declares no checkpoints: a failure or a preemption repeats all of its work. ` +
-    `On ${plural(nodeCount, "node")} a failure is expected every ${durationText(failureMs)}. ` +
+    (failureMs > RARE_MS
+      ? ""
+      : `On ${plural(nodeCount, "node")} a failure is expected every ${durationText(failureMs)}. `) +
     "If it writes checkpoints to HEADROOM_CHECKPOINT_DIR, declare them: checkpoint: { every: auto }."
   );
+}
+
+/** True: the last ended run with this name took less time than a checkpoint would be worth. */
+function endedSoonBefore({ workloads }: ReadonlyState, { team, name }: WorkloadSpec): boolean {
+  let lastMs = Number.POSITIVE_INFINITY;
+  for (const { spec, firstStartedAtMs, endedAtMs } of workloads.values())
+    if (firstStartedAtMs !== null && endedAtMs !== null && spec.team === team && spec.name === name)
+      lastMs = endedAtMs - firstStartedAtMs;
+  return lastMs < LONG_MS;
 }
 
 /** True: an earlier run with this name reported a checkpoint. */

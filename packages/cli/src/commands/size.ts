@@ -178,6 +178,14 @@ const serveCommand = defineCommand<ServingOptions>({
       flags: "--image <bytes>",
       description: "size of the container image that a starting node must fetch (default: none)",
     },
+    {
+      flags: "--storage-rate <GB/s>",
+      description: "total rate of the store from which starting replicas read the weights (default: it never limits)",
+    },
+    {
+      flags: "--starting <replicas>",
+      description: "replicas that start at once and share the store (default: all replicas of the plan)",
+    },
     jsonOption,
   ],
   async run(context, { options }) {

@@ -2,6 +2,7 @@
 import type { ReplayFigures, ReplayGroup, ReplayReport } from "@headroom/protocol";
 import { printable, type Sink } from "../terminal.ts";
 import { instant, shortDuration } from "./amounts.ts";
+import { hoursText } from "./list-fields.ts";
 import type { Paint, Tone } from "./style.ts";
 import { tableLines } from "./table.ts";
 
@@ -44,7 +45,7 @@ function wholeRows(report: ReplayReport): string[][] {
     row("wait (95th percentile)", ({ waitP95Ms }) => shortDuration(waitP95Ms)),
     row("slowdown", ({ slowdown }) => (slowdown === null ? "–" : slowdown.toFixed(2))),
     row("utilisation", ({ utilisation }) => `${(utilisation * 100).toFixed(1)}%`),
-    row("accelerator hours", ({ acceleratorHours }) => acceleratorHours.toFixed(1)),
+    row("accelerator hours", ({ acceleratorHours }) => hoursText(acceleratorHours)),
     row("lost to evictions", ({ lostAcceleratorHours }) => lostAcceleratorHours.toFixed(1)),
     row("evictions", ({ evictions }) => String(evictions)),
     row("ended", ({ endedCount }) => String(endedCount)),
@@ -81,7 +82,7 @@ function groupLines(
       pair(group, ({ waitMeanMs }) => shortDuration(waitMeanMs)),
       pair(group, ({ waitP95Ms }) => shortDuration(waitP95Ms)),
       pair(group, ({ slowdown }) => (slowdown === null ? "–" : slowdown.toFixed(2))),
-      pair(group, ({ acceleratorHours }) => acceleratorHours.toFixed(1)),
+      pair(group, ({ acceleratorHours }) => hoursText(acceleratorHours)),
       pair(group, ({ evictions }) => String(evictions)),
     ]);
   const more = groups.length > ROWS_MAX ? [`… and ${groups.length - ROWS_MAX} more (--json has them)`] : [];

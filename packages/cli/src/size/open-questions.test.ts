@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { ServingReport, TrainingReport } from "@headroom/perf";
@@ -44,6 +44,22 @@ describe("what a question leaves out", () => {
     expect(stdout).toMatch(/^H20-SXM \* /m);
     expect(stdout).toMatch(/^H100-SXM-80GB {2}/m);
     expect(stdout).toContain("* no document cited:");
+    const { accelerators } = JSON.parse((await size("catalogue", "--json")).stdout) as {
+      accelerators: { name: string; sources: Record<string, string> }[];
+    };
+    const withoutDocument = accelerators.filter(({ sources: { matrix = "", memory = "" } }) =>
+      [matrix, memory].every((each) => each.startsWith("general")),
+    );
+    const page = readFileSync(
+      path.resolve(import.meta.dirname, "../../../../docs/reference/accelerator-types.md"),
+      "utf8",
+    );
+    expect(page).toContain(
+      `\n${withoutDocument
+        .map(({ name }) => name)
+        .toSorted()
+        .join(", ")}\n`,
+    );
   });
 
   it("prints the command that starts the plan", async () => {

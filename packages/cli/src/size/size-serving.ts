@@ -27,10 +27,13 @@ export interface ServingOptions {
   readonly weightRate?: string;
   readonly provisioning?: string;
   readonly image?: string;
+  readonly storageRate?: string;
+  readonly starting?: string;
   readonly json?: true;
 }
 
 const tokensMax = 100_000_000;
+const STARTING_MAX = 1_000_000;
 
 export async function runSizeServing(context: CommandContext, options: ServingOptions): Promise<ExitCode> {
   const perf = await import("@headroom/perf");
@@ -141,6 +144,12 @@ async function questionOf(context: CommandContext, options: ServingOptions): Pro
     weightsGbPerS: given(options.weightRate, (text) => positive(text, "--weight-rate"), 5),
     provisioningSeconds: given(options.provisioning, (text) => duration(text, "--provisioning") / 1000, undefined),
     imageGb: given(options.image, (text) => byteQuantity(text, "--image") / 1e9, undefined),
+    storageGbPerS: given(options.storageRate, (text) => positive(text, "--storage-rate"), undefined),
+    startingReplicas: given(
+      options.starting,
+      (text) => wholeNumber(text, "--starting", { min: 1, max: STARTING_MAX }),
+      undefined,
+    ),
   };
 }
 
@@ -244,7 +253,14 @@ function coldStartText(start: ServingReport["best"]["coldStart"]): string {
     ["engine", start.engineS],
   ] as const;
   const named = parts.filter(([, seconds]) => seconds > 0).map(([name, seconds]) => `${name} ${significant(seconds)}`);
-  return `${significant(start.totalS)} s (${named.join(", ")})`;
+  return `${significant(start.totalS)} s (${named.join(", ")}); ${storeText(start)}`;
+}
+
+function storeText({ startingReplicas, storageGbPerS }: ServingReport["best"]["coldStart"]): string {
+  const replicas = startingReplicas === 1 ? "one replica starts" : `${startingReplicas} replicas start at once`;
+  return storageGbPerS === null
+    ? `${replicas}, and the store keeps up (pass --storage-rate to limit it)`
+    : `${replicas} and ${startingReplicas === 1 ? "reads" : "share"} a store of ${significant(storageGbPerS)} GB/s`;
 }
 
 /** Disaggregated serving: prefill and decode run on separate workers, under the same latency objective. */

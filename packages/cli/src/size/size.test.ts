@@ -256,7 +256,24 @@ describe("size serve", () => {
     );
     expect(code).toBe(0);
     expect(stdout).toMatch(/disaggregated +\d+ for prompts \(.+\) and \d+ for answers \(.+\): \d+ accelerators/);
-    expect(stdout).toMatch(/cold start +\S+ s \(node 120, image 4, weights \S+, engine 36\)/);
+    expect(stdout).toMatch(
+      /cold start +\S+ s \(node 120, image 4, weights \S+, engine 36\); \d+ replicas start at once, and the store keeps up/,
+    );
+  });
+
+  it("lets all replicas of the plan share the store when they start, or as many as are stated", async () => {
+    const started = async (...more: string[]) => {
+      const { stdout } = await size("serve", ...chat, "--requests", "200", "--json", ...more);
+      const { plans, best } = JSON.parse(stdout);
+      return { replicaCount: plans[0].replicaCount, ...best.coldStart };
+    };
+    const alone = await started("--storage-rate", "2", "--starting", "1");
+    const all = await started("--storage-rate", "2");
+    expect(all.replicaCount).toBeGreaterThan(2);
+    expect(all.startingReplicas).toBe(all.replicaCount);
+    expect(alone.startingReplicas).toBe(1);
+    expect(all.weightsS).toBeCloseTo(alone.weightsS * all.replicaCount);
+    expect(await started()).toMatchObject({ startingReplicas: all.replicaCount, storageGbPerS: null });
   });
 
   it("takes the fewest accelerators for the cheapest where no price is stated", async () => {

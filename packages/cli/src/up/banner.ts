@@ -79,6 +79,9 @@ export async function bannerLines({
 function quickstartCommands(program: string, chatProgram: string): [string, string][] {
   return [
     [`${program} logs -f quickstart`, "watch the loss fall"],
-    [`node ${chatProgram} 'import {'`, "let the trained model continue this, through a gateway"],
+    [
+      `node ${chatProgram} 'import {'`,
+      "let the trained model continue this; then holds a slot until headroom stop chat",
+    ],
   ];
 }

@@ -1,5 +1,5 @@
 import type { Accelerator } from "./accelerator.ts";
-import { generalKnowledge, mlEngineering, mlNetwork, usualServers } from "./sources.ts";
+import { cloudTpuV3, mlEngineering, mlNetwork, usualServers } from "./sources.ts";
 
 /** Datasheet figures of the accelerators of AMD, Google, Intel and AWS; `sources` states the source of each figure. */
 export const otherAccelerators: readonly Accelerator[] = [
@@ -129,7 +129,12 @@ export const otherAccelerators: readonly Accelerator[] = [
     scaleUp: { kind: "torus", name: "ICI", gbPerS: 140, domainCount: 1024 },
     scaleOutGbPerS: 12.5,
     powerWatts: 220,
-    sources: { matrix: generalKnowledge, memory: generalKnowledge, scaleUp: generalKnowledge, power: generalKnowledge },
+    sources: {
+      matrix: cloudTpuV3,
+      memory: cloudTpuV3,
+      scaleUp: `${cloudTpuV3} (rate: general knowledge)`,
+      power: cloudTpuV3,
+    },
     note: "2 cores/chip",
   },
   {

@@ -63,6 +63,13 @@ export interface ServingSizing {
    * weights. If absent, the node has the image.
    */
   readonly imageGb?: number | undefined;
+  /**
+   * Total rate in GB/s of the store that holds the weights of all replicas. If absent, the store serves every node at
+   * the rate of the node.
+   */
+  readonly storageGbPerS?: number | undefined;
+  /** Number of replicas that start at once and share the store. If absent, all replicas of the plan. */
+  readonly startingReplicas?: number | undefined;
 }
 
 export interface ServingPlanRow {
@@ -93,7 +100,8 @@ export interface ServingReport {
     readonly step: StepTime;
     readonly tpotIntervalMs: Interval;
     readonly ttftIntervalMs: Interval;
-    readonly coldStart: ColdStart;
+    /** The start of one replica, while others start and read from the same store. `null`: no rate was stated. */
+    readonly coldStart: ColdStart & { readonly startingReplicas: number; readonly storageGbPerS: number | null };
   };
   readonly rejected: readonly RejectedLayout[];
   /** A plan with separate prefill and decode workers for the same objective, or the reason why there is none. */
@@ -214,6 +222,7 @@ function closeLook(
   const node = usualNode(replica.accelerator);
   const state = openLoop(replica, request, question.requestsPerS / replicaCount, k);
   const evidence = servingEvidenceFor(servingKindOf(replica));
+  const { startingReplicas = replicaCount, storageGbPerS = null } = question;
   const batch = state.kind === "steady" ? state.batch : batchLimit(replica, request);
   return {
     memory: servingMemory(replica),
@@ -222,17 +231,21 @@ function closeLook(
     step: decodeStep(replica, batch, meanContext(request), k),
     tpotIntervalMs: interval80(latency.tpotMs, intervalWidth(replica, "step", evidence, k)),
     ttftIntervalMs: interval80(latency.ttftMs, intervalWidth(replica, "firstToken", evidence, k)),
-    coldStart: coldStart(replica, {
-      provisioningS: question.provisioningSeconds ?? 0,
-      imageGb: question.imageGb ?? 0,
-      imageGbPerS: question.weightsGbPerS,
-      weightsGbPerS: question.weightsGbPerS,
-      simultaneousReplicas: 1,
-      storageGbPerS: Number.POSITIVE_INFINITY,
-      hostLinkGbPerS: node.hostLinkGbPerS,
-      acceleratorsPerNode: node.acceleratorCount,
-      isCompiledBefore: false,
-    }),
+    coldStart: {
+      ...coldStart(replica, {
+        provisioningS: question.provisioningSeconds ?? 0,
+        imageGb: question.imageGb ?? 0,
+        imageGbPerS: question.weightsGbPerS,
+        weightsGbPerS: question.weightsGbPerS,
+        simultaneousReplicas: startingReplicas,
+        storageGbPerS: storageGbPerS ?? Number.POSITIVE_INFINITY,
+        hostLinkGbPerS: node.hostLinkGbPerS,
+        acceleratorsPerNode: node.acceleratorCount,
+        isCompiledBefore: false,
+      }),
+      startingReplicas,
+      storageGbPerS,
+    },
   };
 }
 

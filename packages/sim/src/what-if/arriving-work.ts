@@ -1,7 +1,7 @@
 /** Submits recurring work during a timeline, and counts how long it waits. */
 import type { Input, Reply, Workload, WorkloadId } from "@headroom/model";
 import type { PlayoutArrivals } from "../playout/playout.ts";
-import type { Arrival } from "./recurring-arrivals.ts";
+import type { RecurringSubmission } from "./recurring-arrivals.ts";
 
 export interface ArrivedWork {
   readonly count: number;
@@ -17,12 +17,12 @@ interface Arrived {
 }
 
 export class ArrivingWork implements PlayoutArrivals {
-  readonly #arrivals: readonly Arrival[];
-  readonly #sent = new Map<string, Arrival>();
+  readonly #arrivals: readonly RecurringSubmission[];
+  readonly #sent = new Map<string, RecurringSubmission>();
   readonly #arrived = new Map<WorkloadId, Arrived>();
   #next = 0;
 
-  constructor(arrivals: readonly Arrival[]) {
+  constructor(arrivals: readonly RecurringSubmission[]) {
     this.#arrivals = arrivals;
   }
 

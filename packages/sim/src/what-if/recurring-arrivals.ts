@@ -15,7 +15,7 @@ const PERIOD_MS_MIN = HOUR_MS;
 const ARRIVALS_MAX = 5_000;
 const ARRIVING_TASKS_MAX = 20_000;
 
-export interface Arrival {
+export interface RecurringSubmission {
   readonly atMs: number;
   readonly commandId: CommandId;
   readonly spec: WorkloadSpec;
@@ -28,7 +28,7 @@ export interface RecurringArrivals {
   readonly recordedFromMs: number;
   readonly recordedCount: number;
   /** In the order of time. */
-  readonly arrivals: readonly Arrival[];
+  readonly arrivals: readonly RecurringSubmission[];
   /** End of the horizon, or the instant from which no more submissions recur because there are too many. */
   readonly untilMs: number;
 }
@@ -45,7 +45,7 @@ export function recurringArrivals(state: ReadonlyState, { nowMs, horizonMs }: Sp
   const recordedFromMs = nowMs - periodMs;
   const recorded = submitted.filter(({ submittedAtMs }) => submittedAtMs > recordedFromMs && submittedAtMs <= nowMs);
   const endMs = nowMs + horizonMs;
-  const arrivals: Arrival[] = [];
+  const arrivals: RecurringSubmission[] = [];
   let taskCount = 0;
   for (let shiftMs = periodMs; recorded.length > 0 && recordedFromMs + shiftMs < endMs; shiftMs += periodMs) {
     for (const original of recorded) {

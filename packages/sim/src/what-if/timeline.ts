@@ -11,7 +11,7 @@ import { DrawnExecutor } from "../playout/drawn-executor.ts";
 import { Playout } from "../playout/playout.ts";
 import { ArrivingWork } from "./arriving-work.ts";
 import type { ArrivedWork } from "./arriving-work.ts";
-import type { Arrival } from "./recurring-arrivals.ts";
+import type { RecurringSubmission } from "./recurring-arrivals.ts";
 import { heldSample } from "./timeline-sample.ts";
 import type { HeldSample } from "./timeline-sample.ts";
 import { Interruptions } from "./interruptions.ts";
@@ -50,7 +50,7 @@ export interface TimelineOptions {
   /** The inputs of the change, which take effect at the start. */
   readonly inputs: readonly Input[];
   /** Submissions during the timeline, in the order of time. */
-  readonly arrivals: readonly Arrival[];
+  readonly arrivals: readonly RecurringSubmission[];
   /** Total run time of a task from its start, given its elapsed time. Also used for work that starts after the fork. */
   durationMs(workload: Workload, task: number, elapsedMs: number, running: Attempt | null): number;
 }

@@ -1,5 +1,6 @@
 import { accelerators, modelNames } from "@headroom/perf";
 import type { ServingReport, ServingSizing, SizingQuestion } from "@headroom/perf";
+import { plural } from "@headroom/views";
 import { useMemo, useState } from "react";
 import type { ReactElement } from "react";
 import { Facts } from "../../parts/facts.tsx";
@@ -205,7 +206,7 @@ function ServingAnswer({ report }: { readonly report: ServingReport }): ReactEle
             { name: "80% interval", value: `${ms(tpotIntervalMs.low)} to ${ms(tpotIntervalMs.high)} per token` },
             {
               name: "Cold start",
-              value: `${secondsText(coldStart.totalS)} (weights ${secondsText(coldStart.weightsS)}, engine ${secondsText(coldStart.engineS)})`,
+              value: `${secondsText(coldStart.totalS)} (weights ${secondsText(coldStart.weightsS)}, engine ${secondsText(coldStart.engineS)}), if the store keeps up with ${plural(coldStart.startingReplicas, "replica")} at once`,
             },
           ]}
         />

@@ -2,7 +2,7 @@ import type { WhatIfAnswer } from "@headroom/protocol";
 import { grouped, startsEarlier, teamOutcomes, teamShares, type TeamOutcome } from "@headroom/views";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
-import type { ReactElement } from "react";
+import type { ComponentProps, ReactElement } from "react";
 import { useSession } from "../../connect/session.ts";
 import { spanText } from "../../format/amounts.ts";
 import { Button } from "../../parts/button.tsx";
@@ -20,6 +20,7 @@ import { WhatIfService, type PlacedAnswer } from "./what-if-service.ts";
 
 const HOUR_MS = 3_600_000;
 const horizons = ["6", "12", "24", "72"] as const;
+const horizonOptions = horizons.map((value) => ({ value, label: `${value} h` }));
 const arrivalOptions = [
   { value: "recorded", label: "as recorded" },
   { value: "none", label: "none" },
@@ -64,30 +65,14 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
     <div className="grid max-w-7xl items-start gap-4 px-4 pb-6 md:px-6 lg:grid-cols-[22rem_1fr]">
       <ChangeForm change={change} onChange={onChange} onLose={lose} {...situation}>
         <div className="flex flex-wrap items-end justify-between gap-3">
-          <div>
-            <p aria-hidden="true" className="mb-1 font-medium">
-              Hours ahead
-            </p>
-            <Segments
-              label="Hours ahead"
-              name="hours"
-              value={hours}
-              options={horizons.map((value) => ({ value, label: `${value} h` }))}
-              onValue={setHours}
-            />
-          </div>
-          <div>
-            <p aria-hidden="true" className="mb-1 font-medium">
-              New submissions
-            </p>
-            <Segments
-              label="New submissions"
-              name="arrivals"
-              value={arrivals}
-              options={arrivalOptions}
-              onValue={setArrivals}
-            />
-          </div>
+          <Choice label="Hours ahead" name="hours" value={hours} options={horizonOptions} onValue={setHours} />
+          <Choice
+            label="New submissions"
+            name="arrivals"
+            value={arrivals}
+            options={arrivalOptions}
+            onValue={setArrivals}
+          />
           <Button look="primary" disabled={!isChange(change) || ask.isPending} onClick={() => ask.mutate(change)}>
             {ask.isPending ? "Simulating" : "Simulate"}
           </Button>
@@ -107,6 +92,18 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
           <Timelines {...ask.data} />
         )}
       </div>
+    </div>
+  );
+}
+
+/** Segments under a visible heading. */
+function Choice<Value extends string>(props: ComponentProps<typeof Segments<Value>>): ReactElement {
+  return (
+    <div>
+      <p aria-hidden="true" className="mb-1 font-medium">
+        {props.label}
+      </p>
+      <Segments {...props} />
     </div>
   );
 }

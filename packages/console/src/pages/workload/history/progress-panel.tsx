@@ -133,10 +133,15 @@ function NoReports({ workload }: { readonly workload: Workload }): ReactElement 
   return (
     <p className="px-4 py-3 text-ink-2">
       {workload.firstStartedAtMs === null ? (
-        "It has not started yet."
+        workload.endedAtMs === null ? (
+          "It has not started yet."
+        ) : (
+          "It ended before it started."
+        )
       ) : (
         <>
-          Nothing was reported. A program that appends lines such as{" "}
+          {workload.phase === "failed" ? "It failed before it reported any progress" : "Nothing was reported"}. A
+          program that appends lines such as{" "}
           <code className="font-mono text-xs">{'{"kind":"progress","step":120,"metrics":{"loss":2.31}}'}</code> to the
           file named by <code className="font-mono text-xs">HEADROOM_PROGRESS_FILE</code> shows its course here.
         </>
