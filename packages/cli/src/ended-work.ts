@@ -1,11 +1,12 @@
 /** `headroom history`: ended work as `sacct` lists it, and the events of one workload. */
 import type { WorkloadPhase, WorkloadQuery } from "@headroom/protocol";
+import { hoursText } from "@headroom/views";
 import { CliError, exitCode, type ExitCode } from "./cli-error.ts";
 import type { CommandContext } from "./command.ts";
 import type { HistoryCommandOptions } from "./commands/history.ts";
 import { checkTeam, endedPhases, limitOf, phasesOf, selectionOf, sinceOf } from "./listing-options.ts";
 import { instant, plural, shortDuration } from "./output/amounts.ts";
-import { acceleratorHours, elapsedMs, fieldsOf, hoursText, printFields } from "./output/list-fields.ts";
+import { acceleratorHours, elapsedMs, fieldsOf, printFields } from "./output/list-fields.ts";
 import { withProgress } from "./output/progress.ts";
 import { pairLines } from "./output/table.ts";
 import { allPages, resolveWorkload } from "./resolve-workload.ts";

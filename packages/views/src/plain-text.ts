@@ -143,6 +143,10 @@ export function acceleratorTimeText(acceleratorMs: number): string {
   return `${grouped(acceleratorMs === 0 ? 0 : Math.max(1, tenths) / 10)} accelerator ${unit}`;
 }
 
+/** Hours to three digits, so that work of seconds is not shown as 0. */
+export const hoursText = (hours: number): string =>
+  hours === 0 ? "0" : hours < 0.001 ? "<0.001" : hours.toFixed(hours < 10 ? 3 : 1);
+
 /** Accepted types such as `H200` or `H200 or H100`; without a preference, the word accelerator. */
 export function acceleratorNoun(types: readonly string[], count: number): string {
   const noun = count === 1 ? "accelerator" : "accelerators";

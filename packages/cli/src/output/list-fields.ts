@@ -1,5 +1,6 @@
 /** Columns of `list` and `history` that users choose by name. */
 import type { WorkloadSummary } from "@headroom/protocol";
+import { hoursText } from "@headroom/views";
 import { CliError, exitCode } from "../cli-error.ts";
 import { instant, shortDuration } from "./amounts.ts";
 import { gangText, phaseCell, progressText } from "./workload-text.ts";
@@ -22,10 +23,6 @@ export const elapsedMs = ({ firstStartedAtMs, endedAtMs }: WorkloadSummary, nowM
   firstStartedAtMs === null ? 0 : Math.max(0, (endedAtMs ?? nowMs) - firstStartedAtMs);
 
 export const acceleratorHours = ({ acceleratorMs }: WorkloadSummary): number => acceleratorMs / HOUR_MS;
-
-/** Hours to three digits, so that work of seconds is not shown as 0. */
-export const hoursText = (hours: number): string =>
-  hours === 0 ? "0" : hours < 0.001 ? "<0.001" : hours.toFixed(hours < 10 ? 3 : 1);
 
 function exitText({ phase, lastAttempt }: WorkloadSummary): string {
   const exit = lastAttempt?.exit ?? null;

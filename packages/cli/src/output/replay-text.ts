@@ -1,8 +1,8 @@
 /** The result of a replay as tables. */
 import type { ReplayFigures, ReplayGroup, ReplayReport } from "@headroom/protocol";
+import { hoursText } from "@headroom/views";
 import { printable, type Sink } from "../terminal.ts";
 import { instant, shortDuration } from "./amounts.ts";
-import { hoursText } from "./list-fields.ts";
 import type { Paint, Tone } from "./style.ts";
 import { tableLines } from "./table.ts";
 

@@ -69,7 +69,7 @@ export function EventsPage(): ReactElement {
           rowCount={rows.length}
           keyOf={({ envelope }) => String(envelope.sequence)}
           columns={columns}
-          template="grid-cols-[5.5rem_minmax(0,1fr)] md:grid-cols-[7.5rem_8rem_minmax(0,1fr)] lg:grid-cols-[7.5rem_8rem_minmax(0,1fr)_minmax(0,8rem)_minmax(0,7rem)]"
+          template="grid-cols-[5.5rem_minmax(0,1fr)] md:grid-cols-[7.5rem_8rem_minmax(0,1fr)] lg:grid-cols-[7.5rem_8rem_minmax(0,1fr)_minmax(0,8rem)_minmax(0,9rem)]"
           rowHeightPx={44}
           footer={<Older live={live} />}
         />

@@ -1,6 +1,6 @@
 /** Idle and oversized allocations, most accelerator time first. */
 import type { WasteList } from "@headroom/protocol";
-import { grouped, plural } from "@headroom/views";
+import { grouped, hoursText, plural } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -122,7 +122,7 @@ function WasteTable({ items }: Pick<WasteList, "items">): ReactElement {
                 {words[kind]}
               </td>
               <td className="px-4 py-2 text-right">
-                {wastedAcceleratorMs === null ? "–" : (wastedAcceleratorMs / 3_600_000).toFixed(1)}
+                {wastedAcceleratorMs === null ? "–" : hoursText(wastedAcceleratorMs / 3_600_000)}
               </td>
               <td className="hidden min-w-72 px-4 py-2 md:table-cell">{sentence}</td>
             </tr>

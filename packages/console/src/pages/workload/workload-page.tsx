@@ -1,5 +1,6 @@
 /** The page of one workload: specification, verdict or progress, logs, history. */
 import type { Workload } from "@headroom/protocol";
+import { hoursText } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -129,7 +130,7 @@ function Panels({ workload }: { readonly workload: Workload }): ReactElement {
                   ),
               },
               ...(isOver ? [{ name: "Ended", value: <Moment atMs={workload.endedAtMs ?? 0} /> }] : []),
-              { name: "Accelerator-hours", value: (workload.acceleratorMs / 3_600_000).toFixed(1) },
+              { name: "Accelerator-hours", value: hoursText(workload.acceleratorMs / 3_600_000) },
               { name: "Id", value: workload.id },
               { name: "Priority", value: String(workload.priority) },
             ]}

@@ -1,5 +1,6 @@
 /** The page of all workloads that the control plane still has, newest first. */
 import type { Page as Answer, WorkloadPhase, WorkloadSummary } from "@headroom/protocol";
+import { hoursText } from "@headroom/views";
 import { Link, getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
@@ -279,7 +280,7 @@ const columns: readonly Column<WorkloadSummary>[] = [
     id: "hours",
     header: "Acc.-hours",
     className: "hidden xl:block text-right pr-2",
-    cell: ({ acceleratorMs }) => (acceleratorMs / HOUR_MS).toFixed(1),
+    cell: ({ acceleratorMs }) => hoursText(acceleratorMs / HOUR_MS),
   },
   {
     id: "submitted",
