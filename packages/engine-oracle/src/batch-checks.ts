@@ -76,6 +76,7 @@ const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
   workloadChanged: true,
   workloadHeld: true,
   execStarted: true,
+  taskStopRequested: true,
   workloadReleased: true,
   workloadStopRequested: true,
 };

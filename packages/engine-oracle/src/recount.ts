@@ -361,16 +361,23 @@ export function hasReadyTask(workload: Workload, nowMs: number): boolean {
     return false;
   if (isArrayFull(workload)) return false;
   return (
-    workload.nextTask < taskCountOf(workload.spec) ||
+    unstartedCount(workload) > 0 ||
     [...workload.tasks.values()].some(({ retryAtMs }) => retryAtMs !== null && retryAtMs <= nowMs)
   );
 }
 
 /** Whether the array has as many unfinished started tasks as it may have at one time. */
-function isArrayFull({ spec, nextTask, waitingTasks, succeededCount, failedCount }: Workload): boolean {
+/** Counted one by one: tasks from the next one on that nobody stopped. */
+function unstartedCount({ spec, nextTask, tasks }: Workload): number {
+  const stopped = [...tasks.values()].filter(({ index, isGivenUp }) => isGivenUp && index >= nextTask);
+  return taskCountOf(spec) - nextTask - stopped.length;
+}
+
+function isArrayFull(workload: Workload): boolean {
+  const { spec, waitingTasks, succeededCount, failedCount } = workload;
   if (spec.kind !== "batch" || spec.tasksAtOnce === undefined) return false;
   const done = waitingTasks.length + succeededCount + failedCount;
-  return nextTask - done >= spec.tasksAtOnce;
+  return taskCountOf(spec) - unstartedCount(workload) - done >= spec.tasksAtOnce;
 }
 
 /** An independent implementation of the policy's order between workloads. */

@@ -7,10 +7,11 @@ import {
   acceleratorIndices,
   shapeOf,
   isWaiting,
+  begunTaskCount,
   taskCountOf,
   taskOf,
 } from "@headroom/model";
-import type { Attempt, Workload } from "@headroom/model";
+import type { Attempt, Workload, Task } from "@headroom/model";
 import { Findings, ENDED_ENTRIES_KEPT, checkGroups, checkPart, withAncestors } from "@headroom/engine/internals";
 import { checkSlices } from "./part-recount.ts";
 import { checkNomination } from "./nomination-checks.ts";
@@ -227,6 +228,7 @@ function checkCheckpointWait(findings: Findings, state: ReadonlyState, attempt: 
 function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload): void {
   const { id, spec, nextTask, waitingTasks, activeAttempts, succeededCount, failedCount } = workload;
   const taskCount = taskCountOf(spec);
+  const ahead = workload.stoppedAhead ?? [];
   // A task whose attempt will migrate is nominated, but still runs in its old place.
   const nominated = [...state.nominations.values()].filter(
     ({ workloadId, growth, afterAttempt }) => workloadId === id && !growth && afterAttempt === undefined,
@@ -235,8 +237,17 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
   findings.expect(nextTask <= taskCount, () => `${id} has begun ${nextTask} of ${taskCount} tasks`);
   // Tasks stopped by a cancellation are not counted.
   findings.expect(
-    workload.stopRequested ? begun <= nextTask : begun === nextTask,
-    () => `${id} has begun ${nextTask} tasks, ${begun} are accounted for`,
+    workload.stopRequested ? begun <= nextTask + ahead.length : begun === nextTask + ahead.length,
+    () => `${id} has begun ${nextTask} tasks and stopped ${ahead.length} more, ${begun} are accounted for`,
+  );
+  const stopped = [...workload.tasks.values()].filter(({ index }) => index >= nextTask);
+  findings.expect(
+    stopped.every((task) => task.isGivenUp && task.isStopRequested === true && task.attemptCount === 0),
+    () => `${id} has records of tasks that it never began`,
+  );
+  findings.expect(
+    ahead.join() === numbersOf(stopped).join() && ahead[0] !== nextTask,
+    () => `${id} lists ${ahead.join(", ")} as stopped before their start, ${numbersOf(stopped).join(", ")} are`,
   );
   const open: number[] = [...waitingTasks];
   for (const attemptId of activeAttempts) {
@@ -257,9 +268,9 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
       () => `task ${index} of ${id} has failed ${failureCount} times, ${spec.retries.max} retries are allowed`,
     );
   }
-  const waiting = [...workload.tasks.values()].filter(isWaiting).map(({ index }) => index);
+  const waiting = numbersOf([...workload.tasks.values()].filter(isWaiting));
   findings.expect(
-    waiting.toSorted((left, right) => left - right).join() === waitingTasks.join(),
+    waiting.join() === waitingTasks.join(),
     () => `${id} lists ${waitingTasks.join(", ")} as waiting tasks, ${waiting.join(", ")} wait`,
   );
   findings.expect(
@@ -268,12 +279,16 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
   );
 }
 
+const numbersOf = (tasks: readonly Task[]): readonly number[] =>
+  tasks.map(({ index }) => index).toSorted((left, right) => left - right);
+
 function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: Workload): void {
   const { id, phase, stopRequested, activeAttempts, endedAtMs, endReason, failedCount, nextTask, waitingTasks } =
     workload;
   const isActive = activeAttempts.length > 0;
   const isNominated = [...state.nominations.values()].some(({ workloadId, growth }) => workloadId === id && !growth);
-  const isWaiting = !stopRequested && (isNominated || nextTask < taskCountOf(workload.spec) || waitingTasks.length > 0);
+  const isWaiting =
+    !stopRequested && (isNominated || begunTaskCount(workload) < taskCountOf(workload.spec) || waitingTasks.length > 0);
   if (endedAtMs === null) {
     const expected = stopRequested ? "stopping" : isActive ? "running" : "pending";
     findings.expect(phase === expected, () => `${id} is ${phase}, it should be ${expected}`);

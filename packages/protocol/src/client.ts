@@ -114,7 +114,8 @@ export interface HeadroomClient {
     changes: WorkloadChangesBody,
     options?: CommandOptions & { readonly dryRun?: boolean },
   ): Promise<WorkloadChanged>;
-  stopWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
+  /** `task`: stops only this task of an array. */
+  stopWorkload(id: string, options?: CommandOptions & { readonly task?: number }): Promise<WorkloadAccepted>;
   /** Holds a workload: no further task of it starts; running tasks continue. */
   holdWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   /** Runs the tasks of an ended workload that did not succeed again, after its earlier attempts. */

@@ -89,6 +89,7 @@ const commandResult = z
     z.object({ kind: z.literal("workloadRerun"), workloadId: z.string(), tasks: count }),
     z.object({ kind: z.literal("workloadChanged"), workloadId: z.string(), fields: z.array(changeableField) }),
     z.object({ kind: z.literal("workloadHeld"), workloadId: z.string() }),
+    z.object({ kind: z.literal("taskStopping"), workloadId: z.string(), task: count }),
     z.object({ kind: z.literal("execStarted"), attemptId: z.string(), task: count, nodeId: z.string() }),
     z.object({ kind: z.literal("workloadReleased"), workloadId: z.string() }),
     z.object({ kind: z.literal("applied"), changes: z.array(applyChange) }),
@@ -196,6 +197,7 @@ export const event = z
     }),
     fact("backoffEnded", { attemptId: z.string() }),
     fact("attemptStarted", { attemptId: z.string() }),
+    fact("taskStopRequested", { workloadId: z.string(), task: count, actor: z.string() }),
     fact("execStarted", {
       attemptId: z.string(),
       worker: count,

@@ -231,7 +231,8 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
         body,
         options,
       }),
-    stopWorkload: (id, options) => http.call(o.stopWorkload, { params: { id }, options }),
+    stopWorkload: (id, { task, ...options } = {}) =>
+      http.call(o.stopWorkload, { params: { id }, query: { task }, options }),
     holdWorkload: (id, options) => http.call(o.holdWorkload, { params: { id }, options }),
     rerunWorkload: (id, options) => http.call(o.rerunWorkload, { params: { id }, options }),
     releaseWorkload: (id, options) => http.call(o.releaseWorkload, { params: { id }, options }),

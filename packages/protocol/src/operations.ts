@@ -3,7 +3,7 @@
  * them, and the OpenAPI document lists them. The keys are the method names of `HeadroomClient`.
  */
 import { z } from "zod";
-import { names, policy, submittedSpec, workloadChanges } from "@headroom/spec";
+import { limits, names, policy, submittedSpec, workloadChanges } from "@headroom/spec";
 import { nodeReadingsPage, nodeReadingsQuery, nodeTelemetry, nodeTelemetryQuery } from "./accelerator-readings.ts";
 import { applyPlan, applyRequest } from "./apply.ts";
 import { defragmentation } from "./defragmentation.ts";
@@ -26,7 +26,7 @@ import { eventQuery, logQuery, queueQuery, workloadQuery } from "./operation-que
 import { operation } from "./operation.ts";
 export type { HttpMethod, Operation } from "./operation.ts";
 import { logChunk, workloadUsage } from "./output.ts";
-import { pageQuery, queryBoolean } from "./page.ts";
+import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policyChoice, policySet, presetList } from "./policy.ts";
 import type { Permission } from "./permissions.ts";
 import { fleetPredictions, workloadModel, workloadPredictions } from "./predictions.ts";
@@ -100,12 +100,22 @@ export const operations = {
       ],
     },
   ),
-  stopWorkload: operation("POST /v1/workloads/{id}/stop", "Stop a workload, with its grace period", workloadAccepted, {
-    permission: "workloads.write",
-    params: byId,
-    status: 202,
-    problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
-  }),
+  stopWorkload: operation(
+    "POST /v1/workloads/{id}/stop",
+    "Stop a workload, or one task of an array, with its grace period",
+    workloadAccepted,
+    {
+      permission: "workloads.write",
+      params: byId,
+      query: z.strictObject({
+        task: queryInteger(0, limits.TASKS_MAX - 1)
+          .optional()
+          .meta({ description: "Stop only this task of an array: it is not tried again, and the others continue." }),
+      }),
+      status: 202,
+      problems: ["unknownWorkload", "workloadEnded", "unknownTask", "taskEnded", ...commandProblems],
+    },
+  ),
   holdWorkload: operation("POST /v1/workloads/{id}/hold", "Hold a workload: no further task starts", workloadAccepted, {
     permission: "workloads.write",
     params: byId,

@@ -38,6 +38,8 @@ export const problemKinds = {
   cannotRerun: kind(409, failed, "The workload cannot run again"),
   cannotChange: kind(409, failed, "The field cannot change now"),
   notRunning: kind(409, failed, "No attempt of the workload runs"),
+  unknownTask: kind(404, failed, "The workload has no such task"),
+  taskEnded: kind(409, failed, "The task has already ended"),
   unknownWorker: kind(404, failed, "The attempt has no such worker"),
   notWaiting: kind(409, failed, "The workload is not waiting to start"),
   workloadActive: kind(409, failed, "Another workload with this name has not ended"),

@@ -138,6 +138,8 @@ function workSentence(event: WorkEvent): string {
       return `${event.actor} released workload ${event.workloadId}.`;
     case "workloadStopRequested":
       return `${event.actor} stopped workload ${event.workloadId}.`;
+    case "taskStopRequested":
+      return `${event.actor} stopped task ${event.task} of workload ${event.workloadId}.`;
     case "workloadEnded":
       return `Workload ${event.workloadId} ended: ${event.phase}.`;
     case "gangPlaced":

@@ -23,6 +23,7 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   workloadHeld: of("Workloads", "Held"),
   workloadReleased: of("Workloads", "Released"),
   workloadStopRequested: of("Workloads", "Stop requested"),
+  taskStopRequested: of("Workloads", "Task stopped"),
   workloadEnded: of("Workloads", "Ended"),
   workloadRerun: of("Workloads", "Rerun"),
   startWindowOpened: of("Workloads", "Start window opened"),

@@ -76,7 +76,14 @@ function unknownDependencySentence(rejection: Rejection & { readonly code: "unkn
   return `There is no workload ${rejection.name} in its team to wait for. Submit that workload first, or name it by its id.`;
 }
 
-function execSentence(rejection: Rejection & { readonly code: "notRunning" | "unknownWorker" }): string {
+type PartRejection = Rejection & { readonly code: "notRunning" | "unknownWorker" | "unknownTask" | "taskEnded" };
+
+/** Refusals about a task, or a worker, of a workload. */
+function partSentence(rejection: PartRejection): string {
+  if (rejection.code === "unknownTask")
+    return `${rejection.workloadId} has ${plural(rejection.tasks, "task")}, counted from 0; there is no task ${rejection.task}.`;
+  if (rejection.code === "taskEnded")
+    return `Task ${rejection.task} of ${rejection.workloadId} has already ended: it succeeded, or is not tried again.`;
   if (rejection.code === "unknownWorker")
     return `Attempt ${rejection.attemptId} has ${plural(rejection.workers, "worker")}, counted from 0; there is no worker ${rejection.worker}.`;
   const { task, workloadId: id } = rejection;
@@ -111,7 +118,9 @@ function rejectionSentence(rejection: Rejection): string {
       return cannotChangeSentence(rejection);
     case "notRunning":
     case "unknownWorker":
-      return execSentence(rejection);
+    case "unknownTask":
+    case "taskEnded":
+      return partSentence(rejection);
     case "duplicateName":
       return `The ${rejection.kind} ${rejection.name} is given twice. Names must be unique within one request.`;
     case "unknownNode":

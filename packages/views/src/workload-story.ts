@@ -126,6 +126,8 @@ export class Story {
         return `${event.actor} released it.`;
       case "workloadStopRequested":
         return `${event.actor} stopped it.`;
+      case "taskStopRequested":
+        return `${event.actor} stopped its task ${event.task}.`;
       case "workloadEnded":
         return `It ended: ${event.phase}.${this.#endCause(event)}`;
       case "gangPlaced": {

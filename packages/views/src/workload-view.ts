@@ -1,5 +1,5 @@
 /** Workloads of the engine in the form of API resources. */
-import { acceleratorsIn, partsOf, rulesOf, taskCountOf, waitingTasksOf } from "@headroom/model";
+import { acceleratorsIn, partsOf, rulesOf, taskCountOf, waitingTasksOf, begunTaskCount } from "@headroom/model";
 import type {
   Attempt as EngineAttempt,
   AttemptProgress,
@@ -24,7 +24,7 @@ const RETRIES_SHOWN_MAX = 100;
 /** Tasks that are neither active nor ended; after a stop no further task starts. */
 function waitingTasks(workload: EngineWorkload): number {
   if (workload.stopRequested || workload.endedAtMs !== null) return 0;
-  return workload.waitingTasks.length + taskCountOf(workload.spec) - workload.nextTask;
+  return workload.waitingTasks.length + taskCountOf(workload.spec) - begunTaskCount(workload);
 }
 
 export function exitSentence(exit: WorkerExit): string {

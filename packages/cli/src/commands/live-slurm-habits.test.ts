@@ -137,3 +137,21 @@ describe("stop --all", () => {
     expect((await headroom(["stop", "--all", "--mine"])).stderr).toBe("No unfinished workload matches.\n");
   });
 });
+
+describe("one task of an array", () => {
+  it("is stopped while the others continue, and is not tried again", async () => {
+    const task = "test $SLURM_ARRAY_TASK_ID = 0 || exit 0; exec sleep 600";
+    await headroom(["run", "--name", "partly", "--array", "0-3%1", "--retries", "5", "--", task]);
+    const stopped = await headroom(["stop", "partly.2", "partly.0"]);
+    expect(stopped).toMatchObject({ code: 0, stdout: expect.stringMatching(/stopping task 2 of partly \(w\d+\)\n/) });
+    const followed = await headroom(["logs", "-f", "partly"]);
+    expect(followed.code).toBe(0);
+    const shown = await headroom(["show", "partly", "--json"]);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ phase: "failed", tasks: { succeeded: 2, failed: 2 } });
+    expect((await headroom(["history", "partly"])).stdout).toContain("tester stopped its task 2.");
+    expect(await headroom(["stop", "partly.7"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("there is no task 7"),
+    });
+  });
+});

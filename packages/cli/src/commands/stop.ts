@@ -13,9 +13,15 @@ interface StopCommandOptions extends SelectionOptions {
 export const stopCommand = defineCommand<StopCommandOptions>({
   name: "stop",
   summary: "Stop workloads with SIGTERM, and with SIGKILL after their grace period",
-  details: "Examples:\n  headroom stop train-1f3a\n  headroom stop --all --mine --phase pending",
+  details:
+    "A stopped task of an array is not tried again, and the other tasks continue; it counts as unsuccessful.\n" +
+    "Examples:\n  headroom stop train-1f3a\n  headroom stop sweep.3\n  headroom stop --all --mine --phase pending",
   arguments: [
-    { syntax: "[workloads...]", description: "names, team/name or ids of the workloads", complete: "workload" },
+    {
+      syntax: "[workloads...]",
+      description: "names, team/name or ids of the workloads; NAME.N for task N of an array",
+      complete: "workload",
+    },
   ],
   options: [
     {
@@ -43,7 +49,8 @@ export const stopCommand = defineCommand<StopCommandOptions>({
       names,
       json: options.json === true,
       word: "stopping",
-      send: (client, id) => client.stopWorkload(id),
+      takesTasks: options.all !== true,
+      send: (client, id, task) => client.stopWorkload(id, task === null ? {} : { task }),
     });
   },
 });

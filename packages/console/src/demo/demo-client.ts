@@ -326,8 +326,12 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       return { workloadId: "workloadId" in result ? result.workloadId : "", ...views.withNotices(notices) };
     },
     changeWorkload: changing(world, run),
-    stopWorkload: async (id) => {
-      run({ kind: "stopWorkload", workloadId: workloadId(id) });
+    stopWorkload: async (id, { task } = {}) => {
+      run(
+        task === undefined
+          ? { kind: "stopWorkload", workloadId: workloadId(id) }
+          : { kind: "stopTask", workloadId: workloadId(id), task },
+      );
       return { workloadId: id };
     },
     holdWorkload: async (id) => {

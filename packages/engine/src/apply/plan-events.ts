@@ -5,7 +5,7 @@ import { growthOf, holdNomination } from "../cluster/holdings.ts";
 import { waitForRest, waitForWindowsAhead } from "../cluster/world.ts";
 import { readyTask } from "../state/ready-task.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
-import { updateTask } from "./tasks.ts";
+import { passStopped, updateTask } from "./tasks.ts";
 import { activeAttempt, queueIfReady, touchedAttempt, touchedWorkload, workloadOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 
@@ -75,12 +75,13 @@ export function takeTask(
   workload: WritableWorkload,
   { task, number, atMs }: Pick<Nomination, "task" | "number" | "atMs">,
 ): void {
-  if (number > 1) {
+  if (task < workload.nextTask) {
     updateTask(workload, task, { attemptCount: number, retryAtMs: null });
   } else {
     if (task !== workload.nextTask)
       throw new InvariantError(`workload ${workload.id} starts task ${task}, next is ${workload.nextTask}`);
     workload.nextTask = task + 1;
+    passStopped(workload);
   }
   if (readyTask(workload, atMs) === null) world.queue.remove(workload);
 }

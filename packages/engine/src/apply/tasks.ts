@@ -1,7 +1,7 @@
 /** Writes the records of a workload's tasks. Their maps and lists are replaced, not modified: copies of the state share them. */
 import { taskOf } from "@headroom/model";
 import type { Task, EventOf } from "@headroom/model";
-import type { WritableWorkload } from "../state/mutable-state.ts";
+import type { State, WritableWorkload } from "../state/mutable-state.ts";
 import { tasksToRerun } from "../state/ready-task.ts";
 
 export function updateTask(workload: WritableWorkload, index: number, change: Partial<Omit<Task, "index">>): void {
@@ -33,6 +33,29 @@ export function countEnd(
   });
 }
 
+/** A task with an attempt ends with it. Any other task is given up at once, and starts no more. */
+export function stopTask({ attempts }: State, workload: WritableWorkload, index: number): void {
+  const isActive = workload.activeAttempts.some((id) => attempts.get(id)?.task === index);
+  const isUnstarted = index >= workload.nextTask;
+  const given = isActive ? {} : { retryAtMs: null, isGivenUp: true };
+  updateTask(workload, index, { ...(isUnstarted ? { attemptCount: 0 } : {}), ...given, isStopRequested: true });
+  if (!isActive) workload.failedCount++;
+  if (!isUnstarted) return;
+  workload.stoppedAhead = [...(workload.stoppedAhead ?? []), index].toSorted((left, right) => left - right);
+  passStopped(workload);
+}
+
+/** The first task of the array that may still start is the next one. */
+export function passStopped(workload: WritableWorkload): void {
+  let ahead = workload.stoppedAhead ?? [];
+  while (ahead[0] === workload.nextTask) {
+    workload.nextTask++;
+    ahead = ahead.slice(1);
+  }
+  if (ahead.length === 0) delete workload.stoppedAhead;
+  else workload.stoppedAhead = ahead;
+}
+
 /**
  * Tasks that did not succeed wait again. They keep their numbers of attempts, so that no attempt's records are
  * overwritten; failures and losses count from zero.
@@ -42,6 +65,9 @@ export function rerunTasks(workload: WritableWorkload, atMs: number): void {
   const tasks = new Map<number, Task>();
   for (const task of workload.tasks.values()) tasks.set(task.index, afterRerun(task, null));
   for (const index of again) tasks.set(index, afterRerun(taskOf(workload, index), atMs));
+  // A task that was stopped before its start has no attempt yet, as if it had never been stopped.
+  for (const index of workload.stoppedAhead ?? []) tasks.delete(index);
+  delete workload.stoppedAhead;
   workload.tasks = tasks;
   workload.waitingTasks = again;
 }

@@ -4,7 +4,8 @@ import { DemandMix } from "../state/demand-mix.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { meetDependencies, queueIfReady, removeWorkload, touchedWorkload } from "./writable.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
-import { rerunTasks } from "./tasks.ts";
+import { readyTask } from "../state/ready-task.ts";
+import { rerunTasks, stopTask } from "./tasks.ts";
 import { fileWorkload } from "../cluster/world.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
@@ -24,6 +25,12 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
     workload.phase = "stopping";
     if (workload.activeAttempts.length > 0) world.stopping.add(workloadId);
     world.queue.remove(workload);
+  },
+  taskStopRequested(world, { workloadId, task, atMs }) {
+    const workload = touchedWorkload(world, workloadId);
+    stopTask(world.state, workload, task);
+    if (readyTask(workload, atMs) === null) world.queue.remove(workload);
+    world.queue.markDirty();
   },
   workloadChanged: changeWorkload,
   workloadHeld(world, { workloadId }) {

@@ -11,6 +11,7 @@ import { holdWorkload, stopWorkload, submitWorkload } from "./submit.ts";
 import { noticeNode, withdrawNotice } from "./notices.ts";
 import { startExec } from "./exec.ts";
 import { rerunWorkload } from "./rerun.ts";
+import { stopTask } from "./stop-task.ts";
 import { removeSchedule } from "./schedules.ts";
 
 export function decideCommand(batch: Batch, command: Command): void {
@@ -47,6 +48,8 @@ function decide(batch: Batch, command: Command): Decision {
       return submitWorkload(batch, command.spec, command.actor);
     case "stopWorkload":
       return stopWorkload(batch, command.workloadId, command.actor);
+    case "stopTask":
+      return stopTask(batch, command);
     case "holdWorkload":
     case "releaseWorkload":
       return holdWorkload(batch, command);

@@ -1,5 +1,5 @@
 /** Effect of an attempt's end on its task and workload: the task is done, is retried, or has failed. */
-import { taskOf, taskCountOf } from "@headroom/model";
+import { begunTaskCount, taskOf, taskCountOf } from "@headroom/model";
 import type { Attempt, AttemptOutcome, EndReason, LossCause, RetrySpec, Workload, WorkerExit } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
@@ -68,7 +68,7 @@ interface Ended {
 /** The time from which an unsuccessful task may be retried. `null` if it may not be retried. */
 function retryAt(batch: Batch, ended: Ended): number | null {
   const { workload, attempt, end, losses } = ended;
-  if (workload.stopRequested) return null;
+  if (workload.stopRequested || taskOf(workload, attempt.task).isStopRequested === true) return null;
   const { retries } = workload.spec;
   switch (end.outcome) {
     case "succeeded":
@@ -122,7 +122,7 @@ function backoffMs({ backoffMs: base, backoffMaxMs }: RetrySpec, times: number):
 /** Ends the workload when none of its tasks waits or runs. */
 export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndReason): void {
   if (workload.activeAttempts.length > 0 || hasNomination(batch, workload)) return;
-  const tasksLeft = workload.waitingTasks.length + taskCountOf(workload.spec) - workload.nextTask;
+  const tasksLeft = workload.waitingTasks.length + taskCountOf(workload.spec) - begunTaskCount(workload);
   if (tasksLeft > 0 && !workload.stopRequested) return;
   const phase = workload.stopRequested ? "cancelled" : workload.failedCount > 0 ? "failed" : "succeeded";
   const { dependents: byWorkload } = batch.world;

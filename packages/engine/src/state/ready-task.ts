@@ -1,4 +1,4 @@
-import { isDue, isWaiting, taskCountOf } from "@headroom/model";
+import { begunTaskCount, isDue, isWaiting, taskCountOf } from "@headroom/model";
 import type { Workload } from "@headroom/model";
 
 /**
@@ -12,9 +12,10 @@ export function readyTask(workload: Workload, nowMs: number): number | null {
 }
 
 /** Number of tasks that may get an attempt beside those that have one or a nomination, by the array's own limit. */
-function tasksBelowLimit({ spec, nextTask, waitingTasks, succeededCount, failedCount }: Workload): number {
+function tasksBelowLimit(workload: Workload): number {
+  const { spec, waitingTasks, succeededCount, failedCount } = workload;
   if (spec.kind !== "batch" || spec.tasksAtOnce === undefined) return Number.POSITIVE_INFINITY;
-  return spec.tasksAtOnce - (nextTask - waitingTasks.length - succeededCount - failedCount);
+  return spec.tasksAtOnce - (begunTaskCount(workload) - waitingTasks.length - succeededCount - failedCount);
 }
 
 /** Whether as many tasks of the array have an attempt or a nomination as it may have at one time. */
@@ -47,7 +48,7 @@ export const readyTaskCount = (workload: Workload, nowMs: number): number =>
         tasksBelowLimit(workload),
         workload.waitingTasks.filter((index) => isDue(workload, index, nowMs)).length +
           taskCountOf(workload.spec) -
-          workload.nextTask,
+          begunTaskCount(workload),
       );
 
 /**
@@ -56,7 +57,7 @@ export const readyTaskCount = (workload: Workload, nowMs: number): number =>
 export function tasksToRerun({ spec, nextTask, succeededCount, tasks }: Workload): readonly number[] {
   if (spec.kind === "train") return nextTask > 0 && succeededCount === 0 ? [0] : [];
   return [...tasks.values()]
-    .filter((task) => isWaiting(task) || task.isGivenUp)
+    .filter((task) => (isWaiting(task) || task.isGivenUp) && task.index < nextTask)
     .map(({ index }) => index)
     .toSorted((left, right) => left - right);
 }
@@ -73,7 +74,7 @@ export function canRerun(workload: Workload): boolean {
 
 /** Number of tasks that wait to run: tasks that have not started, and tasks in back-off. */
 export const waitingTaskCount = (workload: Workload): number =>
-  workload.stopRequested ? 0 : workload.waitingTasks.length + taskCountOf(workload.spec) - workload.nextTask;
+  workload.stopRequested ? 0 : workload.waitingTasks.length + taskCountOf(workload.spec) - begunTaskCount(workload);
 
 /** Number of waiting tasks that the array's own limit allows to run now. */
 export const demandedTaskCount = (workload: Workload): number =>

@@ -49,6 +49,7 @@ export function recordLife(): RecordedLife {
   report(drive);
   register(drive);
   enter(drive);
+  stopTasks(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }
@@ -90,6 +91,21 @@ function enter(drive: Drive): void {
   const request = { kind: "startExec", workloadId: entered.id, task: null, worker: 0, terminal: true } as const;
   drive.receive(command({ ...request, run: "nvidia-smi -L" }));
   drive.receive(exited(`${entered.id}.1`, code(0, 0)));
+}
+
+/** Tasks of an array are stopped: one that runs, one that has not started, and the next one. */
+function stopTasks(drive: Drive): void {
+  const gang = { accelerators: 8, workers: 1 };
+  drive.receive(applied({ pools: [pool("S100")] }), { kind: "nodeSeen", node: node("n20", "S100") });
+  drive.receive(submit("stops", { gang, acceleratorTypes: ["S100"], taskCount: 5 }));
+  const stops = [...drive.engine.state.workloads.values()].find(({ spec: { name } }) => name === "stops");
+  if (stops === undefined) throw new Error("no workload stops");
+  const workloadId = stops.id;
+  drive.receive(running(`${workloadId}.0.1`));
+  for (const task of [3, 1, 0]) drive.receive(command({ kind: "stopTask", workloadId, task }));
+  drive.receive(exited(`${workloadId}.0.1`, { kind: "signalled", worker: 0, signal: "SIGTERM" }));
+  drive.receive(exited(`${workloadId}.2.1`, code(0, 0)));
+  drive.receive(exited(`${workloadId}.4.1`, code(0, 0)));
 }
 
 /** Reruns ended work; for an array, the tasks that were given up. */

@@ -60,7 +60,10 @@ export class Story {
       }
       case "stop":
         return [
-          this.#command({ kind: "stopWorkload", workloadId: workloadId(`w${move.pick % (state.submittedCount + 2)}`) }),
+          this.#command({
+            ...(move.pick % 3 === 0 ? { kind: "stopTask", task: move.pick % 5 } : { kind: "stopWorkload" }),
+            workloadId: workloadId(`w${move.pick % (state.submittedCount + 2)}`),
+          }),
         ];
       case "hold":
       case "release": {

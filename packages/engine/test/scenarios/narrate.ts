@@ -187,6 +187,8 @@ type OtherEvent = Exclude<
 
 function otherEvent(event: OtherEvent): string {
   switch (event.kind) {
+    case "taskStopRequested":
+      return `${event.actor} stops task ${event.task} of ${event.workloadId}`;
     case "siteDefined":
       return `site ${event.site.name} defined`;
     case "executorRegistered":

@@ -205,7 +205,18 @@ export class Stage {
       const submitted = command({ kind: "submitWorkload", spec: this.#spec(rest) }, fields.get("key") ?? null);
       return [{ ...submitted, actor: fields.get("by") ?? submitted.actor }];
     },
-    stop: (rest) => [command({ kind: "stopWorkload", workloadId: this.#idOf(rest) })],
+    // stop NAME, or NAME.TASK for one task of an array
+    stop: (rest) => {
+      const [, name = "", task] = /^([^.]*)(?:\.(\d+))?$/.exec(rest) ?? [];
+      const workloadId = this.#idOf(name);
+      return [
+        command(
+          task === undefined
+            ? { kind: "stopWorkload", workloadId }
+            : { kind: "stopTask", workloadId, task: Number(task) },
+        ),
+      ];
+    },
     // set NAME field=value: the values are JSON, or plain text.
     set: (rest) => {
       const [name = "", ...assignments] = rest.split(/\s+/);

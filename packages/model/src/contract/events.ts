@@ -186,6 +186,8 @@ export type WorkloadEvent =
    */
   | (Fact<"startWindowClosed"> & { readonly workloadId: WorkloadId })
   | (Fact<"workloadStopRequested"> & { readonly workloadId: WorkloadId; readonly actor: string })
+  /** A user stopped one task of an array. If it has no attempt, it is given up with this event. */
+  | (Fact<"taskStopRequested"> & { readonly workloadId: WorkloadId; readonly task: number; readonly actor: string })
   | (Fact<"workloadEnded"> & {
       readonly workloadId: WorkloadId;
       readonly phase: "succeeded" | "failed" | "cancelled";

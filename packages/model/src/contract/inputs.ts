@@ -24,6 +24,8 @@ interface CommandCommon {
 export type Command =
   | (CommandCommon & { readonly kind: "submitWorkload"; readonly spec: WorkloadSpec })
   | (CommandCommon & { readonly kind: "stopWorkload"; readonly workloadId: WorkloadId })
+  /** Stops one task of an array: it is not tried again, and the others continue. */
+  | (CommandCommon & { readonly kind: "stopTask"; readonly workloadId: WorkloadId; readonly task: number })
   /** Holds a workload: no further task starts until the workload is released. Running tasks continue. */
   | (CommandCommon & { readonly kind: "holdWorkload"; readonly workloadId: WorkloadId })
   | (CommandCommon & { readonly kind: "releaseWorkload"; readonly workloadId: WorkloadId })

@@ -16,6 +16,7 @@ export type ApplyChange = {
 export type CommandResult =
   | { readonly kind: "workloadSubmitted"; readonly workloadId: WorkloadId }
   | { readonly kind: "workloadStopping"; readonly workloadId: WorkloadId }
+  | { readonly kind: "taskStopping"; readonly workloadId: WorkloadId; readonly task: number }
   /** `tasks`: number of tasks that run again. */
   | { readonly kind: "workloadRerun"; readonly workloadId: WorkloadId; readonly tasks: number }
   /** `fields`: the changed fields. Empty: every field had the requested value. */
@@ -80,6 +81,9 @@ export type Rejection =
   | ({ readonly code: "cannotChange"; readonly workloadId: string } & ChangeRefusal)
   /** No attempt of the workload, or of the task, runs. `task: null`: no task was named. */
   | { readonly code: "notRunning"; readonly workloadId: string; readonly task: number | null }
+  | { readonly code: "unknownTask"; readonly workloadId: string; readonly task: number; readonly tasks: number }
+  /** The task has succeeded, or was given up. */
+  | { readonly code: "taskEnded"; readonly workloadId: string; readonly task: number }
   | { readonly code: "unknownWorker"; readonly attemptId: string; readonly worker: number; readonly workers: number }
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }

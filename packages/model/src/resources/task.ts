@@ -16,6 +16,8 @@ export interface Task {
   readonly retryAtMs: number | null;
   /** True if the task ended without success and is not tried again. */
   readonly isGivenUp: boolean;
+  /** True if a user stopped the task: it is not tried again. Absent: none did. */
+  readonly isStopRequested?: true;
 }
 
 /**
@@ -29,7 +31,13 @@ export interface WorkloadTasks {
   readonly tasks: ReadonlyMap<number, Task>;
   /** Indexes of the tasks that wait for another attempt, ascending. */
   readonly waitingTasks: readonly number[];
+  /** Tasks after `nextTask` that a user stopped before they started, ascending; absent: none. They are given up. */
+  readonly stoppedAhead?: readonly number[];
 }
+
+/** Number of tasks that have started, or were given up before that. */
+export const begunTaskCount = ({ nextTask, stoppedAhead }: Pick<WorkloadTasks, "nextTask" | "stoppedAhead">): number =>
+  nextTask + (stoppedAhead?.length ?? 0);
 
 /** The record of a started task. */
 export const taskOf = ({ tasks }: Pick<WorkloadTasks, "tasks">, index: number): Task =>

@@ -128,6 +128,11 @@ export const handlers: Handlers = {
     found(plane, ({ state }) => workloadView(state, id, plane.telemetry.newest), noWorkload(id)),
   changeWorkload: changeWorkloadHandler,
   stopWorkload: async (plane, call) => {
+    const { task } = call.query;
+    if (task !== undefined) {
+      const wanted = { kind: "stopTask", workloadId: call.params.id as WorkloadId, task } as const;
+      return { workloadId: (await command(plane, call, wanted, "taskStopping")).workloadId };
+    }
     const wanted = { kind: "stopWorkload", workloadId: call.params.id as WorkloadId } as const;
     const { workloadId } = await command(plane, call, wanted, "workloadStopping");
     return { workloadId };

@@ -3,7 +3,7 @@
  * differ in the unknown facts: remaining run times and future submissions. Pure: a function of the state, the seed and
  * the options; the live engine is only read.
  */
-import { draw, invariant, taskCountOf } from "@headroom/model";
+import { draw, invariant, taskCountOf, begunTaskCount } from "@headroom/model";
 import type { Workload, WorkloadId } from "@headroom/model";
 import { forkEngine } from "@headroom/engine";
 import type { Engine, ReadonlyState } from "@headroom/engine";
@@ -194,8 +194,11 @@ function neverStarting(workloadId: WorkloadId): StartEstimate {
 }
 
 /** Number of starts that the workload still needs: one for itself, or one for each of its tasks. */
-function startsNeeded({ phase, spec, nextTask, waitingTasks }: Workload): number {
-  return phase === "pending" || phase === "running" ? taskCountOf(spec) - nextTask + waitingTasks.length : 0;
+function startsNeeded(workload: Workload): number {
+  const { phase, spec, waitingTasks } = workload;
+  return phase === "pending" || phase === "running"
+    ? taskCountOf(spec) - begunTaskCount(workload) + waitingTasks.length
+    : 0;
 }
 
 /**

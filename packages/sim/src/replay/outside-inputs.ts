@@ -81,6 +81,7 @@ export function changedInput(
     case "startExec":
       // The simulated attempts have no processes.
       return null;
+    case "stopTask":
     case "stopWorkload":
     case "holdWorkload":
     case "releaseWorkload":
