@@ -26,6 +26,35 @@ interface Answer {
 }
 
 describe("headroom run with a batch script", () => {
+  it("sends the mail of Slurm to a channel that the user names", async () => {
+    write(
+      "mail.sbatch",
+      "#!/bin/bash\n#SBATCH --mail-type=begin,END,REQUEUE,TIME_LIMIT_80\n#SBATCH --mail-user=a@b.c\ntrue\n",
+    );
+    const answerOf = async (...args: readonly string[]): Promise<Answer> =>
+      JSON.parse((await run(...args, "--dry-run", "--json", "mail.sbatch")).stdout) as Answer;
+    const without = await answerOf();
+    expect(without.document).not.toHaveProperty("notify");
+    expect(without.ignored.map(({ line }) => line)).toEqual([2, 3]);
+    const named = await answerOf("--notify", "ops");
+    expect(named.document).toMatchObject({ notify: "ops:start,end,nodeLoss,maintenance" });
+    expect(named.honoured.map(({ line }) => line)).toEqual([2]);
+    expect(named.ignored.map(({ line, reason }) => `${line} ${reason}`)).toEqual([
+      "2 sends no message on TIME_LIMIT_80",
+      expect.stringMatching(/^3 the operator declares the receivers/),
+    ]);
+    expect((await answerOf("--notify", "ops:end")).document).toMatchObject({ notify: "ops:end" });
+  });
+
+  it("refuses an unknown occasion of mail, as sbatch does", async () => {
+    write("odd.sbatch", "#!/bin/bash\n#SBATCH --mail-type=OFTEN\ntrue\n");
+    const said = await run("--dry-run", "odd.sbatch");
+    expect([said.code, said.stderr]).toEqual([
+      2,
+      expect.stringContaining("odd.sbatch:2: --mail-type=OFTEN must be BEGIN"),
+    ]);
+  });
+
   it("says without a control plane what becomes of each line", async () => {
     write("job.sbatch", "#!/bin/bash\n#SBATCH --time=10 -p gpu\n#SBATCH --gres=gpu:2\necho $1\n");
     const said = await run("--team", "ml", "--dry-run", "--json", "job.sbatch", "--lr", "3");

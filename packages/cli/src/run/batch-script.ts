@@ -18,11 +18,18 @@ export interface BatchScriptFile {
   readonly reading: SbatchReading;
 }
 
+/** Options of `headroom run` that change how a batch script is read. */
+interface ScriptOptions {
+  readonly array?: string;
+  /** A channel without occasions gets the messages of `--mail-type`. */
+  readonly notify?: string;
+}
+
 /** The batch script that the first word names; `null`: the words are a command. */
 export async function batchScriptIn(
   { args, isCommand }: Words,
   terminal: Terminal,
-  array: string | undefined,
+  { array, notify }: ScriptOptions,
 ): Promise<BatchScriptFile | null> {
   const [file = ""] = args;
   const place = path.resolve(terminal.workingDirectory, file);
@@ -38,6 +45,7 @@ export async function batchScriptIn(
     // An option of the command line overrides a variable, as in Slurm.
     environment: array === undefined ? terminal.env : { ...terminal.env, SBATCH_ARRAY_INX: array },
     clock: localClock(),
+    mailChannel: notify ?? (terminal.env["HEADROOM_MAIL_CHANNEL"] || undefined),
     isAcceleratorType: (name) => familyNamed(name) !== undefined || acceleratorTypeNames.includes(canonicalType(name)),
   });
   return { file, reading };

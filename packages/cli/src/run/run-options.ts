@@ -5,6 +5,7 @@ import type { RunOptions } from "../documents/run-document.ts";
 export interface RunCommandOptions extends RunOptions {
   readonly array?: string;
   readonly retries?: string;
+  readonly notify?: string;
   readonly follow?: boolean;
   readonly timeout?: string;
   readonly force?: boolean;
@@ -86,7 +87,7 @@ export const runOptions: readonly OptionDefinition[] = [
     flags: "--notify <channel>",
     field: "notify",
     description:
-      "channel of the operator that gets a message at the end, or NAME:start,end,nodeLoss,maintenance (default: none)",
+      "channel of the operator that gets a message at the end, or NAME:start,end,nodeLoss,maintenance; a batch script's --mail-type states the occasions of a NAME alone (default: none; a batch script with --mail-type: $HEADROOM_MAIL_CHANNEL)",
   },
   {
     flags: "--preemptible",

@@ -34,10 +34,16 @@ export async function submissionOf(
   { args, options: given, isAfterDashes: isCommand }: Invocation<RunCommandOptions>,
 ): Promise<Submission> {
   const { terminal } = context;
-  const script = await batchScriptIn({ args, isCommand }, terminal, given.array);
+  const channel = given.notify?.includes(":") === true ? undefined : given.notify;
+  const script = await batchScriptIn({ args, isCommand }, terminal, {
+    ...(given.array === undefined ? {} : { array: given.array }),
+    ...(channel === undefined ? {} : { notify: channel }),
+  });
   const fields = script?.reading.document ?? (await fieldsOfCommand(args, isCommand, { given, context }));
   const { environment, values } = environmentOf(given, script, terminal.env);
-  const options = { options: runOptions, given };
+  // The script states the occasions of a channel that is named without any.
+  const hasOccasions = channel !== undefined && script?.reading.document["notify"] !== undefined;
+  const options = { options: runOptions, given: hasOccasions ? { ...given, notify: undefined } : given };
   const quick = script === null && given.retries === undefined ? { retries: { quickFailure: QUICK_FAILURE } } : {};
   const document = withOptions(
     { ...fields, ...quick, env: { ...environment.variables, ...values } },

@@ -11,11 +11,14 @@ import {
   readSlurmMemory,
   readTimeLimit,
 } from "./slurm-values.ts";
+import { readMailTypes } from "./mail-types.ts";
 import type { Reading } from "../notation/reading.ts";
 
 export interface HonourContext {
   readonly clock: LocalClock;
   readonly isAcceleratorType: (name: string) => boolean;
+  /** Notification channel that stands for the mail of Slurm; absent: the user names none. */
+  readonly mailChannel?: string | undefined;
 }
 
 /** Parts of an option that are not honoured. `isInvalid`: `sbatch` refuses the value, too. */
@@ -143,6 +146,16 @@ export const honours: Readonly<Record<string, Honour>> = {
   "kill-on-invalid-dep": (text) => {
     if (text === "yes") return HONOURED;
     return text === "no" ? ignored("a job whose dependency cannot be met is cancelled") : invalid("must be yes or no");
+  },
+  "mail-type": (text, job, { mailChannel }) => {
+    const reading = readMailTypes(text);
+    if (!reading.ok) return invalid(reading.message);
+    const { occasions, ignored: reasons } = reading.value;
+    if (mailChannel === undefined)
+      return ignored("needs a channel: headroom run --notify CHANNEL, or HEADROOM_MAIL_CHANNEL");
+    if (occasions.length === 0) return text.toUpperCase() === "NONE" ? HONOURED : ignored(reasons.join("; "));
+    job.notify = `${mailChannel}:${occasions.join(",")}`;
+    return parts(reasons);
   },
   mem: memory("node"),
   "mem-per-cpu": memory("cpu"),

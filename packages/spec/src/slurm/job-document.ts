@@ -44,6 +44,7 @@ export function workloadOfJob(job: SlurmJob, script: ScriptText, { file, args }:
     priority: job.nice === null ? undefined : 0 - job.nice,
     walltime: timeLimitMs === null ? undefined : writeDuration(timeLimitMs),
     retries: NO_RETRIES,
+    notify: job.notify ?? undefined,
     after: job.after.length === 0 ? undefined : job.after,
     notBefore: notBeforeMs === null ? undefined : writeInstant(notBeforeMs),
     deadline: deadlineMs === null ? undefined : writeInstant(deadlineMs),

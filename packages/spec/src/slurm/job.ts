@@ -46,6 +46,8 @@ export interface SlurmJob {
   signal: SlurmSignal | null;
   files: SlurmFiles;
   exported: SlurmExport | null;
+  /** Channel and occasions, as in a workload file. */
+  notify: string | null;
 }
 
 export const emptyJob = (): SlurmJob => ({
@@ -77,6 +79,7 @@ export const emptyJob = (): SlurmJob => ({
   signal: null,
   files: { output: null, error: null, input: null, appends: false },
   exported: null,
+  notify: null,
 });
 
 /** Numbers of workers, tasks and amounts of each worker, by the rules of `sbatch`. */

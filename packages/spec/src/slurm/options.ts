@@ -113,8 +113,14 @@ export const slurmOptions: readonly SlurmOption[] = [
   honoured("job-name J", "required", "`name`", { variable: "SBATCH_JOB_NAME" }),
   honoured("kill-on-invalid-dep", "required", "the default: the job is cancelled", { ignored: "`no`" }),
   refused("licenses L", "required", "Headroom counts no licenses"),
-  refused("mail-type", "required", "the control plane notifies about ends (docs/how-to/get-notifications.md)"),
-  refused("mail-user", "required", "the notifications of the control plane name their receivers"),
+  honoured("mail-type", "required", "`notify`, with the channel of `--notify` or `HEADROOM_MAIL_CHANNEL`", {
+    ignored: "without a channel; `STAGE_OUT`, `TIME_LIMIT_90` and its like, `ARRAY_TASKS`",
+  }),
+  refused(
+    "mail-user",
+    "required",
+    "the operator declares the receivers of a channel (docs/how-to/get-notifications.md)",
+  ),
   refused("mcs-label", "required", PLUGIN),
   honoured("mem", "required", "`gang.memory`", {
     variable: "SBATCH_MEM_PER_NODE",
