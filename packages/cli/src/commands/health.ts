@@ -1,6 +1,7 @@
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { HealthReadOptions } from "../health/run-health-read.ts";
+import type { HealthSparesOptions } from "../health/run-health-spares.ts";
 
 const readCommand = defineCommand<HealthReadOptions>({
   name: "read",
@@ -20,15 +21,34 @@ Examples:
   },
 });
 
+const sparesCommand = defineCommand<HealthSparesOptions>({
+  name: "spares",
+  summary: "Size the spare nodes of a fleet from its recorded faults",
+  details: `FILE is a JSON array of events: node_id, event_time (days), event_type (fault_start or fault_end), fault_type. The model is fitted
+on the first days; the rest of the file, if any, is only compared with the forecast. docs/how-to/size-spares.md explains the model.
+
+Example:
+  headroom health spares faults.json --fit-days 105 --json`,
+  arguments: [{ syntax: "<file>", description: "JSON file with faults; -: standard input", complete: "file" }],
+  options: [
+    { flags: "--fit-days <days>", description: "days from the start of the file to fit the model on" },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { runHealthSpares } = await import("../health/run-health-spares.ts");
+    return runHealthSpares(context, args[0] ?? "", options);
+  },
+});
+
 interface HealthOptions {
   readonly json?: boolean;
 }
 
 export const healthCommand = defineCommand<HealthOptions>({
   name: "health",
-  summary: "Ask whether the control plane takes commands; find faults in logs",
+  summary: "Ask whether the control plane takes commands; find faults, size spares",
   details: "For health checks of containers and services. It asks /readyz, needs no token, and exits with 0 or 1.",
-  commands: [readCommand],
+  commands: [readCommand, sparesCommand],
   options: [jsonOption],
   async run(context, { options }) {
     const { readinessOf } = await import("../connection.ts");
