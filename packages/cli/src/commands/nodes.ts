@@ -1,6 +1,7 @@
 import type { AcceleratorReading, Node, NodeReadings } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
+import type { NodesQualifyOptions } from "../health/run-nodes-qualify.ts";
 import { coresText, instant, memoryText } from "../output/amounts.ts";
 import { pairLines, tableLines, type Cell } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
@@ -227,10 +228,25 @@ async function goneOf(options: NoticeOptions): Promise<{ readonly inMs: number }
   return isIn ? { inMs: reading.value } : { goneAtMs: reading.value };
 }
 
+const qualifyCommand = defineCommand<NodesQualifyOptions>({
+  name: "qualify",
+  summary: "Compare nodes by result files of nccl-tests, SuperBench or dcgmi diag",
+  details: `A node fails if it is clearly worse than the median of its peers, or if the suite says so. docs/how-to/qualify-nodes.md explains
+the verdicts and where the names of nodes come from. It needs no control plane.
+
+Example:
+  headroom nodes qualify --from results/ --json`,
+  options: [{ flags: "--from <directory>", description: "folder with the result files", complete: "file" }, jsonOption],
+  async run(context, { options }) {
+    const { runNodesQualify } = await import("../health/run-nodes-qualify.ts");
+    return runNodesQualify(context, options);
+  },
+});
+
 export const nodesCommand = defineCommand<NodesCommandOptions>({
   name: "nodes",
   summary: "List nodes and their work; show, drain or resume one, or announce that it goes away",
-  commands: [showCommand, drainCommand, resumeCommand, noticeCommand],
+  commands: [showCommand, drainCommand, resumeCommand, noticeCommand, qualifyCommand],
   arguments: [{ syntax: "[node]", description: "show only this node, like `nodes show`", complete: "node" }],
   options: [jsonOption],
   async run(context, { args, options }) {
