@@ -14,7 +14,7 @@ export interface Measurement {
   /** The suite's own verdict; null: the suite only measures. */
   readonly verdict: Verdict | null;
   readonly source: "nccl-tests" | "superbench" | "dcgm";
-  /** What the suite says about a failure. */
+  /** The suite's message about a failure. */
   readonly detail?: string;
 }
 

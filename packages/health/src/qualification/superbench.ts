@@ -56,7 +56,7 @@ function measured(node: string, test: string, value: number): Measurement {
     test,
     value,
     unit: isCode ? null : unitOf(test),
-    // What the monitor saw, such as temperatures, depends on the load and the place in the rack.
+    // Values of the monitor, such as temperatures, depend on the load and the place in the rack.
     verdict: isCode ? (value === 0 ? "pass" : "fail") : isMonitor ? "unknown" : null,
     source: "superbench",
     ...(isCode && value !== 0 ? { detail: `return code ${value}` } : {}),

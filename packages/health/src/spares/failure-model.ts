@@ -23,7 +23,7 @@ export interface FailureModel {
   readonly faultsPerDay: number;
   /** Variance of the faults of a day over their mean: 1 for independent faults, more for bursts. */
   readonly burstiness: number;
-  /** Of the repairs that ended in the fitted days. */
+  /** Repairs that ended in the fitted days. */
   readonly repairDays: { readonly mean: number; readonly median: number; readonly p90: number } | null;
   /** Length of a block: longer than bursts, far shorter than the fitted days. */
   readonly blockDays: number;
@@ -126,7 +126,7 @@ export interface SparesForecast {
   readonly p99Concurrent: number;
   /** Nodes that replace all faulty ones for 99% of the time. */
   readonly spares: number;
-  /** Of the fitted days, as they were: what the usual rule of thumb asks for. */
+  /** The fitted days as they were, which the usual rule of thumb needs. */
   readonly observed: { readonly p99: number; readonly mean: number; readonly sigma: number };
 }
 

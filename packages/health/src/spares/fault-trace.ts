@@ -5,7 +5,7 @@
 /** A recorded start or end of a fault; times in days. */
 export interface FaultEvent {
   readonly nodeId: string;
-  /** What ties an end to its start, beside the node: level, class and description. */
+  /** Level, class and description: they tie an end to its start, beside the node. */
   readonly kind: string;
   readonly isStart: boolean;
   readonly atDays: number;
