@@ -6,7 +6,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { repositoryRoot } from "../testing/repository-copy.ts";
 import { programFiles } from "./program-files.ts";
-import { shrinkwrapOf } from "./shrinkwrap.ts";
+import { shrinkwrapOf, versionOf } from "./shrinkwrap.ts";
 import type { Lock } from "./shrinkwrap.ts";
 
 it("contains every thread and process of the program, as JavaScript without workspace names", () => {
@@ -28,6 +28,9 @@ it("contains every thread and process of the program, as JavaScript without work
   expect(code.filter((text) => /from "@headroom\/|from "[^"]*\.ts"/.test(text))).toEqual([]);
   expect([...libraries].filter((name) => name.startsWith("@headroom"))).toEqual([]);
   expect([...libraries]).toEqual(expect.arrayContaining(["commander", "fastify", "yaml", "zod"]));
+  // A library that is not hoisted in the lock could not be installed with the package.
+  const lock = JSON.parse(readFileSync(path.join(repositoryRoot, "package-lock.json"), "utf8")) as Lock;
+  for (const name of libraries) expect(versionOf(lock, name)).toMatch(/^\d/);
 });
 
 it("refuses a reference to a source file that it cannot follow", () => {

@@ -23,6 +23,7 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
   details:
     "With several workers, each line starts with the worker's rank, and lines come in the order in which they were written. The workers' stderr is printed to stderr.\n" +
     "For an array, the newest attempt is printed; WORKLOAD.N prints task N, numbered as in `headroom why`.\n" +
+    "Output is found of running attempts and of the last 16 ended attempts of a workload, also for --attempt and WORKLOAD.N.\n" +
     "Ctrl-C ends the printing, not the workload.",
   arguments: [
     {
