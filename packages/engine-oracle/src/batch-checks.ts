@@ -19,6 +19,7 @@ import {
   typeInFamily,
 } from "./held-by-team.ts";
 import { checkPredictions } from "./prediction-checks.ts";
+import { checkRetries } from "./retry-checks.ts";
 import { checkProtectedStarts } from "./protected-starts.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
@@ -46,6 +47,7 @@ export function checkBatch(
   checkAlike(findings, state, batch);
   checkDefragmentation(findings, state, batch);
   checkPredictions(findings, state, ready.events);
+  checkRetries(findings, state, ready.events);
   for (const reply of ready.replies) {
     if (reply.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") continue;
     const { workloadId } = reply.result;

@@ -201,6 +201,8 @@ export interface Executor {
   readonly capabilities: ExecutorCapabilities;
   /** Absent: another system isolates the attempts. */
   readonly isolation?: IsolationReport;
+  /** Whether workers would find this directory empty, because it belongs to the control plane. Absent: none is. */
+  hides?(directory: string): boolean;
   /** The nodes that exist at present. */
   inventory(): Promise<Inventory>;
   /**

@@ -12,11 +12,10 @@ const plainRule = "letters, digits, '.', '_' and '-', starting with a letter or 
 // oxlint-disable-next-line no-control-regex -- refusing it is the point.
 const withoutNul = /^[^\u0000]*$/;
 
-export const workloadName = z
-  .string()
-  .max(100)
-  .regex(plainName(100), `must be at most 100 ${plainRule}`)
-  .meta({ description: "A name, unique within its team among workloads that have not ended." });
+export const workloadName = z.string().max(100).regex(plainName(100), `must be at most 100 ${plainRule}`).meta({
+  description:
+    "A name. `headroom apply` keeps it unique within its team among workloads that have not ended; other submissions may repeat it.",
+});
 
 const teamSegment = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}";
 

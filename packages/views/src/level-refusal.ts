@@ -6,7 +6,7 @@ import type { LevelProblem, ProblemError, Site, TeamSpec, WorkloadSpec } from "@
 export interface NamedSpec {
   /** JSON pointer (RFC 6901) to the spec in the request; empty: the request is the spec. */
   readonly pointer: string;
-  readonly spec: Pick<WorkloadSpec, "fabric" | "gang"> & Partial<Pick<WorkloadSpec, "notify">>;
+  readonly spec: Pick<WorkloadSpec, "fabric" | "gang"> & Partial<Pick<WorkloadSpec, "notify" | "dir">>;
 }
 
 interface Declared {

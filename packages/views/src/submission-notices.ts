@@ -2,7 +2,7 @@
 import { checkpointIntervalOn, nodeCountOf, nodeFailures, predictedRun } from "@headroom/engine";
 import type { CheckpointInterval, Engine, ReadonlyState } from "@headroom/engine";
 import { rulesOf, taskCountOf } from "@headroom/model";
-import type { ApplyChange as EngineChange, WorkloadSpec } from "@headroom/model";
+import type { ApplyChange as EngineChange, Workload, WorkloadSpec } from "@headroom/model";
 import type { ApplyChange, SubmissionNotice } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
 import { acceleratorsAsked, guaranteedTo, reclaimNote } from "./reclaim-text.ts";
@@ -32,13 +32,13 @@ export function submissionNotices(engine: Engine, { spec, actor }: NewWork, aske
   if (reclaim !== "") notices.push({ kind: "reclaimable", message: reclaim });
   if (spec.checkpointEvery === "auto" && !endsBeforeCheckpoint(state, { spec, actor }))
     notices.push({ kind: "checkpointInterval", message: `${intervalSentence(checkpointIntervalFor(state, spec))}.` });
-  const risk = unsavedSentence(state, { spec, actor });
+  const risk = unsavedSentence(engine, { spec, actor });
   if (risk !== null) notices.push({ kind: "noCheckpoints", message: risk });
   return notices;
 }
 
-/** Number of newest workloads in which earlier work of the user is searched. */
-const RECENT_MAX = 200;
+/** Number of newest workloads in which earlier work is searched, so that a submission costs no more for a long history. */
+const RECENT_MAX = 1_000;
 
 /**
  * Whether the user's earlier work alone exceeds the team's guarantee. Its submission had the note, which is not repeated.
@@ -111,7 +111,33 @@ export const checkpointIntervalFor = (
   state: ReadonlyState,
   spec: WorkloadSpec,
   nodeCount?: number,
-): CheckpointInterval => checkpointIntervalOn(nodeFailures(state), spec, nodeCount ?? nodeCountOf(state, spec));
+): CheckpointInterval => checkpointIntervalOn(failuresOf(state), spec, nodeCount ?? nodeCountOf(state, spec));
+
+interface CountedFailures {
+  readonly sequence: number;
+  readonly nowMs: number;
+  readonly failures: CheckpointInterval["failures"];
+}
+
+/** Number of workloads and attempts from which failures are counted once a minute, not for each submission. */
+const COUNTED_AT_ONCE_MAX = 1_000;
+const MINUTE_MS = 60_000;
+
+const counted = new WeakMap<ReadonlyState, CountedFailures>();
+
+/** The failures of nodes. Counting reads all of the history, so a request with many workloads counts once. */
+function failuresOf(state: ReadonlyState): CheckpointInterval["failures"] {
+  const { sequence, nowMs, workloads, attempts } = state;
+  const known = counted.get(state);
+  if (known !== undefined) {
+    const isLarge = workloads.size + attempts.size > COUNTED_AT_ONCE_MAX;
+    const isRecent = sequence >= known.sequence && nowMs >= known.nowMs && nowMs < known.nowMs + MINUTE_MS;
+    if (sequence === known.sequence || (isLarge && isRecent)) return known.failures;
+  }
+  const failures = nodeFailures(state);
+  counted.set(state, { sequence, nowMs, failures });
+  return failures;
+}
 
 /** The sentence has no full stop. */
 export function intervalSentence({ everyMs, costMs, failureMs, nodeCount, failures }: CheckpointInterval): string {
@@ -125,14 +151,16 @@ export function intervalSentence({ everyMs, costMs, failureMs, nodeCount, failur
 }
 
 /** The notice; `null`: the work is short, or saves its progress. */
-function unsavedSentence(state: ReadonlyState, { spec, actor }: NewWork): string | null {
+function unsavedSentence(engine: Engine, { spec, actor }: NewWork): string | null {
+  const { state } = engine;
   if (spec.checkpointDir !== null || spec.checkpointOnRequest === true || spec.checkpointEvery !== undefined)
     return null;
   const predictedMs = predictedRun(rulesOf(state.policy), state.runTimes, { spec, actor })?.durationMs;
   const durationMs = predictedMs ?? spec.walltimeMs;
   const isUnbounded = durationMs === null && acceleratorsAsked(spec) / taskCountOf(spec) >= LARGE_ACCELERATORS;
   if (!isUnbounded && (durationMs === null || durationMs < LONG_MS)) return null;
-  if (hasSavedBefore(state, spec) || (durationMs === null && endedSoonBefore(state, spec))) return null;
+  const earlier = [...earlierRuns(engine, spec)];
+  if (hasSavedBefore(earlier) || (durationMs === null && endedSoonBefore(earlier))) return null;
   const { failureMs, nodeCount } = checkpointIntervalFor(state, spec);
   const lasts = durationMs === null ? "has no walltime" : `may run for ${durationText(durationMs)}`;
   return (
@@ -144,18 +172,21 @@ function unsavedSentence(state: ReadonlyState, { spec, actor }: NewWork): string
   );
 }
 
-/** True: the last ended run with this name took less time than a checkpoint would be worth. */
-function endedSoonBefore({ workloads }: ReadonlyState, { team, name }: WorkloadSpec): boolean {
-  let lastMs = Number.POSITIVE_INFINITY;
-  for (const { spec, firstStartedAtMs, endedAtMs } of workloads.values())
-    if (firstStartedAtMs !== null && endedAtMs !== null && spec.team === team && spec.name === name)
-      lastMs = endedAtMs - firstStartedAtMs;
-  return lastMs < LONG_MS;
+/** Earlier runs with this name among the newest workloads, the newest first. */
+function* earlierRuns(engine: Engine, { team, name }: WorkloadSpec): Generator<Workload> {
+  let lookedAt = 0;
+  for (const workload of submissionOrder(engine).beside(engine.state.submittedCount + 1, "older")) {
+    if (workload.spec.team === team && workload.spec.name === name) yield workload;
+    if (++lookedAt >= RECENT_MAX) return;
+  }
 }
 
-/** True: an earlier run with this name reported a checkpoint. */
-function hasSavedBefore({ workloads }: ReadonlyState, { team, name }: WorkloadSpec): boolean {
-  for (const { spec, checkpoint } of workloads.values())
-    if (checkpoint !== null && spec.team === team && spec.name === name) return true;
+/** True: the last ended run took less time than a checkpoint would be worth. */
+function endedSoonBefore(earlier: readonly Workload[]): boolean {
+  for (const { firstStartedAtMs, endedAtMs } of earlier)
+    if (firstStartedAtMs !== null && endedAtMs !== null) return endedAtMs - firstStartedAtMs < LONG_MS;
   return false;
 }
+
+/** True: an earlier run reported a checkpoint. */
+const hasSavedBefore = (earlier: readonly Workload[]): boolean => earlier.some(({ checkpoint }) => checkpoint !== null);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createEngine } from "../index.ts";
-import { applied, pool, site, team } from "../../test/lab/make.ts";
+import { presets } from "@headroom/model";
+import { worldOf } from "../engine/engine.ts";
+import { applied, command, node, pool, site, spec, team } from "../../test/lab/make.ts";
 import { TYPES_NAMED_MAX } from "./types-named.ts";
 
 const named = (from: number, count: number): Record<string, number> =>
@@ -35,4 +37,25 @@ describe("the number of accelerator types that pools and teams name", () => {
   it("does not refuse names that are known", () => {
     expect(reply({ teams: [team("same", null, named(3, 20))] })).toMatchObject({ kind: "accepted" });
   });
+});
+
+it.each([...presets.keys()])("types that requests name take no place in the amounts of teams (%s)", (name) => {
+  const engine = createEngine();
+  const submissions = Array.from({ length: 50 }, (_, index) =>
+    command({
+      kind: "submitWorkload",
+      spec: spec(`w${index}`, { team: "own", gang: { accelerators: 1 }, acceleratorTypes: [`A${index}`, `B${index}`] }),
+    }),
+  );
+  const policy = presets.get(name);
+  engine.receive(
+    [
+      applied({ sites: [site], pools: [pool("T0")], teams: [team("own", null, { T0: 1 })] }),
+      { kind: "nodeSeen", node: node("n0", "T0") },
+      ...(policy === undefined ? [] : [command({ kind: "setPolicy", policy })]),
+      ...submissions,
+    ],
+    0,
+  );
+  expect(worldOf(engine).teamUse.resources.slice(4)).toEqual(["T0"]);
 });

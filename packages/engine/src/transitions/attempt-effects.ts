@@ -136,8 +136,10 @@ export const outstandingEffects = (world: World): readonly Effect[] =>
 function effectsOf(world: World, attempt: Attempt): Effect[] {
   const effects: Effect[] = [];
   if (attempt.launchAtMs !== undefined) return effects;
-  if (attempt.startedAtMs === null) effects.push(launchOf(world, attempt));
   const { stop } = attempt;
+  // An attempt that a later batch stops need not be launched for it.
+  const isAboutToStop = stop === null && world.stopping.has(attempt.workloadId);
+  if (attempt.startedAtMs === null && !isAboutToStop) effects.push(launchOf(world, attempt));
   if (stop === null && mayHaveGrown(world, attempt)) effects.push(growthOf(world, attempt, attempt.workers));
   if (stop?.checkpointUntilMs !== undefined) effects.push(checkpointOf(world, attempt, stop.checkpointUntilMs));
   else if (stop !== null) effects.push(stopOf(world, attempt, stop.reason));

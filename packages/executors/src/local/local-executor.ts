@@ -146,6 +146,10 @@ class LocalExecutor implements Executor {
     return [...known, ...(await this.#endStrays(new Set(known.map(({ attemptId }) => attemptId))))];
   }
 
+  hides(directory: string): boolean {
+    return this.#isolation.hides(directory);
+  }
+
   perform(effect: Effect): void {
     this.#queue.add(effect.attemptId, async () => {
       try {

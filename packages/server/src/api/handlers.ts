@@ -52,6 +52,7 @@ import type { Answer, Call, Handlers, StreamHandlers } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { framed } from "./stream-reply.ts";
 import { nodeTelemetry } from "./node-telemetry.ts";
+import { directoryRefusal } from "./hidden-directories.ts";
 import { channelRefusal } from "./notification-channels.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
 import { startExec } from "./start-exec.ts";
@@ -76,12 +77,13 @@ function aboutTeam(error: unknown): unknown {
 }
 
 async function checkLevels(
-  { driver, notificationChannels }: ControlPlane,
+  { driver, notificationChannels, executors }: ControlPlane,
   specs: readonly NamedSpec[],
   declared: Partial<Pick<Call<"apply">["body"], "sites" | "teams">> = {},
 ): Promise<void> {
   const refusal =
     channelRefusal(notificationChannels, specs) ??
+    directoryRefusal(executors.values(), specs) ??
     (await driver.read(({ state }) => levelRefusal(state, specs, declared)));
   if (refusal !== null) throw refusal;
 }

@@ -82,6 +82,10 @@ export class RetainingExecutor implements Executor {
     });
   }
 
+  hides(directory: string): boolean {
+    return this.#inner.hides?.(directory) ?? false;
+  }
+
   inventory(): Promise<Inventory> {
     return this.#inner.inventory();
   }

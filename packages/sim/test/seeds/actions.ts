@@ -171,8 +171,7 @@ export class Actions {
       hold: luck.chance(30),
       after: luck.chance(50) ? [] : [{ workload: luck.pick(open).id, on: luck.pick(["ok", "any"]) }],
       notBeforeMs: luck.pick([null, state.nowMs + 60_000]),
-      // Fewer retries than a task has used up would contradict the count of its failures.
-      retries: { ...spec.retries, max: spec.retries.max + luck.below(4) },
+      retries: { ...spec.retries, max: luck.below(4) },
       env: { SEED: luck.pick(["1", null]) },
     };
     const changes = Object.fromEntries(Object.entries(all).filter(() => luck.chance(25)));

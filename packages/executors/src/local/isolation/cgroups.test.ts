@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -29,4 +29,20 @@ it("a closed control plane leaves no control group without a worker", (context) 
   worker.remove();
   isolation.close();
   expect(new Set(found())).toEqual(new Set([false]));
+});
+
+it("a start removes the empty groups of control planes that were killed, and no younger ones", (context) => {
+  const parents = new Isolation("none", home).cgroups;
+  const [first] = parents;
+  if (first === undefined) return context.skip("no control group can be written to");
+  const beside = (suffix: string): string => path.join(path.dirname(first.directory), `headroom-${suffix}`);
+  const [old, young] = [beside("00000000aaaa"), beside("00000000bbbb")];
+  for (const directory of [old, path.join(old, "w1"), young]) mkdirSync(directory);
+  utimesSync(old, 0, 0);
+  try {
+    new Isolation("none", home).close();
+    expect([existsSync(old), existsSync(young)]).toEqual([false, true]);
+  } finally {
+    rmdirSync(young);
+  }
 });

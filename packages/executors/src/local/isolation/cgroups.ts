@@ -5,7 +5,7 @@
  *
  * The control plane looks for the hierarchies once (`findCgroups`), and supervisors use what it found (`WorkerGroup`).
  */
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { hasCode } from "../untrusted-files.ts";
@@ -51,8 +51,30 @@ export function findCgroups(homeDir: string): readonly CgroupParent[] {
     for (const controller of parent.controllers) found.add(controller);
     parents.push(parent);
     removeEmptyGroups(parent.directory);
+    removeAbandoned(parent.directory);
   }
   return parents;
+}
+
+/** Name of the groups of a control plane. */
+const PARENT_NAME = /^headroom-[0-9a-f]{12}$/;
+/** Age in ms from which a group without workers counts as left behind: a start that is in progress is younger. */
+const ABANDONED_AFTER_MS = 60_000;
+
+/**
+ * Removes groups of control planes that were killed and whose state directory may be gone. The kernel refuses to remove
+ * a group with workers, and a control plane that still runs creates its groups again at the next launch.
+ */
+function removeAbandoned(own: string): void {
+  const above = path.dirname(own);
+  for (const name of namesIn(above)) {
+    const directory = path.join(above, name);
+    if (!PARENT_NAME.test(name) || directory === own) continue;
+    const { mtimeMs } = statSync(directory, { throwIfNoEntry: false }) ?? { mtimeMs: Number.POSITIVE_INFINITY };
+    if (Date.now() - mtimeMs < ABANDONED_AFTER_MS) continue;
+    removeEmptyGroups(directory);
+    removeGroup(directory);
+  }
 }
 
 /** Removes the groups that `findCgroups` created, except those with workers. `WorkerGroup` creates them again. */

@@ -59,6 +59,11 @@ export class Isolation {
     return this.#program !== null;
   }
 
+  /** Whether an isolated job would find the directory empty. */
+  hides(directory: string): boolean {
+    return this.hidesHome && !isOpenToJobs(this.#homeDir, directory);
+  }
+
   /** Creates the directories that only an isolated attempt has. */
   recordFor(files: AttemptFiles, launch: LaunchGang, checkpointDir: string): IsolationRecord {
     return {
