@@ -17,7 +17,7 @@ const stampFile = path.join(root, ".build", "console.sha256");
 /** All inputs of the bundle: the console, the packages that its demo runs, and the versions of the tools. */
 const sourceGlobs = [
   "package-lock.json",
-  "packages/console/{index.html,vite.config.ts,package.json}",
+  "packages/console/{index.html,gateway.html,vite.config.ts,package.json}",
   "packages/console/public/**/*",
   "packages/{console,engine,sim,perf,views,protocol,spec}/src/**/*.*",
 ];

@@ -15,6 +15,8 @@ export default defineConfig({
     // A data: URL for a small asset would need an exception in the content security policy.
     assetsInlineLimit: 0,
     rolldownOptions: {
+      // The console, and the page of a gateway's own admin address.
+      input: ["index.html", "gateway.html"],
       treeshake: { moduleSideEffects: (id) => !isDeclarative(id) },
     },
   },

@@ -55,12 +55,18 @@ interface FleetOptions {
    * declared.
    */
   readonly tools?: string;
+  /** Further options of `headroom up`. */
+  readonly options?: readonly string[];
 }
 
-export async function startControlPlane(home: string, port = 0, { tools }: FleetOptions = {}): Promise<ControlPlane> {
+export async function startControlPlane(
+  home: string,
+  port = 0,
+  { tools, options = [] }: FleetOptions = {},
+): Promise<ControlPlane> {
   const { PATH, HOME } = process.env;
   const slots = tools === undefined ? ["--slots", "4"] : [];
-  const child = spawn(process.execPath, [main, "up", "--port", String(port), ...slots], {
+  const child = spawn(process.execPath, [main, "up", "--port", String(port), ...slots, ...options], {
     cwd: home,
     env: { PATH: tools === undefined ? PATH : `${tools}:${PATH}`, HOME, HEADROOM_HOME: home, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
@@ -102,7 +108,8 @@ async function stopWork(client: HeadroomClient): Promise<void> {
   }
 }
 
-function said(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
+/** Waits for a line of the program's output. */
+export function said(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
   let output = "";
   return new Promise((resolve, reject) => {
     const take = (text: Buffer): void => {
@@ -113,6 +120,6 @@ function said(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
     child.stdout?.on("data", take);
     child.stderr?.on("data", take);
     child.once("error", reject);
-    child.once("close", () => reject(new Error(`the control plane ended:\n${output}`)));
+    child.once("close", () => reject(new Error(`the program ended:\n${output}`)));
   });
 }

@@ -3,6 +3,7 @@
  * nothing of the product. Start with `operational-error.ts` (how these packages fail), then `sync-path.ts` and
  * `make-directory.ts` (files that survive a power cut). `directory-lock.ts` allows one process for each directory.
  * `exposure.ts`: addresses without TLS. `issue-text.ts`: messages of invalid input. `tls-files.ts`: certificates that are renewed while a server runs.
+ * `page-files.ts`: built web pages.
  */
 export { checkListening, isLoopback } from "./exposure.ts";
 export { issueText } from "./issue-text.ts";
@@ -11,6 +12,8 @@ export type { DirectoryLock, LockOutcome } from "./directory-lock.ts";
 export { makeDirectory, makeDurableDirectory } from "./make-directory.ts";
 export { makePrivateFile } from "./make-private-file.ts";
 export { OperationalError } from "./operational-error.ts";
+export { loadPageFiles, pageHeaders } from "./page-files.ts";
+export type { PageFile } from "./page-files.ts";
 export { syncPath } from "./sync-path.ts";
 export { readTlsFiles, renewTls, TLS_VERSION_MIN } from "./tls-files.ts";
 export type { TlsFiles, TlsPair } from "./tls-files.ts";

@@ -33,6 +33,7 @@ import type { Snapshot, SnapshotQuery } from "./snapshot.ts";
 import type { LoginLink, Status } from "./status.ts";
 import type { Team, TeamRemoved } from "./team.ts";
 import type { QueuePage, Verdict } from "./verdict.ts";
+import type { GatewayOverview } from "./gateway.ts";
 import type { WasteList } from "./waste.ts";
 import type { WorkloadChanged } from "./workload-changes.ts";
 import type { Workload, WorkloadAccepted, WorkloadSubmitted, WorkloadPhase, WorkloadSummary } from "./workload.ts";
@@ -156,6 +157,8 @@ export interface HeadroomClient {
   ): Promise<ApplyPlan>;
   /** Resources that are held or requested but not used, according to reports; of one workload if its id is given. */
   waste(query?: { readonly workload?: string | undefined }, options?: CallOptions): Promise<WasteList>;
+  /** The inference gateway whose admin address the control plane knows. */
+  gateway(options?: CallOptions): Promise<GatewayOverview>;
   /** Migrations that would gather idle accelerators now. None is started. */
   defragmentation(options?: CallOptions): Promise<Defragmentation>;
   fleet(options?: CallOptions): Promise<Fleet>;

@@ -251,6 +251,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     queue: (query, options) => http.call(o.queue, { query: { ...query }, options }),
     apply: (body, options) =>
       http.call(o.apply, { body, query: { dryRun: options?.dryRun, forecast: options?.forecast }, options }),
+    gateway: (options) => http.call(o.gateway, { options }),
     waste: (query, options) => http.call(o.waste, { query: { ...query }, options }),
     defragmentation: (options) => http.call(o.defragmentation, { options }),
     capacityHistory: (options) => http.call(o.capacityHistory, { options }),

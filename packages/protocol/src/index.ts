@@ -38,6 +38,7 @@ export * from "./status.ts";
 export * from "./team.ts";
 export * from "./user.ts";
 export * from "./verdict.ts";
+export * from "./gateway.ts";
 export * from "./waste.ts";
 export { createWorkerClient, type MessageEndpoint } from "./worker-client.ts";
 export { serveWorkerClient } from "./worker-server.ts";

@@ -38,6 +38,7 @@ import { snapshot, snapshotQuery } from "./snapshot.ts";
 import { loginLink, status } from "./status.ts";
 import { teamPage, teamRemoved } from "./team.ts";
 import { queuePage, verdict } from "./verdict.ts";
+import { gatewayOverview } from "./gateway.ts";
 import { wasteList } from "./waste.ts";
 import { workloadChanged } from "./workload-changes.ts";
 import { workload, workloadAccepted, workloadPage, workloadSubmitted } from "./workload.ts";
@@ -365,6 +366,10 @@ export const operations = {
   waste: operation("GET /v1/waste", "Idle resources, as far as reported", wasteList, {
     permission: "workloads.read",
     query: z.strictObject({ workload: names.opaqueId.optional() }),
+  }),
+  gateway: operation("GET /v1/gateway", "The inference gateway: teams, keys, replicas, errors", gatewayOverview, {
+    permission: "gateway.read",
+    problems: ["noGateway", "gatewayUnavailable"],
   }),
   defragmentation: operation(
     "GET /v1/defragmentation",

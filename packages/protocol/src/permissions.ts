@@ -9,6 +9,7 @@ export const permissions = [
   "events.read",
   "fleet.read",
   "fleet.write",
+  "gateway.read",
   "policy.read",
   "policy.write",
   "sessions.write",

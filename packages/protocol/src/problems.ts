@@ -77,6 +77,8 @@ export const problemKinds = {
   unknownTeamName: kind(404, failed, "There is no such team"),
   unknownDomain: kind(422, failed, "There is no such failure domain"),
   unknownPreset: kind(422, failed, "There is no such policy preset"),
+  noGateway: kind(404, failed, "No gateway is configured"),
+  gatewayUnavailable: passing(502, "The gateway does not answer"),
   unknownReplay: kind(404, failed, "There is no such replay"),
   unknownAttempt: kind(404, failed, "There is no such attempt"),
   unknownExec: kind(404, failed, "There is no such command session"),

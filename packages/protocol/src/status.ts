@@ -45,6 +45,7 @@ export const status = z
       .string()
       .nullable()
       .meta({ description: "Why no decisions are made, with the remedy; null: decisions are made." }),
+    hasGateway: z.boolean().meta({ description: "Whether the control plane knows a gateway (`GET /v1/gateway`)." }),
     isolation: z.array(executorIsolation).meta({ description: "Isolation of workloads, by executor." }),
     nodes: nodeCounts,
     accelerators: z.object({ total: count, held: count, free: count, unavailable: count }),

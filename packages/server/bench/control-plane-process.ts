@@ -23,6 +23,7 @@ import { ReplayService } from "../src/replay/replay-service.ts";
 import { CapacityService } from "../src/capacity/capacity-service.ts";
 import { ExecSessions } from "../src/exec/exec-sessions.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
+import { GatewayReader } from "../src/gateway/gateway-reader.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
 import { SizingService } from "../src/sizing/sizing-service.ts";
 import { AcceleratorSampler } from "../src/telemetry/accelerator-sampler.ts";
@@ -75,6 +76,7 @@ const plane = {
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
   log,
   notificationChannels: [],
+  gateway: new GatewayReader(null),
   version: "bench",
   startedAtMs: Date.now(),
   address: () => "",

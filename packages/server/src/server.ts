@@ -35,6 +35,7 @@ import type { NotificationRule } from "./notifications/rules.ts";
 import { choosePolicy } from "./policy-choice.ts";
 import { retentionDefaults } from "./retention/attempt-store.ts";
 import type { RetentionRules } from "./retention/attempt-store.ts";
+import { checkGatewayAddress, GatewayReader, type GatewayAddress } from "./gateway/gateway-reader.ts";
 import { SAFE_MODE } from "./driver/safe-mode.ts";
 import { StartMarker, deathsText } from "./recovery/start-marker.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
@@ -69,6 +70,8 @@ export interface ControlPlaneOptions {
   readonly hostNames?: readonly string[];
   /** Options of the executor for this machine, such as declared slots. */
   readonly local?: Omit<LocalExecutorOptions, "homeDir">;
+  /** The inference gateway that the console shows; default: none. */
+  readonly gateway?: GatewayAddress;
   /** Folder of the built console; default: none. */
   readonly consoleDir?: string | null;
   /** The preset to activate. Default: the present policy, or `default` if the journal is new. */
@@ -139,6 +142,7 @@ const stderrLog: DriverLog = {
 export async function startControlPlane(options: ControlPlaneOptions): Promise<RunningControlPlane> {
   const { home, host = "127.0.0.1", port = DEFAULT_PORT, auth = "token", log = stderrLog } = options;
   const exposure = checkExposure(options);
+  if (options.gateway !== undefined) checkGatewayAddress(options.gateway, options.insecure === true);
   if (exposure !== null) log.warn(exposure);
   const certificate = options.tls == null ? null : readTlsFiles(options.tls);
   prepareHome(home);
@@ -255,6 +259,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     capacity: new CapacityService({ home, driver, log, nowMs }),
     forecast: new ForecastService({ driver, nowMs }),
     execs: new ExecSessions(),
+    gateway: new GatewayReader(options.gateway ?? null),
     replays: new ReplayService(sqliteAddress(journalDirectory(home))),
     log,
     version: productVersion(),

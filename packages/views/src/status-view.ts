@@ -11,6 +11,7 @@ export interface ShellStatus {
   readonly mode: Status["mode"];
   readonly startedAtMs: number;
   readonly paused: Status["paused"];
+  readonly hasGateway: boolean;
   readonly isolation: Status["isolation"];
   readonly journal: Status["journal"];
 }

@@ -1,10 +1,11 @@
 /** `headroom gateway`: the inference gateway in the foreground. It reloads its configuration when the file changes. */
 import { once } from "node:events";
-import { unwatchFile, watchFile } from "node:fs";
+import { unwatchFile, watchFile, type Stats } from "node:fs";
 import path from "node:path";
 import type { GatewayConfig, RunningGateway } from "@headroom/gateway";
 import { engineLines } from "./engine-lines.ts";
 import { counted, keyFileOf, loadedConfig, problemLine, problemText, readText } from "./gateway-config.ts";
+import { builtConsole } from "../up/checkout.ts";
 import { settledText } from "./settled-text.ts";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
@@ -67,7 +68,12 @@ export async function runGateway(context: CommandContext, options: GatewayOption
   }
   const apply = async (): Promise<void> => gateway.apply(checked(await settledText(() => readText(file, name))));
   const keys = { file: keysFile, changed: apply };
-  const gateway = await startGateway(config, { log: (line) => context.note(line), keys });
+  const consoleDirectory = builtConsole();
+  const gateway = await startGateway(config, {
+    log: (line) => context.note(line),
+    keys,
+    ...(consoleDirectory === undefined ? {} : { consoleDirectory }),
+  });
   context.print(
     `Gateway ${config.id} listens on ${gateway.url}${gateway.adminUrl === undefined ? "" : `, admin on ${gateway.adminUrl}`}`,
   );
@@ -136,7 +142,9 @@ async function untilInterrupted(
 ): Promise<void> {
   let last = Promise.resolve();
   const watches = files.map((file) => {
-    const again = (): void => {
+    const again = (now: Stats, before: Stats): void => {
+      // The first look at a file that does not exist counts as a change.
+      if (now.mtimeMs === 0 && before.mtimeMs === 0) return;
       last = last.then(() => changed(file));
     };
     watchFile(file, { interval: WATCH_MS }, again);

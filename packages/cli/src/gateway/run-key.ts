@@ -61,7 +61,7 @@ export async function runKeyList(context: CommandContext, options: KeyOptions): 
   const keys =
     options.admin === undefined
       ? await onFiles(context, options, ({ api, config, file }) =>
-          api.shownKeys(config, api.readKeyFile(file), Date.now()),
+          api.shownKeys(config.teams, api.readKeyFile(file), Date.now()),
         )
       : (await remote<{ readonly keys: readonly ShownKey[] }>(context, options, "/v1/keys")).keys;
   if (options.json === true) context.print(JSON.stringify({ keys }, undefined, 2));

@@ -11,6 +11,7 @@ const root = path.resolve(import.meta.dirname, "..", "..", "..", "..");
 const npmFolder = path.basename(path.dirname(root)) === "node_modules" ? path.resolve(root, "..", "..") : root;
 export const quickstartFile = path.join(root, "examples", "quickstart", "train.yaml");
 
+const consoleDirectory = path.join(root, "packages", "console", "dist");
 const chatFile = path.join(root, "examples", "serving", "chat.mjs");
 
 /** Path of the chat program of the serving example, as a user types it in a folder. */
@@ -26,12 +27,16 @@ export interface ConsoleBuild {
   readonly problem: string | null;
 }
 
+/** Folder of the console as it was built last. Undefined if it was not. */
+export function builtConsole(): string | undefined {
+  return existsSync(path.join(consoleDirectory, "index.html")) ? consoleDirectory : undefined;
+}
+
 /** Rebuilds the console's bundle if its sources have changed, which takes a second or two. */
 export async function buildConsole(): Promise<ConsoleBuild> {
-  const directory = path.join(root, "packages", "console", "dist");
   const script = path.join(root, "tools", "build-console.mjs");
   const problem = existsSync(script) ? await outputOfFailure(script) : null;
-  return { directory: existsSync(path.join(directory, "index.html")) ? directory : null, problem };
+  return { directory: builtConsole() ?? null, problem };
 }
 
 function outputOfFailure(script: string): Promise<string | null> {

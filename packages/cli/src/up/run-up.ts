@@ -1,7 +1,7 @@
 /** `headroom up`: the control plane in the foreground, from start to clean end. */
 import { once } from "node:events";
 import type { HeadroomClient } from "@headroom/protocol";
-import type { RunningControlPlane, TlsFiles } from "@headroom/server";
+import type { GatewayAddress, RunningControlPlane, TlsFiles } from "@headroom/server";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { describeError } from "../describe-error.ts";
@@ -60,6 +60,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
       ...(settings.token === undefined ? {} : { token: settings.token }),
       tls,
       insecure: settings.insecure === true,
+      ...gatewayOf(settings),
       hostNames: settings.hostNames ?? [],
       acceptsJournalLoss: settings.acceptJournalLoss === true,
       safe: settings.safe === true,
@@ -134,6 +135,15 @@ async function closed(context: CommandContext, client: HeadroomClient, plane: Ru
   context.note(`\nThe control plane has stopped. ${work}`);
 }
 
+/** Address and token belong together. */
+function gatewayOf(settings: UpValues): { readonly gateway?: GatewayAddress } {
+  const { "gateway.admin": admin, "gateway.tokenFile": tokenFile } = settings;
+  if (admin !== undefined && tokenFile !== undefined) return { gateway: { admin, tokenFile } };
+  if (admin === undefined && tokenFile === undefined) return {};
+  const missing = admin === undefined ? "--gateway (gateway.admin)" : "--gateway-token (gateway.tokenFile)";
+  throw new CliError(`a gateway needs its admin address and its token: ${missing} is missing`, exitCode.usage);
+}
+
 /** Certificate and key belong together, so one without the other is an error. */
 function tlsOf(settings: UpValues): TlsFiles | null {
   const { "tls.certificate": certificate, "tls.key": key } = settings;
@@ -150,8 +160,10 @@ interface CheckedConfig {
 }
 
 async function checkedConfig(context: CommandContext, { file, settings, tls }: CheckedConfig): Promise<ExitCode> {
-  const { checkExposure, readTlsFiles } = await import("@headroom/server");
+  const { checkExposure, checkGatewayAddress, readTlsFiles } = await import("@headroom/server");
   if (tls !== null) readTlsFiles(tls);
+  const { gateway } = gatewayOf(settings);
+  if (gateway !== undefined) checkGatewayAddress(gateway, settings.insecure === true);
   const warning = checkExposure({
     ...(settings.host === undefined ? {} : { host: settings.host }),
     tls,

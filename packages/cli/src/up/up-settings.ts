@@ -122,6 +122,18 @@ const declared = [
     otherwise: "$HEADROOM_ISOLATION, else auto",
   },
   {
+    field: "gateway.admin",
+    flags: "--gateway <url>",
+    notation: "text",
+    description: "admin address of an inference gateway that the console shows, such as http://127.0.0.1:8081",
+  },
+  {
+    field: "gateway.tokenFile",
+    flags: "--gateway-token <file>",
+    notation: "path",
+    description: "file with the admin token of that gateway, which it keeps in STATE/ID/admin-token",
+  },
+  {
     field: "notify",
     flags: "--notify <file>",
     notation: "path",

@@ -137,6 +137,15 @@ export const wasteQuery = (client: HeadroomClient, workload?: string) =>
     queryFn: ({ signal }) => client.waste({ workload }, { signal }),
   });
 
+const GATEWAY_EVERY_MS = 5_000;
+
+export const gatewayQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["gateway"],
+    queryFn: ({ signal }) => client.gateway({ signal }),
+    refetchInterval: GATEWAY_EVERY_MS,
+  });
+
 /** Predicted and measured steps of the workload's attempts. */
 export const predictionsQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["predictions", id], queryFn: ({ signal }) => client.predictions(id, { signal }) });

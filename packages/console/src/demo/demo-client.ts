@@ -70,6 +70,7 @@ const noProcesses = (): ProblemError =>
 /** Operations that only a live fleet supports. */
 const unsupported: Pick<
   HeadroomClient,
+  | "gateway"
   | "logs"
   | "usage"
   | "startExec"
@@ -103,6 +104,7 @@ const unsupported: Pick<
   predictions: () => Promise.resolve({ items: [], unpredicted: "Simulated work trains no model." }),
   fleetPredictions: () =>
     Promise.resolve({ correction: { kind: "fleet-correction", version: 1, types: [] }, kinds: [], runs: [] }),
+  gateway: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
   createLoginLink: () => Promise.reject(refuse("notSupported", "The demo needs no signing in.")),
 };
 
@@ -235,7 +237,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     size: async (question) => answerSizing(accepted(sizingQuestion.safeParse(question))),
     events: ({ from = 1, signal } = {}) =>
       world.log.read(from === "next" ? world.log.lastSequence + 1 : from, stoppedBy(signal)),
-    status: async () => views.statusView(engine, { ...demoStatus, isolation: [], startedAtMs }),
+    status: async () => views.statusView(engine, { ...demoStatus, hasGateway: false, isolation: [], startedAtMs }),
   };
 }
 

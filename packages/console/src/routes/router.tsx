@@ -84,6 +84,11 @@ const size = createRoute({
   validateSearch: sizeSearch,
   component: lazyRouteComponent(() => import("../pages/size/size-page.tsx"), "SizePage"),
 });
+const gateway = createRoute({
+  getParentRoute: () => root,
+  path: "/gateway",
+  component: lazyRouteComponent(() => import("../pages/gateway/gateway-page.tsx"), "GatewayPage"),
+});
 const events = createRoute({
   getParentRoute: () => root,
   path: "/events",
@@ -120,6 +125,7 @@ export function createConsoleRouter(isDemo: boolean) {
       whatIf,
       waste,
       size,
+      gateway,
       events,
     ]),
     history: isDemo ? hashHistory() : createBrowserHistory(),

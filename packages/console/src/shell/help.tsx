@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { ReactElement } from "react";
 import { Popup } from "../parts/dialog.tsx";
-import { places } from "./nav.ts";
+import { usePlaces } from "./place-counts.ts";
 import { areShortcutsOn, isApple, setShortcutsOn } from "./shortcuts.ts";
 
 function Keys({ keys }: { readonly keys: readonly string[] }): ReactElement {
@@ -20,6 +20,7 @@ function Keys({ keys }: { readonly keys: readonly string[] }): ReactElement {
 }
 
 export function Help({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }): ReactElement {
+  const places = usePlaces();
   const [isOn, setIsOn] = useState(areShortcutsOn);
   const lines: readonly (readonly [string, readonly string[]])[] = [
     ["Go anywhere, do anything", [isApple() ? "⌘" : "Ctrl", "K"]],

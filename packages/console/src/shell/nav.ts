@@ -11,6 +11,7 @@ export interface Place {
     | "/what-if"
     | "/waste"
     | "/size"
+    | "/gateway"
     | "/events";
   readonly label: string;
   readonly icon: IconName;
@@ -18,7 +19,7 @@ export interface Place {
   readonly key: string;
 }
 
-export const places: readonly Place[] = [
+const places: readonly Place[] = [
   { to: "/", label: "Fleet", icon: "fleet", key: "f" },
   { to: "/queue", label: "Queue", icon: "queue", key: "q" },
   { to: "/workloads", label: "Workloads", icon: "workloads", key: "w" },
@@ -30,3 +31,13 @@ export const places: readonly Place[] = [
   { to: "/size", label: "Size", icon: "size", key: "s" },
   { to: "/events", label: "Events", icon: "events", key: "e" },
 ];
+
+/** Shown only if the control plane knows a gateway. */
+const gatewayPlace: Place = { to: "/gateway", label: "Gateway", icon: "gateway", key: "a" };
+
+export const allPlaces: readonly Place[] = [...places, gatewayPlace];
+
+/** The pages of a control plane. */
+export function placesOf({ hasGateway }: { readonly hasGateway: boolean }): readonly Place[] {
+  return hasGateway ? allPlaces : places;
+}

@@ -12,7 +12,7 @@ import { nodesQuery } from "../data/queries.ts";
 import { Confirm, Popup } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { setTheme } from "../theme/theme.ts";
-import { places } from "./nav.ts";
+import { usePlaces } from "./place-counts.ts";
 import {
   foundItems,
   isWorkloadVerb,
@@ -202,6 +202,7 @@ function useFoundWorkloads(text: string): readonly WorkloadSummary[] {
 function usePaletteItems(query: string, { onClose, onHelp, onAsk }: BodyProps): readonly PaletteItem[] {
   const { client, demo } = useSession();
   const navigate = useNavigate();
+  const places = usePlaces();
   const text = useDeferredValue(query.trim());
   const workloads = useFoundWorkloads(text);
   const { data: nodes } = useQuery({ ...nodesQuery(client), enabled: text !== "", staleTime: NODES_FRESH_MS });
@@ -235,7 +236,7 @@ function usePaletteItems(query: string, { onClose, onHelp, onAsk }: BodyProps): 
         ? [action("Open the demo", "play", () => window.location.assign(demoAddress))]
         : [action("Pause or resume the simulation", "pause", () => demo.setPaused(!demo.state.isPaused))]),
     ];
-  }, [navigate, demo, onClose, onHelp]);
+  }, [places, navigate, demo, onClose, onHelp]);
   return [
     ...fixed.filter((item) => matchesWords(query.trim(), item)),
     ...foundItems(query, {

@@ -5,7 +5,7 @@ import { statusQuery } from "../data/queries.ts";
 import { useClient } from "../connect/session.ts";
 import { changesStatus } from "../live/interest.ts";
 import { useLiveQuery } from "../live/use-live-query.ts";
-import type { Place } from "./nav.ts";
+import { placesOf, type Place } from "./nav.ts";
 
 export interface PlaceCount {
   readonly text: string;
@@ -24,4 +24,10 @@ export function usePlaceCounts(): PlaceCounts {
     "/queue": { text: grouped(waiting), label: `${plural(waiting, "workload")} waiting` },
     "/workloads": { text: grouped(unfinished), label: `${plural(unfinished, "workload")} not ended` },
   };
+}
+
+/** The pages that this control plane has. */
+export function usePlaces(): readonly Place[] {
+  const { data } = useQuery(statusQuery(useClient()));
+  return placesOf({ hasGateway: data?.hasGateway === true });
 }

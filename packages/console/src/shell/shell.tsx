@@ -6,14 +6,14 @@ import { useSession } from "../connect/session.ts";
 import { Icon } from "../parts/icon.tsx";
 import { OnDemand } from "../parts/on-demand.tsx";
 import { DemoBar } from "./demo-bar.tsx";
-import { places } from "./nav.ts";
+import { allPlaces } from "./nav.ts";
 import { isApple, useShortcuts } from "./shortcuts.ts";
 import { Connection } from "./connection.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import { PausedBanner } from "./paused-banner.tsx";
 import { ThemeSwitch } from "./theme-switch.tsx";
 import { Wordmark } from "./wordmark.tsx";
-import { usePlaceCounts, type PlaceCounts } from "./place-counts.ts";
+import { usePlaceCounts, usePlaces, type PlaceCounts } from "./place-counts.ts";
 
 const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
 const Help = lazy(() => import("./help.tsx").then((module) => ({ default: module.Help })));
@@ -65,7 +65,7 @@ function usePageFocus(): { readonly current: HTMLElement | null } {
   const isFirst = useRef(true);
   useEffect(() => {
     if (path === undefined) return;
-    const place = places.find(({ to }) => to === path || (to !== "/" && path.startsWith(`${to}/`)));
+    const place = allPlaces.find(({ to }) => to === path || (to !== "/" && path.startsWith(`${to}/`)));
     document.title = place === undefined ? "Headroom" : `${place.label} · Headroom`;
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
     isFirst.current = false;
@@ -80,6 +80,7 @@ interface SidebarProps {
 }
 
 function Sidebar({ counts, onPalette, onHelp }: SidebarProps): ReactElement {
+  const places = usePlaces();
   return (
     <header className="hidden w-52 shrink-0 flex-col border-r border-line bg-sunken px-3 py-3 md:flex">
       <div className="px-2 py-1">
@@ -158,17 +159,18 @@ function PhoneHeader({ onPalette }: { readonly onPalette: () => void }): ReactEl
 }
 
 function PhoneNav({ counts }: { readonly counts: PlaceCounts }): ReactElement {
+  const places = usePlaces();
   return (
     <nav
       aria-label="Main"
-      className="grid grid-cols-5 border-t border-line bg-sunken pb-[env(safe-area-inset-bottom)] md:hidden"
+      className={`grid ${places.length > 10 ? "grid-cols-6" : "grid-cols-5"} border-t border-line bg-sunken pb-[env(safe-area-inset-bottom)] md:hidden`}
     >
       {places.map(({ to, label, icon }) => (
         <Link
           key={to}
           to={to}
           activeOptions={{ exact: to === "/", includeSearch: false }}
-          className="relative flex flex-col items-center gap-0.5 py-2 text-2xs font-medium tracking-tight text-ink-2 aria-[current=page]:text-accent"
+          className="relative flex flex-col items-center gap-0.5 py-2 text-center text-2xs font-medium tracking-tight text-ink-2 aria-[current=page]:text-accent"
         >
           <Icon name={icon} size={18} />
           {label}

@@ -3,7 +3,7 @@
  */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
-import { places } from "./nav.ts";
+import { allPlaces } from "./nav.ts";
 
 export interface ShortcutActions {
   openPalette(): void;
@@ -59,7 +59,7 @@ export function useShortcuts(actions: ShortcutActions): void {
       if (!isOurs || isTyping(event.target) || document.querySelector("[role=dialog],[role=alertdialog]") !== null)
         return;
       const place =
-        event.timeStamp - chordAtMs.current < CHORD_MS ? places.find(({ key }) => key === event.key) : undefined;
+        event.timeStamp - chordAtMs.current < CHORD_MS ? allPlaces.find(({ key }) => key === event.key) : undefined;
       chordAtMs.current = event.key === "g" ? event.timeStamp : Number.NEGATIVE_INFINITY;
       if (place !== undefined) void navigate({ to: place.to });
       else if (event.key === "?") actionsNow.current.openHelp();

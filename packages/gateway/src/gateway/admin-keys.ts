@@ -108,12 +108,16 @@ export interface ShownKey {
 
 /** All keys by team and name: those of the file, and those that gateway.yaml itself lists. */
 function keysOf({ file }: KeyAdmin, config: GatewayConfig, nowMs: number): readonly ShownKey[] {
-  return shownKeys(config, readKeyFile(file), nowMs);
+  return shownKeys(config.teams, readKeyFile(file), nowMs);
 }
 
-export function shownKeys(config: GatewayConfig, stored: readonly StoredKey[], nowMs: number): readonly ShownKey[] {
+export function shownKeys(
+  teams: GatewayConfig["teams"],
+  stored: readonly StoredKey[],
+  nowMs: number,
+): readonly ShownKey[] {
   const hashes = new Set(stored.map(({ sha256 }) => sha256));
-  const configured = config.teams.flatMap(({ name: team, keys }) =>
+  const configured = teams.flatMap(({ name: team, keys }) =>
     keys
       .filter(({ sha256 }) => !hashes.has(sha256))
       .map((key): ShownKey => {

@@ -9,6 +9,7 @@ import { healthAnswer, type ServingState } from "../protocols/health.ts";
 import type { Fleet } from "../replicas/fleet.ts";
 import type { GatewayGauges, GatewayMetrics } from "../telemetry/metrics.ts";
 import { refusal, type AdminAnswer, type AdminRequest, type AdminRoutes } from "./admin-answer.ts";
+import type { PageAnswer } from "./admin-page.ts";
 import { isToken } from "./admin-token.ts";
 
 export interface AdminParts {
@@ -19,6 +20,7 @@ export interface AdminParts {
   readonly isLocal: boolean;
   readonly fleet: Fleet;
   readonly metrics: GatewayMetrics;
+  readonly page: PageAnswer;
   /** Further routes, all of which need the token. */
   readonly routes: readonly AdminRoutes[];
   gauges(): GatewayGauges;
@@ -31,13 +33,19 @@ const BODY_BYTES_MAX = 65_536;
 export function createAdminServer(parts: AdminParts): Server {
   const hosts = new Set(parts.hosts.map((host) => host.toLowerCase()));
   return createServer({ requestTimeout: 10_000 }, (request, response) => {
-    void answerOf(parts, hosts, request)
+    void answerOf(parts, hosts, request, response)
       .catch((error: unknown) => refusal(500, error instanceof Error ? error.message : String(error)))
-      .then((answer) => reply(response, answer));
+      .then((answer) => answer === undefined || reply(response, answer));
   });
 }
 
-async function answerOf(parts: AdminParts, hosts: ReadonlySet<string>, request: IncomingMessage): Promise<AdminAnswer> {
+/** The answer. Undefined if the request was answered with a file of the page. */
+async function answerOf(
+  parts: AdminParts,
+  hosts: ReadonlySet<string>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<AdminAnswer | undefined> {
   const text = await bodyOf(request);
   if (!isKnownHost(request, hosts))
     return refusal(403, "The request names another host. Use the address itself, or list the name under `adminHosts`.");
@@ -47,6 +55,7 @@ async function answerOf(parts: AdminParts, hosts: ReadonlySet<string>, request: 
   const { method = "GET" } = request;
   const open = openAnswer(parts, method, url.pathname);
   if (open !== undefined) return open;
+  if (parts.page(request, url.pathname, response)) return undefined;
   // Protects against cross-site requests: a web page in a browser cannot set this header without a preflight request.
   if (method !== "GET" && request.headers["x-headroom-admin"] === undefined)
     return refusal(403, "Send the header `x-headroom-admin: 1` with changes.");
@@ -113,7 +122,7 @@ async function routed(parts: AdminParts, request: AdminRequest): Promise<AdminAn
   if (request.path === "/replicas") return { status: 200, body: { replicas: replicasOf(parts) } };
   return refusal(
     404,
-    "There are /metrics, /health, /healthz, /readyz, /replicas, /v1/keys, /v1/limits, /v1/requests, /v1/requests/ID and, as POST, /drain and /undrain.",
+    "There are /metrics, /health, /healthz, /readyz, /replicas, /v1/keys, /v1/limits, /v1/overview, /v1/requests, /v1/requests/ID and, as POST, /drain and /undrain.",
   );
 }
 

@@ -23,12 +23,14 @@ import { ClientConnection } from "../http/client-connection.ts";
 import type { TableEntry } from "../http/connection-table.ts";
 import { headerValueOf } from "../config/secrets.ts";
 import type { LimitSource } from "../limits/account.ts";
+import type { LimitDefinition } from "../limits/ledger.ts";
+import type { ServingState } from "../protocols/health.ts";
 import { limitsOf } from "./shared-limits.ts";
 import { Fleet } from "../replicas/fleet.ts";
 import { Prober } from "../replicas/prober.ts";
 import { Waker } from "../replicas/waker.ts";
 import { AccessLog } from "../telemetry/access-log.ts";
-import { GatewayMetrics } from "../telemetry/metrics.ts";
+import { GatewayMetrics, type GatewayGauges } from "../telemetry/metrics.ts";
 import { RequestRing } from "../telemetry/request-ring.ts";
 import { limitStates, type LimitState } from "../telemetry/team-metrics.ts";
 import { Tracer } from "../telemetry/tracer.ts";
@@ -37,9 +39,11 @@ import { createAdminServer } from "./admin.ts";
 import { keyRoutes, type KeyAdmin } from "./admin-keys.ts";
 import { limitedTeams, limitRoutes } from "./admin-limits.ts";
 import { requestRoutes, type RequestSources } from "./admin-requests.ts";
+import { pageAnswers } from "./admin-page.ts";
 import { adminTokenOf, stateDirectoryOf } from "./admin-token.ts";
 import { connectionBound } from "./connection-bound.ts";
 import { Gateway } from "./gateway.ts";
+import { overviewRoutes } from "./overview.ts";
 import { reloads } from "./reload.ts";
 
 export interface StartOptions {
@@ -47,6 +51,8 @@ export interface StartOptions {
   log(line: string): void;
   /** The file of keys that the admin address changes. Undefined if the gateway has none. */
   readonly keys?: KeyAdmin;
+  /** Folder of the built console, which has the page of the admin address. */
+  readonly consoleDirectory?: string;
 }
 
 export interface RunningGateway {
@@ -199,8 +205,8 @@ async function startParts(
   const adminToken = adminTokenOf(config, stateDirectory);
   let active = config;
   const requests = { ring, directory: usageDirectory, now };
-  const adminParts = { config, gateway, fleet, metrics, waker, accessLog, tracer, limits, requests };
-  const admin = adminOf({ ...adminParts, adminToken, keys: options.keys, active: () => active });
+  const adminParts = { config, gateway, fleet, metrics, waker, accessLog, tracer, limits, requests, adminToken };
+  const admin = adminOf({ ...adminParts, options, active: () => active });
   opened.add(() => admin.close());
   const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, log);
   resumeBatches(gateway, log);
@@ -283,32 +289,42 @@ function adminOf(parts: {
   readonly limits: LimitSource;
   readonly requests: RequestSources;
   readonly adminToken: string;
-  readonly keys: KeyAdmin | undefined;
+  readonly options: StartOptions;
   /** The configuration that was applied last. */
   active(): GatewayConfig;
 }): HttpServer {
-  const { config, gateway, fleet, metrics, waker, accessLog, tracer } = parts;
-  const limits = (): readonly LimitState[] =>
-    limitStates(limitedTeams(parts.active()), (definition) => parts.limits.used(definition));
+  const { config, gateway, fleet, metrics, waker, accessLog, tracer, options, active } = parts;
+  const used = (definition: LimitDefinition): number => parts.limits.used(definition);
+  const limits = (): readonly LimitState[] => limitStates(limitedTeams(active()), used);
+  const gauges = (): GatewayGauges => ({
+    connections: gateway.connections.size,
+    exchanges: gateway.exchanges.size,
+    bodyBytes: gateway.bodies.usedBytes,
+    answerBytes: gateway.answers.usedBytes,
+    droppedLogLines: accessLog?.droppedCount ?? 0,
+    droppedSpans: tracer?.droppedCount ?? 0,
+    held: waker.heldCount,
+    pools: fleet.pools.values(),
+    limits: [],
+  });
+  const servingState = (): ServingState => gateway.servingState();
+  const { ring } = parts.requests;
+  const overview = { metrics, ring, startedAtMs: steadyNow(), active, gauges, servingState, used };
   return createAdminServer({
     token: parts.adminToken,
     isLocal: config.admin === undefined || isLoopback(config.admin.host),
-    routes: [keyRoutes(parts.keys, parts.active), requestRoutes(parts.requests), limitRoutes(limits)],
+    routes: [
+      keyRoutes(options.keys, active),
+      requestRoutes(parts.requests),
+      limitRoutes(limits),
+      overviewRoutes(overview),
+    ],
     hosts: config.admin === undefined ? config.adminHosts : [...config.adminHosts, config.admin.host],
     fleet,
     metrics,
-    gauges: () => ({
-      connections: gateway.connections.size,
-      exchanges: gateway.exchanges.size,
-      bodyBytes: gateway.bodies.usedBytes,
-      answerBytes: gateway.answers.usedBytes,
-      droppedLogLines: accessLog?.droppedCount ?? 0,
-      droppedSpans: tracer?.droppedCount ?? 0,
-      held: waker.heldCount,
-      pools: fleet.pools.values(),
-      limits: limits(),
-    }),
-    servingState: () => gateway.servingState(),
+    gauges: () => ({ ...gauges(), limits: limits() }),
+    page: pageAnswers(options.consoleDirectory),
+    servingState,
     now: steadyNow,
   });
 }

@@ -45,7 +45,7 @@ export function healthAnswer(path: string, state: ServingState): Answer | undefi
   };
 }
 
-function notReady({ fleet, isDraining, isFailing, nowMs }: ServingState): readonly NotReadyReason[] {
+export function notReady({ fleet, isDraining, isFailing, nowMs }: ServingState): readonly NotReadyReason[] {
   const reasons: NotReadyReason[] = [];
   if (isDraining) reasons.push({ code: "draining", detail: "The gateway is stopping." });
   if (isFailing)

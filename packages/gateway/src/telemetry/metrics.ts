@@ -7,7 +7,8 @@ import type { ExchangeSummary } from "../exchange/runtime.ts";
 import type { Pool } from "../replicas/pool.ts";
 import { Histogram } from "./histogram.ts";
 import { escaped } from "./prometheus-text.ts";
-import { TeamMetrics, type LimitState } from "./team-metrics.ts";
+import { RecentMinutes } from "./recent-minutes.ts";
+import { TeamMetrics, type LimitState, type TeamCounts } from "./team-metrics.ts";
 
 /** Bucket bounds that the GenAI conventions recommend, in seconds and tokens. */
 const durationBounds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
@@ -49,9 +50,20 @@ export class GatewayMetrics {
   readonly #series: Series[] = [];
   readonly #teams = new TeamMetrics();
   readonly #refused = new Map<string, number>();
+  readonly recent = new RecentMinutes();
+
+  /** Requests that were refused before a replica was chosen, by reason. */
+  get refusals(): ReadonlyMap<string, number> {
+    return this.#refused;
+  }
+
+  get teamCounts(): readonly TeamCounts[] {
+    return this.#teams.counts;
+  }
 
   observe(summary: ExchangeSummary): void {
     const { record, startedAtMs, firstByteAtMs, endedAtMs, isStream } = summary;
+    this.recent.observe(summary);
     this.#teams.observe(summary);
     const series = this.#seriesOf(record.model, record.pool, record.operation);
     if (series === undefined) return;

@@ -6,6 +6,7 @@ import type { TeamLimits } from "../limits/account.ts";
 import type { LimitDefinition } from "../limits/ledger.ts";
 import type { ExchangeSummary } from "../exchange/runtime.ts";
 import { escaped, family } from "./prometheus-text.ts";
+import { countedOutcomeOf } from "./recent-minutes.ts";
 
 /** Series by key, and teams with gauges of their limits. */
 const KEYS_MAX = 200;
@@ -26,7 +27,19 @@ export interface LimitState {
   readonly period: string;
 }
 
-interface Counts {
+/** Counts of one key since the start of the gateway. */
+export interface TeamCounts {
+  readonly team: string;
+  readonly key: string;
+  /** Requests by outcome. */
+  readonly requests: ReadonlyMap<string, number>;
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+  readonly nanoUsd: number;
+}
+
+interface Counts extends TeamCounts {
   readonly labels: string;
   readonly requests: Map<string, number>;
   input: number;
@@ -40,11 +53,16 @@ export class TeamMetrics {
   readonly #all: Counts[] = [];
   #other: Counts | undefined;
 
-  observe({ record, refusal }: ExchangeSummary): void {
+  /** Counts of the keys that have series of their own. */
+  get counts(): readonly TeamCounts[] {
+    return this.#all;
+  }
+
+  observe(summary: ExchangeSummary): void {
+    const { record } = summary;
     if (record.team === "") return;
     const counts = this.#countsOf(record.team, record.key);
-    const isLimited = refusal?.kind === "rateLimited" || refusal?.kind === "budgetExhausted";
-    const outcome = isLimited ? "limited" : record.outcome;
+    const outcome = countedOutcomeOf(summary);
     counts.requests.set(outcome, (counts.requests.get(outcome) ?? 0) + 1);
     counts.input += record.promptTokens;
     counts.cached += record.cachedTokens;
@@ -87,7 +105,7 @@ export class TeamMetrics {
 
 function countsFor(team: string, key: string): Counts {
   const labels = `{team="${escaped(team)}",key="${escaped(key)}"`;
-  return { labels, requests: new Map(), input: 0, cached: 0, output: 0, nanoUsd: 0 };
+  return { team, key, labels, requests: new Map(), input: 0, cached: 0, output: 0, nanoUsd: 0 };
 }
 
 /** The limits that are used most come first; the rest has no gauges. */

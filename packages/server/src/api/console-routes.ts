@@ -1,19 +1,13 @@
 /** Routes of the console's pages and of the browser sign-in. */
+import { loadPageFiles, pageHeaders } from "@headroom/platform";
 import { SESSION_FRAGMENT, refuse } from "@headroom/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Gate } from "../auth/gate.ts";
 import { isTls } from "./access.ts";
-import { consoleFile, consoleMissingPage, consoleSecurityPolicy, loadConsole } from "./console-files.ts";
-
-const pageHeaders = {
-  "content-security-policy": consoleSecurityPolicy,
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
-};
+import { consoleFile, consoleMissingPage } from "./console-files.ts";
 
 export function addConsoleRoutes(app: FastifyInstance, gate: Gate, directory: string | null): void {
-  const files = loadConsole(directory);
+  const files = directory === null ? new Map<never, never>() : loadPageFiles(directory, "index.html");
   // Programs that preview links send HEAD. Such a request must not use up the code, which works only once.
   app.head("/login", (_request, reply) => {
     void reply

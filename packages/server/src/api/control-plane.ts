@@ -4,6 +4,7 @@ import type { Executor } from "@headroom/executors";
 import type { Gate } from "../auth/gate.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
+import type { GatewayReader } from "../gateway/gateway-reader.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
 import type { ExecSessions } from "../exec/exec-sessions.ts";
@@ -25,6 +26,7 @@ export interface ControlPlane {
   readonly forecast: ForecastService;
   readonly replays: ReplayService;
   readonly execs: ExecSessions;
+  readonly gateway: GatewayReader;
   readonly log: DriverLog;
   /** Names of the declared notification channels. */
   readonly notificationChannels: readonly string[];

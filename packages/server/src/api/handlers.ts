@@ -203,6 +203,7 @@ export const handlers: Handlers = {
     ),
   waste: ({ driver, telemetry }, { query }) =>
     driver.read((engine) => wasteView(engine, query.workload ?? null, telemetry.newest.telemetryOf)),
+  gateway: ({ gateway }) => gateway.read(),
   defragmentation: ({ forecast }, { actor }, gone) => forecast.ask({ kind: "defragmentation" }, actor, gone()),
   snapshot: async ({ driver, nowMs }, { query: { maxBytes } }) => {
     const taken = await driver.read((engine) => ({ bytes: engine.snapshot(), sequence: engine.state.sequence }));
@@ -348,13 +349,14 @@ export const handlers: Handlers = {
     return plane.measuredRuns.predictions(id);
   },
   fleetPredictions: ({ measuredRuns }) => measuredRuns.report(),
-  status: ({ driver, version, startedAtMs, executors }) =>
+  status: ({ driver, version, startedAtMs, executors, gateway }) =>
     driver.read((engine) =>
       statusView(engine, {
         version,
         mode: "live",
         startedAtMs,
         paused: driver.status().paused,
+        hasGateway: gateway.isConfigured,
         isolation: isolationStatus(executors.values()),
         journal: journalStatus(driver.status()),
       }),
