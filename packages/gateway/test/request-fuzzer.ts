@@ -122,6 +122,7 @@ const targets: readonly (readonly [target: string, fields: readonly string[]])[]
   ["/v1/completions", ["prompt"]],
   ["/v1/responses", ["input"]],
   ["/v1/messages", ["messages", "max_tokens"]],
+  ["/v1/messages/count_tokens", ["messages"]],
   ["/v1/embeddings", ["input"]],
   ["/v1/rerank", ["query", "documents"]],
   ["/v1/score", []],
@@ -131,6 +132,8 @@ const targets: readonly (readonly [target: string, fields: readonly string[]])[]
 ];
 const others = [
   "/health",
+  "/healthz",
+  "/readyz",
   "/v1/models",
   "/v1/models/m",
   "/v2",

@@ -386,7 +386,12 @@ function createListener(config: GatewayConfig, gateway: Gateway, log: StartOptio
 /** Counts connections from the moment they are accepted: `accept` is called only after the handshake. */
 function countHandshakes(server: Server, { connections }: Gateway): void {
   server.prependListener("connection", (raw: Socket) => {
-    const entry = { address: raw.remoteAddress ?? "", isEvictable: true, destroy: () => void raw.destroy() };
+    const entry = {
+      address: raw.remoteAddress ?? "",
+      isEvictable: true,
+      isKnown: false,
+      destroy: () => void raw.destroy(),
+    };
     const isCounted = connections.makeRoom();
     const key = placeOf(raw);
     if (isCounted) {

@@ -93,6 +93,7 @@ export class ClientConnection {
   /** Team or address whose share of the memory for bodies the body of the request in progress takes. */
   bodyOwner = "";
   isLastRequest = false;
+  isKnown = false;
   requestCount = 0;
   #isWaitingForTurn = false;
 

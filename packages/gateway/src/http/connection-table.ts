@@ -10,6 +10,8 @@ export interface TableEntry {
   readonly address: string;
   /** Whether the connection can be closed without breaking an answer. */
   readonly isEvictable: boolean;
+  /** Whether its client has shown a valid key. Set by the table. */
+  isKnown: boolean;
   destroy(): void;
 }
 
@@ -20,7 +22,6 @@ export class ConnectionTable<Each extends TableEntry> {
   readonly #connections = new Set<Each>();
   readonly #strangers = new AddressGroups();
   readonly #known = new AddressGroups();
-  readonly #isKnown = new WeakSet<TableEntry>();
   connectionsMax: number = Number.POSITIVE_INFINITY;
   /** Number of connections that were closed for another one. */
   evictedCount = 0;
@@ -45,15 +46,15 @@ export class ConnectionTable<Each extends TableEntry> {
 
   /** Called when the client has shown a valid key, or needs none. */
   identified(connection: Each): void {
-    if (this.#isKnown.has(connection) || !this.#connections.has(connection)) return;
+    if (connection.isKnown || !this.#connections.has(connection)) return;
     this.#strangers.delete(connection);
     this.#known.add(connection);
-    this.#isKnown.add(connection);
+    connection.isKnown = true;
   }
 
   delete(entry: TableEntry): void {
     this.#connections.delete(entry as Each);
-    (this.#isKnown.has(entry) ? this.#known : this.#strangers).delete(entry);
+    (entry.isKnown ? this.#known : this.#strangers).delete(entry);
   }
 
   /** Makes room for one more connection. Returns false if every connection is in use. */

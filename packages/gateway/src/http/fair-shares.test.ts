@@ -95,6 +95,7 @@ describe("a table of connections", () => {
   const entry = (address: string, isEvictable = true) => ({
     address,
     isEvictable,
+    isKnown: false,
     isDestroyed: false,
     destroy() {
       this.isDestroyed = true;

@@ -98,7 +98,8 @@ export function peekRequest(bytes: Buffer, operation: Operation): RequestPeek | 
 
 class Peek {
   readonly #bytes: Buffer;
-  readonly #seen = new Set<string>();
+  /** Names of fields. A request has few, so that a list is faster than a set. */
+  readonly #seen: string[] = [];
   readonly #unlisted: string[] = [];
   readonly #draft: Draft = { ...noPeek, isUsageAsked: false, isResumable: true };
   #choices = 1;
@@ -117,8 +118,8 @@ class Peek {
       keySets[list],
       (key, start, stop) => {
         if (this.#problem !== undefined) return;
-        if (this.#seen.has(key)) this.#refuse(key, "is given twice");
-        this.#seen.add(key);
+        if (this.#seen.includes(key)) this.#refuse(key, "is given twice");
+        this.#seen.push(key);
         this.#take(key, { start, end: stop });
       },
       (start, stop) => this.#other(start, stop),
@@ -140,9 +141,9 @@ class Peek {
   #other(start: number, end: number): boolean {
     if (this.#problem !== undefined) return false;
     const name = this.#bytes.toString("utf8", start, Math.min(end, start + NAME_BYTES_MAX));
-    if (end - start > NAME_BYTES_MAX || this.#unlisted.length === UNLISTED_MAX || this.#seen.has(name))
-      this.#refuse(name, this.#seen.has(name) ? "is given twice" : "is no field that the gateway passes on");
-    this.#seen.add(name);
+    if (end - start > NAME_BYTES_MAX || this.#unlisted.length === UNLISTED_MAX || this.#seen.includes(name))
+      this.#refuse(name, this.#seen.includes(name) ? "is given twice" : "is no field that the gateway passes on");
+    this.#seen.push(name);
     this.#unlisted.push(name);
     return this.#problem === undefined;
   }

@@ -19,10 +19,11 @@ interface Held {
 }
 
 export interface ReservedAmount {
-  readonly kind: LimitDefinition["kind"];
-  readonly limit: number;
+  readonly definition: LimitDefinition;
   readonly amount: number;
 }
+
+const noAmounts: readonly ReservedAmount[] = [];
 
 export type ReserveOutcome = Reservation | Denial;
 
@@ -61,7 +62,7 @@ export class Reservation {
   }
 
   get amounts(): readonly ReservedAmount[] {
-    return this.#held.map(({ definition, amount }) => ({ kind: definition.kind, limit: definition.limit, amount }));
+    return this.#held;
   }
 
   /** Adds a budget in which `amount` of this request is counted already. */
@@ -123,7 +124,7 @@ export class RequestLimits {
   }
 
   get reserved(): readonly ReservedAmount[] {
-    return this.reservation?.amounts ?? [];
+    return this.reservation?.amounts ?? noAmounts;
   }
 
   /** Counts the request to a budget that its team did not have at its start. Its records are counted there already. */

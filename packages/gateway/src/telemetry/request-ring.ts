@@ -44,7 +44,6 @@ export class RequestRing {
 class Ring {
   readonly #max: number;
   readonly #entries: ExchangeSummary[] = [];
-  readonly #byId = new Map<string, ExchangeSummary>();
   #next = 0;
 
   constructor(max: number) {
@@ -60,15 +59,13 @@ class Ring {
   }
 
   add(summary: ExchangeSummary): void {
-    const before = this.#entries[this.#next];
-    if (before !== undefined) this.#byId.delete(before.record.id);
     this.#entries[this.#next] = summary;
-    this.#byId.set(summary.record.id, summary);
     this.#next = (this.#next + 1) % this.#max;
   }
 
+  /** Looks at each entry: a table by id took a twentieth of a request's time, and an operator asks rarely. */
   find(id: string): ExchangeSummary | undefined {
-    return this.#byId.get(id);
+    return this.#entries.find(({ record }) => record.id === id);
   }
 
   *newestFirst(): Generator<ExchangeSummary> {
@@ -93,7 +90,7 @@ export function explanationOf(summary: ExchangeSummary): object {
     /** Wait for limits and for a waking pool. */
     waitedMs: since(attempts[0]?.startedAtMs ?? endedAtMs),
     refusal: refusal === undefined ? undefined : { kind: refusal.kind, message: refusal.message },
-    reserved,
+    reserved: reserved.map(({ definition: { kind, limit }, amount }) => ({ kind, limit, amount })),
     attempts: attempts.map((note) => ({
       kind: note.kind,
       pool: note.pool,
