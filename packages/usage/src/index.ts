@@ -35,3 +35,7 @@ export { FocusEvaluation, type FocusViolation } from "./focus/evaluate.ts";
 export type { FocusText } from "./focus/row-rules.ts";
 export { demoMonth, type DemoMonth } from "./focus/demo-fleet.ts";
 export { focusText, focusValueText } from "./focus/focus-text.ts";
+export { checkFeed, type FeedDefect, type FeedLimits, type FeedRow, type FeedVerdict } from "./feeds/check-feed.ts";
+export { usefulHour, type OfferConditions, type UsefulHour } from "./feeds/useful-hour.ts";
+export { breakEven, costOf, sensitivities, tcoDocument, type OwnedOption, type TcoDocument } from "./tco/tco.ts";
+export { costAnomalies, costFields, CostReport, type CostField, type CostTotal } from "./report/cost-report.ts";

@@ -1,7 +1,10 @@
-import { CliError, exitCode } from "../cli-error.ts";
+import type { ComponentsOptions } from "../cost/run-tco.ts";
+import type { ReportOptions } from "../cost/run-report.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { ExportOptions } from "../cost/run-export.ts";
 import { sourceOptions } from "../cost/source-options.ts";
+
+const groupNames = "team, user, workload, workloadKind, pool, node, acceleratorType, state, cause, source, price";
 
 const exportCommand = defineCommand<ExportOptions>({
   name: "export",
@@ -35,11 +38,93 @@ const evaluateCommand = defineCommand<{ readonly json?: true }>({
   },
 });
 
-export const costCommand = defineCommand({
+const reportCommand = defineCommand<ReportOptions>({
+  name: "report",
+  summary: "Add up costs by team, workload, pool or cause, with the cost of failures and of idle time",
+  details: `Examples:
+  headroom cost report --group team,state --by month
+  headroom cost report --group pool,cause --csv
+  headroom cost report --month 2026-10 --with-focus cloud-invoice.csv`,
+  options: [
+    { flags: "--group <fields>", description: `with commas: ${groupNames} (default: team)` },
+    {
+      flags: "--by <period>",
+      description: "day, week, month or all (default: month)",
+      complete: ["day", "week", "month", "all"],
+    },
+    { flags: "--team <team>", description: "only this team, with the teams below it", complete: "team" },
+    {
+      flags: "--with-focus <file>",
+      description: "add the FOCUS file of a provider; repeatable",
+      complete: "file",
+      repeatable: true,
+    },
+    { flags: "--anomalies", description: "list days on which a group cost far more or less than usual" },
+    ...sourceOptions,
+    { flags: "--csv", description: "print comma-separated values" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const { runReport } = await import("../cost/run-report.ts");
+    return runReport(context, options);
+  },
+});
+
+const componentsCommand = defineCommand<ComponentsOptions>({
+  name: "components",
+  summary: "Say what a month costs by component, from price documents",
+  details: "Example:\n  headroom cost components --prices examples/cost/eight-h100.yaml --month 2026-10",
+  options: [
+    {
+      flags: "--prices <file>",
+      description: "file or directory of price documents; repeatable",
+      complete: "file",
+      repeatable: true,
+    },
+    { flags: "--month <month>", description: "the month (UTC): 2026-10" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const { runComponents } = await import("../cost/run-tco.ts");
+    return runComponents(context, options);
+  },
+});
+
+const tcoFile = {
+  syntax: "<file>",
+  description: "document of kind tco (docs/how-to/know-what-it-costs.md)",
+  complete: "file",
+} as const;
+
+const tcoCommand = defineCommand<{ readonly json?: true }>({
+  name: "tco",
+  summary: "Compute the total cost of ownership by part, with the effect of each assumption",
+  arguments: [tcoFile],
+  options: [jsonOption],
+  async run(context, { args, options }) {
+    const { runTco } = await import("../cost/run-tco.ts");
+    return runTco(context, args[0] ?? "", options);
+  },
+});
+
+const compareCommand = defineCommand<{ readonly json?: true }>({
+  name: "compare",
+  summary: "Compare owning, leasing and renting: price of a useful hour, break-even utilisation",
+  arguments: [tcoFile],
+  options: [jsonOption],
+  async run(context, { args, options }) {
+    const { runCompare } = await import("../cost/run-tco.ts");
+    return runCompare(context, args[0] ?? "", options);
+  },
+});
+
+export const costCommand = defineCommand<ReportOptions>({
   name: "cost",
   summary: "Say what the fleet costs and who pays: reports, FOCUS exports, total cost of ownership",
-  commands: [exportCommand, evaluateCommand],
-  run() {
-    return Promise.reject(new CliError("cost needs a command: headroom cost export --focus DIR", exitCode.usage));
+  details: "Without a command: the report by team and month.",
+  commands: [reportCommand, exportCommand, evaluateCommand, componentsCommand, tcoCommand, compareCommand],
+  async run(context, { options }) {
+    const { runReport } = await import("../cost/run-report.ts");
+    return runReport(context, options);
   },
 });

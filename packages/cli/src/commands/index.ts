@@ -29,6 +29,7 @@ import { nodesCommand } from "./nodes.ts";
 import { offersCommand } from "./offers.ts";
 import { planCommand } from "./plan.ts";
 import { policyCommand } from "./policy.ts";
+import { priceCommand } from "./price.ts";
 import { releaseCommand } from "./release.ts";
 import { replayCommand } from "./replay.ts";
 import { rerunCommand } from "./rerun.ts";
@@ -78,6 +79,7 @@ export const commands: readonly CommandDefinition[] = [
   usageCommand,
   costCommand,
   planCommand,
+  priceCommand,
   offersCommand,
   benchCommand,
   statusCommand,

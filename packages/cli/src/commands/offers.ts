@@ -1,5 +1,6 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
+import type { OffersCompareOptions } from "../offers/run-offers-compare.ts";
 import type { OffersReplayOptions } from "../offers/run-offers-replay.ts";
 
 const replayCommand = defineCommand<OffersReplayOptions>({
@@ -31,11 +32,45 @@ Examples:
   },
 });
 
+const compareCommand = defineCommand<OffersCompareOptions>({
+  name: "compare",
+  summary: "Order the offers of a feed by the price of a useful hour",
+  details: `FILE is a feed as headroom price check reads it. Prices with a defect are left out, never chosen.
+A useful hour counts interruptions, checkpoints at Young's interval, restarts, egress and the measured speed of a supplier.
+
+Example:
+  headroom offers compare feed.csv --accelerator H100 --hazard 0.05 --egress 400 --speed Alpha=0.95`,
+  arguments: [{ syntax: "<file>", description: "CSV feed of prices", complete: "file" }],
+  options: [
+    { flags: "--accelerator <name>", description: "only accelerators whose name contains this" },
+    { flags: "--accelerators <count>", description: "number of accelerators that the work uses (default: 8)" },
+    { flags: "--hours <hours>", description: "useful hours over which egress is spread (default: 100)" },
+    { flags: "--hazard <rate>", description: "interruptions of spot capacity per hour (default: 0.1)" },
+    { flags: "--checkpoint <duration>", description: "time of one checkpoint (default: 2m)" },
+    { flags: "--restart <duration>", description: "time of one restart (default: 10m)" },
+    { flags: "--egress <usd>", description: "dollars to move the data there (default: 0)" },
+    { flags: "--speed <speeds>", description: "measured speed by provider, relative: Alpha=0.95,Beta=1.1" },
+    { flags: "--limit <count>", description: "number of offers (default: 20)" },
+    { flags: "--stale-after <duration>", description: "age from which a price is stale (default: 30d)" },
+    { flags: "--now <instant>", description: "instant that ages are counted from (default: the newest row)" },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { runOffersCompare } = await import("../offers/run-offers-compare.ts");
+    return runOffersCompare(context, args[0] ?? "", options);
+  },
+});
+
 export const offersCommand = defineCommand({
   name: "offers",
-  summary: "Compare ways to buy capacity: spot and on-demand under a deadline",
-  commands: [replayCommand],
+  summary: "Compare ways to buy capacity: offers by useful hour, spot and on-demand under a deadline",
+  commands: [compareCommand, replayCommand],
   run() {
-    return Promise.reject(new CliError("offers needs a command: headroom offers replay FILE", exitCode.usage));
+    return Promise.reject(
+      new CliError(
+        "offers needs a command: headroom offers compare FILE or headroom offers replay FILE",
+        exitCode.usage,
+      ),
+    );
   },
 });

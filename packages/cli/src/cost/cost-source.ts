@@ -2,6 +2,7 @@
 import type { BillingRange, Charge, HourlyRows, PriceBook } from "@headroom/usage";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
+import { wholeNumber } from "../simulate/amount-options.ts";
 import { instantOption } from "../usage/run-usage.ts";
 import { bookOf, priceDocuments, priceTargets, withDeclaredPrices } from "./load-prices.ts";
 
@@ -9,6 +10,7 @@ export interface CostSourceOptions {
   readonly state?: string;
   readonly rows?: string;
   readonly demo?: true;
+  readonly demoScale?: string;
   readonly prices?: readonly string[];
   readonly month?: string;
   readonly since?: string;
@@ -30,7 +32,7 @@ export async function costSource(context: CommandContext, options: CostSourceOpt
   const { HourlyRows, demoMonth } = await import("@headroom/usage");
   const hourly = new HourlyRows();
   if (options.demo === true) {
-    const { rows, book, fromMs, toMs } = demoMonth(1, Number(process.env["HEADROOM_DEMO_SCALE"] ?? 1));
+    const { rows, book, fromMs, toMs } = demoMonth(1, scaleOf(options.demoScale));
     for (const row of rows) hourly.add(row);
     return { hourly, book, range: chosenRange(options, { fromMs, toMs }), parents: new Map() };
   }
@@ -42,6 +44,12 @@ export async function costSource(context: CommandContext, options: CostSourceOpt
   }
   return stateSource(context, options, hourly);
 }
+
+/** At 100 the demo has seven million charges. */
+const DEMO_SCALE_MAX = 100;
+
+const scaleOf = (text: string | undefined): number =>
+  text === undefined ? 1 : wholeNumber(text, "--demo-scale", { min: 1, max: DEMO_SCALE_MAX });
 
 async function stateSource(
   context: CommandContext,

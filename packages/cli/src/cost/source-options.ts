@@ -5,6 +5,7 @@ export const sourceOptions: readonly OptionDefinition[] = [
   { flags: "--state <directory>", description: "state directory with the journal (default: --home)", complete: "file" },
   { flags: "--rows <file>", description: "CSV of usage rows, as headroom usage --rows writes it", complete: "file" },
   { flags: "--demo", description: "a generated month of an owned and rented fleet" },
+  { flags: "--demo-scale <count>", description: "how many times the demo's 20 nodes (default: 1)" },
   {
     flags: "--prices <file>",
     description: "file or directory of price documents (default: prices/ in the state directory); repeatable",

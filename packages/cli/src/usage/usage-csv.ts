@@ -7,7 +7,7 @@ import type { CommandContext } from "../command.ts";
 import { csvLines } from "../output/csv.ts";
 
 /** The columns of a row, in order. docs/how-to/know-what-it-costs.md documents them. */
-export const rowColumns = [
+const rowColumns = [
   "from",
   "to",
   "milli",

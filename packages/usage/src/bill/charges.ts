@@ -30,12 +30,6 @@ export interface Charge {
   readonly microUsd: number;
 }
 
-/** Hours of a pool that no price covers. */
-export interface Unpriced {
-  readonly pool: string;
-  readonly milliMs: bigint;
-}
-
 interface Part {
   readonly row: UsageRow;
   readonly fromMs: number;

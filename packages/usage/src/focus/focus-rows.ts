@@ -176,7 +176,7 @@ const skuOf = (row: Charge["row"], price: PoolPrice): string => {
 };
 
 /** Makes rows of charges. It remembers the frames of months, and the model of each price's accelerators. */
-export class FocusRows {
+class FocusRows {
   readonly #billing: Billing;
   readonly #frames = new Map<string, Frame>();
   /** A price belongs to one SKU, also in hours without a node. */

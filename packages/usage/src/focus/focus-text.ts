@@ -9,7 +9,7 @@ const known = new Map<number, string>();
 /** A month of hours fits many times. */
 const KNOWN_MAX = 100_000;
 
-export function isoSeconds(atMs: number): string {
+function isoSeconds(atMs: number): string {
   const cached = known.get(atMs);
   if (cached !== undefined) return cached;
   const { year, month, day } = civilDay(dayOf(atMs));
@@ -25,7 +25,7 @@ export function isoSeconds(atMs: number): string {
 const FRACTION_MAX = 12;
 
 /** Whole numbers have one digit after the point, so that readers that guess types see decimals. */
-export function decimalText(value: number): string {
+function decimalText(value: number): string {
   if (Number.isInteger(value)) return `${value}.0`;
   const text = String(value);
   return text.includes("e") ? value.toFixed(FRACTION_MAX).replace(/0+$/, "").replace(/\.$/, ".0") : text;

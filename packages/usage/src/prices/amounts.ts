@@ -21,7 +21,7 @@ export const dateText = z
 export const microUsd = (amount: number): number => Math.round(amount * MICRO);
 
 /** Howard Hinnant's days_from_civil. */
-export function daysSinceEpoch(year: number, month: number, day: number): number {
+function daysSinceEpoch(year: number, month: number, day: number): number {
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);
   const yearOfEra = shifted - era * 400;

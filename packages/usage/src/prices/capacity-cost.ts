@@ -28,7 +28,7 @@ function componentCost(component: PriceComponent, hourMs: number): number {
 }
 
 /** Micro-dollars per hour of a component with a constant rate. */
-export function hourlyRate({ perHour, kilowatts = 0, pue = 1, perKwh = 0 }: PriceComponent): number {
+function hourlyRate({ perHour, kilowatts = 0, pue = 1, perKwh = 0 }: PriceComponent): number {
   return perHour === undefined ? microUsd(kilowatts * pue * perKwh) : microUsd(perHour);
 }
 
@@ -42,7 +42,7 @@ function amortised({ purchase = 0, salvage = 0, on = "", months = 1 }: PriceComp
 }
 
 /** The same day of a later month, or the end of that month if it is shorter. */
-export function monthsLater(fromMs: number, months: number): number {
+function monthsLater(fromMs: number, months: number): number {
   const sinceStartMs = fromMs - monthStartMs(fromMs);
   let startMs = monthStartMs(fromMs);
   for (let month = 0; month < months; month++) startMs = nextMonthStartMs(startMs);

@@ -62,7 +62,7 @@ export function settle(holding: Holding, atMs: number): void {
 }
 
 /** The pieces since `sinceMs`, which are not closed yet. */
-export function openPieces(holding: Holding, atMs: number): readonly Piece[] {
+function openPieces(holding: Holding, atMs: number): readonly Piece[] {
   const { sinceMs: fromMs, phase } = holding;
   if (atMs <= fromMs) return [];
   return [...heldByNode(holding)].map(([node, milli]) => ({ fromMs, toMs: atMs, phase, node, milli, isBilled: false }));

@@ -1,0 +1,157 @@
+/** Sums of charges: who pays what for which time, what failures and idle time cost, and days that stand out. */
+import { isUnused, MILLI_MS_PER_HOUR, type Charge } from "../bill/charges.ts";
+import { energyPerHour } from "../focus/focus-rows.ts";
+import { periodStartMs, type UsagePeriod } from "../rows/usage-totals.ts";
+
+/** Fields by which charges are grouped. */
+export type CostField =
+  | "team"
+  | "user"
+  | "workload"
+  | "workloadKind"
+  | "pool"
+  | "node"
+  | "acceleratorType"
+  | "state"
+  | "cause"
+  | "source"
+  | "price";
+
+export const costFields: readonly CostField[] = [
+  "team",
+  "user",
+  "workload",
+  "workloadKind",
+  "pool",
+  "node",
+  "acceleratorType",
+  "state",
+  "cause",
+  "source",
+  "price",
+];
+
+export interface CostTotal {
+  readonly periodStartMs: number;
+  readonly group: readonly string[];
+  microUsd: number;
+  usedMicroUsd: number;
+  idleMicroUsd: number;
+  failedMicroUsd: number;
+  evictedMicroUsd: number;
+  lostMicroUsd: number;
+  /** The part of `microUsd` for capacity that was paid and that nobody held. */
+  unusedMicroUsd: number;
+  hours: number;
+  usedHours: number;
+  kwh: number;
+  carbonGrams: number;
+}
+
+export class CostReport {
+  readonly #period: UsagePeriod;
+  readonly #fields: readonly CostField[];
+  readonly #totals = new Map<string, CostTotal>();
+  readonly #whole: CostTotal = emptyTotal(0, []);
+
+  constructor(period: UsagePeriod, fields: readonly CostField[]) {
+    this.#period = period;
+    this.#fields = fields;
+  }
+
+  add(charge: Charge): void {
+    const group = this.#fields.map((field) => valueOf(charge, field));
+    const startMs = periodStartMs(charge.hourMs, this.#period);
+    const key = JSON.stringify([startMs, ...group]);
+    let total = this.#totals.get(key);
+    if (total === undefined) this.#totals.set(key, (total = emptyTotal(startMs, group)));
+    addTo(total, charge);
+    addTo(this.#whole, charge);
+  }
+
+  /** The sum of everything. */
+  get whole(): Readonly<CostTotal> {
+    return this.#whole;
+  }
+
+  /** By period, then the most expensive first. */
+  totals(): readonly CostTotal[] {
+    return [...this.#totals.values()].toSorted(
+      (left, right) =>
+        left.periodStartMs - right.periodStartMs ||
+        right.microUsd - left.microUsd ||
+        (left.group.join() < right.group.join() ? -1 : 1),
+    );
+  }
+}
+
+const emptyTotal = (startMs: number, group: readonly string[]): CostTotal => ({
+  periodStartMs: startMs,
+  group,
+  microUsd: 0,
+  usedMicroUsd: 0,
+  idleMicroUsd: 0,
+  failedMicroUsd: 0,
+  evictedMicroUsd: 0,
+  lostMicroUsd: 0,
+  unusedMicroUsd: 0,
+  hours: 0,
+  usedHours: 0,
+  kwh: 0,
+  carbonGrams: 0,
+});
+
+function valueOf({ row, price }: Charge, field: CostField): string {
+  if (field === "source") return price.source;
+  return field === "price" ? price.name : row[field];
+}
+
+function addTo(total: CostTotal, charge: Charge): void {
+  const { row, price, microUsd, milliMs } = charge;
+  const hours = milliMs / MILLI_MS_PER_HOUR;
+  const { kwh, grams } = energyPerHour(price);
+  total.microUsd += microUsd;
+  total[`${row.state}MicroUsd`] += microUsd;
+  if (isUnused(charge)) total.unusedMicroUsd += microUsd;
+  total.hours += hours;
+  if (row.state === "used") total.usedHours += hours;
+  total.kwh += kwh * hours;
+  total.carbonGrams += grams * hours;
+}
+
+export interface CostAnomaly {
+  readonly group: readonly string[];
+  readonly dayMs: number;
+  readonly microUsd: number;
+  /** The group's usual day. */
+  readonly medianMicroUsd: number;
+}
+
+/** Deviations from the median, in median absolute deviations, that stand out. */
+const DEVIATIONS = 6;
+/** Deviations smaller than this part of the median never stand out. */
+const DEVIATION_LEAST = 0.05;
+const DAYS_LEAST = 7;
+
+/** Days on which a group cost far more or far less than on its other days. `totals` are by day. */
+export function costAnomalies(totals: readonly CostTotal[]): readonly CostAnomaly[] {
+  const groups = new Map<string, CostTotal[]>();
+  for (const total of totals) {
+    const key = JSON.stringify(total.group);
+    groups.set(key, [...(groups.get(key) ?? []), total]);
+  }
+  return [...groups.values()].flatMap((days) => {
+    if (days.length < DAYS_LEAST) return [];
+    const usual = middle(days.map(({ microUsd }) => microUsd));
+    const deviation = middle(days.map(({ microUsd }) => Math.abs(microUsd - usual)));
+    const limit = DEVIATIONS * Math.max(deviation, DEVIATION_LEAST * usual);
+    return days
+      .filter(({ microUsd }) => Math.abs(microUsd - usual) > limit)
+      .map(({ group, periodStartMs: dayMs, microUsd }) => ({ group, dayMs, microUsd, medianMicroUsd: usual }));
+  });
+}
+
+function middle(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[sorted.length >> 1] ?? 0;
+}
