@@ -2,6 +2,7 @@
  * Capacity and money ahead of time. Start with `document/plan-document.ts` (what a plan is made from), then `optimise/make-plan.ts`;
  * `check/` recomputes a plan without the optimiser's code. It must not read files or clocks.
  */
+export { forecastCeilings, readCeilingDocument, type CeilingReport } from "./ceilings/ceilings.ts";
 export { checkPlan } from "./check/check-plan.ts";
 export {
   planDocumentSchema,
@@ -13,6 +14,7 @@ export type { CapacityPlan } from "./optimise/capacity-plan.ts";
 export type { ImpossiblePlan } from "./optimise/impossible.ts";
 export { loadSolver, type Solver } from "./optimise/linear-model.ts";
 export { makePlan, usualLimits, type PlanOutcome } from "./optimise/make-plan.ts";
+export { evaluateTriggers, readTriggerDocument } from "./triggers/triggers.ts";
 export { losesWork, runSpotJob, type SpotAccount, type SpotJob } from "./offers/spot-job.ts";
 export { offlineOptimum } from "./offers/spot-optimum.ts";
 export { ExpectedCostPolicy } from "./offers/spot-policy.ts";

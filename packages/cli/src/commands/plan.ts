@@ -1,5 +1,36 @@
 import { defineCommand, jsonOption } from "../command.ts";
+import type { JsonOption } from "../plan/run-ceilings.ts";
 import type { PlanOptions } from "../plan/run-plan.ts";
+
+const ceilingsCommand = defineCommand<JsonOption>({
+  name: "ceilings",
+  summary: "Say which axis runs out first: accelerators, network, storage, power, space, people",
+  details: `FILE has a forecast of demand and the capacity of each axis (docs/how-to/plan-capacity.md).
+
+Example:
+  headroom plan ceilings examples/plan/ceilings.yaml`,
+  arguments: [{ syntax: "<file>", description: "document of ceilings", complete: "file" }],
+  options: [jsonOption],
+  async run(context, { args, options }) {
+    const { runCeilings } = await import("../plan/run-ceilings.ts");
+    return runCeilings(context, args[0] ?? "", options);
+  },
+});
+
+const triggersCommand = defineCommand<JsonOption>({
+  name: "triggers",
+  summary: "Evaluate scaling triggers on measured and forecast series",
+  details: `FILE has triggers and series (docs/how-to/plan-capacity.md). The exit code is 1 while a trigger is active.
+
+Example:
+  headroom plan triggers examples/plan/triggers.yaml`,
+  arguments: [{ syntax: "<file>", description: "document of triggers", complete: "file" }],
+  options: [jsonOption],
+  async run(context, { args, options }) {
+    const { runTriggers } = await import("../plan/run-ceilings.ts");
+    return runTriggers(context, args[0] ?? "", options);
+  },
+});
 
 export const planCommand = defineCommand<PlanOptions>({
   name: "plan",
@@ -20,6 +51,7 @@ Examples:
     { flags: "--gap <percent>", description: "accepted distance to the cheapest plan (default: 1)" },
     jsonOption,
   ],
+  commands: [ceilingsCommand, triggersCommand],
   async run(context, { args, options }) {
     const { runPlan } = await import("../plan/run-plan.ts");
     return runPlan(context, args[0] ?? "", options);

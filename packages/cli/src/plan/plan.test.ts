@@ -55,3 +55,21 @@ describe("headroom plan", () => {
     expect(other.stderr).toContain("plan.yaml:4:8: start: expected a month such as 2027-01");
   });
 });
+
+describe("ceilings and triggers", () => {
+  it("of the examples are printed", async () => {
+    const workingDirectory = path.resolve(import.meta.dirname, "../../../..");
+    const ceilings = await headroom(["plan", "ceilings", "examples/plan/ceilings.yaml"], { workingDirectory });
+    expect([ceilings.code, ceilings.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^\w+ binds first with a probability of \d+%; the first ceiling comes in 202\d-\d\d\.$/m),
+    ]);
+    const triggers = await headroom(["plan", "triggers", "examples/plan/triggers.yaml"], { workingDirectory });
+    expect([triggers.code, triggers.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^busy +ACTIVE: review the plan\. utilisation is 0\.82/),
+    ]);
+    const json = await headroom(["plan", "triggers", "examples/plan/triggers.yaml", "--json"], { workingDirectory });
+    expect(JSON.parse(json.stdout)).toMatchObject({ triggers: [{ isActive: true }, { isActive: false }, {}, {}] });
+  });
+});

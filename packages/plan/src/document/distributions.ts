@@ -52,8 +52,11 @@ export function probabilityAbove({ median, sigmaDown, sigmaUp }: DemandDistribut
   return 1 - normalCdf(log / sigma);
 }
 
-export function demandByMonth(document: PlanDocument, demand: PoolDemand): readonly DemandDistribution[] {
-  const values = (series: MonthlyValues): readonly number[] => monthlyValues(document, series);
+type Horizon = Pick<PlanDocument, "start" | "months">;
+type Quantiles = Pick<PoolDemand, "p50" | "p95" | "p10">;
+
+export function demandByMonth(horizon: Horizon, demand: Quantiles): readonly DemandDistribution[] {
+  const values = (series: MonthlyValues): readonly number[] => monthlyValues(horizon, series);
   const p50 = values(demand.p50);
   const p95 = demand.p95 === undefined ? p50 : values(demand.p95);
   const p10 = demand.p10 === undefined ? undefined : values(demand.p10);
@@ -70,7 +73,7 @@ function logRatio(high: number, low: number): number {
 
 type MonthlyValues = PoolDemand["p50"];
 
-export function monthlyValues({ start, months }: PlanDocument, series: MonthlyValues): readonly number[] {
+function monthlyValues({ start, months }: Horizon, series: MonthlyValues): readonly number[] {
   if (Array.isArray(series)) return Array.from({ length: months }, (_, month) => series[month] ?? series.at(-1) ?? 0);
   const first = monthNumber(start);
   const points = Object.entries(series)

@@ -18,7 +18,7 @@ const usd = z.number().min(0).max(USD_MAX);
 const pct = z.number().min(0).max(100);
 const name = z.string().regex(/^[a-z0-9][a-z0-9._/-]{0,62}$/i, "expected letters, digits, and . _ / -");
 export const monthText = z.string().regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, "expected a month such as 2027-01");
-const days = z.string().regex(/^\d+(?:\.\d+)?[dwm]$/, "expected days, weeks or months such as 30d, 16w or 4m");
+export const days = z.string().regex(/^\d+(?:\.\d+)?[dwm]$/, "expected days, weeks or months such as 30d, 16w or 4m");
 
 /** One value for each month of the horizon, or values at some months; between them the line is straight. */
 const monthly = z
@@ -104,12 +104,15 @@ const spot = z.strictObject({
   lostWorkPct: pct.default(5).describe("work that preemptions cost"),
 });
 
-const demand = z.strictObject({
+export const demandQuantiles = {
   p50: monthly.describe("median demand in accelerators by month"),
   p95: monthly.optional().describe("demand that is exceeded with a probability of 5%; default: the median"),
   p10: monthly
     .optional()
     .describe("demand that is exceeded with a probability of 90%; default: as far below as p95 is above"),
+};
+const demand = z.strictObject({
+  ...demandQuantiles,
   interruptiblePct: pct.default(0).describe("share of the demand that spot capacity can serve"),
 });
 

@@ -1,17 +1,7 @@
 /** Random plan documents: small ones of every kind for the checker, and demand worlds of a usual fleet for comparisons of cost. */
 import { monthName, monthNumber } from "../document/calendar.ts";
+import { drawsOf } from "../futures/draws.ts";
 import { readPlanDocument, type PlanDocument } from "../document/plan-document.ts";
-
-/** A generator by the seed alone: mulberry32. */
-export function drawsOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 class Draw {
   readonly #next: () => number;
