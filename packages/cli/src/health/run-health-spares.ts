@@ -37,7 +37,7 @@ export async function runHealthSpares(
   const intervals = faultIntervals(events);
   const end = Math.max(last, origin + fitDays);
   const restDays = end - origin - fitDays;
-  const answer: Answer = {
+  const answer: SparesAnswer = {
     forecast: forecastSpares(intervals, origin, fitDays),
     origin,
     fitDays,
@@ -49,7 +49,7 @@ export async function runHealthSpares(
   return exitCode.ok;
 }
 
-interface Answer {
+interface SparesAnswer {
   readonly forecast: SparesForecast;
   readonly origin: number;
   readonly fitDays: number;
@@ -95,7 +95,7 @@ function readEvent(event: unknown, where: string): FaultEvent {
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 
-function answerJson({ forecast, origin, fitDays, restDays, actual }: Answer): object {
+function answerJson({ forecast, origin, fitDays, restDays, actual }: SparesAnswer): object {
   const { model, observed } = forecast;
   return {
     p99_concurrent: forecast.p99Concurrent,
@@ -119,7 +119,13 @@ function answerJson({ forecast, origin, fitDays, restDays, actual }: Answer): ob
   };
 }
 
-function answerPairs({ forecast, origin, fitDays, restDays, actual }: Answer): readonly (readonly [string, string])[] {
+function answerPairs({
+  forecast,
+  origin,
+  fitDays,
+  restDays,
+  actual,
+}: SparesAnswer): readonly (readonly [string, string])[] {
   const { model, observed } = forecast;
   const naive = observed.mean + 3 * observed.sigma;
   const share =

@@ -29,7 +29,7 @@ export async function runOffersReplay(
   const { ExpectedCostPolicy, offlineOptimum, runSpotJob, spotSeries } = await import("@headroom/plan");
   const series = spotSeries(await readSpotFile(context, file));
   const account = runSpotJob(series, job, new ExpectedCostPolicy(series, job));
-  const answer: Answer = {
+  const answer: ReplayAnswer = {
     account,
     onDemandUsd: job.workHours * (series.onDemand[0] ?? 0),
     optimumUsd: options.optimum === true ? offlineOptimum(series, job) : undefined,
@@ -39,7 +39,7 @@ export async function runOffersReplay(
   return account.isMissed ? exitCode.failed : exitCode.ok;
 }
 
-interface Answer {
+interface ReplayAnswer {
   readonly account: SpotAccount;
   /** The cost of the work on demand from the first row on. */
   readonly onDemandUsd: number;
@@ -64,7 +64,7 @@ function jobOf(options: OffersReplayOptions): SpotJob {
   );
 }
 
-function answerJson({ account, onDemandUsd, optimumUsd }: Answer): Readonly<Record<string, number | boolean>> {
+function answerJson({ account, onDemandUsd, optimumUsd }: ReplayAnswer): Readonly<Record<string, number | boolean>> {
   return {
     cost_usd: account.costUsd,
     on_demand_usd: onDemandUsd,
@@ -81,7 +81,7 @@ function answerJson({ account, onDemandUsd, optimumUsd }: Answer): Readonly<Reco
 }
 
 function answerPairs(
-  { account, onDemandUsd, optimumUsd }: Answer,
+  { account, onDemandUsd, optimumUsd }: ReplayAnswer,
   job: SpotJob,
 ): readonly (readonly [string, string])[] {
   const saved = 1 - account.costUsd / onDemandUsd;
