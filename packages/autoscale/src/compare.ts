@@ -48,7 +48,7 @@ export function compareScalers(
   return { headroom, baselines, ...offline };
 }
 
-export function bestOf(results: readonly ScaledResult[], attainmentPct: number): ScaledResult {
+function bestOf(results: readonly ScaledResult[], attainmentPct: number): ScaledResult {
   const enough = results.filter((result) => result.attainmentPct >= attainmentPct);
   const [best] =
     enough.length > 0

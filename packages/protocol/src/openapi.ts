@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 import { names } from "@headroom/spec";
-import { bodyProblems, commonProblems, operationNames, operations, type Operation } from "./operations.ts";
+import { operationNames, operations, type Operation } from "./operations.ts";
+import { bodyProblems, commonProblems } from "./operation-problems.ts";
 import { problem, problemKinds, type ProblemCode } from "./problems.ts";
 import { snapshotHeaders } from "./snapshot.ts";
 import { USER_HEADER } from "./user.ts";

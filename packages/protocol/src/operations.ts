@@ -24,13 +24,13 @@ import {
 import { metricsPage, metricsQuery } from "./metrics.ts";
 import { eventQuery, logQuery, queueQuery, workloadQuery } from "./operation-queries.ts";
 import { operation } from "./operation.ts";
+import { admission, commandProblems, planning } from "./operation-problems.ts";
 export type { HttpMethod, Operation } from "./operation.ts";
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policyChoice, policySet, presetList } from "./policy.ts";
 import type { Permission } from "./permissions.ts";
 import { fleetPredictions, workloadModel, workloadPredictions } from "./predictions.ts";
-import type { ProblemCode } from "./problems.ts";
 import { replay, replayAccepted, replayQuestion } from "./replay.ts";
 import { scheduleList, scheduleRemoved } from "./schedule.ts";
 import { sizingAnswer, sizingQuestion } from "./sizing.ts";
@@ -45,19 +45,6 @@ import { workload, workloadAccepted, workloadPage, workloadSubmitted } from "./w
 
 const byId = z.strictObject({ id: names.opaqueId });
 const byTeam = z.strictObject({ name: names.teamName });
-
-/** Problems of every command. */
-const commandProblems = ["overloaded", "idempotencyKeyReused"] as const;
-const admission = ["unknownTeam", "duplicateName", "tooLarge", "queueFull", "workloadActive"] as const;
-
-const planning = [
-  "unknownPool",
-  "unknownNode",
-  "reservedName",
-  "windowOver",
-  "reservationTooLarge",
-  "neverDue",
-] as const;
 
 export const operations = {
   listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, {
@@ -500,21 +487,3 @@ export const operations = {
 
 export type OperationName = keyof typeof operations;
 export const operationNames = Object.keys(operations) as readonly OperationName[];
-
-/** Problems of every route. */
-export const commonProblems: readonly ProblemCode[] = [
-  "invalidRequest",
-  "reservedName",
-  "unauthorized",
-  "permissionDenied",
-  "ambiguousHost",
-  "forbiddenHost",
-  "forbiddenOrigin",
-  "methodNotAllowed",
-  "notAcceptable",
-  "requestTimeout",
-  "closing",
-  "internal",
-];
-/** Additional problems of every route with a body. */
-export const bodyProblems: readonly ProblemCode[] = ["invalidJson", "bodyTooLarge", "unsupportedMediaType"];

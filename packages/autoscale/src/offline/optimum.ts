@@ -50,7 +50,7 @@ export function offlineAnswer(
   return { optimum: { ...optimum, policy: "offline optimum" }, fixed, fixedReplicas };
 }
 
-export function runPlan(trace: RequestTrace, setting: ElasticSetting, plan: readonly number[]): ScaledResult {
+function runPlan(trace: RequestTrace, setting: ElasticSetting, plan: readonly number[]): ScaledResult {
   const scaler = new ScheduledScaler("offline optimum", plan, SLOT_MS);
   return new ElasticServing(trace, { ...setting, initialReplicas: plan[0] ?? 1 }, scaler).run();
 }

@@ -17,7 +17,7 @@ export function impossibleLines({
   ];
 }
 
-export function money(usd: number): string {
+function money(usd: number): string {
   return `$${String(Math.round(usd)).replace(/\B(?=(?:\d{3})+$)/g, ",")}`;
 }
 

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { loadPageFiles, pageHeaders, type PageFile } from "@headroom/platform";
 
-export const PAGE = "gateway.html";
+const PAGE = "gateway.html";
 
 /** Answers a request for a file of the page. Returns false for every other request. */
 export type PageAnswer = (request: IncomingMessage, path: string, response: ServerResponse) => boolean;

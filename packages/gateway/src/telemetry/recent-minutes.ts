@@ -4,7 +4,7 @@
  */
 import type { ExchangeSummary } from "../exchange/runtime.ts";
 
-export const MINUTE_COUNT = 60;
+const MINUTE_COUNT = 60;
 const MINUTE_MS = 60_000;
 /** Three buckets for each doubling, from 1 ms to four minutes. */
 const BUCKETS_PER_DOUBLING = 3;

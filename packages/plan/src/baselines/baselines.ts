@@ -25,7 +25,7 @@ export function baselineCost(problem: PlanProblem, baseline: Baseline): number |
   return expectedCost(seen, { purchases, kept: keptToEnd(seen), steps: seen.expansions.map(() => nothing(seen)) });
 }
 
-export function expectedCost(problem: PlanProblem, decisions: Decisions): number {
+function expectedCost(problem: PlanProblem, decisions: Decisions): number {
   const cents = accountsOf(problem, decisions).reduce((sum, account) => sum + costCents(problem, account), 0);
   return cents / 100;
 }
@@ -39,7 +39,7 @@ function nothing({ months }: PlanProblem): readonly number[] {
 }
 
 /** Existing cohorts that stay until their end of life. */
-export function keptToEnd(problem: PlanProblem): readonly (readonly number[])[] {
+function keptToEnd(problem: PlanProblem): readonly (readonly number[])[] {
   return problem.cohorts.map(({ blocks, endMonth }) =>
     nothing(problem).map((_, month) => (month < endMonth ? blocks : 0)),
   );

@@ -7,7 +7,7 @@ const Z95 = 1.6448536269514722;
 const Z90 = 1.2815515655446004;
 
 /** Marsaglia's series (2004): exact to the last digits of a double within eight deviations. */
-export function normalCdf(z: number): number {
+function normalCdf(z: number): number {
   if (z < -8) return 0;
   if (z > 8) return 1;
   let [sum, before, term] = [z, 0, z];

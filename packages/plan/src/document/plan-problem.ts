@@ -15,7 +15,7 @@ import {
 import type { ExistingCohort, Expansion, FirmOption, FlexibleOption, PlanDocument } from "./plan-document.ts";
 
 /** Orders are placed so early that they have arrived with this probability. */
-export const LEAD_QUANTILE = 0.95;
+const LEAD_QUANTILE = 0.95;
 /** Capacity is counted in thousandths. */
 export const MILLI = 1000;
 
@@ -130,7 +130,7 @@ export function planProblem(document: PlanDocument, needs?: readonly (readonly (
   };
 }
 
-export function cents(usd: number): number {
+function cents(usd: number): number {
   return halfUp(usd * 100);
 }
 

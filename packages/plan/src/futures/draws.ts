@@ -13,7 +13,7 @@ export function drawsOf(seed: number): () => number {
 }
 
 /** Box and Muller (1958). */
-export function normal(draw: () => number): number {
+function normal(draw: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 

@@ -19,7 +19,7 @@ export function makePlan(solver: Solver, document: PlanDocument, limits: SolveLi
   return planOfProblem(solver, planProblem(document), limits);
 }
 
-export function planOfProblem(solver: Solver, problem: PlanProblem, limits: SolveLimits = usualLimits): PlanOutcome {
+function planOfProblem(solver: Solver, problem: PlanProblem, limits: SolveLimits = usualLimits): PlanOutcome {
   const { model, columns } = buildPlanModel(problem);
   const outcome = model.solve(solver, limits);
   if (outcome.kind === "unsolved") return outcome;

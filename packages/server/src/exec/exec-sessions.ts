@@ -8,8 +8,8 @@ import { refuse } from "@headroom/protocol";
 import type { ExecInput, ExecOutput } from "@headroom/protocol";
 
 /** Sessions at a time: each has a process, and a stream of its own. */
-export const SESSIONS_MAX = 64;
-export const SESSIONS_OF_USER_MAX = 16;
+const SESSIONS_MAX = 64;
+const SESSIONS_OF_USER_MAX = 16;
 /** Time in ms within which the output must be read after the start. */
 const UNREAD_MAX_MS = 15_000;
 /** Time in ms that one request waits for a command that does not read its input. */
