@@ -1,8 +1,8 @@
 import { defineCommand, jsonOption } from "../command.ts";
-import type { JsonOption } from "../plan/run-ceilings.ts";
+import type { PlanOutputOptions } from "../plan/run-ceilings.ts";
 import type { PlanOptions } from "../plan/run-plan.ts";
 
-const ceilingsCommand = defineCommand<JsonOption>({
+const ceilingsCommand = defineCommand<PlanOutputOptions>({
   name: "ceilings",
   summary: "Say which axis runs out first: accelerators, network, storage, power, space, people",
   details: `FILE has a forecast of demand and the capacity of each axis (docs/how-to/plan-capacity.md).
@@ -17,7 +17,7 @@ Example:
   },
 });
 
-const triggersCommand = defineCommand<JsonOption>({
+const triggersCommand = defineCommand<PlanOutputOptions>({
   name: "triggers",
   summary: "Evaluate scaling triggers on measured and forecast series",
   details: `FILE has triggers and series (docs/how-to/plan-capacity.md). The exit code is 1 while a trigger is active.

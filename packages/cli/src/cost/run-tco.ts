@@ -5,7 +5,7 @@ import type { CommandContext } from "../command.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { bookOf, priceDocuments } from "./load-prices.ts";
 
-interface JsonOption {
+interface CostOutputOptions {
   readonly json?: true;
 }
 
@@ -34,7 +34,7 @@ async function tcoOf({ terminal }: CommandContext, file: string): Promise<TcoDoc
 }
 
 /** One option in detail: yearly costs by part, and what a tenth of each assumption changes. */
-export async function runTco(context: CommandContext, file: string, options: JsonOption): Promise<ExitCode> {
+export async function runTco(context: CommandContext, file: string, options: CostOutputOptions): Promise<ExitCode> {
   const { costOf, sensitivities } = await import("@headroom/usage");
   const { options: all, utilisation, goodput } = await tcoOf(context, file);
   const answers = all.map((option) => ({
@@ -68,7 +68,7 @@ export async function runTco(context: CommandContext, file: string, options: Jso
 }
 
 /** All options side by side, and the utilisation at which paid capacity meets each rented one. */
-export async function runCompare(context: CommandContext, file: string, options: JsonOption): Promise<ExitCode> {
+export async function runCompare(context: CommandContext, file: string, options: CostOutputOptions): Promise<ExitCode> {
   const { breakEven, costOf } = await import("@headroom/usage");
   const { options: all, utilisation, goodput } = await tcoOf(context, file);
   const answers = all
@@ -110,7 +110,7 @@ export async function runCompare(context: CommandContext, file: string, options:
   return exitCode.ok;
 }
 
-export interface ComponentsOptions extends JsonOption {
+export interface ComponentsOptions extends CostOutputOptions {
   readonly prices?: readonly string[];
   readonly month?: string;
 }

@@ -5,11 +5,15 @@ import { pairLines } from "../output/table.ts";
 import { readPlanFile } from "./plan-file.ts";
 import { numberTable } from "./plan-text.ts";
 
-export interface JsonOption {
+export interface PlanOutputOptions {
   readonly json?: true;
 }
 
-export async function runCeilings(context: CommandContext, file: string, options: JsonOption): Promise<ExitCode> {
+export async function runCeilings(
+  context: CommandContext,
+  file: string,
+  options: PlanOutputOptions,
+): Promise<ExitCode> {
   const { forecastCeilings, readCeilingDocument } = await import("@headroom/plan");
   const { first, axes } = forecastCeilings(await readPlanFile(context, file, readCeilingDocument));
   if (options.json === true) {
@@ -34,7 +38,11 @@ export async function runCeilings(context: CommandContext, file: string, options
   return exitCode.ok;
 }
 
-export async function runTriggers(context: CommandContext, file: string, options: JsonOption): Promise<ExitCode> {
+export async function runTriggers(
+  context: CommandContext,
+  file: string,
+  options: PlanOutputOptions,
+): Promise<ExitCode> {
   const { evaluateTriggers, readTriggerDocument } = await import("@headroom/plan");
   const triggers = evaluateTriggers(await readPlanFile(context, file, readTriggerDocument));
   if (options.json === true) context.print(JSON.stringify({ triggers }, null, 2));
