@@ -26,7 +26,7 @@ describe("what is offered", () => {
     [["st"], ["stop", "status"]],
     [
       ["nodes", ""],
-      ["show", "drain", "resume", "notice"],
+      ["show", "drain", "resume", "notice", "qualify"],
     ],
     [["nodes", "drain", "--re"], ["--requeue"]],
     [

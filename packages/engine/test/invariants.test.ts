@@ -137,6 +137,7 @@ const mutants: readonly (readonly [name: string, wrong: (world: World) => void, 
     "a wake-up too late",
     (world) => {
       while (world.timers.takeDue(Number.MAX_SAFE_INTEGER) !== null);
+      while (world.timers.takeDueWalltime(Number.MAX_SAFE_INTEGER) !== null);
     },
     /the next wake-up is at null/,
   ],
@@ -178,7 +179,7 @@ const mutants: readonly (readonly [name: string, wrong: (world: World) => void, 
   ],
   ["a walltime that passed unseen", (world) => void (gang(world).startedAtMs = -100), /has passed its walltime/],
   ["a workload lost", (world) => void world.state.workloads.delete(workloadId("w5")), /workloads have not ended/],
-  ["a task lost", (world) => void workload(world, 2).nextTask++, /w2 has begun \d tasks, \d are accounted for/],
+  ["a task lost", (world) => void workload(world, 2).nextTask++, /w2 has begun \d tasks and stopped \d more, \d are accounted for/],
   ["a task twice", (world) => void (workload(world, 2).waitingTasks = [0]), /a task of w2 runs or waits twice/],
   ["an attempt nobody names", (world) => void (workload(world, 1).activeAttempts = []), /does not name its attempt/],
   ["an end without a reason", (world) => void (workload(world, 4).endReason = null), /for the reason undefined/],

@@ -363,7 +363,7 @@ const arrivals = z
 const timeline = z
   .object({
     samples: z.array(timelineSample),
-    arrived: arrivedWork.meta({ description: "Work that is submitted during the forecast." }),
+    arrived: arrivedWork,
     evictions: count.meta({ description: "Attempts preempted or shrunk for other workloads." }),
     interruptions: count.meta({
       description: "Workloads that ran at the beginning, are stopped or lost before their end, and later run again.",
