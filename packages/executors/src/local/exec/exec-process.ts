@@ -1,7 +1,7 @@
 /** A command that a user runs inside a worker (`exec-command.ts`), with its streams. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { once } from "node:events";
 import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
@@ -21,12 +21,15 @@ const HANG_UP_MS = 2_000;
 /** Bytes of output that wait for the reader. Then the command waits. */
 const WAITING_BYTES_MAX = 256 * 1024;
 const SIGNAL_BASE = 128;
+/** The flag of open(2) in /proc/PID/fdinfo. */
+const O_CLOEXEC = 0o2000000;
 
 /** Throws an `OperationalError` with the code `cannotExec` if the attempt does not run. */
 export async function startExec(files: AttemptFiles, bootId: string, request: ExecRequest): Promise<ExecSession> {
   const { place, worker } = placeOf(files, bootId, request.worker);
   const command = execCommand(place, request);
   const namespaces = command.sandboxArgs === null ? [] : openNamespaces(worker);
+  const nowhere = openSync("/dev/null", "r+");
   try {
     // The namespaces are open, so they are those of this worker if it is alive now.
     if (!isAlive(worker)) throw cannot("the worker has just ended");
@@ -34,7 +37,7 @@ export async function startExec(files: AttemptFiles, bootId: string, request: Ex
       env: command.env,
       cwd: "/",
       detached: true,
-      stdio: ["pipe", "pipe", "pipe", "pipe", "pipe", ...namespaces],
+      stdio: withoutInherited(["pipe", "pipe", "pipe", "pipe", "pipe", ...namespaces], nowhere),
     });
     const session = new ExecProcess(child);
     await Promise.race([once(child, "spawn"), once(child, "error").then(([error]) => Promise.reject(error as Error))]);
@@ -44,7 +47,35 @@ export async function startExec(files: AttemptFiles, bootId: string, request: Ex
     if (error instanceof OperationalError) throw error;
     throw cannot(error instanceof Error ? error.message : String(error));
   } finally {
-    for (const namespace of namespaces) closeSync(namespace);
+    for (const descriptor of [...namespaces, nowhere]) closeSync(descriptor);
+  }
+}
+
+type Stdio = readonly ("pipe" | number)[];
+
+/**
+ * Descriptors that the control plane inherited from whoever started it would reach the command: Node marks only the
+ * first ones as closed on exec. They lead to /dev/null instead.
+ */
+function withoutInherited(stdio: Stdio, nowhere: number): ("pipe" | "ignore" | number)[] {
+  const all: ("pipe" | "ignore" | number)[] = [...stdio];
+  for (const name of readdirSync("/proc/self/fd")) {
+    const descriptor = Number(name);
+    if (descriptor < stdio.length || !isInherited(descriptor)) continue;
+    while (all.length <= descriptor) all.push("ignore");
+    all[descriptor] = nowhere;
+  }
+  return all;
+}
+
+/** Whether a program that this process executes would have the descriptor. */
+function isInherited(descriptor: number): boolean {
+  try {
+    const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))?.[1] ?? "";
+    return (Number.parseInt(flags, 8) & O_CLOEXEC) === 0;
+  } catch {
+    // It was closed in the meantime.
+    return false;
   }
 }
 

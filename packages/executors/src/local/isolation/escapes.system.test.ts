@@ -81,7 +81,7 @@ const escapes: readonly (readonly [what: string, command: string])[] = [
   ["read memory through /proc/1", `ls -l /proc/1/root/proc/OUTSIDE && echo ${ESCAPED}`],
   [
     "read descriptors of others",
-    `ls -l /proc/self/fd | grep -v ' [012] -> \\| -> /proc/' | grep -q -- '->' && echo ${ESCAPED}`,
+    `ls -l /proc/self/fd | grep -v ' [012] -> \\| -> /proc/\\| -> /dev/null$' | grep -q -- '->' && echo ${ESCAPED}`,
   ],
   ["follow a symbolic link", `ln -s HOME_DIR/token t; cat t`],
   ["make a hard link", `ln HOME_DIR/token t && cat t`],
