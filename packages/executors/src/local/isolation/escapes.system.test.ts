@@ -3,7 +3,16 @@
  * its limits, or change what others run. All jobs run under one executor at the same time, beside a victim.
  */
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import type { Server } from "node:net";
 import path from "node:path";
@@ -230,6 +239,20 @@ describe.skipIf(!isHere)("an isolated job", () => {
     ]);
     const files = new AttemptStore(world.homeDir, () => {}).filesOf(launch.attemptId);
     expect(existsSync(path.join(path.dirname(files.jobDir), "tmp"))).toBe(false);
+  });
+
+  it("reads the artifacts that it waited for among the checkpoints of other work, and nothing else that way", async () => {
+    const kept = path.join(world.homeDir, "checkpoints", "w99");
+    mkdirSync(kept, { recursive: true });
+    writeFileSync(path.join(kept, "model"), "weights");
+    writeFileSync(path.join(kept, "other"), SECRET);
+    symlinkSync(path.join(world.homeDir, "token"), path.join(kept, "link"));
+    const artifacts = ["model", "link"].map((name) => ({ name, path: path.join(kept, name) }));
+    const run = `cat "$HEADROOM_ARTIFACT_MODEL" && ! cat "${kept}/other" && ! cat "$HEADROOM_ARTIFACT_LINK" && ! echo x > "$HEADROOM_ARTIFACT_MODEL"`;
+    const launch = { ...world.launch(run), artifacts };
+    executor.perform(launch);
+    expect(await observer.exits(launch.attemptId)).toEqual([{ kind: "exited", worker: 0, code: 0 }]);
+    expect(readFileSync(path.join(kept, "model"), "utf8")).toBe("weights");
   });
 
   it("shares temporary files and shared memory with the workers of its gang", async () => {

@@ -14,6 +14,7 @@ import type { LaunchGang } from "@headroom/model";
 import { OperationalError } from "@headroom/platform";
 import type { IsolationMode, IsolationNote, IsolationReport } from "../../executor.ts";
 import { isOpenToJobs } from "../attempt-environments.ts";
+import { isWithin } from "../untrusted-files.ts";
 import type { AttemptFiles } from "../attempt-files.ts";
 import { bubblewrapArgs, findBubblewrap, probeBubblewrap } from "./bubblewrap.ts";
 import type { AttemptView } from "./bubblewrap.ts";
@@ -64,6 +65,16 @@ export class Isolation {
     return this.hidesHome && !isOpenToJobs(this.#homeDir, directory);
   }
 
+  /**
+   * Artifacts that the workload waited for and that lie in the checkpoints of other work, which the sandbox hides. The
+   * locations are those that workloads reported, so nothing else of the state directory is among them.
+   */
+  #keptArtifacts({ artifacts = [] }: LaunchGang): readonly string[] {
+    const isKept = (at: string): boolean =>
+      path.isAbsolute(at) && isWithin(this.#homeDir, at) && isOpenToJobs(this.#homeDir, at);
+    return artifacts.map(({ path: at }) => at).filter(isKept);
+  }
+
   /** Creates the directories that only an isolated attempt has. */
   recordFor(files: AttemptFiles, launch: LaunchGang, checkpointDir: string): IsolationRecord {
     return {
@@ -87,7 +98,7 @@ export class Isolation {
     const view: AttemptView = {
       homeDir: this.#homeDir,
       writable: [workDir, ...named.filter((directory) => isOpenToJobs(this.#homeDir, directory))].flatMap(existing),
-      readable: [path.dirname(files.checkpointRequestFile)].flatMap(existing),
+      readable: [path.dirname(files.checkpointRequestFile), ...this.#keptArtifacts(launch)].flatMap(existing),
       tmpDir: realpathSync(tmpDir),
       shmDir,
     };
