@@ -114,7 +114,7 @@ async function trainsWith(world: number): Promise<void> {
 }
 
 const needs = "gang: { accelerators: 1, cores: 0.1, memory: 64MiB }";
-/** What PyTorch needs; three of these fit two cores. */
+/** The needs of PyTorch; three of these fit two cores. */
 const trains = "gang: { accelerators: 1, cores: 0.6, memory: 1GiB }";
 const workOf = (name: string, team: string, lines: readonly string[]): string =>
   ["kind: train", `name: ${name}`, `team: ${team}`, ...lines].join("\n");

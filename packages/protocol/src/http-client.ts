@@ -202,6 +202,15 @@ function messageOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message || error.message : error.message;
 }
 
+function modelCalls(http: Http): Pick<HeadroomClient, "declareModel" | "predictions" | "fleetPredictions"> {
+  const o = operations;
+  return {
+    declareModel: (id, body, options) => http.call(o.declareModel, { params: { id }, body, options }),
+    predictions: (id, options) => http.call(o.predictions, { params: { id }, options }),
+    fleetPredictions: (options) => http.call(o.fleetPredictions, { options }),
+  };
+}
+
 function execCalls(http: Http): Pick<HeadroomClient, "startExec" | "execOutput" | "execInput" | "endExec"> {
   const o = operations;
   return {
@@ -278,11 +287,9 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     events: ({ from, signal } = {}) => http.stream(o.events, { query: { from }, options: { signal } }),
     logs: (id, { signal, ...query } = {}) => http.stream(o.logs, { params: { id }, query, options: { signal } }),
     ...execCalls(http),
+    ...modelCalls(http),
     usage: (id, options) => http.call(o.usage, { params: { id }, options }),
     metrics: (id, query, options) => http.call(o.metrics, { params: { id }, query: { ...query }, options }),
-    declareModel: (id, body, options) => http.call(o.declareModel, { params: { id }, body, options }),
-    predictions: (id, options) => http.call(o.predictions, { params: { id }, options }),
-    fleetPredictions: (options) => http.call(o.fleetPredictions, { options }),
     status: (options) => http.call(o.status, { options }),
     createLoginLink: (options) => http.call(o.createLoginLink, { options }),
   };
