@@ -4,7 +4,6 @@
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { cloneInstalled } from "../testing/repository-copy.ts";
@@ -23,9 +22,12 @@ const enter = "ip link set lo up && exec ";
 const canIsolate = spawnSync("unshare", [...isolation, "sh", "-c", `${enter}true`]).status === 0;
 if (!canIsolate) console.warn("skipped: this user may not make namespaces, or `ip` is missing, so no page is walked");
 
+/** Sandboxes hide the directory for temporary files, where nobody has a checkout: it would be visible in part only. */
+const BUILD = path.resolve(import.meta.dirname, "../../.build");
 let folder = "";
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "headroom-walk-"));
+  mkdirSync(BUILD, { recursive: true });
+  folder = mkdtempSync(path.join(BUILD, "walk-"));
 });
 afterEach(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
