@@ -87,7 +87,7 @@ async function main(): Promise<void> {
   const gatewayLateFile = path.join(folder.path, "late.json");
   const gateway = await startProcess(
     folder.path,
-    `access: open\npools: [{ name: p, engine: vllm, replicas: [${url}] }]\nmodels: [{ name: m, pools: [p] }]\n`,
+    `access: open\npools: [{ name: p, engine: vllm, replicas: [${url}] }]\nmodels: [{ name: m, allowFields: [mock], pools: [p] }]\n`,
     "aborts",
     [],
     gatewayLateFile,

@@ -21,7 +21,7 @@ import {
 
 const heldCount = numberArgument("held", 1000);
 const folder = temporaryFolder();
-const model = "models: [{ name: m, pools: [p] }]\n";
+const model = "models: [{ name: m, allowFields: [mock], pools: [p] }]\n";
 const mock = (id: number) => ({ mode: "whole", tokens: 3, everyMs: 0, id }) as const;
 let isGood = true;
 

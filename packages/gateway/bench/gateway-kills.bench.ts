@@ -21,7 +21,7 @@ const folder = temporaryFolder();
 const upstream = new FastUpstream();
 upstream.keepsSeen = false;
 const url = await upstream.start();
-const yaml = `access: open\npools: [{ name: p, engine: vllm, replicas: [${url}] }]\nmodels: [{ name: m, pools: [p] }]\n`;
+const yaml = `access: open\npools: [{ name: p, engine: vllm, replicas: [${url}] }]\nmodels: [{ name: m, allowFields: [mock], pools: [p] }]\n`;
 const usage = path.join(folder.path, "state", "kills", "usage");
 
 const whole = new Map<string, number>();

@@ -32,7 +32,7 @@ teams:
   - { name: a, keys: [{ sha256: ${hash("sha256", "a")} }], requestsPerMinute: ${requestLimit} }
   - { name: b, keys: [{ sha256: ${hash("sha256", "b")} }], tokensPerMinute: ${tokenLimit} }
 pools: [{ name: p, engine: vllm, replicas: [${url}] }]
-models: [{ name: m, pools: [p] }]
+models: [{ name: m, allowFields: [mock], pools: [p] }]
 `;
 const start = (at: number): Promise<GatewayProcess> => startProcess(folder.path, yaml, `limits-${at}`);
 const gateways = await Promise.all([0, 1, 2, 3].map(start));

@@ -27,7 +27,7 @@ upstream.keepsSeen = false;
 const url = await upstream.start();
 const gateway = await startProcess(
   folder.path,
-  `access: open\nbounds: { connections: 30000, idleTimeout: 3h }\npools: [{ name: p, engine: vllm, concurrencyMax: 30000, betweenBytesTimeout: 2h, replicas: [${url}] }]\nmodels: [{ name: m, pools: [p] }]\n`,
+  `access: open\nbounds: { connections: 30000, idleTimeout: 3h }\npools: [{ name: p, engine: vllm, concurrencyMax: 30000, betweenBytesTimeout: 2h, replicas: [${url}] }]\nmodels: [{ name: m, allowFields: [mock], pools: [p] }]\n`,
   "soak",
 );
 
