@@ -5,7 +5,7 @@
  *
  * Start with `bubblewrap.ts` (what a job sees) and `cgroups.ts` (its limits); `isolation-record.ts` is what a supervisor gets.
  */
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -92,7 +92,7 @@ export class Isolation {
   #bubblewrap(program: string, files: AttemptFiles, launch: LaunchGang, checkpointDir: string): BubblewrapRecord {
     const workDir = path.dirname(files.jobDir);
     const tmpDir = path.join(workDir, "tmp");
-    mkdirSync(tmpDir, { mode: 0o700 });
+    makeTmpDir(tmpDir);
     const shmDir = launch.spec.gang.workers > 1 ? makeShmDir(files) : null;
     const named = [launch.spec.dir, checkpointDir].filter((directory) => directory !== null);
     const view: AttemptView = {
@@ -111,13 +111,25 @@ export function limitsOf({ spec, workers }: LaunchGang, rank: number): WorkerLim
   return { memoryMib, coresMilli, pids: PIDS_MAX };
 }
 
+/**
+ * An attempt that is launched again has the directory already, maybe in use. A link in its place, or a directory of
+ * another user, is not taken.
+ */
+function makeTmpDir(directory: string): void {
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (error) {
+    const found = lstatSync(directory, { throwIfNoEntry: false });
+    if (found?.isDirectory() !== true || found.uid !== process.getuid?.()) throw error;
+  }
+}
+
 /** A gang's workers exchange data in shared memory, so they share one directory in it. */
 function makeShmDir({ key }: AttemptFiles): string | null {
   const name = createHash("sha256").update(`${key.homeDir}\0${key.name}`).digest("hex").slice(0, 24);
   const directory = path.join(SHM_ROOT, `headroom-${name}`);
   try {
-    rmSync(directory, { recursive: true, force: true });
-    mkdirSync(directory, { mode: 0o700 });
+    makeTmpDir(directory);
     return directory;
   } catch {
     // Without it each worker has shared memory of its own.
