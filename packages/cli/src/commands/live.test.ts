@@ -314,17 +314,8 @@ describe("looking", () => {
   it("shows the next hours beside what they would be", async () => {
     await headroom(["run", "--name", "holds", "--gpus", "4", "--cores", "0", "--", "exec sleep 600"]);
     await headroom(["run", "--name", "waits", "--gpus", "4", "--cores", "0", "--", "exec sleep 600"]);
-    const { stdout, code } = await headroom([
-      "what-if",
-      "--add",
-      "here:1",
-      "--add",
-      "here",
-      "--hours",
-      "6",
-      "--arrivals",
-      "none",
-    ]);
+    const twoNodes = ["--add", "here:1", "--add", "here", "--hours", "6"];
+    const { stdout, code } = await headroom(["what-if", ...twoNodes, "--arrivals", "none"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^waiting, most {2,}1 {2,}0$/m);
     expect(stdout).toMatch(/^ +IN +IN USE +OF +WAITING/m);
