@@ -63,7 +63,8 @@ export interface Slice {
   readonly share: number;
   /**
    * The number above which something must occur in the slice, where it occurs more than `count` times in the whole sample:
-   * a quarter of its share in a large slice, since what is rare gathers in few cases, nothing in a small one.
+   * a quarter of its share in a large slice, since what is rare gathers in few cases; -1, so that it need not occur, in a
+   * small slice and where that quarter is less than one.
    */
   least(count: number): number;
   readonly index: number;
@@ -77,8 +78,10 @@ export function sliceOf(sample: Sample, { slice, runs, isLong }: Rotation = rota
   const all = Array.from({ length: Math.ceil(size * runs) }, (_, at) => at + 1);
   const seeds = all.filter((seed) => seed % count === index);
   const share = (slice === null ? runs : 1) / count;
-  const least = (times: number): number =>
-    slice === null ? times * share : isLong ? Math.floor((times * share) / 4) : -1;
+  const least = (times: number): number => {
+    if (slice === null) return times * share;
+    return isLong && times * share >= 4 ? Math.floor((times * share) / 4) : -1;
+  };
   return { seeds: [...new Set([...seeds, ...found])], share, least, index };
 }
 

@@ -5,7 +5,7 @@
  */
 import { Findings, windowBroken } from "@headroom/engine/internals";
 import { wholeSlices, rulesOf } from "@headroom/model";
-import type { AttemptId, Effect, Event, WorkerAllocation, Workload, WorkloadSpec } from "@headroom/model";
+import type { AttemptId, Effect, Event, Node, WorkerAllocation, Workload, WorkloadSpec } from "@headroom/model";
 import type { ReadonlyState, Ready } from "@headroom/engine";
 import { checkAlike } from "./alike-checks.ts";
 import { checkDefragmentation } from "./defragment-checks.ts";
@@ -134,13 +134,13 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
   const mayHaveChanged =
     rulesOf(state.policy).phases.length > 1 || ready.events.some(({ kind }) => kind === "hotSpareReleased");
   const head = mayHaveChanged ? null : blockingHead(state, ready.atMs);
-  for (const event of ready.events) {
+  for (const [at, event] of ready.events.entries()) {
     const given = givenBy(state, event);
     if (given === null) continue;
     const { attemptId, workload, type, workers, kind } = given;
     for (const { node: id } of workers) {
       const node = state.nodes.get(id);
-      const takesWork = node !== undefined && isUsable(node);
+      const takesWork = node !== undefined && (isUsable(node) || closesAfter(ready.events, at, node));
       findings.expect(takesWork, () => `${attemptId} was placed on ${id}, which takes no work`);
       const window = node === undefined ? null : windowBroken(state, workload, node, ready.atMs);
       findings.expect(window === null, () => `${attemptId} was placed on ${id}, where it may run into ${window}`);
@@ -163,6 +163,19 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
     );
   }
 }
+
+/**
+ * Whether the node stopped taking work later in the same batch. A task that keeps its place after a failure is placed
+ * while the inputs are applied, so the next input of the batch may report the loss of its node.
+ */
+const closesAfter = (events: readonly Event[], at: number, { id, pool }: Node): boolean =>
+  events
+    .slice(at + 1)
+    .some(
+      (event) =>
+        ((event.kind === "nodeLost" || event.kind === "nodeDrainStarted") && event.nodeId === id) ||
+        (event.kind === "poolDefined" && event.pool.name === pool),
+    );
 
 /**
  * Whether the event migrates a gang to nodes of the same accelerator type. The gang then holds the same amount as

@@ -7,7 +7,7 @@ import type { Node } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import { covers } from "@headroom/engine/internals";
 import type { Findings } from "@headroom/engine/internals";
-import { heldByNode } from "./recount.ts";
+import { heldByNode, takesWork } from "./recount.ts";
 
 export function checkHotSpares(findings: Findings, state: ReadonlyState, nowMs: number): void {
   const nodes = [...state.nodes.values()];
@@ -42,7 +42,7 @@ export function checkHotSpares(findings: Findings, state: ReadonlyState, nowMs: 
 
 /** Whether the node takes work, and no calendar window closes or reserves it before `byMs`. */
 function couldBeHotSpare(state: ReadonlyState, node: Node, byMs: number): boolean {
-  if (node.health === "lost" || node.draining) return false;
+  if (!takesWork(node)) return false;
   return ![...state.calendar.values()].some(
     (item) =>
       item.entry.kind !== "tariff" &&

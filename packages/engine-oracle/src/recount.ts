@@ -134,8 +134,10 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
   return held;
 }
 
-export const isUsable = (node: Node): boolean =>
-  node.health === "up" && !node.draining && node.hotSpare !== true && node.acceleratorsChanged !== true;
+export const takesWork = (node: Node): boolean =>
+  node.health === "up" && !node.draining && node.acceleratorsChanged !== true;
+
+export const isUsable = (node: Node): boolean => takesWork(node) && node.hotSpare !== true;
 
 /** Free capacity of a usable node: thousandths of each accelerator, and totals of other resources. */
 interface Room {
