@@ -18,4 +18,4 @@ export { syncPath } from "./sync-path.ts";
 export { readTlsFiles, renewTls, TLS_VERSION_MIN } from "./tls-files.ts";
 export type { TlsFiles, TlsPair } from "./tls-files.ts";
 export { startThread } from "./threads/start-thread.ts";
-export { ThreadCalls } from "./threads/thread-calls.ts";
+export { ThreadCalls, isOutOfMemory } from "./threads/thread-calls.ts";

@@ -16,8 +16,8 @@ export class ThreadCalls<Request, Answer> {
   readonly #ended: Promise<void>;
   #failure: Error | null = null;
 
-  constructor(url: URL, data: unknown) {
-    this.#worker = startThread(url, data);
+  constructor(url: URL, data: unknown, heapMibMax?: number) {
+    this.#worker = startThread(url, data, heapMibMax);
     this.#worker.on("message", (answer: Answer) => this.#owed.shift()?.resolve(answer));
     this.#worker.on("error", (error) => {
       this.#fail(error instanceof Error ? error : new Error(String(error)));
@@ -62,3 +62,7 @@ export class ThreadCalls<Request, Answer> {
     await this.#worker.terminate();
   }
 }
+
+/** Whether a thread has ended because its heap was full. */
+export const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof Error && (error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";

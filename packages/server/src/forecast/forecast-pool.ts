@@ -6,13 +6,22 @@
  */
 import { refuse } from "@headroom/protocol";
 import type { Driver } from "../driver/driver.ts";
-import { ThreadCalls } from "@headroom/platform";
-import type { ForecastOutcome, ForecastQuestion, ForecastRequest, QuestionOfState } from "./forecast-question.ts";
+import { ThreadCalls, isOutOfMemory } from "@headroom/platform";
+import type {
+  ForecastOutcome,
+  ForecastQuestion,
+  ForecastReply,
+  ForecastRequest,
+  QuestionOfState,
+} from "./forecast-question.ts";
 
 /** Maximum number of waiting questions of all principals. */
 const WAITING_MAX = 16;
 /** Maximum number of waiting questions of one principal. */
 const WAITING_OF_PRINCIPAL_MAX = 4;
+/** Heap in bytes above which the thread is ended after its answer, because V8 rarely returns a large heap. */
+const HEAP_KEPT_BYTES_MAX = 512 * 1024 * 1024;
+
 export interface ForecastPoolOptions {
   readonly driver: Pick<Driver, "read">;
   readonly nowMs: () => number;
@@ -20,6 +29,8 @@ export interface ForecastPoolOptions {
   readonly answerMsMax: number;
   /** Time in ms after which an answer is abandoned if another principal is waiting. */
   readonly sharedAnswerMsMax: number;
+  /** Maximum heap in MiB of an answer. */
+  readonly heapMibMax: number;
 }
 
 /** A question that waits for its turn or is being answered. */
@@ -31,7 +42,7 @@ interface Turn {
   limit?: NodeJS.Timeout;
 }
 
-type Thread = ThreadCalls<ForecastRequest, ForecastOutcome>;
+type Thread = ThreadCalls<ForecastRequest, ForecastReply>;
 
 export class ForecastPool {
   readonly #options: ForecastPoolOptions;
@@ -128,7 +139,14 @@ export class ForecastPool {
     const leave = (): void => giveUp(answerMsMax);
     gone.addEventListener("abort", leave, { once: true });
     try {
-      return await Promise.race([thread.call({ question, snapshot, nowMs: nowMs() }), promise]);
+      const reply = await Promise.race([thread.call({ question, snapshot, nowMs: nowMs() }), promise]);
+      if (reply.heapBytes > HEAP_KEPT_BYTES_MAX) {
+        this.#drop(thread);
+        void thread.terminate();
+      }
+      return reply.outcome;
+    } catch (error) {
+      throw isOutOfMemory(error) ? tooLarge(this.#options.heapMibMax) : error;
     } finally {
       clearTimeout(limit);
       clearTimeout(turn.limit);
@@ -139,7 +157,11 @@ export class ForecastPool {
   /** The thread. A thread that has ended is replaced for the next question. */
   #running(): Thread {
     if (this.#thread !== null) return this.#thread;
-    const thread: Thread = new ThreadCalls(new URL("./forecast-thread.ts", import.meta.url), null);
+    const thread: Thread = new ThreadCalls(
+      new URL("./forecast-thread.ts", import.meta.url),
+      null,
+      this.#options.heapMibMax,
+    );
     this.#thread = thread;
     void thread.ended().then(() => this.#drop(thread));
     return thread;
@@ -165,5 +187,12 @@ function tooLong(afterMs: number): Error {
   return refuse(
     "tookTooLong",
     `The forecast was cancelled after ${afterMs / 1000} s. Try again later, or when fewer workloads are waiting.`,
+  );
+}
+
+function tooLarge(heapMibMax: number): Error {
+  return refuse(
+    "tookTooLong",
+    `The forecast was cancelled: it needs more than ${heapMibMax} MiB of memory. Ask about fewer nodes, or a shorter time.`,
   );
 }

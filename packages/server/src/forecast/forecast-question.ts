@@ -52,6 +52,12 @@ export interface ForecastRequest {
   readonly nowMs: number;
 }
 
+export interface ForecastReply {
+  readonly outcome: ForecastOutcome;
+  /** Bytes of heap that the thread holds after the answer. */
+  readonly heapBytes: number;
+}
+
 export type ForecastOutcome =
   | { readonly kind: "answered"; readonly answer: ForecastAnswers[ForecastQuestion["kind"]] }
   | { readonly kind: "failed"; readonly message: string };

@@ -10,12 +10,15 @@ import type { ForecastAnswers, ForecastOutcome, ForecastQuestion, QuestionOfStat
 const ANSWER_MS_MAX = 30_000;
 /** Time in ms after which an answer is abandoned if another principal is waiting. */
 const SHARED_ANSWER_MS_MAX = 3_000;
+/** Heap in MiB that one question may use. A what-if that adds as many nodes as are accepted needs half of it. */
+const HEAP_MIB_MAX = 2_048;
 
 export interface ForecastServiceOptions {
   readonly driver: Pick<Driver, "read">;
   readonly nowMs: () => number;
   readonly answerMsMax?: number;
   readonly sharedAnswerMsMax?: number;
+  readonly heapMibMax?: number;
 }
 
 export class ForecastService {
@@ -29,9 +32,11 @@ export class ForecastService {
     nowMs,
     answerMsMax = ANSWER_MS_MAX,
     sharedAnswerMsMax = SHARED_ANSWER_MS_MAX,
+    heapMibMax = HEAP_MIB_MAX,
   }: ForecastServiceOptions) {
-    this.#present = new ForecastPool({ driver, nowMs, answerMsMax, sharedAnswerMsMax });
-    this.#future = new ForecastPool({ driver, nowMs, answerMsMax, sharedAnswerMsMax });
+    const options = { driver, nowMs, answerMsMax, sharedAnswerMsMax, heapMibMax };
+    this.#present = new ForecastPool(options);
+    this.#future = new ForecastPool(options);
   }
 
   /** `gone`: aborts when the client disconnects. The question is then abandoned. */

@@ -1,4 +1,5 @@
 /** Answers forecast questions on forks of the live state, outside the driver's event loop. */
+import { getHeapStatistics } from "node:v8";
 import { parentPort } from "node:worker_threads";
 import type { Engine } from "@headroom/engine";
 import {
@@ -21,7 +22,13 @@ import {
   whatIfView,
 } from "@headroom/views";
 import type { StartEstimator } from "@headroom/views";
-import type { ForecastAnswers, ForecastOutcome, ForecastQuestion, ForecastRequest } from "./forecast-question.ts";
+import type {
+  ForecastAnswers,
+  ForecastOutcome,
+  ForecastQuestion,
+  ForecastReply,
+  ForecastRequest,
+} from "./forecast-question.ts";
 
 /** Calibration of forecasts. A new thread starts with an empty one. */
 const calibration = new LiveCalibration();
@@ -104,5 +111,6 @@ parentPort?.on("message", ({ question, snapshot, nowMs }: ForecastRequest) => {
   } catch (error) {
     outcome = { kind: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }
-  parentPort?.postMessage(outcome);
+  const reply: ForecastReply = { outcome, heapBytes: getHeapStatistics().total_heap_size };
+  parentPort?.postMessage(reply);
 });

@@ -283,6 +283,23 @@ describe("a question about the time to come", () => {
     await forecast.close();
   });
 
+  it("that needs more memory than allowed is refused, and the next question is answered", async () => {
+    const heapMibMax = 40;
+    const forecast = new ForecastService({ driver: live.driver, nowMs: () => Date.now(), heapMibMax });
+    const plane = { forecast, driver: live.driver } as unknown as ControlPlane;
+    const ask = (count: number, nodes: number) => {
+      const addPools = Array.from({ length: count }, (_, at) => ({ name: `p${at}`, nodes }));
+      const body = whatIfQuestion.parse({ addPools });
+      return handlers.whatIf(plane, { params: {}, query: {}, body, actor: "test", idempotencyKey: null }, () => stays);
+    };
+    await expect(ask(2, 10_000)).rejects.toMatchObject({
+      code: "tookTooLong",
+      message: expect.stringContaining(`more than ${heapMibMax} MiB`),
+    });
+    await expect(ask(1, 1)).resolves.toMatchObject({ sequence: expect.any(Number) });
+    await forecast.close();
+  });
+
   it("that adds more nodes than are accepted is refused, however they are spread over pools and copies", () => {
     const pool = (index: number, nodes: number) => ({ name: `p${index}`, nodes });
     const variants = [1, 2, 5, 10, 50, 100].flatMap((count) =>
