@@ -16,6 +16,13 @@ export function askForMore({ rules, queue }: World, order: RoundOrder, attemptId
 /** Buckets of all waiting requests that the fleet could ever hold, growth requests of this round included. */
 export const classesInLine = (world: World): readonly QueueBucket[] => listClasses(world, "all");
 
+/** Whether any of these buckets passes the test, which is cheaper than the list. */
+export function isAnyInLine(world: World, passes: (bucket: QueueBucket) => boolean): boolean {
+  const { queue, rules } = world;
+  for (const bucket of queue.waitingClasses()) if (passes(bucket) && couldEverFit(world, bucket)) return true;
+  return rules.elastic.grow === "in-order" && [...queue.growthClasses()].some(passes);
+}
+
 export function listClasses(world: World, which: "all" | "open"): QueueBucket[] {
   const { queue, rules } = world;
   const isAnyAsked = which === "all";

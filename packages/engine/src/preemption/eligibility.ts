@@ -244,7 +244,7 @@ export const preemptionScope = (world: World, preemptor: QueueBucket, reason: Ev
  * if no plan is possible. It is computed from totals alone.
  */
 export function roomAtMost(world: World, preemptor: QueueBucket, reason: "reclaimed" | "preempted"): number {
-  if (world.evictable.size === 0) return -1;
+  if (!mayAnyGive(world, preemptor, reason)) return -1;
   const types = acceptableTypes(world, preemptor.request);
   if (isHeldByGuarantee(world, preemptor)) return -1;
   const teamShares = teamSharesOf(world);
@@ -270,6 +270,21 @@ export function roomAtMost(world: World, preemptor: QueueBucket, reason: "reclai
   }
   if (attempts === 0 && world.terminating.size === 0) return -1;
   return types.reduce((most, type) => Math.max(most, type.freeCount + type.releasingCount + terminating), -1);
+}
+
+/** Returns whether there is work that the request may evict as far as teams and priorities tell, or that is ending. */
+function mayAnyGive(
+  { evictable, terminating }: World,
+  { request, waiting }: QueueBucket,
+  reason: "reclaimed" | "preempted",
+): boolean {
+  if (evictable.size === 0) return false;
+  if (terminating.size > 0) return true;
+  const own = evictable.get(request.team);
+  if (reason === "reclaimed") return evictable.size > (own === undefined ? 0 : 1);
+  if (own === undefined) return false;
+  const { priority } = (waiting.first() as Workload).spec;
+  return own.for("any").some(({ priorityMin }) => priorityMin < priority);
 }
 
 /**

@@ -18,7 +18,7 @@ import { workloadOf } from "../cluster/entities.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { roundOrder } from "../ordering/round-order.ts";
 import { withFixedTeamShares } from "../ordering/team-share.ts";
-import { classesInLine, askForMore } from "../placement/classes-in-line.ts";
+import { askForMore, classesInLine, isAnyInLine } from "../placement/classes-in-line.ts";
 import { carryOut, isIdleNow } from "./execute.ts";
 import { takesNothing } from "./plan.ts";
 import type { Plan } from "./plan.ts";
@@ -30,11 +30,10 @@ export function freeCapacity(batch: Batch, reason: EvictionReason): void {
   const { world } = batch;
   // Without evictable work and nominations there is no plan.
   if (world.evictable.size === 0 && world.state.nominations.size === 0) return;
-  // An earlier phase has started every request that needs no plan.
-  const waiting = classesInLine(world);
   const strategy = preemptionStrategy(world);
-  if (!waiting.some((bucket) => strategy.isEligible(batch, bucket, reason))) return;
-  withFixedTeamShares(world, () => planInTurn(batch, waiting, reason));
+  if (!isAnyInLine(world, (bucket) => strategy.isEligible(batch, bucket, reason))) return;
+  // An earlier phase has started every request that needs no plan.
+  withFixedTeamShares(world, () => planInTurn(batch, classesInLine(world), reason));
 }
 
 function planInTurn(batch: Batch, waiting: readonly QueueBucket[], reason: EvictionReason): void {
