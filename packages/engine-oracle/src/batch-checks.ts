@@ -5,7 +5,7 @@
  */
 import { Findings, windowBroken } from "@headroom/engine/internals";
 import { wholeSlices, rulesOf } from "@headroom/model";
-import type { AttemptId, Effect, Event, Node, WorkerAllocation, Workload, WorkloadSpec } from "@headroom/model";
+import type { AttemptId, Effect, Event, Node, NodeId, WorkerAllocation, Workload, WorkloadSpec } from "@headroom/model";
 import type { ReadonlyState, Ready } from "@headroom/engine";
 import { checkAlike } from "./alike-checks.ts";
 import { checkDefragmentation } from "./defragment-checks.ts";
@@ -69,6 +69,15 @@ const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
   policySet: true,
   nodeDrainStarted: true,
   nodeResumed: true,
+  nodeRemovalRequested: true,
+  nodeRemovalCancelled: true,
+  nodeRemoved: true,
+  poolRemovalRequested: true,
+  poolRemovalCancelled: true,
+  poolRemoved: true,
+  siteRemovalRequested: true,
+  siteRemovalCancelled: true,
+  siteRemoved: true,
   calendarSet: true,
   calendarRemoved: true,
   scheduleSet: true,
@@ -140,7 +149,10 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
     const { attemptId, workload, type, workers, kind } = given;
     for (const { node: id } of workers) {
       const node = state.nodes.get(id);
-      const takesWork = node !== undefined && (isUsable(node) || closesAfter(ready.events, at, node));
+      const takesWork =
+        node === undefined
+          ? isRemovedAfter(ready.events, at, id)
+          : isUsable(node) || closesAfter(ready.events, at, node);
       findings.expect(takesWork, () => `${attemptId} was placed on ${id}, which takes no work`);
       const window = node === undefined ? null : windowBroken(state, workload, node, ready.atMs);
       findings.expect(window === null, () => `${attemptId} was placed on ${id}, where it may run into ${window}`);
@@ -164,6 +176,12 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
   }
 }
 
+const closingKinds: ReadonlySet<string> = new Set(["nodeLost", "nodeDrainStarted", "nodeRemovalRequested"]);
+
+/** Whether the node was removed later in the same batch, which ended the work that the batch had placed there. */
+const isRemovedAfter = (events: readonly Event[], at: number, id: NodeId): boolean =>
+  events.slice(at + 1).some((event) => event.kind === "nodeRemoved" && event.nodeId === id);
+
 /**
  * Whether the node stopped taking work later in the same batch. A task that keeps its place after a failure is placed
  * while the inputs are applied, so the next input of the batch may report the loss of its node.
@@ -173,7 +191,7 @@ const closesAfter = (events: readonly Event[], at: number, { id, pool }: Node): 
     .slice(at + 1)
     .some(
       (event) =>
-        ((event.kind === "nodeLost" || event.kind === "nodeDrainStarted") && event.nodeId === id) ||
+        (closingKinds.has(event.kind) && "nodeId" in event && event.nodeId === id) ||
         (event.kind === "poolDefined" && event.pool.name === pool),
     );
 

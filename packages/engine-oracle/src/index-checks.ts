@@ -13,10 +13,12 @@ import {
 import type { Findings, NodeSlot, QueueBucket, TypeCapacity, World } from "@headroom/engine/internals";
 import { acceptedTypes, nextDueMs, rulesOf, tariffEndMs, taskCountOf } from "@headroom/model";
 import type { WorkloadEntity } from "@headroom/engine";
+import { canBeTold } from "./constraint-checks.ts";
 import { withoutClosedNodes } from "./closed-nodes.ts";
 import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isInGroups, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";
 import { checkDecayedUsage } from "./decayed-usage-checks.ts";
+import { checkNodeIndexes } from "./removal-checks.ts";
 import {
   checkEvictable,
   checkGrowth,
@@ -28,6 +30,7 @@ import {
 
 export function checkIndexes(findings: Findings, world: World, nowMs: number): void {
   checkCapacity(findings, world);
+  checkNodeIndexes(findings, world);
   checkTeamUse(findings, world);
   checkUserUse(findings, world);
   checkLending(findings, world);
@@ -303,13 +306,12 @@ function checkClasses(findings: Findings, world: World, nowMs: number): void {
       (state.calendar.size === 0 || (first !== undefined && isOpen(first)));
     findings.expect(!isClosed || !fits(), () => `${describe(bucket)} is closed and fits`);
     if (fitsFleet === null) continue;
-    const { spread, fabric } = request.spec;
     if (isInGroups(request)) {
       const isSure = couldEver(request.spec);
       findings.expect(!isSure || fitsFleet, () => `${describe(bucket)} is said not to fit the empty fleet`);
       continue;
     }
-    const isKnown = spread === undefined || fabric?.slices === undefined;
+    const isKnown = canBeTold(state, request.spec);
     const isRight = fitsFleet === couldEver(request.spec);
     // A gang that may use hot spares may fit on hot spares only.
     findings.expect(

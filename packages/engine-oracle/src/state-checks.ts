@@ -18,6 +18,7 @@ import { checkNomination } from "./nomination-checks.ts";
 import { checkAntiAffinity } from "./anti-affinity-checks.ts";
 import { acceptsType, specOf, typeInFamily } from "./held-by-team.ts";
 import { heldByNode } from "./recount.ts";
+import { checkRemovals } from "./removal-checks.ts";
 import { checkRest } from "./rest.ts";
 import { checkHotSpares } from "./hot-spare-checks.ts";
 import { checkWindows } from "./time-checks.ts";
@@ -26,6 +27,7 @@ import { checkWindows } from "./time-checks.ts";
 export function checkState(state: ReadonlyState, nowMs: number): string[] {
   const findings = new Findings();
   checkReferences(findings, state);
+  checkRemovals(findings, state);
   checkCommitment(findings, state);
   for (const attempt of state.attempts.values()) {
     checkGang(findings, state, attempt);

@@ -11,6 +11,7 @@ import type { CalendarList, CalendarRemoved } from "./calendar.ts";
 import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
 import type { Fleet, Node, NodeAccepted, NoticeAccepted, NoticeRequestInput } from "./fleet.ts";
+import type { NodeRemoved, PoolRemoved, SiteRemoved } from "./fleet.ts";
 import type { WorkloadHistory } from "./history.ts";
 import type { NodeReadings, NodeTelemetry, NodeTelemetryQuery } from "./accelerator-readings.ts";
 import type { AttemptMetrics, MetricsQuery } from "./metrics.ts";
@@ -55,6 +56,10 @@ export interface CommandOptions extends CallOptions {
    * Idempotency key. A retry with the same key gets the first answer again. Absent: the HTTP transport generates a key.
    */
   readonly idempotencyKey?: string | undefined;
+}
+
+export interface RemovalOptions extends CommandOptions {
+  readonly force?: boolean;
 }
 
 export interface QueueQuery extends PageRequest {
@@ -171,6 +176,10 @@ export interface HeadroomClient {
   nodeTelemetry(id: string, query?: NodeTelemetryQuery, options?: CallOptions): Promise<NodeTelemetry>;
   drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
+  /** `force`: stops and requeues the work on the nodes first. Without it, a removal is refused while work runs there. */
+  removeNode(id: string, options?: RemovalOptions): Promise<NodeRemoved>;
+  removePool(name: string, options?: RemovalOptions): Promise<PoolRemoved>;
+  removeSite(name: string, options?: RemovalOptions): Promise<SiteRemoved>;
   /**
    * Announces that the provider of the node takes it away at a stated time. Running work is stopped or migrates before
    * that time.

@@ -1,7 +1,7 @@
 /** The fleet: nodes and accelerators, free capacity, and the teams that hold the rest. */
 import { z } from "zod";
 import { count, INSTANT_MS_MAX, instantMs, integer, limits, names, pool, site } from "@headroom/spec";
-import { pageOf } from "./page.ts";
+import { pageOf, queryBoolean } from "./page.ts";
 
 const acceleratorCounts = z
   .object({
@@ -109,6 +109,29 @@ export const node = z
 export const nodePage = pageOf(node, "NodePage");
 export const nodeAccepted = z.object({ nodeId: z.string() }).meta({ id: "NodeAccepted" });
 
+const stoppedFirst = z.number().int().nonnegative().meta({
+  description: "Workloads that are stopped and requeued first. 0: the removal is complete.",
+});
+export const nodeRemoved = z.object({ nodeId: z.string(), workloads: stoppedFirst }).meta({ id: "NodeRemoved" });
+const removedNodes = z.number().int().nonnegative().meta({ description: "Number of nodes that are removed with it." });
+export const poolRemoved = z
+  .object({ pool: z.string(), nodes: removedNodes, workloads: stoppedFirst })
+  .meta({ id: "PoolRemoved" });
+export const siteRemoved = z
+  .object({
+    site: z.string(),
+    pools: z.number().int().nonnegative().meta({ description: "Number of pools that are removed with it." }),
+    nodes: removedNodes,
+    workloads: stoppedFirst,
+  })
+  .meta({ id: "SiteRemoved" });
+export const removalQuery = z.strictObject({
+  force: queryBoolean.optional().meta({
+    description:
+      "Stop the work on the nodes, with its grace period, and requeue it; the removal follows. Without it, a removal is refused while work runs there.",
+  }),
+});
+
 export const drainRequest = z
   .strictObject({
     running: z.enum(["wait", "requeue"]).default("wait").meta({
@@ -136,6 +159,9 @@ export type AcceleratorCounts = z.output<typeof acceleratorCounts>;
 export type Fleet = z.output<typeof fleet>;
 export type NodeHolder = z.output<typeof nodeHolder>;
 export type Node = z.output<typeof node>;
+export type NodeRemoved = z.output<typeof nodeRemoved>;
+export type PoolRemoved = z.output<typeof poolRemoved>;
+export type SiteRemoved = z.output<typeof siteRemoved>;
 export type NodeAccepted = z.output<typeof nodeAccepted>;
 export type NoticeRequestInput = z.input<typeof noticeRequest>;
 export type NoticeAccepted = z.output<typeof noticeAccepted>;

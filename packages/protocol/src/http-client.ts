@@ -221,6 +221,18 @@ function execCalls(http: Http): Pick<HeadroomClient, "startExec" | "execOutput" 
   };
 }
 
+function removalCalls(http: Http): Pick<HeadroomClient, "removeNode" | "removePool" | "removeSite"> {
+  const o = operations;
+  return {
+    removeNode: (id, { force, ...options } = {}) =>
+      http.call(o.removeNode, { params: { id }, query: { force }, options }),
+    removePool: (name, { force, ...options } = {}) =>
+      http.call(o.removePool, { params: { name }, query: { force }, options }),
+    removeSite: (name, { force, ...options } = {}) =>
+      http.call(o.removeSite, { params: { name }, query: { force }, options }),
+  };
+}
+
 /**
  * Client of the control plane at `baseUrl`. Throws if `user` is not a valid user name, because the header could then
  * name another user.
@@ -272,6 +284,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     drainNode: (id, options) =>
       http.call(o.drainNode, { params: { id }, body: { running: options?.running ?? "wait" }, options }),
     resumeNode: (id, options) => http.call(o.resumeNode, { params: { id }, options }),
+    ...removalCalls(http),
     noticeNode: (id, body, options) => http.call(o.noticeNode, { params: { id }, body, options }),
     withdrawNotice: (id, options) => http.call(o.withdrawNotice, { params: { id }, options }),
     teams: (page, options) => http.call(o.teams, { query: { ...page }, options }),

@@ -12,6 +12,7 @@ import { capacityHistory } from "./capacity-history.ts";
 import { calendarList, calendarRemoved } from "./calendar.ts";
 import { execAccepted, execInput, execOutput, execRequest, execStarted } from "./exec.ts";
 import { drainRequest, fleet, node, nodeAccepted, nodePage, noticeAccepted, noticeRequest } from "./fleet.ts";
+import { nodeRemoved, poolRemoved, removalQuery, siteRemoved } from "./fleet.ts";
 import { workloadHistory } from "./history.ts";
 import {
   expectedStartPage,
@@ -408,7 +409,28 @@ export const operations = {
     permission: "fleet.write",
     params: byId,
     status: 202,
-    problems: ["unknownNode", ...commandProblems],
+    problems: ["unknownNode", "removedWithPool", ...commandProblems],
+  }),
+  removeNode: operation("DELETE /v1/nodes/{id}", "Remove a node from the fleet", nodeRemoved, {
+    permission: "fleet.write",
+    params: byId,
+    query: removalQuery,
+    status: 202,
+    problems: ["unknownNode", "fleetInUse", ...commandProblems],
+  }),
+  removePool: operation("DELETE /v1/pools/{name}", "Remove a pool with its nodes", poolRemoved, {
+    permission: "fleet.write",
+    params: z.strictObject({ name: names.poolName }),
+    query: removalQuery,
+    status: 202,
+    problems: ["unknownPoolName", "fleetInUse", ...commandProblems],
+  }),
+  removeSite: operation("DELETE /v1/sites/{name}", "Remove a site with its pools and their nodes", siteRemoved, {
+    permission: "fleet.write",
+    params: z.strictObject({ name: names.siteName }),
+    query: removalQuery,
+    status: 202,
+    problems: ["unknownSiteName", "fleetInUse", ...commandProblems],
   }),
   noticeNode: operation("POST /v1/nodes/{id}/notice", "Announce that a node goes away", noticeAccepted, {
     permission: "fleet.write",

@@ -35,7 +35,23 @@ function workloadOf(event: Event): string | null {
 
 const by = ({ actor }: { readonly actor?: string | undefined }): string => (actor === undefined ? "" : ` by ${actor}`);
 
+type RemovalEvent = Extract<
+  Event,
+  { readonly kind: `${"node" | "pool" | "site"}${"RemovalRequested" | "RemovalCancelled" | "Removed"}` }
+>;
+
+const isRemoval = (event: Event): event is RemovalEvent => /^(?:node|pool|site)Remov/.test(event.kind);
+
+function removalSentence(event: RemovalEvent): string {
+  const { actor, kind } = event;
+  const what =
+    "nodeId" in event ? `node ${event.nodeId}` : "pool" in event ? `pool ${event.pool}` : `site ${event.site}`;
+  if (kind.endsWith("Requested")) return `${actor} removes ${what}; it leaves when its last work has ended.`;
+  return kind.endsWith("Cancelled") ? `${actor} cancelled the removal of ${what}.` : `${actor} removed ${what}.`;
+}
+
 function sentenceOf(event: Event): string {
+  if (isRemoval(event)) return removalSentence(event);
   switch (event.kind) {
     case "siteDefined":
       return `Site ${event.site.name} was defined${by(event)}.`;

@@ -81,7 +81,7 @@ export function fleetView(engine: Engine): Fleet {
 /** Nodes in the order in which they joined. The cursor is the ordinal of the last node shown. */
 export function nodeList(engine: Engine, page: PageRequest): Page<Node> {
   const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
-  const after = cursorOrdinal(page.cursor, { first: 0, last: engine.state.nodes.size - 1 }) ?? -1;
+  const after = cursorOrdinal(page.cursor, { first: 0, last: engine.state.joinedNodeCount - 1 }) ?? -1;
   const items: Node[] = [];
   const maintenance = openMaintenance(engine);
   let last = after;

@@ -99,9 +99,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "teamCycle":
       return `These teams are parents of each other: ${rejection.teams.join(" > ")}. One of them needs another parent.`;
     case "teamInUse":
-      if (rejection.team === DEFAULT_TEAM)
-        return `Team ${rejection.team} cannot be removed: work that names no team belongs to it.`;
-      return `Team ${rejection.team} still has ${plural(rejection.workloads, "workload")} and ${plural(rejection.children, "team")} below it. Let them end or move them first.`;
+      return teamInUseSentence(rejection);
     case "unknownSite":
       return `There is no site ${rejection.site}. Apply it together with the pool.`;
     case "unknownWorkload":
@@ -125,6 +123,9 @@ function rejectionSentence(rejection: Rejection): string {
       return `The ${rejection.kind} ${rejection.name} is given twice. Names must be unique within one request.`;
     case "unknownNode":
       return `There is no node ${rejection.nodeId}. Run headroom nodes for a list.`;
+    case "fleetInUse":
+    case "removedWithPool":
+      return removalSentence(rejection);
     case "nodeLost":
       return `Node ${rejection.nodeId} is already lost, so a notice is too late.`;
     case "noticeOver":
@@ -160,6 +161,19 @@ function rejectionSentence(rejection: Rejection): string {
     default:
       return unreachable(rejection);
   }
+}
+
+function removalSentence(rejection: Rejection & { readonly code: "fleetInUse" | "removedWithPool" }): string {
+  if (rejection.code === "removedWithPool")
+    return `Node ${rejection.nodeId} leaves with its pool ${rejection.pool}. To keep them, declare the pool again with headroom apply.`;
+  const { of, name, workloads, nodes } = rejection;
+  const where = of === "node" ? "" : ` on ${plural(nodes, "node")}`;
+  return `${plural(workloads, "workload")} of ${of} ${name} ${workloads === 1 ? "holds" : "hold"} a place${where}. Drain it first, or remove it with force, which stops and requeues the work.`;
+}
+
+function teamInUseSentence({ team, workloads, children }: Rejection & { readonly code: "teamInUse" }): string {
+  if (team === DEFAULT_TEAM) return `Team ${team} cannot be removed: work that names no team belongs to it.`;
+  return `Team ${team} still has ${plural(workloads, "workload")} and ${plural(children, "team")} below it. Let them end or move them first.`;
 }
 
 /** The MIG device can change as soon as no instance is in use. Other fields are fixed while the pool has nodes. */

@@ -2,15 +2,54 @@ import type { Fleet } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { plural } from "../output/amounts.ts";
+import { forceOption, removalText } from "../removal.ts";
 import { tableLines } from "../output/table.ts";
 
 interface FleetCommandOptions {
   readonly json?: boolean;
 }
 
+interface RemoveOptions extends FleetCommandOptions {
+  readonly force?: boolean;
+}
+
+const removePoolCommand = defineCommand<RemoveOptions>({
+  name: "remove-pool",
+  summary: "Remove a pool with its nodes",
+  details:
+    "Refused while work runs on one of the nodes. Declaring the pool again with `headroom apply` cancels a removal that still\n" +
+    "waits for work.\nExample:\n  headroom fleet remove-pool a100-old --force",
+  arguments: [{ syntax: "<pool>", description: "name of the pool, as `headroom fleet` shows it" }],
+  options: [forceOption, jsonOption],
+  async run(context, { args, options }) {
+    const client = await context.connect();
+    const answer = await client.removePool(args[0] ?? "", { force: options.force === true });
+    if (options.json === true) context.print(JSON.stringify(answer, null, 2));
+    else context.print(removalText(`pool ${answer.pool} with ${plural(answer.nodes, "node")}`, answer.workloads));
+    return exitCode.ok;
+  },
+});
+
+const removeSiteCommand = defineCommand<RemoveOptions>({
+  name: "remove-site",
+  summary: "Remove a site with its pools and their nodes",
+  details: "Refused while work runs on one of the nodes.\nExample:\n  headroom fleet remove-site dc1",
+  arguments: [{ syntax: "<site>", description: "name of the site, as `headroom fleet` shows it" }],
+  options: [forceOption, jsonOption],
+  async run(context, { args, options }) {
+    const client = await context.connect();
+    const { site, pools, nodes, workloads } = await client.removeSite(args[0] ?? "", { force: options.force === true });
+    if (options.json === true) context.print(JSON.stringify({ site, pools, nodes, workloads }, null, 2));
+    else
+      context.print(removalText(`site ${site} with ${plural(pools, "pool")} and ${plural(nodes, "node")}`, workloads));
+    return exitCode.ok;
+  },
+});
+
 export const fleetCommand = defineCommand<FleetCommandOptions>({
   name: "fleet",
-  summary: "Show sites, pools and free capacity",
+  summary: "Show sites, pools and free capacity; remove a pool or a site",
+  commands: [removePoolCommand, removeSiteCommand],
   options: [jsonOption],
   async run(context, { options }) {
     const client = await context.connect();

@@ -5,6 +5,7 @@ import type { NodesQualifyOptions } from "../health/run-nodes-qualify.ts";
 import { coresText, instant, memoryText } from "../output/amounts.ts";
 import { pairLines, tableLines, type Cell } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
+import { forceOption, removalText } from "../removal.ts";
 import { printable } from "../terminal.ts";
 
 interface NodesCommandOptions {
@@ -177,6 +178,31 @@ const resumeCommand = defineCommand<NodesCommandOptions>({
   },
 });
 
+interface RemoveNodeOptions extends NodesCommandOptions {
+  readonly force?: boolean;
+}
+
+const removeCommand = defineCommand<RemoveNodeOptions>({
+  name: "remove",
+  summary: "Remove nodes that no longer exist, such as lost ones",
+  details:
+    "Refused while work runs on the node. A node that its executor still lists joins again as a new node, so take the machine\n" +
+    "out of the cluster first.\n" +
+    "Examples:\n  headroom nodes remove spot-17\n  headroom nodes remove spot-17 spot-18 --force",
+  arguments: [
+    { syntax: "<nodes...>", description: "ids of the nodes, as `headroom nodes` shows them", complete: "node" },
+  ],
+  options: [forceOption, jsonOption],
+  async run(context, { args, options }) {
+    const client = await context.connect();
+    const removed = [];
+    for (const id of args) removed.push(await client.removeNode(id, { force: options.force === true }));
+    if (options.json === true) context.print(JSON.stringify(removed, null, 2));
+    else for (const { nodeId, workloads } of removed) context.print(removalText(`node ${nodeId}`, workloads));
+    return exitCode.ok;
+  },
+});
+
 const noticeCommand = defineCommand<NoticeOptions>({
   name: "notice",
   summary: "Announce that a node goes away, such as a spot termination notice",
@@ -245,8 +271,8 @@ Example:
 
 export const nodesCommand = defineCommand<NodesCommandOptions>({
   name: "nodes",
-  summary: "List nodes and their work; show, drain or resume one, or announce that it goes away",
-  commands: [showCommand, drainCommand, resumeCommand, noticeCommand, qualifyCommand],
+  summary: "List nodes and their work; show, drain, resume or remove one, or announce that it goes away",
+  commands: [showCommand, drainCommand, resumeCommand, removeCommand, noticeCommand, qualifyCommand],
   arguments: [{ syntax: "[node]", description: "show only this node, like `nodes show`", complete: "node" }],
   options: [jsonOption],
   async run(context, { args, options }) {

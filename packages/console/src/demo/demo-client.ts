@@ -1,5 +1,5 @@
 /** `HeadroomClient` for the demo: the same views over the same engine as in the server. */
-import { nodeId, teamName, workloadId } from "@headroom/model";
+import { nodeId, poolName, siteName, teamName, workloadId } from "@headroom/model";
 import type { Engine } from "@headroom/engine";
 import { planApply } from "@headroom/explain";
 import { answerSizing } from "@headroom/perf";
@@ -241,7 +241,17 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
   };
 }
 
-type NodeCommands = "drainNode" | "resumeNode" | "noticeNode" | "withdrawNotice";
+type Removals = "removeNode" | "removePool" | "removeSite";
+type NodeCommands = "drainNode" | "resumeNode" | "noticeNode" | "withdrawNotice" | Removals;
+
+const modeOf = (options?: { readonly force?: boolean }): "refuse" | "requeue" =>
+  options?.force === true ? "requeue" : "refuse";
+
+const countIn = (result: object, field: string): number => {
+  const count = (result as Readonly<Record<string, unknown>>)[field];
+  return typeof count === "number" ? count : 0;
+};
+const workloadsIn = (result: object): number => countIn(result, "workloads");
 
 const nodeCommands = (run: DemoWorld["command"]): Pick<HeadroomClient, NodeCommands> => ({
   drainNode: async (id, options) => {
@@ -251,6 +261,23 @@ const nodeCommands = (run: DemoWorld["command"]): Pick<HeadroomClient, NodeComma
   resumeNode: async (id) => {
     run({ kind: "resumeNode", nodeId: nodeId(id) });
     return { nodeId: id };
+  },
+  removeNode: async (id, options) => {
+    const result = run({ kind: "removeNode", nodeId: nodeId(id), running: modeOf(options) });
+    return { nodeId: id, workloads: workloadsIn(result) };
+  },
+  removePool: async (name, options) => {
+    const result = run({ kind: "removePool", pool: poolName(name), running: modeOf(options) });
+    return { pool: name, nodes: countIn(result, "nodes"), workloads: workloadsIn(result) };
+  },
+  removeSite: async (name, options) => {
+    const result = run({ kind: "removeSite", site: siteName(name), running: modeOf(options) });
+    return {
+      site: name,
+      pools: countIn(result, "pools"),
+      nodes: countIn(result, "nodes"),
+      workloads: workloadsIn(result),
+    };
   },
   noticeNode: async (id, request) => {
     const { goneAtMs: atMs, inMs, reason } = accepted(noticeRequest.safeParse(request));

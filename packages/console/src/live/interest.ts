@@ -16,6 +16,11 @@ const nodeKinds: readonly EventKind[] = [
   "nodeReturned",
   "nodeDrainStarted",
   "nodeResumed",
+  "nodeRemovalRequested",
+  "nodeRemovalCancelled",
+  "nodeRemoved",
+  "poolRemoved",
+  "siteRemoved",
   "hotSpareReserved",
   "hotSpareReleased",
 ];

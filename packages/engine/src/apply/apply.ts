@@ -10,6 +10,7 @@ import type { Appliers, WritableWorld } from "./writable.ts";
 import { attemptEvents } from "./attempt-events.ts";
 import { calendarEvents } from "./calendar-events.ts";
 import { fleetEvents } from "./fleet-events.ts";
+import { settleNodes } from "./removal-events.ts";
 import { governanceEvents, settleTeams } from "./governance-events.ts";
 import { planEvents } from "./plan-events.ts";
 import { reportEvents } from "./report-events.ts";
@@ -52,6 +53,7 @@ export function applyEvent(readonlyWorld: World, event: Event): void {
   const { unsettledTeams } = world;
   if (unsettledTeams !== null && (event.kind !== "teamDefined" || event.atMs !== unsettledTeams.atMs))
     settleTeams(world);
+  if (world.capacity.hasGaps && event.kind !== "nodeRemoved") settleNodes(world);
   if (event.atMs < state.nowMs)
     throw new InvariantError(`event ${state.sequence + 1} has an earlier time than its predecessor`);
   state.sequence++;
@@ -63,6 +65,7 @@ export function applyEvent(readonlyWorld: World, event: Event): void {
 /** Brings the indexes up to date with the events that were applied. Called after the last event of an input. */
 export function settle(world: World): void {
   settleTeams(writable(world));
+  if (world.capacity.hasGaps) settleNodes(writable(world));
 }
 
 /** Records the head of the journal's hash chain after the events that were applied. */

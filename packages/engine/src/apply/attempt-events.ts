@@ -169,7 +169,8 @@ function countLost(world: WritableWorld, workload: WritableWorkload, attempt: Wr
   const isGone = ({ node: id }: WorkerAllocation): boolean => {
     const node = state.nodes.get(id);
     if (node === undefined || node.health === "lost") return true;
-    return attempt.stop?.reason === "nodeDrained" && (node.draining || away.some(({ nodes }) => nodes.has(id)));
+    const isClosing = node.draining || node.removal !== undefined;
+    return attempt.stop?.reason === "nodeDrained" && (isClosing || away.some(({ nodes }) => nodes.has(id)));
   };
   const lost = attempt.workers.filter(isGone).length + (attempt.missing?.length ?? 0);
   if (lost > 0) workload.lostWorkers = lost;

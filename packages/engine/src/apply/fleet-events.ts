@@ -7,6 +7,7 @@ import { accrueAll, recountAccounts } from "./accounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { growthOf, recount, recountUsers } from "../cluster/holdings.ts";
 import { executorsOf } from "../cluster/world.ts";
+import { removalEvents } from "./removal-events.ts";
 
 export const fleetEvents: Appliers<FleetEvent> = {
   siteDefined(world, { site }) {
@@ -62,6 +63,7 @@ export const fleetEvents: Appliers<FleetEvent> = {
   hotSpareReleased(world, { nodeId }) {
     updateNode(world, nodeId, (node) => delete node.hotSpare);
   },
+  ...removalEvents,
 };
 
 /** Whether the pool's data rules or hot spares changed, so that rejected requests may fit. */
@@ -139,7 +141,7 @@ function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
   invariant(pool !== undefined, `node ${spec.id} joins pool ${spec.pool}, which does not exist`);
   const node: WritableNode = {
     ...spec,
-    ordinal: state.nodes.size,
+    ordinal: state.joinedNodeCount++,
     acceleratorType: pool.acceleratorType,
     ...(pool.acceleratorFamily === undefined ? {} : { acceleratorFamily: pool.acceleratorFamily }),
     ...(pool.mig === undefined ? {} : { mig: pool.mig }),

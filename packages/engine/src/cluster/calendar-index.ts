@@ -10,13 +10,16 @@ export interface IndexedWindow {
   readonly nodes: ReadonlySet<NodeId>;
 }
 
-/** A window with its nodes. `chosen`: the chosen nodes, for a reservation of a number of accelerators. */
+/**
+ * A window with those of its nodes that exist; a node that joins later belongs to it again. `chosen`: the chosen nodes,
+ * for a reservation of a number of accelerators.
+ */
 export function indexedWindow(
   { nodes }: Pick<ReadonlyState, "nodes">,
   window: TimeWindow,
   chosen: readonly NodeId[] | undefined,
 ): IndexedWindow {
-  const named = new Set(chosen ?? window.nodes ?? []);
+  const named = new Set((chosen ?? window.nodes ?? []).filter((id) => nodes.has(id)));
   if (window.kind === "maintenance" && window.pool !== undefined)
     for (const { id, pool } of nodes.values()) if (pool === window.pool) named.add(id);
   return { window, nodes: named };

@@ -142,8 +142,11 @@ export class Capacity {
   /** Called for every change of a node's free capacity; used by node scores, if the policy has any. */
   watch: ((slot: NodeSlot) => void) | null = null;
 
-  /** Grows whenever a node joins or changes, because positions in the fabric may have changed. */
+  /** Grows whenever a node joins, changes or leaves, because positions in the fabric may have changed. */
   nodesEpoch = 0;
+
+  /** Types with removed nodes that still have a position. `settle` closes the gaps before anything reads them. */
+  readonly #gaps = new Set<string>();
 
   slot(id: NodeId): NodeSlot {
     // Cached, because an attempt causes several bookings on its node in a row.
@@ -214,9 +217,42 @@ export class Capacity {
     this.hasFamilies = this.#sortedTypes.some(({ family }) => family !== undefined);
   }
 
+  /**
+   * Removes an empty node. Its position stays as a gap until `settle`, so that the nodes of a pool that leave one after
+   * another cost one pass over their type.
+   */
+  remove(node: Node): void {
+    const slot = this.slot(node.id);
+    invariant(slot.isEmpty, `node ${node.id} is removed while it holds work or a nomination`);
+    const type = this.#typeOf(slot);
+    if (slot.usable) type.unlist(slot);
+    this.#slots.delete(node.id);
+    this.#hotSpares.delete(slot);
+    this.#lastSlot = null;
+    this.#gaps.add(type.type);
+  }
+
+  get hasGaps(): boolean {
+    return this.#gaps.size > 0;
+  }
+
+  /** Gives the remaining nodes their positions after removals. Returns the types that have no nodes left. */
+  settle(): readonly string[] {
+    if (this.#gaps.size === 0) return [];
+    for (const name of this.#gaps) {
+      const { family, slots } = this.#types.get(name) ?? { family: undefined, slots: [] };
+      this.#rebuilt(name, family, slots);
+    }
+    const gone = [...this.#gaps].filter((name) => !this.#types.has(name));
+    this.#gaps.clear();
+    this.nodesChanged();
+    return gone;
+  }
+
   /** Rebuilds the index of a type from these nodes, in the order of joining. A type without nodes has no index. */
-  #rebuilt(name: string, family: string | undefined, slots: readonly NodeSlot[]): TypeCapacity {
+  #rebuilt(name: string, family: string | undefined, all: readonly NodeSlot[]): TypeCapacity {
     const type = new TypeCapacity(name, family);
+    const slots = all.filter((slot) => this.#slots.get(slot.node.id) === slot);
     for (const slot of slots.toSorted((left, right) => left.node.ordinal - right.node.ordinal)) {
       slot.position = type.slots.length;
       type.slots.push(slot);

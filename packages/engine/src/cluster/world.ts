@@ -6,6 +6,7 @@ import type {
   TimeWindow,
   ExecutorId,
   AttemptId,
+  NodeId,
   TeamName,
   WorkloadId,
   Attempt,
@@ -56,6 +57,10 @@ export interface World {
   readonly terminating: Set<Attempt>;
   /** Workloads to stop of which some attempts may not have been asked to stop yet. */
   readonly stopping: Set<WorkloadId>;
+  /** Nodes that leave when their last work has ended. */
+  readonly removing: Set<NodeId>;
+  /** PendingRemoval nodes on which some attempts may not have been asked to stop yet. */
+  readonly requeueing: Set<NodeId>;
   /** Attempts that keep a place during their back-off and are not launched yet. */
   readonly backingOff: Set<AttemptId>;
   readonly scratch: Scratch;
@@ -121,6 +126,8 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     evictable: new Map(),
     terminating: new Set(),
     stopping: new Set(),
+    removing: new Set(),
+    requeueing: new Set(),
     backingOff: new Set(),
     scratch: new Scratch(),
     queueEventCount: 0,
@@ -136,8 +143,10 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
   for (const node of state.nodes.values()) {
     capacity.join(node);
     teamUse.setFamily(node.acceleratorType, node.acceleratorFamily);
+    if (node.removal !== undefined) world.removing.add(node.id);
   }
   for (const attempt of state.attempts.values()) fileAttempt(world, attempt);
+  for (const id of world.removing) world.requeueing.add(id);
   waitForTheClock(world);
   for (const nomination of state.nominations.values()) {
     holdNomination(world, nomination, 1);

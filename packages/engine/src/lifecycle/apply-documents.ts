@@ -28,6 +28,7 @@ import { changeAdmissionFailure, cycleThrough, recordChange } from "./change-wor
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
+import { keepPool, keepSite } from "./remove.ts";
 import { recordSchedule, scheduleAdmissionFailure } from "./schedules.ts";
 import { recordSubmission, submissionAdmissionFailure } from "./submit.ts";
 import { typesAdmissionFailure } from "./types-named.ts";
@@ -86,14 +87,17 @@ function documentChanges(
   ): DocumentChange => ({ kind, name: wanted.name, action: actionOf(known, wanted), record });
   return [
     ...sites.map((site) =>
-      change("site", site, state.sites.get(site.name), (batch, actor) =>
-        batch.emit({ kind: "siteDefined", version: 1, atMs: batch.nowMs, site, actor }),
-      ),
+      change("site", site, staying(state.siteRemovals, state.sites, site.name), (batch, actor) => {
+        keepSite(batch, site.name, actor);
+        batch.emit({ kind: "siteDefined", version: 1, atMs: batch.nowMs, site, actor });
+      }),
     ),
     ...pools.map((pool) =>
-      change("pool", pool, state.pools.get(pool.name), (batch, actor) =>
-        batch.emit({ kind: "poolDefined", version: 3, atMs: batch.nowMs, pool, actor }),
-      ),
+      change("pool", pool, staying(state.poolRemovals, state.pools, pool.name), (batch, actor) => {
+        keepSite(batch, pool.site, actor);
+        keepPool(batch, pool.name, actor);
+        batch.emit({ kind: "poolDefined", version: 3, atMs: batch.nowMs, pool, actor });
+      }),
     ),
     ...parentsFirst(state, teams).map((team) =>
       change("team", team, state.teams.get(team.name), (batch, actor) =>
@@ -110,6 +114,16 @@ function documentChanges(
     ),
   ];
 }
+
+/**
+ * The declared pool or site with this name. One that is being removed differs from every declaration, because a
+ * declaration cancels the removal.
+ */
+const staying = <Name extends string>(
+  removals: ReadonlyMap<Name, unknown>,
+  declared: ReadonlyMap<Name, object>,
+  name: Name,
+): object | undefined => (removals.has(name) ? { ...declared.get(name), isRemoved: true } : declared.get(name));
 
 function actionOf(known: unknown, wanted: unknown): ApplyChange["action"] {
   if (known === undefined) return "created";

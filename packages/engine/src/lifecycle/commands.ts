@@ -9,6 +9,7 @@ import { removeCalendarEntry } from "./calendar.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
 import { holdWorkload, stopWorkload, submitWorkload } from "./submit.ts";
 import { noticeNode, withdrawNotice } from "./notices.ts";
+import { removeNode, removePool, removeSite } from "./remove.ts";
 import { startExec } from "./exec.ts";
 import { rerunWorkload } from "./rerun.ts";
 import { stopTask } from "./stop-task.ts";
@@ -67,6 +68,12 @@ function decide(batch: Batch, command: Command): Decision {
       return drainNode(batch, command);
     case "resumeNode":
       return resumeNode(batch, command);
+    case "removeNode":
+      return removeNode(batch, command);
+    case "removePool":
+      return removePool(batch, command);
+    case "removeSite":
+      return removeSite(batch, command);
     case "noticeNode":
       return noticeNode(batch, command);
     case "withdrawNotice":

@@ -35,6 +35,11 @@ export function drainNode(
 export function resumeNode(batch: Batch, { nodeId, actor }: Command & { readonly kind: "resumeNode" }): Decision {
   const node = batch.world.state.nodes.get(nodeId);
   if (node === undefined) return refused({ code: "unknownNode", nodeId });
+  if (node.removal !== undefined) {
+    if (batch.world.state.poolRemovals.has(node.pool))
+      return refused({ code: "removedWithPool", nodeId, pool: node.pool });
+    batch.emit({ kind: "nodeRemovalCancelled", version: 1, atMs: batch.nowMs, nodeId, actor });
+  }
   if (node.draining) batch.emit({ kind: "nodeResumed", version: 1, atMs: batch.nowMs, nodeId, actor });
   return done({ kind: "nodeResumed", nodeId });
 }

@@ -140,8 +140,9 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   const { nowMs: atMs } = batch;
   const known = state.nodes.get(spec.id);
   if (known === undefined) {
-    // A node of an undeclared pool is not used.
-    if (state.pools.has(spec.pool)) batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
+    // A node of an undeclared pool is not used, and a pool that is being removed takes no further node.
+    if (state.pools.has(spec.pool) && !state.poolRemovals.has(spec.pool))
+      batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
     return;
   }
   if (known.health === "lost") {

@@ -15,6 +15,7 @@ import { keepStartWindows } from "./keep-start-windows.ts";
 import { growLast } from "./grow.ts";
 import { placeWaiting } from "./place-waiting.ts";
 import { roundStrategy, strategyPhases } from "../strategies/registry.ts";
+import { finishRemovals, requeueForRemoval } from "./finish-removals.ts";
 import { replaceLost } from "./replace-lost.ts";
 import { keepNominations } from "../transitions/nominations.ts";
 import { keepHotSpares, mayHaveHotSpares } from "./keep-hot-spares.ts";
@@ -103,10 +104,12 @@ export function runRound(batch: Batch): void {
     return;
   }
   expire(batch);
+  requeueForRemoval(batch);
   endBackOffs(batch);
   replaceLost(batch);
   keepStartWindows(batch);
   keepPlaces(batch);
+  finishRemovals(batch);
   keepHotSpares(batch);
   const { phases: named } = batch.world.rules;
   const strategy = roundStrategy(batch.world);

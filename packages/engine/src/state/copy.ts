@@ -14,6 +14,8 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
     sites: new Map(state.sites),
     executors: new Map(state.executors),
     pools: new Map(state.pools),
+    poolRemovals: new Map(state.poolRemovals),
+    siteRemovals: new Map(state.siteRemovals),
     teams: new Map(state.teams),
     nominations: new Map(state.nominations),
     calendar: new Map(state.calendar),

@@ -13,7 +13,7 @@ import type { ReadonlyState } from "./state.ts";
 
 export function stateDigest(readonlyState: ReadonlyState): string {
   const state = asWritable(readonlyState);
-  const { nowMs, sequence, chain, policy, submittedCount, endedCount } = state;
+  const { nowMs, sequence, chain, policy, submittedCount, endedCount, joinedNodeCount } = state;
   return hashText(
     canonicalJson({
       workloads: tableDigest(state.workloads.values(), storeWorkload),
@@ -25,6 +25,8 @@ export function stateDigest(readonlyState: ReadonlyState): string {
       ...withoutEmpty(state, [
         "nominations",
         "executors",
+        "poolRemovals",
+        "siteRemovals",
         "accounts",
         "decayedUsage",
         "schedules",
@@ -37,6 +39,8 @@ export function stateDigest(readonlyState: ReadonlyState): string {
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
       // An answer never changes once it is recorded, so its key represents it.
       answers: hashText([...state.answers.keys()].join("\n")),
+      // While no node was ever removed, the table of nodes gives the counter.
+      ...(joinedNodeCount === state.nodes.size ? {} : { joinedNodeCount }),
       scalars: { nowMs, sequence, chain, policy, submittedCount, endedCount },
     }),
   );

@@ -30,7 +30,10 @@ type Tables<Fields> = {
 };
 
 /** Fields of the state that are not tables, in the order in which snapshots store them. */
-export type Scalars = Pick<ReadonlyState, "nowMs" | "sequence" | "chain" | "policy" | "submittedCount" | "endedCount">;
+export type Scalars = Pick<
+  ReadonlyState,
+  "nowMs" | "sequence" | "chain" | "policy" | "submittedCount" | "endedCount" | "joinedNodeCount"
+>;
 
 /** Tables whose entities carry the sequence of their last change. */
 interface DigestedTables {
@@ -56,6 +59,8 @@ export function writableEmptyState(): State {
     executors: new Map(),
     pools: new Map(),
     nodes: new Map(),
+    poolRemovals: new Map(),
+    siteRemovals: new Map(),
     teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
     workloads: new IdMap(),
     attempts: new IdMap(),
@@ -71,6 +76,7 @@ export function writableEmptyState(): State {
     demand: null,
     submittedCount: 0,
     endedCount: 0,
+    joinedNodeCount: 0,
   };
 }
 

@@ -13,22 +13,36 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 4;
+const SNAPSHOT_FORMAT = 5;
+
+/**
+ * The format of a state in which no node was ever removed and none is leaving. The previous release reads it, so an
+ * upgrade can be undone until then.
+ */
+const FORMAT_WITHOUT_REMOVALS = 4;
+
+const hasRemovals = ({ nodes, joinedNodeCount, poolRemovals, siteRemovals }: State): boolean =>
+  joinedNodeCount !== nodes.size ||
+  poolRemovals.size + siteRemovals.size > 0 ||
+  [...nodes.values()].some(({ removal }) => removal !== undefined);
 
 export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
   const state = asWritable(readonlyState);
   return jsonBytes({
-    format: SNAPSHOT_FORMAT,
+    format: hasRemovals(state) ? SNAPSHOT_FORMAT : FORMAT_WITHOUT_REMOVALS,
     nowMs: state.nowMs,
     sequence: state.sequence,
     chain: state.chain,
     policy: state.policy,
     submittedCount: state.submittedCount,
     endedCount: state.endedCount,
+    joinedNodeCount: state.joinedNodeCount === state.nodes.size ? undefined : state.joinedNodeCount,
     sites: [...state.sites.values()],
     executors: someOf(state.executors.values()),
     pools: [...state.pools.values()],
     nodes: [...state.nodes.values()].map(store),
+    poolRemovals: someOf(state.poolRemovals),
+    siteRemovals: someOf(state.siteRemovals),
     teams: [...state.teams.values()],
     workloads: [...state.workloads.values()].map(storeWorkload),
     attempts: [...state.attempts.values()].map(store),
@@ -55,8 +69,10 @@ type StoredTables = {
     : never;
 };
 
-interface StoredState extends Scalars, StoredTables {
+interface StoredState extends Omit<Scalars, "joinedNodeCount">, StoredTables {
   readonly format: number;
+  /** Absent: no node was ever removed. */
+  readonly joinedNodeCount?: number;
   readonly nodes: readonly StoredNode[];
   readonly workloads: readonly StoredWorkload[];
   readonly attempts: readonly StoredAttempt[];
@@ -97,7 +113,7 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     throw new InvariantError("the snapshot is damaged: not JSON", { cause });
   }
   if (stored?.format === 1 || stored?.format === 2 || stored?.format === 3) stored = upcastSnapshot(stored);
-  else if (stored?.format !== SNAPSHOT_FORMAT)
+  else if (stored?.format !== SNAPSHOT_FORMAT && stored?.format !== FORMAT_WITHOUT_REMOVALS)
     throw new InvariantError(
       `the snapshot has format ${String(stored?.format)}, this version reads ${SNAPSHOT_FORMAT}`,
     );
@@ -117,10 +133,13 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     policy: upcastPolicy(stored.policy),
     submittedCount,
     endedCount,
+    joinedNodeCount: stored.joinedNodeCount ?? nodes.length,
     sites: keyed(stored.sites, ({ name }) => name),
     executors: keyed(stored.executors, ({ id }) => id),
     pools: keyed(stored.pools, ({ name }) => name),
     nodes: keyed(nodes, ({ id }) => id),
+    poolRemovals: new Map(stored.poolRemovals),
+    siteRemovals: new Map(stored.siteRemovals),
     teams: keyed(stored.teams, ({ name }) => name),
     workloads: new IdMap(workloads.map((workload) => [workload.id, workload])),
     attempts: new IdMap(attempts.map((attempt) => [attempt.id, attempt])),

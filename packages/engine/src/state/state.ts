@@ -10,6 +10,7 @@ import type {
   CalendarItem,
   ExecutorId,
   ExecutorSpec,
+  PendingRemoval,
   Node,
   Pool,
   Site,
@@ -51,6 +52,9 @@ export interface ReadonlyState {
   readonly executors: ReadonlyMap<ExecutorId, ExecutorSpec>;
   readonly pools: ReadonlyMap<PoolName, Pool>;
   readonly nodes: ReadonlyMap<NodeId, Node>;
+  /** Pools and sites whose removal waits until the last work on their nodes has ended. */
+  readonly poolRemovals: ReadonlyMap<PoolName, PendingRemoval>;
+  readonly siteRemovals: ReadonlyMap<SiteName, PendingRemoval>;
   readonly teams: ReadonlyMap<TeamName, Team>;
   /**
    * All workloads that have not ended, and the `ENDED_WORKLOADS_KEPT` workloads that ended last, in the order of
@@ -87,6 +91,8 @@ export interface ReadonlyState {
   readonly demand: ReadonlyDemand | null;
   readonly submittedCount: number;
   readonly endedCount: number;
+  /** Number of nodes that have ever joined, and so the ordinal of the next one. It never decreases. */
+  readonly joinedNodeCount: number;
 }
 
 /** The team of work that names no team. It always exists. */

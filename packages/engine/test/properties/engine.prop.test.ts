@@ -366,6 +366,8 @@ function inGroups(event: Event): string | null {
 /** All kinds of events except those that need a pool with a changed type, an unknown site, or a million workloads. */
 const everything = `
   siteDefined poolDefined nodeJoined nodeChanged nodeLost nodeReturned nodeDrainStarted nodeResumed
+  nodeRemovalRequested nodeRemovalCancelled nodeRemoved poolRemovalRequested poolRemovalCancelled poolRemoved
+  siteRemoved fleetInUse
   teamDefined teamRemoved policySet commandAnswered workloadSubmitted workloadStopRequested workloadEnded
   gangPlaced attemptStarted attemptStopRequested attemptEnded progressEstimated checkpointRecorded idleChanged
   hotSpareReserved hotSpareReleased spare:taken hotSparesKept

@@ -119,7 +119,10 @@ export class Story {
       }
       case "policy":
         return [this.#command({ kind: "setPolicy", policy: move.policy })];
-      case "drain":
+      case "drain": {
+        // A third of the drains remove the node instead, some of them its pool or the site.
+        const removal = removalOf(engine, move);
+        if (removal !== null) return [this.#command(removal)];
         return [
           this.#command({
             kind: "drainNode",
@@ -127,6 +130,7 @@ export class Story {
             running: move.requeue ? "requeue" : "wait",
           }),
         ];
+      }
       case "resume":
         return [this.#command({ kind: "resumeNode", nodeId: nodeAt(engine, move.pick) })];
       case "lost":
@@ -241,6 +245,14 @@ export function obedience({ state }: Engine): readonly Input[] {
 /** A node id, sometimes of a node that does not exist. */
 function nodeAt({ state }: Engine, pick: number): NodeSpec["id"] {
   return nodeId(`n${pick % (state.nodes.size + 1)}`);
+}
+
+function removalOf(engine: Engine, { pick, requeue }: Move & { readonly kind: "drain" }): object | null {
+  if (pick % 3 !== 0) return null;
+  const running = requeue ? "requeue" : "refuse";
+  if (pick % 48 === 0) return { kind: "removeSite", site: site.name, running };
+  if (pick % 12 === 0) return { kind: "removePool", pool: pool(types[(pick / 12) % types.length] ?? "").name, running };
+  return { kind: "removeNode", nodeId: nodeAt(engine, pick), running };
 }
 
 /** A known node, unchanged or changed, or a new node. */

@@ -130,7 +130,10 @@ export class Narrator {
     const wakeOn = verdict.wakeOn
       .join(" ")
       .replace("attemptEnded workersLeft joinFailed nominationWithdrawn policySet", "roomFreed")
-      .replace("nodeJoined nodeChanged nodeReturned nodeResumed hotSpareReleased poolDefined", "fleetGrows");
+      .replace(
+        "nodeJoined nodeChanged nodeReturned nodeResumed nodeRemovalCancelled hotSpareReleased poolDefined",
+        "fleetGrows",
+      );
     return wakeOn === "" ? reasons : `${reasons} [until ${wakeOn}]`;
   }
 
@@ -207,6 +210,24 @@ function otherEvent(event: OtherEvent): string {
       return `${event.nodeId} takes no new work`;
     case "nodeResumed":
       return `${event.nodeId} takes work again`;
+    case "nodeRemovalRequested":
+      return `${event.nodeId} is leaving`;
+    case "nodeRemovalCancelled":
+      return `${event.nodeId} stays`;
+    case "nodeRemoved":
+      return `${event.nodeId} removed by ${event.actor}`;
+    case "poolRemovalRequested":
+      return `pool ${event.pool} is leaving`;
+    case "poolRemovalCancelled":
+      return `pool ${event.pool} stays`;
+    case "poolRemoved":
+      return `pool ${event.pool} removed by ${event.actor}`;
+    case "siteRemovalRequested":
+      return `site ${event.site} is leaving`;
+    case "siteRemovalCancelled":
+      return `site ${event.site} stays`;
+    case "siteRemoved":
+      return `site ${event.site} removed by ${event.actor}`;
     case "hotSpareReserved":
       return `${event.nodeId} is kept as a spare`;
     case "hotSpareReleased":

@@ -3,7 +3,7 @@
  * `at 10s` advances time up to, but not including, that instant and wakes the engine whenever it has requested it;
  * `tick` wakes it at that instant.
  */
-import { attemptId, nodeId, teamName, workloadId } from "@headroom/model";
+import { attemptId, nodeId, siteName, teamName, workloadId } from "@headroom/model";
 import type {
   AttemptId,
   CalendarEntry,
@@ -253,6 +253,14 @@ export class Stage {
     drain: (rest) => {
       const [id = "", running] = rest.split(/\s+/);
       return [command({ kind: "drainNode", nodeId: nodeId(id), running: running === "requeue" ? "requeue" : "wait" })];
+    },
+    // remove node|pool|site NAME [requeue]
+    remove: (rest) => {
+      const [of = "", name = "", mode] = rest.split(/\s+/);
+      const running = mode === "requeue" ? "requeue" : "refuse";
+      if (of === "site") return [command({ kind: "removeSite", site: siteName(name), running })];
+      if (of === "pool") return [command({ kind: "removePool", pool: pool(name).name, running })];
+      return [command({ kind: "removeNode", nodeId: nodeId(name), running })];
     },
     resume: (rest) => [command({ kind: "resumeNode", nodeId: nodeId(rest) })],
     // notify NODE in 3m|at 3m [REASON]: a user's command. The word `notice` is an executor's report.

@@ -22,6 +22,7 @@ export const FLEET_GROWS: readonly EventKind[] = [
   "nodeChanged",
   "nodeReturned",
   "nodeResumed",
+  "nodeRemovalCancelled",
   "hotSpareReleased",
   // The pool's accelerators may now be divided, or be of another type.
   "poolDefined",
@@ -45,6 +46,8 @@ export const HEAD_MOVES: readonly EventKind[] = [
   "gangPlaced",
   "nodeLost",
   "nodeDrainStarted",
+  "nodeRemovalRequested",
+  "nodeRemoved",
   "hotSpareReserved",
 ];
 

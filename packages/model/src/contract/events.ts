@@ -2,7 +2,7 @@
  * All events: facts in the past tense, stored in the journal as JSON in this form. The `version` of a kind grows when
  * its fields change. `apply/` also reads older versions. A journal with an unknown kind is refused at the start.
  */
-import type { AttemptId, NodeId, TeamName, WorkloadId } from "../resources/ids.ts";
+import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
 import type { ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { Team } from "../resources/team.ts";
@@ -74,6 +74,18 @@ export type FleetEvent =
   | (Fact<"nodeReturned"> & { readonly nodeId: NodeId })
   | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
   | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
+  /** The node takes no new work, and leaves the fleet when the last work on it has ended. */
+  | (Fact<"nodeRemovalRequested"> & { readonly nodeId: NodeId; readonly actor: string })
+  | (Fact<"nodeRemovalCancelled"> & { readonly nodeId: NodeId; readonly actor: string })
+  | (Fact<"nodeRemoved"> & { readonly nodeId: NodeId; readonly actor: string })
+  /** The pool takes no new nodes, and is removed when its last node has left. */
+  | (Fact<"poolRemovalRequested"> & { readonly pool: PoolName; readonly actor: string })
+  | (Fact<"poolRemovalCancelled"> & { readonly pool: PoolName; readonly actor: string })
+  | (Fact<"poolRemoved"> & { readonly pool: PoolName; readonly actor: string })
+  /** The site is removed when its last pool is. */
+  | (Fact<"siteRemovalRequested"> & { readonly site: SiteName; readonly actor: string })
+  | (Fact<"siteRemovalCancelled"> & { readonly site: SiteName; readonly actor: string })
+  | (Fact<"siteRemoved"> & { readonly site: SiteName; readonly actor: string })
   /** The node becomes a hot spare, reserved for work that loses nodes. */
   | (Fact<"hotSpareReserved"> & { readonly nodeId: NodeId })
   /** The node is no longer a hot spare. `workloadId`: the workload that took the node. */

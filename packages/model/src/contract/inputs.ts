@@ -3,7 +3,7 @@
  * or nodes from an executor. A signal comes from a workload's process. A tick reports the time. Inputs are validated
  * before they reach the engine.
  */
-import type { AttemptId, CommandId, NodeId, PoolName, TeamName, WorkloadId } from "../resources/ids.ts";
+import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { Team } from "../resources/team.ts";
 import type { Artifact, LossCause, WorkerExit, WorkloadSpec } from "../resources/workload.ts";
@@ -20,6 +20,12 @@ interface CommandCommon {
    */
   readonly idempotencyKey: string | null;
 }
+
+/**
+ * How a removal treats work on the nodes. `refuse`: the removal is refused while any work holds a place there.
+ * `requeue`: the work is stopped (with the grace period) and put back in the queue, and the removal follows its end.
+ */
+export type RemovalMode = "refuse" | "requeue";
 
 export type Command =
   | (CommandCommon & { readonly kind: "submitWorkload"; readonly spec: WorkloadSpec })
@@ -70,7 +76,14 @@ export type Command =
    * the work finish.
    */
   | (CommandCommon & { readonly kind: "drainNode"; readonly nodeId: NodeId; readonly running: "wait" | "requeue" })
+  /** Allows new work on a drained node, and cancels the removal of a node whose pool stays. */
   | (CommandCommon & { readonly kind: "resumeNode"; readonly nodeId: NodeId })
+  /** Removes a node from the fleet. If its executor reports the node later, the node joins as a new one. */
+  | (CommandCommon & { readonly kind: "removeNode"; readonly nodeId: NodeId; readonly running: RemovalMode })
+  /** Removes a pool with its nodes. */
+  | (CommandCommon & { readonly kind: "removePool"; readonly pool: PoolName; readonly running: RemovalMode })
+  /** Removes a site with its pools and their nodes. */
+  | (CommandCommon & { readonly kind: "removeSite"; readonly site: SiteName; readonly running: RemovalMode })
   /**
    * Announces that the provider takes the node away, at an instant or at the end of a duration that begins when the
    * command is decided. A later notice replaces an earlier one.

@@ -2,7 +2,7 @@
  * The answer to a command: accepted with its result, or rejected with a code from a fixed list and the data behind it.
  */
 import type { ChangeableField } from "../resources/workload-changes.ts";
-import type { AttemptId, CommandId, NodeId, TeamName, WorkloadId } from "../resources/ids.ts";
+import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 
 export type ApplyChange = {
   readonly kind: "site" | "pool" | "team" | "workload" | "calendar" | "schedule";
@@ -32,6 +32,16 @@ export type CommandResult =
   | { readonly kind: "teamRemoved"; readonly team: TeamName }
   | { readonly kind: "nodeDraining"; readonly nodeId: NodeId }
   | { readonly kind: "nodeResumed"; readonly nodeId: NodeId }
+  /** `workloads`: number of workloads that are stopped and requeued first. 0: the removal is complete. */
+  | { readonly kind: "nodeRemoved"; readonly nodeId: NodeId; readonly workloads: number }
+  | { readonly kind: "poolRemoved"; readonly pool: PoolName; readonly nodes: number; readonly workloads: number }
+  | {
+      readonly kind: "siteRemoved";
+      readonly site: SiteName;
+      readonly pools: number;
+      readonly nodes: number;
+      readonly workloads: number;
+    }
   | { readonly kind: "nodeNoticed"; readonly nodeId: NodeId; readonly goneAtMs: number }
   | { readonly kind: "noticeWithdrawn"; readonly nodeId: NodeId }
   | { readonly kind: "scheduleRemoved"; readonly name: string }
@@ -87,6 +97,16 @@ export type Rejection =
   | { readonly code: "unknownWorker"; readonly attemptId: string; readonly worker: number; readonly workers: number }
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }
+  /** Work holds places on these nodes, so they are not removed. `of`: what was to be removed, such as `pool h100`. */
+  | {
+      readonly code: "fleetInUse";
+      readonly of: "node" | "pool" | "site";
+      readonly name: string;
+      readonly workloads: number;
+      readonly nodes: number;
+    }
+  /** The node leaves with its pool, so it cannot be resumed alone. */
+  | { readonly code: "removedWithPool"; readonly nodeId: string; readonly pool: string }
   /** The node is already lost, so a notice for it is rejected. */
   | { readonly code: "nodeLost"; readonly nodeId: string }
   /** The instant of the notice is in the past. */

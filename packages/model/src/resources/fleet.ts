@@ -90,9 +90,18 @@ export interface NodeSpec {
   readonly acceleratorGroups?: readonly number[];
 }
 
+/** A removal that waits until the last work has ended. */
+export interface PendingRemoval {
+  readonly actor: string;
+  readonly sinceMs: number;
+}
+
 /** The engine's knowledge of a node. A node can be lost and draining at the same time. */
 export interface Node extends NodeSpec {
-  /** Position of the node in the order in which nodes joined. It breaks ties that no other rule decides. */
+  /**
+   * Number of nodes that joined the fleet before this one. It breaks ties that no other rule decides. A node that joins
+   * again after its removal gets a new ordinal, so that no ordinal occurs twice.
+   */
   readonly ordinal: number;
   readonly acceleratorType: string;
   readonly acceleratorFamily?: string;
@@ -110,6 +119,8 @@ export interface Node extends NodeSpec {
    * type. Absent: the type is up to date.
    */
   readonly acceleratorsChanged?: true;
+  /** The node leaves the fleet when its last work has ended. No new work is placed on it. Absent: it stays. */
+  readonly removal?: PendingRemoval;
 }
 
 /** Whether the accelerators match one of these names of types or families; an empty list matches every type. */
@@ -128,5 +139,6 @@ export const takesWork = ({
   health,
   draining,
   acceleratorsChanged,
-}: Pick<Node, "health" | "draining" | "acceleratorsChanged">): boolean =>
-  health === "up" && !draining && acceleratorsChanged !== true;
+  removal,
+}: Pick<Node, "health" | "draining" | "acceleratorsChanged" | "removal">): boolean =>
+  health === "up" && !draining && acceleratorsChanged !== true && removal === undefined;

@@ -391,6 +391,20 @@ describe("commands", () => {
     expect((await live.client.getNode(id)).draining).toBe(false);
     await expect(live.client.drainNode("nowhere")).rejects.toMatchObject({ code: "unknownNode" });
   });
+
+  it("remove pools and sites, and refuse to remove what does not exist", async () => {
+    const annex = { name: "annex", fabricLevels: [] };
+    const old = { name: "old", site: "annex", executor: "local", acceleratorType: "K80" };
+    await live.client.apply({ sites: [annex], pools: [old, { ...old, name: "older" }] });
+    expect(await live.client.removePool("older", { force: true })).toEqual({ pool: "older", nodes: 0, workloads: 0 });
+    expect(await live.client.removeSite("annex")).toEqual({ site: "annex", pools: 1, nodes: 0, workloads: 0 });
+    const { sites, pools } = await live.client.fleet();
+    expect([...sites, ...pools].map(({ name }) => name)).not.toContain("annex");
+    expect(pools.map(({ name }) => name)).not.toContain("old");
+    await expect(live.client.removeSite("annex")).rejects.toMatchObject({ code: "unknownSiteName" });
+    await expect(live.client.removePool("old")).rejects.toMatchObject({ code: "unknownPoolName" });
+    await expect(live.client.removeNode("nowhere")).rejects.toMatchObject({ code: "unknownNode" });
+  });
 });
 
 describe("windows that are over", () => {

@@ -81,6 +81,11 @@ export function changedInput(
     case "startExec":
       // The simulated attempts have no processes.
       return null;
+    case "removeNode":
+    case "removePool":
+    case "removeSite":
+      // The machines left, whatever runs on them in this timeline.
+      return { ...input, running: "requeue" };
     case "stopTask":
     case "stopWorkload":
     case "holdWorkload":

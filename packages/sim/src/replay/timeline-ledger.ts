@@ -135,6 +135,10 @@ export class TimelineLedger {
         return this.#node(event.node.id, event.node.acceleratorCount, true);
       case "nodeLost":
         return this.#node(event.nodeId, this.#nodes.get(event.nodeId)?.count ?? 0, false);
+      case "nodeRemoved":
+        this.#node(event.nodeId, 0, false);
+        this.#nodes.delete(event.nodeId);
+        return;
       case "nodeReturned":
         return this.#node(event.nodeId, this.#nodes.get(event.nodeId)?.count ?? 0, true);
       default:

@@ -10,6 +10,7 @@ export interface NodeAccount {
   heldMilli: number;
   isLost: boolean;
   isDraining: boolean;
+  isRemoved: boolean;
   isHotSpare: boolean;
   /** Since when the amount that nobody holds, and its reason, are the same. */
   sinceMs: number;
@@ -19,11 +20,11 @@ export interface NodeAccount {
 export const freeMilli = ({ capacityMilli, heldMilli }: NodeAccount): number => Math.max(0, capacityMilli - heldMilli);
 
 /** Why nobody holds them. */
-export function freeReason({ isLost, isDraining, isHotSpare }: NodeAccount): {
+export function freeReason({ isLost, isDraining, isRemoved, isHotSpare }: NodeAccount): {
   readonly state: UsageState;
   readonly cause: string;
 } {
   if (isLost) return { state: "lost", cause: "nodeLost" };
-  if (isDraining) return { state: "idle", cause: "drained" };
+  if (isDraining || isRemoved) return { state: "idle", cause: "drained" };
   return { state: "idle", cause: isHotSpare ? "hotSpare" : "free" };
 }

@@ -215,6 +215,14 @@ export class UsageFold {
       case "nodeResumed":
         this.#changeNode(event, { isDraining: event.kind === "nodeDrainStarted" });
         break;
+      case "nodeRemovalRequested":
+      case "nodeRemovalCancelled":
+        this.#changeNode(event, { isRemoved: event.kind === "nodeRemovalRequested" });
+        break;
+      case "nodeRemoved":
+        this.#changeNode(event, {});
+        this.#nodes.delete(event.nodeId);
+        break;
       case "hotSpareReserved":
       case "hotSpareReleased":
         this.#changeNode(event, { isHotSpare: event.kind === "hotSpareReserved" });
@@ -307,7 +315,7 @@ export class UsageFold {
       Object.assign(account, changed);
       return;
     }
-    const flags = { isLost: false, isDraining: false, isHotSpare: false };
+    const flags = { isLost: false, isDraining: false, isRemoved: false, isHotSpare: false };
     this.#nodes.set(spec.id, { node: spec.id, ...changed, heldMilli: 0, ...flags, sinceMs: atMs });
   }
 

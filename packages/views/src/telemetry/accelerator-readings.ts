@@ -35,7 +35,7 @@ export class AcceleratorReadings {
 
   /** Nodes in the order in which they joined. */
   page({ state }: Pick<Engine, "state">, { cursor, limit = PAGE_ITEMS_DEFAULT }: PageRequest): Page<NodeReadings> {
-    const after = cursorOrdinal(cursor, { first: 0, last: state.nodes.size - 1 }) ?? -1;
+    const after = cursorOrdinal(cursor, { first: 0, last: state.joinedNodeCount - 1 }) ?? -1;
     const items: NodeReadings[] = [];
     let last = after;
     for (const { id, ordinal } of state.nodes.values()) {

@@ -11,7 +11,7 @@ import {
   InvariantError,
   invariant,
 } from "@headroom/model";
-import type { WorkerAllocation, WorkerShape } from "@headroom/model";
+import type { Node, WorkerAllocation, WorkerShape } from "@headroom/model";
 import { windowBroken } from "./calendar.ts";
 import { Findings } from "./findings.ts";
 import { checkPart, slicesOf } from "./part-checks.ts";
@@ -23,6 +23,9 @@ import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
+
+/** Written without `takesWork`, which the search reads. */
+const isClosing = ({ draining, removal }: Node): boolean => draining || removal !== undefined;
 
 /**
  * Verifies the workers, nodes, accelerator types and constraints of a placement. Free accelerators, cores and memory
@@ -48,7 +51,7 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
     if (worker !== first && executorOfNode(world.state, worker.node) !== executor)
       throw new InvariantError(`${who} is spread over executors`);
     const node = world.state.nodes.get(worker.node);
-    if (node === undefined || node.health !== "up" || node.draining || node.hotSpare === true)
+    if (node === undefined || node.health !== "up" || isClosing(node) || node.hotSpare === true)
       throw new InvariantError(`${who} was placed on node ${worker.node}, which takes no work`);
     if (gang.taskGroups === undefined && node.acceleratorType !== acceleratorType)
       throw new InvariantError(`${who} mixes accelerator types`);

@@ -1,22 +1,29 @@
 /**
- * The libraries that the package contains: those of the repository's lock, so that an installation has the libraries that
- * the tests ran with. They are part of the file because npm ignores `npm-shrinkwrap.json` of a package that is installed from
- * a file, and would take the newest versions that fit.
+ * `npm-shrinkwrap.json` of the package: the libraries with exactly the versions and hashes of the repository's lock, so
+ * that an installation has the libraries that the tests ran with.
  */
 
 interface LockEntry {
   readonly version: string;
+  readonly integrity?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly optional?: boolean;
 }
 
 export interface Lock {
   readonly packages: Readonly<Record<string, LockEntry>>;
 }
 
-/** Where the libraries and all that they need lie below the root, such as `node_modules/a/node_modules/b`. */
-export function placesOf(lock: Lock, libraries: Iterable<string>): readonly string[] {
-  const places = new Set<string>();
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+
+export function shrinkwrapOf(lock: Lock, manifest: Manifest): object {
+  const packages = new Map<string, object>();
   const add = (name: string, from: string, isOptional: boolean): void => {
     const place = placeOf(lock, name, from);
     const entry = place === null ? undefined : lock.packages[place];
@@ -24,13 +31,22 @@ export function placesOf(lock: Lock, libraries: Iterable<string>): readonly stri
       if (isOptional) return;
       throw new Error(`package-lock.json has no ${name}, which ${from || "the package"} needs`);
     }
-    if (places.has(place)) return;
-    places.add(place);
+    if (packages.has(place)) return;
+    packages.set(place, entry);
     for (const each of Object.keys(entry.dependencies ?? {})) add(each, place, isOptional);
     for (const each of Object.keys(entry.optionalDependencies ?? {})) add(each, place, true);
   };
-  for (const name of libraries) add(name, "", false);
-  return [...places].toSorted();
+  for (const name of Object.keys(manifest.dependencies)) add(name, "", false);
+  for (const name of Object.keys(manifest.optionalDependencies)) add(name, "", true);
+  const { name, version } = manifest;
+  const entries = [...packages].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    name,
+    version,
+    lockfileVersion: 3,
+    requires: true,
+    packages: { "": manifest, ...Object.fromEntries(entries) },
+  };
 }
 
 /** The version of a library in the lock, as seen from the root. */
