@@ -70,7 +70,9 @@ const PROBE_TIMEOUT_MS = 20_000;
 export function bubblewrapArgs(view: AttemptView): readonly string[] {
   const homeDir = realpathSync(view.homeDir);
   const named = view.writable.filter((directory) => isWithin(homeDir, directory) === false);
+  const shown = named.filter(mustBeShown);
   const own = view.writable.filter((directory) => isWithin(homeDir, directory));
+  const guarded = [homeDir, ...configDirs(), ...installedPaths()];
   return [
     "--unshare-user",
     "--unshare-pid",
@@ -84,6 +86,7 @@ export function bubblewrapArgs(view: AttemptView): readonly string[] {
     "--bind",
     "/",
     "/",
+    ...pinned(guarded, "/"),
     ...systemArgs(),
     "--proc",
     "/proc",
@@ -98,7 +101,8 @@ export function bubblewrapArgs(view: AttemptView): readonly string[] {
     ...PRIVATE_DIRS.filter((directory) => existsSync(directory)).flatMap((to) => ["--bind", view.tmpDir, to]),
     ...(existsSync("/run") ? ["--tmpfs", "/run"] : []),
     ...RUN_NEEDED.flatMap((file) => ["--ro-bind-try", file, file]),
-    ...named.filter(mustBeShown).flatMap((directory) => ["--bind-try", directory, directory]),
+    ...shown.flatMap((directory) => ["--bind-try", directory, directory]),
+    ...shown.flatMap((directory) => pinned(guarded, directory)),
     ...installedPaths().flatMap((file) => ["--ro-bind-try", file, file]),
     ...configDirs().flatMap((directory) => ["--tmpfs", directory]),
     "--tmpfs",
@@ -108,6 +112,21 @@ export function bubblewrapArgs(view: AttemptView): readonly string[] {
     "--remount-ro",
     homeDir,
   ];
+}
+
+/**
+ * Mounts the directories above hidden and installed ones on themselves. A mount point cannot be renamed. Otherwise a job
+ * could rename the directory above the state directory, which is not hidden, and put a state of its own in that place.
+ */
+function pinned(below: readonly string[], within: string): readonly string[] {
+  const above = new Set(below.flatMap(directoriesAbove).filter((directory) => isWithin(within, directory)));
+  return [...above].toSorted((a, b) => a.length - b.length).flatMap((directory) => ["--bind", directory, directory]);
+}
+
+/** The directories in the path of a file, without the root. */
+function directoriesAbove(file: string): readonly string[] {
+  const parent = path.dirname(file);
+  return parent === path.dirname(parent) ? [] : [...directoriesAbove(parent), parent];
 }
 
 /** Why bwrap cannot isolate here; `null`: it can. The probe uses the arguments of an attempt. */

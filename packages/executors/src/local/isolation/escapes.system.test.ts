@@ -92,6 +92,10 @@ const escapes: readonly (readonly [what: string, command: string])[] = [
     "read descriptors of others",
     `ls -l /proc/self/fd | grep -v ' [012] -> \\| -> /proc/\\| -> /dev/null$' | grep -q -- '->' && echo ${ESCAPED}`,
   ],
+  [
+    "put another state directory in its place",
+    `cd /; for p in "$(dirname HOME_DIR)" "$(dirname "$(dirname HOME_DIR)")"; do mv "$p" "$p.x" && { mv "$p.x" "$p"; echo ${ESCAPED}; }; done; mv HOME_DIR HOME_DIR.x && echo ${ESCAPED}`,
+  ],
   ["follow a symbolic link", `ln -s HOME_DIR/token t; cat t`],
   ["make a hard link", `ln HOME_DIR/token t && cat t`],
   ["remove the mount that hides", `umount HOME_DIR; cat HOME_DIR/token`],
