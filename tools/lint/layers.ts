@@ -37,6 +37,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   sim: pure("deterministic", ["model", "engine", "explain", "engine-oracle", "perf", "routing"]),
   perf: pure("pure", []),
   health: pure("pure", []),
+  lineage: pure("pure", ["model"]),
   autoscale: pure("pure", ["perf", "routing", "sim"]),
   usage: pure("pure", ["model", "engine"], ["zod"]),
   plan: pure("pure", ["model"], ["highs", "zod"]),
@@ -63,6 +64,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     "perf",
     "plan",
     "health",
+    "lineage",
     "usage",
     "journal",
     "executors",
@@ -96,6 +98,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "engine",
   ],
   explain: ["accounts", "reasons", "changes", "dry-runs"],
+  lineage: ["events", "graph", "history"],
   usage: ["rows", "prices", "bill", "focus", "report", "tco", "feeds"],
 };
 

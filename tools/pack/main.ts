@@ -3,12 +3,11 @@
  * plane, the gateway and the command line, with Node 26.
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { programFiles } from "./program-files.ts";
-import { shrinkwrapOf, versionOf } from "./shrinkwrap.ts";
-import type { Lock, Manifest } from "./shrinkwrap.ts";
+import { placesOf, versionOf, type Lock } from "./libraries.ts";
 
 /**
  * The name on disk. It is not published: `headroom` and `headroom-ai` in the public registry are other products, so the
@@ -63,20 +62,33 @@ function stage(folder: string): void {
       cpSync(path.join(root, file), path.join(folder, file));
     }
   const lock = readJson<Lock>("package-lock.json");
-  const manifest: Manifest & Readonly<Record<string, unknown>> = {
-    name: PACKAGE,
-    version: own.version,
-    description: "Headroom: the scaling control plane for AI compute, with its gateway and command line",
-    license: own.license,
-    private: true,
-    type: "module",
-    bin: { headroom: PROGRAM },
-    engines: own.engines,
-    dependencies: Object.fromEntries([...libraries].toSorted().map((name) => [name, versionOf(lock, name)])),
-    optionalDependencies: own.optionalDependencies,
-  };
-  write(folder, "package.json", json(manifest));
-  write(folder, "npm-shrinkwrap.json", json(shrinkwrapOf(lock, manifest)));
+  for (const place of placesOf(lock, libraries)) copyLibrary(place, folder);
+  write(
+    folder,
+    "package.json",
+    json({
+      name: PACKAGE,
+      version: own.version,
+      description: "Headroom: the scaling control plane for AI compute, with its gateway and command line",
+      license: own.license,
+      private: true,
+      type: "module",
+      bin: { headroom: PROGRAM },
+      engines: own.engines,
+      dependencies: Object.fromEntries([...libraries].toSorted().map((name) => [name, versionOf(lock, name)])),
+      bundleDependencies: [...libraries].toSorted(),
+      optionalDependencies: own.optionalDependencies,
+    }),
+  );
+}
+
+/** Copies a library without the libraries below it, each of which has its own place. */
+function copyLibrary(place: string, folder: string): void {
+  const source = path.join(root, place);
+  // An optional library for another platform is in the lock only.
+  if (!existsSync(source)) return;
+  const nested = path.join(source, "node_modules");
+  cpSync(source, path.join(folder, place), { recursive: true, filter: (file) => file !== nested });
 }
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;

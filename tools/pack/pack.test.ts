@@ -6,8 +6,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { repositoryRoot } from "../testing/repository-copy.ts";
 import { programFiles } from "./program-files.ts";
-import { shrinkwrapOf, versionOf } from "./shrinkwrap.ts";
-import type { Lock } from "./shrinkwrap.ts";
+import { placesOf, versionOf, type Lock } from "./libraries.ts";
 
 it("contains every thread and process of the program, as JavaScript without workspace names", () => {
   const { files, libraries } = programFiles(repositoryRoot, ["packages/cli/bin/headroom.mjs"]);
@@ -44,29 +43,23 @@ it("refuses a reference to a source file that it cannot follow", () => {
   }
 });
 
-it("pins the libraries of the lock, nested versions too, and leaves other libraries out", () => {
+it("contains the libraries of the lock, nested versions too, and leaves other libraries out", () => {
   const lock: Lock = {
     packages: {
-      "node_modules/a": { version: "1.2.3", integrity: "sha512-a", dependencies: { c: "^1.0.0" } },
+      "node_modules/a": { version: "1.2.3", dependencies: { c: "^1.0.0" } },
       "node_modules/a/node_modules/c": { version: "1.9.0" },
       "node_modules/b": { version: "2.0.0", dependencies: { c: "^2.0.0" } },
       "node_modules/c": { version: "2.4.0" },
       "node_modules/unused": { version: "9.9.9" },
     },
   };
-  const manifest = {
-    name: "p",
-    version: "1.0.0",
-    dependencies: { a: "1.2.3", b: "2.0.0" },
-    optionalDependencies: { d: "1.0.0" },
-  };
-  expect(Object.keys((shrinkwrapOf(lock, manifest) as Lock).packages)).toEqual([
-    "",
+  expect(placesOf(lock, ["a", "b"])).toEqual([
     "node_modules/a",
     "node_modules/a/node_modules/c",
     "node_modules/b",
     "node_modules/c",
   ]);
+  expect(() => placesOf(lock, ["d"])).toThrow("package-lock.json has no d");
 });
 
 it("no document installs or runs a foreign package named headroom", () => {

@@ -53,7 +53,7 @@ export function cloneInstalled(root: string): void {
 }
 
 /** Third-party modules are shared with the work tree; links of workspace packages must lead into the copy. */
-function linkModules(root: string): void {
+export function linkModules(root: string): void {
   const modules = path.join(repositoryRoot, "node_modules");
   const copied = path.join(root, "node_modules");
   mkdirSync(path.join(copied, "@headroom"), { recursive: true });

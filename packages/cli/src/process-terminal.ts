@@ -1,7 +1,7 @@
 /** The terminal of this process. */
 import { once } from "node:events";
 import { userInfo } from "node:os";
-import type { Screen, Sink, Terminal } from "./terminal.ts";
+import type { Screen, Sink, Terminal, TerminalSize } from "./terminal.ts";
 
 /** Exit code of a forced end. The first signal requests a clean end, the second forces the end. */
 const INSISTED_EXIT_CODE = 130;
@@ -52,9 +52,14 @@ function systemUser(): string {
   }
 }
 
+/** Terminals of build systems and containers often state no size, or a size of 0 × 0. Then that of a VT100 applies. */
+export function sizeOf({ rows, columns }: { readonly rows?: number; readonly columns?: number }): TerminalSize {
+  return { rows: rows || 24, columns: columns || 80 };
+}
+
 function screenOf(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Screen {
   return {
-    size: () => ({ rows: output.rows, columns: output.columns }),
+    size: () => sizeOf(output),
     onResize: (listener) => {
       output.on("resize", listener);
       return () => void output.off("resize", listener);

@@ -8,9 +8,10 @@ import { OperationalError } from "@headroom/platform";
 
 /**
  * Version of the format. 2: renamed events and states. 3: states with policies of at most 20 settings. 4: states with
- * records of tasks, and the terms of migration.
+ * records of tasks, and the terms of migration. 5: workloads that were changed after submission, stopped tasks, limits of
+ * tasks at once: a version that reads only 4 would start from a snapshot with them and leave them out of account.
  */
-export const JOURNAL_FORMAT = 4;
+export const JOURNAL_FORMAT = 5;
 /** Application id "HdRm". `file journal.db` shows it, and a database of another application is refused. */
 const APPLICATION_ID = 0x4864526d;
 

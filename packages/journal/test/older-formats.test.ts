@@ -1,5 +1,5 @@
 /**
- * Tests journals of `test/history` in the form that older builds left on disk: formats 1 to 3, with digests of states
+ * Tests journals of `test/history` in the form that older builds left on disk: formats 1 to 4, with digests of states
  * that had other field names or other policies.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -16,6 +16,7 @@ const all = readdirSync(folder).filter((name) => name.endsWith(".journal.jsonl")
 const names = all.filter((name) => name < "0021");
 const lastOf2 = all.find((name) => name.startsWith("0026")) ?? "";
 const lastOf3 = all.find((name) => name.startsWith("0028")) ?? "";
+const lastOf4 = all.find((name) => name.startsWith("0030")) ?? "";
 
 async function writeFormat(format: number, directory: string, groups: readonly JournalGroup[]): Promise<void> {
   const { journal } = await sqliteJournal(directory)(0);
@@ -30,7 +31,12 @@ async function writeFormat(format: number, directory: string, groups: readonly J
   database.close();
 }
 
-const older = [...names.map((name): [number, string] => [1, name]), [2, lastOf2] as const, [3, lastOf3] as const];
+const older = [
+  ...names.map((name): [number, string] => [1, name]),
+  [2, lastOf2] as const,
+  [3, lastOf3] as const,
+  [4, lastOf4] as const,
+];
 
 describe("a journal of an older format", () => {
   it.each(older)("%i is brought forward when it is opened: %s", async (format, name) => {

@@ -153,7 +153,7 @@ export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerS
         ? `${need}; no accelerator${places} has that much free.`
         : `${need}; accelerators${places} have that much free for only ${some}.`;
     case "room":
-      return `${need}; nodes${places.replace(/^ on nodes/, "")} have enough of all resources free for only ${some}.`;
+      return `${need}; of cores, memory and places for workers together, nodes${places.replace(/^ on nodes/, "")} have enough free for only ${some}.`;
     case "spread":
     case "fabric":
     case "executor":

@@ -55,7 +55,7 @@ export async function runUpgrade({ home, print, note }: CommandContext): Promise
     before.format === after.format ? `format ${after.format}, unchanged` : `format ${before.format} to ${after.format}`;
   print(
     `${home} can be used by Headroom ${version()}: journal ${format}, up to event ${after.sequence}.`,
-    `To go back: headroom restore ${backup} --home ${home} --force, then start the earlier version.`,
+    `To go back: headroom --home ${home} restore ${backup} --force, then start the earlier version.`,
   );
   return exitCode.ok;
 }

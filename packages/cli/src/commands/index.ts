@@ -21,6 +21,7 @@ import { holdCommand } from "./hold.ts";
 import { gatewayCommand } from "./gateway.ts";
 import { historyCommand } from "./history.ts";
 import { keyCommand } from "./key.ts";
+import { lineageCommand } from "./lineage.ts";
 import { listCommand } from "./list.ts";
 import { loginCommand } from "./login.ts";
 import { logsCommand } from "./logs.ts";
@@ -81,6 +82,7 @@ export const commands: readonly CommandDefinition[] = [
   planCommand,
   priceCommand,
   offersCommand,
+  lineageCommand,
   benchCommand,
   statusCommand,
   healthCommand,

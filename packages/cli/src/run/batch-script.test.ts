@@ -100,6 +100,13 @@ describe("headroom run with a batch script", () => {
     expect((await run("--dry-run", "--json", "wrong.sbatch")).code).toBe(2);
   });
 
+  it("answers a dry run in JSON if --json stands after the script", async () => {
+    write("plain.sbatch", "#!/bin/bash\n#SBATCH --time=10\n#SBATCH --qos=high\ntrue\n");
+    const answer = JSON.parse((await run("--dry-run", "plain.sbatch", "--json")).stdout) as Answer;
+    expect([answer.honoured.length, answer.ignored.length, answer.document["walltime"]]).toEqual([1, 1, "10m"]);
+    expect(answer.document["run"]).not.toContain("--json");
+  });
+
   it("takes an option of the command line before the script's", async () => {
     write("array.sbatch", "#!/bin/bash\n#SBATCH --array=0-9\n#SBATCH --time=10\ntrue\n");
     const said = await run("--array", "1-4%2", "--walltime", "3h", "--dry-run", "--json", "array.sbatch");

@@ -16,6 +16,11 @@ import type { RunCommandOptions } from "./run-options.ts";
 
 export async function submit(context: CommandContext, invocation: Invocation<RunCommandOptions>): Promise<ExitCode> {
   const { options: given } = invocation;
+  if (given.dryRun === true && !invocation.isAfterDashes && invocation.args.at(-1) === "--json") {
+    const shown = await submissionOf(context, { ...invocation, args: invocation.args.slice(0, -1) });
+    // Words after a script are its arguments. A dry run starts nothing, so that a last --json asks for the form of the answer.
+    if (shown.script !== null) return showScript(context, shown, true);
+  }
   const submission = await submissionOf(context, invocation);
   if (submission.script !== null && given.dryRun === true) return showScript(context, submission, given.json === true);
   const problems = submission.script?.reading.problems ?? [];

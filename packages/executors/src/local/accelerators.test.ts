@@ -56,9 +56,14 @@ describe("the machine as nodes", () => {
     const { sites, pools, nodes } = describeMachine(machine, [nvidia("H200", 0), nvidia("H200", 1)], {});
     expect(sites).toEqual([{ name: "local", fabricLevels: [] }]);
     expect(pools.map(({ name, acceleratorType }) => `${name} ${acceleratorType}`)).toEqual(["local H200"]);
-    expect(nodes).toEqual([
-      { id: "box", pool: "local", fabric: [], acceleratorCount: 2, coresMilli: 16_000, memoryMib: 64_000 },
-    ]);
+    const amounts = { acceleratorCount: 2, coresMilli: 16_000, memoryMib: 64_000, workersMax: 256 };
+    expect(nodes).toEqual([{ id: "box", pool: "local", fabric: [], ...amounts }]);
+  });
+
+  it("bounds the number of workers, because workers that reserve nothing cost processes too", () => {
+    const workersMax = (cores: number, nodeCount: number) =>
+      describeMachine({ ...machine, cores }, [], { nodeCount, slotCount: 1 }).nodes.map((node) => node.workersMax);
+    expect([workersMax(2, 1), workersMax(64, 2)]).toEqual([[128], [512, 512]]);
   });
 
   it("has the family of its type, and says which pools the tools have found", () => {

@@ -28,6 +28,9 @@ const MIB = 1024 * 1024;
 /** Default for the largest number of declared slots. More slots would only slow down a laptop. */
 const SLOT_COUNT_DEFAULT_MAX = 8;
 const SLOT_TYPE = "slot";
+/** Each worker costs processes, however little it reserves, so their number is bounded even for workers that reserve nothing. */
+const WORKERS_MAX_PER_CORE = 16;
+const WORKERS_MAX_LEAST = 128;
 
 /** Resources that this process can use. A container or a CPU affinity can limit them to less than the machine has. */
 export function readMachine(): Machine {
@@ -78,6 +81,7 @@ export function describeMachine(
       acceleratorCount: group.count,
       coresMilli: coresMilliOf(group),
       memoryMib: share(machine.memoryMib, group.count),
+      workersMax: Math.max(WORKERS_MAX_LEAST, Math.ceil((coresMilliOf(group) / 1000) * WORKERS_MAX_PER_CORE)),
     })),
   );
   const devices = new Map<NodeId, NodeDevices>();

@@ -4,7 +4,7 @@
  * bytes. `HEADROOM_RUNS=100` runs a hundred times as many cases.
  */
 import { describe, expect, it } from "vitest";
-import { peekRequest } from "./peek.ts";
+import { peekRequest, UNREADABLE } from "./peek.ts";
 
 const runs = Number(process.env["HEADROOM_RUNS"] ?? 1) * 3000;
 
@@ -139,7 +139,7 @@ function agrees(bytes: Buffer, value: Record<string, unknown>): void {
   const shown = bytes.toString("utf8");
   if ("problem" in peek) {
     // The gateway refuses values that engines could read otherwise.
-    const isEscaped = peek.problem === "The body is not a valid JSON object." && shown.includes("\\");
+    const isEscaped = peek.problem === UNREADABLE && shown.includes("\\");
     if (!isEscaped) expect(peek.problem, shown).toMatch(/given twice|must be (?:true or false|a whole number)/);
     return;
   }
@@ -169,6 +169,13 @@ describe("the fields of a request", () => {
       }
     }
     expect(compared).toBeGreaterThan(runs / 10);
+  });
+
+  it("are refused in more values than are read, with a message that does not call valid JSON invalid", () => {
+    const tokens = (count: number): Buffer => Buffer.from(`{"model":"a","input":[${"1,".repeat(count - 1)}1]}`);
+    expect(peekRequest(tokens(1_000_000), "embeddings")).toHaveProperty("model", "a");
+    const { problem } = peekRequest(tokens(1_100_000), "embeddings") as { readonly problem: string };
+    expect(problem).toContain("at most 1000000 values");
   });
 
   it("are refused where the body is no object, goes on after it, or gives the model twice", () => {

@@ -5,6 +5,7 @@
 import { fieldListOf, listedFields, type FieldList, type RequestField } from "../protocols/request-fields.ts";
 import type { Operation } from "../protocols/endpoints.ts";
 import {
+  DEPTH_MAX,
   integerOf,
   isBlankFrom,
   isFalse,
@@ -14,6 +15,7 @@ import {
   listAt,
   scanObject,
   textOf,
+  VALUE_COUNT_MAX,
   type FieldSpan,
 } from "./scan.ts";
 
@@ -68,6 +70,9 @@ export const noPeek: RequestPeek = {
   previousResponse: undefined,
   unlisted: [],
 };
+
+/** One message for all: a scan that stops at the first fault does not tell a value too many from a missing bracket. */
+export const UNREADABLE = `The body is not a JSON object that the gateway reads: valid JSON, no escaped names of fields, at most ${VALUE_COUNT_MAX} values and ${DEPTH_MAX} levels in a field.`;
 
 /** Maximum of `n` and `best_of`: OpenAI's own. */
 const CHOICES_MAX = 128;
@@ -125,7 +130,7 @@ class Peek {
       (start, stop) => this.#other(start, stop),
     );
     if (this.#problem !== undefined) return this.#problem;
-    if (end < 0 || !isBlankFrom(bytes, end)) return { problem: "The body is not a valid JSON object." };
+    if (end < 0 || !isBlankFrom(bytes, end)) return { problem: UNREADABLE };
     const draft = this.#draft;
     draft.choiceCount = this.#choices * this.#prompts;
     if (draft.choiceCount > 1) draft.isResumable = false;

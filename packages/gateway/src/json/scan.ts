@@ -321,9 +321,9 @@ function isLiteralByte(byte: number): boolean {
 }
 
 /** Maximum number of values in one field. A prompt as a list of token numbers has one for each token. */
-const VALUE_COUNT_MAX = 1_000_000;
+export const VALUE_COUNT_MAX = 1_000_000;
 /** Maximum depth of lists and objects. Parsers that recurse fail at about a thousand. */
-const DEPTH_MAX = 512;
+export const DEPTH_MAX = 512;
 
 function endOfNested(bytes: Buffer, start: number): number {
   let depth = 0;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { generatedSeries } from "../testing/generated-series.ts";
 import { forecast } from "./forecast.ts";
 import { scoreForecast } from "./score.ts";
 import { detectSeasons } from "./season.ts";
@@ -35,7 +36,7 @@ describe("seasons", () => {
   });
 
   it("prefers a weak season of the calendar if the length of a step suggests it", () => {
-    const values = series(700, (index, noise) => 50 + 1.2 * wave(index, 24) + 3 * noise, 3);
+    const values = series(700, (index, noise) => 50 + 0.9 * wave(index, 24) + 3 * noise, 3);
     expect(detectSeasons(values)).not.toContain(24);
     expect(detectSeasons(values, [24, 168])).toEqual([24]);
   });
@@ -52,18 +53,44 @@ describe("a forecast", () => {
     const kinds: readonly ((index: number, noise: number) => number)[] = [
       (index, noise) => 100 + 20 * wave(index, 24) + 8 * noise,
       (index, noise) => 40 + 0.05 * index + 6 * noise,
-      (_, noise) => Math.max(0, 30 * noise),
+      (_, noise) => Math.max(0, 5 + 30 * noise),
     ];
     let covered = 0;
     for (const [kind, value] of kinds.entries()) {
       const values = series(600, value, 11 + kind);
       const predicted = forecast(values.subarray(0, 528), 72);
-      const score = scoreForecast(values.subarray(0, 528), values.subarray(528), predicted, kind === 0 ? 24 : 1);
+      const score = scoreForecast(values.subarray(0, 528), values.subarray(528), predicted, {
+        period: kind === 0 ? 24 : 1,
+      });
       expect(score.relativeMase, `kind ${kind}`).toBeLessThan(1);
       covered += score.coverage80Pct / kinds.length;
     }
     expect(covered).toBeGreaterThan(70);
     expect(covered).toBeLessThan(92);
+  });
+
+  it("has intervals that hold 80% over classes of series, those of unlike generators included", () => {
+    for (const group of ["known", "heldOut"] as const) {
+      const coverages = generatedSeries(group, 6, 3).map(({ values, stepMs }) => {
+        const horizon = Math.min(72, Math.floor(values.length / 5));
+        const [history, actual] = [values.subarray(0, -horizon), values.subarray(-horizon)];
+        return scoreForecast(history, actual, forecast(history, horizon, stepMs), { period: 1 }).coverage80Pct;
+      });
+      const mean = coverages.reduce((sum, each) => sum + each, 0) / coverages.length;
+      expect(mean, group).toBeGreaterThan(75);
+      expect(mean, group).toBeLessThan(85);
+    }
+  });
+
+  it("has wider intervals where the past has few independent errors", () => {
+    let value = 0;
+    const walk = series(120, (_, noise) => (value += noise), 5);
+    const noise = series(120, (_, each) => each, 5);
+    const width = (values: Float64Array): number => {
+      const { lo80, hi80 } = forecast(values, 24);
+      return hi80[23]! - lo80[23]!;
+    };
+    expect(width(walk)).toBeGreaterThan(4 * width(noise));
   });
 
   it("is not negative where the past is not, and keeps its bounds in order", () => {

@@ -2,6 +2,7 @@
  * Forecasting methods. Each is linear in the length of the series and reads nothing but values up to the origin. Sources: Theta by
  * Assimakopoulos and Nikolopoulos (2000) in the form of Hyndman and Billah (2003); damped trend by Gardner and McKenzie (1985).
  */
+import { median } from "./order.ts";
 import { line } from "./season.ts";
 
 /** Input of the methods: values up to the origin, and the parts that several of them need, computed once. */
@@ -18,16 +19,16 @@ export class History {
     this.seasons = seasons;
     const profile = seasonalProfile(values, seasons);
     this.#profile = profile;
-    this.rest = profile === undefined ? values : values.map((value, index) => value - profile.at(index));
+    this.rest = profile === undefined ? values : withoutProfile(values, profile);
     this.level = bestLevel(this.rest);
   }
 
-  /** Adds the seasonal profile to forecasts of `rest`. */
+  /** Adds the seasonal profile to forecasts of `rest`, in place. */
   seasonal(forecast: Float64Array): Float64Array {
     const profile = this.#profile;
-    return profile === undefined
-      ? forecast
-      : forecast.map((value, step) => value + profile.at(this.values.length + step));
+    if (profile === undefined) return forecast;
+    for (let step = 0; step < forecast.length; step += 1) forecast[step]! += profile.at(this.values.length + step);
+    return forecast;
   }
 }
 
@@ -58,12 +59,36 @@ function constant(value: number, horizon: number): Float64Array {
 }
 
 function repeated(history: Float64Array, period: number, horizon: number): Float64Array {
-  const last = history.subarray(-period);
-  return Float64Array.from({ length: horizon }, (_, step) => last[step % last.length] ?? 0);
+  const forecast = new Float64Array(horizon);
+  const length = Math.min(period, history.length);
+  const first = history.length - length;
+  for (let step = 0, phase = 0; step < horizon; step += 1) {
+    forecast[step] = history[first + phase] ?? 0;
+    phase = phase + 1 === length ? 0 : phase + 1;
+  }
+  return forecast;
 }
 
-interface Profile {
-  at(index: number): number;
+function withoutProfile(values: Float64Array, profile: Profile): Float64Array {
+  const rest = new Float64Array(values.length);
+  for (let index = 0; index < rest.length; index += 1) rest[index] = values[index]! - profile.at(index);
+  return rest;
+}
+
+/** Deviations by phase of the short season, and of the long one as far as there is one. */
+class Profile {
+  readonly #short: Float64Array;
+  readonly #long: Float64Array | undefined;
+
+  constructor(short: Float64Array, long?: Float64Array) {
+    this.#short = short;
+    this.#long = long;
+  }
+
+  at(index: number): number {
+    const short = this.#short[index % this.#short.length]!;
+    return this.#long === undefined ? short : short + this.#long[index % this.#long.length]!;
+  }
 }
 
 /**
@@ -73,47 +98,57 @@ interface Profile {
 function seasonalProfile(history: Float64Array, seasons: readonly number[]): Profile | undefined {
   const short = seasons[0];
   if (short === undefined || history.length < 2 * short) return undefined;
-  const slow = movingAverage(history, short);
-  const flat = history.slice();
-  for (let index = 0; index < flat.length; index += 1) flat[index] = flat[index]! - slow[index]!;
-  return profileOf(flat, seasons);
+  return profileOf(withoutMovingAverage(history, short), seasons);
 }
 
-function profileOf(flat: Float64Array, seasons: readonly number[]): Profile {
-  const [short = 1, long] = seasons;
+function profileOf(flat: Float64Array, [short = 1, long]: readonly number[]): Profile {
   const first = phaseMeans(flat, short);
-  if (long === undefined || flat.length < 2 * long) return { at: (index) => first[index % short]! };
-  const left = flat.map((value, index) => value - first[index % short]!);
-  const second = phaseMeans(left, long);
+  if (long === undefined || flat.length < 2 * long) return new Profile(first);
+  const left = new Float64Array(flat.length);
+  for (let index = 0, phase = 0; index < left.length; index += 1) {
+    left[index] = flat[index]! - first[phase]!;
+    phase = phase + 1 === short ? 0 : phase + 1;
+  }
   const periods = flat.length / long;
   const shrink = periods / (periods + 1.5);
-  return { at: (index) => first[index % short]! + shrink * second[index % long]! };
+  return new Profile(
+    first,
+    phaseMeans(left, long).map((mean) => shrink * mean),
+  );
 }
 
 function phaseMeans(values: Float64Array, period: number): Float64Array {
   const sums = new Float64Array(period);
   const weights = new Float64Array(period);
   let weight = 1;
+  let phase = (values.length - 1) % period;
   for (let index = values.length - 1, age = 0; index >= 0; index -= 1) {
-    const phase = index % period;
-    sums[phase] = sums[phase]! + weight * values[index]!;
-    weights[phase] = weights[phase]! + weight;
+    sums[phase]! += weight * values[index]!;
+    weights[phase]! += weight;
+    phase = phase === 0 ? period - 1 : phase - 1;
     age += 1;
-    if (age % period === 0) weight = Math.max(0.02, weight * PROFILE_MEMORY);
+    if (age === period) {
+      age = 0;
+      weight = Math.max(0.02, weight * PROFILE_MEMORY);
+    }
   }
-  return sums.map((sum, phase) => (weights[phase]! === 0 ? 0 : sum / weights[phase]!));
+  for (let each = 0; each < period; each += 1) sums[each] = weights[each]! === 0 ? 0 : sums[each]! / weights[each]!;
+  return sums;
 }
 
-/** Centred over one period; one-sided at the ends. */
-function movingAverage(values: Float64Array, period: number): Float64Array {
-  const sums = new Float64Array(values.length + 1);
-  for (let index = 0; index < values.length; index += 1) sums[index + 1] = sums[index]! + values[index]!;
-  const half = Math.floor(period / 2);
-  return values.map((_, index) => {
-    const from = Math.min(Math.max(0, index - half), Math.max(0, values.length - period));
-    const to = Math.min(values.length, from + period);
-    return (sums[to]! - sums[from]!) / (to - from);
-  });
+/** The average is centred over one period, and one-sided at the ends. */
+function withoutMovingAverage(values: Float64Array, period: number): Float64Array {
+  const length = values.length;
+  const sums = new Float64Array(length + 1);
+  for (let index = 0; index < length; index += 1) sums[index + 1] = sums[index]! + values[index]!;
+  const half = period >> 1;
+  const flat = new Float64Array(length);
+  for (let index = 0; index < length; index += 1) {
+    const from = Math.max(0, Math.min(index - half, length - period));
+    const to = Math.min(length, from + period);
+    flat[index] = values[index]! - (sums[to]! - sums[from]!) / (to - from);
+  }
+  return flat;
 }
 
 interface Level {
@@ -161,7 +196,9 @@ function reverting(values: Float64Array, horizon: number): Float64Array {
 function theta(values: Float64Array, { value, weight }: Level, horizon: number): Float64Array {
   const drift = line(values).slope / 2;
   const lag = (1 - (1 - weight) ** values.length) / weight;
-  return Float64Array.from({ length: horizon }, (_, step) => value + drift * (step + lag));
+  const forecast = new Float64Array(horizon);
+  for (let step = 0; step < horizon; step += 1) forecast[step] = value + drift * (step + lag);
+  return forecast;
 }
 
 function dampedTrend(values: Float64Array, horizon: number): Float64Array {
@@ -198,10 +235,4 @@ function average(values: Float64Array): number {
   let sum = 0;
   for (const value of values) sum += value;
   return values.length === 0 ? 0 : sum / values.length;
-}
-
-function median(values: Float64Array): number {
-  const sorted = values.toSorted();
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }

@@ -10,12 +10,12 @@ export interface ForecastScore {
   readonly coverage80Pct: number;
 }
 
-/** `period`: season of the naive forecast in steps; 1 repeats the last value. */
+/** `period`: season of the naive forecast in steps; 1 repeats the last value. `from`: steps between the history and the values. */
 export function scoreForecast(
   history: Float64Array,
   actual: Float64Array,
   { mean, lo80, hi80 }: Pick<Forecast, "mean" | "lo80" | "hi80">,
-  period: number,
+  { period, from = 0 }: { readonly period: number; readonly from?: number },
 ): ForecastScore {
   let error = 0;
   let naiveError = 0;
@@ -25,7 +25,7 @@ export function scoreForecast(
   for (const [step, value] of actual.entries()) {
     const size = Math.abs(value) + Math.abs(mean[step]!);
     error += Math.abs(value - mean[step]!);
-    naiveError += Math.abs(value - season[step % season.length]!);
+    naiveError += Math.abs(value - season[(from + step) % season.length]!);
     smape += size === 0 ? 0 : (200 * Math.abs(value - mean[step]!)) / size;
     covered += value >= lo80[step]! && value <= hi80[step]! ? 100 : 0;
   }

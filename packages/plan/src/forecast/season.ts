@@ -7,6 +7,9 @@ const SEASONS_MAX = 2;
 /** Autocorrelation at the lag, and its rise above the lags around half a period. */
 const CORRELATION_MIN = 0.2;
 const RISE_MIN = 0.15;
+/** Correlation at twice the lag, as a share of that at the lag. */
+const REPEATED_SHARE = 0.4;
+const LONE_CORRELATION_MIN = 0.5;
 
 /** A period of the calendar is taken with less evidence than any other lag. */
 const CALENDAR_CORRELATION_MIN = 0.1;
@@ -43,7 +46,8 @@ export function detectSeasons(values: Float64Array, calendar: readonly number[] 
 
 function peakSeasons(correlation: Float64Array, length: number): readonly number[] {
   const candidates = peaks(correlation).filter(
-    (lag) => correlation[lag]! >= threshold(length, lag) && rise(correlation, lag) >= RISE_MIN,
+    (lag) =>
+      correlation[lag]! >= threshold(length, lag) && rise(correlation, lag) >= RISE_MIN && isRepeated(correlation, lag),
   );
   const strongest = candidates.toSorted((a, b) => correlation[b]! - correlation[a]! || a - b)[0];
   if (strongest === undefined) return [];
@@ -53,6 +57,17 @@ function peakSeasons(correlation: Float64Array, length: number): readonly number
     .filter((lag) => lag >= 2 * base && Math.abs(lag / base - Math.round(lag / base)) < 0.02)
     .find((lag) => correlation[lag]! >= correlation[base]! + 0.05);
   return [base, ...(longer === undefined ? [] : [longer])].slice(0, SEASONS_MAX);
+}
+
+/**
+ * Whether twice the lag correlates too. The waves of a random walk have peaks at some lag, but not at its double; a lag whose double is
+ * beyond the known ones needs a strong correlation instead.
+ */
+function isRepeated(correlation: Float64Array, lag: number): boolean {
+  const strength = correlation[lag]!;
+  if (2 * lag + 1 >= correlation.length) return strength >= LONE_CORRELATION_MIN;
+  const double = Math.max(correlation[2 * lag - 1]!, correlation[2 * lag]!, correlation[2 * lag + 1]!);
+  return double >= REPEATED_SHARE * strength;
 }
 
 /** Bartlett's bound for white noise, and at least `CORRELATION_MIN`. */

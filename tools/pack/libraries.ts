@@ -1,29 +1,22 @@
 /**
- * `npm-shrinkwrap.json` of the package: the libraries with exactly the versions and hashes of the repository's lock, so
- * that an installation has the libraries that the tests ran with.
+ * The libraries that the package contains: those of the repository's lock, so that an installation has the libraries that
+ * the tests ran with. They are part of the file because npm ignores `npm-shrinkwrap.json` of a package that is installed from
+ * a file, and would take the newest versions that fit.
  */
 
 interface LockEntry {
   readonly version: string;
-  readonly integrity?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
-  readonly optional?: boolean;
 }
 
 export interface Lock {
   readonly packages: Readonly<Record<string, LockEntry>>;
 }
 
-export interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly dependencies: Readonly<Record<string, string>>;
-  readonly optionalDependencies: Readonly<Record<string, string>>;
-}
-
-export function shrinkwrapOf(lock: Lock, manifest: Manifest): object {
-  const packages = new Map<string, object>();
+/** Where the libraries and all that they need lie below the root, such as `node_modules/a/node_modules/b`. */
+export function placesOf(lock: Lock, libraries: Iterable<string>): readonly string[] {
+  const places = new Set<string>();
   const add = (name: string, from: string, isOptional: boolean): void => {
     const place = placeOf(lock, name, from);
     const entry = place === null ? undefined : lock.packages[place];
@@ -31,22 +24,13 @@ export function shrinkwrapOf(lock: Lock, manifest: Manifest): object {
       if (isOptional) return;
       throw new Error(`package-lock.json has no ${name}, which ${from || "the package"} needs`);
     }
-    if (packages.has(place)) return;
-    packages.set(place, entry);
+    if (places.has(place)) return;
+    places.add(place);
     for (const each of Object.keys(entry.dependencies ?? {})) add(each, place, isOptional);
     for (const each of Object.keys(entry.optionalDependencies ?? {})) add(each, place, true);
   };
-  for (const name of Object.keys(manifest.dependencies)) add(name, "", false);
-  for (const name of Object.keys(manifest.optionalDependencies)) add(name, "", true);
-  const { name, version } = manifest;
-  const entries = [...packages].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return {
-    name,
-    version,
-    lockfileVersion: 3,
-    requires: true,
-    packages: { "": manifest, ...Object.fromEntries(entries) },
-  };
+  for (const name of libraries) add(name, "", false);
+  return [...places].toSorted();
 }
 
 /** The version of a library in the lock, as seen from the root. */
