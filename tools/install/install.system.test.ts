@@ -12,7 +12,7 @@ import { linkModules, repositoryRoot } from "../testing/repository-copy.ts";
 import { isTurnOf } from "../testing/rotating.ts";
 import { Container, Image, removeVolume } from "./container.ts";
 import { install, Installation, PACKAGE_FOLDER } from "./installation.ts";
-import { canMakeNetworks, Network } from "./network.ts";
+import { canMakeNetworks, Network } from "../testing/network.ts";
 
 /** The last version without a package. `earlier-state/` has a state directory of it. */
 const EARLIER = "32f4626c";

@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { watched } from "../../packages/cli/src/testing/running-program.ts";
 import { repositoryRoot } from "../testing/repository-copy.ts";
-import type { Network } from "./network.ts";
+import type { Network } from "../testing/network.ts";
 
 export const PACKAGE_FOLDER = "node_modules/headroom-control-plane";
 

@@ -19,8 +19,8 @@ it("reads commands, their output and files in the order of the page", () => {
     "created team a",
     "$ headroom teams",
     "```",
-    "```json",
-    "{}",
+    "```csv",
+    "a,b",
     "```",
   ];
   expect(shellExamples(page.join("\n"))).toEqual([

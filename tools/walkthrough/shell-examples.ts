@@ -1,6 +1,7 @@
 /**
  * The commands of a Markdown page, in the order in which a reader types them: every line of a block marked `sh`, and
- * every line of a `text` block that begins with `$ `. A `yaml` block becomes the file that the next `-f FILE` names.
+ * every line of a `text` block that begins with `$ `. A `yaml` or `json` block becomes the file that the next command names
+ * with `-f`, `--config` or `@`.
  */
 export type Example =
   | {
@@ -19,14 +20,14 @@ interface Block {
   readonly lines: readonly string[];
 }
 
-/** Throws if no command names a file for a YAML block. */
+/** Throws if no command names a file for a block with its text. */
 export function shellExamples(markdown: string): readonly Example[] {
   const examples: Example[] = [];
   let file: Block | null = null;
   for (const block of blocksOf(markdown)) {
-    if (block.language === "yaml") file = block;
+    if (block.language === "yaml" || block.language === "json") file = block;
     for (const command of commandsOf(block)) {
-      const name = / -f (\S+)/.exec(command.text)?.[1];
+      const name = /(?: -f | --config |@)(\S+)/.exec(command.text)?.[1];
       if (file !== null && name !== undefined) {
         examples.push({ kind: "file", name, text: `${file.lines.join("\n")}\n`, line: file.line });
         file = null;
@@ -34,7 +35,7 @@ export function shellExamples(markdown: string): readonly Example[] {
       examples.push(command);
     }
   }
-  if (file !== null) throw new Error(`line ${file.line}: no later command names the file of this YAML block`);
+  if (file !== null) throw new Error(`line ${file.line}: no later command names the file of this block`);
   return examples;
 }
 

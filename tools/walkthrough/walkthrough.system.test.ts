@@ -1,13 +1,17 @@
 /**
- * Runs the commands of the README and the first hour as written, in a fresh clone: without accelerators, and with an
- * nvidia-smi that reports eight H100.
+ * Runs the commands of pages for new users as written. README and first hour: in a fresh clone, without accelerators, and
+ * with an nvidia-smi that reports eight H100. The other pages: in one shell, with every output compared with the page.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { layoutFaults } from "../../packages/console/test/boxes.ts";
+import { chromiumPath, openBrowser } from "../../packages/console/test/browser.ts";
 import { cloneInstalled } from "../testing/repository-copy.ts";
 import { someOf } from "../testing/rotating.ts";
+import { walkPage } from "./page-walk.ts";
 import type { Step, Walk } from "./walk.ts";
 
 const CHECKPOINT_WITHIN_SECONDS = 90;
@@ -82,13 +86,36 @@ function checkFirstHour(): void {
   expect(stepOf(walked, "npx headroom teams").output).toMatch(/research[^]*product|product[^]*research/);
 }
 
-const walks = [
+async function checkPage(page: string, commandsMin: number): Promise<void> {
+  const { commandCount, differences } = await walkPage(page, folder, { "headroom price check": 3 });
+  expect(differences).toEqual([]);
+  expect(commandCount).toBeGreaterThanOrEqual(commandsMin);
+}
+
+async function checkPurchase(): Promise<void> {
+  await checkPage("docs/tutorial/buy-capacity.md", 13);
+  if (chromiumPath === null) return console.warn("skipped: no Chromium, so the report is not looked at");
+  const browser = await openBrowser({ width: 1280, height: 900 });
+  try {
+    await browser.page.goto(pathToFileURL(path.join(folder, "report.html")).href);
+    for (const width of [1280, 390]) {
+      await browser.page.setViewportSize({ width, height: 900 });
+      expect([width, await layoutFaults(browser.page)]).toEqual([width, []]);
+    }
+  } finally {
+    await browser.close();
+  }
+}
+
+const walks: readonly (readonly [string, () => Promise<void> | void])[] = [
   ["README.md without accelerators", () => checkReadme("no-nvidia-smi.sh", /fleet +\S+: \d+ × slot/)],
   ["README.md with eight H100", () => checkReadme("stub-nvidia-smi.sh", /fleet +\S+: 8 × H100/)],
   ["the first hour", checkFirstHour],
-] as const;
+  ["the first gateway", () => checkPage("docs/tutorial/first-gateway.md", 19)],
+  ["before you buy accelerators", checkPurchase],
+];
 
-// Each walk trains the quickstart's model, so each run takes one: as many commits as there are walks are a full pass.
+// Three of the walks train the quickstart's model, so each run takes one: as many commits as there are walks are a full pass.
 it.skipIf(!canIsolate).each(someOf(walks, { suiteParts: walks.length }))("%s works as written", (_, checkWalk) =>
   checkWalk(),
 );

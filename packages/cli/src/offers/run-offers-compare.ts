@@ -44,7 +44,8 @@ export async function runOffersCompare(
     text === undefined ? usual : decimal(text, option, { min: 0, max });
   const hours = (text: string | undefined, usual: string, option: string): number =>
     duration(text ?? usual, option) / HOUR_MS;
-  const speeds = settings(options.speed ?? "", "--speed", [...new Set(verdicts.map(({ row }) => row.provider))]);
+  const providers = [...new Set(verdicts.map(({ row }) => row.provider))];
+  const speeds = options.speed === undefined ? null : settings(options.speed, "--speed", providers);
   const common = {
     checkpointHours: hours(options.checkpoint, "2m", "--checkpoint"),
     restartHours: hours(options.restart, "10m", "--restart"),
@@ -55,7 +56,7 @@ export async function runOffersCompare(
   const spotHazard = amount(options.hazard, SPOT_HAZARD, "--hazard", 60);
   const offers: Offer[] = [];
   for (const verdict of verdicts) {
-    const speed = Number(speeds.get(verdict.row.provider) ?? 1);
+    const speed = Number(speeds?.get(verdict.row.provider) ?? 1);
     const add = (market: Offer["market"], perHour: number | null, hazardPerHour: number): void => {
       if (perHour !== null)
         offers.push({ verdict, market, perHour, useful: usefulHour({ ...common, perHour, hazardPerHour, speed }) });

@@ -95,6 +95,12 @@ describe("offers compare", () => {
     expect(offers[2]?.usd_per_useful_hour).toBeCloseTo(2.5 / 0.8, 10);
     expect(unpriced.map(({ line }) => line)).toEqual([4, 5, 6]);
   });
+
+  it("takes all suppliers as equally fast without --speed", async () => {
+    writeFileSync(path.join(folder, "feed.csv"), feed);
+    const { code, stderr } = await run("offers", "compare", "feed.csv");
+    expect([code, stderr.includes("error")]).toEqual([0, false]);
+  });
 });
 
 const tco = `kind: tco

@@ -156,7 +156,7 @@ const style = `
 :root{color-scheme:light dark;--fg:#1b1f24;--bg:#fff;--soft:#d7dce2;--c0:#0072b2;--c1:#b34700;--c2:#00785a;--c3:#a0467f;--c4:#6b5b00;--c5:#444c56}
 @media (prefers-color-scheme:dark){:root{--fg:#e6e9ed;--bg:#14171b;--soft:#3a414a;--c0:#56b4e9;--c1:#e69f00;--c2:#2cc69b;--c3:#e39ac4;--c4:#f0e442;--c5:#b5bec9}}
 body{margin:0;background:var(--bg);color:var(--fg);font:16px/1.5 system-ui,sans-serif}
-main{max-width:960px;margin:0 auto;padding:24px 16px 64px}
+main{max-width:960px;margin:0 auto;padding:24px 16px 64px;overflow-wrap:anywhere}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
 svg{width:100%;height:auto;display:block}svg text{fill:var(--fg);font:12px system-ui,sans-serif}
 .grid{stroke:var(--soft);stroke-width:1}
