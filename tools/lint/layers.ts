@@ -38,6 +38,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   perf: pure("pure", []),
   health: pure("pure", []),
   lineage: pure("pure", ["model"]),
+  "model-files": pure("pure", []),
   autoscale: pure("pure", ["perf", "routing", "sim"]),
   usage: pure("pure", ["model", "engine"], ["zod"]),
   plan: pure("pure", ["model"], ["highs", "zod"]),
@@ -65,6 +66,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     "plan",
     "health",
     "lineage",
+    "model-files",
     "usage",
     "journal",
     "executors",
@@ -99,6 +101,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   explain: ["accounts", "reasons", "changes", "dry-runs"],
   lineage: ["events", "graph", "history"],
+  "model-files": ["base", "safetensors", "gguf", "onnx"],
   usage: ["rows", "prices", "bill", "focus", "report", "tco", "feeds"],
 };
 

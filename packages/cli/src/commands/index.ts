@@ -26,6 +26,7 @@ import { listCommand } from "./list.ts";
 import { loginCommand } from "./login.ts";
 import { logsCommand } from "./logs.ts";
 import { metricsCommand } from "./metrics.ts";
+import { modelCommand } from "./model.ts";
 import { nodesCommand } from "./nodes.ts";
 import { offersCommand } from "./offers.ts";
 import { planCommand } from "./plan.ts";
@@ -83,6 +84,7 @@ export const commands: readonly CommandDefinition[] = [
   priceCommand,
   offersCommand,
   lineageCommand,
+  modelCommand,
   benchCommand,
   statusCommand,
   healthCommand,
