@@ -10,7 +10,7 @@ export interface Dispatch {
 }
 
 /** The flexible options of a pool, cheapest work first; their places in `problem.flexible`. */
-function meritOrder({ flexible }: PlanProblem, pool: number): readonly number[] {
+export function meritOrder({ flexible }: PlanProblem, pool: number): readonly number[] {
   const price = ({ monthCents, speedMilli }: FlexibleLine): number => monthCents / speedMilli;
   return flexible
     .flatMap((line, index) => (line.pool === pool ? [index] : []))

@@ -13,6 +13,7 @@ import {
   type PlanProblem,
 } from "../document/plan-problem.ts";
 import { flexibleMostMilli } from "./dispatch.ts";
+import { flexibleSteps } from "./flexible-steps.ts";
 import { LinearModel } from "./linear-model.ts";
 
 /** Names a constraint of the document: `power`, `capital:2`, `lead:h200`, `max:h200`, … */
@@ -299,22 +300,18 @@ class Builder {
     return { ...this.#problem, flexible };
   }
 
+  /**
+   * The expected cost of flexible capacity falls with firm capacity, ever more slowly. So it is one row: what firm capacity lacks of the
+   * largest demand is bought in steps of rising price.
+   */
   #scenarios(pool: number, month: number, capacity: readonly number[]): void {
-    const { flexible, pools, scenarioCount } = this.#problem;
-    const { needs, interruptiblePct } = pools[pool]!;
-    const lines = flexible.filter((line) => line.pool === pool);
-    const costs = lines.map((line) => this.#cost(() => line.monthCents, month, month) / scenarioCount);
-    for (const need of needs) {
-      const entries: Entry[] = capacity.map((column): Entry => [column, 1]);
-      const spot: Entry[] = [];
-      for (const [at, line] of lines.entries()) {
-        const column = this.#model.column(costs[at]!, { upper: line.max });
-        entries.push([column, line.speedMilli / MILLI]);
-        if (line.isSpot) spot.push([column, line.speedMilli / MILLI]);
-      }
-      this.#model.row(need[month]!, Number.POSITIVE_INFINITY, entries);
-      const most = Math.floor((need[month]! * interruptiblePct) / 100);
-      if (spot.length > 0) this.#model.row(Number.NEGATIVE_INFINITY, most, spot);
+    const { scenarioCount, pools } = this.#problem;
+    const entries: Entry[] = capacity.map((column): Entry => [column, 1]);
+    for (const { width, centsPerUnit } of flexibleSteps(this.#problem, pool, month)) {
+      const cost = this.#cost(() => centsPerUnit, month, month) / scenarioCount;
+      entries.push([this.#model.column(cost, { upper: width }), 1]);
     }
+    const most = Math.max(...pools[pool]!.needs.map((need) => need[month]!));
+    this.#model.row(most, Number.POSITIVE_INFINITY, entries);
   }
 }
