@@ -5,3 +5,7 @@ export { faultIntervals, type FaultEvent } from "./spares/fault-trace.ts";
 export type { Measurement } from "./qualification/measurement.ts";
 export { withVerdicts, type Qualified } from "./qualification/peer-verdicts.ts";
 export { readResults } from "./qualification/read-results.ts";
+export { causesOf, type Cause } from "./drift/causes.ts";
+export { deviationsOf, type DesiredProfiles, type Deviation } from "./drift/deviations.ts";
+export type { NodeProfile } from "./drift/profile.ts";
+export { SlowNodes, type SlowNode, type StepTime } from "./peers/slow-nodes.ts";

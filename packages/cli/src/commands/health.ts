@@ -1,6 +1,7 @@
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { HealthReadOptions } from "../health/run-health-read.ts";
+import type { HealthSlowOptions } from "../health/run-health-slow.ts";
 import type { HealthSparesOptions } from "../health/run-health-spares.ts";
 
 const readCommand = defineCommand<HealthReadOptions>({
@@ -40,15 +41,32 @@ Example:
   },
 });
 
+const slowCommand = defineCommand<HealthSlowOptions>({
+  name: "slow",
+  summary: "Name the slow nodes in recorded step times",
+  details: `FILE has a JSON object in each line: set (the workload, or nodes that do the same work), step, node, and seconds, the time that the
+node worked on the step without waiting for others; the rows of a set are in order of steps. A node is named that is slower than
+the median of its peers for longer than noise explains. docs/how-to/find-slow-nodes.md explains the test.
+
+Example:
+  headroom health slow steps.jsonl --json`,
+  arguments: [{ syntax: "<file>", description: "step times as JSON lines; -: standard input", complete: "file" }],
+  options: [jsonOption],
+  async run(context, { args, options }) {
+    const { runHealthSlow } = await import("../health/run-health-slow.ts");
+    return runHealthSlow(context, args[0] ?? "", options);
+  },
+});
+
 interface HealthOptions {
   readonly json?: boolean;
 }
 
 export const healthCommand = defineCommand<HealthOptions>({
   name: "health",
-  summary: "Ask whether the control plane takes commands; find faults, size spares",
+  summary: "Ask whether the control plane takes commands; find faults and slow nodes, size spares",
   details: "For health checks of containers and services. It asks /readyz, needs no token, and exits with 0 or 1.",
-  commands: [readCommand, sparesCommand],
+  commands: [readCommand, slowCommand, sparesCommand],
   options: [jsonOption],
   async run(context, { options }) {
     const { readinessOf } = await import("../connection.ts");

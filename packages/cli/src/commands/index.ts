@@ -11,6 +11,7 @@ import { calibrateCommand } from "./calibrate.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
 import { costCommand } from "./cost.ts";
 import { defragmentCommand } from "./defragment.ts";
+import { driftCommand } from "./drift.ts";
 import { etaCommand } from "./eta.ts";
 import { executorCommand } from "./executor.ts";
 import { attachCommand, execCommand } from "./exec.ts";
@@ -88,6 +89,7 @@ export const commands: readonly CommandDefinition[] = [
   benchCommand,
   statusCommand,
   healthCommand,
+  driftCommand,
   backupCommand,
   restoreCommand,
   upgradeCommand,

@@ -2,14 +2,13 @@
  * Compares the figures of a test over all nodes: a node that is worse than its peers fails. Median and median absolute deviation (MAD)
  * hold with almost half of the nodes bad.
  */
+import { MAD_TO_SIGMA, medianOf } from "../statistics.ts";
 import type { Measurement, Verdict } from "./measurement.ts";
 
 /** Nodes from which on a comparison says something. */
 const PEERS_MIN = 4;
 /** Standard deviations, estimated from the MAD, that a node may be worse. */
 const DEVIATIONS_MAX = 4;
-/** The MAD of normal noise over its standard deviation. */
-const MAD_TO_SIGMA = 1.4826;
 /** The part of the median that a node may be worse however alike its peers are. Times of small operations vary more. */
 const TOLERANCE = 0.05;
 const TIME_TOLERANCE = 0.1;
@@ -53,13 +52,6 @@ function peersOf(group: readonly Measurement[]): Peers {
   const values = [...byNode.values()].map(medianOf);
   const median = medianOf(values);
   return { count: values.length, median, mad: medianOf(values.map((value) => Math.abs(value - median))) };
-}
-
-function medianOf(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? 0;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
 
 function isWorse(test: string, value: number, { median, mad }: Peers): boolean {

@@ -91,6 +91,6 @@ describe("random worlds under random happenings", () => {
       expect(everyKind.filter((kind) => !tally.events.has(kind))).toEqual([]);
       expect(everyFeature.filter((feature) => inWorlds(feature) < seeds.length / 20)).toEqual([]);
     },
-    Math.max(25 * 60_000, seeds.length * SEED_MS_MAX),
+    Math.max(50 * 60_000, seeds.length * SEED_MS_MAX),
   );
 });
