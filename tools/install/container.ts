@@ -18,6 +18,9 @@ const files: Readonly<Record<string, string>> = {
   "etc/shadow": "root:*:19000:0:99999:7:::\n",
 };
 
+/** This machine cannot make containers. */
+export class Unsupported extends Error {}
+
 export class Image {
   readonly name: string;
   /** Options of `podman run` on this machine. */
@@ -29,17 +32,23 @@ export class Image {
     this.#base = base;
   }
 
-  /** Throws with the reason where podman is missing or cannot build here. */
+  /** Throws `Unsupported` with the reason where podman is missing, or can neither build nor run images here. */
   static build(folder: string): Image {
     const suffix = `test-${process.pid}`;
     const image = new Image(`localhost/headroom:${suffix}`, `localhost/headroom-base:${suffix}`);
+    // Steps of the build need no container runtime, which some machines refuse.
+    const build = ["build", "--format", "docker", "--isolation", "chroot", "--tag", image.name];
     try {
-      podman(["import", "-", image.#base], debian());
+      try {
+        podman(["import", "-", image.#base], debian());
+        writeFileSync(path.join(folder, "Containerfile.probe"), `FROM ${image.#base}\nRUN true\n`);
+        podman([...build, "--file", "Containerfile.probe", "."], undefined, folder);
+        image.options = optionsOf(image.name);
+      } catch (error) {
+        throw new Unsupported(describe(error));
+      }
       const file = path.join(PACKAGE_FOLDER, "deploy/container/Containerfile");
-      // Steps of the build need no container runtime, which some machines refuse.
-      const args = ["--format", "docker", "--isolation", "chroot", "--build-arg", `BASE=${image.#base}`];
-      podman(["build", ...args, "--tag", image.name, "--file", file, "."], undefined, folder);
-      image.options = optionsOf(image.name);
+      podman([...build, "--build-arg", `BASE=${image.#base}`, "--file", file, "."], undefined, folder);
     } catch (error) {
       image.remove();
       throw error;

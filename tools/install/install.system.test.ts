@@ -10,7 +10,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { linkModules, repositoryRoot } from "../testing/repository-copy.ts";
 import { isTurnOf } from "../testing/rotating.ts";
-import { Container, Image, removeVolume } from "./container.ts";
+import { Container, Image, removeVolume, Unsupported } from "./container.ts";
 import { install, Installation, PACKAGE_FOLDER } from "./installation.ts";
 import { canMakeNetworks, Network } from "../testing/network.ts";
 
@@ -159,7 +159,8 @@ function buildImage(): Image | undefined {
   try {
     return Image.build(app);
   } catch (error) {
-    skip(`no container can be made here: ${error instanceof Error ? error.message : String(error)}`);
+    if (!(error instanceof Unsupported)) throw error;
+    skip(`no container can be made here: ${error.message}`);
     return undefined;
   }
 }

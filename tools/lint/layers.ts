@@ -128,6 +128,7 @@ export const partialExports: readonly string[] = [
   "@headroom/executors/slurm-reading",
   "@headroom/perf/accelerator-types",
   "@headroom/spec/slurm",
+  "@headroom/views/text",
 ];
 
 /** Packages that run in a browser. They must not use Node's modules. */

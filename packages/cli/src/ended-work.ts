@@ -1,6 +1,6 @@
 /** `headroom history`: ended work as `sacct` lists it, and the events of one workload. */
 import type { WorkloadPhase, WorkloadQuery } from "@headroom/protocol";
-import { hoursText } from "@headroom/views";
+import { hoursText } from "@headroom/views/text";
 import { CliError, exitCode, type ExitCode } from "./cli-error.ts";
 import type { CommandContext } from "./command.ts";
 import type { HistoryCommandOptions } from "./commands/history.ts";

@@ -3,7 +3,7 @@
  * warning when it is.
  */
 import type { Team } from "@headroom/protocol";
-import { budgetSentence, forecastSentences, isUsedUp } from "@headroom/views";
+import { budgetSentence, forecastSentences, isUsedUp } from "@headroom/views/text";
 import type { Paint } from "./style.ts";
 
 export function budgetLines(team: Team, paint: Paint): string[] {

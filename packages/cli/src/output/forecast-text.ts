@@ -1,6 +1,6 @@
 /** Lines that list the changes which would start a workload. */
 import type { StartingChange, SubmissionForecast } from "@headroom/protocol";
-import { anyOneStartsIt, noneStartsIt } from "@headroom/views";
+import { anyOneStartsIt, noneStartsIt } from "@headroom/views/text";
 import { noticeLines } from "./notice-lines.ts";
 import type { Paint } from "./style.ts";
 import { printable } from "../terminal.ts";

@@ -1,6 +1,6 @@
 /** Columns of `list` and `history` that users choose by name. */
 import type { WorkloadSummary } from "@headroom/protocol";
-import { hoursText } from "@headroom/views";
+import { hoursText } from "@headroom/views/text";
 import { CliError, exitCode } from "../cli-error.ts";
 import { instant, shortDuration } from "./amounts.ts";
 import { gangText, phaseCell, progressText } from "./workload-text.ts";

@@ -1,6 +1,6 @@
 /** The step time of a workload's newest attempt, predicted and measured. */
 import type { WorkloadPredictions } from "@headroom/protocol";
-import { slowRunText, stepComparisonText } from "@headroom/views";
+import { slowRunText, stepComparisonText } from "@headroom/views/text";
 import { printable } from "../terminal.ts";
 import type { Paint } from "./style.ts";
 

@@ -9,7 +9,7 @@ import {
   predictionText,
   resourceForm,
   spentText,
-} from "@headroom/views";
+} from "@headroom/views/text";
 import { coresText, instant } from "./amounts.ts";
 
 /** Name and value of every field that the sentence of the reason uses. */

@@ -1,6 +1,6 @@
 /** The result of a replay as tables. */
 import type { ReplayFigures, ReplayGroup, ReplayReport } from "@headroom/protocol";
-import { hoursText } from "@headroom/views";
+import { hoursText } from "@headroom/views/text";
 import { printable, type Sink } from "../terminal.ts";
 import { instant, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";

@@ -8,7 +8,7 @@ import {
   teamShares,
   tenths,
   type TeamShare,
-} from "@headroom/views";
+} from "@headroom/views/text";
 import { printable, type Sink } from "../terminal.ts";
 import { instant, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";

@@ -1,6 +1,6 @@
 /** Workloads as text for tables and detail pages. */
 import type { Attempt, ClosedBy, StopReason, WorkerAllocation, Workload, WorkloadSummary } from "@headroom/protocol";
-import { closedByText, gangSizeText, partForm, predictionText, resourceTexts } from "@headroom/views";
+import { closedByText, gangSizeText, partForm, predictionText, resourceTexts } from "@headroom/views/text";
 import { ago, coresText, instant, plural, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { pairLines, tableLines, type Cell, type Column } from "./table.ts";

@@ -3,7 +3,7 @@
  * error.
  */
 import type { FleetPredictions, MeasuredRun } from "@headroom/protocol";
-import { slowRunText, stepText } from "@headroom/views";
+import { slowRunText, stepText } from "@headroom/views/text";
 import { exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { plural } from "../output/amounts.ts";

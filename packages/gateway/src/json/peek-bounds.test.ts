@@ -137,6 +137,8 @@ describe("flags and names", () => {
     ["stream_options of many items", 70_000, `{"model":"m","stream_options":{${'"a":0,'.repeat(10_000)}"b":0}}`],
     ["millions of lists", 2_000_200, `{"model":"m","messages":[${"[],".repeat(2_000_000)}[]]}`],
     ["a text of quotes that does not end", 70_000, `{"model":"m","messages":"${'\\"'.repeat(20_000)}`],
+    ["a number of millions of digits", 1000, `{"model":"m","temperature":${"1".repeat(16_000_000)}}`],
+    ["such a number in a list", 1000, `{"model":"m","stop":[${"1".repeat(16_000_000)}]}`],
     ["deep lists", 1000, `{"model":"m","messages":${"[".repeat(2_000_000)}`],
   ])("%s are refused at the first fault, after %d reads at most", (_name, readsMax, text) => {
     const { bytes, reads } = countedBuffer(Buffer.from(text));

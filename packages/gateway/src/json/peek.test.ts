@@ -178,6 +178,19 @@ describe("the fields of a request", () => {
     expect(problem).toContain("at most 1000000 values");
   });
 
+  it("are refused with a number longer than is read, anywhere in the body, without reading it to its end", () => {
+    for (const place of [
+      '{"temperature":#,"model":"a"}',
+      '{"model":"a","logit_bias":{"1":#}}',
+      '{"model":"a","stop":[1,#]}',
+    ]) {
+      const body = (digits: number): Buffer => Buffer.from(place.replace("#", "1".repeat(digits)));
+      expect(peekRequest(body(64), "chat")).toHaveProperty("model", "a");
+      const { problem } = peekRequest(body(65), "chat") as { readonly problem: string };
+      expect(problem).toContain("numbers of at most 64 characters");
+    }
+  });
+
   it("are refused where the body is no object, goes on after it, or gives the model twice", () => {
     for (const text of [
       "",

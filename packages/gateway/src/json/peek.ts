@@ -13,6 +13,7 @@ import {
   isTrue,
   KeySet,
   listAt,
+  LITERAL_BYTES_MAX,
   scanObject,
   textOf,
   VALUE_COUNT_MAX,
@@ -72,7 +73,7 @@ export const noPeek: RequestPeek = {
 };
 
 /** One message for all: a scan that stops at the first fault does not tell a value too many from a missing bracket. */
-export const UNREADABLE = `The body is not a JSON object that the gateway reads: valid JSON, no escaped names of fields, at most ${VALUE_COUNT_MAX} values and ${DEPTH_MAX} levels in a field.`;
+export const UNREADABLE = `The body is not a JSON object that the gateway reads: valid JSON, no escaped names of fields, at most ${VALUE_COUNT_MAX} values and ${DEPTH_MAX} levels in a field, numbers of at most ${LITERAL_BYTES_MAX} characters.`;
 
 /** Maximum of `n` and `best_of`: OpenAI's own. */
 const CHOICES_MAX = 128;

@@ -303,9 +303,18 @@ function endOfValue(bytes: Buffer, start: number): number {
   const first = bytes[start];
   if (first === QUOTE) return endOfString(bytes, start);
   if (first === OPEN_OBJECT || first === OPEN_ARRAY) return endOfNested(bytes, start);
+  return endOfLiteral(bytes, start);
+}
+
+/** Maximum length of a number: many times the digits of a double, so that megabytes of digits are not read byte by byte. */
+export const LITERAL_BYTES_MAX = 64;
+
+/** The end of a number, `true`, `false` or `null`; -1 if there is none, or a longer one than is read. */
+function endOfLiteral(bytes: Buffer, start: number): number {
+  const last = Math.min(bytes.length, start + LITERAL_BYTES_MAX + 1);
   let at = start;
-  while (at < bytes.length && isLiteralByte(bytes[at]!)) at++;
-  return at === start ? -1 : at;
+  while (at < last && isLiteralByte(bytes[at]!)) at++;
+  return at === start || at - start > LITERAL_BYTES_MAX ? -1 : at;
 }
 
 /** Whether the byte can be a part of a number, `true`, `false` or `null`: a digit, letter, sign or point. */
@@ -328,6 +337,8 @@ export const DEPTH_MAX = 512;
 function endOfNested(bytes: Buffer, start: number): number {
   let depth = 0;
   let count = 0;
+  /** Bytes of the number or word so far. */
+  let literal = 0;
   let at = start;
   while (at < bytes.length) {
     const byte = bytes[at]!;
@@ -347,6 +358,8 @@ function endOfNested(bytes: Buffer, start: number): number {
       count++;
       if (count > VALUE_COUNT_MAX) return -1;
     }
+    literal = isLiteralByte(byte) ? literal + 1 : 0;
+    if (literal > LITERAL_BYTES_MAX) return -1;
     at++;
   }
   return -1;
