@@ -26,7 +26,7 @@ describe("what is offered", () => {
     [["st"], ["stop", "status"]],
     [
       ["nodes", ""],
-      ["show", "drain", "resume", "notice", "qualify"],
+      ["show", "drain", "resume", "remove", "notice", "qualify"],
     ],
     [["nodes", "drain", "--re"], ["--requeue"]],
     [

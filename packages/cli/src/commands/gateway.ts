@@ -70,7 +70,7 @@ export const gatewayCommand = defineCommand<GatewayOptions>({
   headroom gateway usage
 The gateway runs until Ctrl-C or SIGTERM. Then it waits for running streams to end. Changes of the configuration file apply at once. SIGUSR1 opens the access log again after a rotation. docs/reference/gateway.md explains the configuration file.`,
   options: [
-    { flags: "--config <file>", description: "the configuration", complete: "file" },
+    { flags: "--config <file>", description: "the configuration; needed to serve or check", complete: "file" },
     { flags: "--check", description: "only check the configuration, and exit" },
     { flags: "--id <name>", description: "name of this process, if several use one configuration" },
     { flags: "--listen <address>", description: "address to listen on, instead of the configured one" },

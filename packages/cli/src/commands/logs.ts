@@ -37,7 +37,10 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
     { flags: "--worker <rank>", description: "only output of the worker with this rank" },
     { flags: "--attempt <number or id>", description: "only output of this attempt (default: the newest)" },
     { flags: "--stream <stream>", description: "only stdout or only stderr", complete: ["stdout", "stderr"] },
-    { flags: "-n, --tail <lines>", description: "only the newest lines of each worker's stdout and of its stderr" },
+    {
+      flags: "-n, --tail <lines>",
+      description: "only the newest lines of each worker's stdout and of its stderr (default: all)",
+    },
     {
       flags: "--since <time>",
       description: "only lines written since then: a duration like 10m, or 2026-07-01T12:00Z",

@@ -49,7 +49,10 @@ Example:
     { flags: "--checkpoint <duration>", description: "time of one checkpoint (default: 2m)" },
     { flags: "--restart <duration>", description: "time of one restart (default: 10m)" },
     { flags: "--egress <usd>", description: "dollars to move the data there (default: 0)" },
-    { flags: "--speed <speeds>", description: "measured speed by provider, relative: Alpha=0.95,Beta=1.1" },
+    {
+      flags: "--speed <speeds>",
+      description: "measured speed by provider, relative: Alpha=0.95,Beta=1.1 (default: 1 for each)",
+    },
     { flags: "--limit <count>", description: "number of offers (default: 20)" },
     { flags: "--stale-after <duration>", description: "age from which a price is stale (default: 30d)" },
     { flags: "--now <instant>", description: "instant that ages are counted from (default: the newest row)" },

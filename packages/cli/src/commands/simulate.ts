@@ -49,7 +49,10 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
       description:
         "with --demand: number of runs; the first has the seed --seed, each further run the next one (default: 1)",
     },
-    { flags: "--faults <rates>", description: "simulate faults: rates at which nodes are lost and attempts fail" },
+    {
+      flags: "--faults <rates>",
+      description: "simulate faults: rates at which nodes are lost and attempts fail (default: none)",
+    },
     { flags: "--startup <duration>", description: "delay from the placement of work until it runs (default: 0s)" },
     {
       flags: "--walltimes <which>",

@@ -33,7 +33,7 @@ const modelOptions: readonly OptionDefinition[] = [
     description: "YAML file with more accelerators and fabrics",
     complete: "file",
   },
-  { flags: "--price <USD>", description: "price of an accelerator per hour" },
+  { flags: "--price <USD>", description: "price of an accelerator per hour (default: none, and no cost is stated)" },
 ];
 
 const trainingOptions: readonly OptionDefinition[] = [
@@ -46,7 +46,7 @@ const trainingOptions: readonly OptionDefinition[] = [
   {
     flags: "--node-network <GB/s>",
     description:
-      "network bandwidth of a node, all ports together, in one direction; or the name of a server's network (headroom size catalogue)",
+      "network bandwidth of a node, all ports together, in one direction; or the name of a server's network in headroom size catalogue (default: that of the usual server)",
   },
   { flags: "--fabric <name>", description: "a fabric from the catalogue file, instead of --oversubscription" },
   {

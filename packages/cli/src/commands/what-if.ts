@@ -49,7 +49,7 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
     },
     {
       flags: "--policy <preset or file>",
-      description: "forecast under another policy: a preset, or FILE.yaml",
+      description: "forecast under another policy: a preset, or FILE.yaml (default: the present policy)",
       complete: "preset",
     },
     {
