@@ -4,6 +4,7 @@
  */
 export { forecastCeilings, readCeilingDocument, type CeilingReport } from "./ceilings/ceilings.ts";
 export { checkPlan } from "./check/check-plan.ts";
+export { readDemandDocument, sizeDemand, type SizedDemand, type WorkSizer } from "./demand/demand-document.ts";
 export {
   planDocumentSchema,
   readPlanDocument,

@@ -32,6 +32,22 @@ Example:
   },
 });
 
+const demandCommand = defineCommand<PlanOutputOptions>({
+  name: "demand",
+  summary: "Size what people expect: projects, teams and endpoints as accelerators by month",
+  details: `FILE is a demand document (docs/how-to/plan-capacity.md); each entry has an owner. The performance model turns models into
+accelerators. \`headroom plan FILE --demand FILE\` plans for it.
+
+Example:
+  headroom plan demand examples/plan/demand.yaml`,
+  arguments: [{ syntax: "<file>", description: "demand document", complete: "file" }],
+  options: [jsonOption],
+  async run(context, { args, options }) {
+    const { runDemand } = await import("../plan/run-demand.ts");
+    return runDemand(context, args[0] ?? "", options);
+  },
+});
+
 export const planCommand = defineCommand<PlanOptions>({
   name: "plan",
   summary: "Plan capacity: what to buy, to order by which date, and what it costs",
@@ -48,10 +64,15 @@ Examples:
       flags: "--scenarios <count>",
       description: "levels of demand between which the cost is weighed (default: the document's, 5)",
     },
+    {
+      flags: "--demand <file>",
+      description: "demand document that takes the place of the plan's demand for its pool",
+      complete: "file",
+    },
     { flags: "--gap <percent>", description: "accepted distance to the cheapest plan (default: 1)" },
     jsonOption,
   ],
-  commands: [ceilingsCommand, triggersCommand],
+  commands: [demandCommand, ceilingsCommand, triggersCommand],
   async run(context, { args, options }) {
     const { runPlan } = await import("../plan/run-plan.ts");
     return runPlan(context, args[0] ?? "", options);

@@ -72,4 +72,29 @@ describe("ceilings and triggers", () => {
     const json = await headroom(["plan", "triggers", "examples/plan/triggers.yaml", "--json"], { workingDirectory });
     expect(JSON.parse(json.stdout)).toMatchObject({ triggers: [{ isActive: true }, { isActive: false }, {}, {}] });
   });
+
+  it("plans for the demand of a demand document, sized by the performance model", async () => {
+    const demand = `
+kind: demand
+name: d
+pool: train
+accelerator: H100
+start: 2027-01
+months: 6
+entries:
+  - { kind: team, name: lab, owner: ann, accelerators: 40, spreadPct: 0 }
+  - { kind: project, name: base, owner: bo, model: llama-3-8b, tokens: 1e12, runsPerYear: 2, from: 2027-04, spreadPct: 0 }
+`;
+    writeFileSync(path.join(folder, "demand.yaml"), demand);
+    const sized = await headroom(["plan", "demand", "demand.yaml", "--json"], { workingDirectory: folder });
+    const { p50 } = JSON.parse(sized.stdout) as { p50: readonly number[] };
+    expect(p50[0]).toBe(40);
+    // A trillion tokens of an 8B model are some 40,000 useful hours of an H100, so two runs a year hold about 13.
+    expect((p50[5] ?? 0) - 40).toBeGreaterThan(5);
+    expect((p50[5] ?? 0) - 40).toBeLessThan(60);
+    const { code, stdout } = await plan(usual, "--demand", "demand.yaml", "--json");
+    expect(code).toBe(0);
+    const { byMonth } = JSON.parse(stdout) as { byMonth: readonly { pools: readonly { demandP50: number }[] }[] };
+    expect(byMonth.map(({ pools }) => pools[0]?.demandP50)).toEqual(p50);
+  });
 });

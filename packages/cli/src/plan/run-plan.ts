@@ -1,4 +1,5 @@
 /** `headroom plan FILE`: makes the plan, checks it again, prints it. */
+import type { PlanDocument } from "@headroom/plan";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { positive } from "../size/quantities.ts";
@@ -8,6 +9,7 @@ import { impossibleLines, planLines } from "./plan-text.ts";
 export interface PlanOptions {
   readonly scenarios?: string;
   readonly gap?: string;
+  readonly demand?: string;
   readonly json?: true;
 }
 
@@ -17,7 +19,10 @@ export async function runPlan(context: CommandContext, file: string, options: Pl
   const scenarios = options.scenarios === undefined ? read.scenarios : Number(options.scenarios);
   if (!Number.isInteger(scenarios) || scenarios < 1 || scenarios > 40)
     throw new CliError(`--scenarios: expected a whole number from 1 to 40, got ${options.scenarios}`, exitCode.usage);
-  const document = { ...read, scenarios };
+  const document = {
+    ...(options.demand === undefined ? read : await withDemand(context, read, options.demand)),
+    scenarios,
+  };
   const relativeGap = options.gap === undefined ? usualLimits.relativeGap : positive(options.gap, "--gap") / 100;
   const outcome = makePlan(await loadSolver(), document, { ...usualLimits, relativeGap });
   if (outcome.kind === "unsolved")
@@ -36,4 +41,16 @@ export async function runPlan(context: CommandContext, file: string, options: Pl
   else context.print(...planLines(context, outcome.plan));
   for (const breach of breaches) context.note(`the check found: ${breach}`);
   return breaches.length === 0 ? exitCode.ok : exitCode.failed;
+}
+
+/** The plan with the demand of people in the place of its own demand for one pool. */
+async function withDemand(context: CommandContext, plan: PlanDocument, file: string): Promise<PlanDocument> {
+  const { sizedDemand } = await import("./run-demand.ts");
+  const { pool, months, p10, p50, p95 } = await sizedDemand(context, file);
+  const own = plan.demand[pool];
+  if (own === undefined) throw new CliError(`${file}: the plan has no demand for a pool ${pool}`, exitCode.usage);
+  const byMonth = (values: readonly number[]): Record<string, number> =>
+    Object.fromEntries(values.map((value, month) => [months[month] ?? "", value]));
+  const demand = { ...own, p10: byMonth(p10), p50: byMonth(p50), p95: byMonth(p95) };
+  return { ...plan, demand: { ...plan.demand, [pool]: demand } };
 }
