@@ -4,6 +4,7 @@ import type { CatalogueOptions } from "../size/size-catalogue.ts";
 import type { FailureOptions } from "../size/size-failures.ts";
 import type { FleetOptions } from "../size/size-fleet.ts";
 import type { NetworkOptions } from "../size/size-network.ts";
+import type { PathOptions } from "../size/size-path.ts";
 import type { ServingOptions } from "../size/size-serving.ts";
 import type { StorageOptions } from "../size/size-storage.ts";
 import type { TrainingOptions } from "../size/size-training.ts";
@@ -351,6 +352,25 @@ const catalogueCommand = defineCommand<CatalogueOptions>({
   },
 });
 
+const pathCommand = defineCommand<PathOptions>({
+  name: "path",
+  summary: "Growth path: what changes from a small cluster to a large one, and where the next doubling stops paying",
+  details: `Example:
+  headroom size path --model llama-3-8b --accelerator H100 --tokens 1T --price 2.5`,
+  options: [
+    { flags: "--model <name>", description: "model: a preset, or the path of a config.json", complete: "file" },
+    { flags: "--accelerator <name>", description: "accelerator, by name or alias" },
+    { flags: "--counts <list>", description: "numbers of accelerators (default: 8,128,1024)" },
+    { flags: "--tokens <count>", description: "number of tokens of the whole run: 15T" },
+    { flags: "--price <USD>", description: "price of an accelerator per hour" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const { runSizePath } = await import("../size/size-path.ts");
+    return runSizePath(context, options);
+  },
+});
+
 export const sizeCommand = defineCommand<FleetOptions>({
   name: "size",
   summary: "Size training and serving: time, memory, network, storage, failures",
@@ -361,6 +381,7 @@ export const sizeCommand = defineCommand<FleetOptions>({
     networkCommand,
     storageCommand,
     failuresCommand,
+    pathCommand,
     catalogueCommand,
   ],
   details: `Examples:
@@ -382,7 +403,7 @@ export const sizeCommand = defineCommand<FleetOptions>({
     }
     if (options.export !== undefined) throw new CliError("--export needs --fleet", exitCode.usage);
     context.note(
-      "Say what to size: train, finetune, serve, network, storage, failures or catalogue. See `headroom size --help`.",
+      "Say what to size: train, finetune, serve, network, storage, failures, path or catalogue. See `headroom size --help`.",
     );
     return exitCode.usage;
   },
