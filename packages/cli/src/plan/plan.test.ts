@@ -97,4 +97,14 @@ entries:
     const { byMonth } = JSON.parse(stdout) as { byMonth: readonly { pools: readonly { demandP50: number }[] }[] };
     expect(byMonth.map(({ pools }) => pools[0]?.demandP50)).toEqual(p50);
   });
+
+  it("counts demand that is only possible at the accepted risk", async () => {
+    const entry = "{ kind: team, name: maybe, owner: ann, accelerators: 40, probabilityPct: 20, spreadPct: 0 }";
+    const demand = `{ kind: demand, name: d, pool: train, accelerator: H100, start: 2027-01, months: 6, entries: [${entry}] }`;
+    writeFileSync(path.join(folder, "demand.yaml"), demand);
+    const { byMonth } = JSON.parse((await plan(usual, "--demand", "demand.yaml", "--json")).stdout) as {
+      byMonth: readonly { pools: readonly { demandP50: number; demandAtRisk: number }[] }[];
+    };
+    expect(byMonth[0]?.pools[0]).toMatchObject({ demandP50: 0.1, demandAtRisk: 40 });
+  });
 });

@@ -43,6 +43,9 @@ export async function runPlan(context: CommandContext, file: string, options: Pl
   return breaches.length === 0 ? exitCode.ok : exitCode.failed;
 }
 
+/** A plan has no spread around a median of 0, so demand that is only possible would be left out. */
+const LEAST_DEMAND = 0.1;
+
 /** The plan with the demand of people in the place of its own demand for one pool. */
 async function withDemand(context: CommandContext, plan: PlanDocument, file: string): Promise<PlanDocument> {
   const { sizedDemand } = await import("./run-demand.ts");
@@ -50,7 +53,7 @@ async function withDemand(context: CommandContext, plan: PlanDocument, file: str
   const own = plan.demand[pool];
   if (own === undefined) throw new CliError(`${file}: the plan has no demand for a pool ${pool}`, exitCode.usage);
   const byMonth = (values: readonly number[]): Record<string, number> =>
-    Object.fromEntries(values.map((value, month) => [months[month] ?? "", value]));
+    Object.fromEntries(values.map((value, month) => [months[month] ?? "", Math.max(LEAST_DEMAND, value)]));
   const demand = { ...own, p10: byMonth(p10), p50: byMonth(p50), p95: byMonth(p95) };
   return { ...plan, demand: { ...plan.demand, [pool]: demand } };
 }
