@@ -133,6 +133,8 @@ async function restoreElsewhere(backup: string): Promise<void> {
   });
 }
 
+/** Training takes a minute on two quiet cores, and many beside other suites. */
+const CHAT_OPTIONS = ["--wait-seconds", "1400", "--tokens", "20", "import {"];
 const CHAT = path.join(PACKAGE_FOLDER, "examples/serving/chat.mjs");
 
 it.skipIf(!canMakeNetworks || !isTurnOf(0, 2))(
@@ -142,7 +144,7 @@ it.skipIf(!canMakeNetworks || !isTurnOf(0, 2))(
     const backup = path.join(folder, "online.tar.gz");
     await first.whileUp(["--quickstart"], () => {
       expect(first.headroom("health").output).toBe("ready\n");
-      expect(first.run("node", CHAT, "--tokens", "20", "import {")).toMatchObject({
+      expect(first.run("node", CHAT, ...CHAT_OPTIONS)).toMatchObject({
         code: 0,
         output: expect.stringContaining("import {") as string,
       });
@@ -180,7 +182,7 @@ it.skipIf(!canMakeNetworks || !isTurnOf(1, 2))(
       const { output } = first.exec("headroom", "run", "--follow", "--", "id -u; touch /opt/headroom/x || true");
       expect(output).toMatch(/^10001$/m);
       expect(output).toContain("Read-only file system");
-      const chat = first.exec("node", path.join("/opt/headroom", CHAT), "--tokens", "20", "import {");
+      const chat = first.exec("node", path.join("/opt/headroom", CHAT), ...CHAT_OPTIONS);
       expect(chat).toMatchObject({ code: 0, output: expect.stringContaining("import {") as string });
       expect(first.exec("headroom", "stop", "chat")).toMatchObject({ code: 0 });
       expect(first.exec("headroom", "backup", "/var/lib/headroom/tmp/backup.tar.gz")).toMatchObject({ code: 0 });
