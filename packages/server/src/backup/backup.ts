@@ -36,8 +36,19 @@ export const BACKUP_FORMAT = 1;
 /** Folder of the state directory for the backups that an upgrade makes. */
 export const OWN_BACKUPS = "backups";
 
-/** Entries of a state directory that are not part of a backup. */
-const leftOut: ReadonlySet<string> = new Set(["cache", "checkpoints", "journal", "server.json", "work", OWN_BACKUPS]);
+/**
+ * Entries of a state directory that are not part of a backup. In the image `tmp` is there, too, and has the backup itself
+ * while it is written.
+ */
+const leftOut: ReadonlySet<string> = new Set([
+  "cache",
+  "checkpoints",
+  "journal",
+  "server.json",
+  "tmp",
+  "work",
+  OWN_BACKUPS,
+]);
 const isLeftOut = (name: string): boolean =>
   leftOut.has(name) || name.startsWith("before-restore-") || /^(?:lock\.db|owner\.json)$|-(?:wal|shm)$/.test(name);
 
