@@ -56,6 +56,17 @@ export const nodeHolder = z
   })
   .meta({ id: "NodeHolder" });
 
+const nodePhase = z
+  .object({
+    name: z.enum(["inService", "draining", "removing", "lost"]).meta({
+      description:
+        "`inService`: the node takes work; `draining`: it takes no new work; `removing`: it is removed when its last work has ended; `lost`: its executor does not reach it. A lost node stays lost while it is drained or removed.",
+    }),
+    sinceMs: instantMs.optional().meta({ description: "Absent: not recorded." }),
+    actor: z.string().optional().meta({ description: "The user who caused the phase; absent: not recorded." }),
+  })
+  .meta({ id: "NodePhase" });
+
 export const node = z
   .object({
     id: z.string(),
@@ -79,6 +90,7 @@ export const node = z
       description: "Network bandwidth in Gbps that workers can reserve; absent: the node's pool states none.",
     }),
     networkFreeGbps: z.int().optional(),
+    phase: nodePhase,
     health: z.enum(["up", "lost"]),
     draining: z.boolean(),
     hotSpare: z
@@ -159,6 +171,7 @@ export type AcceleratorCounts = z.output<typeof acceleratorCounts>;
 export type Fleet = z.output<typeof fleet>;
 export type NodeHolder = z.output<typeof nodeHolder>;
 export type Node = z.output<typeof node>;
+export type NodePhase = z.output<typeof nodePhase>;
 export type NodeRemoved = z.output<typeof nodeRemoved>;
 export type PoolRemoved = z.output<typeof poolRemoved>;
 export type SiteRemoved = z.output<typeof siteRemoved>;

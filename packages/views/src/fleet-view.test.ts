@@ -19,6 +19,20 @@ describe("the fleet", () => {
     expect(acceleratorTypes).toEqual([{ type: "H100", accelerators }]);
   });
 
+  it("names the phase of each node, and who removes it", () => {
+    const fleet = SmallFleet.withNodes(4, 8);
+    fleet.submit("first", { gang: { workers: 2, accelerators: 8 } });
+    fleet.command({ kind: "removeNode", nodeId: nodeId("n0"), running: "requeue" });
+    fleet.command({ kind: "drainNode", nodeId: nodeId("n1"), running: "wait" });
+    fleet.receive({ kind: "nodeUnreachable", nodeId: nodeId("n3"), detail: "no answer" });
+    expect(nodeList(fleet.engine, {}).items.map(({ phase }) => phase)).toEqual([
+      { name: "removing", actor: expect.any(String), sinceMs: fleet.nowMs },
+      { name: "draining" },
+      { name: "inService" },
+      { name: "lost" },
+    ]);
+  });
+
   it("counts nodes in an open maintenance window as unavailable, while the window is open", () => {
     const fleet = SmallFleet.withNodes(2, 8);
     fleet.nowMs = 1_000;

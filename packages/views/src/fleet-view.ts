@@ -12,7 +12,7 @@ import { noticeOf } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { nodeUse, openMaintenance } from "@headroom/explain";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
-import type { AcceleratorCounts, Fleet, Node, NodeHolder, Page, PageRequest } from "@headroom/protocol";
+import type { AcceleratorCounts, Fleet, Node, NodeHolder, NodePhase, Page, PageRequest } from "@headroom/protocol";
 import { cursorOrdinal } from "./page-cursor.ts";
 import { poolResource, siteResource } from "./wire-forms.ts";
 
@@ -122,6 +122,7 @@ function nodeResource(engine: Engine, node: EngineNode, maintenance: Maintenance
     memoryMib,
     memoryFreeMib: use.memoryFreeMib,
     ...(node.networkGbps === undefined ? {} : { networkGbps: node.networkGbps, networkFreeGbps: use.networkFreeGbps }),
+    phase: phaseOf(node),
     health,
     draining,
     ...(node.hotSpare === true ? { hotSpare: true as const } : {}),
@@ -131,6 +132,13 @@ function nodeResource(engine: Engine, node: EngineNode, maintenance: Maintenance
     labels: { ...node.labels },
     holders,
   };
+}
+
+/** The phase of the node. A state that hides another one comes first. */
+function phaseOf({ health, removal, draining }: EngineNode): NodePhase {
+  if (health === "lost") return { name: "lost" };
+  if (removal !== undefined) return { name: "removing", ...removal };
+  return { name: draining ? "draining" : "inService" };
 }
 
 function holdersOf(engine: Engine, attempt: Attempt, node: NodeId): NodeHolder[] {

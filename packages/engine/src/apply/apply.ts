@@ -53,7 +53,8 @@ export function applyEvent(readonlyWorld: World, event: Event): void {
   const { unsettledTeams } = world;
   if (unsettledTeams !== null && (event.kind !== "teamDefined" || event.atMs !== unsettledTeams.atMs))
     settleTeams(world);
-  if (world.capacity.hasGaps && event.kind !== "nodeRemoved") settleNodes(world);
+  // Removals, and the answers to their commands, read no positions.
+  if (world.capacity.hasGaps && event.kind !== "nodeRemoved" && event.kind !== "commandAnswered") settleNodes(world);
   if (event.atMs < state.nowMs)
     throw new InvariantError(`event ${state.sequence + 1} has an earlier time than its predecessor`);
   state.sequence++;

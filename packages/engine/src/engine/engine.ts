@@ -198,6 +198,8 @@ class ClosedGroup implements JournalGroup {
 }
 
 function takeIn(batch: Batch, input: Input): void {
+  // A run of removals is settled once.
+  if (batch.world.capacity.hasGaps && input.kind !== "removeNode") settle(batch.world);
   if (isCommand(input)) decideCommand(batch, input);
   else if (isSignal(input)) decideSignal(batch, input);
   else if (input.kind === "noRound") batch.hasRound = false;
@@ -281,6 +283,7 @@ export function forkEngine(engine: Engine): Engine {
 export function takeInOnly(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
   const batch = new Batch(worldOf(fork), nowMs);
   for (const input of inputs) takeIn(batch, input);
+  settle(batch.world);
   return batch;
 }
 
@@ -298,6 +301,7 @@ export function takeInForNow(
   const taking = new UndoLog(world);
   batch.note = (event) => taking.note(event);
   for (const input of inputs) takeIn(batch, input);
+  settle(world);
   return { batch, undo: () => taking.undo() };
 }
 

@@ -4,7 +4,6 @@
  * (`round/finish-removals.ts`).
  */
 import type { Command, Node, NodeId, PoolName, RemovalMode, SiteName } from "@headroom/model";
-import { settle } from "../apply/apply.ts";
 import type { Batch } from "../batch/batch.ts";
 import { attemptsOn } from "../cluster/entities.ts";
 import { done, refused } from "./decision.ts";
@@ -93,7 +92,6 @@ export function recordRemovals(batch: Batch, nodes: readonly { readonly id: Node
   for (const { id } of nodes) endNotice(batch, id);
   for (const { id: nodeId, actor } of nodes)
     batch.emit({ kind: "nodeRemoved", version: 1, atMs: batch.nowMs, nodeId, actor });
-  settle(batch.world);
 }
 
 /** Removes the pool if it has no nodes left. Otherwise the pool is marked as leaving. */

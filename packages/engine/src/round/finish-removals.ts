@@ -1,5 +1,6 @@
 /** Removals that wait for work: requeues the work of leaving nodes, and removes nodes, pools and sites that are empty. */
 import type { Node, NodeId } from "@headroom/model";
+import { settle } from "../apply/apply.ts";
 import type { Batch } from "../batch/batch.ts";
 import { attemptsOn } from "../cluster/entities.ts";
 import { recordRemovals } from "../lifecycle/remove.ts";
@@ -37,4 +38,5 @@ export function finishRemovals(batch: Batch): void {
   const used = new Set([...state.pools.values()].map(({ site }) => site));
   for (const [site, { actor }] of Array.from(state.siteRemovals))
     if (!used.has(site)) batch.emit({ kind: "siteRemoved", version: 1, atMs, site, actor });
+  settle(world);
 }

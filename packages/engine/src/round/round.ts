@@ -4,6 +4,7 @@
  * the timers and at the buckets that are not rejected.
  */
 import type { Event, Phase } from "@headroom/model";
+import { settle } from "../apply/apply.ts";
 import type { Batch } from "../batch/batch.ts";
 import { reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
@@ -96,6 +97,7 @@ function isLike(left: Reservation, right: Reservation): boolean {
 }
 
 export function runRound(batch: Batch): void {
+  settle(batch.world);
   batch.world.calendar.nowMs = batch.nowMs;
   batch.world.decayedUsage.nowMs = batch.nowMs;
   continueStops(batch);

@@ -33,6 +33,7 @@ export class Actions {
   readonly #world: World;
   readonly #salt: string;
   #count = 0;
+  #removals = 0;
   #keyed: Command | null = null;
   #last: { readonly spec: WorkloadSpec; readonly actor: string } | null = null;
 
@@ -60,13 +61,20 @@ export class Actions {
     const planned = calendarChange(this.#luck.aside(`calendar ${this.#count}`), this.#world, state);
     const notice = noticeOf(this.#luck.aside(`notice ${this.#count}`), this.#world, state.nowMs);
     const changed = this.#change(state);
-    for (const more of [planned, notice, changed]) if (more !== null) inputs.push(more);
+    const removal = this.#removal(state);
+    for (const more of [planned, notice, changed, removal]) if (more !== null) inputs.push(more);
     return { inputs, dies, returns };
   }
 
   /** Removes everything that prevents waiting work from running. */
   heal(state: ReadonlyState): Happening {
-    const lost = this.#world.fleet.nodes.filter(({ id }) => state.nodes.get(id)?.health === "lost");
+    const lost = this.#world.fleet.nodes.filter(({ id }) => state.nodes.get(id)?.health !== "up");
+    const gone = this.#world.fleet.pools.filter(({ name }) => !state.pools.has(name) || state.poolRemovals.has(name));
+    const declared = gone.map(({ hotSpares: _spares, ...pool }) => state.pools.get(pool.name) ?? pool);
+    const again: Input[] =
+      gone.length === 0
+        ? []
+        : [{ ...this.#common(), kind: "apply", sites: [], pools: declared, teams: [], workloads: [] }];
     const seen = this.#world.fleet.nodes.map((node): Input => ({ kind: "nodeSeen", node: currentSpec(state, node) }));
     const resumed = this.#world.fleet.nodes.map(({ id }): Input => ({
       ...this.#common(),
@@ -87,7 +95,7 @@ export class Actions {
     const { strategy: _hived, ...policy } = state.policy;
     const { reservedTopology } = rulesOf(state.policy).teams;
     const plain: Input[] = reservedTopology === undefined ? [] : [{ ...this.#common(), kind: "setPolicy", policy }];
-    const inputs = [...seen, ...resumed, apply, ...plain, ...released];
+    const inputs = [...again, ...seen, ...resumed, apply, ...plain, ...released];
     return { inputs, dies: [], returns: lost.map(({ id }) => id) };
   }
 
@@ -154,6 +162,20 @@ export class Actions {
     const open = [...state.workloads.values()].filter(({ endedAtMs }) => endedAtMs === null);
     const id = open.length === 0 ? workloadId("w999999") : this.#luck.pick(open).id;
     return { ...this.#common(), kind: this.#luck.pick(["holdWorkload", "releaseWorkload"]), workloadId: id };
+  }
+
+  /** A removal of a node, or of its pool. Like the draws below, its draws are apart from the others. */
+  #removal(state: ReadonlyState): Input | null {
+    const luck = this.#luck.aside(`removal ${this.#count}`);
+    if (!luck.chance(8)) return null;
+    const { id: nodeId, pool } = luck.pick(this.#world.fleet.nodes);
+    const running = luck.pick<"refuse" | "requeue">(["refuse", "requeue", "requeue"]);
+    // The counter of the other commands seeds their draws, so it does not count removals.
+    const common = { commandId: commandId(`r${++this.#removals}`), actor: "someone", idempotencyKey: null };
+    if (luck.chance(15)) return { ...common, kind: "removePool", pool, running };
+    // A removed node joins again when its machine is reported.
+    if (!state.nodes.has(nodeId)) return null;
+    return { ...common, kind: "removeNode", nodeId, running };
   }
 
   /** A change of work in place. Its draws are apart from the others, so recorded seeds keep their other actions. */

@@ -39,6 +39,7 @@ export type Feature =
   | "consolidation"
   | "defragmentation"
   | "nodeLoss"
+  | "removal"
   | "shrink"
   | "checkpoint"
   | "replacement"
@@ -152,6 +153,7 @@ class Watch extends Checkers {
 
   #note({ engine: { state } }: SimulatedRound, event: Event): void {
     if (event.kind === "nodeLost") this.features.add("nodeLoss");
+    if (event.kind === "nodeRemoved") this.features.add("removal");
     if (event.kind === "workersReplaced") this.features.add("replacement");
     if (event.kind === "windowBegan") this.features.add("window");
     if (event.kind === "budgetCrossed" && event.percent === 100) this.features.add("budget");

@@ -49,6 +49,7 @@ const everyFeature: readonly Feature[] = [
   "consolidation",
   "defragmentation",
   "nodeLoss",
+  "removal",
   "window",
   "budget",
 ];

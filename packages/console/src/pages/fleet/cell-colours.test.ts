@@ -34,6 +34,7 @@ const node: Node = {
   coresFreeMilli: 0,
   memoryMib: 0,
   memoryFreeMib: 0,
+  phase: { name: "inService" },
   health: "up",
   draining: false,
   joinedAtMs: 0,

@@ -101,22 +101,31 @@ export function freeCountOf(node: Node): number {
   return count;
 }
 
-type NodeState = Pick<Node, "health" | "draining" | "hotSpare" | "notice" | "acceleratorsChanged" | "maintenance">;
+type NodeState = Pick<
+  Node,
+  "phase" | "health" | "draining" | "hotSpare" | "notice" | "acceleratorsChanged" | "maintenance"
+>;
 
 export function nodeStateText(node: NodeState): string {
-  const { health, draining, hotSpare, notice, acceleratorsChanged, maintenance } = node;
+  const { phase, health, draining, hotSpare, notice, acceleratorsChanged, maintenance } = node;
   if (hotSpare === true) return "Spare";
   if (health === "lost") return draining ? "Lost, draining" : "Lost";
   if (acceleratorsChanged === true) return "Changing accelerators";
+  if (phase.name === "removing") return "Being removed";
   if (notice !== undefined) return draining ? "Leaving, draining" : "Leaving";
   if (maintenance !== undefined) return draining ? "Maintenance, draining" : "Maintenance";
   return draining ? "Draining" : "Up";
 }
 
 export function nodeStateTone(node: NodeState): "bad" | "wait" | "good" {
-  const { health, draining, notice, acceleratorsChanged, maintenance } = node;
+  const { phase, health, draining, notice, acceleratorsChanged, maintenance } = node;
   if (health === "lost") return "bad";
-  const isClosed = draining || acceleratorsChanged === true || notice !== undefined || maintenance !== undefined;
+  const isClosed =
+    draining ||
+    phase.name === "removing" ||
+    acceleratorsChanged === true ||
+    notice !== undefined ||
+    maintenance !== undefined;
   return isClosed ? "wait" : "good";
 }
 

@@ -16,6 +16,7 @@ function fleetNode(id: string, change: Partial<Node> = {}): Node {
     coresFreeMilli: 0,
     memoryMib: 0,
     memoryFreeMib: 0,
+    phase: { name: "inService" },
     health: "up",
     draining: false,
     joinedAtMs: 0,
