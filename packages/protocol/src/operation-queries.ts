@@ -1,8 +1,11 @@
-/** Query parameters of listings and streams. */
+/** Parameters of paths, listings and streams. */
 import { z } from "zod";
 import { limits, names } from "@headroom/spec";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { workloadKinds, isWorkloadPhase, workloadPhases } from "./workload.ts";
+
+export const byId = z.strictObject({ id: names.opaqueId });
+export const byTeam = z.strictObject({ name: names.teamName });
 
 export const queueQuery = pageQuery.extend({
   team: names.teamName.optional(),
@@ -59,4 +62,10 @@ export const eventQuery = z.strictObject({
     ])
     .optional()
     .meta({ description: "First sequence number, default 1; `next`: only future events." }),
+});
+
+export const stopQuery = z.strictObject({
+  task: queryInteger(0, limits.TASKS_MAX - 1)
+    .optional()
+    .meta({ description: "Stop only this task of an array: it is not tried again, and the others continue." }),
 });

@@ -3,7 +3,7 @@
  * them, and the OpenAPI document lists them. The keys are the method names of `HeadroomClient`.
  */
 import { z } from "zod";
-import { limits, names, policy, submittedSpec, workloadChanges } from "@headroom/spec";
+import { names, policy, submittedSpec, workloadChanges } from "@headroom/spec";
 import { nodeReadingsPage, nodeReadingsQuery, nodeTelemetry, nodeTelemetryQuery } from "./accelerator-readings.ts";
 import { applyPlan, applyRequest } from "./apply.ts";
 import { defragmentation } from "./defragmentation.ts";
@@ -23,12 +23,12 @@ import {
   whatIfQuestion,
 } from "./forecast.ts";
 import { metricsPage, metricsQuery } from "./metrics.ts";
-import { eventQuery, logQuery, queueQuery, workloadQuery } from "./operation-queries.ts";
+import { byId, byTeam, eventQuery, logQuery, queueQuery, stopQuery, workloadQuery } from "./operation-queries.ts";
 import { operation } from "./operation.ts";
 import { admission, commandProblems, planning } from "./operation-problems.ts";
 export type { HttpMethod, Operation } from "./operation.ts";
 import { logChunk, workloadUsage } from "./output.ts";
-import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
+import { pageQuery, queryBoolean } from "./page.ts";
 import { policyChoice, policySet, presetList } from "./policy.ts";
 import type { Permission } from "./permissions.ts";
 import { fleetPredictions, workloadModel, workloadPredictions } from "./predictions.ts";
@@ -41,11 +41,8 @@ import { teamPage, teamRemoved } from "./team.ts";
 import { queuePage, verdict } from "./verdict.ts";
 import { gatewayOverview } from "./gateway.ts";
 import { wasteList } from "./waste.ts";
-import { workloadChanged } from "./workload-changes.ts";
+import { changeQuery, workloadChanged } from "./workload-changes.ts";
 import { workload, workloadAccepted, workloadPage, workloadSubmitted } from "./workload.ts";
-
-const byId = z.strictObject({ id: names.opaqueId });
-const byTeam = z.strictObject({ name: names.teamName });
 
 export const operations = {
   listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, {
@@ -71,11 +68,7 @@ export const operations = {
     {
       permission: "workloads.write",
       params: byId,
-      query: z.strictObject({
-        dryRun: queryBoolean.optional().meta({
-          description: "Nothing changes; the answer shows the changes and their effect on the expected start.",
-        }),
-      }),
+      query: changeQuery,
       body: workloadChanges,
       problems: [
         "unknownWorkload",
@@ -96,11 +89,7 @@ export const operations = {
     {
       permission: "workloads.write",
       params: byId,
-      query: z.strictObject({
-        task: queryInteger(0, limits.TASKS_MAX - 1)
-          .optional()
-          .meta({ description: "Stop only this task of an array: it is not tried again, and the others continue." }),
-      }),
+      query: stopQuery,
       status: 202,
       problems: ["unknownWorkload", "workloadEnded", "unknownTask", "taskEnded", ...commandProblems],
     },

@@ -1,6 +1,7 @@
 /** The answer to a change of a workload in place: each field before and after, and the effect on its expected start. */
 import { z } from "zod";
 import { startEstimate } from "./forecast.ts";
+import { queryBoolean } from "./page.ts";
 
 export const changeableFields = [
   "name",
@@ -39,3 +40,9 @@ export const workloadChanged = z
 
 export type FieldChange = z.output<typeof fieldChange>;
 export type WorkloadChanged = z.output<typeof workloadChanged>;
+
+export const changeQuery = z.strictObject({
+  dryRun: queryBoolean.optional().meta({
+    description: "Nothing changes; the answer shows the changes and their effect on the expected start.",
+  }),
+});

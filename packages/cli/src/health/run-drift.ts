@@ -74,7 +74,7 @@ function readFacts(facts: unknown, where: string): ReadonlyMap<string, string> {
       if (value === null) return [];
       if (!["string", "number", "boolean"].includes(typeof value))
         refuse(`${where}.${printable(name)}: expected a text, a number, true or false`);
-      return [[name, String(value as string | number | boolean)]];
+      return [[name, String(value)]];
     }),
   );
 }

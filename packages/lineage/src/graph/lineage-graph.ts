@@ -37,8 +37,8 @@ export interface WalkLimits {
 }
 
 /** Bounds of one graph, so that a file cannot take the memory of the machine. */
-export const NODES_MAX = 5_000_000;
-export const EDGES_MAX = 20_000_000;
+const NODES_MAX = 5_000_000;
+const EDGES_MAX = 20_000_000;
 
 interface Adjacency {
   /** The neighbours of node n are `targets[offsets[n]..offsets[n + 1]]`. */

@@ -94,7 +94,7 @@ export function field(number: number, value: number | bigint | string | Buffer):
   return Buffer.concat([varint(BigInt((number << 3) | 2)), varint(BigInt(bytes.length)), bytes]);
 }
 
-export function varint(value: bigint): Buffer {
+function varint(value: bigint): Buffer {
   const bytes: number[] = [];
   let rest = BigInt.asUintN(64, value);
   while (rest > 0x7fn) {

@@ -21,6 +21,11 @@ export interface AttemptView {
   readonly tmpDir: string;
   /** `null`: each worker has a /dev/shm of its own. */
   readonly shmDir: string | null;
+  /**
+   * Forbids the job to make user namespaces. In one of its own it could leave the mount points that keep directories
+   * from being renamed. Needs bwrap 0.8; the kernel refuses such namespaces in a sandbox of root anyway.
+   */
+  readonly disablesUserNamespaces: boolean;
 }
 
 /** Device files of accelerators and of the networks between them, by the beginning of their names in /dev. */
@@ -75,6 +80,7 @@ export function bubblewrapArgs(view: AttemptView): readonly string[] {
   const guarded = [homeDir, ...configDirs(), ...installedPaths()];
   return [
     "--unshare-user",
+    ...(view.disablesUserNamespaces ? ["--disable-userns"] : []),
     "--unshare-pid",
     "--unshare-ipc",
     "--unshare-cgroup-try",

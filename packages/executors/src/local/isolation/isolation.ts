@@ -33,23 +33,26 @@ export class Isolation {
   readonly report: IsolationReport;
   readonly #homeDir: string;
   readonly #program: string | null;
+  readonly #disablesUserNamespaces: boolean;
   readonly #cgroups: readonly CgroupParent[];
 
   /** Throws an `OperationalError` if bubblewrap is required and does not work here. */
   constructor(mode: IsolationMode, homeDir: string) {
     this.#homeDir = homeDir;
-    const found = mode === "none" ? { program: null, problem: null } : bubblewrapFor(homeDir);
+    const none = { program: null, problem: null, disablesUserNamespaces: false };
+    const found = mode === "none" ? none : bubblewrapFor(homeDir);
     if (mode === "bubblewrap" && found.program === null) {
       const message = `Isolation by bubblewrap does not work here: ${found.problem ?? ""}. Install bubblewrap, or start with --isolation none.`;
       throw new OperationalError("noIsolation", message, { retryable: false });
     }
     this.#program = found.program;
+    this.#disablesUserNamespaces = found.disablesUserNamespaces;
     this.#cgroups = findCgroups(realpathSync(homeDir));
     const has = (controller: "memory" | "cpu" | "pids"): boolean =>
       this.#cgroups.some(({ controllers }) => controllers.includes(controller));
     const enforced = { memory: has("memory"), cores: has("cpu"), processes: has("pids") };
     const kind = found.program === null ? "none" : "bubblewrap";
-    this.report = { kind, ...enforced, notes: notesOf(mode, found.problem, enforced) };
+    this.report = { kind, ...enforced, notes: notesOf(mode, found, enforced) };
   }
 
   get cgroups(): readonly CgroupParent[] {
@@ -101,6 +104,7 @@ export class Isolation {
       readable: [path.dirname(files.checkpointRequestFile), ...this.#keptArtifacts(launch)].flatMap(existing),
       tmpDir: realpathSync(tmpDir),
       shmDir,
+      disablesUserNamespaces: this.#disablesUserNamespaces,
     };
     return { program, args: bubblewrapArgs(view), scratchDirs: shmDir === null ? [tmpDir] : [tmpDir, shmDir] };
   }
@@ -143,22 +147,35 @@ function existing(directory: string): readonly string[] {
   return [realpathSync(directory)];
 }
 
-function bubblewrapFor(homeDir: string): { readonly program: string | null; readonly problem: string | null } {
+interface FoundBubblewrap {
+  readonly program: string | null;
+  readonly problem: string | null;
+  readonly disablesUserNamespaces: boolean;
+}
+
+function bubblewrapFor(homeDir: string): FoundBubblewrap {
+  const none = { program: null, disablesUserNamespaces: false };
   const program = findBubblewrap(process.env["PATH"] ?? "/usr/bin:/bin");
-  if (program === null) return { program: null, problem: "bwrap is not installed" };
+  if (program === null) return { ...none, problem: "bwrap is not installed" };
   const tmpDir = mkdtempSync(path.join(tmpdir(), "headroom-probe-"));
+  const problemWith = (disablesUserNamespaces: boolean): string | null => {
+    const view = { homeDir, writable: [], readable: [], tmpDir, shmDir: null, disablesUserNamespaces };
+    return probeBubblewrap(program, view, path.join(realpathSync(homeDir), "attempts"));
+  };
   try {
-    const view = { homeDir, writable: [], readable: [], tmpDir, shmDir: null };
-    const problem = probeBubblewrap(program, view, path.join(realpathSync(homeDir), "attempts"));
-    return { program: problem === null ? program : null, problem };
+    if (!isRoot() && problemWith(true) === null) return { program, problem: null, disablesUserNamespaces: true };
+    const problem = problemWith(false);
+    return problem === null ? { program, problem, disablesUserNamespaces: false } : { ...none, problem };
   } finally {
     rmSync(tmpDir, { recursive: true, force: true });
   }
 }
 
+const isRoot = (): boolean => process.getuid?.() === 0;
+
 function notesOf(
   mode: IsolationMode,
-  problem: string | null,
+  { program, problem, disablesUserNamespaces }: FoundBubblewrap,
   enforced: { readonly memory: boolean; readonly cores: boolean; readonly processes: boolean },
 ): readonly IsolationNote[] {
   const notes: IsolationNote[] = [];
@@ -167,6 +184,12 @@ function notesOf(
     notes.push({ subject: "choice", message: `Workloads are not isolated, as chosen at the start: ${open}.` });
   else if (problem !== null)
     notes.push({ subject: "isolation", message: `Workloads are not isolated (${problem}): ${open}.` });
+  if (program !== null && !disablesUserNamespaces && !isRoot())
+    notes.push({
+      subject: "isolation",
+      message:
+        "Workloads can make user namespaces, and rename directories above the state directory in them: bubblewrap 0.8 or newer forbids it.",
+    });
   const missing = [
     ...(enforced.memory ? [] : ["memory"]),
     ...(enforced.cores ? [] : ["cores"]),
