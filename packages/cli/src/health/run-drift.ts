@@ -72,7 +72,7 @@ function readFacts(facts: unknown, where: string): ReadonlyMap<string, string> {
   return new Map(
     entries.flatMap(([name, value]): [string, string][] => {
       if (value === null) return [];
-      if (!["string", "number", "boolean"].includes(typeof value))
+      if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
         refuse(`${where}.${printable(name)}: expected a text, a number, true or false`);
       return [[name, String(value)]];
     }),
