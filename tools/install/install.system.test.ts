@@ -1,7 +1,7 @@
 /**
  * The package as its users have it: installed from its file in an empty folder, without the checkout. An upgrade of an
  * earlier version's state and the way back run each time. The quickstart to its end, the gateway in front of its model, and
- * a backup that is restored elsewhere take turns: in the folder, and in a container. Budget: 120 s on two quiet cores.
+ * a backup that is restored elsewhere take turns: in the folder, and in a container. Budget: 240 s on two quiet cores.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
