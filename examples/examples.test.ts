@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseYaml } from "../packages/cli/src/documents/yaml-source.ts";
-import { readCeilingDocument, readPlanDocument, readTriggerDocument } from "@headroom/plan";
+import { readCeilingDocument, readDemandDocument, readPlanDocument, readTriggerDocument } from "@headroom/plan";
 import { readDocument } from "@headroom/spec";
 import { priceDocument, tcoDocument } from "@headroom/usage";
 
@@ -14,6 +14,7 @@ const files = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf
 type PlanReading = { readonly kind: "read" } | { readonly kind: "refused"; readonly problems: readonly unknown[] };
 const planReaders: Readonly<Record<string, (value: unknown) => PlanReading>> = {
   "plan/ceilings.yaml": readCeilingDocument,
+  "plan/demand.yaml": readDemandDocument,
   "plan/plan.yaml": readPlanDocument,
   "plan/triggers.yaml": readTriggerDocument,
 };
@@ -41,6 +42,7 @@ describe("the examples' workload files", () => {
       "cost/own-or-rent.yaml",
       "cost/owned-h100.yaml",
       "plan/ceilings.yaml",
+      "plan/demand.yaml",
       "plan/plan.yaml",
       "plan/triggers.yaml",
       "quickstart/train.yaml",
