@@ -186,13 +186,13 @@ const isRemovedAfter = (events: readonly Event[], at: number, id: NodeId): boole
  * Whether the node stopped taking work later in the same batch. A task that keeps its place after a failure is placed
  * while the inputs are applied, so the next input of the batch may report the loss of its node.
  */
-const closesAfter = (events: readonly Event[], at: number, { id, pool }: Node): boolean =>
+const closesAfter = (events: readonly Event[], at: number, { id, pool, acceleratorsChanged }: Node): boolean =>
   events
     .slice(at + 1)
     .some(
       (event) =>
         (closingKinds.has(event.kind) && "nodeId" in event && event.nodeId === id) ||
-        (event.kind === "poolDefined" && event.pool.name === pool),
+        (event.kind === "poolDefined" && event.pool.name === pool && acceleratorsChanged === true),
     );
 
 /**

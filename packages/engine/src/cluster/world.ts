@@ -59,7 +59,7 @@ export interface World {
   readonly stopping: Set<WorkloadId>;
   /** Nodes that leave when their last work has ended. */
   readonly removing: Set<NodeId>;
-  /** PendingRemoval nodes on which some attempts may not have been asked to stop yet. */
+  /** Nodes to remove on which some attempts may not have been asked to stop yet. */
   readonly requeueing: Set<NodeId>;
   /** Attempts that keep a place during their back-off and are not launched yet. */
   readonly backingOff: Set<AttemptId>;

@@ -22,10 +22,10 @@ export function requeueForRemoval(batch: Batch): void {
 export function finishRemovals(batch: Batch): void {
   const { world, nowMs: atMs } = batch;
   const { removing, state, capacity } = world;
-  if (removing.size === 0) return;
+  // A command may have removed the last node of a leaving pool, or the last pool of a leaving site.
+  if (removing.size + state.poolRemovals.size + state.siteRemovals.size === 0) return;
   const nodes = [...removing].map((id: NodeId) => state.nodes.get(id) as Node);
   const empty = nodes.filter(({ id }) => capacity.slot(id).isEmpty);
-  if (empty.length === 0) return;
   const removed = empty.map(({ id, ordinal, removal: by }) => ({ id, ordinal, actor: by?.actor ?? "" }));
   recordRemovals(
     batch,

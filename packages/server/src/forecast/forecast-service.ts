@@ -10,7 +10,7 @@ import type { ForecastAnswers, ForecastOutcome, ForecastQuestion, QuestionOfStat
 const ANSWER_MS_MAX = 30_000;
 /** Time in ms after which an answer is abandoned if another principal is waiting. */
 const SHARED_ANSWER_MS_MAX = 3_000;
-/** Heap in MiB that one question may use. A what-if that adds as many nodes as are accepted needs half of it. */
+/** Heap in MiB that one question may use. The nodes that a what-if may add cost some 600 MiB of it. */
 const HEAP_MIB_MAX = 2_048;
 
 export interface ForecastServiceOptions {
