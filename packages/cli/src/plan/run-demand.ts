@@ -45,25 +45,14 @@ export async function sizedDemand(context: CommandContext, file: string): Promis
 }
 
 async function sizerFor(named: string): Promise<WorkSizer> {
-  const { completeTraining, sizeServing } = await import("@headroom/perf");
+  const { sizeServing } = await import("@headroom/perf");
+  const { sizePretraining } = await import("../size/pretraining.ts");
   const accelerator = await acceleratorName(named, undefined);
   return {
     trainingHours(model, tokens) {
-      const completed = completeTraining({
-        model,
-        accelerator,
-        tokens,
-        method: { kind: "full" },
-        pricePerAcceleratorHour: 0,
-        restartSeconds: 300,
-        scaling: "strong",
-        checkpointOverlapped: false,
-        checkpointGbPerS: 100,
-        tiers: [],
-      });
-      const answer = "answer" in completed ? completed.answer : completed;
-      if (answer.kind === "impossible") return answer.reason;
-      return answer.run?.acceleratorHours ?? "the performance model gives no duration of the run";
+      const report = sizePretraining({ model, accelerator, tokens });
+      if (typeof report === "string") return report;
+      return report.run?.acceleratorHours ?? "the performance model gives no duration of the run";
     },
     servingAccelerators(model, { requestsPerS, promptTokens, outputTokens }) {
       const answer = sizeServing({

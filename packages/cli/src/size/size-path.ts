@@ -84,23 +84,9 @@ async function stagesOf(context: CommandContext, options: PathOptions): Promise<
     .map((text) => wholeNumber(text.trim(), "--counts", { min: 1, max: acceleratorsMax }))
     .toSorted((a, b) => a - b);
   if (counts.length > COUNTS_MAX) throw new CliError(`--counts: at most ${COUNTS_MAX} sizes`, exitCode.usage);
-  const size = (acceleratorCount: number): TrainingReport | string => {
-    const completed = perf.completeTraining({
-      model,
-      accelerator,
-      acceleratorCount,
-      tokens,
-      method: { kind: "full" },
-      pricePerAcceleratorHour: price,
-      restartSeconds: 300,
-      scaling: "strong",
-      checkpointOverlapped: false,
-      checkpointGbPerS: 100,
-      tiers: [],
-    });
-    const answer = "answer" in completed ? completed.answer : completed;
-    return answer.kind === "impossible" ? answer.reason : answer;
-  };
+  const { sizePretraining } = await import("./pretraining.ts");
+  const size = (acceleratorCount: number): TrainingReport | string =>
+    sizePretraining({ model, accelerator, acceleratorCount, tokens, pricePerAcceleratorHour: price });
   let first: TrainingReport | undefined;
   return counts.map((accelerators) => {
     const report = size(accelerators);
