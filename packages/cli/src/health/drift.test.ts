@@ -25,8 +25,15 @@ describe("headroom drift", () => {
     });
   });
 
+  it("reads a profile of more facts than one line of a log has", async () => {
+    const facts = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`fact-${index}`, "x".repeat(100)]));
+    const { code, stdout } = await run(["drift", "-", "--json"], lines([{ node: "a", facts }]));
+    expect([code, JSON.parse(stdout)]).toEqual([0, { nodes: 1, deviations: [], causes: [] }]);
+  });
+
   it.each([
-    ["{", "no JSON"],
+    ["{", "-:1: "],
+    [`{"node":"a","facts":{}}\nnode b`, "-:2: "],
     ["", "there are no nodes"],
     [`{"node":"a"}`, "-:1: facts: expected an object"],
     [lines([nodes[0], nodes[0]]), "-:2: node n0 occurs twice"],
@@ -54,7 +61,7 @@ describe("headroom health slow", () => {
       0,
       [{ set: "w1", node: "n5", step: 100, since_step: 80, slower_pct: expect.closeTo(25, 0) }],
     ]);
-    expect((await run(["health", "slow", "-"], lines(steps))).stdout).toContain("160 step times, 1 times");
+    expect((await run(["health", "slow", "-"], lines(steps))).stdout).toContain("160 step times, 1 changes to slow");
   });
 
   it.each([

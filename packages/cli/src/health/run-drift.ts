@@ -3,7 +3,7 @@ import type { Cause, DesiredProfiles, Deviation, NodeProfile } from "@headroom/h
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { fileText } from "../input/file-chunks.ts";
-import { fileLines } from "../input/file-lines.ts";
+import { jsonValues } from "../input/json-values.ts";
 import { tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
 
@@ -36,11 +36,12 @@ const isFields = (value: unknown): value is JsonFields =>
 async function readProfiles(context: CommandContext, file: string): Promise<readonly NodeProfile[]> {
   const profiles: NodeProfile[] = [];
   const names = new Set<string>();
-  for await (const lines of fileLines(context, file)) {
-    for (const { number, text } of lines) {
-      if (text.trim() === "") continue;
-      const profile = readProfile(text, `${printable(file)}:${number}`);
-      if (names.has(profile.node)) refuse(`${printable(file)}:${number}: node ${printable(profile.node)} occurs twice`);
+  for await (const values of jsonValues(context, file)) {
+    for (const found of values) {
+      const where = `${printable(file)}:${found.line}`;
+      if ("problem" in found) refuse(`${where}: ${found.problem}`);
+      const profile = readProfile(found.value, where);
+      if (names.has(profile.node)) refuse(`${where}: node ${printable(profile.node)} occurs twice`);
       names.add(profile.node);
       profiles.push(profile);
       if (profiles.length > NODES_MAX) refuse(`${printable(file)}: more than ${NODES_MAX} nodes`);
@@ -54,8 +55,7 @@ function refuse(message: string): never {
   throw new CliError(message, exitCode.usage);
 }
 
-function readProfile(text: string, where: string): NodeProfile {
-  const value = parsed(text, where);
+function readProfile(value: unknown, where: string): NodeProfile {
   if (!isFields(value)) refuse(`${where}: expected an object with node, facts and performance`);
   const { node, set = "", facts, performance = null } = value;
   if (typeof node !== "string" || node === "") refuse(`${where}: node: expected a name`);

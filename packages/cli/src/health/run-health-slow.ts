@@ -2,7 +2,7 @@
 import type { SlowNode, SlowNodes, StepTime } from "@headroom/health";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
-import { fileLines } from "../input/file-lines.ts";
+import { jsonValues } from "../input/json-values.ts";
 import { tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
 
@@ -37,9 +37,12 @@ export async function runHealthSlow(
   const { SlowNodes } = await import("@headroom/health");
   const sets = new OpenSteps(() => new SlowNodes());
   const shown = printable(file);
-  for await (const lines of fileLines(context, file)) {
-    for (const { number, text } of lines)
-      if (text.trim() !== "") sets.add(readRow(text, `${shown}:${number}`), `${shown}:${number}`);
+  for await (const values of jsonValues(context, file)) {
+    for (const found of values) {
+      const where = `${shown}:${found.line}`;
+      if ("problem" in found) refuse(`${where}: ${found.problem}`);
+      sets.add(readRow(found.value, where), where);
+    }
     if (context.terminal.interrupted.aborted) return exitCode.interrupted;
   }
   const { found, count } = sets.finish();
@@ -96,13 +99,7 @@ class OpenSteps {
   }
 }
 
-function readRow(text: string, where: string): Row {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    refuse(`${where}: no JSON: ${error instanceof Error ? printable(error.message) : ""}`);
-  }
+function readRow(value: unknown, where: string): Row {
   const fields = typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
   const { set = "", step, node, seconds } = fields;
   if (typeof set !== "string") refuse(`${where}: set: expected the name of the workload or set`);
@@ -130,5 +127,5 @@ function printFound({ print, paint, terminal }: CommandContext, found: readonly 
     ]);
     print(...tableLines(columns, rows, terminal.stdout, paint), "");
   }
-  print(`${count} step times, ${found.length} times a node became slow`);
+  print(`${count} step times, ${found.length} changes to slow`);
 }

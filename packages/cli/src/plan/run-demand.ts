@@ -3,6 +3,7 @@ import type { SizedDemand, WorkSizer } from "@headroom/plan";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { acceleratorName } from "../size/model-options.ts";
+import { pretrainingSizer } from "../size/pretraining.ts";
 import { readPlanFile } from "./plan-file.ts";
 import { numberTable } from "./plan-text.ts";
 import type { PlanOutputOptions } from "./run-ceilings.ts";
@@ -46,7 +47,7 @@ export async function sizedDemand(context: CommandContext, file: string): Promis
 
 async function sizerFor(named: string): Promise<WorkSizer> {
   const { sizeServing } = await import("@headroom/perf");
-  const { sizePretraining } = await import("../size/pretraining.ts");
+  const sizePretraining = await pretrainingSizer();
   const accelerator = await acceleratorName(named, undefined);
   return {
     trainingHours(model, tokens) {

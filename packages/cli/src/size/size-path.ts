@@ -5,6 +5,7 @@ import type { CommandContext } from "../command.ts";
 import { numberTable } from "../plan/plan-text.ts";
 import { wholeNumber } from "../simulate/amount-options.ts";
 import { modelChoice } from "./model-options.ts";
+import { pretrainingSizer } from "./pretraining.ts";
 import { bytesText, given, percentText, positive, quantity, significant } from "./quantities.ts";
 
 export interface PathOptions {
@@ -84,7 +85,7 @@ async function stagesOf(context: CommandContext, options: PathOptions): Promise<
     .map((text) => wholeNumber(text.trim(), "--counts", { min: 1, max: acceleratorsMax }))
     .toSorted((a, b) => a - b);
   if (counts.length > COUNTS_MAX) throw new CliError(`--counts: at most ${COUNTS_MAX} sizes`, exitCode.usage);
-  const { sizePretraining } = await import("./pretraining.ts");
+  const sizePretraining = await pretrainingSizer();
   const size = (acceleratorCount: number): TrainingReport | string =>
     sizePretraining({ model, accelerator, acceleratorCount, tokens, pricePerAcceleratorHour: price });
   let first: TrainingReport | undefined;

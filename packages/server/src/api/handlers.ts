@@ -55,11 +55,7 @@ import { nodeTelemetry } from "./node-telemetry.ts";
 import { directoryRefusal } from "./hidden-directories.ts";
 import { channelRefusal } from "./notification-channels.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
-import {
-  removeNode as removeNodeHandler,
-  removePool as removePoolHandler,
-  removeSite as removeSiteHandler,
-} from "./remove-fleet.ts";
+import { removeNode, removePool, removeSite } from "./remove-fleet.ts";
 import { startExec } from "./start-exec.ts";
 import { openLogs } from "./workload-logs.ts";
 import { workloadMetrics } from "./workload-metrics.ts";
@@ -302,9 +298,9 @@ export const handlers: Handlers = {
     const { nodeId } = await command(plane, call, wanted, "nodeResumed");
     return { nodeId };
   },
-  removeNode: removeNodeHandler,
-  removePool: removePoolHandler,
-  removeSite: removeSiteHandler,
+  removeNode,
+  removePool,
+  removeSite,
   noticeNode: async (plane, call) => {
     const { goneAtMs: atMs, inMs, reason } = call.body;
     const gone = atMs === undefined ? { inMs: inMs ?? 0 } : { atMs };
