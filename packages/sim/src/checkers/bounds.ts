@@ -8,11 +8,12 @@ import { mustHold } from "./violation.ts";
 const HOUR_MS = 3_600_000;
 const MILLI = 1000;
 
-type Submitted = Event & { readonly kind: "workloadSubmitted" };
+/** Dependencies of one workload. */
+type Awaited = NonNullable<(Event & { readonly kind: "workloadSubmitted" })["waitsFor"]>;
 
 export class Bounds {
   /** Dependencies of every workload that are not met yet. */
-  readonly #awaited = new Map<WorkloadId, NonNullable<Submitted["waitsFor"]>>();
+  readonly #awaited = new Map<WorkloadId, Awaited>();
   /** Migrations caused by defragmentation, with time and workload, oldest first. */
   #migrations: { readonly atMs: number; readonly workloadId: WorkloadId }[] = [];
   /** Usage of each team with a budget, in thousandths of accelerators times ms, accumulated from round to round. */
@@ -23,8 +24,7 @@ export class Bounds {
   onRound({ ready, engine: { state } }: SimulatedRound): void {
     this.#use(state, ready.atMs);
     for (const event of ready.events) {
-      if (event.kind === "workloadSubmitted" && event.waitsFor !== undefined)
-        this.#awaited.set(event.workloadId, event.waitsFor);
+      this.#await(event);
       if (event.kind === "workloadEnded") this.#settle(event);
       if (event.kind === "gangPlaced") this.#mayStart(event);
       if (event.kind === "evictionPlanned" && event.pairsGathered !== undefined) this.#onMigration(state, event);
@@ -41,6 +41,13 @@ export class Bounds {
     copy.#rates = this.#rates;
     copy.#atMs = this.#atMs;
     return copy;
+  }
+
+  /** A submission, a rerun, and a change of dependencies say which dependencies are left. */
+  #await(event: Event): void {
+    const isAnew = event.kind === "workloadSubmitted" || event.kind === "workloadRerun";
+    if (isAnew || (event.kind === "workloadChanged" && event.changes.after !== undefined))
+      this.#awaited.set(event.workloadId, event.waitsFor ?? []);
   }
 
   #settle({ workloadId, phase }: Event & { readonly kind: "workloadEnded" }): void {

@@ -2,7 +2,7 @@
  * Planted bugs other than wrong placements: protected starts, windows, budgets, migrations, users, data, anti-affinity,
  * hot spares.
  */
-import type { AttemptId, Effect, CalendarEntry, Event, Input, Policy, Team } from "@headroom/model";
+import type { Attempt, AttemptId, Effect, CalendarEntry, Event, Input, Policy, Team } from "@headroom/model";
 import type { Ready, ReadonlyState } from "@headroom/engine";
 import { view, withAll, withAttempts, withSpecs, withTeams, type PlantedBug } from "./bent-views.ts";
 
@@ -25,6 +25,10 @@ const withEffects = (ready: Ready, bend: (effect: Effect) => Effect): Ready => (
   ...ready,
   effects: ready.effects.map(bend),
 });
+
+/** Whether only windows make the workers of an attempt leave: a node that is removed evicts for the same reason. */
+const isOnlyInWindows = ({ nodes }: ReadonlyState, { workers }: Attempt): boolean =>
+  workers.every(({ node }) => nodes.get(node)?.removal === undefined);
 
 /** Gives the engine other policies than the checkers. */
 const withPolicies = (inputs: readonly Input[], bend: (policy: Policy) => Policy): readonly Input[] =>
@@ -162,7 +166,7 @@ export const plantedInBounds: readonly PlantedBug[] = [
     found: /runs on in [\w-]+, which has begun/,
     bendState: (state) =>
       withAttempts(state, (attempt) =>
-        attempt.stop?.reason === "nodeDrained"
+        attempt.stop?.reason === "nodeDrained" && state.nominations.size === 0 && isOnlyInWindows(state, attempt)
           ? { ...attempt, stop: null, phase: attempt.startedAtMs === null ? "launching" : "running" }
           : attempt,
       ),
