@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { change, policy, policyKnobs } from "@headroom/protocol";
+import type { CommandDefinition } from "./command.ts";
+import { commands } from "./commands/index.ts";
 import { headroom } from "./testing/recorded-terminal.ts";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -81,3 +83,20 @@ describe("docs/reference/policy.md", () => {
     ).toEqual([]);
   });
 });
+
+describe("headroom --help", () => {
+  it("states the default of every option that takes a value, or that it is required", () => {
+    const silent = (definitions: readonly CommandDefinition[], before: string): readonly string[] =>
+      definitions.flatMap(({ name, options, commands: below = [] }) => [
+        ...options
+          .filter(({ flags, description, hidden }) => hidden !== true && takesValue(flags) && !isStated(description))
+          .map(({ flags }) => `${before}${name} ${flags}`),
+        ...silent(below, `${before}${name} `),
+      ]);
+    expect(silent(commands, "")).toEqual([]);
+  });
+});
+
+const takesValue = (flags: string): boolean => flags.includes("<");
+/** An option that filters has no default: without it nothing is left out. */
+const isStated = (description: string): boolean => /default|required|^only /.test(description);

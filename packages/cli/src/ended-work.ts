@@ -1,5 +1,5 @@
 /** `headroom history`: ended work as `sacct` lists it, and the events of one workload. */
-import type { WorkloadPhase, WorkloadQuery } from "@headroom/protocol";
+import type { WorkloadHistory, WorkloadPhase, WorkloadQuery } from "@headroom/protocol";
 import { hoursText } from "@headroom/views/text";
 import { CliError, exitCode, type ExitCode } from "./cli-error.ts";
 import type { CommandContext } from "./command.ts";
@@ -9,7 +9,7 @@ import { instant, plural, shortDuration } from "./output/amounts.ts";
 import { acceleratorHours, elapsedMs, fieldsOf, printFields } from "./output/list-fields.ts";
 import { withProgress } from "./output/progress.ts";
 import { pairLines } from "./output/table.ts";
-import { allPages, resolveWorkload } from "./resolve-workload.ts";
+import { allPages, resolveTask } from "./resolve-workload.ts";
 import { printable } from "./terminal.ts";
 
 const DEFAULT_FIELDS = ["id", "name", "user", "phase", "exit", "nodes", "ended", "elapsed", "hours"];
@@ -54,10 +54,13 @@ function endedOnly(phases: readonly WorkloadPhase[] | undefined): readonly Workl
   return phases;
 }
 
+/** The events of a workload; for one task of an array, those about the whole workload and about this task. */
 export async function historyOf(context: CommandContext, text: string, json: boolean): Promise<void> {
   const client = await context.connect();
-  const { id, name } = await resolveWorkload(client, text);
-  const past = await withProgress(context.terminal.stderr, "Reading the events", client.workloadHistory(id));
+  const { workload, task } = await resolveTask(client, text);
+  const { id, name } = workload;
+  const whole = await withProgress(context.terminal.stderr, "Reading the events", client.workloadHistory(id));
+  const past = task === null ? whole : historyOfTask(whole, task);
   if (json) {
     context.print(JSON.stringify(past, null, 2));
     return;
@@ -70,4 +73,11 @@ export async function historyOf(context: CommandContext, text: string, json: boo
   );
   if (past.isCut)
     context.note(`The oldest events of ${printable(name)} are no longer available; this is the newest part.`);
+}
+
+function historyOfTask({ items, attempts, isCut }: WorkloadHistory, task: number): WorkloadHistory {
+  const own = attempts.filter((attempt) => attempt.task === task);
+  const ids = new Set(own.map(({ id }) => id));
+  const about = items.filter(({ attemptIds }) => attemptIds.length === 0 || attemptIds.some((id) => ids.has(id)));
+  return { items: about, attempts: own, isCut };
 }

@@ -19,7 +19,7 @@ export async function resolveWorkload(client: HeadroomClient, text: string): Pro
   return chosen(client, text, named);
 }
 
-/** A workload, or one task of an array: `sweep.3` is task 3 of `sweep`. */
+/** A workload, or one task of an array: `sweep.3` is task 3 of `sweep`, and so is `sweep_3`, as Slurm writes it. */
 export interface ResolvedTask {
   readonly workload: WorkloadSummary;
   /** `null`: the whole workload is meant. */
@@ -28,7 +28,7 @@ export interface ResolvedTask {
 
 /** A workload whose whole name fits takes precedence over a task. */
 export async function resolveTask(client: HeadroomClient, text: string): Promise<ResolvedTask> {
-  const [, name, task] = /^(.+)\.(\d{1,7})$/.exec(text) ?? [];
+  const [, name, task] = /^(.+)[._](\d{1,7})$/.exec(text) ?? [];
   try {
     return { workload: await resolveWorkload(client, text), task: null };
   } catch (error) {

@@ -81,7 +81,10 @@ const summaryFields = {
       exit: workerExit.nullable().meta({ description: "The exit that decided its outcome; `null`: none did." }),
     })
     .optional()
-    .meta({ description: "The last attempt of an ended workload; absent: it has not ended, or it had no attempt." }),
+    .meta({
+      description:
+        "The last attempt of an ended workload; of failed work, the last one with such an exit. Absent: it has not ended, or it had no attempt.",
+    }),
 };
 
 /** Fields of a row in a list. */

@@ -147,8 +147,15 @@ export function workloadSummary(
   };
 }
 
-function lastAttempt({ endedAtMs, endedAttempts }: EngineWorkload): Partial<Pick<WorkloadSummary, "lastAttempt">> {
-  const last = endedAtMs === null ? undefined : endedAttempts.at(-1);
+/** The task of an array that ended last may have succeeded although another one made the array fail. */
+function lastAttempt({
+  endedAtMs,
+  endedAttempts,
+  phase,
+}: EngineWorkload): Partial<Pick<WorkloadSummary, "lastAttempt">> {
+  const newest = endedAtMs === null ? undefined : endedAttempts.at(-1);
+  const failed = phase === "failed" ? endedAttempts.findLast(({ exit }) => exit !== null) : undefined;
+  const last = newest?.exit === null ? (failed ?? newest) : newest;
   if (last === undefined) return {};
   const nodes = [...new Set(last.workers.map(({ node }) => node))].slice(0, SUMMARY_NODES_MAX);
   return { lastAttempt: { nodes, exit: last.exit } };

@@ -26,7 +26,7 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
   options: [
     {
       flags: "-f, --file <path>",
-      description: "a file, a directory of files, or - for stdin; can be repeated",
+      description: "a file, a directory of files, or - for stdin; can be repeated (required)",
       repeatable: true,
       complete: "file",
     },

@@ -59,10 +59,10 @@ export const benchCommand = defineCommand<BenchCommandOptions>({
     },
     {
       flags: "--portkey <folder>",
-      description: "directory in which npm install @portkey-ai/gateway was run",
+      description: "directory in which npm install @portkey-ai/gateway was run (default: none)",
       complete: "file",
     },
-    { flags: "--html <file>", description: "write the report to this HTML file", complete: "file" },
+    { flags: "--html <file>", description: "write the report to this HTML file (default: none)", complete: "file" },
     jsonOption,
   ],
   async run(context, { options }) {

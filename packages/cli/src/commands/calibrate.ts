@@ -27,9 +27,13 @@ export const calibrateCommand = defineCommand<CalibrateOptions>({
     { flags: "--cpu", description: "measure the CPU, even if the machine has an accelerator" },
     {
       flags: "--accelerator <name>",
-      description: "name of the accelerator in the catalogue, if the driver's name fits several",
+      description: "name of the accelerator in the catalogue, if the driver's name fits several (default: none)",
     },
-    { flags: "--show <file>", description: "do not measure; show an existing profile", complete: "file" },
+    {
+      flags: "--show <file>",
+      description: "do not measure; show an existing profile (default: none)",
+      complete: "file",
+    },
     jsonOption,
   ],
   async run(context, { options }) {

@@ -17,7 +17,11 @@ Examples:
   headroom cost export --focus out --state .headroom --prices prices/ --month 2026-10
   headroom cost export --focus out --rows rows.csv --prices prices.yaml`,
   options: [
-    { flags: "--focus <directory>", description: "folder for focus.csv and focus.parquet", complete: "file" },
+    {
+      flags: "--focus <directory>",
+      description: "folder for focus.csv and focus.parquet (required)",
+      complete: "file",
+    },
     ...sourceOptions,
     jsonOption,
   ],
@@ -55,7 +59,7 @@ const reportCommand = defineCommand<ReportOptions>({
     { flags: "--team <team>", description: "only this team, with the teams below it", complete: "team" },
     {
       flags: "--with-focus <file>",
-      description: "add the FOCUS file of a provider; repeatable",
+      description: "add the FOCUS file of a provider; repeatable (default: none)",
       complete: "file",
       repeatable: true,
     },
@@ -77,11 +81,11 @@ const componentsCommand = defineCommand<ComponentsOptions>({
   options: [
     {
       flags: "--prices <file>",
-      description: "file or directory of price documents; repeatable",
+      description: "file or directory of price documents; repeatable (required)",
       complete: "file",
       repeatable: true,
     },
-    { flags: "--month <month>", description: "the month (UTC): 2026-10" },
+    { flags: "--month <month>", description: "the month (UTC): 2026-10 (required)" },
     jsonOption,
   ],
   async run(context, { options }) {

@@ -16,7 +16,7 @@ Examples:
   options: [
     {
       flags: "--desired <file>",
-      description: "JSON object: desired values of facts by name of the set, * for every set",
+      description: "JSON object: desired values of facts by name of the set, * for every set (default: none)",
       complete: "file",
     },
     jsonOption,

@@ -21,10 +21,10 @@ With --ledger each usage record is counted once. The ledger file contains the to
   options: [
     {
       flags: "--ledger <file>",
-      description: "ledger file that keeps the totals; without it all usage files are read",
+      description: "ledger file that keeps the totals; without it all usage files are read (default: none)",
       complete: "file",
     },
-    { flags: "--period <date>", description: "print only this UTC year, month or day: 2026-11" },
+    { flags: "--period <date>", description: "print only this UTC year, month or day: 2026-11 (default: none)" },
     {
       flags: "--over",
       description: "also count streams that were in progress; only when no gateway of the folder runs any more",
@@ -45,7 +45,10 @@ const explainCommand = defineCommand<ExplainOptions>({
   arguments: [{ syntax: "<request>", description: "the id of the request" }],
   options: [
     { flags: "--config <file>", description: "the gateway's configuration (default: gateway.yaml)", complete: "file" },
-    { flags: "--admin <url>", description: "admin address of a running gateway, instead of the configured one" },
+    {
+      flags: "--admin <url>",
+      description: "admin address of a running gateway, instead of the configured one (default: none)",
+    },
     {
       flags: "--admin-token <file>",
       description: "file with the token of --admin (default: $HEADROOM_GATEWAY_TOKEN)",
@@ -70,11 +73,18 @@ export const gatewayCommand = defineCommand<GatewayOptions>({
   headroom gateway usage
 The gateway runs until Ctrl-C or SIGTERM. Then it waits for running streams to end. Changes of the configuration file apply at once. SIGUSR1 opens the access log again after a rotation. docs/reference/gateway.md explains the configuration file.`,
   options: [
-    { flags: "--config <file>", description: "the configuration; needed to serve or check", complete: "file" },
+    {
+      flags: "--config <file>",
+      description: "the configuration; needed to serve or check (default: none)",
+      complete: "file",
+    },
     { flags: "--check", description: "only check the configuration, and exit" },
-    { flags: "--id <name>", description: "name of this process, if several use one configuration" },
-    { flags: "--listen <address>", description: "address to listen on, instead of the configured one" },
-    { flags: "--admin <address>", description: "address for metrics and drain, instead of the configured one" },
+    { flags: "--id <name>", description: "name of this process, if several use one configuration (default: none)" },
+    { flags: "--listen <address>", description: "address to listen on, instead of the configured one (default: none)" },
+    {
+      flags: "--admin <address>",
+      description: "address for metrics and drain, instead of the configured one (default: none)",
+    },
     { flags: "--insecure", description: "accept addresses that other machines reach without TLS" },
     { flags: "--engines", description: "print how the gateway starts, probes, drains and reads each inference engine" },
     jsonOption,

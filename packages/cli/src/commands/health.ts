@@ -32,7 +32,7 @@ Example:
   headroom health spares faults.json --fit-days 105 --json`,
   arguments: [{ syntax: "<file>", description: "JSON file with faults; -: standard input", complete: "file" }],
   options: [
-    { flags: "--fit-days <days>", description: "days from the start of the file to fit the model on" },
+    { flags: "--fit-days <days>", description: "days from the start of the file to fit the model on (required)" },
     jsonOption,
   ],
   async run(context, { args, options }) {

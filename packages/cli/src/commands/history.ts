@@ -17,10 +17,16 @@ export const historyCommand = defineCommand<HistoryCommandOptions>({
   details:
     "Without a workload: ended work, the last submitted first, with the sum of its accelerator-hours, as sacct does.\n" +
     "With a workload: placements, starts and ends; by what right it was evicted, or others for it, with the standing of their teams;\n" +
-    "also nominations, and how elastic gangs grew and shrank. For one attempt: headroom why WORKLOAD --attempt N\n" +
+    "also nominations, and how elastic gangs grew and shrank. For sweep.3 only what concerns task 3. For one attempt: headroom why WORKLOAD --attempt N\n" +
     "Accelerator-hours cover the last 16 ended attempts of a workload.\n" +
     "Examples:\n  headroom history --mine --since monday\n  headroom history --state failed --csv",
-  arguments: [{ syntax: "[workload]", description: "name, team/name or id of the workload", complete: "workload" }],
+  arguments: [
+    {
+      syntax: "[workload]",
+      description: "name, team/name or id of the workload; sweep.3 is task 3 of an array",
+      complete: "workload",
+    },
+  ],
   options: [
     ...selectionOptions,
     {

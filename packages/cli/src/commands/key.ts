@@ -3,7 +3,7 @@ import type { CreateOptions, KeyOptions, RevokeOptions, RotateOptions } from "..
 
 const whereOptions: readonly OptionDefinition[] = [
   { flags: "--config <file>", description: "the gateway's configuration (default: gateway.yaml)", complete: "file" },
-  { flags: "--admin <url>", description: "admin address of a running gateway, instead of the files" },
+  { flags: "--admin <url>", description: "admin address of a running gateway, instead of the files (default: none)" },
   {
     flags: "--admin-token <file>",
     description: "file with the token of --admin (default: $HEADROOM_GATEWAY_TOKEN)",

@@ -52,7 +52,7 @@ Examples:
     { flags: "--depth <steps>", description: "at most this many steps away (default: all)" },
     {
       flags: "--file <path>",
-      description: "also read OpenLineage events of this file; can be repeated",
+      description: "also read OpenLineage events of this file; can be repeated (default: none)",
       repeatable: true,
       complete: "file",
     },

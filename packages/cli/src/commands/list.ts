@@ -69,7 +69,7 @@ export const listCommand = defineCommand<ListCommandOptions>({
   async run(context, { options }) {
     const limit = limitOf(options.limit);
     const names = options.format === undefined ? DEFAULT_FIELDS : fieldsOf(options.format);
-    const phase = phasesOf("--phase", options.phase ?? options.state);
+    const phase = phasesOf(options.phase === undefined ? "--state" : "--phase", options.phase ?? options.state);
     const submittedFromMs = await sinceOf(options.since);
     const client = await context.connect();
     const selected = { kind: oneOf("--kind", options.kind, kinds), ...(await selectionOf(context, options)) };

@@ -73,6 +73,10 @@ describe("an array", () => {
       stdout: "element 30\n",
       stderr: "This is task 2 of 3 tasks. Kept are also tasks 0, 1: headroom logs sweep.N\n",
     });
+    expect(await headroom(["logs", "sweep_1"])).toMatchObject({ stdout: "element 20\n", stderr: "" });
+    const past = await headroom(["history", "sweep.1"]);
+    expect(past.stdout).toContain("Task 1, attempt 1 started.");
+    expect(past.stdout).not.toMatch(/Task [02]/);
     expect((await headroom(["why", "sweep.1"])).stdout).toMatch(/^sweep \(w\d+\), attempt w\d+\.1\.1:/);
     expect(await headroom(["logs", "sweep.3"])).toMatchObject({
       code: 1,
@@ -98,6 +102,10 @@ describe("lists", () => {
     expect(await rows("--since", "2100-01-01")).toEqual([]);
     expect((await headroom(["list", "--format", "name,colour"])).code).toBe(2);
     expect((await headroom(["list", "--phase", "asleep"])).code).toBe(2);
+    expect(await headroom(["list", "--state", "asleep"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--state must be one of pending"),
+    });
   });
 
   it("show ended work with run time, exit code, node and the sum", async () => {
@@ -153,5 +161,26 @@ describe("one task of an array", () => {
       code: 1,
       stderr: expect.stringContaining("there is no task 7"),
     });
+  });
+});
+
+describe("an array of which one task fails", () => {
+  it("has the exit code of that task, whichever ends last", async () => {
+    await headroom([
+      "run",
+      "--name",
+      "mixed",
+      "--cores",
+      "0",
+      "--array",
+      "0-1%1",
+      "--retries",
+      "0",
+      "--follow",
+      "--",
+      "exit $((3 - 3 * SLURM_ARRAY_TASK_ID))",
+    ]);
+    const said = await headroom(["list", "--search", "mixed", "--csv", "--format", "name,phase,exit"]);
+    expect(said.stdout).toContain("mixed,failed,3\n");
   });
 });

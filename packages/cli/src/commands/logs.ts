@@ -47,7 +47,8 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
     },
     {
       flags: "--grep <pattern>",
-      description: "of the lines that --tail and --since select, print only those that match this regular expression",
+      description:
+        "of the lines that --tail and --since select, print only those that match this regular expression (default: none)",
     },
     { flags: "-t, --timestamps", description: "start each line with the time at which it was written" },
     {

@@ -49,7 +49,7 @@ const showCommand = defineCommand<ShowOptions>({
   options: [
     {
       flags: "--points <n>",
-      description: `also print the history of each value, with at most this number of points (1 to ${POINTS_MAX})`,
+      description: `also print the history of each value, with at most this number of points, 1 to ${POINTS_MAX} (default: no history)`,
     },
     jsonOption,
   ],
@@ -214,9 +214,9 @@ const noticeCommand = defineCommand<NoticeOptions>({
     "  headroom nodes notice n1 --withdraw",
   arguments: [nodeArgument],
   options: [
-    { flags: "--in <duration>", description: "time from now at which the node goes away: 2m" },
-    { flags: "--at <instant>", description: "instant: 2027-03-01T08:00:00Z" },
-    { flags: "--reason <text>", description: "reason for the notice, shown to users" },
+    { flags: "--in <duration>", description: "time from now at which the node goes away: 2m (default: none)" },
+    { flags: "--at <instant>", description: "instant: 2027-03-01T08:00:00Z (default: none)" },
+    { flags: "--reason <text>", description: "reason for the notice, shown to users (default: none)" },
     { flags: "--withdraw", description: "withdraw the node's notice" },
     jsonOption,
   ],
@@ -262,7 +262,10 @@ the verdicts and where the names of nodes come from. It needs no control plane.
 
 Example:
   headroom nodes qualify --from results/ --json`,
-  options: [{ flags: "--from <directory>", description: "folder with the result files", complete: "file" }, jsonOption],
+  options: [
+    { flags: "--from <directory>", description: "folder with the result files (required)", complete: "file" },
+    jsonOption,
+  ],
   async run(context, { options }) {
     const { runNodesQualify } = await import("../health/run-nodes-qualify.ts");
     return runNodesQualify(context, options);

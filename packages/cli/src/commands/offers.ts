@@ -14,8 +14,8 @@ Examples:
   headroom offers replay prices.csv --hours 48 --deadline 60 --restart 5m --checkpoint 2m --notice 0s --optimum --json`,
   arguments: [{ syntax: "<file>", description: "CSV file with prices and availability", complete: "file" }],
   options: [
-    { flags: "--hours <hours>", description: "work of the job, in hours of one running instance" },
-    { flags: "--deadline <hours>", description: "hours after the first row by which the job must be done" },
+    { flags: "--hours <hours>", description: "work of the job, in hours of one running instance (required)" },
+    { flags: "--deadline <hours>", description: "hours after the first row by which the job must be done (required)" },
     { flags: "--restart <duration>", description: "paid time without progress after each start (default: 5m)" },
     { flags: "--checkpoint <duration>", description: "paid time without progress for each checkpoint (default: 10s)" },
     {

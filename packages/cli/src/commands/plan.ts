@@ -66,7 +66,7 @@ Examples:
     },
     {
       flags: "--demand <file>",
-      description: "demand document that takes the place of the plan's demand for its pool",
+      description: "demand document that takes the place of the plan's demand for its pool (default: none)",
       complete: "file",
     },
     { flags: "--gap <percent>", description: "accepted distance to the cheapest plan (default: 1)" },

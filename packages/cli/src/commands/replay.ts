@@ -20,10 +20,14 @@ export const replayCommand = defineCommand<ReplayCommandOptions>({
     "a replay without a change: its distance from RECORDED is the error of the replay. Nothing is recorded.\n" +
     "Examples:\n  headroom replay --policy fifo\n  headroom replay --policy mine.yaml --since 30d\n  headroom replay --team-changes teams.yaml",
   options: [
-    { flags: "--policy <preset|file>", description: "policy to use for the whole period", complete: "preset" },
+    {
+      flags: "--policy <preset|file>",
+      description: "policy to use for the whole period (default: none)",
+      complete: "preset",
+    },
     {
       flags: "--team-changes <file>",
-      description: "use the team definitions of this file",
+      description: "use the team definitions of this file (default: none)",
       complete: "file",
     },
     { flags: "--since <duration>", description: "start of the period, as a time before now (default 7d)" },

@@ -25,11 +25,15 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
   summary: "Simulate the scheduler on a recorded or generated trace",
   details,
   options: [
-    { flags: "--trace <name>", description: "trace of the work, as FORMAT:FILE (formats below)" },
-    { flags: "--gpus <count>", description: "number of accelerators in one pool without topology" },
+    {
+      flags: "--trace <name>",
+      description: "trace of the work, as FORMAT:FILE (formats below) (required, or --serving)",
+    },
+    { flags: "--gpus <count>", description: "number of accelerators in one pool without topology (default: none)" },
     {
       flags: "--fleet <file>",
-      description: "fleet and teams of your own: documents as for apply, with simulated pools; can be repeated",
+      description:
+        "fleet and teams of your own: documents as for apply, with simulated pools; can be repeated (default: none)",
       repeatable: true,
       complete: "file",
     },
@@ -42,7 +46,7 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
     {
       flags: "--demand <times>",
       description:
-        "draw random pods of an openb trace until they request this multiple of the fleet; pods never end, and those that do not fit are dropped",
+        "draw random pods of an openb trace until they request this multiple of the fleet; pods never end, and those that do not fit are dropped (default: none)",
     },
     {
       flags: "--seeds <count>",
@@ -65,12 +69,13 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
     },
     {
       flags: "--html <file>",
-      description: "also write a report with plots to this HTML file",
+      description: "also write a report with plots to this HTML file (default: none)",
       complete: "file",
     },
     {
       flags: "--serving <traffic>",
-      description: "trace of inference requests, instead of a trace of work: FORMAT:FILE (formats below)",
+      description:
+        "trace of inference requests, instead of a trace of work: FORMAT:FILE (formats below) (default: none)",
     },
     { flags: "--model <name>", description: "with --serving: name of a model in the catalogue (default: llama-3-8b)" },
     { flags: "--accelerator <name>", description: "with --serving: accelerator type of the replicas (default: H100)" },
@@ -89,7 +94,8 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
     },
     {
       flags: "--variant <changes>",
-      description: "with --serving: simulate another variant in which KEY=VALUE,… differ (keys below); can be repeated",
+      description:
+        "with --serving: simulate another variant in which KEY=VALUE,… differ (keys below); can be repeated (default: none)",
       repeatable: true,
     },
     {

@@ -10,28 +10,32 @@ import type { StorageOptions } from "../size/size-storage.ts";
 import type { TrainingOptions } from "../size/size-training.ts";
 
 const tierOptions: readonly OptionDefinition[] = [
-  { flags: "--tier <name>", description: "compare with a published storage tier", repeatable: true },
+  { flags: "--tier <name>", description: "compare with a published storage tier (default: none)", repeatable: true },
   {
     flags: "--offer <rates>",
-    description: "compare with an offer of storage: capacity=…,read=…,write=…,operations=…,clients=…",
+    description: "compare with an offer of storage: capacity=…,read=…,write=…,operations=…,clients=… (default: none)",
     repeatable: true,
   },
 ];
 
 const modelOptions: readonly OptionDefinition[] = [
-  { flags: "--model <name>", description: "model: a preset, or the path of a config.json", complete: "file" },
+  {
+    flags: "--model <name>",
+    description: "model: a preset, or the path of a config.json (required)",
+    complete: "file",
+  },
   {
     flags: "--accelerator <name>",
     description: "accelerator, by name or alias: H100, B200-SXM, MI300X … (default: all types, side by side)",
   },
   {
     flags: "--profile <file>",
-    description: "profile of the accelerator, written by `headroom calibrate`",
+    description: "profile of the accelerator, written by `headroom calibrate` (default: none)",
     complete: "file",
   },
   {
     flags: "--catalogue <file>",
-    description: "YAML file with more accelerators and fabrics",
+    description: "YAML file with more accelerators and fabrics (default: none)",
     complete: "file",
   },
   { flags: "--price <USD>", description: "price of an accelerator per hour (default: none, and no cost is stated)" },
@@ -49,14 +53,17 @@ const trainingOptions: readonly OptionDefinition[] = [
     description:
       "network bandwidth of a node, all ports together, in one direction; or the name of a server's network in headroom size catalogue (default: that of the usual server)",
   },
-  { flags: "--fabric <name>", description: "a fabric from the catalogue file, instead of --oversubscription" },
+  {
+    flags: "--fabric <name>",
+    description: "a fabric from the catalogue file, instead of --oversubscription (default: none)",
+  },
   {
     flags: "--oversubscription <ratio>",
     description: "ratio of downlink to uplink bandwidth of leaf switches, as 2 (default: 1, non-blocking)",
   },
   { flags: "--sequence <tokens>", description: "tokens per sequence (default: as in the model's recipe)" },
   { flags: "--batch <sequences>", description: "sequences per optimizer step (default: as in the model's recipe)" },
-  { flags: "--tokens <count>", description: "number of tokens of the whole run: 15T" },
+  { flags: "--tokens <count>", description: "number of tokens of the whole run: 15T (default: none)" },
   {
     flags: "--correction <file>",
     description:
@@ -95,15 +102,22 @@ const trainingOptions: readonly OptionDefinition[] = [
     description: "write rate of the storage for checkpoints, in GB/s (default: 100)",
   },
   { flags: "--submit", description: "submit the plan as a workload; needs --accelerator and --name" },
-  { flags: "--name <name>", description: "with --submit: name of the workload" },
-  { flags: "--team <team>", description: "with --submit: team whose quota the workload uses", complete: "team" },
+  { flags: "--name <name>", description: "with --submit: name of the workload (default: none)" },
+  {
+    flags: "--team <team>",
+    description: "with --submit: team whose quota the workload uses (default: none)",
+    complete: "team",
+  },
   {
     flags: "--dir <path>",
     description: "with --submit: directory of the program (default: the current one)",
     complete: "file",
   },
-  { flags: "--walltime <duration>", description: "with --submit: longest run time, like 12h" },
-  { flags: "--arguments <text>", description: "with --submit: more arguments for the program, such as its data" },
+  { flags: "--walltime <duration>", description: "with --submit: longest run time, like 12h (default: none)" },
+  {
+    flags: "--arguments <text>",
+    description: "with --submit: more arguments for the program, such as its data (default: none)",
+  },
   {
     flags: "--wait-for-type",
     description: "with --submit: wait until a node has the accelerator (otherwise a type that no node has is refused)",
@@ -162,7 +176,7 @@ const serveCommand = defineCommand<ServingOptions>({
     { flags: "--prompt <tokens>", description: "mean length of a prompt in tokens (default: 1000)" },
     { flags: "--output <tokens>", description: "mean length of an answer in tokens (default: 250)" },
     { flags: "--prefix-hits <share>", description: "share of the prompt that a cache already holds (default: 0%)" },
-    { flags: "--requests <rate>", description: "requests per second of the whole endpoint" },
+    { flags: "--requests <rate>", description: "requests per second of the whole endpoint (required)" },
     { flags: "--ttft <duration>", description: "objective for the time to the first token (default: 1s)" },
     { flags: "--tpot <duration>", description: "objective for the time of each further token (default: 50ms)" },
     { flags: "--share <share>", description: "share of requests that must meet both objectives (default: 95%)" },
@@ -204,7 +218,7 @@ const networkCommand = defineCommand<NetworkOptions>({
   headroom size network --nodes 4096 --kind dragonfly --ports 4
   headroom size network --nodes 512 --oversubscription 7 --accelerator H100 --job model=llama-3-70b,gpus=64,batch=64`,
   options: [
-    { flags: "--nodes <count>", description: "number of nodes that the fabric connects" },
+    { flags: "--nodes <count>", description: "number of nodes that the fabric connects (required)" },
     {
       flags: "--kind <kind>",
       description: "kind of fabric: fat-tree, rail-optimised (default) or dragonfly",
@@ -228,10 +242,10 @@ const networkCommand = defineCommand<NetworkOptions>({
     {
       flags: "--job <mix>",
       description:
-        "a kind of job on the fabric, as model=,gpus=,batch=[,sequence=,share=,scaling=,stack=]; finds the largest size that is worth its network",
+        "a kind of job on the fabric, as model=,gpus=,batch=[,sequence=,share=,scaling=,stack=]; finds the largest size that is worth its network (default: none)",
       repeatable: true,
     },
-    { flags: "--accelerator <name>", description: "with --job: accelerator type of the nodes" },
+    { flags: "--accelerator <name>", description: "with --job: accelerator type of the nodes (default: none)" },
     {
       flags: "--loss <share>",
       description: "with --job: largest share of the time that the network may cost (default: 10%)",
@@ -256,21 +270,27 @@ Examples:
   options: [
     { flags: "--gpus <count>", description: "number of accelerators of the job (default: 1)" },
     { flags: "--gpus-per-node <count>", description: "number of accelerators of a node (default: 8)" },
-    { flags: "--sample <bytes>", description: "training data: size of one sample in bytes" },
+    { flags: "--sample <bytes>", description: "training data: size of one sample in bytes (default: none)" },
     { flags: "--batch <samples>", description: "training data: samples per accelerator and step (default: 1)" },
-    { flags: "--compute <seconds>", description: "training data: time in seconds that a step computes" },
+    {
+      flags: "--compute <seconds>",
+      description: "training data: time in seconds that a step computes (default: none)",
+    },
     {
       flags: "--utilisation <share>",
       description: "training data: share of the time that accelerators must spend computing (default: 100%)",
     },
     { flags: "--samples-per-file <count>", description: "training data: number of samples in a file (default: 1)" },
     { flags: "--threads <count>", description: "training data: reader threads per accelerator (default: 4)" },
-    { flags: "--dataset <bytes>", description: "training data: size of the whole dataset" },
+    { flags: "--dataset <bytes>", description: "training data: size of the whole dataset (default: none)" },
     {
       flags: "--parameters <count>",
-      description: "checkpoints: number of parameters of the model (14 bytes are written for each)",
+      description: "checkpoints: number of parameters of the model (14 bytes are written for each) (default: none)",
     },
-    { flags: "--checkpoint <bytes>", description: "checkpoints: size of one checkpoint, instead of --parameters" },
+    {
+      flags: "--checkpoint <bytes>",
+      description: "checkpoints: size of one checkpoint, instead of --parameters (default: none)",
+    },
     { flags: "--every <duration>", description: "checkpoints: time between two checkpoints (default: 30m)" },
     {
       flags: "--stall <duration>",
@@ -305,10 +325,10 @@ Examples:
   headroom size failures --nodes 2048 --stall 11s --restart 5m
   headroom size failures --nodes 128 --record rsc1-a100 --domain node=1 --domain rack=4 --domain leaf=32`,
   options: [
-    { flags: "--nodes <count>", description: "number of nodes of the job" },
+    { flags: "--nodes <count>", description: "number of nodes of the job (required)" },
     { flags: "--gpus-per-node <count>", description: "number of accelerators of a node (default: 8)" },
     { flags: "--record <name>", description: "published failure rates to use (default: llama3-h100)" },
-    { flags: "--rate <number>", description: "failures per 1,000 node-days that you measured" },
+    { flags: "--rate <number>", description: "failures per 1,000 node-days that you measured (default: none)" },
     { flags: "--other <number>", description: "failures of the job per day that no node caused (default: 0)" },
     { flags: "--restart <duration>", description: "time from a failure to the first new step (default: 5m)" },
     { flags: "--stall <duration>", description: "time for which a checkpoint stops the job (default: 10s)" },
@@ -324,7 +344,7 @@ Examples:
     { flags: "--scattered", description: "jobs are spread over the fleet, not on adjacent nodes" },
     {
       flags: "--domain <name=nodes>",
-      description: "failure domains, with the number of nodes in each: node=1, rack=8 …",
+      description: "failure domains, with the number of nodes in each: node=1, rack=8 … (default: none)",
       repeatable: true,
     },
     jsonOption,
@@ -341,7 +361,7 @@ const catalogueCommand = defineCommand<CatalogueOptions>({
   options: [
     {
       flags: "--catalogue <file>",
-      description: "YAML file with more accelerators and fabrics",
+      description: "YAML file with more accelerators and fabrics (default: none)",
       complete: "file",
     },
     jsonOption,
@@ -358,11 +378,15 @@ const pathCommand = defineCommand<PathOptions>({
   details: `Example:
   headroom size path --model llama-3-8b --accelerator H100 --tokens 1T --price 2.5`,
   options: [
-    { flags: "--model <name>", description: "model: a preset, or the path of a config.json", complete: "file" },
-    { flags: "--accelerator <name>", description: "accelerator, by name or alias" },
+    {
+      flags: "--model <name>",
+      description: "model: a preset, or the path of a config.json (required)",
+      complete: "file",
+    },
+    { flags: "--accelerator <name>", description: "accelerator, by name or alias (required)" },
     { flags: "--counts <list>", description: "numbers of accelerators (default: 8,128,1024)" },
-    { flags: "--tokens <count>", description: "number of tokens of the whole run: 15T" },
-    { flags: "--price <USD>", description: "price of an accelerator per hour" },
+    { flags: "--tokens <count>", description: "number of tokens of the whole run: 15T (default: none)" },
+    { flags: "--price <USD>", description: "price of an accelerator per hour (default: none)" },
     jsonOption,
   ],
   async run(context, { options }) {
@@ -391,7 +415,8 @@ export const sizeCommand = defineCommand<FleetOptions>({
     { flags: "--fleet", description: "compare predictions with the measured runs of the connected fleet" },
     {
       flags: "--export <file>",
-      description: "with --fleet: write the correction to this file, for --correction on another machine",
+      description:
+        "with --fleet: write the correction to this file, for --correction on another machine (default: none)",
       complete: "file",
     },
     jsonOption,

@@ -10,7 +10,11 @@ export const upCommand = defineCommand<UpOptions>({
     "the work still running. Only one control plane can use a state directory at a time.\n" +
     "Every option can be a field of the file of --config (docs/reference/headroom-yaml.md). Options override the file.",
   options: [
-    { flags: "--config <file>", description: "file with settings, such as headroom.yaml", complete: "file" },
+    {
+      flags: "--config <file>",
+      description: "file with settings, such as headroom.yaml (default: none)",
+      complete: "file",
+    },
     { flags: "--check-config", description: "only check the settings and the files that they name, and exit" },
     ...upOptions(),
   ],

@@ -23,7 +23,10 @@ Examples:
       description:
         "with commas: team, user, workload, workloadId, workloadKind, site, pool, node, acceleratorType (default: team)",
     },
-    { flags: "--since <time>", description: "from this day (UTC) or instant on: 2026-11-01 or 2026-11-01T12:00Z" },
+    {
+      flags: "--since <time>",
+      description: "from this day (UTC) or instant on: 2026-11-01 or 2026-11-01T12:00Z (default: none)",
+    },
     { flags: "--until <time>", description: "up to this day (UTC) or instant (default: now)" },
     { flags: "--rows", description: "print the usage rows themselves, as CSV" },
     { flags: "--csv", description: "print comma-separated values" },

@@ -28,23 +28,24 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
   options: [
     {
       flags: "--lose <name>",
-      description: "forecast without this node, switch, rack, power feed, pool or site; can be repeated",
+      description:
+        "forecast without this node, switch, rack, power feed, pool or site; can be repeated (default: none)",
       repeatable: true,
     },
     {
       flags: "--add <node:count>",
-      description: "forecast with this number of additional nodes like the named one; can be repeated",
+      description: "forecast with this number of additional nodes like the named one; can be repeated (default: none)",
       repeatable: true,
     },
     {
       flags: "--add-pool <pool>",
       description:
-        "forecast with a new pool: NAME:nodes=4,gpus=8,type=B200[,site=…,cores=…,memory=…,price=…]; can be repeated",
+        "forecast with a new pool: NAME:nodes=4,gpus=8,type=B200[,site=…,cores=…,memory=…,price=…]; can be repeated (default: none)",
       repeatable: true,
     },
     {
       flags: "--add-site <site>",
-      description: "forecast with a new site: NAME or NAME:spine,leaf; can be repeated",
+      description: "forecast with a new site: NAME or NAME:spine,leaf; can be repeated (default: none)",
       repeatable: true,
     },
     {
@@ -54,7 +55,8 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
     },
     {
       flags: "-f, --file <file>",
-      description: "forecast with the teams, new sites and simulated pools of this file; can be repeated",
+      description:
+        "forecast with the teams, new sites and simulated pools of this file; can be repeated (default: none)",
       repeatable: true,
       complete: "file",
     },

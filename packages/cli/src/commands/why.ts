@@ -28,7 +28,10 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
       complete: "workload",
     },
   ],
-  options: [{ flags: "--attempt <number or id>", description: "explain the decisions about this attempt" }, jsonOption],
+  options: [
+    { flags: "--attempt <number or id>", description: "explain the decisions about this attempt (default: none)" },
+    jsonOption,
+  ],
   async run(context, { args, options }) {
     const client = await context.connect();
     const { workload, task } = await resolveTask(client, args[0] ?? "");

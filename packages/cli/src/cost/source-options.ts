@@ -3,7 +3,11 @@ import type { OptionDefinition } from "../command.ts";
 
 export const sourceOptions: readonly OptionDefinition[] = [
   { flags: "--state <directory>", description: "state directory with the journal (default: --home)", complete: "file" },
-  { flags: "--rows <file>", description: "CSV of usage rows, as headroom usage --rows writes it", complete: "file" },
+  {
+    flags: "--rows <file>",
+    description: "CSV of usage rows, as headroom usage --rows writes it (default: none)",
+    complete: "file",
+  },
   { flags: "--demo", description: "a generated month of an owned and rented fleet" },
   { flags: "--demo-scale <count>", description: "how many times the demo's 20 nodes (default: 1)" },
   {
@@ -13,6 +17,6 @@ export const sourceOptions: readonly OptionDefinition[] = [
     repeatable: true,
   },
   { flags: "--month <month>", description: "only this month (UTC): 2026-10" },
-  { flags: "--since <time>", description: "from this day (UTC) or instant on" },
-  { flags: "--until <time>", description: "up to this day (UTC) or instant" },
+  { flags: "--since <time>", description: "from this day (UTC) or instant on (default: none)" },
+  { flags: "--until <time>", description: "up to this day (UTC) or instant (default: none)" },
 ];

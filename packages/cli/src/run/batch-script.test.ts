@@ -46,6 +46,13 @@ describe("headroom run with a batch script", () => {
     expect((await answerOf("--notify", "ops:end")).document).toMatchObject({ notify: "ops:end" });
   });
 
+  it("says that an option after the script is an argument of the script", async () => {
+    write("late.sbatch", "#!/bin/bash\n#SBATCH --time=10\necho $1\n");
+    const said = await run("--dry-run", "late.sbatch", "--follow", "--lr=3", "--team=ml");
+    expect(said.stdout).toContain("--follow --team=ml after the script: the script gets it as an argument.");
+    expect((await run("--dry-run", "late.sbatch", "--lr=3")).stdout).not.toContain("after the script");
+  });
+
   it("refuses an unknown occasion of mail, as sbatch does", async () => {
     write("odd.sbatch", "#!/bin/bash\n#SBATCH --mail-type=OFTEN\ntrue\n");
     const said = await run("--dry-run", "odd.sbatch");

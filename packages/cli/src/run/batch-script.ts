@@ -23,13 +23,15 @@ interface ScriptOptions {
   readonly array?: string;
   /** A channel without occasions gets the messages of `--mail-type`. */
   readonly notify?: string;
+  /** The options of the command, such as `--follow`. */
+  readonly names: readonly string[];
 }
 
 /** The batch script that the first word names; `null`: the words are a command. */
 export async function batchScriptIn(
   { args, isCommand }: Words,
   terminal: Terminal,
-  { array, notify }: ScriptOptions,
+  { array, notify, names }: ScriptOptions,
 ): Promise<BatchScriptFile | null> {
   const [file = ""] = args;
   const place = path.resolve(terminal.workingDirectory, file);
@@ -48,7 +50,9 @@ export async function batchScriptIn(
     mailChannel: notify ?? (terminal.env["HEADROOM_MAIL_CHANNEL"] || undefined),
     isAcceleratorType: (name) => familyNamed(name) !== undefined || acceleratorTypeNames.includes(canonicalType(name)),
   });
-  return { file, reading };
+  const late = args.slice(1).filter((word) => names.includes(word.split("=")[0] ?? ""));
+  const note = `${late.join(" ")} after the script: the script gets it as an argument. Options of headroom run stand before the script.`;
+  return { file, reading: late.length === 0 ? reading : { ...reading, notes: [...reading.notes, note] } };
 }
 
 /**

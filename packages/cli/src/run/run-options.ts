@@ -81,7 +81,7 @@ export const runOptions: readonly OptionDefinition[] = [
   {
     flags: "--array <indexes>",
     description:
-      "run the command once for each index, like 0-99, 1,3,5-7 or 0-99%4 (at most 4 at once); it finds its index in SLURM_ARRAY_TASK_ID",
+      "run the command once for each index, like 0-99, 1,3,5-7 or 0-99%4 (at most 4 at once); it finds its index in SLURM_ARRAY_TASK_ID (default: none)",
   },
   {
     flags: "--notify <channel>",
@@ -101,7 +101,8 @@ export const runOptions: readonly OptionDefinition[] = [
   },
   {
     flags: "--after <workload>",
-    description: "start after another workload of the team: NAME (it succeeded) or NAME:ok|failed|any; can be repeated",
+    description:
+      "start after another workload of the team: NAME (it succeeded) or NAME:ok|failed|any; can be repeated (default: none)",
     repeatable: true,
     complete: "workload",
   },
@@ -115,10 +116,13 @@ export const runOptions: readonly OptionDefinition[] = [
   {
     flags: "--model <name>",
     description:
-      "model that the command trains, a preset or a config.json; the workload is checked against it before submission",
+      "model that the command trains, a preset or a config.json; the workload is checked against it before submission (default: none)",
   },
   { flags: "--sequence <tokens>", description: "with --model: tokens per sequence (default: 4096)" },
-  { flags: "--batch <sequences>", description: "with --model: sequences per optimizer step, over all workers" },
+  {
+    flags: "--batch <sequences>",
+    description: "with --model: sequences per optimizer step, over all workers (default: none)",
+  },
   { flags: "--force", description: "with --model: submit the workload even if the model does not fit" },
   { flags: "--dry-run", description: "show a forecast, without submitting the workload" },
   { flags: "-f, --follow", description: "print the workload's output until it ends" },

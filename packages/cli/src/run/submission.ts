@@ -38,6 +38,7 @@ export async function submissionOf(
   const script = await batchScriptIn({ args, isCommand }, terminal, {
     ...(given.array === undefined ? {} : { array: given.array }),
     ...(channel === undefined ? {} : { notify: channel }),
+    names: runOptions.flatMap(({ flags }) => flags.match(/--[a-z-]+/g) ?? []),
   });
   const fields = script?.reading.document ?? (await fieldsOfCommand(args, isCommand, { given, context }));
   const { environment, values } = environmentOf(given, script, terminal.env);

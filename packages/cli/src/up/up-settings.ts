@@ -69,19 +69,20 @@ const declared = [
     field: "hostNames",
     flags: "--host-name <name>",
     notation: "texts",
-    description: "another host name under which clients reach the server, such as that of a proxy; can be repeated",
+    description:
+      "another host name under which clients reach the server, such as that of a proxy; can be repeated (default: none)",
   },
   {
     field: "tls.certificate",
     flags: "--tls-certificate <file>",
     notation: "path",
-    description: "PEM file with the certificate and its chain; read again when it changes",
+    description: "PEM file with the certificate and its chain; read again when it changes (default: none)",
   },
   {
     field: "tls.key",
     flags: "--tls-key <file>",
     notation: "path",
-    description: "PEM file with the key of the certificate; read again when it changes",
+    description: "PEM file with the key of the certificate; read again when it changes (default: none)",
   },
   {
     field: "insecure",
@@ -125,13 +126,14 @@ const declared = [
     field: "gateway.admin",
     flags: "--gateway <url>",
     notation: "text",
-    description: "admin address of an inference gateway that the console shows, such as http://127.0.0.1:8081",
+    description:
+      "admin address of an inference gateway that the console shows, such as http://127.0.0.1:8081 (default: none)",
   },
   {
     field: "gateway.tokenFile",
     flags: "--gateway-token <file>",
     notation: "path",
-    description: "file with the admin token of that gateway, which it keeps in STATE/ID/admin-token",
+    description: "file with the admin token of that gateway, which it keeps in STATE/ID/admin-token (default: none)",
   },
   {
     field: "notify",
