@@ -6,6 +6,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { watched, type RunningProgram } from "../../packages/cli/src/testing/running-program.ts";
 import { newestCheckpoint } from "../../packages/cli/test/quickstart-run.ts";
 import { shellExamples } from "./shell-examples.ts";
@@ -35,6 +36,7 @@ const POLL_MS = 100;
 const [clone = "", page = "", bin = "", report = ""] = process.argv.slice(2);
 const home = path.join(clone, "..", "home");
 const env: NodeJS.ProcessEnv = {
+  HEADROOM_USER: "alice",
   PATH: [bin, path.join(home, ".local", "bin"), process.env["PATH"]].join(path.delimiter),
   HOME: home,
   LANG: "C.UTF-8",
@@ -46,15 +48,18 @@ class Walker {
   firstCheckpointSeconds: number | null = null;
   trainedSeconds: number | null = null;
   #plane: RunningProgram | null = null;
+  /** The commands in the banner of the first `npm start`. Their last ones take what the page's commands need. */
+  #suggested: string[] = [];
 
   async walk(): Promise<Walk> {
     mkdirSync(home);
     const watch = setInterval(() => this.#lookForCheckpoints(), POLL_MS);
     for (const example of shellExamples(readFileSync(path.join(clone, page), "utf8"))) {
       if (example.kind === "file") writeFileSync(path.join(clone, example.name), example.text);
-      else if (example.text === "npm start") await this.#start(example.line);
+      else if (example.text === "npm start") await this.#start(example);
       else await this.#command(example.text, example.line, example.output);
     }
+    for (const command of this.#suggested) await this.#command(command, null, []);
     clearInterval(watch);
     await this.#stop();
     const { steps, firstCheckpointSeconds, trainedSeconds } = this;
@@ -66,18 +71,20 @@ class Walker {
     return spawn("bash", ["-c", command], { cwd: clone, env, stdio: [stdin, "pipe", "pipe"], detached: true });
   }
 
-  /** Runs `npm start` in a terminal that stays open, then the commands in its banner. */
-  async #start(line: number): Promise<void> {
+  /** Runs `npm start` in a terminal that stays open. The reader goes on when the quickstart has written a checkpoint. */
+  async #start({ line, output: shown }: { readonly line: number; readonly output: readonly string[] }): Promise<void> {
     await this.#stop();
     this.startedAtMs ??= performance.now();
     const beganMs = performance.now();
     this.#plane = watched(this.#shell("npm start", "pipe"));
-    await this.#plane.saying(/runs on http:[^]*Ctrl-C/);
+    await this.#plane.saying(/runs on http:[^]*Ctrl-C stops .*\n/);
     const output = this.#plane.output();
     const seconds = secondsSince(beganMs);
-    this.#done({ command: "npm start", line, code: 0, seconds, output, shown: [] });
+    this.#done({ command: "npm start", line, code: 0, seconds, output, shown });
     const next = output.slice(output.indexOf("Try next")).matchAll(/^ {2}(\S.*?) {2,}\S/gm);
-    for (const [, command = ""] of next) await this.#command(command, null, []);
+    this.#suggested = [...next].map(([, command = ""]) => command);
+    const limitMs = performance.now() + COMMAND_LIMIT_MS;
+    while (this.firstCheckpointSeconds === null && performance.now() < limitMs) await setTimeout(POLL_MS);
   }
 
   async #stop(): Promise<void> {
@@ -100,9 +107,13 @@ class Walker {
       : this.#shell(command, "ignore");
     // A command that ends without a question does not read the answer.
     child.stdin?.on("error", () => undefined);
-    child.stdin?.end("y\n");
     const program = watched(child);
-    const limit = setTimeout(() => process.kill(-(child.pid ?? 0), "SIGKILL"), COMMAND_LIMIT_MS);
+    if (asks)
+      void program.saying(/\[y\/N\]/).then(
+        () => child.stdin?.end("y\n"),
+        () => undefined,
+      );
+    const limit = globalThis.setTimeout(() => process.kill(-(child.pid ?? 0), "SIGKILL"), COMMAND_LIMIT_MS);
     const code = await program.ended;
     clearTimeout(limit);
     this.#done({ command, line, code, seconds: secondsSince(beganMs), output: program.output(), shown });
