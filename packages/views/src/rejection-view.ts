@@ -101,7 +101,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "teamInUse":
       return teamInUseSentence(rejection);
     case "unknownSite":
-      return `There is no site ${rejection.site}. Apply it together with the pool.`;
+      return `There is no site ${rejection.site}. Run headroom fleet for a list; a new site is applied together with its pools.`;
     case "unknownWorkload":
       return `There is no workload ${rejection.workloadId}; it may have ended long ago.`;
     case "workloadEnded":
@@ -133,7 +133,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "reservedName":
       return `The name ${rejection.name} is reserved for node notices. Choose one that does not begin with notice-.`;
     case "unknownPool":
-      return `There is no pool ${rejection.pool}. Apply its fleet first.`;
+      return `There is no pool ${rejection.pool}. Run headroom fleet for a list; apply a file with its fleet to declare it.`;
     case "unknownCalendarEntry":
       return `The calendar has no entry ${rejection.name}; it may have ended.`;
     case "unknownSchedule":
