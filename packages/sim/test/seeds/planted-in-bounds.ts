@@ -26,9 +26,16 @@ const withEffects = (ready: Ready, bend: (effect: Effect) => Effect): Ready => (
   effects: ready.effects.map(bend),
 });
 
-/** Whether only windows make the workers of an attempt leave: a node that is removed evicts for the same reason. */
-const isOnlyInWindows = ({ nodes }: ReadonlyState, { workers }: Attempt): boolean =>
-  workers.every(({ node }) => nodes.get(node)?.removal === undefined);
+const isOnLeavingNode = ({ nodes }: ReadonlyState, { workers }: Attempt): boolean =>
+  workers.some(({ node }) => nodes.get(node)?.removal !== undefined);
+
+/** Windows and removals evict for one reason. What has the promise of a place that is freed would be found first. */
+const withoutDrains = (state: ReadonlyState, isBent: (attempt: Attempt) => boolean): ReadonlyState =>
+  withAttempts(state, (attempt) =>
+    attempt.stop?.reason === "nodeDrained" && state.nominations.size === 0 && isBent(attempt)
+      ? { ...attempt, stop: null, phase: attempt.startedAtMs === null ? "launching" : "running" }
+      : attempt,
+  );
 
 /** Gives the engine other policies than the checkers. */
 const withPolicies = (inputs: readonly Input[], bend: (policy: Policy) => Policy): readonly Input[] =>
@@ -164,12 +171,12 @@ export const plantedInBounds: readonly PlantedBug[] = [
   {
     name: "a window begins and nobody leaves",
     found: /runs on in [\w-]+, which has begun/,
-    bendState: (state) =>
-      withAttempts(state, (attempt) =>
-        attempt.stop?.reason === "nodeDrained" && state.nominations.size === 0 && isOnlyInWindows(state, attempt)
-          ? { ...attempt, stop: null, phase: attempt.startedAtMs === null ? "launching" : "running" }
-          : attempt,
-      ),
+    bendState: (state) => withoutDrains(state, (attempt) => !isOnLeavingNode(state, attempt)),
+  },
+  {
+    name: "a node is removed and its work runs on",
+    found: /runs on [\w-]+, which is leaving/,
+    bendState: (state) => withoutDrains(state, (attempt) => isOnLeavingNode(state, attempt)),
   },
   {
     name: "work starts beyond a budget",
