@@ -10,6 +10,8 @@ export const permissions = [
   "fleet.read",
   "fleet.write",
   "gateway.read",
+  "mlflow.read",
+  "mlflow.write",
   "policy.read",
   "policy.write",
   "sessions.write",

@@ -22,6 +22,7 @@ import { registerMachine } from "../src/machine-registration.ts";
 import { ReplayService } from "../src/replay/replay-service.ts";
 import { CapacityService } from "../src/capacity/capacity-service.ts";
 import { ExecSessions } from "../src/exec/exec-sessions.ts";
+import { MlflowService } from "../src/mlflow/mlflow-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
 import { GatewayReader } from "../src/gateway/gateway-reader.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
@@ -73,6 +74,7 @@ const plane = {
   capacity: new CapacityService({ home: config.home, driver, log, nowMs: () => Date.now() }),
   forecast: new ForecastService({ driver, nowMs: () => Date.now() }),
   execs: new ExecSessions(),
+  mlflow: new MlflowService({ home: config.home, log, nowMs: () => Date.now() }),
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
   log,
   notificationChannels: [],

@@ -41,6 +41,7 @@ import { StartMarker, deathsText } from "./recovery/start-marker.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
 import { CapacityService } from "./capacity/capacity-service.ts";
 import { ExecSessions } from "./exec/exec-sessions.ts";
+import { MlflowService } from "./mlflow/mlflow-service.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
 import { ReplayService } from "./replay/replay-service.ts";
 import { SizingService } from "./sizing/sizing-service.ts";
@@ -259,6 +260,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     capacity: new CapacityService({ home, driver, log, nowMs }),
     forecast: new ForecastService({ driver, nowMs }),
     execs: new ExecSessions(),
+    mlflow: new MlflowService({ home, log, nowMs }),
     gateway: new GatewayReader(options.gateway ?? null),
     replays: new ReplayService(sqliteAddress(journalDirectory(home))),
     log,
@@ -305,6 +307,7 @@ function running({
     await plane.accelerators.close();
     plane.execs.close();
     await api.close();
+    await plane.mlflow.close();
     // The file is removed only while the directory is locked: afterwards it can belong to another process.
     rmSync(path.join(home, SERVER_FILE), { force: true });
     const hasFailed = plane.driver.status().phase === "failed";

@@ -15,6 +15,7 @@ import { compile } from "zod";
 import type { z } from "zod";
 import { fleetFigures } from "../metrics/fleet-metrics.ts";
 import { Metrics } from "../metrics/metrics.ts";
+import { addMlflowRoutes, MLFLOW_OPERATION } from "../mlflow/mlflow-routes.ts";
 import { addAccess, requirePartPermissions } from "./access.ts";
 import { ByteReplies } from "./bytes-reply.ts";
 import { ConnectionBounds, headTimeouts } from "./connection-bounds.ts";
@@ -82,7 +83,7 @@ export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
   const streams = new Streams();
   const reads = new SharedReads(plane.driver);
   const closing = new AbortController();
-  const metrics = new Metrics([...operationNames, "metrics", "console", "other"]);
+  const metrics = new Metrics([...operationNames, "metrics", MLFLOW_OPERATION, "console", "other"]);
   void countEvents(plane, metrics, closing.signal);
   readJson(app);
   addFailureHandlers(app, plane.log);
@@ -90,6 +91,7 @@ export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
   addAccess(app, plane.gate, connections);
   for (const name of operationNames) addOperation(app, { plane, streams, reads, name });
   addPlainRoutes(app, { plane, streams, reads, metrics });
+  addMlflowRoutes(app, plane);
   addConsoleRoutes(app, plane.gate, consoleDir);
   return {
     app,

@@ -12,6 +12,7 @@ import type { CapacityService } from "../capacity/capacity-service.ts";
 import type { AcceleratorSampler } from "../telemetry/accelerator-sampler.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { MeasuredRunService } from "../measured-runs/measured-run-service.ts";
+import type { MlflowService } from "../mlflow/mlflow-service.ts";
 import type { SizingService } from "../sizing/sizing-service.ts";
 
 export interface ControlPlane {
@@ -26,6 +27,7 @@ export interface ControlPlane {
   readonly forecast: ForecastService;
   readonly replays: ReplayService;
   readonly execs: ExecSessions;
+  readonly mlflow: MlflowService;
   readonly gateway: GatewayReader;
   readonly log: DriverLog;
   /** Names of the declared notification channels. */

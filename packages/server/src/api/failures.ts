@@ -39,6 +39,15 @@ export function addFailureHandlers(app: FastifyInstance, log: DriverLog): void {
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown, log: DriverLog): void {
+  const problem = failed(request, reply, error, log);
+  void reply
+    .code(problem.status)
+    .headers({ "content-type": PROBLEM_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" })
+    .send(JSON.stringify(problem));
+}
+
+/** The problem of a failed request, with the headers that its answer needs whatever its format. Bugs are logged. */
+export function failed(request: FastifyRequest, reply: FastifyReply, error: unknown, log: DriverLog): Problem {
   const { problem, isBug } = mapProblem(error);
   if (isBug)
     log.error(
@@ -47,10 +56,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   if (problem.code === "unauthorized") void reply.header("www-authenticate", 'Bearer realm="headroom"');
   if (problem.status === 503 || problem.status === 429) void reply.header("retry-after", String(RETRY_AFTER_S));
   if (problem.code === "bodyTooLarge") linger(request, reply);
-  void reply
-    .code(problem.status)
-    .headers({ "content-type": PROBLEM_TYPE, "cache-control": "no-store", "x-content-type-options": "nosniff" })
-    .send(JSON.stringify(problem));
+  return problem;
 }
 
 /**

@@ -3,7 +3,7 @@
  * the SHA-256 of every file, and `state/`. The journal is one committed state. The attempts' records are copied before
  * it, because a start refuses records that are newer than the journal.
  *
- * Left out is what a start makes again, and the data of the work itself (`work/`, `checkpoints/`): it can be large, and
+ * Left out is what a start makes again, and the data of the work itself (`work/`, `checkpoints/`, `mlflow-artifacts/`): it can be large, and
  * belongs to the users' own backups.
  */
 import { createHash } from "node:crypto";
@@ -44,6 +44,7 @@ const leftOut: ReadonlySet<string> = new Set([
   "cache",
   "checkpoints",
   "journal",
+  "mlflow-artifacts",
   "server.json",
   "tmp",
   "work",

@@ -45,7 +45,7 @@ export function restore({ source, home, replaces }: RestoreOptions): Restored {
 function putInPlace(draft: string, home: string): string | null {
   const aside = path.join(home, `before-restore-${new Date().toISOString().replaceAll(/[:.]/g, "-")}`);
   // These entries belong to the replaced state, even if the backup has none of the kind.
-  const replaced = new Set([...readdirSync(draft), "attempts", "server.json"]);
+  const replaced = new Set([...readdirSync(draft), "attempts", "mlflow", "server.json"]);
   const moved = [...replaced].filter((name) => existsSync(path.join(home, name)));
   if (moved.length > 0) mkdirSync(aside, { mode: 0o700 });
   for (const name of moved) renameSync(path.join(home, name), path.join(aside, name));

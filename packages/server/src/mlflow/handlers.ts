@@ -1,0 +1,70 @@
+/** One handler for each call of the API, on an open database. */
+import type { CallContext, MlflowCallName } from "./calls.ts";
+import { Experiments } from "./experiments.ts";
+import type { Fields } from "./fields.ts";
+import type { MlflowDatabase } from "./mlflow-database.ts";
+import { ModelVersions } from "./model-versions.ts";
+import { RegisteredModels } from "./registered-models.ts";
+import { RunData } from "./run-data.ts";
+import { Runs } from "./runs.ts";
+
+type Handler = (fields: Fields, context: CallContext) => object;
+/** Calls of the thread that are no calls of the API. */
+export type InnerCallName = "artifactRoot";
+
+export function mlflowHandlers(database: MlflowDatabase): Readonly<Record<MlflowCallName | InnerCallName, Handler>> {
+  const experiments = new Experiments(database);
+  const runs = new Runs(database, experiments);
+  const data = new RunData(database, runs);
+  const models = new RegisteredModels(database);
+  const versions = new ModelVersions(database, models);
+  return {
+    createExperiment: (fields, context) => experiments.create(fields, context),
+    searchExperiments: (fields) => experiments.search(fields),
+    listExperiments: (fields) => experiments.search(fields),
+    getExperiment: (fields) => experiments.get(fields),
+    getExperimentByName: (fields) => experiments.getByName(fields),
+    updateExperiment: (fields, context) => experiments.update(fields, context),
+    deleteExperiment: (fields, context) => experiments.move(fields, "deleted", context),
+    restoreExperiment: (fields, context) => experiments.move(fields, "active", context),
+    setExperimentTag: (fields) => experiments.setTag(fields),
+    setExperimentTagWithoutSlash: (fields) => experiments.setTag(fields),
+    deleteExperimentTag: (fields) => experiments.deleteTag(fields),
+    createRun: (fields, context) => runs.create(fields, context),
+    getRun: (fields) => runs.get(fields),
+    updateRun: (fields) => runs.update(fields),
+    deleteRun: (fields) => runs.move(fields, "deleted"),
+    restoreRun: (fields) => runs.move(fields, "active"),
+    searchRuns: (fields) => runs.search(fields),
+    artifactRoot: (fields) => ({ uri: runs.find(fields.runId())["artifact_uri"] }),
+    logMetric: (fields) => data.logMetric(fields),
+    logBatch: (fields) => data.logBatch(fields),
+    logParameter: (fields) => data.logParameter(fields),
+    logModel: (fields) => data.logModel(fields),
+    logInputs: (fields) => data.logInputs(fields),
+    setTag: (fields) => data.setTag(fields),
+    deleteTag: (fields) => data.deleteTag(fields),
+    metricHistory: (fields) => data.history(fields),
+    createModel: (fields, context) => models.create(fields, context),
+    getModel: (fields) => models.get(fields),
+    renameModel: (fields, context) => models.rename(fields, context),
+    updateModel: (fields, context) => models.update(fields, context),
+    deleteModel: (fields) => models.delete(fields),
+    searchModels: (fields) => models.search(fields),
+    latestVersions: (fields) => models.latestVersions(fields),
+    setModelTag: (fields) => models.setTag(fields),
+    deleteModelTag: (fields) => models.deleteTag(fields),
+    setAlias: (fields) => models.setAlias(fields),
+    deleteAlias: (fields) => models.deleteAlias(fields),
+    getByAlias: (fields) => models.getByAlias(fields),
+    createVersion: (fields, context) => versions.create(fields, context),
+    getVersion: (fields) => versions.get(fields),
+    updateVersion: (fields, context) => versions.update(fields, context),
+    deleteVersion: (fields, context) => versions.delete(fields, context),
+    searchVersions: (fields) => versions.search(fields),
+    transitionStage: (fields, context) => versions.transition(fields, context),
+    downloadUri: (fields) => versions.downloadUri(fields),
+    setVersionTag: (fields) => versions.setTag(fields),
+    deleteVersionTag: (fields) => versions.deleteTag(fields),
+  };
+}
