@@ -51,8 +51,10 @@ function retiredIn(name: string, packageName: string): string | undefined {
   const words = wordsOf(name);
   const joined = words.slice(1).map((word, at) => `${words[at] ?? ""}${word}`);
   const found = retiredWords.find(
-    ({ word, packages }) =>
-      (words.includes(word) || joined.includes(word)) && (packages === undefined || packages.includes(packageName)),
+    ({ word, packages, mayStandAlone }) =>
+      (mayStandAlone !== true || name !== word) &&
+      (words.includes(word) || joined.includes(word)) &&
+      (packages === undefined || packages.includes(packageName)),
   );
   return found === undefined
     ? undefined

@@ -8,6 +8,8 @@ export interface RetiredWord {
   readonly instead: string;
   /** The packages in which the word is retired; absent: in all. */
   readonly packages?: readonly string[];
+  /** The word alone is another term of the glossary. */
+  readonly mayStandAlone?: true;
 }
 
 const scheduler = ["model", "engine", "explain", "engine-oracle"];
@@ -51,7 +53,8 @@ export const retiredWords: readonly RetiredWord[] = [
   { word: "promise", instead: "nomination", packages: decisions },
   { word: "promises", instead: "nominations", packages: decisions },
   { word: "promised", instead: "nominated", packages: decisions },
-  { word: "leaving", instead: "terminating", packages: decisions },
+  // A phase of capacity orders.
+  { word: "leaving", instead: "terminating", packages: decisions, mayStandAlone: true },
   { word: "claim", instead: "entitlement", packages: scheduler },
   { word: "claims", instead: "entitlements", packages: scheduler },
   { word: "trial", instead: "counterfactual", packages: scheduler },

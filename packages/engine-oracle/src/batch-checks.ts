@@ -18,6 +18,7 @@ import {
   isWithinUserLimits,
   typeInFamily,
 } from "./held-by-team.ts";
+import { checkOrderEvents } from "./capacity-order-checks.ts";
 import { checkPredictions } from "./prediction-checks.ts";
 import { checkRetries } from "./retry-checks.ts";
 import { checkProtectedStarts } from "./protected-starts.ts";
@@ -48,6 +49,7 @@ export function checkBatch(
   checkDefragmentation(findings, state, batch);
   checkPredictions(findings, state, ready.events);
   checkRetries(findings, state, ready.events);
+  checkOrderEvents(findings, state, ready.events);
   for (const reply of ready.replies) {
     if (reply.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") continue;
     const { workloadId } = reply.result;
@@ -78,6 +80,9 @@ const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
   siteRemovalRequested: true,
   siteRemovalCancelled: true,
   siteRemoved: true,
+  capacityOrderCreated: true,
+  capacityOrderAdvanced: true,
+  capacityOrderCancelled: true,
   calendarSet: true,
   calendarRemoved: true,
   scheduleSet: true,

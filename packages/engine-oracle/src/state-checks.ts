@@ -18,6 +18,7 @@ import { checkNomination } from "./nomination-checks.ts";
 import { checkAntiAffinity } from "./anti-affinity-checks.ts";
 import { acceptsType, specOf, typeInFamily } from "./held-by-team.ts";
 import { heldByNode } from "./recount.ts";
+import { checkCapacityOrders } from "./capacity-order-checks.ts";
 import { checkRemovals } from "./removal-checks.ts";
 import { checkRest } from "./rest.ts";
 import { checkHotSpares } from "./hot-spare-checks.ts";
@@ -28,6 +29,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
   const findings = new Findings();
   checkReferences(findings, state);
   checkRemovals(findings, state);
+  checkCapacityOrders(findings, state);
   checkCommitment(findings, state);
   for (const attempt of state.attempts.values()) {
     checkGang(findings, state, attempt);

@@ -21,6 +21,7 @@ export * from "./resources/accelerator-set.ts";
 export * from "./resources/anti-affinity.ts";
 export * from "./resources/budget.ts";
 export * from "./resources/calendar.ts";
+export * from "./resources/capacity-order.ts";
 export * from "./resources/data.ts";
 export * from "./resources/device-part.ts";
 export * from "./resources/fleet.ts";

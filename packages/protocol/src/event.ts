@@ -14,6 +14,7 @@ import {
 } from "@headroom/spec";
 import { applyChange } from "./apply.ts";
 import { artifact, attemptOutcome, closedBy, prediction, stopReason, workerAllocation, workerExit } from "./attempt.ts";
+import { orderArrival, orderPhase, recordedOrder } from "./capacity-order.ts";
 import { endReason } from "./workload.ts";
 import { changeableField } from "./workload-changes.ts";
 
@@ -103,6 +104,7 @@ const commandResult = z
     z.object({ kind: z.literal("noticeWithdrawn"), nodeId: z.string() }),
     z.object({ kind: z.literal("scheduleRemoved"), name: z.string() }),
     z.object({ kind: z.literal("calendarEntryRemoved"), name: z.string() }),
+    z.object({ kind: z.literal("capacityOrderSet"), name: z.string(), phase: orderPhase }),
     z.object({ kind: z.literal("policySet"), name: z.string() }),
   ])
   .meta({ id: "CommandResult" });
@@ -141,6 +143,23 @@ export const event = z
     fact("siteRemovalRequested", { site: z.string(), actor: z.string() }),
     fact("siteRemovalCancelled", { site: z.string(), actor: z.string() }),
     fact("siteRemoved", { site: z.string(), actor: z.string() }),
+    fact("capacityOrderCreated", {
+      order: recordedOrder,
+      phase: orderPhase,
+      actor: z.string(),
+      reason: z.string(),
+    }),
+    fact("capacityOrderAdvanced", {
+      name: z.string(),
+      phase: orderPhase,
+      actor: z.string(),
+      reason: z.string(),
+      arrival: orderArrival.optional(),
+    }),
+    fact("capacityOrderCancelled", { name: z.string(), actor: z.string(), reason: z.string() }),
+    fact("capacityOrderNodeJoined", { name: z.string(), nodeId: z.string() }),
+    fact("capacityOrderFilled", { name: z.string() }),
+    fact("capacityOrderEmptied", { name: z.string() }),
     fact("hotSpareReserved", { nodeId: z.string() }),
     fact("hotSpareReleased", {
       nodeId: z.string(),

@@ -77,6 +77,8 @@ export const SHAPE_NODES_MAX = 10_000;
 export const WEIGHT_MAX = 1_000_000;
 /** Maximum number of hot spares of one pool, which is the maximum number of its nodes. */
 export const HOT_SPARES_MAX = 100_000;
+/** Maximum number of nodes of one capacity order. Larger purchases are several orders, which come at different times. */
+export const ORDER_NODES_MAX = 10_000;
 /** Maximum number of nodes of a pool that have labels of their own. */
 export const LABELLED_NODES_MAX = 20_000;
 /** Maximum number of labels of one node or one selector. */

@@ -55,6 +55,7 @@ export const reason = z
 
 export const siteName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 export const poolName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
+export const orderName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 export const executorId = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 
 export const calendarName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);

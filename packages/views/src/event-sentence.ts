@@ -3,6 +3,7 @@ import type { Event } from "@headroom/protocol";
 import { writeCron } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { calendarSentence } from "./calendar-view.ts";
+import { isOrderEvent, orderEventSentence } from "./capacity-order-text.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText } from "./eviction-text.ts";
 import { durationText, metricText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
@@ -52,6 +53,7 @@ function removalSentence(event: RemovalEvent): string {
 
 function sentenceOf(event: Event): string {
   if (isRemoval(event)) return removalSentence(event);
+  if (isOrderEvent(event)) return orderEventSentence(event);
   switch (event.kind) {
     case "siteDefined":
       return `Site ${event.site.name} was defined${by(event)}.`;

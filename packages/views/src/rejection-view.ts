@@ -3,12 +3,15 @@ import { DEFAULT_TEAM } from "@headroom/engine";
 import type { Rejection } from "@headroom/model";
 import { problemOf, writeInstant } from "@headroom/protocol";
 import type { Problem } from "@headroom/protocol";
+import { isOrderRejection, orderRejectionSentence } from "./capacity-order-text.ts";
+import type { OrderRejection } from "./capacity-order-text.ts";
 import { durationText, grouped, plural } from "./plain-text.ts";
 
 /** The code of the rejection becomes the code of the problem; its numbers and names become the facts. */
 export function rejectionProblem(rejection: Rejection): Problem {
   const { code, ...facts } = rejection;
-  return problemOf(code, rejectionSentence(rejection), { facts });
+  const sentence = isOrderRejection(rejection) ? orderRejectionSentence(rejection) : rejectionSentence(rejection);
+  return problemOf(code, sentence, { facts });
 }
 
 function cannotRerunSentence({
@@ -92,7 +95,7 @@ function partSentence(rejection: PartRejection): string {
     : `Task ${task} of ${id} has no running attempt, so nothing can be run inside.`;
 }
 
-function rejectionSentence(rejection: Rejection): string {
+function rejectionSentence(rejection: Exclude<Rejection, OrderRejection>): string {
   switch (rejection.code) {
     case "unknownTeam":
       return `There is no team ${rejection.team}. Apply a team document first, or leave the team out.`;

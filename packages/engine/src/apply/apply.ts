@@ -9,6 +9,7 @@ import { writable } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import { attemptEvents } from "./attempt-events.ts";
 import { calendarEvents } from "./calendar-events.ts";
+import { capacityOrderEvents } from "./capacity-order-events.ts";
 import { fleetEvents } from "./fleet-events.ts";
 import { settleNodes } from "./removal-events.ts";
 import { governanceEvents, settleTeams } from "./governance-events.ts";
@@ -20,6 +21,7 @@ import { workloadEvents } from "./workload-events.ts";
 
 const everyEvent: Appliers<Event> = {
   ...fleetEvents,
+  ...capacityOrderEvents,
   ...governanceEvents,
   ...calendarEvents,
   ...scheduleEvents,

@@ -3,6 +3,7 @@ import type { FleetEvent, NodeId } from "@headroom/model";
 import { recount, recountUsers } from "../cluster/holdings.ts";
 import { executorsOf } from "../cluster/world.ts";
 import type { WritableNode } from "../state/mutable-state.ts";
+import { leaveOrder } from "./capacity-order-events.ts";
 import { nodeOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 
@@ -20,6 +21,7 @@ export const removalEvents: Appliers<RemovalEvent> = {
     world.requeueing.delete(nodeId);
   },
   nodeRemoved(world, { nodeId }) {
+    leaveOrder(world, nodeId);
     world.capacity.remove(nodeOf(world, nodeId));
     world.state.nodes.delete(nodeId);
     world.removing.delete(nodeId);

@@ -4,6 +4,7 @@ import type { Command } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import type { Decision } from "./decision.ts";
 import { apply } from "./apply-documents.ts";
+import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload } from "./change-workload.ts";
 import { removeCalendarEntry } from "./calendar.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
@@ -82,6 +83,12 @@ function decide(batch: Batch, command: Command): Decision {
       return removeSchedule(batch, command);
     case "removeCalendarEntry":
       return removeCalendarEntry(batch, command);
+    case "createCapacityOrder":
+      return createCapacityOrder(batch, command);
+    case "advanceCapacityOrder":
+      return advanceCapacityOrder(batch, command);
+    case "cancelCapacityOrder":
+      return cancelCapacityOrder(batch, command);
     case "setPolicy":
       return setPolicy(batch, command);
     default:

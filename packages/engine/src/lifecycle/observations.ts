@@ -5,6 +5,7 @@ import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { activeAttempt, attemptsOn, workloadOf } from "../cluster/entities.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { countJoinedNode } from "./capacity-orders.ts";
 import { endAttempt } from "./end-attempt.ts";
 import type { AttemptEnd } from "./end-attempt.ts";
 import { endNotice, heedNotice } from "./notices.ts";
@@ -141,8 +142,9 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   const known = state.nodes.get(spec.id);
   if (known === undefined) {
     // A node of an undeclared pool is not used, and a pool that is being removed takes no further node.
-    if (state.pools.has(spec.pool) && !state.poolRemovals.has(spec.pool))
-      batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
+    if (!state.pools.has(spec.pool) || state.poolRemovals.has(spec.pool)) return;
+    batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
+    countJoinedNode(batch, spec.id);
     return;
   }
   if (known.health === "lost") {

@@ -11,6 +11,7 @@ import type { Reservation } from "../placement/backfill/reservations.ts";
 import { defragment } from "./defragment.ts";
 import { freeCapacity } from "../preemption/pipeline.ts";
 import { endBackOffs, expire } from "./expire.ts";
+import { keepCapacityOrders } from "../lifecycle/capacity-orders.ts";
 import { continueStops } from "../lifecycle/stop-tasks.ts";
 import { keepStartWindows } from "./keep-start-windows.ts";
 import { growLast } from "./grow.ts";
@@ -112,6 +113,7 @@ export function runRound(batch: Batch): void {
   keepStartWindows(batch);
   keepPlaces(batch);
   finishRemovals(batch);
+  keepCapacityOrders(batch);
   keepHotSpares(batch);
   const { phases: named } = batch.world.rules;
   const strategy = roundStrategy(batch.world);

@@ -16,6 +16,7 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
     pools: new Map(state.pools),
     poolRemovals: new Map(state.poolRemovals),
     siteRemovals: new Map(state.siteRemovals),
+    capacityOrders: new Map(state.capacityOrders),
     teams: new Map(state.teams),
     nominations: new Map(state.nominations),
     calendar: new Map(state.calendar),

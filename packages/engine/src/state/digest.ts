@@ -27,6 +27,7 @@ export function stateDigest(readonlyState: ReadonlyState): string {
         "executors",
         "poolRemovals",
         "siteRemovals",
+        "capacityOrders",
         "accounts",
         "decayedUsage",
         "schedules",

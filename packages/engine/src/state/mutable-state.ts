@@ -61,6 +61,7 @@ export function writableEmptyState(): State {
     nodes: new Map(),
     poolRemovals: new Map(),
     siteRemovals: new Map(),
+    capacityOrders: new Map(),
     teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
     workloads: new IdMap(),
     attempts: new IdMap(),

@@ -13,13 +13,18 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 5;
+const SNAPSHOT_FORMAT = 6;
 
-/**
- * The format of a state in which no node was ever removed and none is leaving. The previous release reads it, so an
- * upgrade can be undone until then.
- */
+/** The format of a state without capacity orders. The previous release reads it, so an upgrade can be undone until then. */
+const FORMAT_WITHOUT_ORDERS = 5;
+
+/** The format of a state in which, besides, no node was ever removed and none is leaving: that of the release before. */
 const FORMAT_WITHOUT_REMOVALS = 4;
+
+function formatOf(state: State): number {
+  if (state.capacityOrders.size > 0) return SNAPSHOT_FORMAT;
+  return hasRemovals(state) ? FORMAT_WITHOUT_ORDERS : FORMAT_WITHOUT_REMOVALS;
+}
 
 const hasRemovals = ({ nodes, joinedNodeCount, poolRemovals, siteRemovals }: State): boolean =>
   joinedNodeCount !== nodes.size ||
@@ -29,7 +34,7 @@ const hasRemovals = ({ nodes, joinedNodeCount, poolRemovals, siteRemovals }: Sta
 export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
   const state = asWritable(readonlyState);
   return jsonBytes({
-    format: hasRemovals(state) ? SNAPSHOT_FORMAT : FORMAT_WITHOUT_REMOVALS,
+    format: formatOf(state),
     nowMs: state.nowMs,
     sequence: state.sequence,
     chain: state.chain,
@@ -43,6 +48,7 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
     nodes: [...state.nodes.values()].map(store),
     poolRemovals: someOf(state.poolRemovals),
     siteRemovals: someOf(state.siteRemovals),
+    capacityOrders: someOf(state.capacityOrders.values()),
     teams: [...state.teams.values()],
     workloads: [...state.workloads.values()].map(storeWorkload),
     attempts: [...state.attempts.values()].map(store),
@@ -59,8 +65,18 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
   });
 }
 
+const isReadable = (format: number): boolean => format >= FORMAT_WITHOUT_REMOVALS && format <= SNAPSHOT_FORMAT;
+
 /** Tables whose entities contain their keys are stored as lists of entities, the others as lists of entries. */
-type ListedTable = "sites" | "executors" | "pools" | "teams" | "nominations" | "schedules" | "calendar";
+type ListedTable =
+  | "sites"
+  | "executors"
+  | "pools"
+  | "teams"
+  | "nominations"
+  | "schedules"
+  | "calendar"
+  | "capacityOrders";
 
 /** Stored form of the tables. Empty tables are left out. */
 type StoredTables = {
@@ -113,7 +129,7 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     throw new InvariantError("the snapshot is damaged: not JSON", { cause });
   }
   if (stored?.format === 1 || stored?.format === 2 || stored?.format === 3) stored = upcastSnapshot(stored);
-  else if (stored?.format !== SNAPSHOT_FORMAT && stored?.format !== FORMAT_WITHOUT_REMOVALS)
+  else if (stored === null || !isReadable(stored.format))
     throw new InvariantError(
       `the snapshot has format ${String(stored?.format)}, this version reads ${SNAPSHOT_FORMAT}`,
     );
@@ -140,6 +156,7 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     nodes: keyed(nodes, ({ id }) => id),
     poolRemovals: new Map(stored.poolRemovals),
     siteRemovals: new Map(stored.siteRemovals),
+    capacityOrders: keyed(stored.capacityOrders, ({ name }) => name),
     teams: keyed(stored.teams, ({ name }) => name),
     workloads: new IdMap(workloads.map((workload) => [workload.id, workload])),
     attempts: new IdMap(attempts.map((attempt) => [attempt.id, attempt])),

@@ -6,6 +6,7 @@
 import { teamName } from "@headroom/model";
 import type {
   Account,
+  CapacityOrder,
   ScheduleItem,
   CalendarItem,
   ExecutorId,
@@ -55,6 +56,11 @@ export interface ReadonlyState {
   /** Pools and sites whose removal waits until the last work on their nodes has ended. */
   readonly poolRemovals: ReadonlyMap<PoolName, PendingRemoval>;
   readonly siteRemovals: ReadonlyMap<SiteName, PendingRemoval>;
+  /**
+   * Capacity orders by name, in the order of creation: all that are not over, and the newest `ENDED_ORDERS_KEPT` that
+   * are.
+   */
+  readonly capacityOrders: ReadonlyMap<string, CapacityOrder>;
   readonly teams: ReadonlyMap<TeamName, Team>;
   /**
    * All workloads that have not ended, and the `ENDED_WORKLOADS_KEPT` workloads that ended last, in the order of

@@ -228,6 +228,18 @@ function otherEvent(event: OtherEvent): string {
       return `site ${event.site} stays`;
     case "siteRemoved":
       return `site ${event.site} removed by ${event.actor}`;
+    case "capacityOrderCreated":
+      return `order ${event.order.name} of ${event.order.nodeCount} nodes for ${event.order.pool} is ${event.phase}`;
+    case "capacityOrderAdvanced":
+      return `order ${event.name} is ${event.phase}${event.arrival === undefined ? "" : `, ${fieldsText(event.arrival)}`}`;
+    case "capacityOrderCancelled":
+      return `order ${event.name} is cancelled`;
+    case "capacityOrderNodeJoined":
+      return `${event.nodeId} counts against order ${event.name}`;
+    case "capacityOrderFilled":
+      return `order ${event.name} is in service`;
+    case "capacityOrderEmptied":
+      return `order ${event.name} is gone`;
     case "hotSpareReserved":
       return `${event.nodeId} is kept as a spare`;
     case "hotSpareReleased":

@@ -29,6 +29,7 @@ import type { Ready } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, pool, site } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";
+import { advanceOf, orderOf } from "./order-words.ts";
 import { durationMs, durationText, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
 import { migOf, placeOf, policyOf } from "./wishes.ts";
@@ -262,6 +263,9 @@ export class Stage {
       if (of === "pool") return [command({ kind: "removePool", pool: pool(name).name, running })];
       return [command({ kind: "removeNode", nodeId: nodeId(name), running })];
     },
+    order: (rest) => [orderOf(rest)],
+    advance: (rest) => [advanceOf(rest)],
+    cancelOrder: (rest) => [command({ kind: "cancelCapacityOrder", name: rest, reason: "" })],
     resume: (rest) => [command({ kind: "resumeNode", nodeId: nodeId(rest) })],
     // notify NODE in 3m|at 3m [REASON]: a user's command. The word `notice` is an executor's report.
     notify: (rest) => {

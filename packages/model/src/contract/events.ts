@@ -5,6 +5,7 @@
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
 import type { ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
+import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
 import type { Team } from "../resources/team.ts";
 import type {
   Artifact,
@@ -94,6 +95,29 @@ export type FleetEvent =
       readonly reason: HotSpareEnd;
       readonly workloadId: WorkloadId | null;
     });
+
+export type CapacityOrderEvent =
+  | (Fact<"capacityOrderCreated"> & {
+      readonly order: CapacityOrderSpec;
+      readonly phase: CapacityOrderPhase;
+      readonly actor: string;
+      readonly reason: string;
+    })
+  /** A person brought the order to a later phase, or changed its expectation (`phase` is then the present one). */
+  | (Fact<"capacityOrderAdvanced"> & {
+      readonly name: string;
+      readonly phase: CapacityOrderPhase;
+      readonly actor: string;
+      readonly reason: string;
+      readonly arrival?: OrderArrival;
+    })
+  | (Fact<"capacityOrderCancelled"> & { readonly name: string; readonly actor: string; readonly reason: string })
+  /** The node, which joined with the event before, counts against the order. */
+  | (Fact<"capacityOrderNodeJoined"> & { readonly name: string; readonly nodeId: NodeId })
+  /** All nodes of the order have joined: it is in service. */
+  | (Fact<"capacityOrderFilled"> & { readonly name: string })
+  /** The last node of an order that is leaving has left: it is gone. */
+  | (Fact<"capacityOrderEmptied"> & { readonly name: string });
 
 /**
  * Reason why a node is no longer a hot spare. `taken`: work that lost a node uses it. `lost`, `drained`: the node was
@@ -383,6 +407,7 @@ export interface PlannedVictim {
 
 export type Event =
   | FleetEvent
+  | CapacityOrderEvent
   | GovernanceEvent
   | CalendarEvent
   | ScheduleEvent

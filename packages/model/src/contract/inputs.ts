@@ -5,6 +5,7 @@
  */
 import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
+import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
 import type { Team } from "../resources/team.ts";
 import type { Artifact, LossCause, WorkerExit, WorkloadSpec } from "../resources/workload.ts";
 import type { WorkloadChanges } from "../resources/workload-changes.ts";
@@ -95,6 +96,23 @@ export type Command =
       readonly reason?: string | undefined;
     })
   | (CommandCommon & { readonly kind: "withdrawNotice"; readonly nodeId: NodeId })
+  /** Records an order of nodes. `shape` absent: that of the pool's first node. */
+  | (CommandCommon & {
+      readonly kind: "createCapacityOrder";
+      readonly order: Omit<CapacityOrderSpec, "shape"> & { readonly shape?: CapacityOrderSpec["shape"] };
+      readonly phase: "planned" | "ordered" | "arriving";
+      readonly reason: string;
+    })
+  /** Brings an order to a later phase. With the present phase, only its expectation changes. `null`: the next phase. */
+  | (CommandCommon & {
+      readonly kind: "advanceCapacityOrder";
+      readonly name: string;
+      readonly phase: Exclude<CapacityOrderPhase, "cancelled"> | null;
+      readonly reason: string;
+      readonly arrival?: OrderArrival | undefined;
+    })
+  /** Cancels an order whose nodes have not all come. Nodes that have joined stay. */
+  | (CommandCommon & { readonly kind: "cancelCapacityOrder"; readonly name: string; readonly reason: string })
   | (CommandCommon & { readonly kind: "setPolicy"; readonly policy: Policy });
 
 export type Observation =

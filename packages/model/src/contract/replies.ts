@@ -1,6 +1,7 @@
 /**
  * The answer to a command: accepted with its result, or rejected with a code from a fixed list and the data behind it.
  */
+import type { CapacityOrderPhase } from "../resources/capacity-order.ts";
 import type { ChangeableField } from "../resources/workload-changes.ts";
 import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 
@@ -46,6 +47,7 @@ export type CommandResult =
   | { readonly kind: "noticeWithdrawn"; readonly nodeId: NodeId }
   | { readonly kind: "scheduleRemoved"; readonly name: string }
   | { readonly kind: "calendarEntryRemoved"; readonly name: string }
+  | { readonly kind: "capacityOrderSet"; readonly name: string; readonly phase: CapacityOrderPhase }
   | { readonly kind: "policySet"; readonly name: string };
 
 /**
@@ -114,6 +116,14 @@ export type Rejection =
   /** Calendar names of this form are reserved for node notices. */
   | { readonly code: "reservedName"; readonly name: string }
   | { readonly code: "unknownPool"; readonly pool: string }
+  | { readonly code: "unknownCapacityOrder"; readonly name: string }
+  /** An order of this name is not over. */
+  | { readonly code: "capacityOrderExists"; readonly name: string; readonly phase: string }
+  | { readonly code: "tooManyCapacityOrders"; readonly count: number; readonly maxCount: number }
+  /** The pool has no node whose shape the ordered nodes could have. */
+  | { readonly code: "unknownNodeShape"; readonly pool: string }
+  /** The order cannot be brought from one phase to the other. `to: "cancelled"`: its nodes have come, or it is over. */
+  | { readonly code: "cannotAdvanceOrder"; readonly name: string; readonly from: string; readonly to: string }
   | { readonly code: "unknownCalendarEntry"; readonly name: string }
   | { readonly code: "unknownSchedule"; readonly name: string }
   /** The cron expression has no due time. */

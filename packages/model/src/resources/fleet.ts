@@ -121,6 +121,8 @@ export interface Node extends NodeSpec {
   readonly acceleratorsChanged?: true;
   /** The node leaves the fleet when its last work has ended. No new work is placed on it. Absent: it stays. */
   readonly removal?: PendingRemoval;
+  /** Name of the capacity order that brought the node. Absent: none, or the order is over. */
+  readonly capacityOrder?: string;
 }
 
 /** Whether the accelerators match one of these names of types or families; an empty list matches every type. */
