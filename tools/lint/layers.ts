@@ -50,7 +50,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   executors: shell(["model", "engine", "perf", "platform"], ["zod"]),
   gateway: shell(["platform", "routing"], "declared"),
   server: shell(
-    ["model", "engine", "explain", "sim", "perf", "views", "protocol", "platform", "journal", "executors"],
+    ["model", "engine", "explain", "sim", "perf", "plan", "views", "protocol", "platform", "journal", "executors"],
     "declared",
   ),
   console: shell(["protocol", "views", "model", "engine", "explain", "sim", "perf"], "declared"),

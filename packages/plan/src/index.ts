@@ -15,6 +15,8 @@ export type { CapacityPlan } from "./optimise/capacity-plan.ts";
 export type { ImpossiblePlan } from "./optimise/impossible.ts";
 export { loadSolver, type Solver } from "./optimise/linear-model.ts";
 export { makePlan, usualLimits, type PlanOutcome } from "./optimise/make-plan.ts";
+export { solvePlan, type SolvedPlan } from "./solved/solved-plan.ts";
+export { readPlanRequest } from "./solved/plan-request.ts";
 export { evaluateTriggers, readTriggerDocument } from "./triggers/triggers.ts";
 export { losesWork, runSpotJob, type SpotAccount, type SpotJob } from "./offers/spot-job.ts";
 export { offlineOptimum } from "./offers/spot-optimum.ts";

@@ -25,6 +25,7 @@ import type {
 } from "./forecast.ts";
 import type { LogChunk, WorkloadUsage } from "./output.ts";
 import type { Page, PageRequest } from "./page.ts";
+import type { PlanDocumentsInput, PlanStored, StoredPlan } from "./plan.ts";
 import type { PolicyChoice, PolicySet } from "./policy.ts";
 import type { FleetPredictions, WorkloadModelInput, WorkloadPredictions } from "./predictions.ts";
 import type { Replay, ReplayAccepted, ReplayQuestionInput } from "./replay.ts";
@@ -199,6 +200,13 @@ export interface HeadroomClient {
   presets(options?: CallOptions): Promise<{ readonly items: readonly Policy[] }>;
   /** Asks the performance model. The call neither reads nor changes the fleet. */
   size(question: SizingQuestionInput, options?: CallOptions): Promise<SizingAnswer>;
+  /** The stored capacity plan, or nulls. */
+  plan(options?: CallOptions): Promise<StoredPlan>;
+  /** Solves a plan, which takes seconds, and stores it. With `dryRun` nothing is stored. */
+  storePlan(
+    documents: PlanDocumentsInput,
+    options?: CommandOptions & { readonly dryRun?: boolean },
+  ): Promise<PlanStored>;
   /**
    * Recorded events from a sequence on (default 1), then live ones, until aborted. `from: "next"`: only live events.
    */

@@ -211,6 +211,15 @@ function modelCalls(http: Http): Pick<HeadroomClient, "declareModel" | "predicti
   };
 }
 
+function planningCalls(http: Http): Pick<HeadroomClient, "size" | "plan" | "storePlan"> {
+  const o = operations;
+  return {
+    size: (body, options) => http.call(o.size, { body, options }),
+    plan: (options) => http.call(o.plan, { options }),
+    storePlan: (body, { dryRun, ...options } = {}) => http.call(o.storePlan, { query: { dryRun }, body, options }),
+  };
+}
+
 function execCalls(http: Http): Pick<HeadroomClient, "startExec" | "execOutput" | "execInput" | "endExec"> {
   const o = operations;
   return {
@@ -296,7 +305,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     policy: (options) => http.call(o.policy, { options }),
     setPolicy: (body, options) => http.call(o.setPolicy, { body, options }),
     presets: (options) => http.call(o.presets, { options }),
-    size: (body, options) => http.call(o.size, { body, options }),
+    ...planningCalls(http),
     events: ({ from, signal } = {}) => http.stream(o.events, { query: { from }, options: { signal } }),
     logs: (id, { signal, ...query } = {}) => http.stream(o.logs, { params: { id }, query, options: { signal } }),
     ...execCalls(http),

@@ -27,6 +27,7 @@ export * from "./forecast.ts";
 export * from "./output.ts";
 export * from "./page.ts";
 export * from "./permissions.ts";
+export * from "./plan.ts";
 export * from "./policy.ts";
 export * from "./predictions.ts";
 export * from "./problems.ts";

@@ -29,12 +29,12 @@ import { admission, commandProblems, planning } from "./operation-problems.ts";
 export type { HttpMethod, Operation } from "./operation.ts";
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean } from "./page.ts";
+import { planningOperations } from "./planning-operations.ts";
 import { policyChoice, policySet, presetList } from "./policy.ts";
 import type { Permission } from "./permissions.ts";
-import { fleetPredictions, workloadModel, workloadPredictions } from "./predictions.ts";
+import { workloadModel, workloadPredictions } from "./predictions.ts";
 import { replay, replayAccepted, replayQuestion } from "./replay.ts";
 import { scheduleList, scheduleRemoved } from "./schedule.ts";
-import { sizingAnswer, sizingQuestion } from "./sizing.ts";
 import { snapshot, snapshotQuery } from "./snapshot.ts";
 import { loginLink, status } from "./status.ts";
 import { teamPage, teamRemoved } from "./team.ts";
@@ -473,16 +473,7 @@ export const operations = {
   presets: operation("GET /v1/policy/presets", "The policies that ship with Headroom", presetList, {
     permission: "policy.read",
   }),
-  size: operation("POST /v1/sizing", "Ask the performance model for time, memory and cost", sizingAnswer, {
-    permission: "sizing.read",
-    body: sizingQuestion,
-  }),
-  fleetPredictions: operation(
-    "GET /v1/predictions",
-    "Predictions, measured runs and the correction of predictions, by accelerator type and family",
-    fleetPredictions,
-    { permission: "workloads.read", problems: ["overloaded"] },
-  ),
+  ...planningOperations,
   events: operation("GET /v1/events", "Recorded events from a sequence number on, as a stream", eventEnvelope, {
     permission: "events.read",
     query: eventQuery,

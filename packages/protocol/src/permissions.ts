@@ -12,6 +12,8 @@ export const permissions = [
   "gateway.read",
   "mlflow.read",
   "mlflow.write",
+  "plan.read",
+  "plan.write",
   "policy.read",
   "policy.write",
   "sessions.write",

@@ -26,6 +26,7 @@ import { MlflowService } from "../src/mlflow/mlflow-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
 import { GatewayReader } from "../src/gateway/gateway-reader.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
+import { PlanService } from "../src/plan/plan-service.ts";
 import { SizingService } from "../src/sizing/sizing-service.ts";
 import { AcceleratorSampler } from "../src/telemetry/accelerator-sampler.ts";
 import { Telemetry, telemetryDefaults } from "../src/telemetry/telemetry.ts";
@@ -61,6 +62,7 @@ const plane = {
   executors: new Map<ExecutorId, Executor>([[executor.id, executor]]),
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
   sizing: new SizingService(),
+  plan: new PlanService({ home: config.home, log, nowMs: () => Date.now() }),
   measuredRuns: new MeasuredRunService({
     file: path.join(config.home, "measured-runs.db"),
     rules: measuredRunDefaults,
@@ -101,6 +103,7 @@ async function answer(message: unknown): Promise<void> {
   await plane.measuredRuns.close();
   await plane.accelerators.close();
   await plane.sizing.close();
+  await plane.plan.close();
   await plane.forecast.close();
   await driver.close();
   await telemetry.close();

@@ -43,6 +43,7 @@ import { CapacityService } from "./capacity/capacity-service.ts";
 import { ExecSessions } from "./exec/exec-sessions.ts";
 import { MlflowService } from "./mlflow/mlflow-service.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
+import { PlanService } from "./plan/plan-service.ts";
 import { ReplayService } from "./replay/replay-service.ts";
 import { SizingService } from "./sizing/sizing-service.ts";
 import { AcceleratorSampler } from "./telemetry/accelerator-sampler.ts";
@@ -248,6 +249,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     executors: new Map(executors.map((executor) => [executor.id, executor])),
     gate: new Gate({ token, hostNames: own, nowMs }),
     sizing: new SizingService(),
+    plan: new PlanService({ home, log, nowMs }),
     measuredRuns: new MeasuredRunService({
       file: path.join(home, "measured-runs.db"),
       rules: { ...measuredRunDefaults, ...measuredRuns },
@@ -311,7 +313,8 @@ function running({
     // The file is removed only while the directory is locked: afterwards it can belong to another process.
     rmSync(path.join(home, SERVER_FILE), { force: true });
     const hasFailed = plane.driver.status().phase === "failed";
-    await Promise.all([plane.driver.close(), plane.sizing.close(), plane.forecast.close(), plane.replays.close()]);
+    const services = [plane.sizing, plane.plan, plane.forecast, plane.replays];
+    await Promise.all([plane.driver.close(), ...services.map((service) => service.close())]);
     // After a failure the file says what was decided then.
     if (!hasFailed) marker.end(true);
     await plane.telemetry.close();

@@ -1,6 +1,7 @@
 import { defineCommand, jsonOption } from "../command.ts";
 import type { PlanOutputOptions } from "../plan/run-ceilings.ts";
 import type { PlanOptions } from "../plan/run-plan.ts";
+import type { StorePlanOptions } from "../plan/store-plan.ts";
 
 const ceilingsCommand = defineCommand<PlanOutputOptions>({
   name: "ceilings",
@@ -48,6 +49,33 @@ Example:
   },
 });
 
+const demandOption = {
+  flags: "--demand <file>",
+  description: "demand document that takes the place of the plan's demand for its pool (default: none)",
+  complete: "file",
+} as const;
+
+const storeCommand = defineCommand<StorePlanOptions>({
+  name: "store",
+  summary: "Store a plan in the control plane: the page Plan of the console shows it",
+  details: `The control plane solves the plan, also with more demand, longer deliveries and late orders, and keeps documents and result.
+A stored plan has at most 60 months, 20 options with existing cohorts, and 20 levels of demand.
+
+Example:
+  headroom plan store examples/plan/plan.yaml --ceilings examples/plan/ceilings.yaml`,
+  arguments: [{ syntax: "<file>", description: "plan document", complete: "file" }],
+  options: [
+    { flags: "--ceilings <file>", description: "document of ceilings of the site (default: none)", complete: "file" },
+    demandOption,
+    { flags: "--dry-run", description: "solve the plan and store nothing" },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { storePlan } = await import("../plan/store-plan.ts");
+    return storePlan(context, args[0] ?? "", options);
+  },
+});
+
 export const planCommand = defineCommand<PlanOptions>({
   name: "plan",
   summary: "Plan capacity: what to buy, to order by which date, and what it costs",
@@ -64,15 +92,11 @@ Examples:
       flags: "--scenarios <count>",
       description: "levels of demand between which the cost is weighed (default: the document's, 5)",
     },
-    {
-      flags: "--demand <file>",
-      description: "demand document that takes the place of the plan's demand for its pool (default: none)",
-      complete: "file",
-    },
+    demandOption,
     { flags: "--gap <percent>", description: "accepted distance to the cheapest plan (default: 1)" },
     jsonOption,
   ],
-  commands: [demandCommand, ceilingsCommand, triggersCommand],
+  commands: [demandCommand, ceilingsCommand, triggersCommand, storeCommand],
   async run(context, { args, options }) {
     const { runPlan } = await import("../plan/run-plan.ts");
     return runPlan(context, args[0] ?? "", options);

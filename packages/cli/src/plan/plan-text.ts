@@ -17,7 +17,7 @@ export function impossibleLines({
   ];
 }
 
-function money(usd: number): string {
+export function money(usd: number): string {
   return `$${String(Math.round(usd)).replace(/\B(?=(?:\d{3})+$)/g, ",")}`;
 }
 

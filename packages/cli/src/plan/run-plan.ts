@@ -47,7 +47,7 @@ export async function runPlan(context: CommandContext, file: string, options: Pl
 const LEAST_DEMAND = 0.1;
 
 /** The plan with the demand of people in the place of its own demand for one pool. */
-async function withDemand(context: CommandContext, plan: PlanDocument, file: string): Promise<PlanDocument> {
+export async function withDemand(context: CommandContext, plan: PlanDocument, file: string): Promise<PlanDocument> {
   const { sizedDemand } = await import("./run-demand.ts");
   const { pool, months, p10, p50, p95 } = await sizedDemand(context, file);
   const own = plan.demand[pool];

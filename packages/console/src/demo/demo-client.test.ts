@@ -38,6 +38,7 @@ describe("the demo's control plane", () => {
     checked("policy", await client.policy());
     checked("presets", await client.presets());
     checked("size", await client.size({ kind: "network", network: { nodeCount: 64 } }));
+    expect(checked("plan", await client.plan()).solved?.orders.length).toBeGreaterThan(0);
     const queue = checked("queue", await client.queue({ limit: 500 }));
     const waiting = queue.items[0]?.workload.id ?? "";
     checked("explainWorkload", await client.explainWorkload(waiting));

@@ -27,6 +27,7 @@ import { accepted } from "../workers/accepted.ts";
 import { answerWhatIf } from "../workers/answer-what-if.ts";
 import type { DemoEstimates } from "./demo-estimates.ts";
 import { YOU, type DemoWorld } from "./demo-world.ts";
+import { demoPlan } from "./plan/demo-plan.ts";
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
   const refusal = views.levelRefusal(state, specs, declared);
@@ -84,6 +85,7 @@ const unsupported: Pick<
   | "declareModel"
   | "predictions"
   | "fleetPredictions"
+  | "storePlan"
 > = {
   // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
   async *logs() {
@@ -104,6 +106,7 @@ const unsupported: Pick<
   predictions: () => Promise.resolve({ items: [], unpredicted: "Simulated work trains no model." }),
   fleetPredictions: () =>
     Promise.resolve({ correction: { kind: "fleet-correction", version: 1, types: [] }, kinds: [], runs: [] }),
+  storePlan: () => Promise.reject(refuse("notSupported", "The demo has no solver, so its plan cannot be replaced.")),
   gateway: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
   createLoginLink: () => Promise.reject(refuse("notSupported", "The demo needs no signing in.")),
 };
@@ -135,6 +138,7 @@ type Reading = Pick<
   | "policy"
   | "presets"
   | "size"
+  | "plan"
   | "events"
   | "metrics"
   | "status"
@@ -235,6 +239,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     policy: async () => views.policyView(engine),
     presets: async () => views.presetsView(),
     size: async (question) => answerSizing(accepted(sizingQuestion.safeParse(question))),
+    plan: async () => demoPlan(startedAtMs),
     events: ({ from = 1, signal } = {}) =>
       world.log.read(from === "next" ? world.log.lastSequence + 1 : from, stoppedBy(signal)),
     status: async () => views.statusView(engine, { ...demoStatus, hasGateway: false, isolation: [], startedAtMs }),

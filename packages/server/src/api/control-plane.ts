@@ -13,6 +13,7 @@ import type { AcceleratorSampler } from "../telemetry/accelerator-sampler.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { MeasuredRunService } from "../measured-runs/measured-run-service.ts";
 import type { MlflowService } from "../mlflow/mlflow-service.ts";
+import type { PlanService } from "../plan/plan-service.ts";
 import type { SizingService } from "../sizing/sizing-service.ts";
 
 export interface ControlPlane {
@@ -22,6 +23,7 @@ export interface ControlPlane {
   readonly executors: ReadonlyMap<ExecutorId, Executor>;
   readonly gate: Gate;
   readonly sizing: SizingService;
+  readonly plan: PlanService;
   readonly measuredRuns: MeasuredRunService;
   readonly capacity: CapacityService;
   readonly forecast: ForecastService;

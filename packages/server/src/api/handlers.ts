@@ -344,6 +344,9 @@ export const handlers: Handlers = {
   },
   presets: () => presetsView(),
   size: ({ sizing, measuredRuns }, { body }) => sizing.answer(measuredRuns.corrected(body)),
+  plan: ({ plan }) => plan.stored,
+  storePlan: ({ plan }, { query: { dryRun = false }, body, actor }, gone) =>
+    plan.store(body, { actor, dryRun, gone: gone() }),
   declareModel: async ({ measuredRuns }, { params: { id }, body }) => {
     await measuredRuns.declare(id, body);
     return { workloadId: id };

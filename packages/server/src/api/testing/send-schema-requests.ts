@@ -14,7 +14,14 @@ export interface SchemaFuzzReport {
 const LANES = 16;
 
 /** Operations that use a thread for seconds each. Some of them are enough. */
-const slowNames: ReadonlySet<OperationName> = new Set(["whatIf", "startReplay", "defragmentation", "snapshot", "size"]);
+const slowNames: ReadonlySet<OperationName> = new Set([
+  "whatIf",
+  "startReplay",
+  "defragmentation",
+  "snapshot",
+  "size",
+  "storePlan",
+]);
 const SLOW_EVERY = 20;
 
 export async function sendSchemaRequests(
