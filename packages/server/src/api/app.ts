@@ -15,6 +15,7 @@ import { compile } from "zod";
 import type { z } from "zod";
 import { fleetFigures } from "../metrics/fleet-metrics.ts";
 import { Metrics } from "../metrics/metrics.ts";
+import { addMlflowArtifactRoutes } from "../mlflow/artifact-routes.ts";
 import { addMlflowRoutes, MLFLOW_OPERATION } from "../mlflow/mlflow-routes.ts";
 import { addAccess, requirePartPermissions } from "./access.ts";
 import { ByteReplies } from "./bytes-reply.ts";
@@ -92,6 +93,7 @@ export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
   for (const name of operationNames) addOperation(app, { plane, streams, reads, name });
   addPlainRoutes(app, { plane, streams, reads, metrics });
   addMlflowRoutes(app, plane);
+  addMlflowArtifactRoutes(app, plane);
   addConsoleRoutes(app, plane.gate, consoleDir);
   return {
     app,

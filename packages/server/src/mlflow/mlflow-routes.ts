@@ -17,9 +17,10 @@ export const jsonReply = {
   "x-content-type-options": "nosniff",
 };
 
-type Plane = Pick<ControlPlane, "mlflow" | "log">;
+/** Parts of the control plane that the routes use. */
+export type MlflowParts = Pick<ControlPlane, "mlflow" | "log">;
 
-export function addMlflowRoutes(app: FastifyInstance, plane: Plane): void {
+export function addMlflowRoutes(app: FastifyInstance, plane: MlflowParts): void {
   const errorHandler = mlflowErrorHandler(plane);
   for (const prefix of prefixes) {
     for (const [name, { methods, path, access }] of Object.entries<MlflowCall>(mlflowCalls))
@@ -44,13 +45,17 @@ export function addMlflowRoutes(app: FastifyInstance, plane: Plane): void {
   }
 }
 
-async function answer(plane: Plane, call: MlflowCallName, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+async function answer(
+  plane: MlflowParts,
+  call: MlflowCallName,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const hasBody = request.body !== undefined && request.body !== null;
   const values = hasBody ? request.body : request.query;
   const source = hasBody || request.method === "POST" || request.method === "PATCH" ? "body" : "query";
   const { status, body } = await plane.mlflow.call({ call, values, source, user: request.principal.actor });
-  void reply.code(status).headers(jsonReply).send(body);
-  return reply;
+  return reply.code(status).headers(jsonReply).send(body);
 }
 
 /** Answers failures in MLflow's form. */

@@ -5,6 +5,7 @@
 import path from "node:path";
 import { makeDirectory, ThreadCalls } from "@headroom/platform";
 import type { DriverLog } from "../driver/driver-log.ts";
+import { ArtifactStore } from "./artifact-store.ts";
 import type { MlflowCallName } from "./calls.ts";
 import type { FieldSource } from "./fields.ts";
 import type { InnerCallName } from "./handlers.ts";
@@ -34,6 +35,7 @@ export interface AskedCall {
 type DatabaseThread = ThreadCalls<MlflowRequest, MlflowAnswer>;
 
 export class MlflowService {
+  readonly artifacts: ArtifactStore;
   readonly #options: MlflowServiceOptions;
   #thread: DatabaseThread | null = null;
   #waitingCount = 0;
@@ -42,6 +44,7 @@ export class MlflowService {
 
   constructor(options: MlflowServiceOptions) {
     this.#options = options;
+    this.artifacts = new ArtifactStore(options.home);
   }
 
   async call({ call, values, source, user }: AskedCall): Promise<MlflowAnswer> {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
 import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
+import { mlflowClient } from "./testing/mlflow-client.ts";
+import type { MlflowClient, MlflowReply } from "./testing/mlflow-client.ts";
 
 let live: LiveControlPlane;
 beforeAll(async () => {
@@ -12,27 +14,9 @@ afterAll(async () => {
   removeHome(live.home);
 });
 
-interface Answer {
-  readonly status: number;
-  // The tests read answers as clients without types do.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly body: any;
-}
-
-async function call(method: string, path: string, fields: object = {}): Promise<Answer> {
-  const query = new URLSearchParams(
-    Object.entries(fields).flatMap(([name, value]) =>
-      (Array.isArray(value) ? value : [value]).map((each) => [name, String(each)]),
-    ),
-  );
-  const url = `/api/2.0/mlflow/${path}${method === "GET" ? `?${query}` : ""}`;
-  const init =
-    method === "GET" ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(fields) };
-  const response = await live.request(url, { method, ...init });
-  return { status: response.status, body: await response.json() };
-}
-const post = (path: string, fields: object): Promise<Answer> => call("POST", path, fields);
-const get = (path: string, fields: object = {}): Promise<Answer> => call("GET", path, fields);
+const call: MlflowClient = (...asked) => mlflowClient(live)(...asked);
+const post = (path: string, fields: object): Promise<MlflowReply> => call("POST", path, fields);
+const get = (path: string, fields: object = {}): Promise<MlflowReply> => call("GET", path, fields);
 
 async function newExperiment(name: string): Promise<string> {
   return String((await post("experiments/create", { name })).body.experiment_id);

@@ -20,6 +20,8 @@ export function pageOf(name: string, rows: readonly Row[], range: PageRange, ite
     chars += JSON.stringify(item).length;
   }
   if (items.length === rows.length) return { [name]: items };
-  const next = Buffer.from(String(range.offset + items.length)).toString("base64url");
-  return { [name]: items, next_page_token: next };
+  return { [name]: items, next_page_token: pageToken(range.offset + items.length) };
 }
+
+/** `Fields.offset` reads it. */
+export const pageToken = (offset: number): string => Buffer.from(String(offset)).toString("base64url");
