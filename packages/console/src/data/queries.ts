@@ -42,6 +42,16 @@ export const nodesQuery = (client: HeadroomClient) =>
     queryFn: ({ signal }): Promise<readonly Node[]> => allPages((page) => client.listNodes(page, { signal })),
   });
 
+/** Interval in ms. A plan is stored a few times a year, and no event announces it. */
+const PLAN_EVERY_MS = 60_000;
+
+export const planQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["plan"],
+    queryFn: ({ signal }) => client.plan({ signal }),
+    refetchInterval: PLAN_EVERY_MS,
+  });
+
 /** Interval at which the control plane reads the accelerators, in ms. */
 const READINGS_EVERY_MS = 15_000;
 

@@ -31,6 +31,8 @@ interface TimeChartProps {
   readonly text: (value: number) => string;
   /** Label of the newest time, shown instead of the time. */
   readonly endLabel?: string;
+  /** Text of a time; default: day and clock. */
+  readonly timeText?: (atMs: number) => string;
 }
 
 const fills: Readonly<Record<ChartTone, string>> = {
@@ -64,6 +66,7 @@ export function TimeChart({
   ceiling,
   text,
   endLabel,
+  timeText = clockText,
 }: TimeChartProps): ReactElement {
   const [chosen, setChosen] = useState<number | null>(null);
   const last = atMs.length - 1;
@@ -74,6 +77,8 @@ export function TimeChart({
   const isCut = ceiling !== undefined && highest > ceiling;
   const top = niceMax(Math.max(1, max, ...(areas.at(-1)?.tops ?? []), isCut ? ceiling : highest));
   const span = Math.max(1, (atMs[last] ?? 0) - (atMs[0] ?? 0));
+  const axisUnit = isCut ? `${unit}; higher values are cut off` : unit;
+  const axis = { fromMs: atMs[0] ?? 0, spanMs: span, timeText, unit: axisUnit };
   const point = (event: PointerEvent<HTMLDivElement>): void => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     const wantedMs = (atMs[0] ?? 0) + (span * (event.clientX - left)) / Math.max(1, width);
@@ -83,7 +88,7 @@ export function TimeChart({
   return (
     <figure className="px-4 pt-3 pb-3">
       <Reading
-        time={chosen === null && endLabel !== undefined ? endLabel : clockText(atMs[index] ?? 0)}
+        time={chosen === null && endLabel !== undefined ? endLabel : timeText(atMs[index] ?? 0)}
         series={series}
         index={index}
         text={text}
@@ -109,7 +114,7 @@ export function TimeChart({
             <input
               type="range"
               aria-label={`${label}: time`}
-              aria-valuetext={`${clockText(atMs[index] ?? 0)}: ${reading}`}
+              aria-valuetext={`${timeText(atMs[index] ?? 0)}: ${reading}`}
               min={0}
               max={last}
               value={index}
@@ -120,7 +125,7 @@ export function TimeChart({
           )}
         </div>
       </div>
-      <TimeAxis fromMs={atMs[0] ?? 0} spanMs={span} unit={isCut ? `${unit}; higher values are cut off` : unit} />
+      <TimeAxis {...axis} />
     </figure>
   );
 }
@@ -227,10 +232,12 @@ function Plot({ label, scale: { atMs, top }, areas, lines, chosen }: PlotProps):
 function TimeAxis({
   fromMs,
   spanMs,
+  timeText,
   unit,
 }: {
   readonly fromMs: number;
   readonly spanMs: number;
+  readonly timeText: (atMs: number) => string;
   readonly unit: string;
 }): ReactElement {
   return (
@@ -238,7 +245,7 @@ function TimeAxis({
       <p className="flex justify-between">
         {[0, 0.5, 1].map((share) => (
           <span key={share} className={share === 0.5 ? "hidden sm:inline" : ""}>
-            {clockText(fromMs + spanMs * share)}
+            {timeText(fromMs + spanMs * share)}
           </span>
         ))}
       </p>

@@ -84,6 +84,11 @@ const size = createRoute({
   validateSearch: sizeSearch,
   component: lazyRouteComponent(() => import("../pages/size/size-page.tsx"), "SizePage"),
 });
+const plan = createRoute({
+  getParentRoute: () => root,
+  path: "/plan",
+  component: lazyRouteComponent(() => import("../pages/plan/plan-page.tsx"), "PlanPage"),
+});
 const gateway = createRoute({
   getParentRoute: () => root,
   path: "/gateway",
@@ -125,6 +130,7 @@ export function createConsoleRouter(isDemo: boolean) {
       whatIf,
       waste,
       size,
+      plan,
       gateway,
       events,
     ]),

@@ -11,6 +11,7 @@ export interface Place {
     | "/what-if"
     | "/waste"
     | "/size"
+    | "/plan"
     | "/gateway"
     | "/events";
   readonly label: string;
@@ -29,6 +30,7 @@ const places: readonly Place[] = [
   { to: "/what-if", label: "What if", icon: "whatIf", key: "i" },
   { to: "/waste", label: "Idle resources", icon: "waste", key: "u" },
   { to: "/size", label: "Size", icon: "size", key: "s" },
+  { to: "/plan", label: "Plan", icon: "plan", key: "l" },
   { to: "/events", label: "Events", icon: "events", key: "e" },
 ];
 
