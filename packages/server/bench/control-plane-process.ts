@@ -76,7 +76,7 @@ const plane = {
   capacity: new CapacityService({ home: config.home, driver, log, nowMs: () => Date.now() }),
   forecast: new ForecastService({ driver, nowMs: () => Date.now() }),
   execs: new ExecSessions(),
-  mlflow: new MlflowService({ home: config.home, log, nowMs: () => Date.now() }),
+  mlflow: new MlflowService({ home: config.home, log, nowMs: () => Date.now(), onPoints: () => undefined }),
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
   log,
   notificationChannels: [],

@@ -41,6 +41,7 @@ import { StartMarker, deathsText } from "./recovery/start-marker.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
 import { CapacityService } from "./capacity/capacity-service.ts";
 import { ExecSessions } from "./exec/exec-sessions.ts";
+import { reportCurves } from "./mlflow/attempt-curves.ts";
 import { MlflowService } from "./mlflow/mlflow-service.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
 import { PlanService } from "./plan/plan-service.ts";
@@ -262,7 +263,12 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     capacity: new CapacityService({ home, driver, log, nowMs }),
     forecast: new ForecastService({ driver, nowMs }),
     execs: new ExecSessions(),
-    mlflow: new MlflowService({ home, log, nowMs }),
+    mlflow: new MlflowService({
+      home,
+      log,
+      nowMs,
+      onPoints: (logged) => reportCurves({ driver, telemetry }, logged),
+    }),
     gateway: new GatewayReader(options.gateway ?? null),
     replays: new ReplayService(sqliteAddress(journalDirectory(home))),
     log,

@@ -41,6 +41,7 @@ export function workerEnvironments(
   const session = sessionEnvironment(place.session);
   return launch.workers.map((_, rank) => ({
     ...session,
+    MLFLOW_RUN_CONTEXT: runContext(launch),
     ...launch.spec.env,
     ...gangVariables(launch, rank),
     ...deviceVariables(place.devices[rank]),
@@ -57,6 +58,13 @@ export function workerEnvironments(
     ...artifactVariables(launch),
   }));
 }
+
+/**
+ * Tags that MLflow's Python client sets on the runs that it starts, so that a run names its workload and attempt. A
+ * workload can set other ones.
+ */
+const runContext = ({ workloadId, attemptId }: LaunchGang): string =>
+  JSON.stringify({ "headroom.workload_id": workloadId, "headroom.attempt_id": attemptId });
 
 const checkpointVariables = ({ checkpointEveryMs }: LaunchGang): WorkerEnvironment =>
   checkpointEveryMs === undefined ? {} : { HEADROOM_CHECKPOINT_EVERY_SECONDS: String(checkpointEveryMs / 1_000) };

@@ -6,16 +6,20 @@ import type { MlflowDatabase } from "./mlflow-database.ts";
 import { ModelVersions } from "./model-versions.ts";
 import { RegisteredModels } from "./registered-models.ts";
 import { RunData } from "./run-data.ts";
+import type { AttemptPoints } from "./run-data.ts";
 import { Runs } from "./runs.ts";
 
 type Handler = (fields: Fields, context: CallContext) => object;
 /** Calls of the thread that are no calls of the API. */
 export type InnerCallName = "artifactRoot";
 
-export function mlflowHandlers(database: MlflowDatabase): Readonly<Record<MlflowCallName | InnerCallName, Handler>> {
+export function mlflowHandlers(
+  database: MlflowDatabase,
+  onPoints: (logged: AttemptPoints) => void,
+): Readonly<Record<MlflowCallName | InnerCallName, Handler>> {
   const experiments = new Experiments(database);
   const runs = new Runs(database, experiments);
-  const data = new RunData(database, runs);
+  const data = new RunData(database, runs, onPoints);
   const models = new RegisteredModels(database);
   const versions = new ModelVersions(database, models);
   return {

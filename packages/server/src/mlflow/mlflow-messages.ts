@@ -2,6 +2,7 @@
 import type { CallContext, MlflowCallName } from "./calls.ts";
 import type { FieldSource } from "./fields.ts";
 import type { InnerCallName } from "./handlers.ts";
+import type { AttemptPoints } from "./run-data.ts";
 
 export interface MlflowThreadData {
   readonly file: string;
@@ -22,6 +23,8 @@ export interface MlflowAnswer {
   readonly status: number;
   /** JSON text. */
   readonly body: string;
+  /** Points of metrics for the curves of an attempt. */
+  readonly logged?: AttemptPoints | null;
   /** A bug, for the log. */
   readonly problem?: string;
 }

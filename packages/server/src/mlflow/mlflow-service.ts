@@ -10,6 +10,7 @@ import type { MlflowCallName } from "./calls.ts";
 import type { FieldSource } from "./fields.ts";
 import type { InnerCallName } from "./handlers.ts";
 import { MlflowError } from "./mlflow-error.ts";
+import type { AttemptPoints } from "./run-data.ts";
 import type { MlflowAnswer, MlflowRequest, MlflowThreadData } from "./mlflow-messages.ts";
 
 /** Folder of the state directory with the database. */
@@ -23,6 +24,8 @@ export interface MlflowServiceOptions {
   readonly home: string;
   readonly log: Pick<DriverLog, "warn" | "error">;
   nowMs(): number;
+  /** Called with the metrics that a run of an attempt logged. */
+  onPoints(logged: AttemptPoints): void;
 }
 
 export interface AskedCall {
@@ -56,6 +59,7 @@ export class MlflowService {
     try {
       const answer = await thread.call({ kind: "call", call, values, source, context });
       if (answer.problem !== undefined) this.#options.log.error(`MLflow ${call}: ${answer.problem}`);
+      if (answer.logged) this.#options.onPoints(answer.logged);
       return answer;
     } catch (error) {
       if (this.#thread === thread) this.#forget(error);

@@ -21,6 +21,9 @@ const MODELS_TAG = "mlflow.log-model.history";
 const MODELS_CHARS_MAX = 200_000;
 const modelKeys = ["artifact_path", "flavors", "utc_time_created", "run_id"];
 
+/** Tag by which a run names the attempt that logs it (`MLFLOW_RUN_CONTEXT` of the workers). */
+const ATTEMPT_TAG = "headroom.attempt_id";
+
 export interface MetricPoint {
   readonly key: string;
   readonly value: number | null;
@@ -34,6 +37,12 @@ function metricPoint(fields: Fields): MetricPoint {
   return { key: fields.key(), value: fields.metricValue(), timestamp, step: fields.integer("step") ?? 0 };
 }
 
+/** Points of a run that belongs to an attempt. */
+export interface AttemptPoints {
+  readonly attemptId: string;
+  readonly points: readonly MetricPoint[];
+}
+
 const paramOf = (fields: Fields): Tag => tagOf(fields, PARAM_CHARS_MAX);
 
 export class RunData {
@@ -41,10 +50,12 @@ export class RunData {
   readonly #runs: Runs;
   readonly #tags: Tags;
   readonly #params: Tags;
+  readonly #onPoints: (logged: AttemptPoints) => void;
 
-  constructor(database: MlflowDatabase, runs: Runs) {
+  constructor(database: MlflowDatabase, runs: Runs, onPoints: (logged: AttemptPoints) => void) {
     this.#database = database;
     this.#runs = runs;
+    this.#onPoints = onPoints;
     this.#tags = new Tags(database, "run_tag");
     this.#params = new Tags(database, "param");
   }
@@ -52,10 +63,13 @@ export class RunData {
   logMetric(fields: Fields): object {
     const id = fields.runId();
     const point = metricPoint(fields);
-    return this.#database.transaction(() => {
-      this.#addMetric(this.#runs.active(id), point);
-      return {};
+    const number = this.#database.transaction(() => {
+      const active = this.#runs.active(id);
+      this.#addMetric(active, point);
+      return active;
     });
+    this.#tellAttempt(number, [point]);
+    return {};
   }
 
   logParameter(fields: Fields): object {
@@ -78,13 +92,20 @@ export class RunData {
       );
     if (new Set(params.map(({ key }) => key)).size < params.length)
       throw invalid("Duplicate parameter keys have been submitted: a key has one value.");
-    return this.#database.transaction(() => {
-      const number = this.#runs.active(id);
-      for (const param of params) this.#addParam(number, param);
-      for (const point of points) this.#addMetric(number, point);
-      for (const tag of tags) this.#setTag(number, tag);
-      return {};
+    const number = this.#database.transaction(() => {
+      const active = this.#runs.active(id);
+      for (const param of params) this.#addParam(active, param);
+      for (const point of points) this.#addMetric(active, point);
+      for (const tag of tags) this.#setTag(active, tag);
+      return active;
     });
+    this.#tellAttempt(number, points);
+    return {};
+  }
+
+  #tellAttempt(number: number, points: readonly MetricPoint[]): void {
+    const attemptId = points.length === 0 ? undefined : this.#tags.get(number, ATTEMPT_TAG);
+    if (attemptId !== undefined) this.#onPoints({ attemptId, points });
   }
 
   setTag(fields: Fields): object {
