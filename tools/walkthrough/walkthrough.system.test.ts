@@ -68,7 +68,8 @@ function check({ steps, firstCheckpointSeconds }: Walk): void {
 function checkOutputs({ steps }: Walk): void {
   const clone = path.join(folder, "headroom");
   const differences = steps.flatMap(({ command, line, output, shown }) => {
-    if (shown.length === 0) return [];
+    // A page that shows nothing claims nothing. Simulations are compared to the digit, without their progress.
+    if (shown.every((each) => each.trim() === "") || command.startsWith("npx headroom simulate")) return [];
     const difference = differenceOf(shown.map(asSample), asSample(output.replaceAll(clone, "~/headroom")));
     return difference === null ? [] : [{ command, line, difference }];
   });

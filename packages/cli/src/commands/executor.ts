@@ -1,5 +1,6 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
+import type { ExecutorFleetOptions } from "../executor/run-executor-fleet.ts";
 import type { ExecutorReadOptions } from "../executor/run-executor-read.ts";
 
 const readCommand = defineCommand<ExecutorReadOptions>({
@@ -27,11 +28,42 @@ Examples:
   },
 });
 
+const fleetCommand = defineCommand<ExecutorFleetOptions>({
+  name: "fleet",
+  summary: "Describe a Slurm cluster as a fleet document, to play its work on a copy of it",
+  details: `FILE is the output of scontrol show node (as text or with --json). Nodes with the same GPUs, CPUs, memory and partitions become one
+simulated pool. Nothing is changed or sent.
+
+Examples:
+  scontrol show node > nodes.txt
+  headroom executor fleet nodes.txt --topology /etc/slurm/topology.conf > fleet.yaml
+  headroom simulate --fleet fleet.yaml --trace sacct:jobs.txt --policy fifo,default`,
+  arguments: [{ syntax: "<file>", description: "output of scontrol show node; -: standard input", complete: "file" }],
+  options: [
+    {
+      flags: "--topology <file>",
+      description: "topology.conf with a tree of switches, of which fabric levels are made (default: none)",
+      complete: "file",
+    },
+    { flags: "--site <name>", description: "name of the site (default: slurm)" },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { runExecutorFleet } = await import("../executor/run-executor-fleet.ts");
+    return runExecutorFleet(context, args[0] ?? "", options);
+  },
+});
+
 export const executorCommand = defineCommand({
   name: "executor",
   summary: "Read what other schedulers print: jobs and nodes of a Slurm cluster",
-  commands: [readCommand],
+  commands: [readCommand, fleetCommand],
   run() {
-    return Promise.reject(new CliError("executor needs a command: headroom executor read FILE", exitCode.usage));
+    return Promise.reject(
+      new CliError(
+        "executor needs a command: headroom executor read FILE or headroom executor fleet FILE",
+        exitCode.usage,
+      ),
+    );
   },
 });

@@ -1,19 +1,15 @@
 /** `headroom executor read`: shows jobs and nodes in the output of another scheduler's commands. */
-import type { JobRow, NodeRow, RowSink, UnreadLine } from "@headroom/executors/slurm-reading";
+import type { JobRow } from "@headroom/executors/slurm-reading";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
-import { fileChunks } from "../input/file-chunks.ts";
 import { tableLines } from "../output/table.ts";
+import { KeptRows, readOutput } from "./slurm-output.ts";
 
 export interface ExecutorReadOptions {
   readonly timezone?: string;
   readonly json?: true;
 }
 
-/** Lines listed in the answer; all are counted. */
-const UNREAD_SHOWN_MAX = 10_000;
-/** Above the nodes of any cluster. */
-const NODES_MAX = 1_000_000;
 /** Jobs in the table for people, which is aligned as a whole. */
 const JOBS_SHOWN_MAX = 10_000;
 
@@ -22,7 +18,7 @@ export async function runExecutorRead(
   file: string,
   options: ExecutorReadOptions,
 ): Promise<ExitCode> {
-  const { SlurmReader, utc, zoneNamed } = await import("@headroom/executors/slurm-reading");
+  const { utc, zoneNamed } = await import("@headroom/executors/slurm-reading");
   const name = options.timezone ?? "UTC";
   const zone = name === "UTC" ? utc : zoneNamed(name);
   if (zone === null)
@@ -31,57 +27,10 @@ export async function runExecutorRead(
       exitCode.usage,
     );
   const rows = options.json === true ? new StreamedRows(context) : new ListedRows();
-  const reader = new SlurmReader(rows, zone);
-  for await (const chunk of fileChunks(context, file)) {
-    reader.push(chunk);
-    await context.terminal.stdout.drained();
-    if (context.terminal.interrupted.aborted) return exitCode.interrupted;
-  }
-  reader.end();
+  if (!(await readOutput(context, { file, rows, zone }))) return exitCode.interrupted;
   rows.finish(context);
   const isEmpty = rows.jobCount + rows.nodes.size + rows.stepCount === 0;
   return isEmpty && rows.unreadCount > 0 ? exitCode.failed : exitCode.ok;
-}
-
-/** Counts rows, and keeps nodes and unread lines. */
-class KeptRows implements RowSink {
-  readonly nodes = new Map<string, NodeRow>();
-  readonly unreadLines: UnreadLine[] = [];
-  jobCount = 0;
-  stepCount = 0;
-  unreadCount = 0;
-
-  job(_row: JobRow): void {
-    this.jobCount += 1;
-  }
-
-  /** sinfo lists a node once for each of its partitions. */
-  node(row: NodeRow): void {
-    const before = this.nodes.get(row.name);
-    if (before === undefined && this.nodes.size >= NODES_MAX)
-      throw new CliError(`more than ${NODES_MAX} nodes; split the file`);
-    this.nodes.set(row.name, before === undefined ? row : merged(before, row));
-  }
-
-  step(): void {
-    this.stepCount += 1;
-  }
-
-  unread(line: UnreadLine): void {
-    this.unreadCount += 1;
-    if (this.unreadLines.length < UNREAD_SHOWN_MAX) this.unreadLines.push(line);
-  }
-}
-
-/** The later row; what it does not say is kept from the earlier. */
-function merged(before: NodeRow, row: NodeRow): NodeRow {
-  return {
-    ...before,
-    ...row,
-    state: row.state ?? before.state,
-    reason: row.reason ?? (row.state === null || row.state === before.state ? before.reason : null),
-    gpus: row.gpus ?? before.gpus,
-  };
 }
 
 /** Prints each job as it is read. */
@@ -100,7 +49,7 @@ class StreamedRows extends KeptRows {
   }
 
   finish(): void {
-    const nodes = [...this.nodes.values()];
+    const nodes = [...this.nodes.values()].map(({ hardware: _not, ...row }) => row);
     this.#write(this.jobCount === 0 ? "],\n" : "\n  ],\n");
     this.#write(`  "nodes": ${list(nodes)},\n  "unread": ${list(this.unreadLines)},\n`);
     this.#write(`  "unread_count": ${this.unreadCount},\n  "step_count": ${this.stepCount}\n}\n`);

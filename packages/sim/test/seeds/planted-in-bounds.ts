@@ -29,7 +29,7 @@ const withEffects = (ready: Ready, bend: (effect: Effect) => Effect): Ready => (
 const isOnLeavingNode = ({ nodes }: ReadonlyState, { workers }: Attempt): boolean =>
   workers.some(({ node }) => nodes.get(node)?.removal !== undefined);
 
-/** Windows and removals evict for one reason. What has the promise of a place that is freed would be found first. */
+/** Windows and removals evict for one reason. A promise of a place that is freed would be found broken first. */
 const withoutDrains = (state: ReadonlyState, isBent: (attempt: Attempt) => boolean): ReadonlyState =>
   withAttempts(state, (attempt) =>
     attempt.stop?.reason === "nodeDrained" && state.nominations.size === 0 && isBent(attempt)

@@ -63,6 +63,27 @@ export function genericGpus({ column, text, isCut }: ResourceText): number | nul
   return within(column, total);
 }
 
+/** The types of the GPUs of a text that `genericGpus` reads. */
+export function gpuTypes({
+  column,
+  text,
+}: ResourceText): readonly { readonly type: string | null; readonly count: number }[] {
+  if (isAbsent(text)) return [];
+  return withoutDetails(text)
+    .split(",")
+    .map((entry) => entry.trim().replace(/^gres[:/]/, ""))
+    .filter((entry) => /^gpu(?:[:=]|$)/.test(entry))
+    .map((entry) => {
+      const parts = entry
+        .split(/[:=]/)
+        .slice(1)
+        .filter((part) => part !== "no_consume");
+      const isCounted = /^\d+$/.test(parts.at(-1) ?? "");
+      const [type = null] = isCounted ? parts.slice(0, -1) : parts;
+      return { type, count: isCounted ? countOf(column, parts.at(-1) ?? "", entry) : 1 };
+    });
+}
+
 /** Removes `(S:0-1)` and `(IDX:0,2-3)`, whose commas separate nothing. The end of such a part may be cut off. */
 function withoutDetails(text: string): string {
   return text.replaceAll(/\([^)]*(?:\)|$)/g, "");

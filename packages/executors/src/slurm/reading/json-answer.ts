@@ -2,11 +2,11 @@
  * Jobs and nodes in the JSON forms of sacct, squeue, sinfo, scontrol and slurmrestd. The forms differ by version: states are words
  * (21.08, 22.05) or lists (23.02 on), and numbers are plain or `{set, infinite, number}`.
  */
-import { genericGpus, trackedGpus } from "./gpu-counts.ts";
+import { genericGpus, gpuTypes, trackedGpus } from "./gpu-counts.ts";
 import { hostNames } from "./host-list.ts";
 import { arrayTaskOf } from "./job-ids.ts";
 import { estimatedFields, type ReadRow } from "./job-fields.ts";
-import { isAbsent, Unreadable, type NodeRow } from "./rows.ts";
+import { isAbsent, Unreadable, type NodeHardware, type NodeRow } from "./rows.ts";
 import { isEnded, jobState, jobStateOfList, nodeReason, nodeState } from "./states.ts";
 import { secondsText } from "./times.ts";
 
@@ -199,8 +199,22 @@ function nodeOf(node: unknown): ReadRow {
   const count = gres === null ? null : genericGpus({ column: "gres", text: gres, isCut: false });
   const tracked = tres === null || (count ?? 0) > 0 ? null : trackedGpus({ column: "tres", text: tres, isCut: false });
   const words = [...wordsOf(at(node, "state")), ...wordsOf(at(node, "state_flags"))];
-  return nodeRowsOf([name], words, { reason: textOf(node, "reason"), gpus: tracked ?? count });
+  const read = nodeRowsOf([name], words, { reason: textOf(node, "reason"), gpus: tracked ?? count });
+  const hardware: NodeHardware = {
+    cpus: numberOf(node, "cpus"),
+    memoryMib: numberOf(node, "real_memory"),
+    gpuTypes: gres === null ? [] : gpuTypes({ column: "gres", text: gres, isCut: false }),
+    partitions: listOf(at(node, "partitions")),
+    features: listOf(at(node, "active_features")),
+  };
+  return { kind: "nodes", rows: read.map((row) => ({ ...row, hardware })) };
 }
+
+/** A list, or before 23.02 the names in one text. */
+const listOf = (value: unknown): readonly string[] =>
+  wordsOf(value)
+    .flatMap((word) => word.split(","))
+    .filter((word) => word !== "");
 
 /** An element of `sinfo --json` from 23.02 on: nodes that are alike. */
 function sinfoRow(row: unknown): ReadRow {
@@ -209,25 +223,25 @@ function sinfoRow(row: unknown): ReadRow {
   if (list === undefined) throw new Unreadable("nodes: there is no name of a node");
   const gres = textOf(row, "gres", "total");
   const reason = textOf(row, "reason") ?? textOf(row, "reason", "description");
-  return nodeRowsOf(names, wordsOf(at(row, "node", "state")), {
+  const rows = nodeRowsOf(names, wordsOf(at(row, "node", "state")), {
     reason,
     gpus: gres === null ? null : genericGpus({ column: "gres.total", text: gres, isCut: false }),
   });
+  return { kind: "nodes", rows };
 }
 
 function nodeRowsOf(
   names: readonly string[],
   words: readonly string[],
   { reason, gpus }: { readonly reason: string | null; readonly gpus: number | null },
-): ReadRow {
+): readonly NodeRow[] {
   const { state, flags } = nodeState("state", words.join("+"));
   const why = reason === null || isAbsent(reason) ? null : nodeReason(reason);
-  const rows = names.map((name): NodeRow => ({
+  return names.map((name): NodeRow => ({
     name,
     state,
     reason: why,
     gpus,
     ...(flags.length === 0 ? {} : { flags }),
   }));
-  return { kind: "nodes", rows };
 }

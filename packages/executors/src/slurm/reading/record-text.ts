@@ -3,7 +3,8 @@
  * name of a job, so a record in which a key that is read stands twice with different values is not read.
  */
 import { jobRow, nodeRows, type Cell, type Field, type ReadRow } from "./job-fields.ts";
-import { Unreadable } from "./rows.ts";
+import { gpuTypes } from "./gpu-counts.ts";
+import { isAbsent, Unreadable, type NodeHardware } from "./rows.ts";
 import { utf8Text } from "./text.ts";
 import type { Zone } from "./times.ts";
 
@@ -54,8 +55,35 @@ export function readRecord(kind: "job" | "node", lines: readonly string[], zone:
   if (kind === "job") return jobRow(fields, zone);
   const reason = reasonOf(lines);
   if (reason !== null) fields.set("reason", { column: "Reason", text: utf8Text(reason), isCut: false });
-  return nodeRows(fields);
+  return withHardware(nodeRows(fields), lines, fields.get("gres"));
 }
+
+function withHardware(read: ReadRow, lines: readonly string[], gres: Cell | undefined): ReadRow {
+  if (read.kind !== "nodes") return read;
+  const text = lines.join("\n");
+  const hardware: NodeHardware = {
+    cpus: countOf(text, "CPUTot"),
+    memoryMib: countOf(text, "RealMemory"),
+    gpuTypes: gres === undefined ? [] : gpuTypes(gres),
+    partitions: listOf(text, "Partitions"),
+    features: listOf(text, "ActiveFeatures"),
+  };
+  return { kind: "nodes", rows: read.rows.map((row) => ({ ...row, hardware })) };
+}
+
+/** The first value of a key: a reason, which users write, stands at the end of the record. */
+function valueOf(text: string, key: string): string | null {
+  const value = new RegExp(`(?:^|\\s)${key}=(\\S*)`).exec(text)?.[1] ?? null;
+  return value === null || isAbsent(value) ? null : utf8Text(value);
+}
+
+function countOf(text: string, key: string): number | null {
+  const value = valueOf(text, key);
+  return value !== null && /^\d{1,12}$/.test(value) ? Number(value) : null;
+}
+
+const listOf = (text: string, key: string): readonly string[] =>
+  (valueOf(text, key) ?? "").split(",").filter((name) => name !== "");
 
 function fieldsOf(lines: readonly string[], keys: ReadonlyMap<string, Field>): Map<Field, Cell> {
   const fields = new Map<Field, Cell>();

@@ -66,7 +66,7 @@ describe("records of scontrol", () => {
 
   it("reads nodes with a reason of several lines", () => {
     const read = readRows(`${node}${node.replace("gpu03", "gpu04").replace(/ {3}Reason[^]*/, "\n")}`);
-    expect(read.nodes).toEqual([
+    expect(read.nodes).toMatchObject([
       {
         name: "gpu03",
         state: "mixed+drain",
@@ -193,7 +193,7 @@ describe("the JSON forms", () => {
         nodes: [{ name: "a", state: "idle", state_flags: ["DRAIN"], gres: "gpu:a100:4", reason: "x" }],
       }),
     );
-    expect(old.nodes).toEqual([{ name: "a", state: "idle+drain", reason: "x", gpus: 4 }]);
+    expect(old.nodes).toMatchObject([{ name: "a", state: "idle+drain", reason: "x", gpus: 4 }]);
     const listed = readRows(
       JSON.stringify({
         nodes: [
@@ -201,7 +201,7 @@ describe("the JSON forms", () => {
         ],
       }),
     );
-    expect(listed.nodes).toEqual([
+    expect(listed.nodes).toMatchObject([
       { name: "a", state: "down+drain", reason: null, gpus: 8, flags: ["not_responding"] },
     ]);
     const grouped = readRows(

@@ -29,6 +29,19 @@ export interface NodeRow {
   readonly gpus: number | null;
   /** Meaning of the marks after the state: `*` is `not_responding`. */
   readonly flags?: readonly string[];
+  /** Only from `scontrol show node` and the JSON of nodes. */
+  readonly hardware?: NodeHardware;
+}
+
+/** `null`: the text does not say. */
+export interface NodeHardware {
+  /** CPUs that Slurm schedules: cores, or their threads. */
+  readonly cpus: number | null;
+  readonly memoryMib: number | null;
+  /** Types of GPUs with their numbers; `null` as the type: the configuration names none. */
+  readonly gpuTypes: readonly { readonly type: string | null; readonly count: number }[];
+  readonly partitions: readonly string[];
+  readonly features: readonly string[];
 }
 
 export interface UnreadLine {
