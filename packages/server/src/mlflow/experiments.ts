@@ -14,7 +14,7 @@ const TAG_CHARS_MAX = 20_000;
 const PAGE_DEFAULT = 1_000;
 const PAGE_MAX = 50_000;
 export const ORDERS_MAX = 20;
-export const viewTypes = ["ACTIVE_ONLY", "DELETED_ONLY", "ALL"] as const;
+const viewTypes = ["ACTIVE_ONLY", "DELETED_ONLY", "ALL"] as const;
 
 const columns: Columns = {
   name: ["e.name", "text"],

@@ -4,7 +4,7 @@
  */
 import { invalid } from "./mlflow-error.ts";
 
-export const KEY_CHARS_MAX = 250;
+const KEY_CHARS_MAX = 250;
 /** Letters of any script, as Python's `\w`. */
 const KEY = /^[\p{L}\p{N}_/.\- :]+$/u;
 const TEXT_CHARS_MAX = 5_000;

@@ -14,7 +14,7 @@ import type { AttemptPoints } from "./run-data.ts";
 import type { MlflowAnswer, MlflowRequest, MlflowThreadData } from "./mlflow-messages.ts";
 
 /** Folder of the state directory with the database. */
-export const MLFLOW_FOLDER = "mlflow";
+const MLFLOW_FOLDER = "mlflow";
 /** Maximum number of calls that wait for the thread. */
 const WAITING_MAX = 512;
 /** Time in ms after the end of a thread in which no other is started. */

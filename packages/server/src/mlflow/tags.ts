@@ -6,7 +6,7 @@ import { MlflowError } from "./mlflow-error.ts";
 /** Maximum number of keys of one owner, so that an answer with all of them has an end. */
 const KEYS_MAX = 5_000;
 /** Maximum number of characters of a tag, and number of tags in one request. */
-export const TAG_CHARS_MAX = 8_000;
+const TAG_CHARS_MAX = 8_000;
 export const TAGS_PER_CALL = 100;
 
 type TagTable = "experiment_tag" | "run_tag" | "param" | "model_tag" | "version_tag";
