@@ -32,6 +32,7 @@ export { figuresAt } from "./energy/tariffs.ts";
 export { takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from "./engine/engine.ts";
 export type { CounterfactualRun } from "./engine/engine.ts";
 export { planApply } from "./lifecycle/apply-documents.ts";
+export { planCapacityOrder } from "./lifecycle/capacity-orders.ts";
 export { planChange } from "./lifecycle/change-workload.ts";
 export { submissionAdmissionFailure } from "./lifecycle/submit.ts";
 export { entitlementOf, entitlementToPreempt, teamSharesOf } from "./ordering/team-share.ts";

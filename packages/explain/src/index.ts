@@ -28,6 +28,8 @@ export { foreseeDefragmentation } from "./dry-runs/defragmentation.ts";
 export type { DefragmentationForecast } from "./dry-runs/defragmentation.ts";
 export { planChange } from "./dry-runs/plan-change.ts";
 export type { ChangeForecast } from "./dry-runs/plan-change.ts";
+export { planOrder } from "./dry-runs/plan-order.ts";
+export type { OrderCommandBody, OrderForecast } from "./dry-runs/plan-order.ts";
 export { planApply } from "./dry-runs/plan-apply.ts";
 export type { ApplyForecast } from "./dry-runs/plan-apply.ts";
 export { EarliestStarts, NEVER_AS_THINGS_ARE } from "./earliest-starts.ts";

@@ -8,6 +8,7 @@ import type { Policy, WorkloadChangesBody, WorkloadKind, WorkloadSpecInput } fro
 import type { CapacityHistory } from "./capacity-history.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
+import type { AdvanceRequestInput, CapacityOrder, OrderPage, OrderRequestInput, OrderSet } from "./capacity-order.ts";
 import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
 import type { Fleet, Node, NodeAccepted, NoticeAccepted, NoticeRequestInput } from "./fleet.ts";
@@ -57,6 +58,10 @@ export interface CommandOptions extends CallOptions {
    * Idempotency key. A retry with the same key gets the first answer again. Absent: the HTTP transport generates a key.
    */
   readonly idempotencyKey?: string | undefined;
+}
+
+export interface DryRunOptions extends CommandOptions {
+  readonly dryRun?: boolean;
 }
 
 export interface RemovalOptions extends CommandOptions {
@@ -177,6 +182,15 @@ export interface HeadroomClient {
   nodeTelemetry(id: string, query?: NodeTelemetryQuery, options?: CallOptions): Promise<NodeTelemetry>;
   drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
+  /** Orders of nodes that are coming. With `all`, also those that are over. */
+  listCapacityOrders(
+    query?: PageRequest & { readonly pool?: string | undefined; readonly all?: boolean | undefined },
+    options?: CallOptions,
+  ): Promise<OrderPage>;
+  getCapacityOrder(name: string, options?: CallOptions): Promise<CapacityOrder>;
+  createCapacityOrder(body: OrderRequestInput, options?: DryRunOptions): Promise<OrderSet>;
+  advanceCapacityOrder(name: string, body: AdvanceRequestInput, options?: DryRunOptions): Promise<OrderSet>;
+  cancelCapacityOrder(name: string, body: { readonly reason?: string }, options?: DryRunOptions): Promise<OrderSet>;
   /** `force`: stops and requeues the work on the nodes first. Without it, a removal is refused while work runs there. */
   removeNode(id: string, options?: RemovalOptions): Promise<NodeRemoved>;
   removePool(name: string, options?: RemovalOptions): Promise<PoolRemoved>;

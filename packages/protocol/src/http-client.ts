@@ -230,15 +230,37 @@ function execCalls(http: Http): Pick<HeadroomClient, "startExec" | "execOutput" 
   };
 }
 
-function removalCalls(http: Http): Pick<HeadroomClient, "removeNode" | "removePool" | "removeSite"> {
+function fleetCalls(http: Http): Pick<HeadroomClient, OrderCalls | "removeNode" | "removePool" | "removeSite"> {
   const o = operations;
   return {
+    ...orderCalls(http),
     removeNode: (id, { force, ...options } = {}) =>
       http.call(o.removeNode, { params: { id }, query: { force }, options }),
     removePool: (name, { force, ...options } = {}) =>
       http.call(o.removePool, { params: { name }, query: { force }, options }),
     removeSite: (name, { force, ...options } = {}) =>
       http.call(o.removeSite, { params: { name }, query: { force }, options }),
+  };
+}
+
+type OrderCalls =
+  | "listCapacityOrders"
+  | "getCapacityOrder"
+  | "createCapacityOrder"
+  | "advanceCapacityOrder"
+  | "cancelCapacityOrder";
+
+function orderCalls(http: Http): Pick<HeadroomClient, OrderCalls> {
+  const o = operations;
+  return {
+    listCapacityOrders: (query, options) => http.call(o.listCapacityOrders, { query: { ...query }, options }),
+    getCapacityOrder: (name, options) => http.call(o.getCapacityOrder, { params: { name }, options }),
+    createCapacityOrder: (body, { dryRun, ...options } = {}) =>
+      http.call(o.createCapacityOrder, { query: { dryRun }, body, options }),
+    advanceCapacityOrder: (name, body, { dryRun, ...options } = {}) =>
+      http.call(o.advanceCapacityOrder, { params: { name }, query: { dryRun }, body, options }),
+    cancelCapacityOrder: (name, body, { dryRun, ...options } = {}) =>
+      http.call(o.cancelCapacityOrder, { params: { name }, query: { dryRun }, body, options }),
   };
 }
 
@@ -293,7 +315,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     drainNode: (id, options) =>
       http.call(o.drainNode, { params: { id }, body: { running: options?.running ?? "wait" }, options }),
     resumeNode: (id, options) => http.call(o.resumeNode, { params: { id }, options }),
-    ...removalCalls(http),
+    ...fleetCalls(http),
     noticeNode: (id, body, options) => http.call(o.noticeNode, { params: { id }, body, options }),
     withdrawNotice: (id, options) => http.call(o.withdrawNotice, { params: { id }, options }),
     teams: (page, options) => http.call(o.teams, { query: { ...page }, options }),

@@ -30,6 +30,7 @@ export type { HttpMethod, Operation } from "./operation.ts";
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean } from "./page.ts";
 import { planningOperations } from "./planning-operations.ts";
+import { orderOperations } from "./order-operations.ts";
 import { policyChoice, policySet, presetList } from "./policy.ts";
 import type { Permission } from "./permissions.ts";
 import { workloadModel, workloadPredictions } from "./predictions.ts";
@@ -400,6 +401,7 @@ export const operations = {
     status: 202,
     problems: ["unknownNode", "removedWithPool", ...commandProblems],
   }),
+  ...orderOperations,
   removeNode: operation("DELETE /v1/nodes/{id}", "Remove a node from the fleet", nodeRemoved, {
     permission: "fleet.write",
     params: byId,

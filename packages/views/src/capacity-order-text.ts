@@ -82,17 +82,27 @@ export function orderEventSentence(event: OrderEvent): string {
 export const orderLateMs = (order: CapacityOrder, nowMs: number): number =>
   isOutstanding(order) ? Math.max(0, nowMs - expectedArrival(order, nowMs).p50AtMs) : 0;
 
-/** `expected in 5 w (2 Jan 2027; P95 in 8 w)`, or how late the order is. */
+const DAY_MS = 86_400_000;
+
+/** A time of days or weeks, rounded: lead times are not known to the hour. */
+export function spanText(ms: number): string {
+  if (ms >= 14 * DAY_MS) return plural(Math.round(ms / (7 * DAY_MS)), "week");
+  return ms >= 2 * DAY_MS ? plural(Math.round(ms / DAY_MS), "day") : durationText(ms);
+}
+
+const dayText = (atMs: number): string => writeInstant(atMs).slice(0, 10);
+
+/** `expected in 5 weeks, 2027-01-02 (P95 in 8 weeks, 2027-01-23)`, or how late the order is. */
 export function expectationText(order: CapacityOrder, nowMs: number): string {
   const { p50AtMs, p95AtMs } = expectedArrival(order, nowMs);
   const p95 =
     p95AtMs > nowMs
-      ? `P95 in ${durationText(p95AtMs - nowMs)}, ${writeInstant(p95AtMs)}`
-      : `its P95 date ${writeInstant(p95AtMs)} has also passed`;
+      ? `P95 in ${spanText(p95AtMs - nowMs)}, ${dayText(p95AtMs)}`
+      : `its P95 date ${dayText(p95AtMs)} has also passed`;
   const lateMs = orderLateMs(order, nowMs);
-  if (lateMs > 0) return `late: expected ${durationText(lateMs)} ago, ${writeInstant(p50AtMs)} (${p95})`;
+  if (lateMs > 0) return `late: expected ${spanText(lateMs)} ago, ${dayText(p50AtMs)} (${p95})`;
   const condition = order.orderedAtMs === null && order.arrival.kind === "leadTime" ? "if ordered now, " : "";
-  return `${condition}expected in ${durationText(p50AtMs - nowMs)}, ${writeInstant(p50AtMs)} (${p95})`;
+  return `${condition}expected in ${spanText(p50AtMs - nowMs)}, ${dayText(p50AtMs)} (${p95})`;
 }
 
 export function orderSentence(order: CapacityOrder, nowMs: number): string {

@@ -30,6 +30,7 @@ import { metricsCommand } from "./metrics.ts";
 import { modelCommand } from "./model.ts";
 import { nodesCommand } from "./nodes.ts";
 import { offersCommand } from "./offers.ts";
+import { orderCommand } from "./order.ts";
 import { planCommand } from "./plan.ts";
 import { policyCommand } from "./policy.ts";
 import { priceCommand } from "./price.ts";
@@ -95,6 +96,7 @@ export const commands: readonly CommandDefinition[] = [
   upgradeCommand,
   fleetCommand,
   nodesCommand,
+  orderCommand,
   executorCommand,
   defragmentCommand,
   wasteCommand,

@@ -28,6 +28,7 @@ import { answerWhatIf } from "../workers/answer-what-if.ts";
 import type { DemoEstimates } from "./demo-estimates.ts";
 import { YOU, type DemoWorld } from "./demo-world.ts";
 import { demoPlan } from "./plan/demo-plan.ts";
+import { orderCommands, orderReading } from "./order-client.ts";
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
   const refusal = views.levelRefusal(state, specs, declared);
@@ -129,6 +130,8 @@ type Reading = Pick<
   | "fleet"
   | "capacityHistory"
   | "listNodes"
+  | "listCapacityOrders"
+  | "getCapacityOrder"
   | "getNode"
   | "acceleratorReadings"
   | "nodeTelemetry"
@@ -227,6 +230,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     capacityHistory: async () => world.capacity.history,
     fleet: async () => views.fleetView(engine),
     listNodes: async (page = {}) => views.nodeList(engine, page),
+    ...orderReading(world),
     getNode: async (id) => found(views.nodeView(engine, id), unknownNode(id)),
     acceleratorReadings: async (page = {}) => world.readings().page(engine, page),
     nodeTelemetry: async (id, query = {}) => {
@@ -389,6 +393,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       run({ kind: "removeCalendarEntry", name });
       return { name };
     },
+    ...orderCommands(world.engine, run),
     ...nodeCommands(run),
     removeTeam: async (name) => {
       run({ kind: "removeTeam", team: teamName(name) });

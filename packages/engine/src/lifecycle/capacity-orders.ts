@@ -2,20 +2,41 @@
  * Capacity orders: a person creates, advances and cancels them. Nodes that join count against an order that is arriving.
  * Nothing here places work: an order is no capacity.
  */
-import { OPEN_ORDERS_MAX, isOutstanding, isOrderOver, mayAdvance, nextOrderPhase, orderOfNode } from "@headroom/model";
-import type { CapacityOrder, CapacityOrderPhase, Command, NodeId, NodeShape, PoolName } from "@headroom/model";
+import {
+  OPEN_ORDERS_MAX,
+  isOutstanding,
+  isOrderOver,
+  mayAdvance,
+  nextOrderPhase,
+  orderOfNode,
+  unreachable,
+} from "@headroom/model";
+import type { CapacityOrder, Command, NodeId, NodeShape, PoolName } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
+import type { World } from "../cluster/world.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 
 type CommandOf<Kind extends Command["kind"]> = Command & { readonly kind: Kind };
 
-export function createCapacityOrder(
-  batch: Batch,
-  { order, phase, actor, reason }: CommandOf<"createCapacityOrder">,
-): Decision {
-  const { state } = batch.world;
+type OrderCommand = Extract<Command, { readonly kind: `${string}CapacityOrder` }>;
+
+/** The decision about a command, without its effect: for a dry run. */
+export function planCapacityOrder({ state }: World, command: OrderCommand): Decision {
+  switch (command.kind) {
+    case "createCapacityOrder":
+      return planCreation(state, command);
+    case "advanceCapacityOrder":
+      return planAdvance(state, command);
+    case "cancelCapacityOrder":
+      return planCancellation(state, command);
+    default:
+      return unreachable(command);
+  }
+}
+
+function planCreation(state: ReadonlyState, { order, phase }: CommandOf<"createCapacityOrder">): Decision {
   const { name, pool } = order;
   const known = state.capacityOrders.get(name);
   if (known !== undefined && !isOrderOver(known))
@@ -24,18 +45,19 @@ export function createCapacityOrder(
   const count = [...state.capacityOrders.values()].filter((each) => !isOrderOver(each)).length;
   if (count >= OPEN_ORDERS_MAX)
     return refused({ code: "tooManyCapacityOrders", count: count + 1, maxCount: OPEN_ORDERS_MAX });
-  const shape = order.shape ?? shapeIn(state, pool);
-  if (shape === null) return refused({ code: "unknownNodeShape", pool });
-  batch.emit({
-    kind: "capacityOrderCreated",
-    version: 1,
-    atMs: batch.nowMs,
-    order: { ...order, shape },
-    phase,
-    actor,
-    reason,
-  });
+  if ((order.shape ?? shapeIn(state, pool)) === null) return refused({ code: "unknownNodeShape", pool });
   return done({ kind: "capacityOrderSet", name, phase });
+}
+
+export function createCapacityOrder(batch: Batch, command: CommandOf<"createCapacityOrder">): Decision {
+  const { state } = batch.world;
+  const decision = planCreation(state, command);
+  const { order, phase, actor, reason } = command;
+  const shape = order.shape ?? shapeIn(state, order.pool);
+  if (decision.kind === "refused" || shape === null) return decision;
+  const created = { ...order, shape };
+  batch.emit({ kind: "capacityOrderCreated", version: 1, atMs: batch.nowMs, order: created, phase, actor, reason });
+  return decision;
 }
 
 /** The shape of the pool's first node; `null`: the pool has none. */
@@ -48,41 +70,47 @@ function shapeIn({ nodes }: ReadonlyState, pool: PoolName): NodeShape | null {
   return null;
 }
 
-export function advanceCapacityOrder(
-  batch: Batch,
-  { name, phase: asked, actor, reason, arrival }: CommandOf<"advanceCapacityOrder">,
+function planAdvance(
+  state: ReadonlyState,
+  { name, phase: asked, arrival }: CommandOf<"advanceCapacityOrder">,
 ): Decision {
-  const order = batch.world.state.capacityOrders.get(name);
+  const order = state.capacityOrders.get(name);
   if (order === undefined) return refused({ code: "unknownCapacityOrder", name });
   const phase = asked ?? nextOrderPhase(order.phase);
-  // With the present phase, the command states a new expectation of an order that is still to come.
+  // With the present phase, the command states a new expectation of an order that is still outstanding.
   const isExpectation = phase === order.phase && arrival !== undefined && isOutstanding(order);
   if (phase === null || !(isExpectation || mayAdvance(order.phase, phase)))
     return refused({ code: "cannotAdvanceOrder", name, from: order.phase, to: phase ?? "gone" });
-  batch.emit({
-    kind: "capacityOrderAdvanced",
-    version: 1,
-    atMs: batch.nowMs,
-    name,
-    phase,
-    actor,
-    reason,
-    ...(arrival === undefined ? {} : { arrival }),
-  });
-  keepOrder(batch, name);
-  return done({ kind: "capacityOrderSet", name, phase: phaseOf(batch, name, phase) });
+  // An order whose last node has left is gone at once.
+  const isEmpty = phase === "leaving" && order.joinedCount === 0;
+  return done({ kind: "capacityOrderSet", name, phase: isEmpty ? "gone" : phase });
 }
 
-/** The phase after the command; an order whose nodes have all joined or left advances at once. */
-const phaseOf = ({ world }: Batch, name: string, phase: CapacityOrderPhase): CapacityOrderPhase =>
-  world.state.capacityOrders.get(name)?.phase ?? phase;
-
-export function cancelCapacityOrder(batch: Batch, { name, actor, reason }: CommandOf<"cancelCapacityOrder">): Decision {
+export function advanceCapacityOrder(batch: Batch, command: CommandOf<"advanceCapacityOrder">): Decision {
+  const { name, actor, reason, arrival } = command;
   const order = batch.world.state.capacityOrders.get(name);
+  const decision = planAdvance(batch.world.state, command);
+  const phase = command.phase ?? (order === undefined ? null : nextOrderPhase(order.phase));
+  if (decision.kind === "refused" || phase === null) return decision;
+  const stated = arrival === undefined ? {} : { arrival };
+  batch.emit({ kind: "capacityOrderAdvanced", version: 1, atMs: batch.nowMs, name, phase, actor, reason, ...stated });
+  keepOrder(batch, name);
+  return decision;
+}
+
+function planCancellation(state: ReadonlyState, { name }: CommandOf<"cancelCapacityOrder">): Decision {
+  const order = state.capacityOrders.get(name);
   if (order === undefined) return refused({ code: "unknownCapacityOrder", name });
   if (!isOutstanding(order)) return refused({ code: "cannotAdvanceOrder", name, from: order.phase, to: "cancelled" });
-  batch.emit({ kind: "capacityOrderCancelled", version: 1, atMs: batch.nowMs, name, actor, reason });
   return done({ kind: "capacityOrderSet", name, phase: "cancelled" });
+}
+
+export function cancelCapacityOrder(batch: Batch, command: CommandOf<"cancelCapacityOrder">): Decision {
+  const decision = planCancellation(batch.world.state, command);
+  if (decision.kind === "refused") return decision;
+  const { name, actor, reason } = command;
+  batch.emit({ kind: "capacityOrderCancelled", version: 1, atMs: batch.nowMs, name, actor, reason });
+  return decision;
 }
 
 /** Counts a node that has just joined against the order of its pool and shape that is expected first. */

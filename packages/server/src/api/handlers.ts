@@ -22,6 +22,8 @@ import {
   levelRefusal,
   noticesInOrder,
   nodeList,
+  orderList,
+  orderView,
   nodeView,
   noPreset,
   policyView,
@@ -54,6 +56,7 @@ import { framed } from "./stream-reply.ts";
 import { nodeTelemetry } from "./node-telemetry.ts";
 import { directoryRefusal } from "./hidden-directories.ts";
 import { channelRefusal } from "./notification-channels.ts";
+import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
 import { removeNode, removePool, removeSite } from "./remove-fleet.ts";
 import { startExec } from "./start-exec.ts";
@@ -69,6 +72,8 @@ async function found<T>(plane: ControlPlane, query: (engine: Engine) => T | null
 
 const noWorkload = (id: string): ProblemError =>
   refuse("unknownWorkload", `There is no workload ${id}; it may have ended long ago.`);
+const noCapacityOrder = (name: string): ProblemError =>
+  refuse("unknownCapacityOrder", `There is no capacity order ${name}.`);
 const noNode = (id: string): ProblemError => refuse("unknownNode", `There is no node ${id}.`);
 
 /** Turns the refusal "no such team" into 404 if the team is the resource of the request. */
@@ -298,6 +303,12 @@ export const handlers: Handlers = {
     const { nodeId } = await command(plane, call, wanted, "nodeResumed");
     return { nodeId };
   },
+  listCapacityOrders: ({ driver, nowMs }, { query }) => driver.read((engine) => orderList(engine, query, nowMs())),
+  getCapacityOrder: (plane, { params: { name } }) =>
+    found(plane, (engine) => orderView(engine, name, plane.nowMs()), noCapacityOrder(name)),
+  createCapacityOrder,
+  advanceCapacityOrder,
+  cancelCapacityOrder,
   removeNode,
   removePool,
   removeSite,
