@@ -241,3 +241,47 @@ it("answers the calls on registered models and their versions", async () => {
   ];
   expect(await repliesTo(steps)).toMatchObject(expectedOf(steps));
 });
+
+it("answers the calls on logged models", async () => {
+  const call = mlflowClient(live);
+  const run_id = (await call("POST", "runs/create", {})).body.run.info.run_id as string;
+  const asked = { experiment_id: "0", name: "net", source_run_id: run_id, params: [{ key: "p", value: "1" }] };
+  const { model } = (await call("POST", "logged-models", asked)).body;
+  const { model_id } = model.info as { model_id: string };
+  const at = `logged-models/${model_id}`;
+  const pending = {
+    name: "net",
+    status: "LOGGED_MODEL_PENDING",
+    artifact_uri: `mlflow-artifacts:/0/models/${model_id}/artifacts`,
+  };
+  const steps: readonly Step[] = [
+    ["GET", at, {}, { model: { info: pending, data: { params: [{ key: "p", value: "1" }] } } }],
+    ["PATCH", at, { model_id, status: "LOGGED_MODEL_READY" }, { model: { info: { status: "LOGGED_MODEL_READY" } } }],
+    ["PATCH", at, { model_id, status: "LOGGED_MODEL_PENDING" }, "INVALID_PARAMETER_VALUE"],
+    [
+      "PATCH",
+      `${at}/tags`,
+      { tags: [{ key: "a", value: "1" }] },
+      { model: { info: { tags: [{ key: "a", value: "1" }] } } },
+    ],
+    ["POST", `${at}/params`, { params: [{ key: "q", value: "2" }] }, {}],
+    ["POST", "runs/outputs", { run_id, models: [{ model_id, step: 3 }] }, {}],
+    ["GET", "runs/get", { run_id }, { run: { outputs: { model_outputs: [{ model_id, step: 3 }] } } }],
+    [
+      "POST",
+      "logged-models/search",
+      {
+        experiment_ids: ["0"],
+        filter: "params.q = '2'",
+        order_by: [{ field_name: "creation_timestamp", ascending: false }],
+      },
+      { models: [{ info: { model_id } }] },
+    ],
+    ["DELETE", `${at}/tags/a`, {}, {}],
+    ["DELETE", `${at}/tags/a`, {}, "RESOURCE_DOES_NOT_EXIST"],
+    ["DELETE", at, {}, {}],
+    ["GET", at, {}, "RESOURCE_DOES_NOT_EXIST"],
+    ["POST", "logged-models", { experiment_id: "0", name: "../x" }, "INVALID_PARAMETER_VALUE"],
+  ];
+  expect(await repliesTo(steps)).toMatchObject(expectedOf(steps));
+});

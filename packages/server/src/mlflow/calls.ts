@@ -54,6 +54,7 @@ export const mlflowCalls = {
   logParameter: post("runs/log-parameter"),
   logModel: post("runs/log-model"),
   logInputs: post("runs/log-inputs"),
+  logOutputs: post("runs/outputs"),
   setTag: post("runs/set-tag"),
   deleteTag: post("runs/delete-tag"),
   metricHistory: get("metrics/get-history"),
@@ -78,6 +79,14 @@ export const mlflowCalls = {
   downloadUri: get("model-versions/get-download-uri"),
   setVersionTag: post("model-versions/set-tag"),
   deleteVersionTag: writes("DELETE", "model-versions/delete-tag"),
+  createLoggedModel: post("logged-models"),
+  searchLoggedModels: reads(["POST"], "logged-models/search"),
+  getLoggedModel: get("logged-models/:model_id"),
+  finalizeLoggedModel: writes("PATCH", "logged-models/:model_id"),
+  deleteLoggedModel: writes("DELETE", "logged-models/:model_id"),
+  setLoggedModelTags: writes("PATCH", "logged-models/:model_id/tags"),
+  deleteLoggedModelTag: writes("DELETE", "logged-models/:model_id/tags/:tag_key"),
+  logLoggedModelParams: post("logged-models/:model_id/params"),
 } as const satisfies Readonly<Record<string, MlflowCall>>;
 
 export type MlflowCallName = keyof typeof mlflowCalls;

@@ -37,6 +37,10 @@ export class Fields {
     return value === null ? undefined : value;
   }
 
+  has(name: string): boolean {
+    return this.#value(name) !== undefined;
+  }
+
   text(name: string, charsMax = TEXT_CHARS_MAX): string | undefined {
     const value = this.#value(name);
     if (value === undefined) return undefined;

@@ -2,6 +2,7 @@
 import type { CallContext, MlflowCallName } from "./calls.ts";
 import { Experiments } from "./experiments.ts";
 import type { Fields } from "./fields.ts";
+import { LoggedModels } from "./logged-models.ts";
 import type { MlflowDatabase } from "./mlflow-database.ts";
 import { ModelVersions } from "./model-versions.ts";
 import { RegisteredModels } from "./registered-models.ts";
@@ -20,6 +21,7 @@ export function mlflowHandlers(
   const experiments = new Experiments(database);
   const runs = new Runs(database, experiments);
   const data = new RunData(database, runs, onPoints);
+  const logged = new LoggedModels(database, experiments);
   const models = new RegisteredModels(database);
   const versions = new ModelVersions(database, models);
   return {
@@ -46,6 +48,7 @@ export function mlflowHandlers(
     logParameter: (fields) => data.logParameter(fields),
     logModel: (fields) => data.logModel(fields),
     logInputs: (fields) => data.logInputs(fields),
+    logOutputs: (fields) => data.logOutputs(fields),
     setTag: (fields) => data.setTag(fields),
     deleteTag: (fields) => data.deleteTag(fields),
     metricHistory: (fields) => data.history(fields),
@@ -70,5 +73,13 @@ export function mlflowHandlers(
     downloadUri: (fields) => versions.downloadUri(fields),
     setVersionTag: (fields) => versions.setTag(fields),
     deleteVersionTag: (fields) => versions.deleteTag(fields),
+    createLoggedModel: (fields, context) => logged.create(fields, context),
+    searchLoggedModels: (fields) => logged.search(fields),
+    getLoggedModel: (fields) => logged.get(fields),
+    finalizeLoggedModel: (fields, context) => logged.finalize(fields, context),
+    deleteLoggedModel: (fields) => logged.delete(fields),
+    setLoggedModelTags: (fields) => logged.setTags(fields),
+    deleteLoggedModelTag: (fields) => logged.deleteTag(fields),
+    logLoggedModelParams: (fields) => logged.logParams(fields),
   };
 }

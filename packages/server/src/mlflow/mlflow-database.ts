@@ -15,6 +15,17 @@ const tagTable = (name: string): string =>
   `CREATE TABLE IF NOT EXISTS ${name} (owner INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
      PRIMARY KEY (owner, key)) STRICT, WITHOUT ROWID;`;
 
+const tagTables = [
+  "experiment_tag",
+  "run_tag",
+  "param",
+  "model_tag",
+  "version_tag",
+  "logged_model_tag",
+  "logged_model_param",
+] as const;
+export type TagTable = (typeof tagTables)[number];
+
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS experiment (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
     artifact_location TEXT NOT NULL, lifecycle TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL) STRICT;
@@ -37,7 +48,13 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS version_by_stage ON version (model, stage, version);
   CREATE TABLE IF NOT EXISTS alias (model INTEGER NOT NULL, alias TEXT NOT NULL, version INTEGER NOT NULL,
     PRIMARY KEY (model, alias)) STRICT, WITHOUT ROWID;
-  ${["experiment_tag", "run_tag", "param", "model_tag", "version_tag"].map(tagTable).join("\n")}
+  CREATE TABLE IF NOT EXISTS logged_model (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+    experiment INTEGER NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL, run TEXT NOT NULL, status TEXT NOT NULL,
+    artifact_uri TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL) STRICT;
+  CREATE INDEX IF NOT EXISTS logged_model_of_experiment ON logged_model (experiment, created DESC, id);
+  CREATE TABLE IF NOT EXISTS output (owner INTEGER NOT NULL, model TEXT NOT NULL, step INTEGER NOT NULL,
+    PRIMARY KEY (owner, model)) STRICT, WITHOUT ROWID;
+  ${tagTables.map(tagTable).join("\n")}
 `;
 
 export type Row = Readonly<Record<string, string | number | null>>;

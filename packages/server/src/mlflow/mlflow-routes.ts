@@ -52,10 +52,16 @@ async function answer(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const hasBody = request.body !== undefined && request.body !== null;
-  const values = hasBody ? request.body : request.query;
+  const values = withPathNames(hasBody ? request.body : request.query, request.params);
   const source = hasBody || request.method === "POST" || request.method === "PATCH" ? "body" : "query";
   const { status, body } = await plane.mlflow.call({ call, values, source, user: request.principal.actor });
   return reply.code(status).headers(jsonReply).send(body);
+}
+
+/** Fields in the path have precedence. Values that are no object are refused where fields are read. */
+function withPathNames(values: unknown, names: unknown): unknown {
+  const isObject = typeof values === "object" && values !== null && !Array.isArray(values);
+  return isObject ? { ...values, ...(names as object) } : values;
 }
 
 /** Answers failures in MLflow's form. */

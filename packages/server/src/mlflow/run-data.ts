@@ -15,6 +15,7 @@ const PARAM_CHARS_MAX = 6_000;
 const METRIC_KEYS_MAX = 10_000;
 const DATASETS_PER_CALL = 100;
 const DATASETS_MAX = 1_000;
+const OUTPUTS_MAX = 5_000;
 const HISTORY_PAGE_MAX = 25_000;
 /** Tag with the models that a run logged, as JSON, and its maximum length. */
 const MODELS_TAG = "mlflow.log-model.history";
@@ -159,6 +160,23 @@ export class RunData {
       const count = this.#database.one("SELECT count(*) AS count FROM input WHERE owner = ?", number)?.["count"];
       if (Number(count) > DATASETS_MAX)
         throw new MlflowError("RESOURCE_EXHAUSTED", `A run has at most ${DATASETS_MAX} data sets.`);
+      return {};
+    });
+  }
+
+  /** Names the logged models that the run made. */
+  logOutputs(fields: Fields): object {
+    const id = fields.runId();
+    const models = fields
+      .list("models", TAGS_PER_CALL)
+      .map((each) => ({ model: each.neededId("model_id"), step: each.integer("step") ?? 0 }));
+    return this.#database.transaction(() => {
+      const number = this.#runs.active(id);
+      for (const { model, step } of models)
+        this.#database.run("INSERT OR REPLACE INTO output VALUES (?, ?, ?)", number, model, step);
+      const count = this.#database.one("SELECT count(*) AS count FROM output WHERE owner = ?", number)?.["count"];
+      if (Number(count) > OUTPUTS_MAX)
+        throw new MlflowError("RESOURCE_EXHAUSTED", `A run has at most ${OUTPUTS_MAX} logged models.`);
       return {};
     });
   }

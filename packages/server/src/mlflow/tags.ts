@@ -1,6 +1,6 @@
 /** Tags and parameters: texts by key, of experiments, runs, models and versions. */
 import type { Fields } from "./fields.ts";
-import type { MlflowDatabase } from "./mlflow-database.ts";
+import type { MlflowDatabase, TagTable } from "./mlflow-database.ts";
 import { MlflowError } from "./mlflow-error.ts";
 
 /** Maximum number of keys of one owner, so that an answer with all of them has an end. */
@@ -8,8 +8,6 @@ const KEYS_MAX = 5_000;
 /** Maximum number of characters of a tag, and number of tags in one request. */
 const TAG_CHARS_MAX = 8_000;
 export const TAGS_PER_CALL = 100;
-
-type TagTable = "experiment_tag" | "run_tag" | "param" | "model_tag" | "version_tag";
 
 export interface Tag {
   readonly key: string;
