@@ -102,7 +102,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   explain: ["accounts", "reasons", "changes", "dry-runs"],
   lineage: ["events", "graph", "history"],
   "model-files": ["base", "safetensors", "gguf", "onnx"],
-  usage: ["rows", "prices", "bill", "focus", "report", "tco", "feeds"],
+  usage: ["rows", "prices", "bill", "focus", "report", "tco", "feeds", "review"],
 };
 
 /**

@@ -32,6 +32,7 @@ import { nodesCommand } from "./nodes.ts";
 import { offersCommand } from "./offers.ts";
 import { orderCommand } from "./order.ts";
 import { planCommand } from "./plan.ts";
+import { reviewCommand } from "./review.ts";
 import { policyCommand } from "./policy.ts";
 import { priceCommand } from "./price.ts";
 import { releaseCommand } from "./release.ts";
@@ -83,6 +84,7 @@ export const commands: readonly CommandDefinition[] = [
   usageCommand,
   costCommand,
   planCommand,
+  reviewCommand,
   priceCommand,
   offersCommand,
   lineageCommand,

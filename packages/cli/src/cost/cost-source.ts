@@ -15,6 +15,8 @@ export interface CostSourceOptions {
   readonly month?: string;
   readonly since?: string;
   readonly until?: string;
+  /** When open rows end; absent: as in `journalRows`. */
+  readonly rowsUntilMs?: number;
 }
 
 export interface CostSource {
@@ -60,7 +62,7 @@ async function stateSource(
   const path = await import("node:path");
   const home =
     options.state === undefined ? context.home : path.resolve(context.terminal.workingDirectory, options.state);
-  const { rows, fold } = await journalRows(home, undefined);
+  const { rows, fold } = await journalRows(home, options.rowsUntilMs);
   for (const row of rows) hourly.add(row);
   const documents = await priceDocuments(context, priceTargets(home, options.prices));
   const book = await bookOf(withDeclaredPrices(documents, fold));

@@ -2,6 +2,8 @@
  * Plots as SVG without scripts: grouped bars, and step lines over time. Series differ by colour and pattern, every mark
  * has a tooltip with its value, and the page repeats all values in tables.
  */
+import { escapeHtml } from "../output/html-page.ts";
+
 export interface PlotSeries {
   readonly name: string;
   readonly values: readonly (number | undefined)[];
@@ -37,10 +39,6 @@ const innerHeight = height - margin.top - margin.bottom;
 
 /** Maximum number of series that readers can tell apart. The stylesheet has a colour and a dash for each. */
 export const seriesMax = 6;
-
-export function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
-}
 
 export function barPlot(plot: BarPlot): string {
   const max = niceMax(Math.max(0, ...plot.series.flatMap(({ values }) => values.map((value) => value ?? 0))));

@@ -1,6 +1,7 @@
 /** Usage rows of a state directory's journal, whether its control plane runs or not. */
 import { existsSync } from "node:fs";
 import path from "node:path";
+import type { Event } from "@headroom/model";
 import type { UsageFold, UsageRow } from "@headroom/usage";
 import { CliError, exitCode } from "../cli-error.ts";
 
@@ -14,9 +15,13 @@ export interface JournalRows {
 
 /**
  * `untilMs`: when the open rows end; by default now if a control plane uses the directory, else the newest event, because
- * nothing is known of the time after it.
+ * nothing is known of the time after it. `observe`: also gets every event, before its rows.
  */
-export async function journalRows(home: string, untilMs: number | undefined): Promise<JournalRows> {
+export async function journalRows(
+  home: string,
+  untilMs: number | undefined,
+  observe?: (event: Event) => void,
+): Promise<JournalRows> {
   const directory = path.join(home, "journal");
   if (!existsSync(directory))
     throw new CliError(
@@ -35,7 +40,11 @@ export async function journalRows(home: string, untilMs: number | undefined): Pr
   const fold = new UsageFold();
   function* read(): Generator<UsageRow> {
     try {
-      for (const { text } of journal.groups(0, head.sequence)) yield* fold.fold(readEvents(text));
+      for (const { text } of journal.groups(0, head.sequence)) {
+        const events = readEvents(text);
+        if (observe !== undefined) for (const event of events) observe(event);
+        yield* fold.fold(events);
+      }
       yield* fold.openRows(endMs);
     } finally {
       journal.close();
