@@ -128,6 +128,7 @@ export const partialExports: readonly string[] = [
   "@headroom/executors/slurm-fleet",
   "@headroom/executors/slurm-reading",
   "@headroom/perf/accelerator-types",
+  "@headroom/spec/kubernetes",
   "@headroom/spec/slurm",
   "@headroom/views/text",
 ];

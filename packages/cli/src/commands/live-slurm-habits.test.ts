@@ -184,3 +184,40 @@ describe("an array of which one task fails", () => {
     expect(said.stdout).toContain("mixed,failed,3\n");
   });
 });
+
+describe("a manifest of Kubernetes", () => {
+  it("runs as a Job does: its pods with their index, as often as it is allowed to fail", async () => {
+    writeFileSync(
+      path.join(live.folder, "job.yaml"),
+      JSON.stringify({
+        apiVersion: "batch/v1",
+        kind: "Job",
+        metadata: { name: "indexed" },
+        spec: {
+          completions: 2,
+          parallelism: 2,
+          completionMode: "Indexed",
+          backoffLimit: 0,
+          template: {
+            spec: {
+              containers: [
+                {
+                  command: ["sh", "-c"],
+                  args: ['echo "$GREETING $JOB_COMPLETION_INDEX"; exit $JOB_COMPLETION_INDEX'],
+                  env: [{ name: "GREETING", value: "pod" }],
+                  resources: { requests: { cpu: "0" } },
+                },
+              ],
+            },
+          },
+        },
+      }),
+    );
+    const said = await headroom(["run", "--follow", "job.yaml"]);
+    expect(said.code).toBe(1);
+    expect((await headroom(["logs", "indexed.0"])).stdout).toBe("pod 0\n");
+    expect((await headroom(["logs", "indexed.1"])).stdout).toBe("pod 1\n");
+    const listed = await headroom(["list", "--search", "indexed", "--csv", "--format", "name,phase,exit"]);
+    expect(listed.stdout).toContain("indexed,failed,1\n");
+  });
+});

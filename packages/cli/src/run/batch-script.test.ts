@@ -141,3 +141,57 @@ describe("headroom run with a script that is not a batch script", () => {
     expect((await run("--", "./tool.sh")).stderr).toContain("no control plane is running");
   });
 });
+
+describe("headroom run with a manifest of Kubernetes", () => {
+  const manifest =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n---\napiVersion: batch/v1\nkind: Job\nmetadata:\n  name: sweep\nspec:\n" +
+    "  completions: 4\n  template:\n    spec:\n      restartPolicy: Never\n      containers:\n        - name: main\n          image: python:3\n" +
+    "          command: [python3, eval.py]\n          resources:\n            limits:\n              nvidia.com/gpu: 1\n";
+
+  it("says what becomes of each field, with its line", async () => {
+    write("job.yaml", manifest);
+    const said = await run("--team", "ml", "--dry-run", "--json", "job.yaml");
+    expect(said.code).toBe(0);
+    const answer = JSON.parse(said.stdout) as Answer;
+    expect(answer.honoured.map(({ line, directive }) => `${line} ${directive}`)).toEqual([
+      "6 apiVersion: batch/v1",
+      "7 kind: Job",
+      "9 metadata.name: sweep",
+      "11 spec.completions: 4",
+      "14 spec.template.spec.restartPolicy: Never",
+      "18 spec.template.spec.containers[0].command",
+      "21 spec.template.spec.containers[0].resources.limits.nvidia.com/gpu: 1",
+    ]);
+    expect(answer.ignored.map(({ line, directive }) => `${line} ${directive}`)).toEqual([
+      "16 spec.template.spec.containers[0].name: main",
+      "17 spec.template.spec.containers[0].image: python:3",
+      "2 kind: ConfigMap",
+    ]);
+    expect(answer.document).toMatchObject({
+      kind: "batch",
+      name: "sweep",
+      team: "ml",
+      run: "python3 eval.py",
+      gang: { accelerators: 1 },
+      tasks: 4,
+      tasksAtOnce: 1,
+    });
+    expect(answer.document["env"]).toEqual({});
+  });
+
+  it.each([
+    ["apiVersion: v1\nkind: Job\nmetadata: {name: a\n", /^error: bad\.yaml:\d+:\d+: /],
+    ["apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - image: x\n", /states no command/],
+    [
+      `apiVersion: v1\nkind: Pod\na: &a [x,x]\n${"bcdefghijklm"
+        .split("")
+        .map((at, i) => `${at}: &${at} [${`*${"abcdefghijklm"[i]},`.repeat(9)}]\n`)
+        .join("")}`,
+      /anchors more than/,
+    ],
+  ])("refuses a bad one: %#", async (text, message) => {
+    write("bad.yaml", text);
+    const said = await run("--dry-run", "bad.yaml");
+    expect([said.code, said.stderr]).toEqual([2, expect.stringMatching(message)]);
+  });
+});

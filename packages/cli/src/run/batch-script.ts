@@ -37,8 +37,9 @@ export async function batchScriptIn(
   const place = path.resolve(terminal.workingDirectory, file);
   if (isCommand || file === "" || !(await isTextFile(place))) return null;
   const [source] = await sourcesOf(file, terminal);
+  if (source === undefined) return null;
   const { hasDirectives, readSbatchScript } = await import("@headroom/spec/slurm");
-  if (source === undefined || !hasDirectives(source.text)) return null;
+  if (!hasDirectives(source.text)) return manifestIn(file, source.text);
   const { acceleratorTypeNames, canonicalType, familyNamed } = await import("@headroom/perf/accelerator-types");
   const reading = readSbatchScript({
     file,
@@ -53,6 +54,34 @@ export async function batchScriptIn(
   const late = args.slice(1).filter((word) => names.includes(word.split("=")[0] ?? ""));
   const note = `${late.join(" ")} after the script: the script gets it as an argument. Options of headroom run stand before the script.`;
   return { file, reading: late.length === 0 ? reading : { ...reading, notes: [...reading.notes, note] } };
+}
+
+/** The workload of a manifest of Kubernetes; `null`: the text is none. */
+async function manifestIn(file: string, text: string): Promise<BatchScriptFile | null> {
+  const { isManifest, readKubernetesManifest } = await import("@headroom/spec/kubernetes");
+  if (!isManifest(text)) return null;
+  const { parseYaml } = await import("../documents/yaml-source.ts");
+  const { documents, problems } = parseYaml(text);
+  const [problem] = problems;
+  if (problem !== undefined)
+    throw new CliError(`${printable(file)}:${problem.line}:${problem.column}: ${problem.message}`, exitCode.usage);
+  const { environmentName, isReservedVariable } = await import("@headroom/protocol");
+  const { acceleratorTypeNames, canonicalType, familyNamed } = await import("@headroom/perf/accelerator-types");
+  const reading = readKubernetesManifest({
+    file,
+    manifests: documents.map(({ value, placeOf }) => ({
+      value,
+      lineOf: (path) => placeOf(path, typeof path.at(-1) === "string").line,
+    })),
+    context: {
+      acceleratorNamed: (name) => {
+        const type = canonicalType(name);
+        return familyNamed(name) ?? (acceleratorTypeNames.includes(type) ? type : undefined);
+      },
+      mayBeVariable: (name) => environmentName.safeParse(name).success && !isReservedVariable(name),
+    },
+  });
+  return { file, reading };
 }
 
 /**

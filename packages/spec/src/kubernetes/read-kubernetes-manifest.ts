@@ -1,0 +1,142 @@
+/**
+ * Reads a manifest of Kubernetes as a workload document, and says for every field whether it is honoured. Start here; `work.ts` has the
+ * kinds, `pod.ts` the pod, `reasons.ts` the fields without effect.
+ */
+import { nameOf } from "../slurm/honour.ts";
+import type { IgnoredDirective, SbatchReading } from "../slurm/read-script.ts";
+import { ManifestFields, type Manifest } from "./manifest-fields.ts";
+import type { ManifestContext } from "./pod.ts";
+import { NO_COUNTERPART, reasonsByField } from "./reasons.ts";
+import { readers, type Work } from "./work.ts";
+
+export interface ManifestInput {
+  /** Name of the file in messages. */
+  readonly file: string;
+  readonly manifests: readonly Manifest[];
+  readonly context: ManifestContext;
+}
+
+/** The parts of a reading that batch scripts have, too. */
+export type ManifestReading = SbatchReading;
+
+/** Kubernetes waits 10 s before the first restart of a pod, and at most 6 minutes. */
+const BACKOFF = { backoff: "10s", maxBackoff: "6m" };
+/** Containers get none of the variables of whoever submits them. */
+const NO_EXPORT = { mode: "named", names: [], values: {} } as const;
+const kueueLabels = ["kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"];
+const kinds = Object.keys(readers).join(", ");
+
+/** Whether YAML or JSON is a manifest of Kubernetes, by its first lines. */
+export const isManifest = (text: string): boolean => /^[ \t{]*"?apiVersion"?[ \t]*:/m.test(text.slice(0, 65_536));
+
+export function readKubernetesManifest({ file, manifests, context }: ManifestInput): ManifestReading {
+  const all = manifests.map((manifest) => ({ manifest, kind: kindOf(manifest) }));
+  const works = all.filter(({ kind }) => Object.hasOwn(readers, kind));
+  const [first, second] = works;
+  const others = all
+    .filter(({ manifest }) => manifest !== first?.manifest)
+    .map(({ manifest, kind }) => otherObject(manifest, kind));
+  if (first === undefined) return unreadable(others, `${file} has no ${kinds}; headroom run reads these kinds`);
+  const fields = new ManifestFields(first.manifest);
+  for (const key of ["apiVersion", "kind"]) if (fields.has([key])) fields.honour([key], `is read as ${first.kind}`);
+  const work = readers[first.kind]!(fields, context);
+  const name = readName(fields);
+  for (const label of kueueLabels) {
+    const path = ["metadata", "labels", label];
+    if (fields.has(path)) fields.ignore(path, reasonsByField[label] ?? NO_COUNTERPART);
+  }
+  fields.nameRest((key) => (Object.hasOwn(reasonsByField, key) ? reasonsByField[key] : undefined), NO_COUNTERPART);
+  const problems = fields.ignored.flatMap(({ invalid, line, directive, reason }) =>
+    invalid === true ? [`${file}:${line}: ${directive} ${reason}`] : [],
+  );
+  if (second !== undefined)
+    problems.push(
+      `${file}:${second.manifest.lineOf(["kind"])}: is a second workload; headroom run submits one, so split the file`,
+    );
+  if (work.worker.command === null && problems.length === 0)
+    problems.push(`${file} states no command; the program of its image is not known here`);
+  return {
+    honoured: fields.honoured,
+    ignored: [...fields.ignored, ...others],
+    fromEnvironment: [],
+    problems,
+    notes: notesOf(work),
+    document: documentOf(work, name),
+    isHeld: work.isHeld,
+    exported: { ...NO_EXPORT, values: work.worker.env },
+  };
+}
+
+function kindOf({ value }: Manifest): string {
+  const kind = typeof value === "object" && value !== null ? (value as { readonly kind?: unknown }).kind : undefined;
+  return typeof kind === "string" ? kind : "";
+}
+
+function otherObject(manifest: Manifest, kind: string): IgnoredDirective {
+  return { directive: `kind: ${kind}`, line: manifest.lineOf(["kind"]), reason: "is no workload; it is not submitted" };
+}
+
+function unreadable(ignored: readonly IgnoredDirective[], problem: string): ManifestReading {
+  return {
+    honoured: [],
+    ignored,
+    fromEnvironment: [],
+    problems: [problem],
+    notes: [],
+    document: {},
+    isHeld: false,
+    exported: NO_EXPORT,
+  };
+}
+
+function readName(fields: ManifestFields): string {
+  for (const key of ["name", "generateName"]) {
+    const text = fields.text(["metadata", key]);
+    const name = text === undefined ? null : nameOf(text.replace(/-+$/, ""));
+    if (name === null) continue;
+    fields.honour(["metadata", key], `name: ${name}`);
+    return name;
+  }
+  return "job";
+}
+
+function notesOf({ worker, notes }: Work): readonly string[] {
+  return [...notes, ...(worker.dir === undefined ? [] : [`The directory ${worker.dir} must exist on the nodes.`])];
+}
+
+function documentOf(work: Work, name: string): Readonly<Record<string, unknown>> {
+  const { worker, form, count, atOnce, retriesMax } = work;
+  const isBatch = form === "tasks";
+  const { accelerators, profile, cores, memory } = worker.resources;
+  const document = {
+    kind: isBatch ? "batch" : "train",
+    name,
+    run: runOf(work),
+    dir: worker.dir,
+    gang: withoutUndefined({
+      workers: isBatch || count === 1 ? undefined : count,
+      accelerators,
+      profile,
+      cores,
+      memory,
+    }),
+    accelerator: worker.accelerator.length === 0 ? undefined : worker.accelerator,
+    selector: Object.keys(worker.selector).length === 0 ? undefined : worker.selector,
+    walltime: worker.walltime ?? work.walltime,
+    retries: { max: retriesMax, ...BACKOFF },
+    grace: worker.grace,
+    tasks: isBatch ? count : undefined,
+    tasksAtOnce: isBatch ? atOnce : undefined,
+  };
+  return withoutUndefined(document);
+}
+
+/** The command, after the variables that get the index of the pod. */
+function runOf({ worker, form, isIndexed }: Work): string {
+  const index = form === "tasks" ? "$HEADROOM_TASK_INDEX" : "$RANK";
+  const names = [...(isIndexed ? ["JOB_COMPLETION_INDEX"] : []), ...worker.indexVariables];
+  return [...names.map((name) => `export ${name}="${index}"`), worker.command ?? ""].join("\n");
+}
+
+const withoutUndefined = (fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
