@@ -29,7 +29,7 @@ export type { TeamNode } from "./cluster/team-node.ts";
 export type { World } from "./cluster/world.ts";
 export { PowerForecast } from "./energy/power-forecast.ts";
 export { figuresAt } from "./energy/tariffs.ts";
-export { takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from "./engine/engine.ts";
+export { forkFleet, takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from "./engine/engine.ts";
 export type { CounterfactualRun } from "./engine/engine.ts";
 export { planApply } from "./lifecycle/apply-documents.ts";
 export { planCapacityOrder } from "./lifecycle/capacity-orders.ts";

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { count, instantMs, limits, names, opaqueId, site, teamSpec } from "@headroom/spec";
 import { pageOf } from "./page.ts";
 import { policyChoice } from "./policy.ts";
-import { verdict } from "./verdict.ts";
+import { expectedCapacity, verdict } from "./verdict.ts";
 import { notices, workloadSummary } from "./workload.ts";
 
 const sentence = z.string().meta({ description: "The change as a sentence." });
@@ -204,6 +204,9 @@ export const startEstimate = z
       })
       .optional()
       .meta({ description: "Errors of earlier forecasts of this server; absent: no forecast has ended yet." }),
+    expectedCapacity: expectedCapacity.optional().meta({
+      description: "Ordered nodes without which the work cannot start; no scenario counts on them. Absent: none.",
+    }),
     sentence,
   })
   .meta({ id: "StartEstimate" });

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 import { prediction } from "./attempt.ts";
+import { orderPhase } from "./capacity-order.ts";
 import { pageOf } from "./page.ts";
 import { workloadSummary } from "./workload.ts";
 
@@ -272,6 +273,23 @@ const neverStarts = z.literal(true).optional().meta({
     "Present if the workload can never start while fleet, limits and budgets stay as they are, whatever other work ends.",
 });
 
+export const expectedCapacity = z
+  .object({
+    orders: z
+      .array(z.object({ name: z.string(), pool: z.string(), phase: orderPhase, nodes: count, lateMs: count }))
+      .meta({
+        description: "The orders that are needed, with the nodes that are still to come; first the first expected.",
+      }),
+    p50AtMs: instantMs.meta({ description: "When the last of them is expected." }),
+    p95AtMs: instantMs,
+    sentence,
+  })
+  .meta({
+    id: "ExpectedCapacity",
+    description:
+      "Capacity orders with whose nodes the fleet could hold the workload. They are no capacity until the nodes have joined.",
+  });
+
 export const verdict = z
   .discriminatedUnion("kind", [
     z.object({
@@ -282,6 +300,9 @@ export const verdict = z
       deadline: z.object({ deadlineMs: instantMs, earliestEndMs: instantMs }).optional().meta({
         description:
           "Deadline that the workload will miss or has missed, computed from its earliest start and its walltime.",
+      }),
+      expectedCapacity: expectedCapacity.optional().meta({
+        description: "Present if the fleet cannot hold the workload now, and could with nodes that are ordered.",
       }),
       wakeOn: z.array(z.string()).meta({ description: "Kinds of event that can change this answer." }),
     }),
@@ -333,5 +354,6 @@ export type QueueEntry = z.output<typeof queueEntry>;
 export type HoldReason = z.output<typeof holdReason>;
 export type QueuePage = z.output<typeof queuePage>;
 
-/** Whether the workload can never start while fleet, limits and budgets stay as they are. */
-export const canNeverStart = (verdict: Verdict): boolean => verdict.kind === "blocked" && verdict.neverStarts === true;
+/** Whether the workload can never start while fleet, limits and budgets stay as they are, and no ordered nodes change that. */
+export const canNeverStart = (verdict: Verdict): boolean =>
+  verdict.kind === "blocked" && verdict.neverStarts === true && verdict.expectedCapacity === undefined;

@@ -7,7 +7,7 @@ import type {
 } from "@headroom/explain";
 import { commandId, taskCountOf } from "@headroom/model";
 import type { Command, Rejection, WorkloadId, WorkloadSpec } from "@headroom/model";
-import { forkEngine } from "@headroom/engine";
+import { clockOf, forkEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { canNeverStart } from "@headroom/protocol";
 import type {
@@ -20,6 +20,7 @@ import type {
 } from "@headroom/protocol";
 import { changeSentence } from "./change-text.ts";
 import { estimateSentence } from "./estimate-text.ts";
+import { withExpectedCapacity } from "./expected-capacity.ts";
 import { acceleratorTimeText, grouped, plural } from "./plain-text.ts";
 import { reclaimSentence } from "./reclaim-text.ts";
 import { submissionNotices, withNotices } from "./submission-notices.ts";
@@ -68,10 +69,11 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
     const sentence = `${start.sentence}${tasks}${reclaimSentence(engine, spec)}`;
     return { kind: "forecast", forecast: { kind: "starts", start, ...notices, sentence } };
   }
-  const verdict = verdictResource(
-    engine,
-    { spec, phase: "pending", endedAtMs: null, stopRequested: false },
-    forecast.verdict,
+  const waiting = { spec, phase: "pending", endedAtMs: null, stopRequested: false } as const;
+  const verdict = withExpectedCapacity(
+    verdictResource(engine, waiting, forecast.verdict),
+    forecast.expected,
+    clockOf(engine),
   );
   const changes = forecast.changes.map((each) => startingChangeView(engine, spec, each));
   const sentence = `It would wait. ${verdict.sentence}${reclaimSentence(engine, spec)}`;
@@ -175,5 +177,8 @@ export type EstimatedStart = Omit<StartEstimate, "sentence">;
 export function estimateView(engine: Engine, estimate: EstimatedStart): StartEstimate {
   const sentence = estimateSentence(engine, estimate);
   const verdict = estimate.p50AtMs === null ? verdictView(engine, estimate.workloadId) : null;
-  return { ...estimate, sentence: verdict?.kind === "blocked" ? `${verdict.sentence} ${sentence}` : sentence };
+  if (verdict?.kind !== "blocked") return { ...estimate, sentence };
+  const { expectedCapacity } = verdict;
+  const expected = expectedCapacity === undefined ? {} : { expectedCapacity };
+  return { ...estimate, ...expected, sentence: `${verdict.sentence} ${sentence}` };
 }

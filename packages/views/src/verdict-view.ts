@@ -1,5 +1,13 @@
 /** Verdicts and the queue: numbers of the engine, each with a sentence. */
-import { entitlementExceeded, explain, explainBriefly, holdReason, queuePage, waitingSummary } from "@headroom/explain";
+import {
+  entitlementExceeded,
+  expectedCapacity,
+  explain,
+  explainBriefly,
+  holdReason,
+  queuePage,
+  waitingSummary,
+} from "@headroom/explain";
 import type { EntitlementExceeded } from "@headroom/explain";
 import { clockOf } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
@@ -17,6 +25,7 @@ import type { BlockedReason, HoldReason, QueueEntry, QueuePage, QueuePageQuery, 
 import { spentText } from "./budget-text.ts";
 import { needText } from "./need-text.ts";
 import { refusedCursor } from "./page-cursor.ts";
+import { withExpectedCapacity } from "./expected-capacity.ts";
 import { predictionText } from "./prediction-text.ts";
 import { acceleratorNoun, durationText, grouped, plural, resourceForm } from "./plain-text.ts";
 import {
@@ -34,9 +43,13 @@ export function verdictView(engine: Engine, id: string): Verdict | null {
   if (workload === undefined) return null;
   const verdict = explain(engine, workload.id);
   const view = verdictResource(engine, workload, verdict);
+  if (exceedsFleet(verdict)) return withExpectedCapacity(view, expectedCapacity(engine, workload.id), clockOf(engine));
   const passed = verdict.kind === "blocked" && isShortfall(verdict) ? entitlementExceeded(engine, workload.id) : null;
   return passed === null ? view : { ...view, sentence: `${view.sentence} ${entitlementSentence(workload, passed)}` };
 }
+
+const exceedsFleet = (verdict: EngineVerdict): boolean =>
+  verdict.kind === "blocked" && verdict.reasons.some(({ kind }) => kind === "exceedsFleet");
 
 /** True: the reason is missing capacity, which other work can hold. */
 const isShortfall = ({ reasons: [first] }: EngineVerdict & { readonly kind: "blocked" }): boolean =>

@@ -21,7 +21,8 @@ export const etaCommand = defineCommand<EtaCommandOptions>({
     "The scheduler is simulated many times from its present state, with the run times of similar work.\n" +
     "Without an argument: all waiting work, in the order of expected start. For an array with started tasks,\n" +
     "the estimate is for the next task.\n" +
-    "Exit code 3: no start can be estimated. It is beyond the horizon, or never comes under present conditions.",
+    "Exit code 3: no start can be estimated. It is beyond the horizon, or never comes under present conditions.\n" +
+    "Work that needs ordered nodes (headroom order) has the dates of the orders instead, and exits with 0.",
   arguments: [
     {
       syntax: "[workload]",
@@ -47,7 +48,8 @@ async function tellStart(context: CommandContext, name: string, json: boolean): 
   const client = await context.connect();
   const workload = await resolveWorkload(client, name);
   const estimate = await client.estimateStart(workload.id);
-  const code = estimate.p50AtMs === null ? exitCode.unsatisfied : exitCode.ok;
+  const expected = estimate.expectedCapacity;
+  const code = estimate.p50AtMs === null && expected === undefined ? exitCode.unsatisfied : exitCode.ok;
   if (json) {
     context.print(JSON.stringify(estimate, null, 2));
     return code;
@@ -59,7 +61,14 @@ async function tellStart(context: CommandContext, name: string, json: boolean): 
     bound,
     atMs === null ? beyondPlayed(estimate) : new Date(atMs).toISOString(),
   ]);
-  context.print(...pairLines(range, paint).map((line) => `  ${line}`));
+  const ordered: [string, string][] =
+    expected === undefined
+      ? []
+      : [
+          ["ordered nodes, P50", new Date(expected.p50AtMs).toISOString()],
+          ["ordered nodes, P95", new Date(expected.p95AtMs).toISOString()],
+        ];
+  context.print(...pairLines([...range, ...ordered], paint).map((line) => `  ${line}`));
   if (estimate.p50AtMs === null)
     context.print("", `\`headroom why ${printable(workload.name)}\` lists changes that would start the workload now.`);
   return code;
@@ -92,7 +101,11 @@ async function listStarts(context: CommandContext, { team, limit, json }: EtaCom
   context.note(
     "EARLY and LATE: one start in ten is before EARLY, one in ten after LATE. `headroom eta WORKLOAD` shows one workload in detail.",
   );
-  if (items.some(({ estimate }) => estimate.because.scenarioCount === 0))
+  if (items.some(({ estimate }) => estimate.expectedCapacity !== undefined))
+    context.note(
+      "*: needs ordered nodes, which are expected then (P50; LATE: P95). `headroom order list` shows the orders.",
+    );
+  if (items.some(({ estimate }) => estimate.because.scenarioCount === 0 && estimate.expectedCapacity === undefined))
     context.note(
       "never: no start while fleet, limits and policy stay as they are. `headroom why WORKLOAD` explains it.",
     );
@@ -108,8 +121,16 @@ function startRow({ workload, estimate }: ExpectedStart) {
     workload.team,
     workload.actor,
     gangText(workload),
-    ...[p50AtMs, p10AtMs, p90AtMs].map((atMs) => inTime(estimate, atMs)),
+    ...(estimate.expectedCapacity === undefined
+      ? [p50AtMs, p10AtMs, p90AtMs].map((atMs) => inTime(estimate, atMs))
+      : orderedCells(estimate.atMs, estimate.expectedCapacity)),
   ];
+}
+
+/** Times until ordered nodes are expected; a date that has passed is shown as late. */
+function orderedCells(atMs: number, { p50AtMs, p95AtMs }: NonNullable<StartEstimate["expectedCapacity"]>): string[] {
+  const inText = (instantMs: number): string => (instantMs <= atMs ? "late" : shortDuration(instantMs - atMs));
+  return [`${inText(p50AtMs)}*`, "", inText(p95AtMs)];
 }
 
 /** Time until the start, counted from the instant of the estimate; `–`: the start is beyond the horizon. */

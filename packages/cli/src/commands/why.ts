@@ -18,6 +18,7 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
   details:
     "Also lists the smallest changes that would start the workload now; each was tried on a copy of the scheduler.\n" +
     "Exit code 3: the workload can never start while fleet, limits and policy stay as they are.\n" +
+    "Work that could start with ordered nodes (headroom order) is told when they are expected, and exits with 0.\n" +
     "Work that was submitted with --wait-for-type waits for a node to join, so it exits with 0.\n" +
     "With --attempt: the decisions about that attempt. For a preemption: its ground, and the\n" +
     "shares of all teams involved, as parts of their entitlements, without and with the preemption.",

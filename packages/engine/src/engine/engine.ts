@@ -16,7 +16,7 @@ import { findPlacement } from "../placement/place.ts";
 import { isInGroups } from "../cluster/request.ts";
 import { runRound } from "../round/round.ts";
 import { placeGiven } from "../transitions/start.ts";
-import { copyLiveState } from "../state/copy.ts";
+import { copyFleetState, copyLiveState } from "../state/copy.ts";
 import { learnOutcomes } from "../round/learn-outcomes.ts";
 import { stateDigest } from "../state/digest.ts";
 import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
@@ -274,6 +274,12 @@ export function forkEngine(engine: Engine): Engine {
   });
   learnOutcomes(fork.world, live.world);
   return fork;
+}
+
+/** An engine with the same fleet, teams and policy, and without work: it shows what the fleet could hold. */
+export function forkFleet(engine: Engine): Engine {
+  const { world, clockMs, startsMax } = coreOf(engine);
+  return new EngineCore(copyFleetState(world.state), { fork: { clockMs, isCut: false }, startsMax });
 }
 
 /**

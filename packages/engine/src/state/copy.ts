@@ -35,6 +35,10 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
   return copy;
 }
 
+/** A copy of the fleet, the teams and the policy, without any work. Its cost does not depend on the queue. */
+export const copyFleetState = (live: ReadonlyState): ReadonlyState =>
+  copyLiveState({ ...live, workloads: new IdMap(), attempts: new IdMap(), nominations: new Map(), demand: null });
+
 function copied<Entity extends object, Key, Table extends Map<Key, Entity>>(
   entities: ReadonlyMap<Key, Entity>,
   copy: Table,

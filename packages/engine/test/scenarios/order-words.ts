@@ -1,7 +1,8 @@
 /** Words of capacity orders in scenarios. */
 import type { CapacityOrderPhase, Command, OrderArrival } from "@headroom/model";
 import { command, pool } from "../lab/make.ts";
-import { durationMs, wordsOf } from "./words.ts";
+import type { ExpectedCapacity } from "@headroom/explain";
+import { durationMs, durationText, wordsOf } from "./words.ts";
 
 /** `p50=5d p95=8d` are lead times, `on=5d by=8d` dates. */
 function arrivalOf(fields: ReadonlyMap<string, string>): OrderArrival | undefined {
@@ -42,3 +43,7 @@ export function advanceOf(text: string): Command {
     arrival: arrivalOf(fields),
   });
 }
+
+/** `; then with rack-7, expected at 35d (P95 56d)`. */
+export const expectedText = ({ orders, p50AtMs, p95AtMs }: ExpectedCapacity): string =>
+  `; fits with ${orders.map(({ name }) => name).join(" and ")}, expected at ${durationText(p50AtMs)} (P95 ${durationText(p95AtMs)})`;

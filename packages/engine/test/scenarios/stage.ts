@@ -17,6 +17,7 @@ import type {
 } from "@headroom/model";
 import {
   EarliestStarts,
+  expectedCapacity,
   explain,
   NEVER_AS_THINGS_ARE,
   decayedUsageOf,
@@ -29,7 +30,7 @@ import type { Ready } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, pool, site } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";
-import { advanceOf, orderOf } from "./order-words.ts";
+import { advanceOf, expectedText, orderOf } from "./order-words.ts";
 import { durationMs, durationText, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
 import { migOf, placeOf, policyOf } from "./wishes.ts";
@@ -125,7 +126,10 @@ export class Stage {
   };
 
   #why(name: string): string {
-    return `${name}: ${this.#narrator.verdict(explain(this.#drive.engine, this.#workload(name).id))}`;
+    const { engine } = this.#drive;
+    const { id } = this.#workload(name);
+    const expected = expectedCapacity(engine, id);
+    return `${name}: ${this.#narrator.verdict(explain(engine, id))}${expected === null ? "" : expectedText(expected)}`;
   }
 
   #earliest(name: string): string {

@@ -4,6 +4,8 @@ import { invariant } from "@headroom/model";
 import type { WorkloadId, WorkloadSpec, Rejection, Verdict } from "@headroom/model";
 import type { Engine } from "@headroom/engine";
 import type { StartingChange, WouldStart } from "../changes/change.ts";
+import { expectedCapacity } from "../changes/expected-capacity.ts";
+import type { ExpectedCapacity } from "../changes/expected-capacity.ts";
 import { explain } from "../reasons/explain.ts";
 import { findSmallest } from "../changes/smallest-change.ts";
 import { Counterfactuals } from "../changes/counterfactuals.ts";
@@ -12,7 +14,13 @@ export type SubmissionForecast =
   | { readonly kind: "refused"; readonly rejection: Rejection }
   /** `startingTasks` is the number of the workload's tasks that are placed or nominated in that round. */
   | { readonly kind: "starts"; readonly start: WouldStart; readonly startingTasks: number }
-  | { readonly kind: "waits"; readonly verdict: Verdict; readonly changes: readonly StartingChange[] };
+  | {
+      readonly kind: "waits";
+      readonly verdict: Verdict;
+      /** Capacity orders that would make it fit; `null`: none, or it fits without them. */
+      readonly expected: ExpectedCapacity | null;
+      readonly changes: readonly StartingChange[];
+    };
 
 /** Answers whether the workload would start. `actor` is the submitter, whose limits and reservations apply. */
 export function beforeSubmitting(
@@ -29,7 +37,13 @@ export function beforeSubmitting(
   if (start !== null) return { kind: "starts", start, startingTasks: placesOf(undisturbed.engine, target) };
   invariant(target !== null, "work that nothing speaks against was not taken in");
   const verdict = explain(undisturbed.engine, target);
-  return { kind: "waits", verdict, changes: findSmallest({ counterfactuals, undisturbed, spec, target: null }) };
+  const expected = expectedCapacity(undisturbed.engine, target);
+  return {
+    kind: "waits",
+    verdict,
+    expected,
+    changes: findSmallest({ counterfactuals, undisturbed, spec, target: null }),
+  };
 }
 
 function placesOf({ state }: Engine, id: WorkloadId | null): number {
