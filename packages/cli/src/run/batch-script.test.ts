@@ -181,6 +181,7 @@ describe("headroom run with a manifest of Kubernetes", () => {
 
   it.each([
     ["apiVersion: v1\nkind: Job\nmetadata: {name: a\n", /^error: bad\.yaml:\d+:\d+: /],
+    ["kind: train\nname: a\nrun: x\n", /is a workload file; submit it with: headroom apply -f bad\.yaml/],
     ["apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - image: x\n", /states no command/],
     [
       `apiVersion: v1\nkind: Pod\na: &a [x,x]\n${"bcdefghijklm"
