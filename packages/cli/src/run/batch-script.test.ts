@@ -179,6 +179,12 @@ describe("headroom run with a manifest of Kubernetes", () => {
     expect(answer.document["env"]).toEqual({});
   });
 
+  it("takes a script that contains a manifest for a command", async () => {
+    write("deploy.sh", "#!/bin/sh\nkubectl apply -f - <<EOF\napiVersion: v1\nkind: Pod\n---\nkind: train\nEOF\n");
+    const said = await run("--dry-run", "deploy.sh");
+    expect(said.stderr).toContain("no control plane is running");
+  });
+
   it.each([
     ["apiVersion: v1\nkind: Job\nmetadata: {name: a\n", /^error: bad\.yaml:\d+:\d+: /],
     ["kind: train\nname: a\nrun: x\n", /is a workload file; submit it with: headroom apply -f bad\.yaml/],

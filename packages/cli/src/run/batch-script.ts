@@ -59,6 +59,8 @@ export async function batchScriptIn(
 /** The workload of a manifest of Kubernetes; `null`: the text is none. */
 async function manifestIn(file: string, text: string): Promise<BatchScriptFile | null> {
   const { isManifest, readKubernetesManifest } = await import("@headroom/spec/kubernetes");
+  // A script can contain a manifest.
+  if (text.startsWith("#!")) return null;
   if (/^kind:[ \t]*(?:train|batch|team|fleet|calendar|schedule)[ \t]*$/m.test(text))
     throw new CliError(
       `${printable(file)} is a workload file; submit it with: headroom apply -f ${printable(file)}`,
