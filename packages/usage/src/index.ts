@@ -41,4 +41,5 @@ export { breakEven, costOf, sensitivities, tcoDocument, type OwnedOption, type T
 export { costAnomalies, costFields, CostReport, type CostField, type CostTotal } from "./report/cost-report.ts";
 export { QuarterFold } from "./review/quarter-facts.ts";
 export { quarterOf, type Quarter } from "./review/quarter.ts";
+export { WaitingFold, type TeamWait } from "./review/waiting-fold.ts";
 export { reviewQuarter, type Review, type ReviewCost } from "./review/review.ts";

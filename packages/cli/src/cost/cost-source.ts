@@ -1,5 +1,5 @@
 /** The rows and prices of a cost command: a state directory, a file of rows, or the generated demo. */
-import type { BillingRange, Charge, HourlyRows, PriceBook } from "@headroom/usage";
+import type { BillingRange, Charge, HourlyRows, PriceBook, TeamWait } from "@headroom/usage";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { wholeNumber } from "../simulate/amount-options.ts";
@@ -24,9 +24,12 @@ export interface CostSource {
   readonly book: PriceBook;
   readonly range: BillingRange;
   readonly parents: ReadonlyMap<string, string | null>;
+  /** Demand that waited in the range, by team; `null`: only a journal has it. */
+  readonly waits: readonly TeamWait[] | null;
 }
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 export async function costSource(context: CommandContext, options: CostSourceOptions): Promise<CostSource> {
   if ([options.state, options.rows, options.demo].filter((each) => each !== undefined).length > 1)
@@ -36,13 +39,19 @@ export async function costSource(context: CommandContext, options: CostSourceOpt
   if (options.demo === true) {
     const { rows, book, fromMs, toMs } = demoMonth(1, scaleOf(options.demoScale));
     for (const row of rows) hourly.add(row);
-    return { hourly, book, range: chosenRange(options, { fromMs, toMs }), parents: new Map() };
+    return { hourly, book, range: chosenRange(options, { fromMs, toMs }), parents: new Map(), waits: null };
   }
   if (options.rows !== undefined) {
     const { readRowsFile } = await import("../usage/usage-csv.ts");
     for await (const row of readRowsFile(context, options.rows)) hourly.add(row);
     const documents = await priceDocuments(context, options.prices ?? []);
-    return { hourly, book: await bookOf(documents), range: chosenRange(options, rangeOf(hourly)), parents: new Map() };
+    return {
+      hourly,
+      book: await bookOf(documents),
+      range: chosenRange(options, rangeOf(hourly)),
+      parents: new Map(),
+      waits: null,
+    };
   }
   return stateSource(context, options, hourly);
 }
@@ -62,12 +71,22 @@ async function stateSource(
   const path = await import("node:path");
   const home =
     options.state === undefined ? context.home : path.resolve(context.terminal.workingDirectory, options.state);
-  const { rows, fold } = await journalRows(home, options.rowsUntilMs);
+  const { WaitingFold } = await import("@headroom/usage");
+  const waiting = new WaitingFold({ fromMs: 0, toMs: Number.MAX_SAFE_INTEGER });
+  const { rows, fold, untilMs } = await journalRows(home, options.rowsUntilMs, (event) => waiting.fold(event));
   for (const row of rows) hourly.add(row);
+  waiting.end(Math.max(untilMs, fold.atMs));
   const documents = await priceDocuments(context, priceTargets(home, options.prices));
   const book = await bookOf(withDeclaredPrices(documents, fold));
-  return { hourly, book, range: chosenRange(options, rangeOf(hourly)), parents: fold.parents };
+  const range = chosenRange(options, rangeOf(hourly));
+  return { hourly, book, range, parents: fold.parents, waits: waiting.byTeam(dayRange(range)) };
 }
+
+/** Waits are known by day: the first day counts as a whole. */
+const dayRange = ({ fromMs, toMs }: BillingRange): BillingRange => ({
+  fromMs: Math.floor(fromMs / DAY_MS) * DAY_MS,
+  toMs,
+});
 
 const rangeOf = ({ firstMs, lastMs }: HourlyRows): BillingRange =>
   firstMs < lastMs

@@ -77,3 +77,27 @@ describe("cost export", () => {
     expect([code, stdout]).toEqual([3, expect.stringContaining("own columns begin with x_")]);
   });
 });
+
+describe("cost report", () => {
+  it("prices demand that waited at the mean price, by team, and knows it only of a journal", async () => {
+    writeFileSync(path.join(folder, "prices.yaml"), prices);
+    const report = async (...args: readonly string[]) =>
+      JSON.parse((await cost("report", ...args, "--prices", "prices.yaml", "--json")).stdout) as {
+        readonly total: { readonly usd: number; readonly accelerator_hours: number };
+        readonly waiting: {
+          readonly accelerator_hours: number;
+          readonly usd: number;
+          readonly by_team: readonly { readonly team: string; readonly accelerator_hours: number }[];
+        } | null;
+      };
+    const { total, waiting } = await report("--state", "home");
+    expect(waiting?.accelerator_hours).toBeCloseTo(6.3, 1);
+    expect(waiting?.usd).toBeCloseTo(((waiting?.accelerator_hours ?? 0) * total.usd) / total.accelerator_hours, 6);
+    const guest = (await report("--state", "home", "--team", "guest")).waiting;
+    expect(guest?.by_team.map(({ team }) => team)).toEqual(["guest"]);
+    expect((await cost("report", "--state", "home", "--prices", "prices.yaml")).stdout).toMatch(
+      /^waiting +6\.3 accelerator-hours of demand, \$[\d.]+ at the mean price \(not in the total\)$/m,
+    );
+    expect((await report("--demo")).waiting).toBeNull();
+  });
+});

@@ -1,5 +1,5 @@
 /** `headroom cost report`: showback and chargeback. */
-import type { Charge, CostField, CostTotal, UsagePeriod } from "@headroom/usage";
+import type { Charge, CostField, CostTotal, TeamWait, UsagePeriod } from "@headroom/usage";
 import path from "node:path";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
@@ -38,7 +38,9 @@ export async function runReport(context: CommandContext, options: ReportOptions)
     return exitCode.ok;
   }
   const invoices = await otherFocus(context, options.withFocus ?? []);
-  printReport(context, { totals: report.totals(), whole: report.whole, invoices, by, group, source, options });
+  const waits = source.waits?.filter((each) => team === undefined || usage.isWithin(each.team, team, source.parents));
+  const waiting = waits === undefined ? null : waitingOf(waits, report.whole);
+  printReport(context, { totals: report.totals(), whole: report.whole, invoices, waiting, by, group, source, options });
   for (const pool of unpriced.keys())
     context.note(`warning: pool ${pool} has hours without a price; they are not in the report`);
   return exitCode.ok;
@@ -74,10 +76,27 @@ async function otherFocus({ terminal }: CommandContext, files: readonly string[]
   return [...sums.values()].toSorted((left, right) => right.effective - left.effective);
 }
 
+interface Waiting {
+  readonly accelerator_hours: number;
+  /** At the mean price of an accelerator-hour of the report. */
+  readonly usd: number | null;
+  readonly by_team: readonly { readonly team: string; readonly accelerator_hours: number }[];
+}
+
+function waitingOf(waits: readonly TeamWait[], { microUsd, hours }: CostTotal): Waiting {
+  const sum = waits.reduce((all, { acceleratorHours }) => all + acceleratorHours, 0);
+  return {
+    accelerator_hours: sum,
+    usd: hours > 0 ? (sum * usd(microUsd)) / hours : null,
+    by_team: waits.map(({ team, acceleratorHours }) => ({ team, accelerator_hours: acceleratorHours })),
+  };
+}
+
 interface Printed {
   readonly totals: readonly CostTotal[];
   readonly whole: CostTotal;
   readonly invoices: readonly Invoice[];
+  readonly waiting: Waiting | null;
   readonly by: UsagePeriod;
   readonly group: readonly CostField[];
   readonly source: CostSource;
@@ -108,7 +127,7 @@ const itemOf = (
 });
 
 function printReport(context: CommandContext, printed: Printed): void {
-  const { totals, whole, invoices, by, group, source, options } = printed;
+  const { totals, whole, invoices, waiting, by, group, source, options } = printed;
   const items = totals.map((total) => itemOf(total, by, group));
   const { billing } = source.book;
   if (options.json === true) {
@@ -119,7 +138,7 @@ function printReport(context: CommandContext, printed: Printed): void {
       effective_usd: usd(effective),
     }));
     const head = { currency: billing.currency, timeZone: billing.timeZone, account: billing.account, by };
-    context.print(JSON.stringify({ ...head, total, items, invoices: others }, null, 2));
+    context.print(JSON.stringify({ ...head, total, items, invoices: others, waiting }, null, 2));
     return;
   }
   if (options.csv === true) {
@@ -153,18 +172,23 @@ function printReport(context: CommandContext, printed: Printed): void {
   ]);
   context.print(...tableLines(columns, rows, context.terminal.stdout, context.paint), "");
   context.print(
-    ...pairLines(summary(whole, invoices), context.paint),
+    ...pairLines(summary(whole, invoices, waiting), context.paint),
     `Amounts in ${billing.currency}, times in ${billing.timeZone}.`,
   );
 }
 
-function summary(whole: CostTotal, invoices: readonly Invoice[]): readonly (readonly [string, string])[] {
+function summary(
+  whole: CostTotal,
+  invoices: readonly Invoice[],
+  waiting: Waiting | null,
+): readonly (readonly [string, string])[] {
   const money = (microUsd: number): string => `$${usd(microUsd).toFixed(2)}`;
   const wasted = whole.failedMicroUsd + whole.evictedMicroUsd + whole.lostMicroUsd;
   return [
     ["total", money(whole.microUsd)],
     ["failures, evictions, losses", money(wasted)],
     ["idle", money(whole.idleMicroUsd)],
+    ...(waiting === null ? [] : [["waiting", waitingText(waiting)] as const]),
     [
       "per useful accelerator-hour",
       whole.usedHours > 0 ? `$${(usd(whole.microUsd) / whole.usedHours).toFixed(4)}` : "–",
@@ -178,6 +202,11 @@ function summary(whole: CostTotal, invoices: readonly Invoice[]): readonly (read
         ] as const,
     ),
   ];
+}
+
+function waitingText({ accelerator_hours: hours, usd: value }: Waiting): string {
+  const price = value === null ? "" : `, $${value.toFixed(2)} at the mean price (not in the total)`;
+  return `${hours.toFixed(1)} accelerator-hours of demand${price}`;
 }
 
 function printAnomalies(

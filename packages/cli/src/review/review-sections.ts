@@ -95,7 +95,10 @@ function costSection(review: Review): ReviewSection {
     `Idle capacity ${usdText(cost.idleUsd)}; failed, evicted and lost work ${usdText(cost.failuresUsd)}.`,
   ];
   const price = waiting.usd === null ? "" : `, ${usdText(waiting.usd)} at the mean price`;
-  const starts = `${waiting.startedCount} tasks started after ${shortDuration(waiting.meanWaitMs)} on average, 95% within ${shortDuration(waiting.p95WaitMs)}`;
+  const starts =
+    waiting.startedCount === 0
+      ? "no task started"
+      : `${waiting.startedCount} tasks started after ${shortDuration(waiting.meanWaitMs)} on average, 95% within ${shortDuration(waiting.p95WaitMs)}`;
   return {
     title: "Cost",
     lines: [

@@ -110,9 +110,10 @@ export class QuarterFold {
   }
 
   end(untilMs: number): QuarterFacts {
+    this.#waiting.end(untilMs);
     return {
-      waits: this.#waiting.end(untilMs),
-      waitingByDay: this.#waiting.hoursByDay,
+      waits: this.#waiting.summary(),
+      waitingByDay: this.#waiting.hoursByDay(),
       days: this.#days,
       firstAtMs: this.#firstAtMs,
       lastAtMs: this.#lastAtMs,

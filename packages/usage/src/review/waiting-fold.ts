@@ -4,7 +4,7 @@
  */
 import { DAY_MS, dayOf, milliOf, taskCountOf, wholeParts } from "@headroom/model";
 import type { Event } from "@headroom/model";
-import type { Quarter } from "./quarter.ts";
+import type { BillingRange } from "../bill/charges.ts";
 
 interface Waiting {
   readonly team: string;
@@ -20,9 +20,15 @@ interface Waiting {
   isBlocked: boolean;
 }
 
+/** Accelerator-hours that a team waited for. */
+export interface TeamWait {
+  readonly team: string;
+  readonly acceleratorHours: number;
+}
+
 export interface WaitSummary {
-  /** Accelerator-hours that waited in the quarter, by team, the largest first. */
-  readonly byTeam: readonly { readonly team: string; readonly acceleratorHours: number }[];
+  /** The largest first. */
+  readonly byTeam: readonly TeamWait[];
   readonly startedCount: number;
   readonly meanWaitMs: number;
   /** Upper bound of the wait of 95% of the tasks that started. */
@@ -34,18 +40,18 @@ const HOUR_MS = 3_600_000;
 const BUCKETS = 8;
 
 export class WaitingFold {
-  readonly #quarter: Quarter;
+  readonly #range: BillingRange;
   readonly #work = new Map<string, Waiting>();
   readonly #workloadOfAttempt = new Map<string, string>();
-  /** Accelerator-hours by day. */
-  readonly hoursByDay: Map<number, number> = new Map();
-  readonly #hoursByTeam = new Map<string, number>();
+  /** Accelerator-hours by day and team. */
+  readonly #hours = new Map<number, Map<string, number>>();
   readonly #waits = new Map<number, number>();
   #startedCount = 0;
   #waitMs = 0;
 
-  constructor(quarter: Quarter) {
-    this.#quarter = quarter;
+  /** `range`: the time in which starts are counted. */
+  constructor(range: BillingRange) {
+    this.#range = range;
   }
 
   fold(event: Event): void {
@@ -101,7 +107,7 @@ export class WaitingFold {
   #place({ attemptId, workloadId, number, atMs }: Extract<Event, { kind: "gangPlaced" }>): void {
     this.#workloadOfAttempt.set(attemptId, workloadId);
     const work = this.#work.get(workloadId);
-    const { fromMs, toMs } = this.#quarter;
+    const { fromMs, toMs } = this.#range;
     if (work !== undefined && number === 1 && atMs >= fromMs && atMs < toMs) {
       const waitMs = work.isBlocked ? 0 : atMs - work.submittedAtMs;
       const bucket = Math.ceil(BUCKETS * Math.log2(1 + waitMs));
@@ -129,22 +135,38 @@ export class WaitingFold {
     const amount =
       work.isHeld || work.isBlocked ? 0 : Math.min(work.pendingCount, work.tasksAtOnce) * work.accelerators;
     if (amount === 0) return;
-    const { fromMs, toMs } = this.#quarter;
     for (let day = dayOf(sinceMs) * DAY_MS; day < atMs; day += DAY_MS) {
       const ms = Math.min(atMs, day + DAY_MS) - Math.max(sinceMs, day);
       const hours = (amount * ms) / HOUR_MS;
-      this.hoursByDay.set(day, (this.hoursByDay.get(day) ?? 0) + hours);
-      if (day >= fromMs && day < toMs) this.#hoursByTeam.set(team, (this.#hoursByTeam.get(team) ?? 0) + hours);
+      let teams = this.#hours.get(day);
+      if (teams === undefined) this.#hours.set(day, (teams = new Map<string, number>()));
+      teams.set(team, (teams.get(team) ?? 0) + hours);
     }
   }
 
   /** Ends the count. Nothing is folded afterwards. */
-  end(atMs: number): WaitSummary {
+  end(atMs: number): void {
     for (const work of this.#work.values()) if (work.sinceMs < atMs) this.#settle(work, atMs);
+  }
+
+  /** Accelerator-hours by day. */
+  hoursByDay(): ReadonlyMap<number, number> {
+    return new Map([...this.#hours].map(([day, teams]) => [day, [...teams.values()].reduce((a, b) => a + b, 0)]));
+  }
+
+  /** Waits of the days that begin in the range, the largest first. */
+  byTeam({ fromMs, toMs }: BillingRange): readonly TeamWait[] {
+    const sums = new Map<string, number>();
+    for (const [day, teams] of this.#hours)
+      if (day >= fromMs && day < toMs) for (const [team, hours] of teams) sums.set(team, (sums.get(team) ?? 0) + hours);
+    return [...sums]
+      .map(([team, acceleratorHours]) => ({ team, acceleratorHours }))
+      .toSorted((a, b) => b.acceleratorHours - a.acceleratorHours || (a.team < b.team ? -1 : 1));
+  }
+
+  summary(): WaitSummary {
     return {
-      byTeam: [...this.#hoursByTeam]
-        .map(([team, acceleratorHours]) => ({ team, acceleratorHours }))
-        .toSorted((a, b) => b.acceleratorHours - a.acceleratorHours || (a.team < b.team ? -1 : 1)),
+      byTeam: this.byTeam(this.#range),
       startedCount: this.#startedCount,
       meanWaitMs: this.#startedCount === 0 ? 0 : Math.round(this.#waitMs / this.#startedCount),
       p95WaitMs: this.#p95(),
