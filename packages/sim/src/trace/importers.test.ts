@@ -234,6 +234,25 @@ describe("the sacct importer", () => {
     );
   });
 
+  it("reads the limit of a job, within which it has run in any case", () => {
+    const row = (limit: string): string =>
+      `1|2024-03-01T00:00:00|2024-03-01T00:00:00|2024-03-01T01:00:00|gres/gpu=1|${limit}`;
+    const text = ["2-00:30:05", "01:30:00", "00:10:00", "UNLIMITED", "Partition_Limit", ""].map(row).join("\n");
+    const columns = "JobID|Submit|Start|End|AllocTRES|Timelimit";
+    const read = importSacct(lines(`${columns}\n${text}`), strict);
+    expect(read.kind === "imported" && read.trace.jobs.map(({ walltimeMs }) => walltimeMs)).toEqual([
+      174_605_000,
+      5_400_000,
+      3_600_000,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(show(importSacct(lines(`${columns}\n${row("soon")}`), strict))).toContain(
+      "Timelimit: expected a limit such as",
+    );
+  });
+
   it("refuses times that do not exist or run backwards", () => {
     const text = [
       "1|2023-02-29T00:00:00|2024-03-01T00:00:00|2024-03-01T00:00:00|gres/gpu=1|X|",

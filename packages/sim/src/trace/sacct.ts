@@ -2,7 +2,7 @@
  * Imports the accounting of a Slurm cluster as `sacct --allusers --parsable2
  * --format=JobID,Submit,Start,End,AllocTRES,State` prints it (slurm.schedmd.com/sacct.html). Steps (`12.batch`, `12.0`)
  * repeat the data of their job and are left out; each task of an array (`12_3`) is a job. Times have no time zone; only
- * their differences matter here. The columns `User` and `Account` are read if present.
+ * their differences matter here. The columns `User`, `Account` and `Timelimit` are read if present.
  */
 import { readTable } from "./delimited.ts";
 import { ImportLedger, plainInteger, quoted, type Row } from "./row.ts";
@@ -28,6 +28,7 @@ function readJob(row: Row, ledger: ImportLedger): void {
   const startedAtS = readTime(row, "Start");
   const endedAtS = readTime(row, "End");
   const accelerators = readAccelerators(row);
+  const limitS = readTimeLimit(row);
   if (endedAtS < startedAtS) row.fail(`End: ${row.text("End")} lies before Start ${row.text("Start")}`);
   if (startedAtS < submittedAtS) row.fail(`Start: ${row.text("Start")} lies before Submit ${row.text("Submit")}`);
   if (row.problem !== null) return;
@@ -41,6 +42,8 @@ function readJob(row: Row, ledger: ImportLedger): void {
     coresMilli: 0,
     memoryMib: 0,
     acceleratorTypes: [],
+    // Slurm lets a job run over its limit for a while; the recorded run is within the walltime in any case.
+    ...(limitS === null ? {} : { walltimeMs: Math.max(limitS, endedAtS - startedAtS) * 1000 }),
     ...(user === "" ? {} : { user }),
     ...(account === "" ? {} : { account }),
   });
@@ -49,6 +52,20 @@ function readJob(row: Row, ledger: ImportLedger): void {
 /** Whether sacct printed no time, because the event has not happened or never will. */
 function isAbsent(text: string): boolean {
   return text === "Unknown" || text === "None" || text === "N/A" || text === "";
+}
+
+/** Seconds of `days-hours:minutes:seconds`; `null`: the job had no limit, or the file has no such column. */
+function readTimeLimit(row: Row): number | null {
+  const text = row.text("Timelimit");
+  if (["", "UNLIMITED", "Partition_Limit"].includes(text)) return null;
+  const match = /^(?:(\d{1,5})-)?(\d{1,5}):(\d\d):(\d\d)$/.exec(text);
+  if (match === null) {
+    row.fail(`Timelimit: expected a limit such as 2-00:00:00 or UNLIMITED, got ${quoted(text)}`);
+    return null;
+  }
+  const [days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1).map((part) => Number(part ?? 0));
+  const limitS = days * 86_400 + hours * 3600 + minutes * 60 + seconds;
+  return limitS > 0 && limitS <= traceBounds.durationS ? limitS : null;
 }
 
 const timePattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
