@@ -7,6 +7,7 @@ export * from "./apply-forecast.ts";
 export { applyWarnings } from "./apply-warnings.ts";
 export * from "./budget-text.ts";
 export * from "./calendar-view.ts";
+export { orderPhaseText, spanText } from "./capacity-order-text.ts";
 export * from "./capacity-order-view.ts";
 export * from "./capacity-recorder.ts";
 export * from "./defragmentation-view.ts";

@@ -101,6 +101,15 @@ export const teamsQuery = (client: HeadroomClient) =>
     queryFn: ({ signal }): Promise<readonly Team[]> => allPages((page) => client.teams(page, { signal })),
   });
 
+const ORDERS_SHOWN = 50;
+
+/** Orders that are not over, as many as a page shows. */
+export const ordersQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["capacity orders"],
+    queryFn: ({ signal }) => client.listCapacityOrders({ limit: ORDERS_SHOWN }, { signal }),
+  });
+
 export const calendarQuery = (client: HeadroomClient) =>
   queryOptions({ queryKey: ["calendar"], queryFn: ({ signal }) => client.calendar({ signal }) });
 

@@ -101,6 +101,22 @@ describe("the demo's control plane", () => {
     await expect(client.noticeNode("h200-02", { reason: "spot" })).rejects.toMatchObject({ code: "invalidRequest" });
     checked("withdrawNotice", await client.withdrawNotice("h200-02"));
     expect((await client.getNode("h200-02")).notice).toBeUndefined();
+    world.planGrowth();
+    const { items: orders } = checked("listCapacityOrders", await client.listCapacityOrders());
+    expect(orders.map(({ name, lateMs }) => [name, lateMs > 0])).toEqual([
+      ["oslo-rack-3", false],
+      ["frankfurt-lease", true],
+    ]);
+    const large = { ...spec, name: "large", gang: { workers: 20, accelerators: 8 }, acceleratorTypes: ["H200-SXM"] };
+    const { workloadId: largeId } = await client.submitWorkload(large);
+    const verdict = checked("explainWorkload", await client.explainWorkload(largeId));
+    expect(verdict.sentence).toMatch(/^Waits for order oslo-rack-3 \(ordered, 8 nodes .*expected in 5 weeks/);
+    const dryRun = { dryRun: true };
+    checked("advanceCapacityOrder", await client.advanceCapacityOrder("oslo-rack-3", {}, dryRun));
+    expect((await client.getCapacityOrder("oslo-rack-3")).phase).toBe("ordered");
+    checked("cancelCapacityOrder", await client.cancelCapacityOrder("oslo-rack-3", { reason: "no power" }));
+    expect((await client.getCapacityOrder("oslo-rack-3")).changes.at(-1)?.reason).toBe("no power");
+    await client.stopWorkload(largeId);
     checked("setPolicy", await client.setPolicy({ preset: "sjf" }));
     await expect(client.setPolicy({ preset: "best" })).rejects.toMatchObject({ code: "unknownPreset" });
     const plan = { teams: [{ name: "ops" }] };

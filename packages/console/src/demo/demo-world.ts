@@ -12,6 +12,7 @@ import type { FaultOptions, RunPlan, SimulatedRound, Simulation, SimulationObser
 import { CapacityRecorder, eventEnvelope, rejectionProblem } from "@headroom/views";
 import type { AcceleratorReadings } from "@headroom/views";
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
+import { demoOrders } from "./demo-orders.ts";
 import { demoCalendar, demoRepair, demoSchedules } from "./demo-plans.ts";
 import { DemoProgress } from "./demo-progress.ts";
 import { DemoReadings } from "./demo-readings.ts";
@@ -132,6 +133,12 @@ export class DemoWorld {
   /** Declares maintenance windows that begin soon. */
   planRepair(): void {
     this.#plan({ calendar: [demoRepair(this.nowMs)] });
+  }
+
+  /** Records capacity orders: one is on its way, and one is late with a part of its nodes. */
+  planGrowth(): void {
+    for (const { reason, phase, ...order } of demoOrders(this.nowMs))
+      this.command({ kind: "createCapacityOrder", order, phase, reason });
   }
 
   #plan(documents: Pick<Command & { readonly kind: "apply" }, "calendar" | "schedules">): void {

@@ -49,6 +49,7 @@ function start({ calls, control }: DemoPorts): void {
   const world = new DemoWorld({ seed: SEED, startAtMs: START_AT_MS });
   while (world.nowMs < START_AT_MS + FIRST_SHOWN_MS) world.advance(START_AT_MS + FIRST_SHOWN_MS, () => false);
   world.planRepair();
+  world.planGrowth();
   const pace = new Pace(world);
   serveWorkerClient(calls, createDemoClient(world, START_AT_MS, estimatesInWorker(world)));
   calls.start();

@@ -61,6 +61,15 @@ export const changesSchedules = oneOf([
   "scheduleRemoved",
   "scheduleRan",
 ]);
+export const changesOrders = oneOf([
+  "capacityOrderCreated",
+  "capacityOrderAdvanced",
+  "capacityOrderCancelled",
+  "capacityOrderNodeJoined",
+  "capacityOrderFilled",
+  "capacityOrderEmptied",
+  "nodeRemoved",
+]);
 export const changesWaste = oneOf(["idleChanged", "attemptEnded", "workloadEnded"]);
 export const changesPolicy = oneOf(["policySet"]);
 

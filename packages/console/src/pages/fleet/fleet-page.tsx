@@ -22,6 +22,7 @@ const route = getRouteApi("/");
 
 const CapacityPanel = lazy(() => import("./capacity-panel.tsx").then((module) => ({ default: module.CapacityPanel })));
 const FirstSteps = lazy(() => import("./first-steps.tsx").then((module) => ({ default: module.FirstSteps })));
+const OrdersPanel = lazy(() => import("./orders-panel.tsx").then((module) => ({ default: module.OrdersPanel })));
 const NodeTable = lazy(() => import("./node-table.tsx").then((module) => ({ default: module.NodeTable })));
 const NodeDrawer = lazy(() => import("./node-drawer.tsx").then((module) => ({ default: module.NodeDrawer })));
 
@@ -119,6 +120,7 @@ function Overview({ fleet, status }: OverviewProps): ReactElement {
         <FirstSteps fleet={fleet} status={status} teams={teams} />
       )}
       <CapacityPanel />
+      <OrdersPanel />
     </Suspense>
   );
 }

@@ -1,6 +1,6 @@
 /** The queue in scheduling order. Each entry shows its reason in numbers. */
 import type { QueueEntry, QueuePage as QueueAnswer, StartEstimate } from "@headroom/protocol";
-import { grouped, plural } from "@headroom/views";
+import { grouped, plural, spanText } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
@@ -291,6 +291,13 @@ interface ExpectedStartCellProps {
 
 function ExpectedStartCell({ entry, starts, isBrief = false }: ExpectedStartCellProps): ReactElement {
   const nowMs = useNow();
+  const ordered = starts?.get(entry.workload.id)?.expectedCapacity;
+  if (entry.neverStarts === true && ordered !== undefined)
+    return (
+      <span title={ordered.sentence}>
+        {ordered.p50AtMs <= nowMs ? "order is late" : `order in ${spanText(ordered.p50AtMs - nowMs)}`}
+      </span>
+    );
   if (entry.neverStarts === true)
     return isBrief ? <span className="text-bad">cannot start</span> : <Badge tone="bad">Cannot start</Badge>;
   const estimate = starts?.get(entry.workload.id);
