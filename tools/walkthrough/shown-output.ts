@@ -20,7 +20,9 @@ export function differenceOf(shown: readonly string[], output: string): string |
 
 /** Output of which the page shows a sample: hexadecimal suffixes, durations and other numbers stand for any. */
 export const asSample = (text: string): string =>
-  stripVTControlCharacters(text.replaceAll(/[\u2800-\u28ff]\u001B\[1G\u001B\[0K/g, ""))
+  stripVTControlCharacters(text)
+    // A frame of the sign of progress, which the terminal erases.
+    .replaceAll(/[\u2800-\u28ff]/g, "")
     .replaceAll(/(?<=[a-z]-)[0-9a-f]{4}\b/g, "N")
     .replaceAll(/\b(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+\b/g, "TIME")
     .replaceAll(/\d+(?:[.,]\d+)*/g, "N");

@@ -87,7 +87,7 @@ describe("docs/reference/policy.md", () => {
 describe("headroom --help", () => {
   it("states the default of every option that takes a value, or that it is required", () => {
     const silent = (definitions: readonly CommandDefinition[], before: string): readonly string[] =>
-      definitions.flatMap(({ name, options, commands: below = [] }) => [
+      definitions.flatMap(({ name, options, commands: below }) => [
         ...options
           .filter(({ flags, description, hidden }) => hidden !== true && takesValue(flags) && !isStated(description))
           .map(({ flags }) => `${before}${name} ${flags}`),

@@ -39,6 +39,9 @@ function meanShare(preset: string): number {
   return shares.reduce((sum, share) => sum + share, 0) / shares.length;
 }
 
+/** Far above 20 s, the time of a case on a quiet machine. */
+const LIMIT_MS = 300_000;
+
 describe.skipIf(nodes === null || pods === null || published === null)(
   "the openb list beside what was published",
   () => {
@@ -51,11 +54,15 @@ describe.skipIf(nodes === null || pods === null || published === null)(
       (preset, name) => {
         expect(Math.abs(meanShare(preset) - publishedShare(name))).toBeLessThan(1);
       },
-      60_000,
+      LIMIT_MS,
     );
 
-    it("the default fills more of it than FGD", () => {
-      expect(meanShare("default")).toBeGreaterThan(publishedShare("06-FGD"));
-    }, 60_000);
+    it(
+      "the default fills more of it than FGD",
+      () => {
+        expect(meanShare("default")).toBeGreaterThan(publishedShare("06-FGD"));
+      },
+      LIMIT_MS,
+    );
   },
 );
