@@ -99,7 +99,7 @@ export class Experiments {
     const range = { offset: fields.offset(), count: fields.count("max_results", PAGE_DEFAULT, PAGE_MAX) };
     const view = viewSql(fields, "view_type");
     const filter = filterSql(fields.text("filter", 10_000), target);
-    const order = orderSql(fields.texts("order_by", ORDERS_MAX), target, "e.updated DESC, e.number DESC");
+    const order = orderSql(fields.texts("order_by", ORDERS_MAX), target, "e.created DESC, e.number DESC");
     const rows = this.#database.search(
       `SELECT * FROM experiment e WHERE ${view} AND ${filter.sql} ORDER BY ${order.sql} LIMIT ? OFFSET ?`,
       [...filter.parameters, ...order.parameters, range.count + 1, range.offset],
@@ -109,13 +109,12 @@ export class Experiments {
 
   update(fields: Fields, { nowMs }: CallContext): object {
     const id = fields.neededId("experiment_id");
-    const isNamed = fields.text("new_name") !== undefined;
-    const name = isNamed ? fields.name("new_name", NAME_CHARS_MAX) : null;
+    const name = fields.name("new_name", NAME_CHARS_MAX);
     return this.#database.transaction(() => {
       const experiment = this.find(id);
       if (experiment["lifecycle"] !== "active")
         throw new MlflowError("INVALID_STATE", `Experiment ${id} is deleted. Restore it to rename it.`);
-      if (name === null || name === experiment["name"]) return {};
+      if (name === experiment["name"]) return {};
       this.#requireUnused(name);
       const sql = "UPDATE experiment SET name = ?, updated = ? WHERE number = ?";
       this.#database.run(sql, name, nowMs, Number(experiment["number"]));

@@ -98,7 +98,9 @@ class FilterReader {
   value({ kind }: Expression): string | number {
     const found = this.next("a value");
     if (kind === "number") {
-      const number = Number(unquoted(found));
+      // Python writes `.5` for 0.5.
+      const isFraction = found.kind === "sign" && found.value === ".";
+      const number = Number(isFraction ? `.${this.next("a number").value}` : unquoted(found));
       if (found.kind === "word" || Number.isNaN(number))
         throw invalid(`Expected a number in the filter, got ${quoted(found.value)}.`);
       return number;

@@ -7,13 +7,12 @@ import { attribute, filterSql, orderSql } from "./filter.ts";
 import type { Columns, FilterTarget } from "./filter.ts";
 import type { MlflowDatabase, Row } from "./mlflow-database.ts";
 import { invalid, missing } from "./mlflow-error.ts";
-import { DESCRIPTION_CHARS_MAX, nameOf, versionOf } from "./model-fields.ts";
+import { DESCRIPTION_CHARS_MAX, nameOf, stageOf, versionOf } from "./model-fields.ts";
 import { pageOf } from "./page.ts";
 import type { RegisteredModels } from "./registered-models.ts";
 import { tagOf, Tags, tagsOf } from "./tags.ts";
 import { versionDocument, VERSION_ROWS } from "./version-rows.ts";
 
-const stages = ["None", "Staging", "Production", "Archived"] as const;
 const SOURCE_CHARS_MAX = 5_000;
 const PAGE_DEFAULT = 10_000;
 /** Requests with up to this number are accepted, as in MLflow; a page has at most `PAGE_DEFAULT`. */
@@ -55,12 +54,14 @@ export class ModelVersions {
     const source = fields.needed("source", SOURCE_CHARS_MAX);
     if (hasDotSegment(decoded(source)) || /\p{Cc}/u.test(source))
       throw invalid(`Invalid model version source ${quoted(source)}: '..' and control characters are refused.`);
-    const run = fields.id("run_id") ?? "";
+    const run = fields.id("run_id");
+    const loggedModel = fields.id("model_id");
     const link = fields.text("run_link") ?? "";
     const description = fields.text("description", DESCRIPTION_CHARS_MAX) ?? "";
     const tags = tagsOf(fields);
     return this.#database.transaction(() => {
       const model = this.#models.find(name);
+      const origin = this.#originOf(source, loggedModel);
       const [number, version] = [Number(model["number"]), Number(model["newest"]) + 1];
       // A number is never used twice, so that nothing that names a deleted version finds another one.
       this.#database.run("UPDATE model SET newest = ?, updated = ? WHERE number = ?", version, nowMs, number);
@@ -70,16 +71,38 @@ export class ModelVersions {
         number,
         version,
         source,
-        run,
+        run ?? origin?.run ?? "",
         link,
         user,
         description,
         nowMs,
         nowMs,
       );
+      const insert = "INSERT INTO version_origin VALUES (?, ?, ?)";
+      if (origin !== null) this.#database.run(insert, row, origin.location, origin.loggedModel);
       for (const tag of tags) this.#tags.set(row, tag);
       return this.#answer(name, version);
     });
+  }
+
+  /** A `models:/` URI is resolved once, so that the version survives what it names. `null`: the source says it all. */
+  #originOf(source: string, loggedModel: string | undefined): Origin | null {
+    const named = /^models:\/(?:\/\/)?([^/]+)(?:\/([^/]+))?$/.exec(source);
+    if (named === null && source.startsWith("models:"))
+      throw invalid(`Invalid model version source ${quoted(source)}: expected models:/NAME/VERSION or models:/ID.`);
+    const [, name = "", version] = named ?? [];
+    const id = named !== null && version === undefined ? name : loggedModel;
+    const made =
+      id === undefined ? null : this.#database.one("SELECT artifact_uri, run FROM logged_model WHERE id = ?", id);
+    if (made === undefined) throw missing(`Logged model with ID ${quoted(id ?? "")} not found.`);
+    if (named === null) return made === null ? null : { location: source, run: runIn(made), loggedModel: id ?? "" };
+    if (made !== null && version === undefined)
+      return { location: String(made["artifact_uri"]), run: runIn(made), loggedModel: id ?? "" };
+    if (!/^\d{1,15}$/.test(version ?? ""))
+      throw invalid(`Invalid model version source ${quoted(source)}: state the number of the version.`);
+    const copied = this.#find(name, Number(version));
+    const run = made === null ? "" : runIn(made);
+    return { location: locationOf(copied), run, loggedModel: id ?? String(copied["logged_model"] ?? "") };
   }
 
   get(fields: Fields): object {
@@ -87,7 +110,7 @@ export class ModelVersions {
   }
 
   downloadUri(fields: Fields): object {
-    return { artifact_uri: this.#find(nameOf(fields), versionOf(fields))["source"] };
+    return { artifact_uri: locationOf(this.#find(nameOf(fields), versionOf(fields))) };
   }
 
   update(fields: Fields, { nowMs }: CallContext): object {
@@ -102,10 +125,7 @@ export class ModelVersions {
 
   transition(fields: Fields, { nowMs }: CallContext): object {
     const [name, version] = [nameOf(fields), versionOf(fields)];
-    const asked = fields.needed("stage", 20);
-    const stage = stages.find((each) => each.toLowerCase() === asked.toLowerCase());
-    if (stage === undefined)
-      throw invalid(`Invalid Model Version stage ${quoted(asked)}: expected ${stages.join(", ")}.`);
+    const stage = stageOf(fields.needed("stage", 20));
     const archives = fields.flag("archive_existing_versions");
     if (archives && stage !== "Staging" && stage !== "Production")
       throw invalid("Parameter 'archive_existing_versions' is for the stages Staging and Production.");
@@ -115,6 +135,7 @@ export class ModelVersions {
         "UPDATE version SET stage = 'Archived', updated = ? WHERE model = ? AND stage = ? AND version <> ?";
       if (archives) this.#database.run(others, nowMs, Number(model), stage, version);
       this.#database.run("UPDATE version SET stage = ?, updated = ? WHERE number = ?", stage, nowMs, Number(number));
+      this.#database.run("UPDATE model SET updated = ? WHERE number = ?", nowMs, Number(model));
       return this.#answer(name, version);
     });
   }
@@ -124,6 +145,7 @@ export class ModelVersions {
     return this.#database.transaction(() => {
       const { number, model } = this.#find(name, version);
       this.#tags.clear(Number(number));
+      this.#database.run("DELETE FROM version_origin WHERE version = ?", Number(number));
       this.#database.run("DELETE FROM alias WHERE model = ? AND version = ?", Number(model), version);
       this.#database.run("DELETE FROM version WHERE number = ?", Number(number));
       this.#database.run("UPDATE model SET updated = ? WHERE number = ?", nowMs, Number(model));
@@ -171,6 +193,16 @@ export class ModelVersions {
     return { model_version: versionDocument(this.#database, this.#tags, this.#find(name, version)) };
   }
 }
+
+interface Origin {
+  readonly location: string;
+  /** The run that made the files; empty: none is known. */
+  readonly run: string;
+  readonly loggedModel: string;
+}
+
+const runIn = (loggedModel: Row): string => String(loggedModel["run"]);
+const locationOf = ({ location, source }: Row): string => String(location ?? source);
 
 /** The source with its percent-encoding undone, so that an encoded `..` is found. */
 function decoded(source: string): string {

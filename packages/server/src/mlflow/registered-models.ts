@@ -7,7 +7,7 @@ import { attribute, filterSql, orderSql } from "./filter.ts";
 import type { Columns, FilterTarget } from "./filter.ts";
 import type { MlflowDatabase, Row } from "./mlflow-database.ts";
 import { invalid, missing, MlflowError } from "./mlflow-error.ts";
-import { DESCRIPTION_CHARS_MAX, MODEL_NAME_CHARS_MAX, nameOf, versionOf } from "./model-fields.ts";
+import { DESCRIPTION_CHARS_MAX, MODEL_NAME_CHARS_MAX, nameOf, stageOf, versionOf } from "./model-fields.ts";
 import { pageOf } from "./page.ts";
 import { tagOf, Tags, tagsOf } from "./tags.ts";
 import { versionDocument, VERSION_ROWS } from "./version-rows.ts";
@@ -100,6 +100,8 @@ export class RegisteredModels {
       const number = Number(this.find(name)["number"]);
       const versionTags = "DELETE FROM version_tag WHERE owner IN (SELECT number FROM version WHERE model = ?)";
       this.#database.run(versionTags, number);
+      const origins = "DELETE FROM version_origin WHERE version IN (SELECT number FROM version WHERE model = ?)";
+      this.#database.run(origins, number);
       this.#database.run("DELETE FROM version WHERE model = ?", number);
       this.#database.run("DELETE FROM alias WHERE model = ?", number);
       this.#tags.clear(number);
@@ -122,9 +124,9 @@ export class RegisteredModels {
   /** The newest version of each stage, or of the given stages. */
   latestVersions(fields: Fields): object {
     const model = this.find(nameOf(fields));
-    const stages = fields.texts("stages", STAGES_MAX, 20).map((stage) => stage.toLowerCase());
+    const stages = fields.texts("stages", STAGES_MAX, 20).map(stageOf);
     const versions = this.#latest(Number(model["number"]));
-    const wanted = versions.filter((row) => stages.length === 0 || stages.includes(String(row["stage"]).toLowerCase()));
+    const wanted = versions.filter((row) => stages.length === 0 || stages.some((stage) => stage === row["stage"]));
     return { model_versions: wanted.map((row) => versionDocument(this.#database, this.#versionTags, row)) };
   }
 

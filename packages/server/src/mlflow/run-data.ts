@@ -15,6 +15,8 @@ const PARAM_CHARS_MAX = 6_000;
 const METRIC_KEYS_MAX = 10_000;
 const DATASETS_PER_CALL = 100;
 const DATASETS_MAX = 1_000;
+/** Maximum number of characters of all data sets of a run, because each answer with the run has them. */
+const DATASETS_CHARS_MAX = 8 * 1024 * 1024;
 const OUTPUTS_MAX = 5_000;
 const HISTORY_PAGE_MAX = 25_000;
 /** Tag with the models that a run logged, as JSON, and its maximum length. */
@@ -147,6 +149,7 @@ export class RunData {
   logInputs(fields: Fields): object {
     const id = fields.runId();
     const inputs = fields.list("datasets", DATASETS_PER_CALL).map(inputOf);
+    const models = fields.list("models", TAGS_PER_CALL).map((each) => each.neededId("model_id"));
     return this.#database.transaction(() => {
       const number = this.#runs.active(id);
       for (const { name, digest, document } of inputs)
@@ -157,11 +160,19 @@ export class RunData {
           digest,
           JSON.stringify(document),
         );
-      const count = this.#database.one("SELECT count(*) AS count FROM input WHERE owner = ?", number)?.["count"];
-      if (Number(count) > DATASETS_MAX)
-        throw new MlflowError("RESOURCE_EXHAUSTED", `A run has at most ${DATASETS_MAX} data sets.`);
+      for (const model of models) this.#database.run("INSERT OR IGNORE INTO model_input VALUES (?, ?)", number, model);
+      this.#requireInputsFit(number);
       return {};
     });
+  }
+
+  #requireInputsFit(number: number): void {
+    const sql = "SELECT count(*) AS count, total(length(document)) AS chars FROM input WHERE owner = ?";
+    const { count, chars } = this.#database.one(sql, number) ?? {};
+    const models = this.#database.one("SELECT count(*) AS count FROM model_input WHERE owner = ?", number)?.["count"];
+    if (Number(count) <= DATASETS_MAX && Number(chars) <= DATASETS_CHARS_MAX && Number(models) <= DATASETS_MAX) return;
+    const limits = `${DATASETS_MAX} data sets with ${DATASETS_CHARS_MAX} characters, and ${DATASETS_MAX} models`;
+    throw new MlflowError("RESOURCE_EXHAUSTED", `A run has at most ${limits} as inputs.`);
   }
 
   /** Names the logged models that the run made. */

@@ -168,12 +168,16 @@ export class Runs {
     const number = Number(row["number"]);
     const metrics = this.#database.all("SELECT * FROM latest_metric WHERE owner = ? ORDER BY key", number);
     const inputs = this.#database.all("SELECT document FROM input WHERE owner = ? ORDER BY name, digest", number);
+    const models = this.#database.all("SELECT model FROM model_input WHERE owner = ? ORDER BY model", number);
     const outputs = this.#database.all("SELECT model, step FROM output WHERE owner = ? ORDER BY step, model", number);
     return {
       info: infoOf(row),
       data: { metrics: metrics.map(metricOf), params: this.#params.all(number), tags: this.#tags.all(number) },
       outputs: { model_outputs: outputs.map(({ model, step }) => ({ model_id: model, step })) },
-      inputs: { dataset_inputs: inputs.map(({ document }) => JSON.parse(String(document)) as object) },
+      inputs: {
+        dataset_inputs: inputs.map(({ document }) => JSON.parse(String(document)) as object),
+        model_inputs: models.map(({ model }) => ({ model_id: model })),
+      },
     };
   }
 }
