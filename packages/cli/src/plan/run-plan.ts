@@ -4,6 +4,7 @@ import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { positive } from "../size/quantities.ts";
 import { readPlanFile } from "./plan-file.ts";
+import { solverOfProcess } from "./solver.ts";
 import { impossibleLines, planLines } from "./plan-text.ts";
 
 export interface PlanOptions {
@@ -14,7 +15,7 @@ export interface PlanOptions {
 }
 
 export async function runPlan(context: CommandContext, file: string, options: PlanOptions): Promise<ExitCode> {
-  const { checkPlan, loadSolver, makePlan, readPlanDocument, usualLimits } = await import("@headroom/plan");
+  const { checkPlan, makePlan, readPlanDocument, usualLimits } = await import("@headroom/plan");
   const read = await readPlanFile(context, file, readPlanDocument);
   const scenarios = options.scenarios === undefined ? read.scenarios : Number(options.scenarios);
   if (!Number.isInteger(scenarios) || scenarios < 1 || scenarios > 40)
@@ -24,7 +25,7 @@ export async function runPlan(context: CommandContext, file: string, options: Pl
     scenarios,
   };
   const relativeGap = options.gap === undefined ? usualLimits.relativeGap : positive(options.gap, "--gap") / 100;
-  const outcome = makePlan(await loadSolver(), document, { ...usualLimits, relativeGap });
+  const outcome = makePlan(await solverOfProcess(), document, { ...usualLimits, relativeGap });
   if (outcome.kind === "unsolved")
     throw new CliError(
       `the solver ended without a plan (status ${outcome.status}): try a larger --gap`,
