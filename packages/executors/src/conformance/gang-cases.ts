@@ -42,6 +42,7 @@ const CONTRACT_NAMES = [
   "HEADROOM_CHECKPOINT_DIR",
   "HEADROOM_CHECKPOINT_REQUEST_FILE",
   "HEADROOM_PROGRESS_FILE",
+  "MLFLOW_RUN_CONTEXT",
 ];
 
 const environmentCases: ConformanceCase[] = [
