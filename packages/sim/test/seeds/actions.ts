@@ -3,6 +3,7 @@ import { attemptId, commandId, nodeId, rulesOf, workloadId } from "@headroom/mod
 import type { Command, Input, NodeSpec, WorkloadChanges, WorkloadSpec } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
+import { orderCommand } from "./orders.ts";
 import { calendarChange, hasTwin, noticeOf } from "./plans.ts";
 import { randomPolicy } from "./policies.ts";
 import {
@@ -34,6 +35,7 @@ export class Actions {
   readonly #salt: string;
   #count = 0;
   #removals = 0;
+  #orders = 0;
   #keyed: Command | null = null;
   #last: { readonly spec: WorkloadSpec; readonly actor: string } | null = null;
 
@@ -62,7 +64,8 @@ export class Actions {
     const notice = noticeOf(this.#luck.aside(`notice ${this.#count}`), this.#world, state.nowMs);
     const changed = this.#change(state);
     const removal = this.#removal(state);
-    for (const more of [planned, notice, changed, removal]) if (more !== null) inputs.push(more);
+    const ordered = this.#order(state);
+    for (const more of [planned, notice, changed, removal, ordered]) if (more !== null) inputs.push(more);
     return { inputs, dies, returns };
   }
 
@@ -176,6 +179,13 @@ export class Actions {
     // A removed node joins again when its machine is reported.
     if (!state.nodes.has(nodeId)) return null;
     return { ...common, kind: "removeNode", nodeId, running };
+  }
+
+  #order(state: ReadonlyState): Input | null {
+    // Like removals, orders have draws and a counter of their own, so recorded seeds keep their other actions.
+    const common = { commandId: commandId(`o${++this.#orders}`), actor: "someone", idempotencyKey: null };
+    const where = { fleet: this.#world.fleet, salt: this.#salt, state };
+    return orderCommand(this.#luck.aside(`order ${this.#orders}`), where, common);
   }
 
   /** A change of work in place. Its draws are apart from the others, so recorded seeds keep their other actions. */

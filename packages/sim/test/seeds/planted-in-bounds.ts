@@ -179,6 +179,22 @@ export const plantedInBounds: readonly PlantedBug[] = [
     bendState: (state) => withoutDrains(state, (attempt) => isOnLeavingNode(state, attempt)),
   },
   {
+    name: "an ordered node joins and is not counted",
+    found: /joined [\w-]+ and does not count against/,
+    bendReady: (ready) => withEvents(ready, (event) => (event.kind === "capacityOrderNodeJoined" ? [] : [event])),
+  },
+  {
+    name: "an order forgets a node that has joined",
+    found: /has \d+ nodes, and says \d+/,
+    bendState: (state) =>
+      view(state, {
+        capacityOrders: withAll(state.capacityOrders, (order) => ({
+          ...order,
+          joinedCount: Math.max(0, order.joinedCount - 1),
+        })),
+      }),
+  },
+  {
     name: "work starts beyond a budget",
     found: /was started with the budget of [\w-]+ used up/,
     bendInputs: (inputs) => toldOfTeams(inputs, (team) => overBudget(team, "warn")),

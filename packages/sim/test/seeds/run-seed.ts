@@ -40,6 +40,7 @@ export type Feature =
   | "defragmentation"
   | "nodeLoss"
   | "removal"
+  | "orderFilled"
   | "shrink"
   | "checkpoint"
   | "replacement"
@@ -154,6 +155,7 @@ class Watch extends Checkers {
   #note({ engine: { state } }: SimulatedRound, event: Event): void {
     if (event.kind === "nodeLost") this.features.add("nodeLoss");
     if (event.kind === "nodeRemoved") this.features.add("removal");
+    if (event.kind === "capacityOrderFilled") this.features.add("orderFilled");
     if (event.kind === "workersReplaced") this.features.add("replacement");
     if (event.kind === "windowBegan") this.features.add("window");
     if (event.kind === "budgetCrossed" && event.percent === 100) this.features.add("budget");

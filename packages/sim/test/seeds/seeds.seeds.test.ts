@@ -50,6 +50,7 @@ const everyFeature: readonly Feature[] = [
   "defragmentation",
   "nodeLoss",
   "removal",
+  "orderFilled",
   "window",
   "budget",
 ];

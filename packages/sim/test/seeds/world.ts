@@ -48,7 +48,7 @@ export function label(name: string, salt: string): string {
 
 export function unlabelled(text: string): string {
   return text
-    .replaceAll(/[0-9a-f]{6}\.(?=(?:site|pool|node|spine|leaf|team|w|renamed|step)-)/g, "")
+    .replaceAll(/[0-9a-f]{6}\.(?=(?:site|pool|node|spine|leaf|team|w|renamed|step|order)-)/g, "")
     .replaceAll(/"fingerprint":"[0-9a-f]+"/g, '"fingerprint":""');
 }
 
