@@ -33,6 +33,6 @@ export type { OrderCommandBody, OrderForecast } from "./dry-runs/plan-order.ts";
 export { planApply } from "./dry-runs/plan-apply.ts";
 export type { ApplyForecast } from "./dry-runs/plan-apply.ts";
 export { EarliestStarts, NEVER_AS_THINGS_ARE } from "./earliest-starts.ts";
-export { expectedCapacity } from "./changes/expected-capacity.ts";
+export { expectedCapacity, orderedNodes } from "./changes/expected-capacity.ts";
 export type { ExpectedCapacity } from "./changes/expected-capacity.ts";
 export { explain, explainBriefly } from "./reasons/explain.ts";

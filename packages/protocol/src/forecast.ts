@@ -309,6 +309,9 @@ export const whatIfQuestion = z
       .max(100)
       .default([])
       .meta({ description: "Nodes that copy an existing node. Several entries for a node add up." }),
+    orders: z.array(names.orderName).max(100).default([]).meta({
+      description: "Capacity orders whose nodes are in the fleet from the beginning, whatever their dates.",
+    }),
     teams: z.array(teamSpec).max(1000).default([]).meta({ description: "New definitions of teams." }),
     policy: policyChoice.optional().meta({ description: "Policy of the forecast; absent: the active policy." }),
     arrivals: z.enum(["recorded", "none"]).default("recorded").meta({

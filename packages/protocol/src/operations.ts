@@ -295,13 +295,14 @@ export const operations = {
   }),
   whatIf: operation(
     "POST /v1/what-if",
-    "Forecast of the next hours with and without a change (lost failure domains, other nodes, pools, sites, teams or policy); nothing is recorded",
+    "Forecast of the next hours with and without a change (lost failure domains, other nodes, pools, sites, orders, teams or policy); nothing is recorded",
     whatIfAnswer,
     {
       permission: "simulations.run",
       body: whatIfQuestion,
       problems: [
         "unknownNode",
+        "unknownCapacityOrder",
         "unknownDomain",
         "unknownSite",
         "duplicateName",

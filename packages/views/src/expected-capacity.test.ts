@@ -1,10 +1,14 @@
 /** "Expected in 5 weeks: then it starts": orders in verdicts, estimates and forecasts. */
 import { poolName } from "@headroom/model";
-import { canNeverStart } from "@headroom/protocol";
+import { canNeverStart, whatIfQuestion } from "@headroom/protocol";
+import { whatIf } from "@headroom/sim";
 import { describe, expect, it } from "vitest";
 import { estimateView, forecastView } from "./forecast-view.ts";
+import { ownNames } from "./testing/own-names.ts";
 import { SmallFleet, specOf } from "./testing/small-fleet.ts";
+import { whatIfChange } from "./tried-change.ts";
 import { verdictView } from "./verdict-view.ts";
+import { whatIfView } from "./what-if-view.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 const big = { gang: { workers: 4, accelerators: 8 } };
@@ -55,6 +59,20 @@ describe("work that fits only with ordered nodes", () => {
     expect(fleet.engine.state.workloads.get(id)?.phase).toBe("pending");
     fleet.command({ kind: "cancelCapacityOrder", name: "rack-7", reason: "" });
     expect(verdictView(fleet.engine, id)).not.toHaveProperty("expectedCapacity");
+  });
+
+  it("starts in a what-if with the order, and not without it", () => {
+    const fleet = fleetWithOrder("ordered");
+    fleet.submit("big", big);
+    const question = (orders: readonly string[]) =>
+      whatIfChange(fleet.engine, whatIfQuestion.parse({ orders }), ownNames);
+    expect(question([]).added).toBeUndefined();
+    expect(question(["rack-7", "rack-7"]).added?.nodes.map(({ pool }) => pool)).toEqual(["H100", "H100"]);
+    expect(() => question(["rack-8"])).toThrow("There is no capacity order rack-8");
+    const present = { engine: fleet.engine, sequence: 1, nowMs: fleet.nowMs };
+    const asked = { change: question(["rack-7"]), horizonMs: 3_600_000, arrivals: "none" } as const;
+    const { moved } = whatIfView(present, asked, whatIf);
+    expect(moved).toMatchObject([{ name: "big", presentAtMs: null, changedAtMs: fleet.nowMs }]);
   });
 
   it("is not told of orders that do not help it", () => {

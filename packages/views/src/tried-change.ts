@@ -1,8 +1,9 @@
 /** Hypothetical changes in a request. They are refused if their real declaration would be. */
-import { nodeId } from "@headroom/model";
-import type { Engine } from "@headroom/engine";
-import { planApply } from "@headroom/explain";
-import { ProblemError, refuse } from "@headroom/protocol";
+import { isOutstanding, nodeId } from "@headroom/model";
+import type { NodeSpec } from "@headroom/model";
+import type { Engine, ReadonlyState } from "@headroom/engine";
+import { orderedNodes, planApply } from "@headroom/explain";
+import { ProblemError, WHAT_IF_ADDED_NODES_MAX, refuse } from "@headroom/protocol";
 import type { Pool, Site, WhatIfQuestion } from "@headroom/protocol";
 import type { ReplayChange, WhatIfChange } from "@headroom/sim";
 import { AcceleratorNames, teamsWithTypesOfFleet } from "./accelerator-names.ts";
@@ -11,6 +12,7 @@ import { addedFleet } from "./added-fleet.ts";
 import type { AddedFleet } from "./added-fleet.ts";
 import { nodesOfDomains } from "./failure-domains.ts";
 import { chosenPolicy, presetsView } from "./policy-view.ts";
+import { grouped } from "./plain-text.ts";
 import { rejectionProblem } from "./rejection-view.ts";
 import { engineDocuments } from "./wire-forms.ts";
 
@@ -42,14 +44,36 @@ export function whatIfChange(engine: Engine, question: WhatIfQuestion, catalogue
   const change = triedChange(engine, { ...question, ...added }, catalogue);
   const missing = [...named, ...addNodes.map(({ like }) => like)].find((id) => !engine.state.nodes.has(nodeId(id)));
   if (missing !== undefined) throw refuse("unknownNode", `There is no node ${missing}.`);
+  const nodes = [...added.nodes, ...nodesOfOrders(engine.state, question.orders)];
   const loseNodes = [...new Set([...named, ...nodesOfDomains(engine.state, lose)])];
   return {
     ...change,
     loseNodes,
     addNodes,
-    ...(added.pools.length + added.sites.length === 0 ? {} : { added: engineFleet(added) }),
+    ...(nodes.length + added.pools.length + added.sites.length === 0
+      ? {}
+      : { added: engineFleet({ ...added, nodes }) }),
   };
 }
+
+/** The outstanding nodes of these orders. An order that is over, or whose nodes have all joined, adds none. */
+function nodesOfOrders(state: ReadonlyState, names: readonly string[]): readonly NodeSpec[] {
+  const orders = [...new Set(names)].map((name) => {
+    const order = state.capacityOrders.get(name);
+    if (order === undefined)
+      throw refuse("unknownCapacityOrder", `There is no capacity order ${name}. headroom order list shows all.`);
+    return { order, count: isOutstanding(order) ? order.nodeCount - order.joinedCount : 0 };
+  });
+  const total = orders.reduce((sum, { count }) => sum + count, 0);
+  if (total > WHAT_IF_ADDED_NODES_MAX) throw tooManyNodes(total);
+  return orders.flatMap(({ order, count }) => orderedNodes(state, order, count));
+}
+
+const tooManyNodes = (count: number): ProblemError =>
+  refuse(
+    "invalidRequest",
+    `The question adds ${grouped(count)} nodes, and the limit is ${grouped(WHAT_IF_ADDED_NODES_MAX)}. Ask about fewer orders.`,
+  );
 
 function engineFleet({ sites, pools, nodes }: AddedFleet): NonNullable<WhatIfChange["added"]> {
   const documents = engineDocuments({ sites: [...sites], pools: [...pools], teams: [], workloads: [] });

@@ -6,6 +6,7 @@ interface WhatIfCommandOptions {
   readonly add?: readonly string[];
   readonly addPool?: readonly string[];
   readonly addSite?: readonly string[];
+  readonly order?: readonly string[];
   readonly policy?: string;
   readonly file?: readonly string[];
   readonly hours?: string;
@@ -49,6 +50,11 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
       repeatable: true,
     },
     {
+      flags: "--order <name>",
+      description: "forecast as if the nodes of this capacity order were there now; can be repeated (default: none)",
+      repeatable: true,
+    },
+    {
       flags: "--policy <preset or file>",
       description: "forecast under another policy: a preset, or FILE.yaml (default: the present policy)",
       complete: "preset",
@@ -85,10 +91,11 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
     const declared = await triedFleetAndTeams(options.file ?? [], terminal);
     const addPools = [...declared.addPools, ...(options.addPool ?? []).map(addedPool)];
     const addSites = [...declared.addSites, ...(options.addSite ?? []).map(addedSite)];
-    const changeCount = [lose, addNodes, addPools, addSites, declared.teams].flat().length;
+    const orders = options.order ?? [];
+    const changeCount = [orders, lose, addNodes, addPools, addSites, declared.teams].flat().length;
     if (changeCount === 0 && options.policy === undefined)
       throw new CliError(
-        "nothing to compare: pass --lose, --add, --add-pool, --add-site, --policy or -f teams.yaml",
+        "nothing to compare: pass --lose, --add, --add-pool, --add-site, --order, --policy or -f teams.yaml",
         exitCode.usage,
       );
     const client = await context.connect();
@@ -100,6 +107,7 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
       addPools,
       addSites,
       addNodes,
+      orders: [...orders],
       ...(options.policy === undefined ? {} : { policy: await triedPolicy(options.policy, client, terminal) }),
     });
     if (options.json === true) {

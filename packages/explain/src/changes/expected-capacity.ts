@@ -129,7 +129,7 @@ class OrderedFleet {
     const count = Math.min(order.nodeCount - order.joinedCount, this.request.workers);
     this.#nodeCount += count;
     if (this.#nodeCount > NODES_TRIED_MAX) return false;
-    const nodes = nodesOf(this.#fleet.state, order, count);
+    const nodes = orderedNodes(this.#fleet.state, order, count);
     this.#nodes.set(order.name, nodes);
     this.#join(nodes);
     return true;
@@ -171,8 +171,8 @@ class OrderedFleet {
   }
 }
 
-/** Nodes of an order, in fabric domains of their own: where they will stand is not known. */
-function nodesOf(
+/** Nodes of an order, as far as they are outstanding, in fabric domains of their own: where they will stand is not known. */
+export function orderedNodes(
   { pools, sites }: ReadonlyState,
   { name, pool, shape }: CapacityOrder,
   count: number,
