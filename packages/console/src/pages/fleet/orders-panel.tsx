@@ -48,7 +48,7 @@ function OrderRow({ order }: { readonly order: CapacityOrder }): ReactElement {
         <h3 className="font-medium break-words">{name}</h3>
         <p className="mt-0.5">
           <Badge tone={lateMs > 0 ? "bad" : phase === "inService" ? "run" : "wait"}>
-            {lateMs > 0 ? "Late" : orderPhaseText(phase)}
+            {lateMs > 0 ? "Late" : capitalized(orderPhaseText(phase))}
           </Badge>{" "}
           <span className="text-ink-2">
             {plural(nodeCount, "node")} for pool {pool}
@@ -77,6 +77,7 @@ function OrderRow({ order }: { readonly order: CapacityOrder }): ReactElement {
   );
 }
 
+const capitalized = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 const dayText = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10);
 
 function Expectation({ order }: { readonly order: CapacityOrder }): ReactElement {
@@ -87,7 +88,7 @@ function Expectation({ order }: { readonly order: CapacityOrder }): ReactElement
       <>{phase === "inService" ? "All nodes that were expected are in the fleet." : "Its nodes leave the fleet."}</>
     );
   const { p50AtMs, p95AtMs } = expected;
-  const condition = orderedAtMs === null && arrival.kind === "leadTime" ? "If ordered now: " : "";
+  const start = orderedAtMs === null && arrival.kind === "leadTime" ? "If ordered now, expected" : "Expected";
   const p95 = `P95 ${dayText(p95AtMs)}`;
   return p50AtMs < nowMs ? (
     <>
@@ -95,7 +96,7 @@ function Expectation({ order }: { readonly order: CapacityOrder }): ReactElement
     </>
   ) : (
     <>
-      {condition}expected in {spanText(p50AtMs - nowMs)}, {dayText(p50AtMs)} ({p95})
+      {start} in {spanText(p50AtMs - nowMs)}, {dayText(p50AtMs)} ({p95})
     </>
   );
 }
