@@ -10,6 +10,7 @@ import {
   type Document,
   type Node,
   type Pair,
+  type YAMLMap,
 } from "yaml";
 
 export interface Place {
@@ -45,7 +46,13 @@ export function parseYaml(text: string): {
   let parsed: Document.Parsed[];
   try {
     parsed = [
-      ...parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, logLevel: "silent", version: "1.2" }),
+      ...parseAllDocuments(text, {
+        lineCounter: lines,
+        prettyErrors: false,
+        logLevel: "silent",
+        version: "1.2",
+        uniqueKeys: false,
+      }),
     ];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
@@ -80,6 +87,8 @@ interface Refusal {
 
 function plainData(document: Document.Parsed): { readonly value: unknown } | Refusal {
   try {
+    const repeated = repeatedKey(document);
+    if (repeated !== undefined) return { message: "the same field is given twice", offset: repeated };
     keepEnvironmentText(document);
     return { value: document.toJS({ maxAliasCount: ALIAS_COUNT_MAX }) };
   } catch (error) {
@@ -87,6 +96,26 @@ function plainData(document: Document.Parsed): { readonly value: unknown } | Ref
     if (error instanceof ReferenceError) return { message: sentence(error.message), offset: danglingAlias(document) };
     throw error;
   }
+}
+
+/** The first key that its map has twice. The parser's own check compares all pairs: minutes for 60,000 keys. */
+function repeatedKey(document: Document.Parsed): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Map: (_, map) => {
+      const keys = new Set<unknown>();
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue;
+        if (keys.has(key.value)) {
+          offset = key.range?.[0];
+          return visit.BREAK;
+        }
+        keys.add(key.value);
+      }
+      return undefined;
+    },
+  });
+  return offset;
 }
 
 /** The first alias that no earlier anchor defines. */
@@ -118,7 +147,7 @@ function sentence(message: string): string {
   if (/call stack/i.test(message)) return "the document is nested too deeply";
   if (/tab/i.test(message) && /indent/i.test(message)) return "tabs cannot be used for indentation: use spaces";
   const plain = message.charAt(0).toLowerCase() + message.slice(1);
-  return plain === "map keys must be unique" ? "the same field is given twice" : plain;
+  return plain;
 }
 
 function offsetOf(document: Document.Parsed, path: readonly (string | number)[], isAboutKey: boolean): number {
@@ -143,11 +172,23 @@ interface Child {
   readonly value?: Node | null | undefined;
 }
 
+/** Pairs of maps by key: a search of a map with 100,000 keys for each of them would take minutes. */
+const pairsByMap = new WeakMap<YAMLMap, ReadonlyMap<string, Pair<Node, Node | null>>>();
+
+function pairsOf(map: YAMLMap): ReadonlyMap<string, Pair<Node, Node | null>> {
+  const known = pairsByMap.get(map);
+  if (known !== undefined) return known;
+  const pairs = (map.items as Pair<Node, Node | null>[]).flatMap((pair) =>
+    isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : [],
+  );
+  const byKey = new Map(pairs);
+  pairsByMap.set(map, byKey);
+  return byKey;
+}
+
 function childAt(node: Node | null, step: string | number): Child {
   if (isMap(node)) {
-    const pair = (node.items as Pair<Node, Node | null>[]).find(
-      ({ key }) => isScalar(key) && String(key.value) === String(step),
-    );
+    const pair = pairsOf(node).get(String(step));
     return pair === undefined ? {} : { key: pair.key, value: pair.value };
   }
   if (isSeq(node) && typeof step === "number") return { value: node.items[step] as Node | undefined };

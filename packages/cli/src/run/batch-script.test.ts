@@ -185,6 +185,40 @@ describe("headroom run with a manifest of Kubernetes", () => {
     expect(said.stderr).toContain("no control plane is running");
   });
 
+  it("names the line of each field in lists, JSON with tabs and anchors", async () => {
+    const lines = async (text: string): Promise<readonly string[]> => {
+      write("odd.json", text);
+      const said = await run("--dry-run", "--json", "odd.json");
+      const answer = JSON.parse(said.stdout) as Answer;
+      return answer.honoured.map(({ line, directive }) => `${line} ${directive.split(".").at(-1)}`);
+    };
+    const pod = '"kind": "Pod", "spec": {\n"containers": [{\n"command": ["true"]}]}';
+    expect(await lines(`{\n\t"apiVersion": "v1",\n\t${pod}}\n`)).toEqual([
+      "2 apiVersion: v1",
+      "3 kind: Pod",
+      "5 command",
+    ]);
+    expect(await lines(`{"kind": "List", "apiVersion": "v1", "items": [\n{"apiVersion": "v1", ${pod}}]}\n`)).toEqual([
+      "2 apiVersion: v1",
+      "2 kind: Pod",
+      "4 command",
+    ]);
+    const anchors = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - &a\n    command: [x]\n  - *a\n";
+    expect(await lines(anchors)).toEqual(["1 apiVersion: v1", "2 kind: Pod", "6 command"]);
+  });
+
+  it("refuses words and options that would have no effect", async () => {
+    write("job.yaml", manifest);
+    expect((await run("--dry-run", "job.yaml", "--team=ml")).stderr).toContain("takes no arguments");
+    expect((await run("--dry-run", "--array", "1-3", "job.yaml")).stderr).toContain("--array has no effect");
+  });
+
+  it("reads 60,000 fields in a moment", async () => {
+    const fields = Array.from({ length: 60_000 }, (_, index) => `  f${index}: 1\n`).join("");
+    write("many.yaml", `apiVersion: v1\nkind: Pod\nspec:\n${fields}`);
+    expect((await run("--dry-run", "many.yaml")).stderr).toContain("the fields after it are not listed");
+  });
+
   it.each([
     ["apiVersion: v1\nkind: Job\nmetadata: {name: a\n", /^error: bad\.yaml:\d+:\d+: /],
     ["kind: train\nname: a\nrun: x\n", /is a workload file; submit it with: headroom apply -f bad\.yaml/],

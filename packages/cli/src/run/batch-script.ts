@@ -39,7 +39,11 @@ export async function batchScriptIn(
   const [source] = await sourcesOf(file, terminal);
   if (source === undefined) return null;
   const { hasDirectives, readSbatchScript } = await import("@headroom/spec/slurm");
-  if (!hasDirectives(source.text)) return manifestIn(file, source.text);
+  if (!hasDirectives(source.text)) {
+    const manifest = await manifestIn(file, source.text);
+    if (manifest !== null) refuseUnused(file, args.slice(1), array);
+    return manifest;
+  }
   const { acceleratorTypeNames, canonicalType, familyNamed } = await import("@headroom/perf/accelerator-types");
   const reading = readSbatchScript({
     file,
@@ -54,6 +58,18 @@ export async function batchScriptIn(
   const late = args.slice(1).filter((word) => names.includes(word.split("=")[0] ?? ""));
   const note = `${late.join(" ")} after the script: the script gets it as an argument. Options of headroom run stand before the script.`;
   return { file, reading: late.length === 0 ? reading : { ...reading, notes: [...reading.notes, note] } };
+}
+
+/** A manifest states its command and its tasks, so that these words would have no effect. */
+function refuseUnused(file: string, words: readonly string[], array: string | undefined): void {
+  const shown = printable(file);
+  if (words.length > 0)
+    throw new CliError(
+      `${printable(words.join(" "))} after ${shown}: a manifest of Kubernetes takes no arguments. Options of headroom run stand before the file.`,
+      exitCode.usage,
+    );
+  if (array !== undefined)
+    throw new CliError(`--array has no effect on ${shown}: a Job states its completions`, exitCode.usage);
 }
 
 /** The workload of a manifest of Kubernetes; `null`: the text is none. */

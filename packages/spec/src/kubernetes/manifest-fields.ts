@@ -12,6 +12,8 @@ export interface Manifest {
 /** Deeper than any object of Kubernetes. */
 const DEPTH_MAX = 50;
 const VALUE_CHARS_MAX = 80;
+/** Above any manifest that a person reads the remarks of. Anchors can repeat the fields of a small file many times. */
+const NAMED_MAX = 10_000;
 
 export class ManifestFields {
   readonly honoured: HonouredDirective[] = [];
@@ -75,8 +77,11 @@ export class ManifestFields {
   /** Names the fields that are left. `reasonOf` is asked for each key; a reason covers everything below it. */
   nameRest(reasonOf: (key: string) => string | undefined, otherwise: string): void {
     const walk = (path: FieldPath): void => {
-      if (this.#taken.has(keyOf(path))) return;
+      if (this.#taken.has(keyOf(path)) || this.ignored.length > NAMED_MAX) return;
       const key = path.at(-1);
+      if (key === "<<") return this.refuse(path, "is a merge of YAML, which is not read: write the fields out");
+      if (this.ignored.length === NAMED_MAX)
+        return this.refuse(path, `is field ${NAMED_MAX + 1} without effect; the fields after it are not listed`);
       const reason = typeof key === "string" ? reasonOf(key) : undefined;
       if (reason !== undefined && !this.#above.has(keyOf(path))) return this.ignore(path, reason);
       const value = this.at(path);

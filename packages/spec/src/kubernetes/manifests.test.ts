@@ -279,6 +279,36 @@ const manifests: readonly (readonly [string, Fields, Fields])[] = [
     pyTorch({ Worker: role(2) }, { nprocPerNode: "8" }),
     { gang: { workers: 2, accelerators: 8 } },
   ],
+  [
+    "a JobSet whose jobs have indexes of their own",
+    jobSet(replicated("workers", 2, 4)),
+    { run: 'export JOB_COMPLETION_INDEX="$((RANK % 4))"\npython train.py' },
+  ],
+  [
+    "words that name what Kubernetes adds",
+    job({ completions: 2, completionMode: "Indexed" }, podSpec({}, { args: ["$(JOB_COMPLETION_INDEX)", "$(RANK)"] })),
+    { run: `export JOB_COMPLETION_INDEX="$HEADROOM_TASK_INDEX"\npython train.py "$JOB_COMPLETION_INDEX" '$(RANK)'` },
+  ],
+  [
+    "words that name what the training operator adds",
+    pyTorch({ Worker: role(2, { args: ["$(RANK)"] }) }),
+    { run: 'python train.py "$RANK"' },
+  ],
+  [
+    "a Job with less time than its pods",
+    job({ activeDeadlineSeconds: 60 }, podSpec({ activeDeadlineSeconds: 600 })),
+    { walltime: "1m" },
+  ],
+  [
+    "a pod with less time than its Job",
+    job({ activeDeadlineSeconds: 600 }, podSpec({ activeDeadlineSeconds: 60 })),
+    { walltime: "1m" },
+  ],
+  [
+    "a list",
+    { apiVersion: "v1", kind: "List", items: [job()], metadata: { resourceVersion: "" } },
+    { kind: "train", name: "sweep" },
+  ],
   ["a JobSet", jobSet(replicated("workers", 2, 4)), { kind: "train", gang: { workers: 8, accelerators: 4 } }],
 ];
 
@@ -299,6 +329,7 @@ describe("a manifest", () => {
       expect(reading.problems).toEqual([]);
       expect({ ...reading.document, env: reading.exported.values }).toMatchObject(document);
       const said = [...reading.honoured, ...reading.ignored].map(({ directive }) => directive);
+      if (manifest["kind"] === "List") return expect(said).toContain("kind: List");
       const isSaid = (leaf: string): boolean =>
         said.some((directive) =>
           [" ", ":", ".", "["].some((end) =>
@@ -342,11 +373,33 @@ describe("a manifest", () => {
     [job({ parallelism: -1 }), "whole number from 1"],
     [deployment(0), "starts nothing"],
     [pyTorch({ Master: role(1), Worker: role(3, gpus(4)) }), "differs from Master"],
+    [job({ suspend: "true" }), "must be true or false"],
+    [job({}, podSpec({ restartPolicy: "never" })), "must be Always, OnFailure or Never"],
+    [pod({}, { env: [JSON.parse('{"name":"__proto__","value":"x"}')] }), "has no name that a shell accepts"],
+    [pod({ nodeSelector: JSON.parse('{"__proto__":"x"}') as Fields }), "is no label"],
+    [pod({ "<<": { nodeName: "a" } }), "is a merge of YAML"],
+    [pod({ many: Array.from({ length: 20_000 }, () => 1) }), "the fields after it are not listed"],
+    [
+      { apiVersion: "batch.volcano.sh/v1alpha1", kind: "Job", spec: { tasks: [{ template: { spec: podSpec() } }] } },
+      "kind: Job is of batch.volcano.sh/v1alpha1, which is not read",
+    ],
+    [{ apiVersion: "v1", kind: "List", items: [{ apiVersion: "v1", kind: "Service" }] }, "has no Pod, Job"],
+    [
+      jobSet({ name: "a", template: { spec: { parallelism: 2, completions: 8, template: { spec: podSpec() } } } }),
+      "differs from parallelism",
+    ],
     [jobSet(replicated("a", 1, 1), replicated("b", 1, 1)), "declare task groups"],
     [{ apiVersion: "ray.io/v1", kind: "RayJob", spec: {} }, "has no Pod, Job"],
     [{ apiVersion: "v1", kind: "constructor" }, "has no Pod, Job"],
   ])("is refused: %#", (manifest, problem) => {
     expect(read(manifest).problems.join("\n")).toContain(problem);
+  });
+
+  it("names unknown fields of variables, and the policy of a role that differs", () => {
+    const reading = read(pod({}, { env: [{ name: "A", value: "1", note: "x" }] }));
+    expect(reading.ignored.map(({ directive }) => directive)).toContain("spec.containers[0].env[0].note: x");
+    const roles = read(pyTorch({ Master: { ...role(1), restartPolicy: "Never" }, Worker: role(1) }));
+    expect(roles.ignored.map(({ reason }) => reason)).toContain("differs from Master, which counts");
   });
 
   it("of any depth and with any keys is read within bounds", () => {
@@ -385,6 +438,8 @@ it.each([
   ['{"apiVersion": "v1"}', true],
   ["# apiVersion: v1\necho hello\n", false],
   ["kind: train\nname: a\n", false],
+  ['{"kind":"Pod","apiVersion":"v1"}', true],
+  ["#!/bin/sh\nkubectl apply -f - <<EOF\napiVersion: v1\nEOF\n", false],
 ])("%j is a manifest: %j", (text, is) => {
   expect(isManifest(text)).toBe(is);
 });

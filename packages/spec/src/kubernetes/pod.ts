@@ -1,6 +1,7 @@
 /** Reads the specification of a pod as one worker. */
 import { writeDuration } from "../notation/quantities.ts";
 import type { ManifestFields, FieldPath } from "./manifest-fields.ts";
+import { NO_COUNTERPART } from "./reasons.ts";
 import { readResources, type ContainerResources } from "./resources.ts";
 import { commandLine, expandedValue } from "./shell-words.ts";
 
@@ -28,7 +29,13 @@ export interface Worker {
   readonly hasSubdomain: boolean;
 }
 
-export function readPod(fields: ManifestFields, pod: FieldPath, context: ManifestContext): Worker {
+/** `implied`: variables that Kubernetes or an operator adds to the container, so that its words can name them. */
+export function readPod(
+  fields: ManifestFields,
+  pod: FieldPath,
+  context: ManifestContext,
+  implied: readonly string[] = [],
+): Worker {
   const container = mainContainer(fields, pod);
   const { env, indexVariables } = readVariables(fields, container, context);
   const selector: Record<string, string> = {};
@@ -36,7 +43,7 @@ export function readPod(fields: ManifestFields, pod: FieldPath, context: Manifes
   if (fields.at([...pod, "hostNetwork"]) === true)
     fields.honour([...pod, "hostNetwork"], "workers share the network of the node");
   return {
-    command: readCommand(fields, container, new Set([...Object.keys(env), ...indexVariables])),
+    command: readCommand(fields, container, new Set([...Object.keys(env), ...indexVariables, ...implied])),
     dir: readDirectory(fields, container),
     env,
     indexVariables,
@@ -108,6 +115,8 @@ function readSeconds(fields: ManifestFields, path: FieldPath, becomes: string): 
   return text;
 }
 
+const variableKeys: ReadonlySet<string> = new Set(["name", "value", "valueFrom"]);
+
 /** References to the index of a pod in an indexed Job. */
 const indexReference = /^metadata\.(?:annotations|labels)\['batch\.kubernetes\.io\/job-completion-index'\]$/;
 
@@ -122,7 +131,8 @@ function readVariables(
     const path = [...container, "env", index];
     const name = fields.text([...path, "name"]);
     const value = fields.at([...path, "value"]);
-    if (name === undefined || !/^[A-Za-z_][A-Za-z0-9_]{0,199}$/.test(name))
+    for (const [key] of fields.entries(path)) if (!variableKeys.has(key)) fields.ignore([...path, key], NO_COUNTERPART);
+    if (name === undefined || name === "__proto__" || !/^[A-Za-z_][A-Za-z0-9_]{0,199}$/.test(name))
       fields.refuse(path, "has no name that a shell accepts");
     else if (!mayBeVariable(name)) fields.ignore(path, `${name} is set by Headroom`);
     else if (indexReference.test(fields.text([...path, "valueFrom", "fieldRef", "fieldPath"]) ?? "")) {
@@ -172,6 +182,7 @@ function readSelectors(
       fields.ignore(path, "is no type of accelerator in the catalogue; state --type");
     else if (clusterLabel.test(label))
       fields.ignore(path, "is a label that Kubernetes and its operators set; nodes here do not have it");
+    else if (label === "__proto__") fields.refuse(path, "is no label of a node");
     else if (typeof value !== "string") fields.refuse(path, "must be a text: put quotes around it");
     else {
       selector[label] = value;

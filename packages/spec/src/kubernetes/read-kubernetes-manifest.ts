@@ -7,7 +7,7 @@ import type { IgnoredDirective, SbatchReading } from "../slurm/read-script.ts";
 import { ManifestFields, type Manifest } from "./manifest-fields.ts";
 import type { ManifestContext } from "./pod.ts";
 import { NO_COUNTERPART, reasonsByField } from "./reasons.ts";
-import { readers, type Work } from "./work.ts";
+import { groups, readers, type Work } from "./work.ts";
 
 export interface ManifestInput {
   /** Name of the file in messages. */
@@ -26,17 +26,25 @@ const NO_EXPORT = { mode: "named", names: [], values: {} } as const;
 const kueueLabels = ["kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"];
 const kinds = Object.keys(readers).join(", ");
 
-/** Whether YAML or JSON is a manifest of Kubernetes, by its first lines. */
-export const isManifest = (text: string): boolean => /^[ \t{]*"?apiVersion"?[ \t]*:/m.test(text.slice(0, 65_536));
+/** Whether YAML or JSON is a manifest of Kubernetes, by its first lines. A script can have one in its text. */
+export function isManifest(text: string): boolean {
+  const head = text.slice(0, 65_536);
+  if (head.startsWith("#!")) return false;
+  return /^[ \t{]*["']?apiVersion["']?[ \t]*:/m.test(head) || /^\s*\{[^]*"apiVersion"\s*:/.test(head);
+}
 
 export function readKubernetesManifest({ file, manifests, context }: ManifestInput): ManifestReading {
-  const all = manifests.map((manifest) => ({ manifest, kind: kindOf(manifest) }));
-  const works = all.filter(({ kind }) => Object.hasOwn(readers, kind));
+  const all = manifests.flatMap(withItems).map((manifest) => ({ manifest, kind: kindOf(manifest) }));
+  const works = all.filter(({ manifest, kind }) => isRead(manifest, kind));
   const [first, second] = works;
   const others = all
     .filter(({ manifest }) => manifest !== first?.manifest)
     .map(({ manifest, kind }) => otherObject(manifest, kind));
-  if (first === undefined) return unreadable(others, `${file} has no ${kinds}; headroom run reads these kinds`);
+  if (first === undefined) {
+    const other = others.find(({ reason }) => reason.startsWith("is of "));
+    const found = other === undefined ? "" : `; ${other.directive} ${other.reason}`;
+    return unreadable(others, `${file} has no ${kinds}; headroom run reads these kinds${found}`);
+  }
   const fields = new ManifestFields(first.manifest);
   for (const key of ["apiVersion", "kind"]) if (fields.has([key])) fields.honour([key], `is read as ${first.kind}`);
   const work = readers[first.kind]!(fields, context);
@@ -72,8 +80,33 @@ function kindOf({ value }: Manifest): string {
   return typeof kind === "string" ? kind : "";
 }
 
+function apiVersionOf({ value }: Manifest): string {
+  const fields = typeof value === "object" && value !== null ? (value as { readonly apiVersion?: unknown }) : {};
+  return typeof fields.apiVersion === "string" ? fields.apiVersion : "";
+}
+
+/** Other groups have kinds of the same name with other fields, such as the Job of Volcano. */
+const isRead = (manifest: Manifest, kind: string): boolean =>
+  Object.hasOwn(readers, kind) && groups[kind]?.test(apiVersionOf(manifest)) === true;
+
+/** The list with its items, as `kubectl get -o yaml` writes several objects. */
+function withItems(manifest: Manifest): readonly Manifest[] {
+  const items = kindOf(manifest).endsWith("List") ? (manifest.value as { readonly items?: unknown }).items : undefined;
+  if (!Array.isArray(items)) return [manifest];
+  const each = items.map((value: unknown, index): Manifest => {
+    return { value, lineOf: (path) => manifest.lineOf(["items", index, ...path]) };
+  });
+  return [...each, manifest];
+}
+
 function otherObject(manifest: Manifest, kind: string): IgnoredDirective {
-  return { directive: `kind: ${kind}`, line: manifest.lineOf(["kind"]), reason: "is no workload; it is not submitted" };
+  const version = apiVersionOf(manifest).slice(0, 80);
+  const reason = kind.endsWith("List")
+    ? "is a list, whose items are read"
+    : Object.hasOwn(readers, kind)
+      ? `is of ${version === "" ? "no apiVersion" : version}, which is not read; it is not submitted`
+      : "is no workload; it is not submitted";
+  return { directive: `kind: ${kind.slice(0, 80)}`, line: manifest.lineOf(["kind"]), reason };
 }
 
 function unreadable(ignored: readonly IgnoredDirective[], problem: string): ManifestReading {
@@ -122,7 +155,7 @@ function documentOf(work: Work, name: string): Readonly<Record<string, unknown>>
     }),
     accelerator: worker.accelerator.length === 0 ? undefined : worker.accelerator,
     selector: Object.keys(worker.selector).length === 0 ? undefined : worker.selector,
-    walltime: worker.walltime ?? work.walltime,
+    walltime: work.walltime ?? worker.walltime,
     retries: { max: retriesMax, ...BACKOFF },
     grace: worker.grace,
     tasks: isBatch ? count : undefined,
@@ -132,8 +165,9 @@ function documentOf(work: Work, name: string): Readonly<Record<string, unknown>>
 }
 
 /** The command, after the variables that get the index of the pod. */
-function runOf({ worker, form, isIndexed }: Work): string {
-  const index = form === "tasks" ? "$HEADROOM_TASK_INDEX" : "$RANK";
+function runOf({ worker, form, isIndexed, indexes }: Work): string {
+  const rank = indexes === undefined ? "$RANK" : `$((RANK % ${indexes}))`;
+  const index = form === "tasks" ? "$HEADROOM_TASK_INDEX" : rank;
   const names = [...(isIndexed ? ["JOB_COMPLETION_INDEX"] : []), ...worker.indexVariables];
   return [...names.map((name) => `export ${name}="${index}"`), worker.command ?? ""].join("\n");
 }

@@ -11,6 +11,8 @@ export interface Work {
   /** Tasks that run at the same time. */
   readonly atOnce: number | undefined;
   readonly isIndexed: boolean;
+  /** Workers after which the index begins again; `undefined`: it is the rank in the gang. */
+  readonly indexes?: number | undefined;
   readonly retriesMax: number;
   readonly walltime: string | undefined;
   readonly isHeld: boolean;
@@ -48,15 +50,32 @@ export const readers: Readonly<Record<string, Reader>> = {
   JobSet: readJobSet,
 };
 
+/** The API groups in which a kind is the one of its reader. */
+export const groups: Readonly<Record<string, RegExp>> = {
+  Pod: /^v1$/,
+  Job: /^batch\/v/,
+  CronJob: /^batch\/v/,
+  Deployment: /^(?:apps|extensions)\/v/,
+  ReplicaSet: /^(?:apps|extensions)\/v/,
+  StatefulSet: /^apps\/v/,
+  PyTorchJob: /^kubeflow\.org\/v/,
+  JobSet: /^jobset\.x-k8s\.io\/v/,
+};
+
+/** Variables that Kubernetes adds to indexed Jobs, and the training operator to PyTorchJobs. */
+const indexedVariables = ["JOB_COMPLETION_INDEX"];
+const torchVariables = ["RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"];
+
 function readJob(fields: ManifestFields, job: FieldPath, context: ManifestContext): Work {
   const pod = [...job, "template", "spec"];
-  const worker = readPod(fields, pod, context);
+  const isIndexed = fields.at([...job, "completionMode"]) === "Indexed";
+  const walltime = readDeadline(fields, [...job, "activeDeadlineSeconds"], pod);
+  const worker = readPod(fields, pod, context, isIndexed ? indexedVariables : []);
   const [completions, parallelism] = [
     countAt(fields, [...job, "completions"]),
     countAt(fields, [...job, "parallelism"]),
   ];
   const count = completions ?? parallelism ?? 1;
-  const isIndexed = fields.at([...job, "completionMode"]) === "Indexed";
   const isGang = count === 1 || (isIndexed && worker.hasSubdomain && (parallelism ?? 1) >= count);
   const size = isGang ? `gang.workers: ${count}` : `tasks: ${count}`;
   // A Job runs one pod at a time if it states nothing.
@@ -69,7 +88,7 @@ function readJob(fields: ManifestFields, job: FieldPath, context: ManifestContex
   const retriesMax = Math.min(perIndex ?? limit ?? JOB_RETRIES, RESTARTS);
   honourIf(fields, [...job, "backoffLimitPerIndex"], `retries.max: ${retriesMax}`);
   if (perIndex === undefined) honourIf(fields, [...job, "backoffLimit"], `retries.max: ${retriesMax}, for each task`);
-  honourIf(fields, [...pod, "restartPolicy"], "retries");
+  readRestartPolicy(fields, [...pod, "restartPolicy"], "retries");
   return {
     worker,
     form: isGang ? "gang" : "tasks",
@@ -77,7 +96,7 @@ function readJob(fields: ManifestFields, job: FieldPath, context: ManifestContex
     atOnce,
     isIndexed,
     retriesMax,
-    walltime: readDeadline(fields, [...job, "activeDeadlineSeconds"]),
+    walltime,
     isHeld: readSuspend(fields, [...job, "suspend"]),
     notes:
       limit === undefined && perIndex === undefined
@@ -86,17 +105,26 @@ function readJob(fields: ManifestFields, job: FieldPath, context: ManifestContex
   };
 }
 
-/** Seconds for the whole Job; here they bound each attempt. */
-function readDeadline(fields: ManifestFields, path: FieldPath): string | undefined {
+/** Seconds for the whole Job; here they bound each attempt. The pod can state others, of which the fewer count. */
+function readDeadline(fields: ManifestFields, path: FieldPath, pod: FieldPath): string | undefined {
   const seconds = countAt(fields, path);
   if (seconds === undefined) return undefined;
+  const ofPod = fields.at([...pod, "activeDeadlineSeconds"]);
+  if (typeof ofPod === "number" && ofPod < seconds) {
+    fields.ignore(path, "the pod states fewer seconds, which count");
+    return undefined;
+  }
+  if (typeof ofPod === "number")
+    fields.ignore([...pod, "activeDeadlineSeconds"], `${path.at(-2)} states no more seconds, which count`);
   const walltime = writeDuration(seconds * 1000);
   fields.honour(path, `walltime: ${walltime}, of each attempt`);
   return walltime;
 }
 
 function readSuspend(fields: ManifestFields, path: FieldPath): boolean {
-  const isSuspended = fields.at(path) === true;
+  const value = fields.at(path);
+  if (value !== undefined && typeof value !== "boolean") fields.refuse(path, "must be true or false");
+  const isSuspended = value === true;
   honourIf(fields, path, isSuspended ? "is submitted held: headroom release starts it" : "is not held");
   return isSuspended;
 }
@@ -106,7 +134,7 @@ function readReplicas(fields: ManifestFields, context: ManifestContext): Work {
   const path = ["spec", "replicas"];
   const count = countAt(fields, path) ?? 1;
   honourIf(fields, path, `tasks: ${count}`);
-  honourIf(fields, ["spec", "template", "spec", "restartPolicy"], "retries");
+  readRestartPolicy(fields, ["spec", "template", "spec", "restartPolicy"], "retries");
   return {
     ...alone,
     worker,
@@ -123,17 +151,22 @@ function readPyTorchJob(fields: ManifestFields, context: ManifestContext): Work 
   const specs: FieldPath = ["spec", "pytorchReplicaSpecs"];
   const roles = ["Master", "Worker"].filter((role) => fields.has([...specs, role]));
   const [first = "Worker", second] = roles;
-  const worker = readPod(fields, [...specs, first, "template", "spec"], context);
+  const pod = [...specs, first, "template", "spec"];
+  const walltime = readDeadline(fields, ["spec", "runPolicy", "activeDeadlineSeconds"], pod);
+  const worker = readPod(fields, pod, context, torchVariables);
   const count = roles.reduce((sum, role) => sum + (countAt(fields, [...specs, role, "replicas"]) ?? 1), 0);
   for (const role of roles) {
     honourIf(fields, [...specs, role, "replicas"], `gang.workers: ${count}`);
-    honourIf(fields, [...specs, role, "restartPolicy"], "retries");
+    const path = [...specs, role, "restartPolicy"];
+    if (role !== first && fields.at(path) !== fields.at([...specs, first, "restartPolicy"]))
+      fields.ignore(path, `differs from ${first}, which counts`);
+    else readRestartPolicy(fields, path, "retries");
   }
   if (second !== undefined) {
     const [left, right] = [first, second].map((role) =>
       JSON.stringify(fields.at([...specs, role, "template", "spec"])),
     );
-    if (left === right) fields.honour([...specs, second, "template"], "workers of the same gang");
+    if (left === right) fields.honour([...specs, second, "template", "spec"], "workers of the same gang");
     else
       fields.refuse(
         [...specs, second, "template"],
@@ -150,7 +183,7 @@ function readPyTorchJob(fields: ManifestFields, context: ManifestContext): Work 
     worker,
     count: Math.max(1, count),
     retriesMax,
-    walltime: readDeadline(fields, ["spec", "runPolicy", "activeDeadlineSeconds"]),
+    walltime,
     isHeld: readSuspend(fields, ["spec", "runPolicy", "suspend"]),
     notes: [],
   };
@@ -168,6 +201,9 @@ function readJobSet(fields: ManifestFields, context: ManifestContext): Work {
   const parallelism = countAt(fields, [...job, "parallelism"]) ?? 1;
   const replicas = countAt(fields, [...first, "replicas"]) ?? 1;
   const workers = parallelism * replicas;
+  const completions = fields.at([...job, "completions"]);
+  if (completions !== undefined && completions !== parallelism)
+    fields.refuse([...job, "completions"], "differs from parallelism; the workers of a gang start together");
   for (const path of [
     [...first, "replicas"],
     [...job, "parallelism"],
@@ -177,13 +213,20 @@ function readJobSet(fields: ManifestFields, context: ManifestContext): Work {
   honourIf(fields, [...first, "name"], "the workers of the gang");
   const work = readJob(fields, job, context);
   const isHeld = readSuspend(fields, ["spec", "suspend"]) || work.isHeld;
-  return { ...work, form: "gang", count: workers, atOnce: undefined, isHeld };
+  const indexes = replicas > 1 ? parallelism : undefined;
+  return { ...work, form: "gang", count: workers, atOnce: undefined, indexes, isHeld };
 }
 
 function restarts(fields: ManifestFields, path: FieldPath, otherwise: number): { readonly retriesMax: number } {
   const retriesMax = fields.at(path) === "Never" ? 0 : otherwise;
-  honourIf(fields, path, `retries.max: ${retriesMax}`);
+  readRestartPolicy(fields, path, `retries.max: ${retriesMax}`);
   return { retriesMax };
+}
+
+function readRestartPolicy(fields: ManifestFields, path: FieldPath, becomes: string): void {
+  const isKnown = /^(?:Always|OnFailure|Never|ExitCode)$/.test(String(fields.at(path) ?? "Always"));
+  if (!isKnown) fields.refuse(path, "must be Always, OnFailure or Never");
+  honourIf(fields, path, becomes);
 }
 
 function honourIf(fields: ManifestFields, path: FieldPath, becomes: string): void {
