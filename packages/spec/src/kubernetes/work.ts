@@ -224,8 +224,8 @@ function restarts(fields: ManifestFields, path: FieldPath, otherwise: number): {
 }
 
 function readRestartPolicy(fields: ManifestFields, path: FieldPath, becomes: string): void {
-  const isKnown = /^(?:Always|OnFailure|Never|ExitCode)$/.test(String(fields.at(path) ?? "Always"));
-  if (!isKnown) fields.refuse(path, "must be Always, OnFailure or Never");
+  const isKnown = /^(?:Always|OnFailure|Never|ExitCode)$/.test(fields.text(path) ?? "");
+  if (fields.has(path) && !isKnown) fields.refuse(path, "must be Always, OnFailure or Never");
   honourIf(fields, path, becomes);
 }
 

@@ -14,12 +14,18 @@ it("reads a tree of switches in the short form of names", () => {
   });
 });
 
+it("reads lines that go on after a backslash, and the ends of lines of Windows", () => {
+  const { above } = switchTree("SwitchName=a \\\r\n  Nodes=n1 \\\r\n LinkSpeed=4\r\nSwitchName=b Nodes=n2\r\n");
+  expect(Object.fromEntries(above)).toEqual({ n1: ["a"], n2: ["b"] });
+});
+
 it("reads several switches at the top, and no switches at all", () => {
   expect(switchTree("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n").levels).toEqual(["leaf"]);
   expect(switchTree("\n# none\n")).toEqual({ levels: [], above: new Map() });
 });
 
 it.each([
+  ["SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2", "line 2: the switch a is stated twice"],
   ["Nodes=n1", "line 1: expected SwitchName="],
   ["SwitchName=a Switches=b", "line 1: there is no switch b"],
   ["SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1", "line 2: n1 is below two switches"],

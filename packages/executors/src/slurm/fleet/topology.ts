@@ -54,7 +54,13 @@ export function switchTree(text: string): SwitchTree {
 
 function switchesIn(text: string): ReadonlyMap<string, Switch> {
   const switches = new Map<string, Switch>();
-  for (const [index, raw] of text.split("\n").entries()) {
+  const lines = text.split(/\r?\n/);
+  // A line that ends with a backslash goes on in the next one. Its number stays that of the first.
+  for (let index = lines.length - 2; index >= 0; index--) {
+    const line = lines[index] ?? "";
+    if (line.endsWith("\\")) lines.splice(index, 2, `${line.slice(0, -1)} ${lines[index + 1] ?? ""}`, "");
+  }
+  for (const [index, raw] of lines.entries()) {
     const line = raw.replace(/#.*$/, "").trim();
     if (line === "") continue;
     const fields = new Map(
@@ -64,8 +70,10 @@ function switchesIn(text: string): ReadonlyMap<string, Switch> {
     if (name === undefined)
       throw new Unreadable(`line ${index + 1}: expected SwitchName=, got ${JSON.stringify(line.slice(0, 80))}`);
     const listOf = (key: string): readonly string[] => hostNames(fields.get(key) ?? "");
-    for (const each of hostNames(name))
+    for (const each of hostNames(name)) {
+      if (switches.has(each)) throw new Unreadable(`line ${index + 1}: the switch ${each} is stated twice`);
       switches.set(each, { line: index + 1, nodes: listOf("nodes"), switches: listOf("switches") });
+    }
   }
   return switches;
 }
