@@ -119,6 +119,7 @@ const manifests: readonly (readonly [string, Fields, Fields])[] = [
     pod({}, { resources: { requests: { cpu: "1500m", memory: "1Gi" }, limits: { memory: "3G" } } }),
     { gang: { cores: 1.5, memory: "2862MiB" } },
   ],
+  ["no bound of cores and memory", pod({}, { resources: { limits: { cpu: "0", memory: 0 } } }), { gang: {} }],
   ["other resources", pod({}, { resources: { limits: { "rdma/ib": 1, "ephemeral-storage": "10Gi" } } }), { gang: {} }],
   [
     "variables",
@@ -393,6 +394,11 @@ describe("a manifest", () => {
     [{ apiVersion: "v1", kind: "constructor" }, "has no Pod, Job"],
   ])("is refused: %#", (manifest, problem) => {
     expect(read(manifest).problems.join("\n")).toContain(problem);
+  });
+
+  it("takes a limit of 0 for none, as containers do", () => {
+    const { document } = read(pod({}, { resources: { limits: { cpu: "0", memory: 0 } } }));
+    expect(document["gang"]).toEqual({});
   });
 
   it("names unknown fields of variables, and the policy of a role that differs", () => {

@@ -63,9 +63,11 @@ function readResource(fields: ManifestFields, container: FieldPath, name: string
   if (path === undefined) return;
   const amount = quantityOf(fields.at(path));
   if (amount === null) return paths.forEach((each) => fields.refuse(each, "is no quantity of Kubernetes"));
-  const becomes = becomesOf(name, amount, found);
+  const isUnbounded = amount === 0 && (name === "cpu" || name === "memory");
+  const becomes = isUnbounded ? null : becomesOf(name, amount, found);
   for (const each of paths) {
-    if (becomes === null) fields.ignore(each, "is a resource that Headroom does not schedule");
+    if (isUnbounded) fields.ignore(each, "0 reserves nothing, and as a limit it is none");
+    else if (becomes === null) fields.ignore(each, "is a resource that Headroom does not schedule");
     else if ("refused" in becomes) fields.refuse(each, becomes.refused);
     else if (quantityOf(fields.at(each)) === amount) fields.honour(each, becomes.text);
     else fields.ignore(each, `differs from ${order[0] ?? ""}, which counts (${becomes.text})`);
