@@ -57,6 +57,16 @@ const strokes: Readonly<Record<ChartTone, string>> = {
 const WIDTH = 1_000;
 const HEIGHT = 200;
 
+/** Stacked areas, lines, the end of the vertical axis, and whether lines are cut off there. */
+function layoutOf(series: readonly TimeSeries[], max: number, ceiling: number | undefined) {
+  const areas = stacked(series.filter(({ kind }) => kind === "area"));
+  const lines = series.filter(({ kind }) => kind === "line");
+  const highest = Math.max(0, ...lines.flatMap(({ values }) => [...values]));
+  const isCut = ceiling !== undefined && highest > ceiling;
+  const top = niceMax(Math.max(1, max, ...(areas.at(-1)?.tops ?? []), isCut ? ceiling : highest));
+  return { areas, lines, top, isCut };
+}
+
 export function TimeChart({
   label,
   unit,
@@ -71,11 +81,7 @@ export function TimeChart({
   const [chosen, setChosen] = useState<number | null>(null);
   const last = atMs.length - 1;
   const index = chosen === null ? last : Math.min(chosen, last);
-  const areas = stacked(series.filter(({ kind }) => kind === "area"));
-  const lines = series.filter(({ kind }) => kind === "line");
-  const highest = Math.max(0, ...lines.flatMap(({ values }) => [...values]));
-  const isCut = ceiling !== undefined && highest > ceiling;
-  const top = niceMax(Math.max(1, max, ...(areas.at(-1)?.tops ?? []), isCut ? ceiling : highest));
+  const { areas, lines, top, isCut } = layoutOf(series, max, ceiling);
   const span = Math.max(1, (atMs[last] ?? 0) - (atMs[0] ?? 0));
   const axisUnit = isCut ? `${unit}; higher values are cut off` : unit;
   const axis = { fromMs: atMs[0] ?? 0, spanMs: span, timeText, unit: axisUnit };

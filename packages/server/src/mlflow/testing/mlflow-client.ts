@@ -3,8 +3,7 @@ import type { LiveControlPlane } from "../../api/testing/live-control-plane.ts";
 
 export interface MlflowReply {
   readonly status: number;
-  // Tests read answers as clients without types do.
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read answers as clients without types do.
   readonly body: any;
 }
 
