@@ -142,6 +142,15 @@ describe("headroom executor fleet", () => {
     ]);
   });
 
+  it("leaves out what the cluster does not bound", async () => {
+    write("bare.txt", "NodeName=n1 CPUTot=0 RealMemory=1 Gres=gpu:2 State=IDLE Partitions=p\n");
+    const { document } = JSON.parse((await run("executor", "fleet", "bare.txt", "--json")).stdout) as Answer;
+    const labels = { partition: "p" };
+    expect(document.sites[0]?.pools).toEqual([
+      { name: "gpu-2", executor: "simulated", accelerator: "gpu", nodes: 1, perNode: 2, labels },
+    ]);
+  });
+
   it.each([
     [
       ["executor", "fleet", "sinfo.txt"],

@@ -75,11 +75,15 @@ function shapeOf({ gpus, hardware }: NodeRow): Shape {
   return {
     type: count === 0 ? null : typeOf(first?.type ?? null, hardware?.features ?? []),
     count,
-    cores: hardware?.cpus ?? null,
-    memoryGib: hardware?.memoryMib == null ? null : Math.floor(hardware.memoryMib / GIB_MIB),
+    cores: stated(hardware?.cpus),
+    // A node without RealMemory has 1 MiB for Slurm.
+    memoryGib: stated(Math.floor((hardware?.memoryMib ?? 0) / GIB_MIB)),
     partitions: [...(hardware?.partitions ?? [])].sort().join("+"),
   };
 }
+
+/** `null`: the cluster does not bound the amount. */
+const stated = (amount: number | null | undefined): number | null => (amount == null || amount === 0 ? null : amount);
 
 /** A type that the configuration states takes precedence over a feature that names one. */
 function typeOf(stated: string | null, features: readonly string[]): string {
