@@ -1,4 +1,4 @@
-/** Finds out whether the words of `headroom run` start a batch script of Slurm, a program or a file that cannot run. */
+/** Finds out whether the words of `headroom run` start a batch script, a manifest, a program or a file that cannot run. */
 import { constants } from "node:fs";
 import { access, open, stat } from "node:fs/promises";
 import path from "node:path";
@@ -6,6 +6,7 @@ import type { LocalClock, SbatchReading } from "@headroom/spec/slurm";
 import { CliError, exitCode } from "../cli-error.ts";
 import { printable, type Terminal } from "../terminal.ts";
 import { sourcesOf } from "../documents/sources.ts";
+import { manifestIn, refuseUnused } from "./manifest-file.ts";
 
 interface Words {
   readonly args: readonly string[];
@@ -44,7 +45,7 @@ export async function batchScriptIn(
     if (manifest !== null) refuseUnused(file, args.slice(1), array);
     return manifest;
   }
-  const { acceleratorTypeNames, canonicalType, familyNamed } = await import("@headroom/perf/accelerator-types");
+  const { catalogueName } = await import("@headroom/perf/accelerator-types");
   const reading = readSbatchScript({
     file,
     text: source.text,
@@ -53,58 +54,11 @@ export async function batchScriptIn(
     environment: array === undefined ? terminal.env : { ...terminal.env, SBATCH_ARRAY_INX: array },
     clock: localClock(),
     mailChannel: notify ?? (terminal.env["HEADROOM_MAIL_CHANNEL"] || undefined),
-    isAcceleratorType: (name) => familyNamed(name) !== undefined || acceleratorTypeNames.includes(canonicalType(name)),
+    isAcceleratorType: (name) => catalogueName(name) !== undefined,
   });
   const late = args.slice(1).filter((word) => names.includes(word.split("=")[0] ?? ""));
   const note = `${late.join(" ")} after the script: the script gets it as an argument. Options of headroom run stand before the script.`;
   return { file, reading: late.length === 0 ? reading : { ...reading, notes: [...reading.notes, note] } };
-}
-
-/** A manifest states its command and its tasks, so that these words would have no effect. */
-function refuseUnused(file: string, words: readonly string[], array: string | undefined): void {
-  const shown = printable(file);
-  if (words.length > 0)
-    throw new CliError(
-      `${printable(words.join(" "))} after ${shown}: a manifest of Kubernetes takes no arguments. Options of headroom run stand before the file.`,
-      exitCode.usage,
-    );
-  if (array !== undefined)
-    throw new CliError(`--array has no effect on ${shown}: a Job states its completions`, exitCode.usage);
-}
-
-/** The workload of a manifest of Kubernetes; `null`: the text is none. */
-async function manifestIn(file: string, text: string): Promise<BatchScriptFile | null> {
-  const { isManifest, readKubernetesManifest } = await import("@headroom/spec/kubernetes");
-  // A script can contain a manifest.
-  if (text.startsWith("#!")) return null;
-  if (/^kind:[ \t]*(?:train|batch|team|fleet|calendar|schedule)[ \t]*$/m.test(text))
-    throw new CliError(
-      `${printable(file)} is a workload file; submit it with: headroom apply -f ${printable(file)}`,
-      exitCode.usage,
-    );
-  if (!isManifest(text)) return null;
-  const { parseYaml } = await import("../documents/yaml-source.ts");
-  const { documents, problems } = parseYaml(text);
-  const [problem] = problems;
-  if (problem !== undefined)
-    throw new CliError(`${printable(file)}:${problem.line}:${problem.column}: ${problem.message}`, exitCode.usage);
-  const { environmentName, isReservedVariable } = await import("@headroom/protocol");
-  const { acceleratorTypeNames, canonicalType, familyNamed } = await import("@headroom/perf/accelerator-types");
-  const reading = readKubernetesManifest({
-    file,
-    manifests: documents.map(({ value, placeOf }) => ({
-      value,
-      lineOf: (path) => placeOf(path, typeof path.at(-1) === "string").line,
-    })),
-    context: {
-      acceleratorNamed: (name) => {
-        const type = canonicalType(name);
-        return familyNamed(name) ?? (acceleratorTypeNames.includes(type) ? type : undefined);
-      },
-      mayBeVariable: (name) => environmentName.safeParse(name).success && !isReservedVariable(name),
-    },
-  });
-  return { file, reading };
 }
 
 /**

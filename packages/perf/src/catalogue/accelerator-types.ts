@@ -74,3 +74,9 @@ export function deviceLabel(name: string): string {
     .replaceAll(/[^A-Za-z0-9.]+/g, "-")
     .replaceAll(/^-+|-+$/g, "");
 }
+
+/** The catalogue's name of a type or a family, given by any of its names. `undefined`: the catalogue has neither. */
+export function catalogueName(name: string): string | undefined {
+  const type = canonicalType(name);
+  return familyNamed(name) ?? (acceleratorTypeNames.includes(type) ? type : undefined);
+}

@@ -7,7 +7,7 @@ import type { IgnoredDirective, SbatchReading } from "../slurm/read-script.ts";
 import { ManifestFields, type Manifest } from "./manifest-fields.ts";
 import type { ManifestContext } from "./pod.ts";
 import { NO_COUNTERPART, reasonsByField } from "./reasons.ts";
-import { groups, readers, type Work } from "./work.ts";
+import { kinds, type Work } from "./work.ts";
 
 export interface ManifestInput {
   /** Name of the file in messages. */
@@ -24,7 +24,7 @@ const BACKOFF = { backoff: "10s", maxBackoff: "6m" };
 /** Containers get none of the variables of whoever submits them. */
 const NO_EXPORT = { mode: "named", names: [], values: {} } as const;
 const kueueLabels = ["kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"];
-const kinds = Object.keys(readers).join(", ");
+const kindNames = Object.keys(kinds).join(", ");
 
 /** Whether YAML or JSON is a manifest of Kubernetes, by its first lines. A script can have one in its text. */
 export function isManifest(text: string): boolean {
@@ -43,11 +43,11 @@ export function readKubernetesManifest({ file, manifests, context }: ManifestInp
   if (first === undefined) {
     const other = others.find(({ reason }) => reason.startsWith("is of "));
     const found = other === undefined ? "" : `; ${other.directive} ${other.reason}`;
-    return unreadable(others, `${file} has no ${kinds}; headroom run reads these kinds${found}`);
+    return unreadable(others, `${file} has no ${kindNames}; headroom run reads these kinds${found}`);
   }
   const fields = new ManifestFields(first.manifest);
   for (const key of ["apiVersion", "kind"]) if (fields.has([key])) fields.honour([key], `is read as ${first.kind}`);
-  const work = readers[first.kind]!(fields, context);
+  const work = kinds[first.kind]!.read(fields, context);
   const name = readName(fields);
   for (const label of kueueLabels) {
     const path = ["metadata", "labels", label];
@@ -85,9 +85,9 @@ function apiVersionOf({ value }: Manifest): string {
   return typeof fields.apiVersion === "string" ? fields.apiVersion : "";
 }
 
-/** Other groups have kinds of the same name with other fields, such as the Job of Volcano. */
+/** Volcano has a Job of its own. */
 const isRead = (manifest: Manifest, kind: string): boolean =>
-  Object.hasOwn(readers, kind) && groups[kind]?.test(apiVersionOf(manifest)) === true;
+  Object.hasOwn(kinds, kind) && kinds[kind]?.apiVersion.test(apiVersionOf(manifest)) === true;
 
 /** The list with its items, as `kubectl get -o yaml` writes several objects. */
 function withItems(manifest: Manifest): readonly Manifest[] {
@@ -103,7 +103,7 @@ function otherObject(manifest: Manifest, kind: string): IgnoredDirective {
   const version = apiVersionOf(manifest).slice(0, 80);
   const reason = kind.endsWith("List")
     ? "is a list, whose items are read"
-    : Object.hasOwn(readers, kind)
+    : Object.hasOwn(kinds, kind)
       ? `is of ${version === "" ? "no apiVersion" : version}, which is not read; it is not submitted`
       : "is no workload; it is not submitted";
   return { directive: `kind: ${kind.slice(0, 80)}`, line: manifest.lineOf(["kind"]), reason };

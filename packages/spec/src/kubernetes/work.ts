@@ -36,35 +36,37 @@ const alone = {
   isHeld: false,
 } as const;
 
-export const readers: Readonly<Record<string, Reader>> = {
-  Pod: (fields, context) => {
-    const worker = readPod(fields, ["spec"], context);
-    return { ...alone, worker, ...restarts(fields, ["spec", "restartPolicy"], RESTARTS), notes: [] };
-  },
-  Job: (fields, context) => readJob(fields, ["spec"], context),
-  CronJob: (fields, context) => readJob(fields, ["spec", "jobTemplate", "spec"], context),
-  Deployment: readReplicas,
-  ReplicaSet: readReplicas,
-  StatefulSet: readReplicas,
-  PyTorchJob: readPyTorchJob,
-  JobSet: readJobSet,
-};
+interface KindRow {
+  /** Versions of the API group to which the kind belongs: other groups have kinds of the same name with other fields. */
+  readonly apiVersion: RegExp;
+  readonly read: Reader;
+}
 
-/** The API groups in which a kind is the one of its reader. */
-export const groups: Readonly<Record<string, RegExp>> = {
-  Pod: /^v1$/,
-  Job: /^batch\/v/,
-  CronJob: /^batch\/v/,
-  Deployment: /^(?:apps|extensions)\/v/,
-  ReplicaSet: /^(?:apps|extensions)\/v/,
-  StatefulSet: /^apps\/v/,
-  PyTorchJob: /^kubeflow\.org\/v/,
-  JobSet: /^jobset\.x-k8s\.io\/v/,
+export const kinds: Readonly<Record<string, KindRow>> = {
+  Pod: { apiVersion: /^v1$/, read: readSinglePod },
+  Job: { apiVersion: /^batch\/v/, read: (fields, context) => readJob(fields, ["spec"], context) },
+  CronJob: {
+    apiVersion: /^batch\/v/,
+    read: (fields, context) => readJob(fields, ["spec", "jobTemplate", "spec"], context),
+  },
+  Deployment: { apiVersion: /^(?:apps|extensions)\/v/, read: readReplicas },
+  ReplicaSet: { apiVersion: /^(?:apps|extensions)\/v/, read: readReplicas },
+  StatefulSet: { apiVersion: /^apps\/v/, read: readReplicas },
+  PyTorchJob: { apiVersion: /^kubeflow\.org\/v/, read: readPyTorchJob },
+  JobSet: { apiVersion: /^jobset\.x-k8s\.io\/v/, read: readJobSet },
 };
 
 /** Variables that Kubernetes adds to indexed Jobs, and the training operator to PyTorchJobs. */
 const indexedVariables = ["JOB_COMPLETION_INDEX"];
 const torchVariables = ["RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"];
+
+function readSinglePod(fields: ManifestFields, context: ManifestContext): Work {
+  const worker = readPod(fields, ["spec"], context);
+  const path = ["spec", "restartPolicy"];
+  const retriesMax = fields.at(path) === "Never" ? 0 : RESTARTS;
+  readRestartPolicy(fields, path, `retries.max: ${retriesMax}`);
+  return { ...alone, worker, retriesMax, notes: [] };
+}
 
 function readJob(fields: ManifestFields, job: FieldPath, context: ManifestContext): Work {
   const pod = [...job, "template", "spec"];
@@ -215,12 +217,6 @@ function readJobSet(fields: ManifestFields, context: ManifestContext): Work {
   const isHeld = readSuspend(fields, ["spec", "suspend"]) || work.isHeld;
   const indexes = replicas > 1 ? parallelism : undefined;
   return { ...work, form: "gang", count: workers, atOnce: undefined, indexes, isHeld };
-}
-
-function restarts(fields: ManifestFields, path: FieldPath, otherwise: number): { readonly retriesMax: number } {
-  const retriesMax = fields.at(path) === "Never" ? 0 : otherwise;
-  readRestartPolicy(fields, path, `retries.max: ${retriesMax}`);
-  return { retriesMax };
 }
 
 function readRestartPolicy(fields: ManifestFields, path: FieldPath, becomes: string): void {

@@ -1,5 +1,5 @@
 /** Describes a Slurm cluster as a fleet document with simulated pools, so that its work can be played on a copy of it. */
-import { acceleratorTypeNames, canonicalType, deviceLabel, familyNamed } from "@headroom/perf/accelerator-types";
+import { catalogueName, deviceLabel } from "@headroom/perf/accelerator-types";
 import type { NodeRow } from "../reading/rows.ts";
 import type { SwitchTree } from "./topology.ts";
 
@@ -89,12 +89,6 @@ const stated = (amount: number | null | undefined): number | null => (amount == 
 function typeOf(stated: string | null, features: readonly string[]): string {
   if (stated !== null) return catalogueName(stated) ?? (deviceLabel(stated) || "gpu");
   return features.map(catalogueName).find((name) => name !== undefined) ?? "gpu";
-}
-
-/** `undefined`: the catalogue of accelerators has neither such a type nor such a family. */
-function catalogueName(name: string): string | undefined {
-  const type = canonicalType(name);
-  return familyNamed(name) ?? (acceleratorTypeNames.includes(type) ? type : undefined);
 }
 
 /** `h100-8`, or with the partitions if several pools have these accelerators; numbers make the rest unique. */
