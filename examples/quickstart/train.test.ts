@@ -20,7 +20,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { chooseFreePort } from "../../packages/executors/src/local/free-port.ts";
+import { chooseFreePort } from "../../packages/executors/src/processes/free-port.ts";
 
 const STEPS = 300;
 const SAVE_EVERY = 20;

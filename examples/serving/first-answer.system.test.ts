@@ -10,7 +10,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { headroom } from "../../packages/cli/src/testing/recorded-terminal.ts";
 import { startProgram, type RunningProgram } from "../../packages/cli/src/testing/running-program.ts";
-import { chooseFreePort } from "../../packages/executors/src/local/free-port.ts";
+import { chooseFreePort } from "../../packages/executors/src/processes/free-port.ts";
 import { isTurnOf } from "../../tools/testing/rotating.ts";
 import { Model } from "../quickstart/model.mjs";
 import { VOCABULARY } from "../quickstart/tokens.mjs";

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startProgram, type RunningProgram } from "../../packages/cli/src/testing/running-program.ts";
-import { chooseFreePort } from "../../packages/executors/src/local/free-port.ts";
+import { chooseFreePort } from "../../packages/executors/src/processes/free-port.ts";
 import { writeTinyModel } from "./testing/tiny-model.ts";
 
 const CONTEXT = 1024;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseYaml } from "../../packages/cli/src/documents/yaml-source.ts";
-import { chooseFreePort } from "../../packages/executors/src/local/free-port.ts";
+import { chooseFreePort } from "../../packages/executors/src/processes/free-port.ts";
 
 /**
  * Reason why the test cannot run here; null: it can. torchrun uses its own Python, which is not always the first in

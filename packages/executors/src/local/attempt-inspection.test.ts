@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { attemptId, workloadId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { LaunchRecord, RecordName, Records } from "./attempt-files.ts";
-import { AttemptFiles } from "./attempt-files.ts";
+import type { LaunchRecord, RecordName, Records } from "../job-protocol/attempt-files.ts";
+import { AttemptFiles } from "../job-protocol/attempt-files.ts";
 import { inspectAttempt } from "./attempt-inspection.ts";
-import { identityOf, readBootId } from "./process-table.ts";
+import { identityOf, readBootId } from "../processes/process-table.ts";
 
 const supervisor = identityOf(process.pid)!;
 const bootId = readBootId();

@@ -4,13 +4,13 @@
  */
 import type { LossCause } from "@headroom/model";
 import { makeDirectory } from "@headroom/platform";
-import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName, Records } from "./attempt-files.ts";
-import { isMissing, progressMark, supervisorLastWords, UnreadableRecord } from "./attempt-files.ts";
-import { groupsOfAttempt } from "./isolation/cgroups.ts";
-import { removeScratch } from "./isolation/scratch.ts";
-import type { ProcessIdentity } from "./process-table.ts";
-import { isAlive } from "./process-table.ts";
-import { killProcess, killSurvivors } from "./worker-processes.ts";
+import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName, Records } from "../job-protocol/attempt-files.ts";
+import { isMissing, progressMark, supervisorLastWords, UnreadableRecord } from "../job-protocol/attempt-files.ts";
+import { groupsOfAttempt } from "../processes/isolation/cgroups.ts";
+import { removeScratch } from "../processes/isolation/scratch.ts";
+import type { ProcessIdentity } from "../processes/process-table.ts";
+import { isAlive } from "../processes/process-table.ts";
+import { killProcess, killSurvivors } from "../processes/worker-processes.ts";
 
 export type Inspection =
   /** No launch was ever recorded, or all records of the attempt were removed. */

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { attemptId, workloadId } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { LaunchRecord } from "./attempt-files.ts";
-import { AttemptStore } from "./attempt-store.ts";
-import { PipeSource } from "./fifo.ts";
-import { Gang } from "./gang.ts";
-import { findSurvivors } from "./worker-processes.ts";
+import type { LaunchRecord } from "../job-protocol/attempt-files.ts";
+import { AttemptStore } from "../job-protocol/attempt-store.ts";
+import { PipeSource } from "../processes/fifo.ts";
+import { Gang } from "../processes/gang.ts";
+import { findSurvivors } from "../processes/worker-processes.ts";
 
 const WORKERS = 2;
 

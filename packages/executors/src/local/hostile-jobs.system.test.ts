@@ -11,8 +11,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConformanceWorld, isRunning, outputHas } from "../conformance/conformance-world.ts";
 import type { Observer } from "../conformance/observer.ts";
 import type { Executor } from "../executor.ts";
-import type { AttemptFiles } from "./attempt-files.ts";
-import { AttemptStore } from "./attempt-store.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import { AttemptStore } from "../job-protocol/attempt-store.ts";
 import { createLocalExecutor } from "./local-executor.ts";
 
 const SECRET = "secret-of-the-control-plane";

@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { conformanceCases, runConformanceCase } from "../conformance/conformance.ts";
 import type { ConformanceSubject } from "../conformance/conformance-world.ts";
-import { hasBubblewrap, isolatedRoot } from "./isolation/testing/isolated-root.ts";
+import { hasBubblewrap, isolatedRoot } from "../processes/isolation/testing/isolated-root.ts";
 import { createLocalExecutor } from "./local-executor.ts";
 
 const problems: string[] = [];

@@ -1,18 +1,18 @@
 /** Carries out effects: writes the launch record, starts the supervisor, requests stops. Every effect is idempotent. */
 import path from "node:path";
 import type { CheckpointGang, LaunchGang, StopGang } from "@headroom/model";
-import { attemptEnvironments, checkpointDirOf } from "./attempt-environments.ts";
-import type { EnvironmentSetup } from "./attempt-environments.ts";
-import type { LaunchRecord, LogLimits } from "./attempt-files.ts";
-import type { AttemptFiles } from "./attempt-files.ts";
-import { supervisorLastWords, syncDirectory } from "./attempt-files.ts";
+import { attemptEnvironments, checkpointDirOf } from "../job-protocol/attempt-environments.ts";
+import type { EnvironmentSetup } from "../job-protocol/attempt-environments.ts";
+import type { LaunchRecord, LogLimits } from "../job-protocol/attempt-files.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import { supervisorLastWords, syncDirectory } from "../job-protocol/attempt-files.ts";
 import { inspectAttempt, killAttempt, ringSupervisor, voidAttempt } from "./attempt-inspection.ts";
 import type { Inspection } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
-import type { AttemptStore } from "./attempt-store.ts";
-import { requestCheckpoint, requestedUntilMs } from "./checkpoint-request.ts";
-import { makeAttemptDirectories } from "./attempt-directories.ts";
-import type { Isolation } from "./isolation/isolation.ts";
+import type { AttemptStore } from "../job-protocol/attempt-store.ts";
+import { requestCheckpoint, requestedUntilMs } from "../job-protocol/checkpoint-request.ts";
+import { makeAttemptDirectories } from "../job-protocol/attempt-directories.ts";
+import type { Isolation } from "../processes/isolation/isolation.ts";
 import type { StartSlots } from "./start-slots.ts";
 import { SupervisorPool } from "./supervisor-pool.ts";
 

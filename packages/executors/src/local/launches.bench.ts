@@ -4,7 +4,7 @@
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { isolatedRoot } from "./isolation/testing/isolated-root.ts";
+import { isolatedRoot } from "../processes/isolation/testing/isolated-root.ts";
 import { ConformanceWorld } from "../conformance/conformance-world.ts";
 import { createLocalExecutor } from "./local-executor.ts";
 

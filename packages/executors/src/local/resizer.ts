@@ -4,16 +4,16 @@
  */
 import { mkdir } from "node:fs/promises";
 import type { AttemptId, GrowGang, ShrinkGang } from "@headroom/model";
-import { attemptEnvironments } from "./attempt-environments.ts";
-import type { EnvironmentSetup } from "./attempt-environments.ts";
-import type { AttemptFiles, LaunchRecord } from "./attempt-files.ts";
+import { attemptEnvironments } from "../job-protocol/attempt-environments.ts";
+import type { EnvironmentSetup } from "../job-protocol/attempt-environments.ts";
+import type { AttemptFiles, LaunchRecord } from "../job-protocol/attempt-files.ts";
 import { inspectAttempt, ringSupervisor } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
-import type { AttemptStore } from "./attempt-store.ts";
-import { requestCheckpoint, requestedUntilMs, withdrawCheckpointRequest } from "./checkpoint-request.ts";
-import { limitsOf } from "./isolation/isolation.ts";
-import type { ResizeRecord } from "./resize-records.ts";
-import { TIMER_MAX_MS } from "./worker-process.ts";
+import type { AttemptStore } from "../job-protocol/attempt-store.ts";
+import { requestCheckpoint, requestedUntilMs, withdrawCheckpointRequest } from "../job-protocol/checkpoint-request.ts";
+import { limitsOf } from "../processes/isolation/isolation.ts";
+import type { ResizeRecord } from "../job-protocol/resize-records.ts";
+import { TIMER_MAX_MS } from "../processes/worker-process.ts";
 
 export interface ResizerSetup extends EnvironmentSetup {
   readonly store: AttemptStore;

@@ -1,7 +1,7 @@
 /** Reports about the size of one attempt's gang: workers that were removed, and workers that failed to join. */
 import type { AttemptId } from "@headroom/model";
 import type { ExecutorInput } from "../executor.ts";
-import type { AttemptFiles } from "./attempt-files.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
 
 export class SizeNews {
   readonly #files: AttemptFiles;

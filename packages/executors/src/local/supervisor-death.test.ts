@@ -6,11 +6,11 @@ import type { LaunchGang } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ConformanceWorld, outputHas } from "../conformance/conformance-world.ts";
 import { Observer } from "../conformance/observer.ts";
-import type { AttemptFiles, LaunchRecord } from "./attempt-files.ts";
-import { AttemptStore } from "./attempt-store.ts";
+import type { AttemptFiles, LaunchRecord } from "../job-protocol/attempt-files.ts";
+import { AttemptStore } from "../job-protocol/attempt-store.ts";
 import { createLocalExecutor } from "./local-executor.ts";
-import { identityOf, isAlive } from "./process-table.ts";
-import { findSurvivors } from "./worker-processes.ts";
+import { identityOf, isAlive } from "../processes/process-table.ts";
+import { findSurvivors } from "../processes/worker-processes.ts";
 
 let world: ConformanceWorld;
 

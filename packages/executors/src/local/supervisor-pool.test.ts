@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { attemptId, workloadId } from "@headroom/model";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { AttemptFiles } from "./attempt-files.ts";
-import { AttemptStore } from "./attempt-store.ts";
-import { isAlive, readBootId } from "./process-table.ts";
-import type { ProcessIdentity } from "./process-table.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import { AttemptStore } from "../job-protocol/attempt-store.ts";
+import { isAlive, readBootId } from "../processes/process-table.ts";
+import type { ProcessIdentity } from "../processes/process-table.ts";
 import { SupervisorPool } from "./supervisor-pool.ts";
 
 let home: string;

@@ -10,8 +10,8 @@ import { closeSync, constants, linkSync, openSync, statSync, unlinkSync } from "
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { makeDirectory } from "@headroom/platform";
-import type { AttemptFiles } from "./attempt-files.ts";
-import { isHeld, readStat } from "./process-table.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import { isHeld, readStat } from "../processes/process-table.ts";
 
 /** Called once when the supervisor has finished the attempt or is gone; `how` describes it for people. */
 export type OnLeft = (how: string) => void;

@@ -7,11 +7,11 @@
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import type { AttemptFiles, LaunchRecord } from "./attempt-files.ts";
-import type { ProcessIdentity } from "./process-table.ts";
-import { isAlive, isHeld, readStat } from "./process-table.ts";
-import { killProcess } from "./worker-processes.ts";
-import { TIMER_MAX_MS } from "./worker-process.ts";
+import type { AttemptFiles, LaunchRecord } from "../job-protocol/attempt-files.ts";
+import type { ProcessIdentity } from "../processes/process-table.ts";
+import { isAlive, isHeld, readStat } from "../processes/process-table.ts";
+import { killProcess } from "../processes/worker-processes.ts";
+import { TIMER_MAX_MS } from "../processes/worker-process.ts";
 
 /**
  * Number of checks, one every few seconds, that find the supervisor stopped or traced before it is killed. The first ones

@@ -9,14 +9,14 @@
  */
 import { closeSync, readdirSync, readFileSync, readSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
-import type { AttemptKey, ExitRecord, LaunchRecord } from "./attempt-files.ts";
-import { AttemptFiles, isMissing, ringBell, UnreadableRecord } from "./attempt-files.ts";
-import { PipeSource } from "./fifo.ts";
-import { Gang } from "./gang.ts";
-import { removeScratch } from "./isolation/scratch.ts";
-import { LogWriter } from "./log-writer.ts";
-import { identityOf, readBootId } from "./process-table.ts";
-import { killSurvivors } from "./worker-processes.ts";
+import type { AttemptKey, ExitRecord, LaunchRecord } from "../job-protocol/attempt-files.ts";
+import { AttemptFiles, isMissing, ringBell, UnreadableRecord } from "../job-protocol/attempt-files.ts";
+import { PipeSource } from "../processes/fifo.ts";
+import { Gang } from "../processes/gang.ts";
+import { removeScratch } from "../processes/isolation/scratch.ts";
+import { LogWriter } from "../job-protocol/log-writer.ts";
+import { identityOf, readBootId } from "../processes/process-table.ts";
+import { killSurvivors } from "../processes/worker-processes.ts";
 
 /**
  * Interval in ms for reading requests, in case the notification is missed. The notification is SIGURG, which other

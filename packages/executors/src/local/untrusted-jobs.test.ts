@@ -9,8 +9,8 @@ import type { LaunchGang } from "@headroom/model";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ConformanceWorld, outputHas, readText } from "../conformance/conformance-world.ts";
 import { Observer } from "../conformance/observer.ts";
-import type { AttemptFiles } from "./attempt-files.ts";
-import { AttemptStore } from "./attempt-store.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import { AttemptStore } from "../job-protocol/attempt-store.ts";
 import { createLocalExecutor } from "./local-executor.ts";
 
 let world: ConformanceWorld;

@@ -10,8 +10,8 @@ import { accessSync, constants } from "node:fs";
 import path from "node:path";
 import { OperationalError } from "@headroom/platform";
 import type { ExecRequest } from "../../executor.ts";
-import type { BubblewrapRecord } from "../isolation/isolation-record.ts";
-import { ENTER, marksOf, refuseTooLong } from "../isolation/worker-command.ts";
+import type { BubblewrapRecord } from "../../processes/isolation/isolation-record.ts";
+import { ENTER, marksOf, refuseTooLong } from "../../processes/isolation/worker-command.ts";
 
 /** Descriptors that the command starts with. The terminal reads its sizes from `size`, bwrap reads its arguments from `args`. */
 export const execFds = { size: 3, args: 4, userNamespace: 5, pidNamespace: 6 } as const;

@@ -7,12 +7,12 @@ import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { OperationalError } from "@headroom/platform";
 import type { ExecChunk, ExecRequest, ExecSession, TerminalSize } from "../../executor.ts";
-import type { AttemptFiles } from "../attempt-files.ts";
+import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import { inspectAttempt } from "../attempt-inspection.ts";
-import { groupEntries, groupName } from "../isolation/cgroups.ts";
-import { isAlive } from "../process-table.ts";
-import type { ProcessIdentity } from "../process-table.ts";
-import { signalGroup } from "../worker-processes.ts";
+import { groupEntries, groupName } from "../../processes/isolation/cgroups.ts";
+import { isAlive } from "../../processes/process-table.ts";
+import type { ProcessIdentity } from "../../processes/process-table.ts";
+import { signalGroup } from "../../processes/worker-processes.ts";
 import { execCommand, execFds } from "./exec-command.ts";
 import type { ExecPlace } from "./exec-command.ts";
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConformanceWorld, outputHas } from "../../conformance/conformance-world.ts";
 import type { Observer } from "../../conformance/observer.ts";
 import type { ExecRequest, ExecSession, Executor, IsolationMode } from "../../executor.ts";
-import { hasBubblewrap, isolatedRoot } from "../isolation/testing/isolated-root.ts";
+import { hasBubblewrap, isolatedRoot } from "../../processes/isolation/testing/isolated-root.ts";
 import { createLocalExecutor } from "../local-executor.ts";
 
 const modes: readonly IsolationMode[] = hasBubblewrap() ? ["bubblewrap", "none"] : ["none"];

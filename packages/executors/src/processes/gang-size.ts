@@ -4,9 +4,9 @@
  * number.
  */
 import type { WorkerExit } from "@headroom/model";
-import { ringBell, UnreadableRecord } from "./attempt-files.ts";
+import { ringBell, UnreadableRecord } from "../job-protocol/attempt-files.ts";
 import type { Gang } from "./gang.ts";
-import type { FailedJoin, Joiner, ResizeRecord } from "./resize-records.ts";
+import type { FailedJoin, Joiner, ResizeRecord } from "../job-protocol/resize-records.ts";
 import { TIMER_MAX_MS } from "./worker-process.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 

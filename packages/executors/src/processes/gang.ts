@@ -4,8 +4,8 @@
  * Workers can be added and removed while the gang runs (`gang-size.ts`).
  */
 import type { WorkerExit } from "@headroom/model";
-import type { AttemptFiles, ExitRecord, LaunchRecord } from "./attempt-files.ts";
-import { ringBell } from "./attempt-files.ts";
+import type { AttemptFiles, ExitRecord, LaunchRecord } from "../job-protocol/attempt-files.ts";
+import { ringBell } from "../job-protocol/attempt-files.ts";
 import { dropPipes } from "./fifo.ts";
 import type { PipeSource } from "./fifo.ts";
 import { chooseFreePort } from "./free-port.ts";
@@ -14,7 +14,7 @@ import type { WorkerLimits } from "./isolation/cgroups.ts";
 import { removeScratch } from "./isolation/scratch.ts";
 import type { ProcessIdentity } from "./process-table.ts";
 import { readChildrenCpuMs } from "./process-table.ts";
-import type { Joiner } from "./resize-records.ts";
+import type { Joiner } from "../job-protocol/resize-records.ts";
 import { UsageSampler } from "./usage.ts";
 import { findSurvivors, killSurvivors } from "./worker-processes.ts";
 import { TIMER_MAX_MS, WorkerProcess } from "./worker-process.ts";

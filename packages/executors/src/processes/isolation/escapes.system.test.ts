@@ -21,8 +21,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConformanceWorld, isRunning, outputHas, readText } from "../../conformance/conformance-world.ts";
 import type { Observer } from "../../conformance/observer.ts";
 import type { Executor } from "../../executor.ts";
-import { AttemptStore } from "../attempt-store.ts";
-import { createLocalExecutor } from "../local-executor.ts";
+import { AttemptStore } from "../../job-protocol/attempt-store.ts";
+import { createLocalExecutor } from "../../local/local-executor.ts";
 import { hasBubblewrap, isolatedRoot } from "./testing/isolated-root.ts";
 
 const SECRET = "secret-of-the-control-plane";

@@ -3,8 +3,8 @@
  * new workers (`resize.json`); the supervisor writes the result (`size.json`). Both describe a state and not a command.
  * So reading them twice or late has no further effect, and a crash in between leaves no change half done.
  */
-import type { WorkerLimits } from "./isolation/cgroups.ts";
-import type { ProcessIdentity } from "./process-table.ts";
+import type { WorkerLimits } from "../processes/isolation/cgroups.ts";
+import type { ProcessIdentity } from "../processes/process-table.ts";
 
 export interface ResizeRecord {
   /** Number of the request, which grows with each change. The supervisor states which request it has processed. */

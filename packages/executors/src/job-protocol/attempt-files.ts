@@ -48,8 +48,8 @@ import { open, rename } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, LossCause, StopReason, WorkerExit, WorkloadId } from "@headroom/model";
 import type { WorkerUsage } from "../executor.ts";
-import type { IsolationRecord } from "./isolation/isolation-record.ts";
-import type { ProcessIdentity } from "./process-table.ts";
+import type { IsolationRecord } from "../processes/isolation/isolation-record.ts";
+import type { ProcessIdentity } from "../processes/process-table.ts";
 import type { ResizeRecord, SizeRecord, WorkersRecord } from "./resize-records.ts";
 
 export interface LaunchRecord {

@@ -8,7 +8,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import path from "node:path";
-import { hasCode } from "../untrusted-files.ts";
+import { hasCode } from "../../job-protocol/untrusted-files.ts";
 
 export type Controller = "memory" | "cpu" | "cpuacct" | "pids";
 

@@ -10,7 +10,7 @@ import { accessSync, constants, existsSync, lstatSync, readdirSync, realpathSync
 import { homedir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { isWithin } from "../untrusted-files.ts";
+import { isWithin } from "../../job-protocol/untrusted-files.ts";
 
 export interface AttemptView {
   readonly homeDir: string;
