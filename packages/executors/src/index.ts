@@ -1,7 +1,13 @@
 /**
  * Executors run what the engine has placed. They decide nothing and do not import each other. Start with `executor.ts`
- * (the contract), then `local/` (processes on this machine); `conformance/` tests every executor.
+ * (the contract), then `local/` (processes on this machine); `conformance/` tests every executor. `kinds/` lists the
+ * types that operators can declare.
  */
 export * from "./executor.ts";
+export { executorDeclaration, executorModes, readDeclaration } from "./kinds/executor-declaration.ts";
+export type { DeclarationProblem, ExecutorDeclaration, ExecutorMode } from "./kinds/executor-declaration.ts";
+export { executorType } from "./kinds/executor-type.ts";
+export type { ExecutorContext, ExecutorType } from "./kinds/executor-type.ts";
+export { executorTypes } from "./kinds/executor-types.ts";
 export type { LocalExecutorOptions } from "./local/local-executor-options.ts";
 export { createLocalExecutor } from "./local/local-executor.ts";

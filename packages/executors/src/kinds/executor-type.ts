@@ -1,0 +1,42 @@
+/**
+ * A type of executor that operators can declare: its name, its settings, and how it is opened. Each type is one row of
+ * `executor-types.ts`. The code of a type is loaded when the first executor of the type is opened.
+ */
+import type { ExecutorId } from "@headroom/model";
+import type { z } from "zod";
+import type { Executor } from "../executor.ts";
+
+/** Facts that an opened executor gets from the control plane. */
+export interface ExecutorContext {
+  /** Id by which pools name the executor: the declared name. */
+  readonly id: ExecutorId;
+  /** Absolute path of the executor's own directory. The control plane makes its parent, the executor the rest. */
+  readonly directory: string;
+  /** Called for problems that concern no single attempt. */
+  onProblem(message: string): void;
+  /** The text behind a reference to a secret (`file:/path` or `env:NAME`). Throws if it cannot be read. */
+  secret(reference: string): string;
+}
+
+export interface ExecutorType {
+  readonly name: string;
+  /** One sentence for lists and the reference. */
+  readonly summary: string;
+  /** Fields with `meta({ description })`, which the reference shows. Unknown fields are refused. */
+  readonly settings: z.ZodObject;
+  /**
+   * `settings` have passed the schema. It opens no connection that takes long: contact is made by `attempts()` and
+   * `inventory()`, which may fail.
+   */
+  open(settings: unknown, context: ExecutorContext): Promise<Executor>;
+}
+
+/** Ties the settings of a type to its schema. */
+export function executorType<Settings extends z.ZodObject>(type: {
+  readonly name: string;
+  readonly summary: string;
+  readonly settings: Settings;
+  open(settings: z.output<Settings>, context: ExecutorContext): Promise<Executor>;
+}): ExecutorType {
+  return { ...type, open: (settings, context) => type.open(type.settings.parse(settings), context) };
+}

@@ -1,0 +1,5 @@
+/** The types of executors that can be declared, one row for each. */
+import type { ExecutorType } from "./executor-type.ts";
+import { localType } from "./local-type.ts";
+
+export const executorTypes: readonly ExecutorType[] = [localType];

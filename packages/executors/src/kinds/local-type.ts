@@ -1,0 +1,53 @@
+/** Type `local`: more processes of this machine, beside its own executor, as a fleet of declared nodes for trials. */
+import { z } from "zod";
+import { isolationModes } from "../executor.ts";
+import { executorType } from "./executor-type.ts";
+import type { ExecutorType } from "./executor-type.ts";
+
+const NODES_MAX = 1_000;
+const SLOTS_MAX = 1_024;
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "must be at most 63 letters, digits, '.', '_' and '-'");
+
+const settings = z.strictObject({
+  nodes: z.number().int().min(1).max(NODES_MAX).default(1).meta({ description: "Number of nodes to declare." }),
+  slots: z
+    .number()
+    .int()
+    .min(0)
+    .max(SLOTS_MAX)
+    .default(1)
+    .meta({ description: "Number of accelerators to declare on each node." }),
+  slotType: name.default("slot").meta({ description: "Accelerator type of the declared accelerators." }),
+  site: name.default("local").meta({ description: "Site of the pool." }),
+  pool: name.optional().meta({ description: "Name of the pool; default: the name of the executor." }),
+  isolation: z.enum(isolationModes).default("auto").meta({ description: "Isolation of workers." }),
+  directory: z
+    .string()
+    .regex(/^\//, "must be an absolute path")
+    .optional()
+    .meta({ description: "Directory of attempts and logs; default: `executors/NAME` in the state directory." }),
+});
+
+export const localType: ExecutorType = executorType({
+  name: "local",
+  summary: "Processes on this machine as declared nodes, beside the machine's own executor: for trials.",
+  settings,
+  async open({ nodes, slots, slotType, site, pool, isolation, directory }, context) {
+    const { createLocalExecutor } = await import("../local/local-executor.ts");
+    return createLocalExecutor({
+      id: context.id,
+      homeDir: directory ?? context.directory,
+      siteName: site,
+      poolName: pool ?? context.id,
+      nodeName: context.id,
+      nodeCount: nodes,
+      slotCount: slots,
+      slotType,
+      accelerators: "declared",
+      isolation,
+      onProblem: (message) => context.onProblem(message),
+    });
+  },
+});
