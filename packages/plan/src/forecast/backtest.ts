@@ -5,10 +5,10 @@
 import { History, methods } from "./methods.ts";
 
 const ORIGINS = 16;
-/** The newer part of the history in which origins lie. */
-const FIRST_ORIGIN_SHARE = 0.45;
+/** Origins lie after this part of the history: intervals of series with rare breaks need many stretches that do not overlap. */
+const FIRST_ORIGIN_SHARE = 0.2;
 /** Weight of the newest changes in the scale of a series. */
-const RECENT_SHARE = 0.6;
+const RECENT_SHARE = 0.75;
 /** Weight of an origin beside the next newer one. */
 const AGE_WEIGHT = 0.9;
 

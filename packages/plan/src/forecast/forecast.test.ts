@@ -82,6 +82,22 @@ describe("a forecast", () => {
     }
   });
 
+  it("has intervals that hold 80% where the level breaks a few times in the whole history", () => {
+    const breaking = generatedSeries("known", 60, 5).filter((each) => each.class === "level-shifts");
+    let covered = 0;
+    for (const { values, stepMs } of breaking) {
+      const [history, actual] = [values.subarray(0, -72), values.subarray(-72)];
+      covered += scoreForecast(history, actual, forecast(history, 72, stepMs), { period: 1 }).coverage80Pct;
+    }
+    expect(covered / breaking.length).toBeGreaterThan(75);
+    expect(covered / breaking.length).toBeLessThan(85);
+  });
+
+  it("reads a bounded part of a long history", () => {
+    const values = series(3000, (index, noise) => (index < 1500 ? 500 : 50) + 10 * wave(index, 24) + 5 * noise);
+    expect(forecast(values, 72)).toEqual(forecast(values.subarray(-1440), 72));
+  });
+
   it("has wider intervals where the past has few independent errors", () => {
     let value = 0;
     const walk = series(120, (_, noise) => (value += noise), 5);

@@ -19,8 +19,16 @@ export interface Forecast {
   readonly weights: Readonly<Record<string, number>>;
 }
 
+/**
+ * History that is read: so many values, and at least so many horizons. The users of a cluster and their errors change, so older errors say
+ * little about the next ones; the bound keeps the cost of a forecast independent of the age of the series.
+ */
+const HISTORY_MIN = 1000;
+const HISTORY_HORIZONS = 20;
+
 /** `stepMs`: time between values, which suggests seasons of the calendar. Values must be finite. */
-export function forecast(values: Float64Array, horizon: number, stepMs?: number): Forecast {
+export function forecast(history: Float64Array, horizon: number, stepMs?: number): Forecast {
+  const values = history.subarray(-Math.max(HISTORY_MIN, HISTORY_HORIZONS * horizon));
   const seasons = detectSeasons(values, stepMs === undefined ? [] : calendarPeriods(stepMs));
   const tests = backtests(values, horizon, seasons);
   const errors = new MethodErrors(tests, horizon);
