@@ -9,6 +9,7 @@ import path from "node:path";
 import { documentJsonSchema, referencePages } from "@headroom/spec";
 import { knobTable } from "@headroom/views";
 import { upSettingTable } from "../packages/cli/src/up/up-settings.ts";
+import { executorPage } from "./executor-page.ts";
 import { commandPage, operationTable, slurmPage } from "./reference-tables.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -19,6 +20,7 @@ const files = [
   pageWithTable("docs/reference/policy.md", knobTable()),
   pageWithTable("docs/reference/api.md", operationTable()),
   pageWithTable("docs/reference/headroom-yaml.md", upSettingTable()),
+  { file: "docs/reference/executors.md", text: executorPage() },
   { file: "docs/reference/commands.md", text: commandPage() },
   { file: "docs/reference/sbatch.md", text: slurmPage() },
   { file: "schemas/headroom.schema.json", text: `${JSON.stringify(documentJsonSchema(), null, 2)}\n` },

@@ -199,15 +199,25 @@ export interface Executor {
   /** Name of the implementation, for display. Several executors can have the same kind. */
   readonly kind: string;
   readonly capabilities: ExecutorCapabilities;
+  /**
+   * True: `attempts()` reads the only copy of the records itself, so that an attempt missing from its answer does not
+   * exist. Absent: another system answers. Then a missing attempt is unknown: it is neither lost nor rerun until the
+   * executor reports it as ended or lost, or an operator gives it up.
+   */
+  readonly attemptsAreComplete?: true;
   /** Absent: another system isolates the attempts. */
   readonly isolation?: IsolationReport;
   /** Whether workers would find this directory empty, because it belongs to the control plane. Absent: none is. */
   hides?(directory: string): boolean;
-  /** The nodes that exist at present. */
+  /**
+   * The nodes that exist at present. It rejects with an `OperationalError` if the executor has no contact with its
+   * nodes' manager; then, and after 30 s without an answer, all nodes stay as recorded.
+   */
   inventory(): Promise<Inventory>;
   /**
    * Every attempt that was launched by this executor and not forgotten, for reconciliation after a restart. If an
-   * attempt has lost its supervisor, its processes are killed before it is reported as `lost`.
+   * attempt has lost its supervisor, its processes are killed before it is reported as `lost`. It rejects with an
+   * `OperationalError` if the records cannot be read completely, and never answers with fewer attempts instead.
    */
   attempts(): Promise<readonly KnownAttempt[]>;
   /**

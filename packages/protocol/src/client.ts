@@ -8,6 +8,7 @@ import type { Policy, WorkloadChangesBody, WorkloadKind, WorkloadSpecInput } fro
 import type { CapacityHistory } from "./capacity-history.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
+import type { ExecutorList, ExecutorRemoved, ExecutorRequestInput, ExecutorSet } from "./executor.ts";
 import type { AdvanceRequestInput, CapacityOrder, OrderPage, OrderRequestInput, OrderSet } from "./capacity-order.ts";
 import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
@@ -191,6 +192,11 @@ export interface HeadroomClient {
   createCapacityOrder(body: OrderRequestInput, options?: DryRunOptions): Promise<OrderSet>;
   advanceCapacityOrder(name: string, body: AdvanceRequestInput, options?: DryRunOptions): Promise<OrderSet>;
   cancelCapacityOrder(name: string, body: { readonly reason?: string }, options?: DryRunOptions): Promise<OrderSet>;
+  /** Executors with their state. */
+  executors(options?: CallOptions): Promise<ExecutorList>;
+  /** Declares an executor, or replaces its declaration. Its attempts continue. */
+  declareExecutor(name: string, body: ExecutorRequestInput, options?: CommandOptions): Promise<ExecutorSet>;
+  removeExecutor(name: string, options?: CommandOptions): Promise<ExecutorRemoved>;
   /** `force`: stops and requeues the work on the nodes first. Without it, a removal is refused while work runs there. */
   removeNode(id: string, options?: RemovalOptions): Promise<NodeRemoved>;
   removePool(name: string, options?: RemovalOptions): Promise<PoolRemoved>;

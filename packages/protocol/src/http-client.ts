@@ -230,16 +230,30 @@ function execCalls(http: Http): Pick<HeadroomClient, "startExec" | "execOutput" 
   };
 }
 
-function fleetCalls(http: Http): Pick<HeadroomClient, OrderCalls | "removeNode" | "removePool" | "removeSite"> {
+function fleetCalls(
+  http: Http,
+): Pick<HeadroomClient, OrderCalls | ExecutorCalls | "removeNode" | "removePool" | "removeSite"> {
   const o = operations;
   return {
     ...orderCalls(http),
+    ...executorCalls(http),
     removeNode: (id, { force, ...options } = {}) =>
       http.call(o.removeNode, { params: { id }, query: { force }, options }),
     removePool: (name, { force, ...options } = {}) =>
       http.call(o.removePool, { params: { name }, query: { force }, options }),
     removeSite: (name, { force, ...options } = {}) =>
       http.call(o.removeSite, { params: { name }, query: { force }, options }),
+  };
+}
+
+type ExecutorCalls = "executors" | "declareExecutor" | "removeExecutor";
+
+function executorCalls(http: Http): Pick<HeadroomClient, ExecutorCalls> {
+  const o = operations;
+  return {
+    executors: (options) => http.call(o.executors, { options }),
+    declareExecutor: (name, body, options) => http.call(o.declareExecutor, { params: { name }, body, options }),
+    removeExecutor: (name, options) => http.call(o.removeExecutor, { params: { name }, options }),
   };
 }
 

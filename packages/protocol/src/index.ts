@@ -16,6 +16,7 @@ export * from "./defragmentation.ts";
 export * from "./event.ts";
 export * from "./event-search.ts";
 export * from "./exec.ts";
+export * from "./executor.ts";
 export * from "./fleet.ts";
 export * from "./history.ts";
 export * from "./metrics.ts";

@@ -10,6 +10,7 @@ import { defragmentation } from "./defragmentation.ts";
 import { eventEnvelope } from "./event.ts";
 import { capacityHistory } from "./capacity-history.ts";
 import { calendarList, calendarRemoved } from "./calendar.ts";
+import { executorOperations } from "./executor-operations.ts";
 import { execAccepted, execInput, execOutput, execRequest, execStarted } from "./exec.ts";
 import { drainRequest, fleet, node, nodeAccepted, nodePage, noticeAccepted, noticeRequest } from "./fleet.ts";
 import { nodeRemoved, poolRemoved, removalQuery, siteRemoved } from "./fleet.ts";
@@ -403,6 +404,7 @@ export const operations = {
     problems: ["unknownNode", "removedWithPool", ...commandProblems],
   }),
   ...orderOperations,
+  ...executorOperations,
   removeNode: operation("DELETE /v1/nodes/{id}", "Remove a node from the fleet", nodeRemoved, {
     permission: "fleet.write",
     params: byId,

@@ -7,6 +7,7 @@ export const permissions = [
   "calendar.write",
   "documents.apply",
   "events.read",
+  "executors.write",
   "fleet.read",
   "fleet.write",
   "gateway.read",

@@ -83,6 +83,8 @@ export const problemKinds = {
   notFound: kind(404, failed, "There is no such address"),
   unknownTeamName: kind(404, failed, "There is no such team"),
   unknownPoolName: kind(404, failed, "There is no such pool"),
+  unknownExecutor: kind(404, failed, "There is no such executor"),
+  tooManyExecutors: kind(422, failed, "Too many executors are declared"),
   unknownSiteName: kind(404, failed, "There is no such site"),
   unknownDomain: kind(422, failed, "There is no such failure domain"),
   unknownPreset: kind(422, failed, "There is no such policy preset"),

@@ -18,6 +18,8 @@ import type { Driver } from "../src/driver/driver.ts";
 import { openDriver } from "../src/driver/open-driver.ts";
 import { snapshotDefaults } from "../src/driver/snapshot-schedule.ts";
 import { SteadyClock, systemClock } from "../src/driver/steady-clock.ts";
+import { inventoryDefaults } from "../src/executors/executor-contact.ts";
+import { ExecutorService } from "../src/executors/executor-service.ts";
 import { registerMachine } from "../src/machine-registration.ts";
 import { ReplayService } from "../src/replay/replay-service.ts";
 import { CapacityService } from "../src/capacity/capacity-service.ts";
@@ -60,6 +62,17 @@ const plane = {
   driver,
   telemetry,
   executors: new Map<ExecutorId, Executor>([[executor.id, executor]]),
+  executorService: new ExecutorService({
+    home: config.home,
+    types: [],
+    own: [],
+    rules: inventoryDefaults,
+    log,
+    retained: () => {
+      throw new Error("no executor is declared");
+    },
+    nowMs: () => Date.now(),
+  }),
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
   sizing: new SizingService(),
   plan: new PlanService({ home: config.home, log, nowMs: () => Date.now() }),
@@ -72,7 +85,7 @@ const plane = {
     nowMs: () => Date.now(),
     tellOwner: () => Promise.resolve(),
   }),
-  accelerators: new AcceleratorSampler({ driver, telemetry, executors: [], log, nowMs: () => Date.now() }),
+  accelerators: new AcceleratorSampler({ driver, telemetry, executors: new Map(), log, nowMs: () => Date.now() }),
   capacity: new CapacityService({ home: config.home, driver, log, nowMs: () => Date.now() }),
   forecast: new ForecastService({ driver, nowMs: () => Date.now() }),
   execs: new ExecSessions(),

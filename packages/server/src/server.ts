@@ -7,10 +7,10 @@ import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import type { Server as TlsServer } from "node:https";
 import path from "node:path";
-import { createLocalExecutor } from "@headroom/executors";
+import { createLocalExecutor, executorTypes } from "@headroom/executors";
 import { makeDirectory, readTlsFiles, renewTls } from "@headroom/platform";
 import type { TlsFiles, TlsPair } from "@headroom/platform";
-import type { Executor, LocalExecutorOptions } from "@headroom/executors";
+import type { Executor, ExecutorType, LocalExecutorOptions } from "@headroom/executors";
 import { sqliteAddress, sqliteJournal } from "@headroom/journal";
 import type { SqliteOptions } from "@headroom/journal";
 import { createApi } from "./api/app.ts";
@@ -23,8 +23,10 @@ import type { DriverLog } from "./driver/driver-log.ts";
 import type { Driver } from "./driver/driver.ts";
 import { openDriver } from "./driver/open-driver.ts";
 import type { OpenDriverOptions } from "./driver/open-driver.ts";
-import { inventoryDefaults, watchInventory } from "./inventory-watch.ts";
-import type { InventoryRules } from "./inventory-watch.ts";
+import { inventoryDefaults } from "./executors/executor-contact.ts";
+import type { InventoryRules } from "./executors/executor-contact.ts";
+import { ExecutorService } from "./executors/executor-service.ts";
+import { lookAtEachPool } from "./executors/look-at-each-pool.ts";
 import { registerMachine } from "./machine-registration.ts";
 import { MeasuredRunService, measuredRunDefaults } from "./measured-runs/measured-run-service.ts";
 import type { MeasuredRunRules } from "./measured-runs/measured-run-service.ts";
@@ -113,6 +115,8 @@ export interface ControlPlaneOptions {
   readonly driver?: Pick<OpenDriverOptions, "snapshots" | "digestEveryEvents" | "onPoint">;
   /** Executors that replace the one for this machine. */
   readonly executors?: readonly Executor[];
+  /** Types of executors that can be declared; default: all that exist. */
+  readonly executorTypes?: readonly ExecutorType[];
 }
 
 export interface RunningControlPlane {
@@ -149,10 +153,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   if (exposure !== null) log.warn(exposure);
   const certificate = options.tls == null ? null : readTlsFiles(options.tls);
   prepareHome(home);
-  const rules = { ...retentionDefaults, ...options.retention };
-  const executors = (options.executors ?? [localExecutor(options, log)]).map(
-    (executor) => new RetainingExecutor({ executor, rules, log, nowMs: () => Date.now() }),
-  );
+  const executors = executorService(options, log);
   let telemetry: Telemetry | null = null;
   let driver: Driver | null = null;
   let api: Api | null = null;
@@ -164,6 +165,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   const onLocked = (): void => beginMarker(marker, log, isSafe);
   try {
     telemetry = openTelemetry(options, log);
+    await executors.open();
     driver = await openDriver({
       ...options.driver,
       telemetry,
@@ -174,7 +176,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
       ),
       isSafe,
       marker,
-      executors,
+      executors: executors.own,
+      declared: executors.declared,
       log,
       onFatal: (error) => (options.onFatal ?? exitSoon)(error),
     });
@@ -184,18 +187,18 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     const plane = controlPlane(options, { driver, telemetry, executors, notifier, token, log, address: () => url });
     if (!isSafe) {
       await choosePolicy(driver, options.policy);
-      await registerMachine(driver, executors);
+      await registerMachine(driver, executors.own);
     }
     api = createApi({ plane, consoleDir: options.consoleDir ?? null, tls: certificate });
     ({ url, localUrl } = await listen(api, { host, port, isTls: certificate !== null }));
-    if (!isSafe) for (const executor of executors) executor.begin(driver);
-    const inventory = { ...inventoryDefaults, ...options.inventory };
-    const stopWatching = isSafe ? null : watchInventory({ driver, executors, log, rules: inventory });
+    if (!isSafe) executors.begin(driver);
+    const stopLooking = isSafe ? null : lookAtEachPool(driver, () => executors.look());
     notifier.start();
     announce(home, localUrl, certificate);
     if (options.tls != null) stopRenewal = renewed({ home, url: localUrl, log, api, files: options.tls });
     const stopWatches = (): void => {
-      stopWatching?.();
+      stopLooking?.();
+      executors.stop();
       stopRenewal();
     };
     const certificateSha256 = certificate?.fingerprint ?? null;
@@ -207,7 +210,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     await driver?.close();
     marker.end(false);
     await telemetry?.close();
-    await Promise.all(executors.map((executor) => executor.close()));
+    await executors.close();
     throw error;
   }
 }
@@ -222,7 +225,7 @@ function beginMarker(marker: StartMarker, log: DriverLog, isSafe: boolean): void
 interface Opened {
   readonly driver: Driver;
   readonly telemetry: Telemetry;
-  readonly executors: readonly Executor[];
+  readonly executors: ExecutorService;
   readonly notifier: Notifier;
   readonly token: string | null;
   readonly log: DriverLog;
@@ -242,12 +245,13 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     accelerators: new AcceleratorSampler({
       driver,
       telemetry,
-      executors,
+      executors: executors.executors,
       log,
       nowMs,
       ...(readingsEveryMs === undefined ? {} : { everyMs: readingsEveryMs }),
     }),
-    executors: new Map(executors.map((executor) => [executor.id, executor])),
+    executors: executors.executors,
+    executorService: executors,
     gate: new Gate({ token, hostNames: own, nowMs }),
     sizing: new SizingService(),
     plan: new PlanService({ home, log, nowMs }),
@@ -287,7 +291,7 @@ interface Started {
   readonly token: string | null;
   readonly plane: ControlPlane;
   readonly api: Api;
-  readonly executors: readonly Executor[];
+  readonly executors: ExecutorService;
   readonly notifier: Notifier;
   readonly marker: StartMarker;
   stopWatches(): void;
@@ -324,7 +328,7 @@ function running({
     // After a failure the file says what was decided then.
     if (!hasFailed) marker.end(true);
     await plane.telemetry.close();
-    await Promise.all(executors.map((executor) => executor.close()));
+    await executors.close();
   };
   return {
     url,
@@ -389,6 +393,23 @@ function openTelemetry({ home, telemetry }: ControlPlaneOptions, log: DriverLog)
 function openNotifier(options: ControlPlaneOptions, driver: Driver, log: DriverLog): Notifier {
   const { home, notifications: rules = [], notificationPausesMs: retryPausesMs } = options;
   return new Notifier({ driver, rules, home, log, ...(retryPausesMs === undefined ? {} : { retryPausesMs }) });
+}
+
+function executorService(options: ControlPlaneOptions, log: DriverLog): ExecutorService {
+  const { home, executorTypes: types = executorTypes } = options;
+  const rules = { ...retentionDefaults, ...options.retention };
+  const nowMs = (): number => Date.now();
+  const retained = (executor: Executor): RetainingExecutor => new RetainingExecutor({ executor, rules, log, nowMs });
+  const own = (options.executors ?? [localExecutor(options, log)]).map(retained);
+  return new ExecutorService({
+    home,
+    types,
+    own,
+    rules: { ...inventoryDefaults, ...options.inventory },
+    log,
+    retained,
+    nowMs,
+  });
 }
 
 function localExecutor({ home, local }: ControlPlaneOptions, log: DriverLog): Executor {

@@ -1,6 +1,7 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { ExecutorFleetOptions } from "../executor/run-executor-fleet.ts";
+import type { AddExecutorOptions, ExecutorCommandOptions } from "../executor/run-executors.ts";
 import type { ExecutorReadOptions } from "../executor/run-executor-read.ts";
 
 const readCommand = defineCommand<ExecutorReadOptions>({
@@ -54,14 +55,58 @@ Examples:
   },
 });
 
+const addCommand = defineCommand<AddExecutorOptions>({
+  name: "add",
+  summary: "Declare an executor, or replace its declaration; its attempts continue",
+  details: `The types and their settings: docs/reference/executors.md. A secret is a reference: file:/path or env:NAME. The declaration is
+kept in executors.yaml in the state directory of the control plane.
+
+Examples:
+  headroom executor add local trial --setting nodes=2 --setting slots=4
+  headroom executor list`,
+  arguments: [
+    { syntax: "<type>", description: "type of the executor" },
+    { syntax: "<name>", description: "name by which pools name it" },
+  ],
+  options: [
+    { flags: "--setting <name=value>", description: "a setting of the type (default: none)", repeatable: true },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { addExecutor } = await import("../executor/run-executors.ts");
+    return addExecutor(context, args, options);
+  },
+});
+
+const listCommand = defineCommand<ExecutorCommandOptions>({
+  name: "list",
+  summary: "List the executors with their state, nodes and attempts",
+  options: [jsonOption],
+  async run(context, { options }) {
+    const { listExecutors } = await import("../executor/run-executors.ts");
+    return listExecutors(context, options);
+  },
+});
+
+const removeCommand = defineCommand<ExecutorCommandOptions>({
+  name: "remove",
+  summary: "Remove the declaration of an executor; its attempts continue and stay as recorded",
+  arguments: [{ syntax: "<name>", description: "name of the executor" }],
+  options: [jsonOption],
+  async run(context, { args, options }) {
+    const { removeExecutor } = await import("../executor/run-executors.ts");
+    return removeExecutor(context, args, options);
+  },
+});
+
 export const executorCommand = defineCommand({
   name: "executor",
-  summary: "Read what other schedulers print: jobs and nodes of a Slurm cluster",
-  commands: [readCommand, fleetCommand],
+  summary: "Declare executors, and read what other schedulers print",
+  commands: [addCommand, listCommand, removeCommand, readCommand, fleetCommand],
   run() {
     return Promise.reject(
       new CliError(
-        "executor needs a command: headroom executor read FILE or headroom executor fleet FILE",
+        "executor needs a command: headroom executor list, add, remove, read FILE or fleet FILE",
         exitCode.usage,
       ),
     );

@@ -28,6 +28,7 @@ import { answerWhatIf } from "../workers/answer-what-if.ts";
 import type { DemoEstimates } from "./demo-estimates.ts";
 import { YOU, type DemoWorld } from "./demo-world.ts";
 import { demoPlan } from "./plan/demo-plan.ts";
+import { executorClient } from "./executor-client.ts";
 import { orderCommands, orderReading } from "./order-client.ts";
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
@@ -394,6 +395,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       return { name };
     },
     ...orderCommands(world.engine, run),
+    ...executorClient(world.engine),
     ...nodeCommands(run),
     removeTeam: async (name) => {
       run({ kind: "removeTeam", team: teamName(name) });

@@ -65,6 +65,7 @@ class LocalExecutor implements Executor {
     replaceWorkers: false,
     logs: true,
   };
+  readonly attemptsAreComplete = true;
   readonly isolation: IsolationReport;
   readonly #options: LocalExecutorOptions;
   readonly #isolation: Isolation;

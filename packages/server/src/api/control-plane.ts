@@ -4,6 +4,7 @@ import type { Executor } from "@headroom/executors";
 import type { Gate } from "../auth/gate.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
+import type { ExecutorService } from "../executors/executor-service.ts";
 import type { GatewayReader } from "../gateway/gateway-reader.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
@@ -20,7 +21,9 @@ export interface ControlPlane {
   readonly driver: Driver;
   readonly telemetry: Telemetry;
   readonly accelerators: AcceleratorSampler;
+  /** Open executors by id. The map changes when executors come and go. */
   readonly executors: ReadonlyMap<ExecutorId, Executor>;
+  readonly executorService: ExecutorService;
   readonly gate: Gate;
   readonly sizing: SizingService;
   readonly plan: PlanService;

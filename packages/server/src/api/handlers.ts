@@ -58,6 +58,7 @@ import { directoryRefusal } from "./hidden-directories.ts";
 import { channelRefusal } from "./notification-channels.ts";
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
+import { declareExecutor, executors, removeExecutor } from "./executors.ts";
 import { removeNode, removePool, removeSite } from "./remove-fleet.ts";
 import { startExec } from "./start-exec.ts";
 import { openLogs } from "./workload-logs.ts";
@@ -309,6 +310,9 @@ export const handlers: Handlers = {
   createCapacityOrder,
   advanceCapacityOrder,
   cancelCapacityOrder,
+  executors,
+  declareExecutor,
+  removeExecutor,
   removeNode,
   removePool,
   removeSite,

@@ -12,6 +12,7 @@ import type { SteadyClock } from "./steady-clock.ts";
 export interface BatchDriverParts {
   readonly engine: Engine;
   readonly journal: Journal;
+  /** Executors that are attached from the start. */
   readonly executors: readonly Executor[];
   /** Store of the attempts' reports about progress and utilization. */
   readonly telemetry: TelemetrySink;

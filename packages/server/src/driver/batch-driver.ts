@@ -3,13 +3,15 @@
  * and start again. The driver handles one batch at a time; the next one gathers while a batch is synced.
  */
 import { InvariantError } from "@headroom/model";
-import type { Effect, Input, Observation, Reply, Signal } from "@headroom/model";
+import type { Effect, ExecutorId, Input, Observation, Reply, Signal } from "@headroom/model";
 import type { Engine, JournalGroup, Ready } from "@headroom/engine";
+import type { Executor } from "@headroom/executors";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { EventFormat } from "@headroom/journal";
 import type { AppendReceipt, RecordedDigest, RecordedGroup } from "@headroom/journal";
 import { OperationalError } from "@headroom/platform";
 import type { FaultPoint } from "../faults/fault-points.ts";
+import { AttachedExecutors } from "./attached-executors.ts";
 import type { BatchDriverParts } from "./batch-driver-parts.ts";
 import type { CommandRequest, Driver, DriverStatus, SequencedEvent } from "./driver.ts";
 import { EventFeed } from "./event-feed.ts";
@@ -18,7 +20,7 @@ import { Inbox, INBOX_COMMANDS_MAX } from "./inbox.ts";
 import type { Batch } from "./inbox.ts";
 import { LatencyRecorder, summarise } from "./latency.ts";
 import { reportsTooMuch } from "./report-meter.ts";
-import { SAFE_MODE, isSafeEffect, isSafeReport, safeRefusal } from "./safe-mode.ts";
+import { SAFE_MODE, isSafeReport, safeRefusal } from "./safe-mode.ts";
 import { SignalGate } from "./signal-gate.ts";
 import { SnapshotSchedule } from "./snapshot-schedule.ts";
 import { clockJumped } from "./steady-clock.ts";
@@ -53,6 +55,7 @@ export class BatchDriver implements Driver {
   readonly #timer: WakeTimer;
   readonly #quiet: WakeTimer;
   readonly #snapshots: SnapshotSchedule;
+  readonly #executors: AttachedExecutors;
   readonly #reads: (() => void)[] = [];
   readonly #loopDelay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
   readonly #syncLatency = new LatencyRecorder();
@@ -81,6 +84,13 @@ export class BatchDriver implements Driver {
   constructor(parts: BatchDriverParts) {
     this.#parts = parts;
     this.#engine = parts.engine;
+    this.#executors = new AttachedExecutors(parts.executors, {
+      telemetry: parts.telemetry,
+      log: parts.log,
+      isSafe: parts.isSafe,
+      state: () => parts.engine.state,
+      observe: (input) => this.observe(input),
+    });
     this.#epoch = parts.journal.leadership.epoch;
     const { sequence, chain } = parts.engine.state;
     this.#durable = { sequence, chain };
@@ -110,9 +120,21 @@ export class BatchDriver implements Driver {
 
   /** Called after recovery. Sets the timer, and performs effects that a crash may have lost. */
   start(effects: readonly Effect[]): void {
-    this.#perform(effects);
+    this.#executors.perform(effects);
     if (!this.#parts.isSafe) this.#timer.set(this.#engine.nextWakeAtMs(), this.#parts.clock.nowMs());
     this.#parts.marker?.idle(this.#durable.sequence);
+  }
+
+  watch(executor: Executor): void {
+    this.#executors.watch(executor);
+  }
+
+  attach(executor: Executor): void {
+    this.#executors.attach(executor);
+  }
+
+  detach(id: ExecutorId): void {
+    this.#executors.detach(id);
   }
 
   command(command: CommandRequest): Promise<Reply> {
@@ -312,7 +334,7 @@ export class BatchDriver implements Driver {
     for (const reply of ready.replies) this.#inbox.answer(reply);
     if (ready.group !== null) this.#feed.publish(ready.group.firstSequence, ready.events);
     await this.#at("after-reply-before-launch", ready.effects.length > 0);
-    this.#perform(ready.effects);
+    this.#executors.perform(ready.effects);
     await this.#at("after-launch-before-observation", ready.effects.length > 0);
     this.#parts.marker?.idle(this.#durable.sequence);
     this.#timer.set(this.#nextWakeAtMs(ready), this.#parts.clock.nowMs());
@@ -383,22 +405,6 @@ export class BatchDriver implements Driver {
       await this.#parts.journal.append({ epoch: this.#epoch, rounds: this.#unsynced.takeAll(), group: null, digest }),
       0,
     );
-  }
-
-  #perform(effects: readonly Effect[]): void {
-    for (const effect of effects) {
-      if (this.#parts.isSafe && !isSafeEffect(effect)) continue;
-      const executor = this.#parts.executors.find(({ id }) => id === effect.executor);
-      if (executor !== undefined) {
-        executor.perform(effect);
-        continue;
-      }
-      const detail = `this control plane has no executor "${effect.executor}"`;
-      this.#parts.log.warn(`${effect.kind} of ${effect.attemptId}: ${detail}`);
-      // The driver cannot wait for its own inbox. There is one loss for each attempt: the engine requests nothing more
-      // of the attempt before it has decided the loss.
-      void this.observe({ kind: "attemptLost", attemptId: effect.attemptId, detail });
-    }
   }
 
   #considerSnapshot(): void {

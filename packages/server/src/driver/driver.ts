@@ -2,7 +2,8 @@
  * The driver: the only writer around the engine. All inputs of the engine go through its inbox, and no decision becomes
  * visible (reply, read, effect, event stream) before its journal group is synced.
  */
-import type { Command, Event, Observation, Reply, Signal } from "@headroom/model";
+import type { Command, Event, ExecutorId, Observation, Reply, Signal } from "@headroom/model";
+import type { Executor } from "@headroom/executors";
 import type { Engine } from "@headroom/engine";
 import type { EventFormat } from "@headroom/journal";
 
@@ -88,6 +89,10 @@ export interface Driver {
    * readers of a format.
    */
   eventFrames(fromSequence: number, format: EventFormat, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Adds an executor: its reports are taken in, and effects for its id go to it. */
+  attach(executor: Executor): void;
+  /** Removes an executor. Its attempts stay as recorded, and later effects for it wait until it is attached again. */
+  detach(id: ExecutorId): void;
   status(): DriverStatus;
   /** Finishes accepted commands, records the state's digest and a snapshot, and releases the journal. Idempotent. */
   close(): Promise<void>;

@@ -3,15 +3,15 @@
  * pass the differences to the engine, and only then accept commands. A refusal is an `OperationalError` that states the
  * remedy. No work has been started by then.
  */
-import { executorOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Observation } from "@headroom/model";
-import type { Executor, ExecutorInput } from "@headroom/executors";
+import type { Executor } from "@headroom/executors";
 import { journalOlderThan } from "@headroom/journal";
 import type { OpenJournal } from "@headroom/journal";
 import { OperationalError } from "@headroom/platform";
 import type { FaultHook } from "../faults/fault-points.ts";
-import { newestKnown, reconcile } from "../recovery/reconcile.ts";
+import { messageOf, within } from "../executors/within.ts";
+import { missingAttempts, newestKnown, reconcile } from "../recovery/reconcile.ts";
 import type { ExecutorReport, Reconciliation } from "../recovery/reconcile.ts";
 import { BatchDriver } from "./batch-driver.ts";
 import type { BatchDriverParts } from "./batch-driver-parts.ts";
@@ -26,8 +26,10 @@ import type { Clock } from "./steady-clock.ts";
 
 export interface OpenDriverOptions {
   readonly openJournal: OpenJournal;
-  /** Executors with different ids; the caller closes them after the driver. */
+  /** Executors with different ids; the caller closes them after the driver. Each must answer before the start goes on. */
   readonly executors: readonly Executor[];
+  /** Declared executors. One that does not answer in time, or not completely, is left out and connected later. */
+  readonly declared?: DeclaredExecutors;
   /** Store of telemetry. Absent: only the newest reports are kept, in memory, until the process ends. */
   readonly telemetry?: TelemetrySink;
   readonly log: DriverLog;
@@ -48,6 +50,14 @@ export interface OpenDriverOptions {
   readonly onPoint?: FaultHook;
 }
 
+export interface DeclaredExecutors {
+  readonly executors: readonly Executor[];
+  /** Time in ms for the answers of all of them. */
+  readonly answerMs: number;
+  /** Called for an executor whose answer is not used. */
+  silent(executor: Executor, problem: string): void;
+}
+
 /**
  * Time in ms without a round after which reads wait for one. It is longer than the pauses of a busy system, and shorter
  * than the time until an operator switches an idle machine off.
@@ -59,8 +69,8 @@ const NOTHING_TO_DO: Reconciliation = { observations: [], effects: [] };
 const noFaults: FaultHook = () => undefined;
 
 export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
-  const { executors, log, clock = systemClock } = options;
-  refuseSameIds(executors);
+  const { log, clock = systemClock } = options;
+  refuseSameIds(options.executors);
   const beganMs = clock.monotonicMs();
   const { journal, engine, snapshotSequence, warnings } = await options.openJournal(Math.floor(clock.wallMs()));
   for (const warning of warnings) log.warn(warning);
@@ -70,7 +80,7 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       log.warn(
         `The system clock is ${Math.round(behindMs / 3_600_000)} h behind the newest event of the journal. Time continues from that event. Correct the clock if it is wrong.`,
       );
-    const reports = await Promise.all(executors.map((executor) => report(executor, log)));
+    const { executors, reports } = await answers(options, engine.state);
     const newest = newestKnown(reports);
     const { sequence } = engine.state;
     if (newest !== null && newest.sequence > sequence) {
@@ -97,11 +107,7 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       recoveryMs,
     });
     const areTold = tellAll(driver, observations);
-    for (const executor of executors)
-      executor.watch((input) => {
-        const isMeasured = input.kind === "utilizationReported" && options.telemetry?.isMeasured?.(input.attemptId);
-        return isMeasured === true || !speaksFor(engine.state, executor, input) ? undefined : driver.observe(input);
-      });
+    for (const executor of executors) driver.watch(executor);
     driver.start(isSafe ? [] : [...engine.outstandingEffects(), ...effects]);
     await areTold;
     log.info(
@@ -126,15 +132,6 @@ async function tellAll(driver: Driver, observations: readonly Observation[]): Pr
   }
 }
 
-/**
- * False for an executor's report about an attempt of another executor, for example after a repair by hand: the report
- * must not end that attempt.
- */
-function speaksFor(state: ReadonlyState, { id }: Executor, input: ExecutorInput): boolean {
-  const attempt = "attemptId" in input ? state.attempts.get(input.attemptId) : undefined;
-  return attempt === undefined || (executorOf(state, attempt) ?? id) === id;
-}
-
 function refuseSameIds(executors: readonly Executor[]): void {
   const ids = executors.map(({ id }) => id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
@@ -143,15 +140,54 @@ function refuseSameIds(executors: readonly Executor[]): void {
   throw new OperationalError("executorIdTwice", `Two executors have the id ${twice}. ${advice}`);
 }
 
+/** The executors whose answers the start uses, with their answers. */
+async function answers(
+  { executors, declared, log }: OpenDriverOptions,
+  state: ReadonlyState,
+): Promise<{ readonly executors: readonly Executor[]; readonly reports: readonly ExecutorReport[] }> {
+  const [own, others] = await Promise.all([
+    Promise.all(executors.map((executor) => report(executor, log))),
+    Promise.all((declared?.executors ?? []).map((executor) => boundedReport(executor, declared?.answerMs ?? 0, state))),
+  ]);
+  const usable: Executor[] = [];
+  const reports: ExecutorReport[] = [];
+  for (const { executor, answer } of others) {
+    if (typeof answer === "string") {
+      declared?.silent(executor, answer);
+      continue;
+    }
+    usable.push(executor);
+    reports.push(answer);
+  }
+  return { executors: [...executors, ...usable], reports: [...own, ...reports] };
+}
+
+interface BoundedAnswer {
+  readonly executor: Executor;
+  /** Text: the reason why the answer is not used. */
+  readonly answer: ExecutorReport | string;
+}
+
+async function boundedReport(executor: Executor, answerMs: number, state: ReadonlyState): Promise<BoundedAnswer> {
+  const { id, attemptsAreComplete: isComplete = false } = executor;
+  try {
+    const attempts = await within(answerMs, () => executor.attempts());
+    const answer = { id, attempts, nodes: null, isComplete };
+    const missing = missingAttempts(state, answer).length;
+    return { executor, answer: missing === 0 ? answer : `its answer lacks ${missing} attempts that are recorded` };
+  } catch (error) {
+    return { executor, answer: messageOf(error) };
+  }
+}
+
 /** Running attempts must be known before the first decision; nodes can also be reported later. */
 async function report(executor: Executor, log: DriverLog): Promise<ExecutorReport> {
+  const { id, attemptsAreComplete: isComplete = false } = executor;
   const attempts = await executor.attempts();
   try {
-    return { id: executor.id, attempts, nodes: (await executor.inventory()).nodes };
+    return { id, attempts, nodes: (await executor.inventory()).nodes, isComplete };
   } catch (error) {
-    log.warn(
-      `the executor ${executor.id} cannot list its nodes: ${error instanceof Error ? error.message : String(error)}`,
-    );
-    return { id: executor.id, attempts, nodes: null };
+    log.warn(`the executor ${id} cannot list its nodes: ${messageOf(error)}`);
+    return { id, attempts, nodes: null, isComplete };
   }
 }

@@ -53,7 +53,7 @@ const known = (id: string, phase: KnownAttemptPhase, sequence = 1): KnownAttempt
 });
 
 const report = (node: NodeSpec, ...attempts: readonly KnownAttempt[]): readonly ExecutorReport[] => [
-  { id: "local", attempts, nodes: [node] },
+  { id: "local", attempts, nodes: [node], isComplete: true },
 ];
 
 describe("after a restart", () => {
@@ -123,8 +123,8 @@ describe("after a restart", () => {
     const { engine, node } = await scene();
     const running = { kind: "running" } as const;
     const { observations, effects } = reconcile(engine.state, [
-      { id: "local", attempts: [known("w1.1", running), known("w2.1", running)], nodes: [node] },
-      { id: "other", attempts: [known("w3.1", running)], nodes: [] },
+      { id: "local", attempts: [known("w1.1", running), known("w2.1", running)], nodes: [node], isComplete: true },
+      { id: "other", attempts: [known("w3.1", running)], nodes: [], isComplete: true },
     ]);
     // The executor `other` runs an attempt of `local`. The attempt is stopped at `other`, and lost at `local`.
     expect(effects).toMatchObject([{ kind: "stopGang", executor: "other", attemptId: "w3.1" }]);
@@ -139,7 +139,7 @@ describe("after a restart", () => {
       { kind: "nodeSeen", node: other },
       { kind: "nodeUnreachable", nodeId: "n1", detail: expect.any(String) },
     ]);
-    const silent = reconcile(engine.state, [{ id: "local", attempts: [], nodes: null }]);
+    const silent = reconcile(engine.state, [{ id: "local", attempts: [], nodes: null, isComplete: true }]);
     expect(silent.observations.some(({ kind }) => kind === "nodeUnreachable")).toBe(false);
   });
 

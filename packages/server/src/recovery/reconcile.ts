@@ -16,6 +16,8 @@ export interface ExecutorReport {
   readonly attempts: readonly KnownAttempt[];
   /** Nodes of the executor; `null`: it could not list its nodes, and the known nodes stay as they are. */
   readonly nodes: readonly NodeSpec[] | null;
+  /** Whether an attempt or node that is missing from the answer does not exist (`Executor.attemptsAreComplete`). */
+  readonly isComplete: boolean;
 }
 
 export interface Reconciliation {
@@ -37,12 +39,27 @@ export function reconcile(state: ReadonlyState, reports: readonly ExecutorReport
         observations.push(...observationsOf(attempt));
       } else if (mayRun(attempt)) effects.push(stopOf(attempt.attemptId, report.id));
   }
+  // Attempts of executors that did not answer, or that this control plane does not have, are unknown and stay as recorded.
+  const complete = new Set(reports.flatMap(({ id, isComplete }) => (isComplete ? [id] : [])));
   for (const attempt of state.attempts.values()) {
-    if (!known.has(attempt.id) && attempt.phase !== "launching") observations.push(vanished(attempt));
+    if (known.has(attempt.id) || attempt.phase === "launching") continue;
+    const id = executorOf(state, attempt);
+    if (id === null ? reports.length > 0 : complete.has(id)) observations.push(vanished(attempt));
   }
-  for (const report of reports)
-    if (report.nodes !== null) observations.push(...observeNodes(state, report.id, report.nodes));
+  for (const report of reports) if (report.nodes !== null) observations.push(...observeNodes(state, report));
   return { observations, effects };
+}
+
+/** Recorded attempts of the executor that its answer lacks, although it may not be complete: they are unknown. */
+export function missingAttempts(
+  state: ReadonlyState,
+  { id, attempts, isComplete }: ExecutorReport,
+): readonly AttemptId[] {
+  if (isComplete) return [];
+  const known = new Set(attempts.map(({ attemptId }) => attemptId));
+  return [...state.attempts.values()].flatMap((attempt) =>
+    attempt.phase !== "launching" && !known.has(attempt.id) && executorOf(state, attempt) === id ? [attempt.id] : [],
+  );
 }
 
 /** Whether the attempt is active and belongs to this executor, not to another one. */
@@ -88,16 +105,18 @@ function vanished({ id, phase }: Attempt): Observation {
   return { kind: "attemptLost", attemptId: id, detail };
 }
 
-function observeNodes(state: ReadonlyState, id: ExecutorId, nodes: readonly NodeSpec[]): Observation[] {
+function observeNodes(state: ReadonlyState, { id, nodes, isComplete }: ExecutorReport): Observation[] {
   const observations: Observation[] = [];
   const seen = new Set<NodeId>();
-  for (const node of nodes) {
+  for (const node of nodes ?? []) {
     seen.add(node.id);
     // A node of an undeclared pool is reported once the pool is declared.
     if (state.pools.get(node.pool)?.executor === id) {
       observations.push({ kind: "nodeSeen", node: labelled(state, node) });
     }
   }
+  // A node that another system does not list is lost only after a time (`executors/unlisted-nodes.ts`).
+  if (!isComplete) return observations;
   for (const node of state.nodes.values()) {
     if (seen.has(node.id) || node.health === "lost" || state.pools.get(node.pool)?.executor !== id) continue;
     observations.push({ kind: "nodeUnreachable", nodeId: node.id, detail: "the executor no longer lists it" });

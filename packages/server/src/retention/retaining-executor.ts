@@ -37,6 +37,7 @@ export class RetainingExecutor implements Executor {
   readonly kind: Executor["kind"];
   readonly capabilities: Executor["capabilities"];
   readonly isolation?: NonNullable<Executor["isolation"]>;
+  readonly attemptsAreComplete?: true;
   readonly #options: RetainingExecutorOptions;
   readonly #inner: Executor;
   readonly #store: AttemptStore;
@@ -51,6 +52,7 @@ export class RetainingExecutor implements Executor {
     this.kind = options.executor.kind;
     this.capabilities = options.executor.capabilities;
     if (options.executor.isolation !== undefined) this.isolation = options.executor.isolation;
+    if (options.executor.attemptsAreComplete === true) this.attemptsAreComplete = true;
     this.#store = new AttemptStore(options.rules);
   }
 

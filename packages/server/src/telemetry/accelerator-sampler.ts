@@ -17,7 +17,7 @@ const READ_EVERY_MS = 15_000;
 export interface AcceleratorSamplerOptions {
   readonly driver: Pick<Driver, "read" | "observe">;
   readonly telemetry: Pick<Telemetry, "recordReadings" | "measured">;
-  readonly executors: readonly Executor[];
+  readonly executors: ReadonlyMap<string, Executor>;
   readonly log: DriverLog;
   /** Interval in ms between readings, for tests; default 15 s. */
   readonly everyMs?: number;
@@ -59,7 +59,9 @@ export class AcceleratorSampler {
 
   async #sample(): Promise<void> {
     const { driver, executors, telemetry, nowMs } = this.#options;
-    const read = await Promise.all(executors.map(async (executor) => (await executor.readAccelerators?.()) ?? []));
+    const read = await Promise.all(
+      [...executors.values()].map(async (executor) => (await executor.readAccelerators?.()) ?? []),
+    );
     const atMs = nowMs();
     const nodes = read.flat().map((node) => nodeAt(node, atMs));
     if (this.#isClosed || nodes.length === 0) return;

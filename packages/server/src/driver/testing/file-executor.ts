@@ -46,6 +46,7 @@ export class FileExecutor implements Executor {
   readonly id = "local";
   readonly kind = "local";
   readonly capabilities = { checkpointOnRequest: false, resize: true, replaceWorkers: false, logs: false };
+  readonly attemptsAreComplete = true;
   readonly #options: FileExecutorOptions;
   readonly #attemptsDirectory: string;
   readonly #startsPath: string;

@@ -1,8 +1,8 @@
 import { nodeId } from "@headroom/model";
 import type { Inventory } from "@headroom/executors";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FileExecutor } from "./driver/testing/file-executor.ts";
-import { removeHome, startLive, temporaryHome } from "./api/testing/live-control-plane.ts";
+import { FileExecutor } from "../driver/testing/file-executor.ts";
+import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
 
 let home: string;
 beforeEach(() => {
@@ -60,7 +60,9 @@ describe("a node that its executor no longer lists", () => {
     const before = executor.inventoryCount;
     await expect.poll(() => executor.inventoryCount).toBeGreaterThan(before + 5);
     expect((await live.client.getNode("n2")).health).toBe("up");
-    expect(live.complaints[0]).toBe("the nodes of the executor local could not be listed: no answer");
+    expect(live.complaints[0]).toBe(
+      "the executor local is unreachable: no answer. Its attempts and nodes stay as recorded.",
+    );
     await live.close();
   });
 });

@@ -1,0 +1,98 @@
+/** `headroom executor add`, `list` and `remove`. */
+import type { Executor } from "@headroom/protocol";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
+import type { CommandContext } from "../command.ts";
+import { instant, plural } from "../output/amounts.ts";
+import { tableLines } from "../output/table.ts";
+import { printable } from "../terminal.ts";
+
+export interface ExecutorCommandOptions {
+  readonly json?: boolean;
+}
+
+export interface AddExecutorOptions extends ExecutorCommandOptions {
+  readonly setting?: readonly string[];
+}
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/** Reads `name=value`. A value that is JSON is read as JSON, and any other is text. */
+function settingsOf(assignments: readonly string[]): Settings {
+  return Object.fromEntries(
+    assignments.map((assignment) => {
+      const at = assignment.indexOf("=");
+      if (at < 1) throw new CliError(`--setting: expected name=value, got ${assignment}`, exitCode.usage);
+      return [assignment.slice(0, at), valueOf(assignment.slice(at + 1))];
+    }),
+  );
+}
+
+function valueOf(text: string): unknown {
+  if (!/^(?:true|false|-?\d|\[|\{|")/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+export async function addExecutor(
+  context: CommandContext,
+  [type = "", name = ""]: readonly string[],
+  { setting = [], json }: AddExecutorOptions,
+): Promise<ExitCode> {
+  const settings = settingsOf(setting) as never;
+  const client = await context.connect();
+  const set = await client.declareExecutor(name, { type, settings });
+  if (json === true) context.print(JSON.stringify(set, null, 2));
+  else context.print(`executor ${set.name} is ${set.action === "created" ? "added" : set.action}`);
+  return exitCode.ok;
+}
+
+const columns = [
+  { title: "EXECUTOR", minWidth: 8 },
+  { title: "TYPE" },
+  { title: "MODE" },
+  { title: "STATE" },
+  { title: "SINCE" },
+  { title: "NODES", align: "right" },
+  { title: "ACCELERATORS", align: "right" },
+  { title: "ATTEMPTS", align: "right" },
+  { title: "REASON" },
+] as const;
+
+const rowOf = (each: Executor): readonly string[] => [
+  each.name,
+  each.type,
+  each.mode,
+  each.phase,
+  each.sinceMs === undefined ? "" : instant(each.sinceMs),
+  String(each.nodes),
+  String(each.accelerators),
+  String(each.attempts),
+  printable(each.reason ?? ""),
+];
+
+export async function listExecutors(context: CommandContext, { json }: ExecutorCommandOptions): Promise<ExitCode> {
+  const client = await context.connect();
+  const { items } = await client.executors();
+  if (json === true) context.print(JSON.stringify({ items }, null, 2));
+  else context.print(...tableLines([...columns], items.map(rowOf), context.terminal.stdout, context.paint));
+  return exitCode.ok;
+}
+
+export async function removeExecutor(
+  context: CommandContext,
+  [name = ""]: readonly string[],
+  { json }: ExecutorCommandOptions,
+): Promise<ExitCode> {
+  const client = await context.connect();
+  const removed = await client.removeExecutor(name);
+  if (json === true) context.print(JSON.stringify(removed, null, 2));
+  else if (removed.attempts === 0) context.print(`executor ${name} is removed`);
+  else
+    context.print(
+      `executor ${name} is removed; ${plural(removed.attempts, "attempt")} on its nodes continue, and their results are taken in when it is added again`,
+    );
+  return exitCode.ok;
+}

@@ -1,0 +1,26 @@
+/** Executors in the demo: the simulated ones of its pools. They cannot be declared or removed. */
+import type { Engine } from "@headroom/engine";
+import { refuse } from "@headroom/protocol";
+import type { Executor, HeadroomClient } from "@headroom/protocol";
+import { executorUse } from "@headroom/views";
+
+const noExecutors = () => refuse("notSupported", "The demo simulates its nodes, so it has no executors to declare.");
+
+export const executorClient = (
+  engine: Engine,
+): Pick<HeadroomClient, "executors" | "declareExecutor" | "removeExecutor"> => ({
+  executors: async () => ({
+    items: [...executorUse(engine)].map(([name, use]): Executor => ({
+      name,
+      type: "simulated",
+      mode: "run",
+      isDeclared: false,
+      phase: "reachable",
+      settings: {},
+      ...use,
+      pools: [...use.pools],
+    })),
+  }),
+  declareExecutor: () => Promise.reject(noExecutors()),
+  removeExecutor: () => Promise.reject(noExecutors()),
+});

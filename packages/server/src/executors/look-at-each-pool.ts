@@ -1,0 +1,16 @@
+import type { Driver } from "../driver/driver.ts";
+
+/**
+ * Repeats the inventories after each definition of a pool, because the definition contains the labels of the pool's
+ * nodes. The repetition ends with the returned function or the driver.
+ */
+export function lookAtEachPool(driver: Driver, look: () => void): () => void {
+  const stopped = new AbortController();
+  void lookUntil(driver, look, stopped.signal);
+  return () => stopped.abort();
+}
+
+async function lookUntil(driver: Driver, look: () => void, signal: AbortSignal): Promise<void> {
+  const { sequence } = driver.status();
+  for await (const { event } of driver.events(sequence + 1, signal)) if (event.kind === "poolDefined") look();
+}
