@@ -1,6 +1,6 @@
 /**
  * Executors run what the engine has placed. They decide nothing and do not import each other. Start with `executor.ts`
- * (the contract), then `local/` (processes on this machine); `conformance/` tests every executor. `kinds/` lists the
+ * (the contract), then `local/` (processes on this machine) and `slurm/`; `conformance/` tests every executor. `kinds/` lists the
  * types that operators can declare.
  */
 export * from "./executor.ts";

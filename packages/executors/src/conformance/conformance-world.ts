@@ -14,6 +14,7 @@ import type {
   ExecutorId,
   GrowGang,
   LaunchGang,
+  NodeId,
   ShrinkGang,
   StopGang,
   WorkloadSpec,
@@ -29,6 +30,10 @@ export interface ConformanceSubject {
    * KiB and keep 3 files.
    */
   open(homeDir: string): Executor;
+  /** Nodes that the workers of a gang are placed on in turn. Default: one node, which takes all. */
+  readonly nodes?: readonly NodeId[];
+  /** True: another system chooses the devices of a worker, and only their number is decided. */
+  readonly choosesDevices?: boolean;
   /** Directory for the files of a case. Default: the system's directory for temporary files. */
   readonly rootDir?: string;
 }
@@ -64,6 +69,10 @@ export class ConformanceWorld {
     this.scratchDir = root;
   }
 
+  get choosesDevices(): boolean {
+    return this.#subject.choosesDevices === true;
+  }
+
   get homeDir(): string {
     return path.join(this.#root, "home");
   }
@@ -93,9 +102,14 @@ export class ConformanceWorld {
       task: 0,
       number: 1,
       spec: specOf(run, options, accelerators.length),
-      workers: accelerators.map((set) => ({ node: nodeId("conformance"), accelerators: set })),
+      workers: accelerators.map((set, rank) => ({ node: this.#nodeOf(rank), accelerators: set })),
       sequence: 100 + this.#count,
     };
+  }
+
+  #nodeOf(rank: number): NodeId {
+    const { nodes = [] } = this.#subject;
+    return nodes[rank % nodes.length] ?? nodeId("conformance");
   }
 
   /**

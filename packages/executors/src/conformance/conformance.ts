@@ -2,6 +2,7 @@
  * Cases that every executor must pass. They run real processes and need no test framework: a case passes when its `run`
  * resolves. Each case has its own executor and directories.
  */
+import type { ExecutorCapabilities } from "@headroom/model";
 import { gangCases } from "./gang-cases.ts";
 import { lifeCases } from "./life-cases.ts";
 import { sizeCases } from "./size-cases.ts";
@@ -11,10 +12,17 @@ import { ConformanceWorld } from "./conformance-world.ts";
 
 export interface ConformanceCase {
   readonly name: string;
+  /** Capability without which the case does not apply. Absent: it applies to every executor. */
+  readonly needs?: keyof ExecutorCapabilities;
   run(world: ConformanceWorld): Promise<void>;
 }
 
-export const conformanceCases: readonly ConformanceCase[] = [...lifeCases, ...gangCases, ...sizeCases, ...outputCases];
+const resizing = sizeCases.map((each) => ({ ...each, needs: "resize" as const }));
+export const conformanceCases: readonly ConformanceCase[] = [...lifeCases, ...gangCases, ...resizing, ...outputCases];
+
+/** The cases for an executor with these capabilities. */
+export const conformanceCasesFor = (capabilities: Partial<ExecutorCapabilities>): readonly ConformanceCase[] =>
+  conformanceCases.filter(({ needs }) => needs === undefined || capabilities[needs] === true);
 
 /** The time limit is here and not in the test framework, so that a case that hangs still cleans up. */
 const CASE_TIMEOUT_MS = 45_000;

@@ -19,6 +19,7 @@
  *   resize.json   control plane  the requested size of the gang (`resize-records.ts`)
  *   size.json     supervisor     the result of the resize
  *   stop.json     control plane  requests a stop
+ *   failure.json, fence.json, alive.json   of gangs whose nodes have supervisors of their own (`GangPart`)
  *   exit.json     supervisor     the end; synced, and a hard link, so that the first authentic record is kept
  *                                (or the control plane, if the supervisor is dead and no process of the attempt runs)
  *
@@ -67,6 +68,17 @@ export interface LaunchRecord {
   readonly environments: readonly Readonly<Record<string, string>>[];
   /** Absent: the launch was recorded by an older release, which isolated nothing. */
   readonly isolation?: IsolationRecord;
+  /** Rendezvous port of the gang. Absent: the process that starts the workers chooses one. */
+  readonly masterPort?: number;
+  /** Parts of a gang whose nodes each have a supervisor of their own. Absent: one supervisor starts all workers. */
+  readonly parts?: readonly GangPart[];
+}
+
+/** The workers of a gang on one node. Each part has records of its own, in which its workers count from 0. */
+export interface GangPart {
+  /** Name of the node at the system that runs the gang. */
+  readonly node: string;
+  readonly ranks: readonly number[];
 }
 
 export interface LogLimits {
@@ -108,6 +120,22 @@ export type ExitRecord =
       readonly cause?: LossCause;
     };
 
+/** A worker of a part failed, so the other parts stop. The first record is kept. */
+export interface FailureRecord {
+  readonly part: number;
+}
+
+/** The system that runs the gang has ended it, or lost it: what still runs of it stops, and the attempt is lost. */
+export interface FenceRecord {
+  readonly detail: string;
+}
+
+/** Written again and again while the workers of a part run, so that a reader on another machine sees that they do. */
+export interface AliveRecord {
+  readonly count: number;
+  readonly usage: readonly WorkerUsage[];
+}
+
 export interface Records {
   readonly "launch.json": LaunchRecord;
   readonly "claim.json": ClaimRecord;
@@ -117,6 +145,9 @@ export interface Records {
   readonly "size.json": SizeRecord;
   readonly "stop.json": StopRecord;
   readonly "exit.json": ExitRecord;
+  readonly "failure.json": FailureRecord;
+  readonly "fence.json": FenceRecord;
+  readonly "alive.json": AliveRecord;
 }
 export type RecordName = keyof Records;
 export const recordNames: readonly RecordName[] = [
@@ -128,6 +159,9 @@ export const recordNames: readonly RecordName[] = [
   "size.json",
   "stop.json",
   "exit.json",
+  "failure.json",
+  "fence.json",
+  "alive.json",
 ];
 
 /**

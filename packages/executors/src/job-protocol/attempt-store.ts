@@ -23,8 +23,11 @@ export class AttemptStore {
   readonly requestRoot: string;
   readonly #key: string;
 
-  /** Creates missing directories. Throws if nothing can be written. */
-  constructor(homeDir: string, onProblem: (message: string) => void) {
+  /**
+   * Creates missing directories. Throws if nothing can be written. `keyFile`: where the key is, if not beside the
+   * records.
+   */
+  constructor(homeDir: string, onProblem: (message: string) => void, keyFile?: string) {
     this.homeDir = homeDir;
     this.attemptsDir = attemptsDirOf(homeDir);
     this.workRoot = workRootOf(homeDir);
@@ -32,7 +35,7 @@ export class AttemptStore {
     makeDurableDirectory(this.attemptsDir, 0o700);
     chmodSync(this.attemptsDir, 0o700);
     for (const directory of [claimsDirOf(homeDir), this.requestRoot]) makeDurableDirectory(directory, 0o700);
-    this.#key = loadKey(path.join(this.attemptsDir, KEY_FILE), () => {
+    this.#key = loadKey(keyFile ?? path.join(this.attemptsDir, KEY_FILE), () => {
       const known = this.names().length;
       if (known > 0)
         onProblem(`The key of the attempts' records was missing or damaged; ${known} attempts on disk are unreadable.`);

@@ -25,7 +25,7 @@ afterEach(() => {
 async function read(start: LogStart = { kind: "oldest" }): Promise<LogChunk[]> {
   const chunks: LogChunk[] = [];
   const request = { worker: 0, stream: "stdout", start, follow: false } as const;
-  const source = { recordsDir, workerCount: 1, hasEnded: () => true };
+  const source = { workerDir: () => workerDir, workerCount: 1, hasEnded: () => true };
   for await (const chunk of readLogs(source, request, new AbortController().signal)) chunks.push(chunk);
   return chunks;
 }

@@ -7,7 +7,7 @@ import { watch } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import type { LogChunk, LogRequest, LogStart, LogStream } from "../executor.ts";
-import { isMissing, workerDirOf } from "./attempt-files.ts";
+import { isMissing } from "./attempt-files.ts";
 import type { LogFile } from "./log-files.ts";
 import { listLogFiles, READ_LOG } from "./log-files.ts";
 import { LogTimes } from "./log-times.ts";
@@ -21,7 +21,8 @@ const NEWLINE = 10;
 const FOLLOW_POLL_MS = 500;
 
 export interface LogSource {
-  readonly recordsDir: string;
+  /** Directory of the logs of a worker. */
+  readonly workerDir: (worker: number) => string;
   readonly workerCount: number;
   /** Becomes true when no more output will be appended. */
   readonly hasEnded: () => boolean;
@@ -34,14 +35,14 @@ export async function* readLogs(source: LogSource, request: LogRequest, signal: 
   const cursors: StreamCursor[] = [];
   for (const worker of workers) {
     for (const stream of streams) {
-      const cursor = new StreamCursor(workerDirOf(source.recordsDir, worker), worker, stream);
+      const cursor = new StreamCursor(source.workerDir(worker), worker, stream);
       await cursor.seek(request.start, request.sinceMs);
       cursors.push(cursor);
     }
   }
   const changes = request.follow
     ? new Changes(
-        workers.map((worker) => workerDirOf(source.recordsDir, worker)),
+        workers.map((worker) => source.workerDir(worker)),
         signal,
       )
     : null;

@@ -3,9 +3,9 @@
  * unreadable.
  */
 import type { LossCause } from "@headroom/model";
-import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName, Records } from "../job-protocol/attempt-files.ts";
-import { isMissing, progressMark, supervisorLastWords, UnreadableRecord } from "../job-protocol/attempt-files.ts";
+import { progressMark, supervisorLastWords, UnreadableRecord } from "../job-protocol/attempt-files.ts";
+import { recordLost } from "../job-protocol/lost-attempt.ts";
 import { groupsOfAttempt } from "../processes/isolation/cgroups.ts";
 import { removeScratch } from "../processes/isolation/scratch.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
@@ -147,26 +147,4 @@ export async function killAttempt(files: AttemptFiles, launch: LaunchRecord | nu
   // In releases without authenticated records, the progress file of an attempt was below its records.
   const marks = [progressMark(`${files.recordsDir}/progress.jsonl`)];
   return killSurvivors({ workers: [], marks }, BURIAL_TIMEOUT_MS);
-}
-
-/** Claims an unclaimed attempt, so that it never starts. Returns false if a supervisor has already claimed it. */
-export function voidAttempt(files: AttemptFiles, detail: string): boolean {
-  if (!files.create("claim.json", { kind: "void", detail })) return false;
-  recordLost(files, { detail });
-  return true;
-}
-
-function recordLost(
-  files: AttemptFiles,
-  { detail, cause }: { readonly detail: string; readonly cause?: LossCause },
-): void {
-  const record = { kind: "lost", endedAtMs: Date.now(), detail, ...(cause === undefined ? {} : { cause }) } as const;
-  try {
-    files.createDurably("exit.json", record);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    // All records were removed. The end is recorded, so that the next start of the control plane finds it on disk.
-    makeDirectory(files.recordsDir, 0o700);
-    files.createDurably("exit.json", record);
-  }
 }

@@ -6,11 +6,13 @@ import type { EnvironmentSetup } from "../job-protocol/attempt-environments.ts";
 import type { LaunchRecord, LogLimits } from "../job-protocol/attempt-files.ts";
 import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
 import { supervisorLastWords, syncDirectory } from "../job-protocol/attempt-files.ts";
-import { inspectAttempt, killAttempt, ringSupervisor, voidAttempt } from "./attempt-inspection.ts";
+import { inspectAttempt, killAttempt, ringSupervisor } from "./attempt-inspection.ts";
 import type { Inspection } from "./attempt-inspection.ts";
 import type { AttemptMonitor } from "./attempt-monitor.ts";
 import type { AttemptStore } from "../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../job-protocol/checkpoint-request.ts";
+import { voidAttempt } from "../job-protocol/lost-attempt.ts";
+import { requestStop } from "../job-protocol/stop-request.ts";
 import { makeAttemptDirectories } from "../job-protocol/attempt-directories.ts";
 import type { Isolation } from "../processes/isolation/isolation.ts";
 import type { StartSlots } from "./start-slots.ts";
@@ -171,15 +173,4 @@ export class Launcher {
     }
     this.#setup.monitor.tellLost(name, effect.attemptId, detail);
   }
-}
-
-/**
- * The supervisor may see only the last of several requests, so the file keeps the request whose grace period ends
- * first.
- */
-function requestStop(files: AttemptFiles, { graceTimeoutMs, reason }: StopGang): void {
-  const requestedAtMs = Date.now();
-  const before = files.readIfSound("stop.json");
-  if (before !== null && before.requestedAtMs + before.graceTimeoutMs <= requestedAtMs + graceTimeoutMs) return;
-  files.write("stop.json", { requestedAtMs, graceTimeoutMs, reason });
 }

@@ -41,7 +41,7 @@ import { readLogs } from "../job-protocol/log-reader.ts";
 import { Resizer } from "./resizer.ts";
 import { readBootId } from "../processes/process-table.ts";
 import { StartSlots } from "./start-slots.ts";
-import { TreeRemover } from "./tree-remover.ts";
+import { TreeRemover } from "../processes/tree-remover.ts";
 import { sampleUsage } from "../processes/usage.ts";
 import { visibleDevices } from "../job-protocol/worker-environment.ts";
 import { processesBelow } from "../processes/worker-processes.ts";
@@ -190,7 +190,7 @@ class LocalExecutor implements Executor {
       });
     }
     const hasEnded = (): boolean => files.readIfSound("exit.json") !== null || !files.has("launch.json");
-    yield* readLogs({ recordsDir: files.recordsDir, workerCount, hasEnded }, request, signal);
+    yield* readLogs({ workerDir: (worker) => files.workerDir(worker), workerCount, hasEnded }, request, signal);
   }
 
   async exec(attemptId: AttemptId, request: ExecRequest): Promise<ExecSession> {

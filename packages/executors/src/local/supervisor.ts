@@ -10,11 +10,11 @@
 import { closeSync, readdirSync, readFileSync, readSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import type { AttemptKey, ExitRecord, LaunchRecord } from "../job-protocol/attempt-files.ts";
-import { AttemptFiles, isMissing, ringBell, UnreadableRecord } from "../job-protocol/attempt-files.ts";
+import { AttemptFiles, UnreadableRecord } from "../job-protocol/attempt-files.ts";
 import { PipeSource } from "../processes/fifo.ts";
 import { Gang } from "../processes/gang.ts";
 import { removeScratch } from "../processes/isolation/scratch.ts";
-import { LogWriter } from "../job-protocol/log-writer.ts";
+import { isRefusedCommand, messageOf, recordEnd, refusedExit } from "../processes/attempt-end.ts";
 import { identityOf, readBootId } from "../processes/process-table.ts";
 import { killSurvivors } from "../processes/worker-processes.ts";
 
@@ -28,11 +28,6 @@ const ORDER_POLL_MS = 5_000;
  * in the kernel.
  */
 const CLEAN_UP_TIMEOUT_MS = 5_000;
-/**
- * Interval in ms at which the write of the exit record is retried while the disk is full, because the end must be
- * recorded.
- */
-const RECORD_RETRY_MS = 1_000;
 const STOPPED_EARLY = "It was stopped before it started.";
 
 function claim(files: AttemptFiles): boolean {
@@ -77,7 +72,7 @@ async function supervise(files: AttemptFiles, launch: LaunchRecord): Promise<End
     for (const group of groups) group.remove();
     await removeScratch(launch);
     if (gang.isStopping) return lost(STOPPED_EARLY);
-    if (isRefusedCommand(error)) return refused(files, launch, error);
+    if (isRefusedCommand(error)) return { exit: refusedExit(files, launch, error.message), leftNothing: false };
     return lost(`Its workers could not be started: ${messageOf(error)}.`);
   }
   obey();
@@ -103,49 +98,9 @@ function requestedGraceMs(files: AttemptFiles, launch: LaunchRecord): number | n
   }
 }
 
-/** The operating system rejects the command or its environment as too long (execve(2), E2BIG); every machine would. */
-function isRefusedCommand(error: unknown): error is Error {
-  return (
-    error instanceof Error && "code" in error && (error.code === "E2BIG" || error.code === "ERR_INVALID_ARG_VALUE")
-  );
-}
-
-/**
- * Ends the attempt with the exit code that a shell returns for a command that it cannot execute. This counts as a
- * failure of the workload, so its retries are limited.
- */
-function refused(files: AttemptFiles, launch: LaunchRecord, error: Error): End {
-  const log = new LogWriter(files.workerDir(0), "stderr", launch.log);
-  log.write(Buffer.from(`headroom: the command or its environment was refused: ${error.message}\n`));
-  log.close();
-  const exits = launch.environments.map((_, worker) => ({ kind: "exited", worker, code: 126 }) as const);
-  const endedAtMs = Date.now();
-  const exit = { kind: "exited", startedAtMs: endedAtMs, endedAtMs, exits, usage: [] } as const;
-  return { exit, leftNothing: false };
-}
-
 /** The start may have failed because of this process, so it takes no further attempt. */
 function lost(detail: string): End {
   return { exit: { kind: "lost", endedAtMs: Date.now(), detail }, leftNothing: false };
-}
-
-async function recordEnd(files: AttemptFiles, exit: ExitRecord): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      files.createDurably("exit.json", exit);
-      ringBell(files);
-      return;
-    } catch (error) {
-      // The attempt's directory was removed, so nothing needs the exit record.
-      if (isMissing(error)) return;
-      if (tries === 0) process.stderr.write(`exit.json: ${messageOf(error)}; trying until it is written\n`);
-      await new Promise((resolve) => setTimeout(resolve, RECORD_RETRY_MS));
-    }
-  }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Runs one attempt to its end. Returns whether this process can take another attempt. */

@@ -81,6 +81,11 @@ export class Gang {
     return this.#killAtMs !== null || this.#isEnding;
   }
 
+  /** Whether a worker has ended without success so far. */
+  get hasFailed(): boolean {
+    return this.#exits.some((exit) => exit.kind === "signalled" || exit.code !== 0);
+  }
+
   /** Reason why no worker can join any more; `null`: workers can join. */
   get closedFor(): string | null {
     const [first] = this.#exits;
@@ -93,7 +98,7 @@ export class Gang {
    * a stop comes before the workers exist.
    */
   async start(): Promise<void> {
-    this.#masterPort = await chooseFreePort(this.#launch.attemptId);
+    this.#masterPort = this.#launch.masterPort ?? (await chooseFreePort(this.#launch.attemptId));
     const limits = this.#launch.isolation?.limits ?? [];
     await this.#spawn(
       this.#launch.environments.map((environment, rank) => ({ rank, environment, limits: limits[rank] })),

@@ -1,7 +1,7 @@
 /** Removes what only the running workers of an attempt need: their /tmp and their shared memory. */
 import { rmdirSync } from "node:fs";
 import type { LaunchRecord } from "../../job-protocol/attempt-files.ts";
-import { TreeRemover } from "../../local/tree-remover.ts";
+import { TreeRemover } from "../tree-remover.ts";
 import { hasCode } from "../../job-protocol/untrusted-files.ts";
 
 const remover = new TreeRemover();

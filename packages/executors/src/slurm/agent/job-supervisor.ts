@@ -1,0 +1,62 @@
+/**
+ * Process of the batch script, on the first node of a job. It claims the attempt by exclusive create, so that of several jobs of an
+ * attempt exactly one runs, however often Slurm lost or repeated the submission. It starts a supervisor on each node and records
+ * the end of the gang. Arguments: the shared directory, the name of the attempt, `KillWait` in ms.
+ */
+import { readFileSync, unlinkSync } from "node:fs";
+import type { AttemptKey, ExitRecord, LaunchRecord } from "../../job-protocol/attempt-files.ts";
+import { AttemptFiles, isMissing } from "../../job-protocol/attempt-files.ts";
+import { gangEnd, lostEnd, partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
+import { recordEnd } from "../../processes/attempt-end.ts";
+import { chooseFreePort } from "../../processes/free-port.ts";
+import { identityOf, readBootId } from "../../processes/process-table.ts";
+import { secretFileOf } from "../executor/secret-file.ts";
+import { KILL_WAIT_SHARE } from "./order.ts";
+import { fenceUnlessStopped, supervisePart } from "./part-supervisor.ts";
+import { runSteps } from "./steps.ts";
+
+async function main(homeDir: string, name: string, killWaitMs: number): Promise<void> {
+  const files = openRecords(homeDir, name);
+  const launch = files?.read("launch.json") ?? null;
+  const supervisor = identityOf(process.pid);
+  if (files === null || launch === null || supervisor === null) return;
+  if (!files.create("claim.json", { kind: "supervised", bootId: readBootId(), supervisor })) return;
+  // The workers start after this, so none of them finds the secret.
+  unlinkSync(secretFileOf(files));
+  const end = await runGang(files, launch, killWaitMs * KILL_WAIT_SHARE);
+  await recordEnd(files, end);
+}
+
+/** `null`: another job of the attempt has claimed it, or it was forgotten. */
+function openRecords(homeDir: string, name: string): AttemptFiles | null {
+  const key: AttemptKey = { homeDir, name, secret: "" };
+  try {
+    return new AttemptFiles({ ...key, secret: readFileSync(secretFileOf(new AttemptFiles(key)), "utf8").trim() });
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+async function runGang(files: AttemptFiles, launch: LaunchRecord, slurmGraceMs: number): Promise<ExitRecord> {
+  const parts = partsOf(launch);
+  const masterPort = await chooseFreePort(launch.attemptId);
+  const environment = process.env;
+  // A single node needs no step: the batch script has the devices of the job.
+  if (parts.length === 1) await supervisePart({ files, launch, part: 0, masterPort, slurmGraceMs, environment });
+  else {
+    const onTerm = (): void => fenceUnlessStopped(files, environment);
+    process.on("SIGTERM", onTerm);
+    await runSteps(environment, `${JSON.stringify({ key: files.key, masterPort, slurmGraceMs })}\n`);
+    process.off("SIGTERM", onTerm);
+  }
+  const fence = files.readIfSound("fence.json");
+  if (fence !== null) return lostEnd(fence.detail);
+  const ends = parts.map((_, part) => partFiles(files.key, part).readIfSound("exit.json"));
+  return gangEnd(launch, ends, files.readIfSound("failure.json")?.part ?? null);
+}
+
+const [homeDir = "", name = "", killWaitMs = "30000"] = process.argv.slice(2);
+process.chdir("/");
+await main(homeDir, name, Number(killWaitMs));
+process.exit(0);

@@ -1,0 +1,62 @@
+/**
+ * Runs a command of Slurm: arguments as words that no shell reads, with a time limit and limited output. A command that hangs is
+ * killed with what it started.
+ */
+import { spawn } from "node:child_process";
+import { OperationalError } from "@headroom/platform";
+
+export interface CommandSetup {
+  readonly timeoutMs: number;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface CommandOutput {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** 50,000 jobs in the listing of `squeue` are 6 MiB. */
+const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
+const COMPLAINT_MAX_CHARS = 4096;
+
+/** Throws an `OperationalError` if the command cannot run, hangs, or is ended by a signal. */
+export function runCommand(file: string, args: readonly string[], setup: CommandSetup): Promise<CommandOutput> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, { detached: true, stdio: ["ignore", "pipe", "pipe"], env: setup.env, cwd: "/" });
+    const pieces: Buffer[] = [];
+    let size = 0;
+    let complaint = "";
+    const fail = (reason: string): void => {
+      clearTimeout(timer);
+      endGroup(child.pid);
+      child.stdout.destroy();
+      child.stderr.destroy();
+      reject(new OperationalError("executorUnreachable", `${file} ${reason}`, { retryable: true }));
+    };
+    const timer = setTimeout(() => fail(`did not answer within ${setup.timeoutMs} ms`), setup.timeoutMs);
+    child.stdout.on("data", (piece: Buffer) => {
+      size += piece.length;
+      if (size > OUTPUT_MAX_BYTES) fail(`printed more than ${OUTPUT_MAX_BYTES} bytes`);
+      else pieces.push(piece);
+    });
+    child.stderr.on("data", (piece: Buffer) => {
+      if (complaint.length < COMPLAINT_MAX_CHARS) complaint += piece.toString("utf8");
+    });
+    child.once("error", (error) => fail(`cannot be started: ${error.message}`));
+    child.once("close", (code, signal) => {
+      if (code === null) return fail(`was ended by ${String(signal)}`);
+      clearTimeout(timer);
+      return resolve({ code, stdout: Buffer.concat(pieces).toString("utf8"), stderr: complaint.trim() });
+    });
+  });
+}
+
+function endGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // The process has just ended.
+  }
+}

@@ -1,0 +1,107 @@
+/** Slurm through its command-line tools. Every call has a time limit, and only a few run at a time. */
+import { userInfo } from "node:os";
+import path from "node:path";
+import { OperationalError } from "@headroom/platform";
+import type { SlurmSettings } from "../settings.ts";
+import type { JobList } from "./job-list.ts";
+import { JOB_FORMAT, readJobList } from "./job-list.ts";
+import type { CommandOutput } from "./run-command.ts";
+import { runCommand } from "./run-command.ts";
+
+/** Commands at a time. The controller serves few at once anyway, and each costs a process here. */
+const CONCURRENCY_MAX = 4;
+
+export type Submission =
+  | { readonly kind: "submitted"; readonly jobId: string }
+  /** Slurm will refuse it again. */
+  | { readonly kind: "refused"; readonly reason: string }
+  /** It may have taken effect. */
+  | { readonly kind: "unknown"; readonly reason: string };
+
+/** Messages of `sbatch` with which Slurm turns a job down for good (slurm_errno.c). */
+const REFUSALS = [
+  /invalid (?:account|partition|qos|user|feature|generic resource|reservation|node|wckey|job|time)/i,
+  /invalid (?:partition name|gres|constraint|option)/i,
+  /requested node configuration is not available/i,
+  /access\/permission denied/i,
+  /user.s group not permitted/i,
+  /requested time limit is invalid/i,
+  /job violates accounting\/qos policy/i,
+  /requested operation not supported/i,
+  /unrecognized option|invalid argument/i,
+];
+
+export class SlurmCommands {
+  readonly #settings: SlurmSettings;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(settings: SlurmSettings) {
+    this.#settings = settings;
+    const { username, homedir } = userInfo();
+    this.#env = {
+      PATH: process.env["PATH"] ?? "/usr/bin:/bin",
+      LC_ALL: "C",
+      HOME: homedir,
+      USER: username,
+      LOGNAME: username,
+      ...(settings.configuration === undefined ? {} : { SLURM_CONF: settings.configuration }),
+    };
+  }
+
+  /** `scontrol show ENTITY` with one line for each record. */
+  show(entity: "node" | "partition" | "topology" | "config"): Promise<string> {
+    return this.#answer("scontrol", ["show", entity, "--all", "--oneliner"]);
+  }
+
+  /** Jobs of this user whose names begin with the prefix, also those that ended within `MinJobAge`. */
+  async jobs(prefix: string): Promise<JobList> {
+    const { username } = userInfo();
+    const args = ["--noheader", "--all", "--states=all", `--user=${username}`, `--format=${JOB_FORMAT}`];
+    return readJobList(await this.#answer("squeue", args), prefix);
+  }
+
+  async submit(args: readonly string[]): Promise<Submission> {
+    try {
+      const { code, stdout, stderr } = await this.#run("sbatch", args);
+      const jobId = /^(\d+)/.exec(stdout)?.[1];
+      if (code === 0 && jobId !== undefined) return { kind: "submitted", jobId };
+      const reason = shortened(stderr || stdout || `exit code ${code}`);
+      return REFUSALS.some((refusal) => refusal.test(reason))
+        ? { kind: "refused", reason }
+        : { kind: "unknown", reason };
+    } catch (error) {
+      return { kind: "unknown", reason: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  /** Cancels the jobs with this name, pending or running. Slurm sends SIGTERM, and SIGKILL after `KillWait`. */
+  async cancel(name: string): Promise<void> {
+    await this.#answer("scancel", [`--user=${userInfo().username}`, `--jobname=${name}`]);
+  }
+
+  async #answer(program: string, args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.#run(program, args);
+    if (code === 0) return stdout;
+    const message = `${program} failed: ${shortened(stderr || stdout || `exit code ${code}`)}`;
+    throw new OperationalError("executorUnreachable", message, { retryable: true });
+  }
+
+  async #run(program: string, args: readonly string[]): Promise<CommandOutput> {
+    if (this.#running >= CONCURRENCY_MAX) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#running += 1;
+    try {
+      const { commands, commandTimeoutMs } = this.#settings;
+      const file = commands === undefined ? program : path.join(commands, program);
+      return await runCommand(file, args, { timeoutMs: commandTimeoutMs, env: this.#env });
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running -= 1;
+      else next();
+    }
+  }
+}
+
+const SHOWN_MAX = 300;
+const shortened = (text: string): string => text.replaceAll(/\s+/g, " ").trim().slice(0, SHOWN_MAX);

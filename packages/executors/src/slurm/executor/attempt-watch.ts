@@ -1,0 +1,291 @@
+/**
+ * Turns records and Slurm's answers into observations. A sweep reads the records of every attempt that has not ended, a poll
+ * asks Slurm about the jobs. A silent Slurm changes nothing: attempts are followed by their records alone.
+ */
+import type { FSWatcher } from "node:fs";
+import { watch } from "node:fs";
+import type { AttemptId, LossCause } from "@headroom/model";
+import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
+import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
+import { supervisorLastWords } from "../../job-protocol/attempt-files.ts";
+import { attemptIdOfName } from "../../job-protocol/attempt-names.ts";
+import { partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
+import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
+import type { JobList } from "../commands/job-list.ts";
+import type { SlurmCommands } from "../commands/slurm-commands.ts";
+import type { Conclusion, JudgeRules } from "./judge.ts";
+import { judge } from "./judge.ts";
+import { ProgressReports } from "./progress-reports.ts";
+import type { Reporter } from "./reporter.ts";
+import type { RecordedState, WatchedJob } from "./slurm-attempt.ts";
+import { readState, watchedAttempt } from "./slurm-attempt.ts";
+
+/** Period in ms of the sweep. On this machine's own file systems, a watch shows changes at once. */
+const SWEEP_MS = 1_000;
+/** Attempts that the start reads before other work gets the event loop. */
+const READ_BATCH = 25;
+/** Polls in a row that must not show a cancelled job before it counts as gone. */
+const CANCEL_QUIET_POLLS = 3;
+
+export interface WatchSetup {
+  readonly store: AttemptStore;
+  readonly commands: SlurmCommands;
+  readonly reporter: Reporter;
+  readonly rules: JudgeRules;
+  readonly pollMs: number;
+  /** Names of this executor's jobs begin with it. */
+  readonly jobPrefix: string;
+  readonly submit: (watched: WatchedJob) => Promise<void>;
+  readonly onContact: (problem: string | null) => void;
+  readonly onProblem: (message: string) => void;
+}
+
+export class AttemptWatch {
+  readonly #setup: WatchSetup;
+  readonly #watched = new Map<string, WatchedJob>();
+  readonly #ended = new Set<string>();
+  /** Jobs to cancel, with the number of polls in a row that did not show them. */
+  readonly #cancels = new Map<string, number>();
+  readonly #examining = new Map<string, Promise<void>>();
+  #watcher: FSWatcher | null = null;
+  #sweepTimer: NodeJS.Timeout | null = null;
+  #pollTimer: NodeJS.Timeout | null = null;
+  #polling: Promise<void> | null = null;
+  #isClosed = false;
+
+  constructor(setup: WatchSetup) {
+    this.#setup = setup;
+  }
+
+  /** Reports existing attempts. Resolves when all are reported. */
+  async start(): Promise<void> {
+    const { store, pollMs } = this.#setup;
+    try {
+      this.#watcher = watch(store.attemptsDir, { persistent: false }, (_, name) => {
+        if (name !== null) this.notice(name.split(",", 1)[0] ?? name);
+      });
+      this.#watcher.on("error", () => this.#watcher?.close());
+    } catch {
+      // No watch is left or the file system has none: the sweep remains.
+    }
+    this.#sweepTimer = setInterval(() => this.#sweep(), SWEEP_MS);
+    this.#pollTimer = setInterval(() => this.#poll(), pollMs);
+    for (const [position, name] of store.names().entries()) {
+      const attemptId = attemptIdOfName(name);
+      if (this.#isClosed) return;
+      if (attemptId === null) continue;
+      if (!this.knows(name)) this.#watched.set(name, watchedAttempt(attemptId, store.files(name), true));
+      await this.#examine(name);
+      if (position % READ_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  track(attemptId: AttemptId, files: AttemptFiles): WatchedJob | null {
+    const { name } = files.key;
+    if (this.#ended.has(name)) return null;
+    const known = this.#watched.get(name) ?? watchedAttempt(attemptId, files, false);
+    this.#watched.set(name, known);
+    this.notice(name);
+    return known;
+  }
+
+  knows(name: string): boolean {
+    return this.#watched.has(name) || this.#ended.has(name);
+  }
+
+  hasEnded(name: string): boolean {
+    return this.#ended.has(name);
+  }
+
+  notice(name: string): void {
+    if (!this.#isClosed && this.#watched.has(name)) void this.#examine(name);
+  }
+
+  forget(name: string): void {
+    this.#watched.delete(name);
+    this.#ended.delete(name);
+  }
+
+  progressSkippedCount(name: string): number {
+    return this.#watched.get(name)?.progress?.skippedCount ?? 0;
+  }
+
+  /** Cancels the job of an attempt in Slurm, until Slurm no longer shows it. */
+  cancel(name: string): void {
+    this.#cancels.set(this.jobName(name), 0);
+    this.#poll();
+  }
+
+  jobName(name: string): string {
+    return this.#setup.jobPrefix + name;
+  }
+
+  tellLost(name: string, attemptId: AttemptId, detail: string, cause?: LossCause): void {
+    if (this.#ended.has(name)) return;
+    this.#watched.delete(name);
+    this.#ended.add(name);
+    this.#setup.reporter.tell({ kind: "attemptLost", attemptId, detail, ...(cause === undefined ? {} : { cause }) });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#watcher?.close();
+    if (this.#sweepTimer !== null) clearInterval(this.#sweepTimer);
+    if (this.#pollTimer !== null) clearInterval(this.#pollTimer);
+    await Promise.all([...this.#examining.values(), this.#polling]);
+  }
+
+  #sweep(): void {
+    for (const name of this.#watched.keys()) this.notice(name);
+  }
+
+  /** One examination of an attempt at a time. A change during it is seen by the next sweep at the latest. */
+  #examine(name: string): Promise<void> {
+    const running = this.#examining.get(name);
+    const watched = this.#watched.get(name);
+    if (running !== undefined || watched === undefined) return running ?? Promise.resolve();
+    const examination = this.#examineOnce(watched)
+      .catch((error: unknown) => this.#problem(`Attempt ${watched.attemptId}`, error))
+      .finally(() => this.#examining.delete(name));
+    this.#examining.set(name, examination);
+    return examination;
+  }
+
+  async #examineOnce(watched: WatchedJob): Promise<void> {
+    await this.#setup.reporter.untilRoom();
+    if (this.#isClosed) return;
+    const state = readState(watched.files);
+    if (state.kind === "running") await this.#tellRunning(watched, state);
+    else if (state.kind === "ended") await this.#tellEnd(watched, state);
+    else if (state.kind === "unreadable") this.#giveUp(watched, state.detail);
+    // The directory was left by a launch that was interrupted before its record.
+    else if (state.kind === "absent" && watched.isAdopted) this.#watched.delete(watched.name);
+  }
+
+  async #tellRunning(watched: WatchedJob, { launch }: RecordedState & { kind: "running" }): Promise<void> {
+    const { reporter } = this.#setup;
+    if (!watched.isRunningTold) {
+      watched.isRunningTold = true;
+      reporter.tell({ kind: "attemptRunning", attemptId: watched.attemptId });
+    }
+    watched.progress ??= new ProgressReports(watched.files, launch, reporter, watched.isAdopted);
+    await watched.progress.tellDue();
+  }
+
+  async #tellEnd(watched: WatchedJob, { launch, exit }: RecordedState & { kind: "ended" }): Promise<void> {
+    const { reporter } = this.#setup;
+    const { attemptId, name, files } = watched;
+    const ran = launch !== null && partsOf(launch).some((_, part) => partFiles(files.key, part).has("running.json"));
+    if (exit.kind === "exited" || ran) {
+      if (!watched.isRunningTold) reporter.tell({ kind: "attemptRunning", attemptId });
+      watched.isRunningTold = true;
+      if (launch !== null) watched.progress ??= new ProgressReports(files, launch, reporter, watched.isAdopted);
+      await watched.progress?.tellRest();
+    }
+    if (this.#isClosed || this.#ended.has(name)) return;
+    if (exit.kind === "lost") return this.tellLost(name, attemptId, exit.detail, exit.cause);
+    this.#watched.delete(name);
+    this.#ended.add(name);
+    reporter.tell({ kind: "attemptExited", attemptId, exits: exit.exits });
+  }
+
+  /** Its supervisors see the recorded end and stop what runs. */
+  #giveUp({ name, files, attemptId }: WatchedJob, detail: string): void {
+    this.#setup.onProblem(`Attempt ${attemptId} is lost. ${detail}`);
+    this.cancel(name);
+    recordLost(files, { detail, cause: "records" });
+  }
+
+  #poll(): void {
+    if (this.#polling !== null || this.#isClosed) return;
+    if (this.#watched.size === 0 && this.#cancels.size === 0) return;
+    this.#polling = this.#pollOnce().finally(() => (this.#polling = null));
+  }
+
+  async #pollOnce(): Promise<void> {
+    const { commands, jobPrefix, onContact } = this.#setup;
+    let list: JobList;
+    try {
+      await this.#cancelDue();
+      list = await commands.jobs(jobPrefix);
+    } catch (error) {
+      onContact(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    onContact(null);
+    for (const name of this.#cancels.keys()) this.#noteCancelled(name, list);
+    for (const watched of this.#watched.values()) {
+      if (this.#isClosed) return;
+      try {
+        await this.#conclude(watched, list);
+      } catch (error) {
+        this.#problem(`Attempt ${watched.attemptId}`, error);
+      }
+    }
+  }
+
+  async #cancelDue(): Promise<void> {
+    const nowMs = performance.now();
+    for (const { name, cancelAtMs } of this.#watched.values())
+      if (cancelAtMs !== null && nowMs >= cancelAtMs && !this.#cancels.has(this.jobName(name)))
+        this.#cancels.set(this.jobName(name), 0);
+    for (const jobName of this.#cancels.keys()) await this.#setup.commands.cancel(jobName);
+  }
+
+  #noteCancelled(jobName: string, { jobs, isComplete }: JobList): void {
+    const job = jobs.get(jobName);
+    const isQuiet = job === undefined ? isComplete : job.phase === "ended";
+    const count = isQuiet ? (this.#cancels.get(jobName) ?? 0) + 1 : 0;
+    if (count >= CANCEL_QUIET_POLLS) this.#cancels.delete(jobName);
+    else this.#cancels.set(jobName, count);
+  }
+
+  async #conclude(watched: WatchedJob, list: JobList): Promise<void> {
+    const state = readState(watched.files);
+    if (state.kind !== "unclaimed" && state.kind !== "starting" && state.kind !== "running") return;
+    const isClaimed = state.kind !== "unclaimed";
+    const jobName = this.jobName(watched.name);
+    if (isClaimed && list.jobs.get(jobName)?.phase !== "active") noteSigns(watched, partsOf(state.launch).length);
+    const conclusion = judge(watched, list, jobName, this.#setup.rules, isClaimed);
+    await this.#act(watched, conclusion);
+  }
+
+  async #act(watched: WatchedJob, conclusion: Conclusion): Promise<void> {
+    const { name, files } = watched;
+    switch (conclusion.kind) {
+      case "wait":
+        return;
+      case "submit":
+        return this.#setup.submit(watched);
+      case "void": {
+        const detail = conclusion.isSupervisor ? conclusion.detail + supervisorLastWords(files) : conclusion.detail;
+        if (!voidAttempt(files, detail, conclusion.isSupervisor ? "supervisor" : undefined)) return;
+        this.cancel(name);
+        return this.notice(name);
+      }
+      case "fence":
+        files.create("fence.json", { detail: conclusion.detail });
+        return;
+      case "lost":
+        recordLost(files, { detail: conclusion.detail });
+        this.cancel(name);
+        return this.notice(name);
+    }
+  }
+
+  #problem(what: string, error: unknown): void {
+    this.#setup.onProblem(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Reads the signs of life of all parts. Opening a file shows its newest content, also on NFS (close-to-open). */
+function noteSigns(watched: WatchedJob, partCount: number): void {
+  const counts = Array.from({ length: partCount }, (_, part) => {
+    const own = partFiles(watched.files.key, part);
+    return `${own.readIfSound("alive.json")?.count ?? 0}${own.has("exit.json") ? "!" : ""}`;
+  });
+  const signs = counts.join(" ");
+  if (signs === watched.signs) return;
+  watched.signs = signs;
+  watched.signChangedAtMs = performance.now();
+}

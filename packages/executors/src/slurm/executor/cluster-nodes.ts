@@ -1,0 +1,172 @@
+/** The nodes of a cluster as an inventory: partitions as pools, switches as levels of the fabric. */
+import { nodeId, poolName, siteName } from "@headroom/model";
+import type { ExecutorId, NodeId, NodeSpec, Pool, Site } from "@headroom/model";
+import { catalogueName, deviceLabel, familyOfType } from "@headroom/perf/accelerator-types";
+import { OperationalError } from "@headroom/platform";
+import type { Inventory } from "../../executor.ts";
+import type { SwitchTree } from "../fleet/topology.ts";
+import { switchTree } from "../fleet/topology.ts";
+import { hostNames } from "../reading/host-list.ts";
+import type { NodeRow } from "../reading/rows.ts";
+import { SlurmReader } from "../reading/slurm-reader.ts";
+import { utc } from "../reading/times.ts";
+
+/** A node at Slurm, as a submission needs it. */
+export interface ClusterNode {
+  readonly id: NodeId;
+  readonly name: string;
+  readonly partition: string;
+  /** Address at which the other nodes reach it. */
+  readonly address: string;
+  /** Type in `--gres=gpu:TYPE:n`; `null`: the cluster names none. */
+  readonly gresType: string | null;
+  readonly spec: NodeSpec;
+}
+
+export interface Cluster {
+  readonly inventory: Inventory;
+  readonly nodes: ReadonlyMap<NodeId, ClusterNode>;
+  /** Nodes that take no work, each with Slurm's state and reason. */
+  readonly outOfService: readonly string[];
+  readonly unreadCount: number;
+}
+
+/** Answers of `scontrol show`. */
+export interface ClusterAnswers {
+  readonly nodes: string;
+  readonly partitions: string;
+  readonly topology: string;
+}
+
+/** Words of a node's state in which it runs no work. A node that drains goes on with its work, so it stays in the fleet. */
+const outOfService =
+  /\b(?:down|drained|fail|future|powered_down|powering_down|power_down|invalid_reg|error|inval|unknown)\b/;
+
+export function readCluster(
+  answers: ClusterAnswers,
+  executor: ExecutorId,
+  partitions: readonly string[] | null,
+): Cluster {
+  const rows: NodeRow[] = [];
+  let unreadCount = 0;
+  const reader = new SlurmReader(
+    { job: () => {}, step: () => {}, node: (row) => rows.push(row), unread: () => (unreadCount += 1) },
+    utc,
+  );
+  reader.push(Buffer.from(answers.nodes));
+  reader.end();
+  checkAnswers(rows, unreadCount, answers.partitions);
+  const tree = readTopology(answers.topology);
+  const addresses = addressesIn(answers.nodes);
+  const pools = new Map<string, Pool>();
+  const nodes = new Map<NodeId, ClusterNode>();
+  const out: string[] = [];
+  const site: Site = { name: siteName(executor), fabricLevels: tree?.levels ?? [] };
+  for (const row of rows) {
+    const partition = partitionOf(row, partitions);
+    if (partition === null) continue;
+    if (outOfService.test(row.state ?? "")) {
+      out.push(`${row.name}: ${row.state ?? ""}${row.reason === null ? "" : `, ${row.reason}`}`);
+      continue;
+    }
+    const pool = poolOf({ row, partition, site, executor });
+    pools.set(pool.name, pool);
+    const spec = specOf(row, pool, executor, tree);
+    const [gpu = { type: null }] = row.hardware?.gpuTypes ?? [];
+    const address = addresses.get(row.name) ?? row.name;
+    nodes.set(spec.id, { id: spec.id, name: row.name, partition, address, gresType: gpu.type, spec });
+  }
+  const inventory = { sites: [site], pools: [...pools.values()], nodes: [...nodes.values()].map(({ spec }) => spec) };
+  return { inventory, nodes, outOfService: out, unreadCount };
+}
+
+/**
+ * An answer that is empty or cut off must not remove nodes, so every node of a partition must be in the answer about nodes.
+ * Throws an error if one is not.
+ */
+function checkAnswers(rows: readonly NodeRow[], unreadCount: number, partitions: string): void {
+  const found = new Set(rows.map(({ name }) => name));
+  const listed = partitions.split("\n").flatMap((line) => {
+    const names = /^PartitionName=.*?\sNodes=(\S+)/.exec(line)?.[1] ?? "(null)";
+    return names === "(null)" || names === "ALL" ? [] : hostNames(names);
+  });
+  const missing = listed.filter((name) => !found.has(name));
+  if (found.size > 0 && listed.length > 0 && missing.length === 0) return;
+  const what =
+    found.size === 0 || listed.length === 0
+      ? "Slurm lists no nodes or no partitions"
+      : `Slurm lists ${missing[0] ?? ""} and ${missing.length - 1} other nodes in partitions, and not as nodes`;
+  const unread = unreadCount > 0 ? `; ${unreadCount} lines could not be read` : "";
+  throw new OperationalError("executorUnreachable", `${what}${unread}.`, { retryable: true });
+}
+
+/** The first wanted partition of the node; `null`: it is in none of them. */
+function partitionOf({ hardware }: NodeRow, wanted: readonly string[] | null): string | null {
+  const own = hardware?.partitions ?? [];
+  return (wanted === null ? own[0] : wanted.find((each) => own.includes(each))) ?? null;
+}
+
+interface PoolParts {
+  readonly row: NodeRow;
+  readonly partition: string;
+  readonly site: Site;
+  readonly executor: ExecutorId;
+}
+
+/** A pool has one type of accelerator, so a partition with several types becomes several pools. */
+function poolOf({ row, partition, site, executor }: PoolParts): Pool {
+  const type = typeOf(row);
+  const family = type === "" ? undefined : familyOfType(type);
+  return {
+    name: poolName(plainName(type === "" ? `${executor}-${partition}` : `${executor}-${partition}-${type}`)),
+    site: site.name,
+    executor,
+    acceleratorType: type,
+    ...(family === undefined || family === type ? {} : { acceleratorFamily: family }),
+    priceMicroUsdPerHour: 0,
+  };
+}
+
+function typeOf({ gpus, hardware }: NodeRow): string {
+  if ((gpus ?? 0) === 0) return "";
+  const [first] = hardware?.gpuTypes ?? [];
+  const stated = first?.type ?? null;
+  if (stated !== null) return catalogueName(stated) ?? (deviceLabel(stated) || "gpu");
+  return (hardware?.features ?? []).map(catalogueName).find((name) => name !== undefined) ?? "gpu";
+}
+
+const plainName = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9-]+/g, "-");
+
+/** Names of nodes are unique in a cluster only, so the id begins with the executor. */
+function specOf(row: NodeRow, pool: Pool, executor: ExecutorId, tree: SwitchTree | null): NodeSpec {
+  return {
+    id: nodeId(`${executor}-${row.name}`),
+    pool: pool.name,
+    fabric: tree === null ? [] : (tree.above.get(row.name) ?? tree.levels.map(() => "unconnected")),
+    acceleratorCount: row.gpus ?? 0,
+    coresMilli: (row.hardware?.cpus ?? 0) * 1_000,
+    memoryMib: row.hardware?.memoryMib ?? 0,
+    labels: { "slurm.node": row.name },
+  };
+}
+
+/** `scontrol show topology` lists all nodes below a switch; `topology.conf`, which the reader knows, only its own. */
+function readTopology(text: string): SwitchTree | null {
+  const lines = text
+    .split("\n")
+    .map((line) => (/\bSwitches=\S/.test(line) ? line.replace(/\bNodes=\S*/, "") : line))
+    .filter((line) => line.includes("SwitchName="));
+  if (lines.length === 0) return null;
+  const tree = switchTree(lines.join("\n"));
+  return tree.levels.length === 0 ? null : tree;
+}
+
+function addressesIn(text: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const line of text.split("\n")) {
+    const name = /^NodeName=(\S+)/.exec(line)?.[1];
+    const address = /\bNodeAddr=(\S+)/.exec(line)?.[1];
+    if (name !== undefined && address !== undefined) found.set(name, address);
+  }
+  return found;
+}

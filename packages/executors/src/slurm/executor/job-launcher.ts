@@ -1,0 +1,227 @@
+/** Carries out effects: records a launch, submits its job, requests stops and checkpoints. Every effect is idempotent. */
+import { writeFileSync } from "node:fs";
+import type { CheckpointGang, LaunchGang, NodeId, StopGang } from "@headroom/model";
+import { acceleratorIndices } from "@headroom/model";
+import { attemptEnvironments, checkpointDirOf } from "../../job-protocol/attempt-environments.ts";
+import { makeAttemptDirectories } from "../../job-protocol/attempt-directories.ts";
+import type { AttemptFiles, LaunchRecord, LogLimits } from "../../job-protocol/attempt-files.ts";
+import { syncDirectory } from "../../job-protocol/attempt-files.ts";
+import { partFiles } from "../../job-protocol/attempt-parts.ts";
+import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
+import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
+import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
+import { requestStop } from "../../job-protocol/stop-request.ts";
+import { refusedExit } from "../../processes/attempt-end.ts";
+import type { SlurmCommands } from "../commands/slurm-commands.ts";
+import type { SlurmSettings } from "../settings.ts";
+import type { AttemptWatch } from "./attempt-watch.ts";
+import type { ClusterNode } from "./cluster-nodes.ts";
+import { secretFileOf } from "./secret-file.ts";
+import type { WatchedJob } from "./slurm-attempt.ts";
+import { readState } from "./slurm-attempt.ts";
+import type { NodeShare } from "./submission.ts";
+import { partsOfShares, RefusedGang, sharesOf, submissionArgs } from "./submission.ts";
+import { supervisorFile, writeJobScript } from "./job-script.ts";
+
+/** Time in ms after the grace period of a stop after which the job is cancelled in Slurm. */
+const STOP_SLACK_MS = 60_000;
+/** Waits in ms between submissions whose outcome is unknown. */
+const RETRY_FIRST_MS = 2_000;
+const RETRY_MAX_MS = 60_000;
+
+export interface JobLauncherSetup {
+  readonly store: AttemptStore;
+  readonly commands: SlurmCommands;
+  readonly settings: SlurmSettings;
+  readonly log: LogLimits;
+  readonly watch: AttemptWatch;
+  /** Nodes of the last inventory; the inventory is read if there is none. */
+  readonly nodes: () => Promise<ReadonlyMap<NodeId, ClusterNode>>;
+  readonly onProblem: (message: string) => void;
+}
+
+export class JobLauncher {
+  readonly #setup: JobLauncherSetup;
+  /** Launches that this process got. After a restart the engine repeats those that have not started. */
+  readonly #effects = new Map<string, LaunchGang>();
+  #killWaitMs: Promise<number> | null = null;
+
+  constructor(setup: JobLauncherSetup) {
+    this.#setup = setup;
+  }
+
+  async launch(effect: LaunchGang): Promise<void> {
+    const { store, watch } = this.#setup;
+    const files = store.filesOf(effect.attemptId);
+    const { name } = files.key;
+    if (watch.hasEnded(name)) return;
+    const state = readState(files);
+    if (state.kind === "absent" && watch.knows(name)) return;
+    if (state.kind === "absent" || state.kind === "unclaimed") {
+      this.#effects.set(name, effect);
+      try {
+        const shares = sharesOf(effect, await this.#setup.nodes());
+        if (state.kind === "absent") await this.#recordLaunch(files, effect, shares);
+      } catch (error) {
+        return this.#cannotLaunch(files, effect, error);
+      }
+    }
+    const watched = watch.track(effect.attemptId, files);
+    if (watched === null || state.kind === "ended") return;
+    if (state.kind === "absent") await this.submit(watched);
+    // A job may exist: the poll looks for it first.
+    else if (state.kind === "unclaimed") await this.#submitUnlessListed(watched);
+  }
+
+  /** Submits the job of an attempt that no job has claimed. A second job does no harm, and none is submitted twice at once. */
+  async submit(watched: WatchedJob): Promise<void> {
+    const effect = this.#effects.get(watched.name);
+    if (effect === undefined || watched.isSubmitting) return;
+    watched.isSubmitting = true;
+    try {
+      await this.#submit(watched, effect);
+    } finally {
+      watched.isSubmitting = false;
+    }
+  }
+
+  async stop(effect: StopGang): Promise<void> {
+    const { store, watch } = this.#setup;
+    const files = store.filesOf(effect.attemptId);
+    const { name } = files.key;
+    const state = readState(files);
+    if (state.kind === "absent") {
+      if (!watch.hasEnded(name)) watch.tellLost(name, effect.attemptId, "It was never launched here.");
+      return;
+    }
+    const watched = watch.track(effect.attemptId, files);
+    if (state.kind === "ended") return;
+    if (state.kind === "unclaimed" && voidAttempt(files, "It was stopped before it started.")) {
+      watch.cancel(name);
+      watch.notice(name);
+      return;
+    }
+    requestStop(files, effect);
+    const cancelAtMs = performance.now() + effect.graceTimeoutMs + STOP_SLACK_MS;
+    if (watched !== null) watched.cancelAtMs = Math.min(watched.cancelAtMs ?? Infinity, cancelAtMs);
+  }
+
+  requestCheckpoint({ attemptId, untilMs }: CheckpointGang): void {
+    const files = this.#setup.store.filesOf(attemptId);
+    if (readState(files).kind !== "running") return;
+    this.#setup.watch.track(attemptId, files);
+    // A request that is repeated after a restart must not extend the deadline.
+    if (requestedUntilMs(files) === null) requestCheckpoint(files, untilMs);
+  }
+
+  forget(name: string): void {
+    this.#effects.delete(name);
+  }
+
+  async #submitUnlessListed(watched: WatchedJob): Promise<void> {
+    const { commands, watch } = this.#setup;
+    try {
+      const jobName = watch.jobName(watched.name);
+      const { jobs, isComplete } = await commands.jobs(jobName);
+      if (isComplete && !jobs.has(jobName)) await this.submit(watched);
+    } catch {
+      // The poll goes on asking, and submits the job if it does not exist.
+    }
+  }
+
+  async #submit(watched: WatchedJob, effect: LaunchGang): Promise<void> {
+    const { commands, settings, watch, store } = this.#setup;
+    const { files, name } = watched;
+    const shares = sharesOf(effect, await this.#setup.nodes());
+    const killWaitMs = String(await this.#readKillWait());
+    const script = writeJobScript(store.homeDir);
+    const names = {
+      jobName: watch.jobName(name),
+      comment: `headroom:${name}`,
+      outputFile: files.supervisorLog.replaceAll("%", "%%"),
+      script,
+      scriptArgs: [
+        settings.node ?? process.execPath,
+        supervisorFile(settings.program),
+        store.homeDir,
+        name,
+        killWaitMs,
+      ],
+    };
+    watched.submissions += 1;
+    const result = await commands.submit(submissionArgs(effect, shares, names, settings));
+    watched.goneSinceMs = null;
+    watched.goneCount = 0;
+    const backoffMs = Math.min(RETRY_FIRST_MS * 2 ** Math.min(watched.submissions - 1, 10), RETRY_MAX_MS);
+    watched.submitAtMs = performance.now() + backoffMs;
+    if (result.kind === "unknown") this.#setup.onProblem(`Attempt ${watched.attemptId}: sbatch: ${result.reason}`);
+    if (result.kind === "refused") this.#refuse(files, effect, result.reason);
+  }
+
+  /** The workload fails with the reason in its log, so that its retries are bounded. */
+  #refuse(files: AttemptFiles, effect: LaunchGang, reason: string): void {
+    const launch = files.read("launch.json");
+    if (launch === null || !files.create("claim.json", { kind: "void", detail: reason })) return;
+    const own = { ...launch, environments: effect.workers.map(() => ({})) };
+    const first = partFiles(files.key, 0);
+    files.createDurably("exit.json", refusedExit(first, own, `Slurm refused the job: ${reason}`));
+    this.#setup.watch.notice(files.key.name);
+  }
+
+  #cannotLaunch(files: AttemptFiles, effect: LaunchGang, error: unknown): void {
+    const detail = error instanceof Error ? error.message : String(error);
+    if (!(error instanceof RefusedGang)) {
+      const known = readState(files);
+      if (known.kind === "absent")
+        this.#setup.watch.tellLost(files.key.name, effect.attemptId, `It could not be launched: ${detail}.`);
+      else if (known.kind === "unclaimed") voidAttempt(files, `It could not be launched: ${detail}.`);
+      return;
+    }
+    recordLost(files, { detail: `${detail}.`, cause: "records" });
+    this.#setup.watch.track(effect.attemptId, files);
+  }
+
+  /** The record and its names are on disk before the job is submitted. */
+  async #recordLaunch(files: AttemptFiles, effect: LaunchGang, shares: readonly NodeShare[]): Promise<void> {
+    const { store, log } = this.#setup;
+    const { spec, attemptId, workloadId, sequence } = effect;
+    makeAttemptDirectories(files, 0);
+    for (const [part, { ranks }] of shares.entries()) makeAttemptDirectories(partFiles(files.key, part), ranks.length);
+    const environmentSetup = {
+      homeDir: store.homeDir,
+      devicesOf: (worker: LaunchGang["workers"][number]) =>
+        Promise.resolve({ vendor: "none" as const, indices: acceleratorIndices(worker.accelerators) }),
+    };
+    const environments = await attemptEnvironments(environmentSetup, files, effect);
+    const masterAddress = shares[0]?.node.address ?? "127.0.0.1";
+    const record: LaunchRecord = {
+      attemptId,
+      workloadId,
+      sequence,
+      // Jobs outlive this machine.
+      bootId: "",
+      run: spec.run,
+      workingDir: spec.dir ?? files.jobDir,
+      checkpointDir: checkpointDirOf(environmentSetup, effect),
+      graceTimeoutMs: spec.graceTimeoutMs,
+      log,
+      environments: environments.map((environment) => ({ ...environment, MASTER_ADDR: masterAddress })),
+      parts: partsOfShares(shares),
+    };
+    writeFileSync(secretFileOf(files), files.key.secret, { mode: 0o600, flush: true });
+    await files.writeDurably("launch.json", record);
+    await syncDirectory(store.attemptsDir);
+  }
+
+  /** `KillWait` of the cluster: the time between SIGTERM and SIGKILL when Slurm ends a job. */
+  #readKillWait(): Promise<number> {
+    this.#killWaitMs ??= this.#setup.commands.show("config").then(
+      (text) => Number(/^KillWait\s*=\s*(\d+)/m.exec(text)?.[1] ?? 30) * 1_000,
+      () => {
+        this.#killWaitMs = null;
+        return 30_000;
+      },
+    );
+    return this.#killWaitMs;
+  }
+}

@@ -1,0 +1,302 @@
+/**
+ * The executor for a Slurm cluster: a gang is one job on exactly the nodes and accelerators that were decided. Records of attempts
+ * are in a directory that the nodes share; supervisors on the nodes write them, as on this machine (`agent/`). Slurm is asked
+ * for nodes and jobs through its commands (`commands/`). Start with `executor/job-launcher.ts`, then `executor/judge.ts`.
+ */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { rename } from "node:fs/promises";
+import path from "node:path";
+import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, NodeId } from "@headroom/model";
+import { makeDurableDirectory, OperationalError } from "@headroom/platform";
+import type {
+  AttemptUsage,
+  Executor,
+  ExecutorListener,
+  Inventory,
+  KnownAttempt,
+  LogChunk,
+  LogRequest,
+  WorkerUsage,
+} from "../executor.ts";
+import type { AttemptFiles } from "../job-protocol/attempt-files.ts";
+import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
+import { partFiles, partsOf, usageByRank, workerDirIn } from "../job-protocol/attempt-parts.ts";
+import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
+import { EffectQueue } from "../job-protocol/effect-queue.ts";
+import { readLogs } from "../job-protocol/log-reader.ts";
+import { TreeRemover } from "../processes/tree-remover.ts";
+import { SlurmCommands } from "./commands/slurm-commands.ts";
+import { AttemptWatch } from "./executor/attempt-watch.ts";
+import type { Cluster, ClusterNode } from "./executor/cluster-nodes.ts";
+import { readCluster } from "./executor/cluster-nodes.ts";
+import { JobLauncher } from "./executor/job-launcher.ts";
+import { Reporter } from "./executor/reporter.ts";
+import { knownAttempt, readState } from "./executor/slurm-attempt.ts";
+import type { SlurmSettings } from "./settings.ts";
+import { ALIVE_MS } from "./agent/part-supervisor.ts";
+
+export interface SlurmExecutorOptions {
+  readonly id: ExecutorId;
+  readonly settings: SlurmSettings;
+  /** Directory of this executor on the machine of the control plane, out of reach of jobs on other nodes. */
+  readonly stateDir: string;
+  readonly logFileMaxBytes?: number;
+  readonly logFilesKept?: number;
+  readonly onProblem?: (message: string) => void;
+}
+
+const LOG_FILE_MAX_BYTES = 16 * 1024 * 1024;
+const LOG_FILES_KEPT = 4;
+/** Time in ms for which a job must be missing in Slurm before it is submitted again. */
+const RESUBMIT_AFTER_MS = 10_000;
+const READ_BATCH = 25;
+/** Contents of the mark in the shared directory: the key of the records is the one on this machine. */
+const MARK_FILE = ".headroom-executor";
+
+export function createSlurmExecutor(options: SlurmExecutorOptions): Executor {
+  return new SlurmExecutor(options);
+}
+
+class SlurmExecutor implements Executor {
+  readonly id: ExecutorId;
+  readonly kind = "slurm";
+  readonly capabilities: ExecutorCapabilities = {
+    checkpointOnRequest: true,
+    resize: false,
+    replaceWorkers: false,
+    logs: true,
+  };
+  readonly #options: SlurmExecutorOptions;
+  readonly #store: AttemptStore;
+  readonly #commands: SlurmCommands;
+  readonly #reporter = new Reporter();
+  readonly #watch: AttemptWatch;
+  readonly #launcher: JobLauncher;
+  readonly #queue = new EffectQueue();
+  readonly #remover = new TreeRemover();
+  #cluster: Cluster | null = null;
+  #started: Promise<void> = Promise.resolve();
+  #contactProblem: string | null = null;
+
+  constructor(options: SlurmExecutorOptions) {
+    this.#options = options;
+    this.id = options.id;
+    const { settings } = options;
+    this.#store = openStore(options, (message) => this.#problem(message));
+    this.#commands = new SlurmCommands(settings);
+    this.#watch = new AttemptWatch({
+      store: this.#store,
+      commands: this.#commands,
+      reporter: this.#reporter,
+      rules: { ...settings, resubmitAfterMs: Math.min(RESUBMIT_AFTER_MS, settings.lostAfterMs) },
+      pollMs: settings.pollMs,
+      jobPrefix: `headroom-${tagOf(options)}-`,
+      submit: (watched) => this.#launcher.submit(watched),
+      onContact: (problem) => this.#noteContact(problem),
+      onProblem: (message) => this.#problem(message),
+    });
+    this.#launcher = new JobLauncher({
+      store: this.#store,
+      commands: this.#commands,
+      settings,
+      log: {
+        fileMaxBytes: options.logFileMaxBytes ?? LOG_FILE_MAX_BYTES,
+        filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
+      },
+      watch: this.#watch,
+      nodes: () => this.#nodes(),
+      onProblem: (message) => this.#problem(message),
+    });
+  }
+
+  async inventory(): Promise<Inventory> {
+    return (await this.#readCluster()).inventory;
+  }
+
+  async attempts(): Promise<readonly KnownAttempt[]> {
+    checkMark(this.#options);
+    await this.#removeForgotten(this.#store.forgottenNames());
+    const known: KnownAttempt[] = [];
+    for (const [position, name] of this.#store.names().entries()) {
+      const attemptId = attemptIdOfName(name);
+      const attempt = attemptId === null ? null : knownAttempt(attemptId, readState(this.#store.files(name)));
+      if (attempt !== null) known.push(attempt);
+      if (position % READ_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return known;
+  }
+
+  perform(effect: Effect): void {
+    this.#queue.add(effect.attemptId, async () => {
+      try {
+        if (effect.kind === "launchGang") await this.#launcher.launch(effect);
+        else if (effect.kind === "stopGang") await this.#launcher.stop(effect);
+        else if (effect.kind === "checkpointGang") this.#launcher.requestCheckpoint(effect);
+        else throw new Error("a gang on Slurm keeps its size");
+      } catch (error) {
+        this.#problem(`${effect.kind} of attempt ${effect.attemptId}: ${messageOf(error)}`);
+      }
+    });
+  }
+
+  watch(listener: ExecutorListener): void {
+    this.#started = this.#reporter
+      .listen(listener)
+      .then(() => this.#watch.start())
+      .catch((error: unknown) => this.#problem(`Reading the attempts: ${messageOf(error)}`));
+  }
+
+  async *logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncGenerator<LogChunk> {
+    await this.#queue.settled(attemptId);
+    const files = this.#store.filesOf(attemptId);
+    const launch = files.readIfSound("launch.json");
+    if (launch === null)
+      throw new OperationalError("unknownAttempt", `Attempt ${attemptId} has no logs here.`, { retryable: false });
+    const source = {
+      workerDir: (worker: number) => workerDirIn(files, launch, worker),
+      workerCount: launch.environments.length,
+      hasEnded: () => files.readIfSound("exit.json") !== null || !files.has("launch.json"),
+    };
+    yield* readLogs(source, request, signal);
+  }
+
+  async usage(attemptId: AttemptId): Promise<AttemptUsage | null> {
+    const files = this.#store.filesOf(attemptId);
+    const state = readState(files);
+    if (state.kind === "absent") return null;
+    const progressSkippedCount = this.#watch.progressSkippedCount(files.key.name);
+    if (state.kind === "ended")
+      return { workers: state.exit.kind === "exited" ? state.exit.usage : [], progressSkippedCount };
+    return { workers: state.kind === "running" ? await freshUsage(files) : [], progressSkippedCount };
+  }
+
+  async forget(attemptId: AttemptId): Promise<void> {
+    const files = this.#store.filesOf(attemptId);
+    const { name } = files.key;
+    const { kind } = readState(files);
+    if (kind !== "absent" && kind !== "ended")
+      throw new OperationalError("attemptActive", `Attempt ${attemptId} has not ended.`, { retryable: true });
+    this.#watch.forget(name);
+    this.#launcher.forget(name);
+    if (kind === "absent") return;
+    const forgotten = FORGOTTEN_PREFIX + name;
+    await rename(files.recordsDir, path.join(this.#store.attemptsDir, forgotten));
+    await this.#removeForgotten([forgotten]);
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close();
+    this.#reporter.close();
+    await this.#watch.close();
+    await this.#started;
+  }
+
+  async #removeForgotten(names: readonly string[]): Promise<void> {
+    const { attemptsDir, workRoot, requestRoot } = this.#store;
+    for (const name of names) {
+      const attempt = name.slice(FORGOTTEN_PREFIX.length);
+      const isOwn = (entry: string): boolean => entry === attempt || entry.startsWith(`${attempt},`);
+      const below = (root: string): string[] =>
+        readdirSync(root)
+          .filter(isOwn)
+          .map((entry) => path.join(root, entry));
+      try {
+        // The records are removed last, because their name leads to the other directories.
+        await this.#remover.remove([workRoot, requestRoot, attemptsDir].flatMap(below));
+        await this.#remover.remove([path.join(attemptsDir, name)]);
+      } catch (error) {
+        this.#problem(`Removing ${name}: ${messageOf(error)}`);
+      }
+    }
+  }
+
+  async #nodes(): Promise<ReadonlyMap<NodeId, ClusterNode>> {
+    return (this.#cluster ?? (await this.#readCluster())).nodes;
+  }
+
+  /** Throws if Slurm does not answer, or if its answers contradict each other: they say nothing about nodes then. */
+  async #readCluster(): Promise<Cluster> {
+    const { partitions } = this.#options.settings;
+    const [nodes, listed, topology] = await Promise.all([
+      this.#commands.show("node"),
+      this.#commands.show("partition"),
+      // Clusters without a topology plugin answer with an error.
+      this.#commands.show("topology").catch(() => ""),
+    ]);
+    const answers = { nodes, partitions: listed, topology };
+    const cluster = readCluster(answers, this.id, partitions ?? null);
+    this.#cluster = cluster;
+    return cluster;
+  }
+
+  #noteContact(problem: string | null): void {
+    if (problem !== null && this.#contactProblem === null) this.#problem(`Slurm does not answer: ${problem}`);
+    this.#contactProblem = problem;
+  }
+
+  #problem(message: string): void {
+    if (this.#options.onProblem === undefined) process.emitWarning(message);
+    else this.#options.onProblem(message);
+  }
+}
+
+/** The key of the records stays on this machine. Each attempt's own secret is in the shared directory until its job claims it. */
+function openStore(options: SlurmExecutorOptions, onProblem: (message: string) => void): AttemptStore {
+  const { stateDir, settings } = options;
+  try {
+    makeDurableDirectory(stateDir, 0o700);
+    checkMark(options);
+    const store = new AttemptStore(settings.directory, onProblem, path.join(stateDir, "records-key"));
+    for (const directory of [stateDir, settings.directory])
+      writeFileSync(path.join(directory, MARK_FILE), `${options.id}\n`, { mode: 0o600 });
+    return store;
+  } catch (error) {
+    if (error instanceof OperationalError) throw error;
+    const message = `Attempts cannot be kept in ${settings.directory}: ${messageOf(error)}.`;
+    throw new OperationalError("unusableDirectory", message, { retryable: false, cause: error });
+  }
+}
+
+/** A shared file system that is not mounted looks like an empty directory. Its attempts must not count as gone. */
+function checkMark({ stateDir, settings }: SlurmExecutorOptions): void {
+  if (!isMarked(stateDir) || isMarked(settings.directory)) return;
+  const message = `${settings.directory} holds no attempts of this executor any more: is the file system mounted?`;
+  throw new OperationalError("executorUnreachable", message, { retryable: true });
+}
+
+function isMarked(directory: string): boolean {
+  try {
+    return readFileSync(path.join(directory, MARK_FILE), "utf8") !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** Tells the jobs of several installations on one cluster apart. */
+const tagOf = ({ id, settings, stateDir }: SlurmExecutorOptions): string =>
+  createHash("sha256").update(`${id}\0${settings.directory}\0${stateDir}`).digest("hex").slice(0, 10);
+
+const USAGE_TIMEOUT_MS = 3 * ALIVE_MS;
+const USAGE_POLL_MS = 200;
+
+/** The usage in the next sign of life of each part, or in the last one if none comes. */
+async function freshUsage(files: AttemptFiles): Promise<readonly WorkerUsage[]> {
+  const launch = files.read("launch.json");
+  if (launch === null) return [];
+  const parts = partsOf(launch).map((part, index) => ({ part, own: partFiles(files.key, index) }));
+  const counts = (): readonly number[] => parts.map(({ own }) => own.readIfSound("alive.json")?.count ?? 0);
+  const before = counts();
+  const endMs = performance.now() + USAGE_TIMEOUT_MS;
+  while (
+    performance.now() < endMs &&
+    counts().some((count, index) => count === before[index]) &&
+    !files.has("exit.json")
+  )
+    await new Promise((resolve) => setTimeout(resolve, USAGE_POLL_MS));
+  return parts
+    .flatMap(({ part, own }) => usageByRank(part, own.readIfSound("alive.json")?.usage ?? []))
+    .toSorted((a, b) => a.worker - b.worker);
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,288 @@
+/**
+ * A real Slurm cluster in a directory of its own, for tests: munge with its own key and socket, one controller, several
+ * node daemons on this machine. It reads no installed configuration and changes nothing outside its directory.
+ */
+import { randomBytes } from "node:crypto";
+import type { ChildProcess } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
+import { rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { hostname, tmpdir, userInfo } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+
+const PROGRAM_DIRS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"];
+const PROGRAMS = ["munged", "slurmctld", "slurmd", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun"] as const;
+type Program = (typeof PROGRAMS)[number];
+
+const START_TIMEOUT_MS = 60_000;
+const END_TIMEOUT_MS = 15_000;
+const POLL_MS = 100;
+/** Ports below those that Linux uses for outgoing connections (ip(7)), away from the rendezvous ports of gangs. */
+const FIRST_PORT = 17_100;
+const PORT_COUNT = 900;
+/** Bytes of a daemon's log in a message. */
+const LOG_SHOWN = 1_000;
+
+export interface ClusterShape {
+  readonly nodes: number;
+  readonly gpusPerNode: number;
+  readonly cpusPerNode: number;
+  readonly memoryMib: number;
+}
+
+export const fourNodes: ClusterShape = { nodes: 4, gpusPerNode: 8, cpusPerNode: 64, memoryMib: 500_000 };
+
+const programPath = (program: Program): string | undefined =>
+  PROGRAM_DIRS.map((directory) => path.join(directory, program)).find((file) => existsSync(file));
+
+/** Programs of Slurm and munge that this machine lacks. */
+export function missingSlurmPrograms(): readonly string[] {
+  return PROGRAMS.filter((program) => programPath(program) === undefined);
+}
+
+/** Why a test of a real cluster cannot run here; `null`: it can. */
+export function whyNoCluster(shape: ClusterShape = fourNodes): string | null {
+  const missing = missingSlurmPrograms();
+  if (missing.length > 0) return `Slurm is not installed (${missing.join(", ")}); Debian: slurm-wlm munge`;
+  const terminals = terminalFiles().length;
+  return terminals < shape.gpusPerNode
+    ? `/dev has ${terminals} terminals to stand for ${shape.gpusPerNode} GPUs`
+    : null;
+}
+
+const terminalFiles = (): readonly string[] =>
+  readdirSync("/dev")
+    .filter((name) => /^tty\d+$/.test(name))
+    .toSorted((a, b) => Number(a.slice(3)) - Number(b.slice(3)));
+
+export class SlurmCluster {
+  readonly directory: string;
+  readonly nodes: readonly string[];
+  readonly #shape: ClusterShape;
+  readonly #daemons = new Map<string, ChildProcess>();
+
+  private constructor(shape: ClusterShape) {
+    this.#shape = shape;
+    this.directory = mkdtempSync(path.join(tmpdir(), "headroom-slurm-"));
+    this.nodes = Array.from({ length: shape.nodes }, (_, index) => `n${index + 1}`);
+  }
+
+  static async start(shape: ClusterShape = fourNodes): Promise<SlurmCluster> {
+    const cluster = new SlurmCluster(shape);
+    try {
+      await cluster.#start();
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  get configurationFile(): string {
+    return this.#in("slurm.conf");
+  }
+
+  /** Environment of Slurm's commands. */
+  get env(): Readonly<Record<string, string>> {
+    return { PATH: PROGRAM_DIRS.join(":") + ":/sbin:/bin", SLURM_CONF: this.configurationFile };
+  }
+
+  /** Standard output of a command that must succeed. */
+  async call(program: Program, ...args: readonly string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)(this.#program(program), args, { env: this.env, timeout: 30_000 });
+    return stdout;
+  }
+
+  /** Kills a daemon without notice, as a crash does: `slurmctld`, or the name of a node. */
+  async kill(name: string): Promise<void> {
+    const child = this.#daemons.get(name);
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  async startController(): Promise<void> {
+    this.#daemon("slurmctld", "slurmctld", "-D", "-f", this.configurationFile);
+    await this.#until("slurmctld", () => this.#answers());
+  }
+
+  startNode(node: string): void {
+    this.#daemon(node, "slurmd", "-D", "-N", node, "-f", this.configurationFile);
+  }
+
+  async nodesAreIdle(): Promise<void> {
+    await this.#until("the nodes", async () => {
+      const states = (await this.call("sinfo", "--noheader", "--Node", "--format=%T")).trim().split("\n");
+      return states.length === this.nodes.length && states.every((state) => state === "idle");
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (this.#daemons.has("slurmctld")) await this.call("scancel", `--user=${userInfo().username}`).catch(() => "");
+    for (const child of [...this.#daemons.values()].toReversed()) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const ended = once(child, "exit");
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), END_TIMEOUT_MS);
+      await ended;
+      clearTimeout(timer);
+    }
+    await rm(this.directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #start(): Promise<void> {
+    for (const name of ["state", "munge", ...this.nodes]) mkdirSync(this.#in(name), { mode: 0o700 });
+    writeFileSync(this.#in("munge/key"), randomBytes(1024), { mode: 0o600 });
+    const ports = await freePorts(this.nodes.length + 1);
+    writeFileSync(this.configurationFile, this.#configuration(ports));
+    const devices = this.#deviceFiles();
+    const line = (node: string, device: string): string => `NodeName=${node} Name=gpu Type=h100 File=${device}\n`;
+    writeFileSync(
+      this.#in("gres.conf"),
+      this.nodes.flatMap((node) => devices.map((device) => line(node, device))).join(""),
+    );
+    this.#daemon("munged", "munged", "--foreground", "--force", ...mungeFiles(this.#in("munge")));
+    await this.#until("munged", () => existsSync(this.#in("munge/socket")));
+    await this.startController();
+    for (const node of this.nodes) this.startNode(node);
+    await this.nodesAreIdle();
+  }
+
+  /** Keys as in slurm.conf(5). */
+  #configuration(ports: readonly number[]): string {
+    const { username } = userInfo();
+    const { nodes, gpusPerNode, cpusPerNode, memoryMib } = this.#shape;
+    const nodeLines = this.nodes.map(
+      (node, index) =>
+        `NodeName=${node} NodeHostname=${hostname()} NodeAddr=127.0.0.1 Port=${ports[index + 1]} CPUs=${cpusPerNode} ` +
+        `Boards=1 SocketsPerBoard=1 CoresPerSocket=${cpusPerNode} ThreadsPerCore=1 RealMemory=${memoryMib} ` +
+        `Gres=gpu:h100:${gpusPerNode} State=UNKNOWN`,
+    );
+    return `${[
+      "ClusterName=headroomtest",
+      `SlurmctldHost=${hostname()}(127.0.0.1)`,
+      `SlurmctldPort=${ports[0]}`,
+      `SlurmUser=${username}`,
+      `SlurmdUser=${username}`,
+      "AuthType=auth/munge",
+      `AuthInfo=socket=${this.#in("munge/socket")}`,
+      `StateSaveLocation=${this.#in("state")}`,
+      `SlurmdSpoolDir=${this.directory}/%n`,
+      `SlurmctldPidFile=${this.#in("slurmctld.pid")}`,
+      `SlurmdPidFile=${this.directory}/slurmd.%n.pid`,
+      "SlurmctldDebug=error",
+      "SlurmdDebug=error",
+      "ProctrackType=proctrack/linuxproc",
+      "TaskPlugin=task/none",
+      "SwitchType=switch/none",
+      "MpiDefault=none",
+      "JobAcctGatherType=jobacct_gather/none",
+      "AccountingStorageType=accounting_storage/none",
+      "SelectType=select/cons_tres",
+      "SelectTypeParameters=CR_Core_Memory",
+      // Heterogeneous jobs need the backfill scheduler (slurm.schedmd.com/heterogeneous_jobs.html).
+      "SchedulerType=sched/backfill",
+      "SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=10000,bf_interval=1",
+      "SlurmdParameters=config_overrides",
+      "ReturnToService=2",
+      "SlurmdTimeout=10",
+      "KillWait=5",
+      "MinJobAge=60",
+      "EpilogMsgTime=0",
+      "GresTypes=gpu",
+      "MailProg=/bin/true",
+      ...nodeLines,
+      `PartitionName=gpu Nodes=n[1-${nodes}] Default=YES MaxTime=INFINITE State=UP`,
+    ].join("\n")}\n`;
+  }
+
+  /** Slurm needs a device file for each GPU and, without cgroups, opens none of them. */
+  #deviceFiles(): readonly string[] {
+    const { gpusPerNode } = this.#shape;
+    const terminals = terminalFiles().map((name) => path.join("/dev", name));
+    if (terminals.length >= gpusPerNode) return terminals.slice(0, gpusPerNode);
+    return Array.from({ length: gpusPerNode }, (_, index) => {
+      const file = this.#in(`gpu${index}`);
+      // Any number of a character device that has no driver.
+      execFileSync("mknod", [file, "c", "195", String(index)]);
+      return file;
+    });
+  }
+
+  async #answers(): Promise<boolean> {
+    return this.call("scontrol", "ping").then(
+      (text) => !text.includes("DOWN"),
+      () => false,
+    );
+  }
+
+  async #until(what: string, isSo: () => Promise<boolean> | boolean): Promise<void> {
+    const deadlineMs = performance.now() + START_TIMEOUT_MS;
+    while (!(await isSo())) {
+      for (const [name, child] of this.#daemons)
+        if (child.exitCode !== null) throw new Error(`${name} has ended: ${this.#logOf(name)}`);
+      if (performance.now() > deadlineMs) throw new Error(`${what}: not within ${START_TIMEOUT_MS} ms`);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  #daemon(name: string, program: Program, ...args: readonly string[]): void {
+    const log = openSync(this.#in(`${name}.log`), "a", 0o600);
+    this.#daemons.set(name, spawn(this.#program(program), args, { env: this.env, stdio: ["ignore", log, log] }));
+    closeSync(log);
+  }
+
+  #logOf(name: string): string {
+    return readFileSync(this.#in(`${name}.log`), "utf8").slice(-LOG_SHOWN);
+  }
+
+  #program(program: Program): string {
+    const found = programPath(program);
+    if (found === undefined) throw new Error(`${program} is not installed`);
+    return found;
+  }
+
+  #in(name: string): string {
+    return path.join(this.directory, name);
+  }
+}
+
+const mungeFiles = (directory: string): string[] => [
+  `--key-file=${directory}/key`,
+  `--socket=${directory}/socket`,
+  `--pid-file=${directory}/pid`,
+  `--log-file=${directory}/log`,
+  `--seed-file=${directory}/seed`,
+];
+
+/** Free ports of the range, searched from a place that depends on the process, so that two clusters rarely meet. */
+async function freePorts(count: number): Promise<number[]> {
+  const found: number[] = [];
+  for (let step = 0; step < PORT_COUNT && found.length < count; step++) {
+    const port = FIRST_PORT + ((process.pid * 7 + step) % PORT_COUNT);
+    if (await isFree(port)) found.push(port);
+  }
+  if (found.length < count) throw new Error(`fewer than ${count} free ports from ${FIRST_PORT}`);
+  return found;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
