@@ -1,5 +1,6 @@
 /** The types of executors that can be declared, one row for each. */
 import type { ExecutorType } from "./executor-type.ts";
 import { localType } from "./local-type.ts";
+import { slurmType } from "./slurm-type.ts";
 
-export const executorTypes: readonly ExecutorType[] = [localType];
+export const executorTypes: readonly ExecutorType[] = [localType, slurmType];

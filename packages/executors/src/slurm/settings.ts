@@ -10,51 +10,58 @@ const word = z
 const absolutePath = z.string().startsWith("/", "an absolute path").max(1024);
 
 export const slurmSettings = z.strictObject({
-  directory: absolutePath.describe(
-    "Directory on a file system that this machine and all nodes share. Records, logs, checkpoints and the directories of jobs are here.",
-  ),
-  partitions: z
-    .array(word)
+  directory: absolutePath.meta({
+    description:
+      "Directory on a file system that this machine and all nodes share. Records, logs, checkpoints and the directories of jobs are here.",
+  }),
+  partitions: z.array(word).min(1).max(100).optional().meta({
+    description: "Partitions to use, in order of preference: a node of several belongs to the first. Default: all.",
+  }),
+  commands: absolutePath.optional().meta({ description: "Directory of Slurm's commands. Default: those on the PATH." }),
+  configuration: absolutePath
+    .optional()
+    .meta({ description: "`slurm.conf` of the cluster. Default: that of this machine." }),
+  node: absolutePath
+    .optional()
+    .meta({ description: "Path of Node.js on the nodes. Default: the path on this machine." }),
+  program: absolutePath.optional().meta({
+    description: "Directory `executors/src/slurm/agent` of Headroom on the nodes. Default: the path on this machine.",
+  }),
+  account: word.optional().meta({ description: "Account of the jobs." }),
+  qos: word.optional().meta({ description: "QOS of the jobs." }),
+  reservation: word.optional().meta({ description: "Reservation in which the jobs run." }),
+  constraint: z
+    .string()
     .min(1)
-    .max(100)
+    .max(500)
     .optional()
-    .describe("Partitions to use, in order of preference: a node of several belongs to the first. Default: all."),
-  commands: absolutePath.optional().describe("Directory of Slurm's commands. Default: those on the PATH."),
-  configuration: absolutePath.optional().describe("`slurm.conf` of the cluster. Default: that of this machine."),
-  node: absolutePath.optional().describe("Path of Node.js on the nodes. Default: the path on this machine."),
-  program: absolutePath
-    .optional()
-    .describe("Directory `executors/src/slurm/agent` of Headroom on the nodes. Default: the path on this machine."),
-  account: word.optional().describe("Account of the jobs."),
-  qos: word.optional().describe("QOS of the jobs."),
-  reservation: word.optional().describe("Reservation in which the jobs run."),
-  constraint: z.string().min(1).max(500).optional().describe("Features that the nodes must have, as in `sbatch`."),
+    .meta({ description: "Features that the nodes must have, as in `sbatch`." }),
   timeLimitMinutes: z
     .number()
     .int()
     .min(1)
     .optional()
-    .describe("Time limit of jobs whose workload has no walltime. Default: that of the partition."),
+    .meta({ description: "Time limit of jobs whose workload has no walltime. Default: that of the partition." }),
   pollMs: z
     .number()
     .int()
     .min(100)
     .max(60_000)
     .default(2_000)
-    .describe("Time between two questions about jobs, in ms."),
-  commandTimeoutMs: z.number().int().min(100).max(300_000).default(15_000).describe("Time limit of a command, in ms."),
-  startTimeoutMs: z
+    .meta({ description: "Time between two questions about jobs, in ms." }),
+  commandTimeoutMs: z
     .number()
     .int()
-    .min(1_000)
-    .default(600_000)
-    .describe("Time in ms after which a job that Slurm does not start is cancelled, and its workload placed again."),
-  lostAfterMs: z
-    .number()
-    .int()
-    .min(1_000)
-    .default(30_000)
-    .describe("Time in ms without a sign of life after which a job counts as lost, if Slurm does not run it either."),
+    .min(100)
+    .max(300_000)
+    .default(15_000)
+    .meta({ description: "Time limit of a command, in ms." }),
+  startTimeoutMs: z.number().int().min(1_000).default(600_000).meta({
+    description: "Time in ms after which a job that Slurm does not start is cancelled, and its workload placed again.",
+  }),
+  lostAfterMs: z.number().int().min(1_000).default(30_000).meta({
+    description: "Time in ms without a sign of life after which a job counts as lost, if Slurm does not run it either.",
+  }),
 });
 
 export type SlurmSettings = z.infer<typeof slurmSettings>;

@@ -1,7 +1,7 @@
 /** The nodes of a cluster as an inventory: partitions as pools, switches as levels of the fabric. */
 import { nodeId, poolName, siteName } from "@headroom/model";
 import type { ExecutorId, NodeId, NodeSpec, Pool, Site } from "@headroom/model";
-import { catalogueName, deviceLabel, familyOfType } from "@headroom/perf/accelerator-types";
+import { catalogueName, deviceLabel, familyNamed, familyOfType } from "@headroom/perf/accelerator-types";
 import { OperationalError } from "@headroom/platform";
 import type { Inventory } from "../../executor.ts";
 import type { SwitchTree } from "../fleet/topology.ts";
@@ -81,21 +81,21 @@ export function readCluster(
 }
 
 /**
- * An answer that is empty or cut off must not remove nodes, so every node of a partition must be in the answer about nodes.
- * Throws an error if one is not.
+ * An answer that is empty or cut off must not remove nodes, so every node of a partition must be in the answer about nodes, and
+ * name the partition there. Throws an error if one does not.
  */
 function checkAnswers(rows: readonly NodeRow[], unreadCount: number, partitions: string): void {
-  const found = new Set(rows.map(({ name }) => name));
+  const partitionsOf = new Map(rows.map(({ name, hardware }) => [name, hardware?.partitions ?? []]));
   const listed = partitions.split("\n").flatMap((line) => {
-    const names = /^PartitionName=.*?\sNodes=(\S+)/.exec(line)?.[1] ?? "(null)";
-    return names === "(null)" || names === "ALL" ? [] : hostNames(names);
+    const [, partition = "", names = "(null)"] = /^PartitionName=(\S+).*?\sNodes=(\S+)/.exec(line) ?? [];
+    return names === "(null)" || names === "ALL" ? [] : hostNames(names).map((node) => ({ partition, node }));
   });
-  const missing = listed.filter((name) => !found.has(name));
-  if (found.size > 0 && listed.length > 0 && missing.length === 0) return;
+  const missing = listed.find(({ partition, node }) => partitionsOf.get(node)?.includes(partition) !== true);
+  if (rows.length > 0 && listed.length > 0 && missing === undefined) return;
   const what =
-    found.size === 0 || listed.length === 0
+    missing === undefined
       ? "Slurm lists no nodes or no partitions"
-      : `Slurm lists ${missing[0] ?? ""} and ${missing.length - 1} other nodes in partitions, and not as nodes`;
+      : `Slurm lists ${missing.node} in the partition ${missing.partition}, and not among its nodes`;
   const unread = unreadCount > 0 ? `; ${unreadCount} lines could not be read` : "";
   throw new OperationalError("executorUnreachable", `${what}${unread}.`, { retryable: true });
 }
@@ -131,7 +131,7 @@ function typeOf({ gpus, hardware }: NodeRow): string {
   if ((gpus ?? 0) === 0) return "";
   const [first] = hardware?.gpuTypes ?? [];
   const stated = first?.type ?? null;
-  if (stated !== null) return catalogueName(stated) ?? (deviceLabel(stated) || "gpu");
+  if (stated !== null) return catalogueName(stated) ?? familyNamed(stated) ?? (deviceLabel(stated) || "gpu");
   return (hardware?.features ?? []).map(catalogueName).find((name) => name !== undefined) ?? "gpu";
 }
 

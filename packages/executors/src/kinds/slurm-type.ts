@@ -1,0 +1,19 @@
+/** Type `slurm`: a Slurm cluster through its command-line tools. */
+import { slurmSettings } from "../slurm/settings.ts";
+import { executorType } from "./executor-type.ts";
+import type { ExecutorType } from "./executor-type.ts";
+
+export const slurmType: ExecutorType = executorType({
+  name: "slurm",
+  summary: "A Slurm cluster: each gang is one job on exactly the nodes and accelerators that were decided.",
+  settings: slurmSettings,
+  async open(settings, context) {
+    const { createSlurmExecutor } = await import("../slurm/slurm-executor.ts");
+    return createSlurmExecutor({
+      id: context.id,
+      settings,
+      stateDir: context.directory,
+      onProblem: (message) => context.onProblem(message),
+    });
+  },
+});
