@@ -93,6 +93,7 @@ const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
   workloadHeld: true,
   execStarted: true,
   taskStopRequested: true,
+  endpointScaled: true,
   workloadReleased: true,
   workloadStopRequested: true,
 };

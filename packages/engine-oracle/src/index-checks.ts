@@ -255,7 +255,7 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
       length === bucket.waiting.length,
       () => `a queue class with ${length} workloads counts ${bucket.waiting.length}`,
     );
-    const arrays = [...bucket.waiting.from(0)].filter(({ spec }) => spec.kind === "batch");
+    const arrays = [...bucket.waiting.from(0)].filter(({ spec }) => spec.kind !== "train");
     findings.expect(
       arrays.length === bucket.waitingArrays.size && arrays.every((each) => bucket.waitingArrays.has(each)),
       () => `a queue class with ${arrays.length} job arrays lists ${bucket.waitingArrays.size}, or lists other ones`,
@@ -353,6 +353,8 @@ function checkTimers(findings: Findings, world: World, nowMs: number): void {
     if (attempt.startedAtMs !== null && attempt.stop === null && attempt.prediction !== undefined)
       if (attempt.prediction.durationMs < (walltimeMs ?? PREDICTED_MS_MAX))
         due.push(attempt.startedAtMs + attempt.prediction.durationMs);
+    if (spec?.kind === "serve" && attempt.startedAtMs !== null && attempt.ready === undefined && attempt.stop === null)
+      due.push((attempt.notReadySinceMs ?? attempt.startedAtMs) + spec.ready.timeoutMs);
     // The instant from which the attempt can be preempted.
     const mayLeaveAtMs = attempt.placedAtMs + (spec?.minRuntimeMs ?? 0);
     if (attempt.stop === null && mayLeaveAtMs > nowMs) due.push(mayLeaveAtMs);
@@ -361,7 +363,7 @@ function checkTimers(findings: Findings, world: World, nowMs: number): void {
     if (workload.endedAtMs !== null || workload.stopRequested) continue;
     const { notBeforeMs: notBeforeAtMs = 0 } = workload.spec;
     if (notBeforeAtMs > nowMs) due.push(notBeforeAtMs);
-    if (workload.nextTask < taskCountOf(workload.spec)) continue;
+    if (workload.spec.kind !== "serve" && workload.nextTask < taskCountOf(workload.spec)) continue;
     for (const { retryAtMs } of workload.tasks.values())
       if (retryAtMs !== null && retryAtMs > nowMs) due.push(retryAtMs);
   }

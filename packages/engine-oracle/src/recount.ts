@@ -361,7 +361,7 @@ export function hasReadyTask(workload: Workload, nowMs: number): boolean {
     (workload.spec.notBeforeMs ?? 0) > nowMs
   )
     return false;
-  if (isArrayFull(workload)) return false;
+  if (isArrayFull(workload, nowMs)) return false;
   return (
     unstartedCount(workload) > 0 ||
     [...workload.tasks.values()].some(({ retryAtMs }) => retryAtMs !== null && retryAtMs <= nowMs)
@@ -375,8 +375,15 @@ function unstartedCount({ spec, nextTask, tasks }: Workload): number {
   return taskCountOf(spec) - nextTask - stopped.length;
 }
 
-function isArrayFull(workload: Workload): boolean {
+/** Whether the endpoint has as many replicas as it should have. Replicas in back-off count. */
+function isEndpointFull({ nextTask, tasks, scale }: Workload, nowMs: number): boolean {
+  const idle = [...tasks.values()].filter(({ retryAtMs }) => retryAtMs !== null && retryAtMs <= nowMs);
+  return nextTask - idle.length >= (scale?.replicas ?? 0);
+}
+
+function isArrayFull(workload: Workload, nowMs: number): boolean {
   const { spec, waitingTasks, succeededCount, failedCount } = workload;
+  if (spec.kind === "serve") return isEndpointFull(workload, nowMs);
   if (spec.kind !== "batch" || spec.tasksAtOnce === undefined) return false;
   const done = waitingTasks.length + succeededCount + failedCount;
   return taskCountOf(spec) - unstartedCount(workload) - done >= spec.tasksAtOnce;

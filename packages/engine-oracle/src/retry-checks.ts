@@ -20,6 +20,8 @@ export function checkRetries(findings: Findings, state: ReadonlyState, events: r
     const [id = "", index = ""] = event.attemptId.split(".");
     const workload = state.workloads.get(workloadId(id));
     if (workload === undefined || changed.has(workload.id)) continue;
+    // A replica starts again however often it failed.
+    if (workload.spec.kind === "serve") continue;
     const task = workload.spec.kind === "batch" ? Number(index) : 0;
     // The state counts the last failure of the batch.
     if (judged.has(`${id} ${task}`)) continue;

@@ -260,6 +260,7 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
     if (attempt !== undefined) open.push(attempt.task);
   }
   for (const { task } of nominated) open.push(task);
+  checkScale(findings, state, workload);
   findings.expect(new Set(open).size === open.length, () => `a task of ${id} runs or waits twice: ${open.join(", ")}`);
   findings.expect(
     open.every((task) => task < nextTask),
@@ -274,6 +275,37 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
     workload.endedAttempts.length <= ENDED_ATTEMPTS_KEPT,
     () => `${id} keeps ${workload.endedAttempts.length} ended attempts`,
   );
+}
+
+/** Checks that an endpoint has no more replicas than it needs, within its bounds, and gives none of them up. */
+function checkScale(findings: Findings, state: ReadonlyState, workload: Workload): void {
+  const { id, spec, scale, activeAttempts, stopRequested, endedAtMs, nextTask, tasks } = workload;
+  findings.expect(
+    (spec.kind === "serve") === (scale !== undefined),
+    () => `${id} has a number of replicas, or lacks it`,
+  );
+  if (spec.kind !== "serve" || scale === undefined || stopRequested || endedAtMs !== null) return;
+  const { replicas } = scale;
+  const { min, max } = spec.replicas;
+  findings.expect(
+    replicas >= min && replicas <= max,
+    () => `${id} has ${replicas} replicas, allowed are ${min} to ${max}`,
+  );
+  const staying = activeAttempts.filter((each) => state.attempts.get(each)?.stop === null).length;
+  const nominated = [...state.nominations.values()].filter(({ workloadId, growth }) => workloadId === id && !growth);
+  const running = staying + nominated.length;
+  findings.expect(running <= replicas, () => `${id} runs ${running} replicas, ${replicas} are needed`);
+  findings.expect(nextTask === 0 || tasks.size <= nextTask, () => `${id} has records of replicas that never began`);
+  findings.expect(
+    [...tasks.values()].every(({ isGivenUp }) => !isGivenUp),
+    () => `${id} gave up a replica`,
+  );
+  for (const each of activeAttempts) {
+    const attempt = state.attempts.get(each);
+    const sinceMs = attempt?.notReadySinceMs ?? attempt?.startedAtMs ?? null;
+    const isLate = attempt?.ready === undefined && sinceMs !== null && sinceMs + spec.ready.timeoutMs <= state.nowMs;
+    findings.expect(!isLate || attempt?.stop !== null, () => `${each} is not ready in time and runs on`);
+  }
 }
 
 const numbersOf = (tasks: readonly Task[]): readonly number[] =>

@@ -117,8 +117,9 @@ export class EarliestStarts {
 /** End of the back-off, if all remaining tasks wait for a retry. */
 function retryMs(workload: Workload): number {
   const { spec, nextTask, waitingTasks, activeAttempts } = workload;
-  if (waitingTasks.length === 0 || activeAttempts.length > 0 || nextTask < taskCountOf(spec)) return 0;
-  return firstRetry(workload).retryAtMs;
+  const hasUnstarted = spec.kind !== "serve" && nextTask < taskCountOf(spec);
+  if (waitingTasks.length === 0 || activeAttempts.length > 0 || hasUnstarted) return 0;
+  return firstRetry(workload, 0).retryAtMs;
 }
 
 /**

@@ -40,6 +40,7 @@ export type { CivilDay } from "./resources/time/months.ts";
 export * from "./resources/usage-history.ts";
 export * from "./resources/workload.ts";
 export * from "./resources/workload-changes.ts";
+export * from "./resources/workload-kind.ts";
 export * from "./policy/checkpoint-timeout.ts";
 export * from "./policy/defragment-rules.ts";
 export * from "./policy/order.ts";

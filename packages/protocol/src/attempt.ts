@@ -23,11 +23,22 @@ export const stopReason = z.enum([
   "nodeDrained",
   "nodeLost",
   "budgetSpent",
+  "scaledDown",
+  "notReady",
   "preempted",
   "reclaimed",
   "migrated",
   "incomplete",
 ]);
+
+export const scaleGround = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("submitted") }),
+    z.object({ kind: z.literal("requested") }),
+    z.object({ kind: z.literal("bounds") }).meta({ description: "The bounds of the endpoint changed." }),
+  ])
+  .meta({ id: "ScaleGround", description: "Why the number of replicas of an endpoint changed." });
+
 const said = z
   .string()
   .optional()
@@ -100,6 +111,10 @@ const attemptCommon = {
 const activeFields = {
   ...attemptCommon,
   progress: progress.nullable(),
+  ready: z
+    .object({ atMs: instantMs, address: z.string().meta({ description: "Host and port of its HTTP server." }) })
+    .optional()
+    .meta({ description: "Since when the replica takes requests, and where; absent: it does not." }),
   launchAtMs: instantMs.optional().meta({
     description:
       "Time at which the attempt is launched after its back-off; it keeps its place until then. Absent: the attempt was already launched.",

@@ -13,7 +13,16 @@ import {
   workloadSpec,
 } from "@headroom/spec";
 import { applyChange } from "./apply.ts";
-import { artifact, attemptOutcome, closedBy, prediction, stopReason, workerAllocation, workerExit } from "./attempt.ts";
+import {
+  artifact,
+  attemptOutcome,
+  closedBy,
+  prediction,
+  scaleGround,
+  stopReason,
+  workerAllocation,
+  workerExit,
+} from "./attempt.ts";
 import { orderArrival, orderPhase, recordedOrder } from "./capacity-order.ts";
 import { endReason } from "./workload.ts";
 import { changeableField } from "./workload-changes.ts";
@@ -228,6 +237,14 @@ export const event = z
     }),
     fact("backoffEnded", { attemptId: z.string() }),
     fact("attemptStarted", { attemptId: z.string() }),
+    fact("replicaReady", { attemptId: z.string(), address: z.string() }),
+    fact("replicaNotReady", { attemptId: z.string(), detail: z.string() }),
+    fact("endpointScaled", {
+      workloadId: z.string(),
+      actor: z.string(),
+      replicas: count,
+      ground: scaleGround,
+    }),
     fact("taskStopRequested", { workloadId: z.string(), task: count, actor: z.string() }),
     fact("execStarted", {
       attemptId: z.string(),
@@ -254,6 +271,9 @@ export const event = z
       exit: workerExit.nullable(),
       detail: z.string(),
       retryAtMs: instantMs.nullable(),
+      failures: count
+        .optional()
+        .meta({ description: "Number of ends of the replica in a row, with this one; absent: no replica." }),
       losses: count.optional(),
       givenUp: z.literal(true).optional(),
     }),

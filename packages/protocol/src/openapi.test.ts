@@ -63,6 +63,7 @@ describe("the OpenAPI document", () => {
     expect(references(schemas["SubmittedSpec"])).toEqual([
       "#/components/schemas/TrainSpecInput",
       "#/components/schemas/BatchSpecInput",
+      "#/components/schemas/ServeSpecInput",
     ]);
     expect(references(schemas["Workload"])).toContain("#/components/schemas/WorkloadSpec");
   });

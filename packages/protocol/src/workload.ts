@@ -1,14 +1,23 @@
 /** Workloads as lists and single pages show them. */
 import { z } from "zod";
 import { count, gangSpec, instantMs, workloadSpec } from "@headroom/spec";
-import { artifact, attempt, checkpoint, prediction, progress, workerAllocation, workerExit } from "./attempt.ts";
+import {
+  artifact,
+  attempt,
+  checkpoint,
+  prediction,
+  progress,
+  scaleGround,
+  workerAllocation,
+  workerExit,
+} from "./attempt.ts";
 import { pageOf } from "./page.ts";
 
 export const workloadPhases = ["pending", "running", "stopping", "succeeded", "failed", "cancelled"] as const;
 export const workloadPhase = z.enum(workloadPhases);
 export const isWorkloadPhase = (text: string): text is z.output<typeof workloadPhase> =>
   workloadPhases.some((phase) => phase === text);
-export const workloadKinds = ["train", "batch"] as const;
+export const workloadKinds = ["train", "batch", "serve"] as const;
 
 export const endReason = z
   .discriminatedUnion("kind", [
@@ -53,6 +62,16 @@ const summaryFields = {
   gang: gangSpec,
   acceleratorTypes: z.array(z.string()),
   tasks: taskCounts,
+  replicas: z
+    .object({
+      min: count,
+      max: count,
+      wanted: count.meta({ description: "Number of replicas that the endpoint should have now." }),
+      ready: count.meta({ description: "Number of replicas that take requests." }),
+      lastChange: z.object({ from: count, atMs: instantMs, actor: z.string(), ground: scaleGround }),
+    })
+    .optional()
+    .meta({ description: "Replicas of an endpoint; absent: the workload is none." }),
   stopRequested: z.boolean(),
   held: z.literal(true).optional().meta({
     description: "True: the workload is held, and no task starts until it is released; absent: it is not held.",

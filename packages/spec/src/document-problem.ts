@@ -17,7 +17,7 @@ export interface DocumentProblem extends FieldProblem {
 }
 
 /** Reserved kinds that no executor runs yet. */
-const laterKinds: readonly string[] = ["serve", "workspace"];
+const laterKinds: readonly string[] = ["workspace"];
 
 /**
  * Converts issues found by Zod to problems. An issue about several unknown fields becomes one problem for each field.

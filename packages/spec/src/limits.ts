@@ -39,6 +39,8 @@ export const CORES_MILLI_MAX = 100_000_000;
 export const MEMORY_MIB_MAX = 1_073_741_824;
 export const PRIORITY_MAX = 1_000_000;
 export const TASKS_MAX = 1_000_000;
+/** A round considers all replicas of one endpoint together. */
+export const REPLICAS_MAX = 1_000;
 export const RETRIES_MAX = 1_000;
 /**
  * Minimum half-life of usage in ms. Usage with a shorter half-life would have decayed before the next round could use

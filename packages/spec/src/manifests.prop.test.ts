@@ -167,6 +167,17 @@ const anySpec: fc.Arbitrary<WorkloadSpec> = fc
         },
         { requiredKeys: ["kind", "taskCount", ...requiredKeys] },
       ),
+      fc.record(
+        {
+          kind: fc.constant("serve" as const),
+          ...common,
+          ...constraints,
+          replicas: fc.constantFrom({ min: 0, max: 3 }, { min: 1, max: 1 }, { min: 2, max: 2 }),
+          ready: fc.record({ path: fc.constantFrom("/health", "/v1/models?full=1"), timeoutMs: fc.constant(30_000) }),
+          servedModel: fc.constantFrom("llama", "org/model-1"),
+        },
+        { requiredKeys: ["kind", "replicas", "ready", ...requiredKeys] },
+      ),
     ),
     fc.integer({ min: 1, max: 30_000 }),
     fc.boolean(),

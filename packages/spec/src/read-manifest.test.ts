@@ -9,14 +9,43 @@ describe("kinds", () => {
   it.each<[unknown, string]>([
     [
       { kind: "trian" },
-      'kind: must be train, batch, fleet, team, maintenance, reservation, tariff or schedule, got "trian"; did you mean train?',
+      'kind: must be train, batch, serve, fleet, team, maintenance, reservation, tariff or schedule, got "trian"; did you mean train?',
     ],
-    [{ kind: "serve" }, "kind: serve is not supported yet"],
+    [{ kind: "workspace" }, "kind: workspace is not supported yet"],
     [{}, "kind: is required"],
     [[], ': must be a mapping with a kind, like "kind: train", got a list of 0 entries'],
     [null, ': must be a mapping with a kind, like "kind: train", got an empty value'],
   ])("refuses %j", (value, expected) => {
     expect(problemsIn(value)).toEqual([expected]);
+  });
+});
+
+describe("endpoints", () => {
+  const serve = { kind: "serve", name: "chat", run: "serve --port $PORT" };
+
+  it("have one replica and a readiness request by default", () => {
+    expect(documentIn(serve)).toMatchObject({
+      kind: "workload",
+      spec: { kind: "serve", replicas: { min: 1, max: 1 }, ready: { path: "/health", timeoutMs: 600_000 } },
+    });
+  });
+
+  it("take a number or bounds of replicas, and the name of a model", () => {
+    const written = { ...serve, replicas: { min: 0, max: 4 }, ready: { path: "/v1/models" }, model: "llama" };
+    expect(documentIn(written)).toMatchObject({
+      spec: { replicas: { min: 0, max: 4 }, ready: { path: "/v1/models", timeoutMs: 600_000 }, servedModel: "llama" },
+    });
+    expect(documentIn({ ...serve, replicas: 3 })).toMatchObject({ spec: { replicas: { min: 3, max: 3 } } });
+  });
+
+  it.each([
+    [{ replicas: { min: 3, max: 2 } }, "replicas: must be a number from 1 to 1000"],
+    [{ replicas: 0 }, "replicas: must be a number from 1 to 1000"],
+    [{ ready: { timeout: "1ms" } }, "ready.timeout: "],
+    [{ env: { PORT: "1" } }, "env.PORT: is set by Headroom"],
+    [{ tasks: 3 }, "tasks: "],
+  ])("refuse %j", (fields, expected) => {
+    expect(problemsIn({ ...serve, ...fields })[0]).toContain(expected);
   });
 });
 
@@ -290,6 +319,7 @@ describe("the JSON Schema", () => {
     expect(kinds.map(({ properties }) => properties["kind"]?.["const"])).toEqual([
       "train",
       "batch",
+      "serve",
       "fleet",
       "team",
       "maintenance",

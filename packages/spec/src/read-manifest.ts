@@ -19,6 +19,7 @@ import type { ModelRequest } from "./workload/model.ts";
 import {
   batch,
   modelOf,
+  serve,
   train,
   workloadOf,
   workloadProblems,
@@ -61,6 +62,7 @@ const entryOf = (written: Parameters<typeof calendarEntryOf>[0]): HeadroomDocume
 export const kinds = {
   train: kindOf({ notation: train, problems: (written) => workloadProblems(written), documentOf: workloadDocumentOf }),
   batch: kindOf({ notation: batch, problems: (written) => workloadProblems(written), documentOf: workloadDocumentOf }),
+  serve: kindOf({ notation: serve, problems: (written) => workloadProblems(written), documentOf: workloadDocumentOf }),
   fleet: kindOf({
     notation: fleet,
     problems: fleetProblems,

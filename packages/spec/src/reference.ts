@@ -22,7 +22,7 @@ interface Row {
 type KindName = keyof typeof kinds;
 
 const pages: readonly { readonly file: string; readonly title: string; readonly kinds: readonly KindName[] }[] = [
-  { file: "workload.md", title: "Workloads", kinds: ["train", "batch"] },
+  { file: "workload.md", title: "Workloads", kinds: ["train", "batch", "serve"] },
   { file: "schedule.md", title: "Schedules", kinds: ["schedule"] },
   { file: "team.md", title: "Teams", kinds: ["team"] },
   { file: "fleet.md", title: "Fleet", kinds: ["fleet"] },

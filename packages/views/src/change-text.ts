@@ -94,7 +94,7 @@ const HOUR_MS = 3_600_000;
 function useText({ kind, gang, walltimeMs }: ChangeTextSpec): string {
   if (walltimeMs === null) return "";
   const hours = (milliIn(wholeParts(gang)) * walltimeMs) / (1000 * HOUR_MS);
-  return ` By its walltime ${kind === "batch" ? "each task" : "it"} uses up to ${spentText("gpuHours", hours)}.`;
+  return ` By its walltime ${kind === "train" ? "it" : kind === "batch" ? "each task" : "each replica"} uses up to ${spentText("gpuHours", hours)}.`;
 }
 
 function antiAffinityText(term: AntiAffinityTerm): string {

@@ -41,7 +41,7 @@ function rangeText({ early, late, beyond }: Range): string {
 /** The estimated task, for an array. */
 function subjectOf({ workloads }: Engine["state"], id: string): string {
   const workload = workloads.get(id as WorkloadId);
-  const taskCount = workload === undefined ? 1 : taskCountOf(workload.spec);
+  const taskCount = workload === undefined ? 1 : (workload.scale?.replicas ?? taskCountOf(workload.spec));
   if (workload === undefined || taskCount === 1) return "It";
   const waitingCount = waitingTaskCount(workload);
   if (waitingCount === taskCount) return `The first of its ${grouped(taskCount)} tasks`;

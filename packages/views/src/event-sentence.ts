@@ -158,6 +158,12 @@ function workSentence(event: WorkEvent): string {
       return `${event.actor} stopped workload ${event.workloadId}.`;
     case "taskStopRequested":
       return `${event.actor} stopped task ${event.task} of workload ${event.workloadId}.`;
+    case "endpointScaled":
+      return `${event.actor} set ${plural(event.replicas, "replica")} for endpoint ${event.workloadId}.`;
+    case "replicaReady":
+      return `Replica ${event.attemptId} takes requests at ${event.address}.`;
+    case "replicaNotReady":
+      return `Replica ${event.attemptId} answers no more: ${event.detail}`;
     case "workloadEnded":
       return `Workload ${event.workloadId} ended: ${event.phase}.`;
     case "gangPlaced":

@@ -14,6 +14,8 @@ export const stopReasonText: Readonly<Record<StopReason, string>> = {
   nodeDrained: "its node is drained",
   nodeLost: "its node was lost",
   budgetSpent: "the budget of its team is used up",
+  scaledDown: "its endpoint needs fewer replicas",
+  notReady: "it did not become ready in time",
   preempted: "preempted by work of higher priority in its team",
   reclaimed: "reclaimed for a team below its entitlement",
   migrated: "migrated to free capacity",

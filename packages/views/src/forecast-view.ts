@@ -5,7 +5,7 @@ import type {
   StartingChange as EngineStartingChange,
   WouldStart as EngineStart,
 } from "@headroom/explain";
-import { commandId, taskCountOf } from "@headroom/model";
+import { commandId, submittedTaskCount } from "@headroom/model";
 import type { Command, Rejection, WorkloadId, WorkloadSpec } from "@headroom/model";
 import { clockOf, forkEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
@@ -65,7 +65,7 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
   const notices = withNotices(submissionNotices(engine, submission));
   if (forecast.kind === "starts") {
     const start = startView(engine, forecast.start);
-    const tasks = tasksSentence(taskCountOf(spec), forecast.startingTasks);
+    const tasks = tasksSentence(submittedTaskCount(spec), forecast.startingTasks);
     const sentence = `${start.sentence}${tasks}${reclaimSentence(engine, spec)}`;
     return { kind: "forecast", forecast: { kind: "starts", start, ...notices, sentence } };
   }

@@ -1,5 +1,5 @@
 /** Says how much capacity of work that is not submitted yet could be reclaimed, and what a restart costs. */
-import { WHOLE_MILLI, mayEvict, milliOf, preemptibilityOf, rulesOf, taskCountOf } from "@headroom/model";
+import { WHOLE_MILLI, mayEvict, milliOf, preemptibilityOf, rulesOf, submittedTaskCount } from "@headroom/model";
 import type { Team, WorkloadSpec } from "@headroom/model";
 import type { Engine } from "@headroom/engine";
 import { teamHoldsInAll } from "@headroom/explain";
@@ -63,5 +63,5 @@ export function guaranteedTo(team: Team | undefined): number {
 export function acceleratorsAsked(spec: WorkloadSpec): number {
   const groups = spec.gang.taskGroups ?? [spec.gang];
   const milli = groups.reduce((sum, group) => sum + group.workers * group.accelerators * milliOf(group), 0);
-  return Math.ceil(milli / WHOLE_MILLI) * taskCountOf(spec);
+  return Math.ceil(milli / WHOLE_MILLI) * submittedTaskCount(spec);
 }

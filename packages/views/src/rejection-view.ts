@@ -25,6 +25,8 @@ function cannotRerunSentence({
       return `All tasks of ${workloadId} succeeded: nothing is left to run again. Submit it under another name to run it once more.`;
     case "tooManyTasks":
       return `${grouped(taskCount)} tasks of ${workloadId} would run again, but at most ${grouped(maxCount)} can. Submit the array under another name.`;
+    case "endpoint":
+      return `${workloadId} is an endpoint, whose replicas have no end that a rerun could repeat. Submit it again.`;
     case "tasksUnknown":
       return `The journal does not say which tasks of ${workloadId} were given up, because it ended under an earlier version. Submit the array under another name.`;
   }
@@ -47,6 +49,7 @@ function cannotChangeSentence({
   field,
   cause,
   workers,
+  replicas,
 }: Rejection & { readonly code: "cannotChange" }): string {
   const runs = `an attempt of ${workloadId} runs with ${plural(workers ?? 0, "worker")}`;
   switch (cause) {
@@ -65,7 +68,15 @@ function cannotChangeSentence({
     case "slices":
       return `${field} of ${workloadId} cannot change to that: a slice of its fabric would not be whole. Choose multiples of the workers of its slices.`;
     case "batch":
-      return `${workloadId} is an array, whose tasks are independent of each other; minWorkers is only for a train workload.`;
+      return `${workloadId} has several tasks, which are independent of each other; minWorkers is only for a train workload.`;
+    case "otherKind":
+      return field === "taskCount"
+        ? `${workloadId} is no array, so it has no number of tasks to change.`
+        : `${workloadId} is no endpoint, so it has no replicas. Submit a workload of kind serve.`;
+    case "fewerTasks":
+      return `The number of tasks of ${workloadId} only grows. Stop single tasks with headroom stop ${workloadId} --task N.`;
+    case "outsideReplicas":
+      return `${workloadId} has ${replicas?.min} to ${replicas?.max} replicas. Choose a number within these bounds, or change replicas in its file and apply it.`;
   }
 }
 

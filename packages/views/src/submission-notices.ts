@@ -1,7 +1,7 @@
 /** Notices about work that is about to be submitted: how much could be reclaimed, and what a failure would cost. */
 import { checkpointIntervalOn, nodeCountOf, nodeFailures, predictedRun } from "@headroom/engine";
 import type { CheckpointInterval, Engine, ReadonlyState } from "@headroom/engine";
-import { rulesOf, taskCountOf } from "@headroom/model";
+import { rulesOf, submittedTaskCount } from "@headroom/model";
 import type { ApplyChange as EngineChange, Workload, WorkloadSpec } from "@headroom/model";
 import type { ApplyChange, SubmissionNotice } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
@@ -155,9 +155,11 @@ function unsavedSentence(engine: Engine, { spec, actor }: NewWork): string | nul
   const { state } = engine;
   if (spec.checkpointDir !== null || spec.checkpointOnRequest === true || spec.checkpointEvery !== undefined)
     return null;
+  // A server resumes from no checkpoint.
+  if (spec.kind === "serve") return null;
   const predictedMs = predictedRun(rulesOf(state.policy), state.runTimes, { spec, actor })?.durationMs;
   const durationMs = predictedMs ?? spec.walltimeMs;
-  const isUnbounded = durationMs === null && acceleratorsAsked(spec) / taskCountOf(spec) >= LARGE_ACCELERATORS;
+  const isUnbounded = durationMs === null && acceleratorsAsked(spec) / submittedTaskCount(spec) >= LARGE_ACCELERATORS;
   if (!isUnbounded && (durationMs === null || durationMs < LONG_MS)) return null;
   const earlier = [...earlierRuns(engine, spec)];
   if (hasSavedBefore(earlier) || (durationMs === null && endedSoonBefore(earlier))) return null;

@@ -1,5 +1,5 @@
 /** Changes of a workload in place: the request as the engine's changes, and each field before and after, as text. */
-import { changedSpec, changeableValue, effectiveChanges, CHANGEABLE_FIELDS } from "@headroom/model";
+import { changedSpec, effectiveChanges, presentValue, CHANGEABLE_FIELDS } from "@headroom/model";
 import type { AfterSpec, ChangeableField, Workload, WorkloadChanges } from "@headroom/model";
 import { refuse, submittedSpec, writeInstant } from "@headroom/protocol";
 import type { FieldChange, ProblemError, WorkloadChangesBody } from "@headroom/protocol";
@@ -37,11 +37,15 @@ const specIssues = (spec: unknown): readonly { readonly pointer: string; readonl
   }));
 
 /** Every field that changes, before and after. Values of environment variables stay out: they may be secrets. */
-export function fieldChanges({ spec, held }: Pick<Workload, "spec" | "held">, wanted: WorkloadChanges): FieldChange[] {
-  const changes = effectiveChanges({ spec, ...(held === true ? { held } : {}) }, wanted) ?? {};
+export function fieldChanges(
+  workload: Pick<Workload, "spec" | "held" | "scale">,
+  wanted: WorkloadChanges,
+): FieldChange[] {
+  const { spec } = workload;
+  const changes = effectiveChanges(workload, wanted) ?? {};
   return CHANGEABLE_FIELDS.filter((field) => changes[field] !== undefined).flatMap((field) => {
     if (field === "env") return envChanges(spec.env, changes.env ?? {});
-    const before = field === "hold" ? held === true : changeableValue(spec, field);
+    const before = presentValue(workload, field);
     return [{ field: nameOf(field), before: valueText(field, before), after: valueText(field, changes[field]) }];
   });
 }
@@ -54,12 +58,18 @@ const envChanges = (env: Workload["spec"]["env"], changes: NonNullable<WorkloadC
   }));
 
 /** The name of a field in workload files and `headroom set`. */
-const nameOf = (field: ChangeableField): string => field.replace(/Ms$/, "");
+const nameOf = (field: ChangeableField): string => names[field] ?? field.replace(/Ms$/, "");
+
+const names: { readonly [Field in ChangeableField]?: string } = { taskCount: "tasks", replicaCount: "replicas" };
 
 function valueText(field: ChangeableField, value: unknown): string | null {
   if (value === null || value === undefined) return field === "walltimeMs" ? "unlimited" : null;
   if (field === "walltimeMs") return durationText(value as number);
   if (field === "notBeforeMs") return writeInstant(value as number);
+  if (field === "replicas") {
+    const { min, max } = value as { readonly min: number; readonly max: number };
+    return `${min} to ${max}`;
+  }
   if (field === "after") return (value as readonly AfterSpec[]).map(afterText).join(", ") || null;
   if (field === "retries") {
     const { max, backoffMs, backoffMaxMs } = value as Workload["spec"]["retries"];

@@ -128,6 +128,8 @@ export class Story {
         return `${event.actor} stopped it.`;
       case "taskStopRequested":
         return `${event.actor} stopped its task ${event.task}.`;
+      case "endpointScaled":
+        return `${event.actor} set ${plural(event.replicas, "replica")}.`;
       case "workloadEnded":
         return `It ended: ${event.phase}.${this.#endCause(event)}`;
       case "gangPlaced": {
@@ -150,6 +152,10 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
       return `${name} is launched: its back-off is over.`;
     case "attemptStarted":
       return `${name} started.`;
+    case "replicaReady":
+      return `${name} takes requests.`;
+    case "replicaNotReady":
+      return `${name} answers no more: ${event.detail}`;
     case "execStarted":
       return `${event.actor} ran ${execText(event)} in worker ${event.worker} of ${name}.`;
     case "predictionCorrected":

@@ -1,5 +1,5 @@
 /** Workloads of the engine in the form of API resources. */
-import { acceleratorsIn, partsOf, rulesOf, taskCountOf, waitingTasksOf, begunTaskCount } from "@headroom/model";
+import { acceleratorsIn, partsOf, rulesOf, taskCountOf, waitingTasksOf } from "@headroom/model";
 import type {
   Attempt as EngineAttempt,
   AttemptProgress,
@@ -9,7 +9,7 @@ import type {
   Workload as EngineWorkload,
   WorkerExit,
 } from "@headroom/model";
-import { canRerun, predictedRun } from "@headroom/engine";
+import { canRerun, predictedRun, waitingTaskCount } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
 import { ACTIVE_ATTEMPTS_SHOWN_MAX } from "@headroom/protocol";
 import type { Attempt, Workload, WorkloadSummary } from "@headroom/protocol";
@@ -23,8 +23,7 @@ const RETRIES_SHOWN_MAX = 100;
 
 /** Tasks that are neither active nor ended; after a stop no further task starts. */
 function waitingTasks(workload: EngineWorkload): number {
-  if (workload.stopRequested || workload.endedAtMs !== null) return 0;
-  return workload.waitingTasks.length + taskCountOf(workload.spec) - begunTaskCount(workload);
+  return workload.endedAtMs === null ? waitingTaskCount(workload) : 0;
 }
 
 export function exitSentence(exit: WorkerExit): string {
@@ -126,12 +125,13 @@ export function workloadSummary(
     gang: specResource(spec).gang,
     acceleratorTypes: [...spec.acceleratorTypes],
     tasks: {
-      total: taskCountOf(spec),
+      total: workload.scale?.replicas ?? taskCountOf(spec),
       waiting: waitingTasks(workload),
       active: workload.activeAttempts.length,
       succeeded: workload.succeededCount,
       failed: workload.failedCount,
     },
+    ...replicasView(state, workload),
     stopRequested: workload.stopRequested,
     ...(workload.held === true ? { held: true as const } : {}),
     ...placeSummary(state, workload),
@@ -146,6 +146,20 @@ export function workloadSummary(
     ...lastAttempt(workload),
   };
 }
+
+function replicasView(
+  { attempts }: ReadonlyState,
+  { spec, scale, activeAttempts }: EngineWorkload,
+): Partial<Pick<WorkloadSummary, "replicas">> {
+  if (spec.kind !== "serve" || scale === undefined) return {};
+  const { replicas: wanted, from, atMs, actor, ground } = scale;
+  const ready = activeAttempts.filter((id) => isServing(attempts.get(id))).length;
+  return { replicas: { ...spec.replicas, wanted, ready, lastChange: { from, atMs, actor, ground: { ...ground } } } };
+}
+
+/** Whether the replica takes new requests: it is ready and not being stopped. */
+export const isServing = (attempt: EngineAttempt | undefined): boolean =>
+  attempt?.ready !== undefined && attempt.stop === null;
 
 /** The task of an array that ended last may have succeeded although another one made the array fail. */
 function lastAttempt({
@@ -177,6 +191,7 @@ export function activeAttemptView(attempt: EngineAttempt, reports: Reports = noR
   const joinFailure = attempt.joinFailure && { ...attempt.joinFailure };
   const told = {
     ...(attempt.launchAtMs === undefined ? {} : { launchAtMs: attempt.launchAtMs }),
+    ...(attempt.ready === undefined ? {} : { ready: { ...attempt.ready } }),
     ...(terminating && { terminating }),
     ...(prediction && { prediction: { ...prediction } }),
     ...(joining && { joining }),

@@ -20,7 +20,7 @@ import { allPages } from "../resolve-workload.ts";
 import type { CommandContext } from "../command.ts";
 import type { HeadroomClient } from "@headroom/protocol";
 
-const kinds = ["train", "batch"] as const;
+const kinds = ["train", "batch", "serve"] as const;
 const NONE_YET = "There are no workloads. Submit one with `headroom run` or `headroom apply -f FILE`.";
 
 /** Fields of the list without `--format`. */

@@ -81,8 +81,13 @@ function createdNote(request: ApplyRequest, kind: string, name: string): string 
   if (kind !== "workload") return "";
   const spec = request.workloads.find((each) => each.name === name);
   if (spec === undefined) return "";
-  const size = spec.kind === "batch" ? `${plural(spec.taskCount, "task")} of ${gangText(spec)}` : gangText(spec);
+  const size = `${tasksText(spec)}${gangText(spec)}`;
   return ` (${spec.kind}, team ${spec.team}, ${size}): ${printable(spec.run.split("\n")[0] ?? "")}`;
+}
+
+function tasksText(spec: ApplyRequest["workloads"][number]): string {
+  if (spec.kind === "batch") return `${plural(spec.taskCount, "task")} of `;
+  return spec.kind === "serve" ? `${spec.replicas.min} to ${spec.replicas.max} replicas of ` : "";
 }
 
 function requestedFields(request: ApplyRequest): Map<string, Fields> {

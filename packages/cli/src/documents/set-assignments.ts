@@ -46,6 +46,14 @@ const assignables: Readonly<Record<string, Assignable>> = {
     help: "minimum of an elastic gang; none: not elastic",
     changeOf: ({ text }) => ({ minWorkers: isNone(text) ? null : whole(text) }),
   },
+  tasks: {
+    help: "number of tasks of an array, which only grows",
+    changeOf: ({ text }) => ({ taskCount: whole(text) }),
+  },
+  replicas: {
+    help: "number of replicas of an endpoint, within its bounds",
+    changeOf: ({ text }) => ({ replicaCount: whole(text) }),
+  },
   hold: {
     help: "true or false",
     changeOf: ({ text }) => ({
@@ -85,6 +93,8 @@ const meant: Readonly<Record<string, string>> = {
   starttime: "notBefore",
   jobname: "name",
   nodes: "workers",
+  scale: "replicas",
+  array: "tasks",
   numnodes: "workers",
   requeue: "retries",
 };

@@ -39,6 +39,7 @@ export function gangText({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang
 
 export function progressText(workload: WorkloadSummary): string {
   const { tasks, progress, kind } = workload;
+  if (workload.replicas !== undefined) return readyText(workload.replicas);
   if (kind === "batch")
     return `${tasks.succeeded}/${tasks.total} tasks${tasks.failed > 0 ? `, ${tasks.failed} failed` : ""}`;
   if (progress === null) return "";
@@ -46,6 +47,10 @@ export function progressText(workload: WorkloadSummary): string {
   const loss = progress.metrics["loss"];
   return loss === undefined ? steps : `${steps}, loss ${loss.toFixed(3)}`;
 }
+
+/** `ready 2 of 3`. */
+const readyText = ({ ready, wanted }: NonNullable<WorkloadSummary["replicas"]>): string =>
+  `ready ${ready} of ${wanted}`;
 
 /** State of the workload in one line: why it ended, or since when it runs or waits. */
 function stateText(workload: WorkloadSummary, nowMs: number): string {
@@ -77,6 +82,10 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
     ]);
   }
   pairs.push(["gang", gangSentence(workload)]);
+  if (workload.replicas !== undefined) {
+    const { min, max } = workload.replicas;
+    pairs.push(["replicas", `${readyText(workload.replicas)} (between ${min} and ${max})`]);
+  }
   if (workload.kind === "batch") pairs.push(["tasks", tasksSentence(workload)]);
   if (spec.priority !== 0) pairs.push(["priority", String(spec.priority)]);
   if (spec.walltimeMs !== null) pairs.push(["walltime", shortDuration(spec.walltimeMs)]);
@@ -171,6 +180,8 @@ const stopReasons: Readonly<Record<StopReason, string>> = {
   walltimeExceeded: "its walltime has passed",
   nodeDrained: "its node was drained",
   budgetSpent: "the budget of its team was used up",
+  scaledDown: "its endpoint needs fewer replicas",
+  notReady: "it did not become ready in time",
   nodeLost: "a node was lost",
   preempted: "preempted by work of higher priority in its team",
   reclaimed: "preempted by another team within its entitlement",

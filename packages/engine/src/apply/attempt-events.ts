@@ -1,4 +1,4 @@
-import { ENDED_ATTEMPTS_KEPT, checkpointTimeoutOf, invariant } from "@headroom/model";
+import { ENDED_ATTEMPTS_KEPT, checkpointTimeoutOf, invariant, taskCountOf, tasksAtOnceOf } from "@headroom/model";
 import type {
   AttemptEvent,
   EventOf,
@@ -11,7 +11,7 @@ import type {
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
 import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
 import { growthOf, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
-import { fileAttempt, waitForItsTime, waitForPrediction, waitForWindows } from "../cluster/world.ts";
+import { fileAttempt, waitForItsTime, waitForPrediction, waitForReadiness, waitForWindows } from "../cluster/world.ts";
 import { wakeForBudgets } from "./accounts.ts";
 import { markDirty, takeNomination, takeTask } from "./plan-events.ts";
 import { settleUse } from "./resize-events.ts";
@@ -29,6 +29,17 @@ export const attemptEvents: Appliers<AttemptEvent> = {
     world.queue.setGrowth(workload, attemptId, growthOf(world, workload, attempt));
   },
   attemptStarted: start,
+  replicaReady(world, { attemptId, atMs, address }) {
+    const attempt = touchedAttempt(world, attemptId);
+    attempt.ready = { atMs, address };
+    delete attempt.notReadySinceMs;
+  },
+  replicaNotReady(world, { attemptId, atMs }) {
+    const attempt = touchedAttempt(world, attemptId);
+    delete attempt.ready;
+    attempt.notReadySinceMs = atMs;
+    waitForReadiness(world, attempt);
+  },
   execStarted() {},
   predictionCorrected(world, { attemptId, prediction }) {
     const attempt = touchedAttempt(world, attemptId);
@@ -121,6 +132,7 @@ function start(world: WritableWorld, event: EventOf<"attemptStarted">): void {
   refileCompletion(world, attempt);
   waitForItsTime(world.timers, attempt, workload.spec.walltimeMs);
   waitForWindows(world, attempt);
+  waitForReadiness(world, attempt);
 }
 
 function end(world: WritableWorld, event: EventOf<"attemptEnded">): void {
@@ -149,9 +161,8 @@ function end(world: WritableWorld, event: EventOf<"attemptEnded">): void {
   } else if (event.outcome === "succeeded") workload.succeededCount++;
   // A task stopped by a cancellation counts neither as succeeded nor as failed.
   else if (!workload.stopRequested) workload.failedCount++;
-  // The end of one task lets another of an array start that is at its limit.
-  if (workload.spec.kind === "batch" && workload.spec.tasksAtOnce !== undefined)
-    queueIfReady(world, workload, event.atMs);
+  // The end of one task lets another start of a workload that is at its limit.
+  if (tasksAtOnceOf(workload) < taskCountOf(workload.spec)) queueIfReady(world, workload, event.atMs);
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
 }
 

@@ -20,8 +20,9 @@ export function updateTask(workload: WritableWorkload, index: number, change: Pa
 export function countEnd(
   workload: WritableWorkload,
   index: number,
-  { outcome, losses, givenUp }: EventOf<"attemptEnded">,
+  { outcome, losses, failures, givenUp }: EventOf<"attemptEnded">,
 ): void {
+  if (failures !== undefined) return updateTask(workload, index, { failureCount: failures });
   const isPlain = outcome === "succeeded" || outcome === "stopped";
   if (isPlain && losses === undefined && givenUp === undefined && !workload.tasks.has(index)) return;
   const { failureCount, lossCount } = taskOf(workload, index);

@@ -33,6 +33,14 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
     world.queue.markDirty();
   },
   workloadChanged: changeWorkload,
+  endpointScaled(world, { workloadId, replicas, actor, ground, atMs }) {
+    const workload = touchedWorkload(world, workloadId);
+    workload.scale = { replicas, from: workload.scale?.replicas ?? 0, atMs, actor, ground };
+    if (readyTask(workload, atMs) === null) world.queue.remove(workload);
+    else queueIfReady(world, workload, atMs);
+    world.queue.markDirty();
+    world.shrinking.add(workloadId);
+  },
   workloadHeld(world, { workloadId }) {
     const workload = touchedWorkload(world, workloadId);
     workload.held = true;

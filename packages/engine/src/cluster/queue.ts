@@ -2,7 +2,7 @@
  * Waiting work that may start now, in buckets of requests that are equal to every placement filter. A round considers
  * buckets, not workloads: a request that did not fit is not tried again until capacity is freed.
  */
-import { workloadOrder, SortedList } from "@headroom/model";
+import { kindRules, workloadOrder, SortedList } from "@headroom/model";
 import type { AttemptId, GangSpec, Workload, Rules, RunTimes } from "@headroom/model";
 import { plannedDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
 import { predictsRuns, runKindsOf } from "../usage/run-times.ts";
@@ -31,8 +31,8 @@ export class QueueBucket {
   /** Position of the bucket among the buckets with waiting work, or -1 if no workload waits. */
   waitingAt = -1;
   /**
-   * Waiting array workloads. They can have any number of waiting tasks; every other workload in the bucket has exactly
-   * one.
+   * Waiting workloads with several tasks: arrays and endpoints. They can have any number of waiting tasks; every other
+   * workload in the bucket has exactly one.
    */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
   /** Results of earlier rounds for the request. */
@@ -262,7 +262,7 @@ export class Queue {
     if (bucket.waitingAt < 0) bucket.waitingAt = this.#waiting.push(bucket) - 1;
     bucket.waiting.insert(workload);
     if (bucket.waiting.first() === workload || !this.#judgesHeadsAlone) this.#judgedChanges++;
-    if (workload.spec.kind === "batch") bucket.waitingArrays.add(workload);
+    if (kindRules(workload.spec).hasTasks) bucket.waitingArrays.add(workload);
     this.#bucketOf.set(workload.ordinal, bucket);
     this.readyCount++;
     if (workload.spec.gang.taskGroups !== undefined) this.#groupedCount++;
@@ -284,7 +284,7 @@ export class Queue {
     this.#bucketOf.delete(workload.ordinal);
     bucket.waiting.remove(workload);
     if (bucket.waiting.length === 0) this.#unlist(bucket);
-    if (workload.spec.kind === "batch") bucket.waitingArrays.delete(workload);
+    if (kindRules(workload.spec).hasTasks) bucket.waitingArrays.delete(workload);
     this.#judgedChanges++;
     this.readyCount--;
     if (workload.spec.gang.taskGroups !== undefined) this.#groupedCount--;

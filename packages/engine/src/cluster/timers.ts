@@ -14,6 +14,8 @@ export type Timer =
   | { readonly kind: "prediction"; readonly atMs: number; readonly attemptId: AttemptId }
   /** The time limit of a checkpoint before a stop. */
   | { readonly kind: "checkpoint"; readonly atMs: number; readonly attemptId: AttemptId }
+  /** The end of the time in which a replica must become ready. */
+  | { readonly kind: "readiness"; readonly atMs: number; readonly attemptId: AttemptId }
   | { readonly kind: "retry"; readonly atMs: number; readonly workloadId: WorkloadId }
   | { readonly kind: "calendar"; readonly atMs: number }
   | { readonly kind: "schedule"; readonly atMs: number }

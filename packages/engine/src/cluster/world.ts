@@ -57,6 +57,8 @@ export interface World {
   readonly terminating: Set<Attempt>;
   /** Workloads to stop of which some attempts may not have been asked to stop yet. */
   readonly stopping: Set<WorkloadId>;
+  /** Endpoints that may have more replicas than they need. */
+  readonly shrinking: Set<WorkloadId>;
   /** Nodes that leave when their last work has ended. */
   readonly removing: Set<NodeId>;
   /** Nodes to remove on which some attempts may not have been asked to stop yet. */
@@ -126,6 +128,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     evictable: new Map(),
     terminating: new Set(),
     stopping: new Set(),
+    shrinking: new Set(),
     removing: new Set(),
     requeueing: new Set(),
     backingOff: new Set(),
@@ -157,6 +160,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     if (workload.endedAtMs !== null) ended.push(workload);
     else {
       fileWorkload(world, workload);
+      if (workload.scale !== undefined) world.shrinking.add(workload.id);
       if (workload.stopRequested && workload.activeAttempts.some((id) => state.attempts.get(id)?.stop === null))
         world.stopping.add(workload.id);
     }
@@ -181,6 +185,7 @@ export function fileAttempt(world: World, attempt: Attempt): void {
   if (minRuntimeMs !== undefined && placedAtMs + minRuntimeMs > state.nowMs)
     timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
   waitForWindows(world, attempt);
+  waitForReadiness(world, attempt);
   if (launchAtMs === undefined) return;
   backingOff.add(id);
   timers.add({ kind: "retry", atMs: launchAtMs, workloadId });
@@ -223,6 +228,18 @@ function waitForTheClock(world: World): void {
   for (const item of state.schedules.values()) waitForSchedule(world, item);
   for (const atMs of state.migrated.values()) waitForRest(world, atMs);
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
+}
+
+/** The instant by which a running replica must be ready; `null`: it is ready, or the attempt is no replica. */
+export function readyByMs(spec: WorkloadSpec, { ready, startedAtMs, notReadySinceMs }: Attempt): number | null {
+  if (spec.kind !== "serve" || ready !== undefined || startedAtMs === null) return null;
+  return (notReadySinceMs ?? startedAtMs) + spec.ready.timeoutMs;
+}
+
+/** Schedules a wakeup for the end of the time in which a replica must become ready. */
+export function waitForReadiness(world: World, attempt: Attempt): void {
+  const atMs = readyByMs(workloadOf(world, attempt.workloadId).spec, attempt);
+  if (atMs !== null) world.timers.add({ kind: "readiness", atMs, attemptId: attempt.id });
 }
 
 /** Schedules a wakeup for the walltime or the predicted end of running work. */

@@ -3,7 +3,7 @@
  * order of submission: raising a request of one's own loses nothing, as in Slurm (`scontrol update`) and Kueue. A field
  * that acts only before the start, or on which running work relies, is refused with the reason.
  */
-import { changedSpec, effectiveChanges, minWorkersOf } from "@headroom/model";
+import { changedSpec, effectiveChanges, kindRules, minWorkersOf } from "@headroom/model";
 import type {
   ChangeableField,
   ChangeRefusal,
@@ -18,6 +18,7 @@ import type { Batch } from "../batch/batch.ts";
 import { activeAttempt } from "../cluster/entities.ts";
 import type { World } from "../cluster/world.ts";
 import { withdraw } from "../transitions/nominations.ts";
+import { countRefusal, recordChangedScale } from "./scale-endpoint.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
@@ -78,14 +79,15 @@ const BEFORE_START = ["after", "notBeforeMs"] as const;
 function changeRefusal(world: World, workload: Workload, changes: WorkloadChanges): ChangeRefusal | null {
   if (workload.stopRequested) return { field: fieldsOf(changes)[0] ?? "name", cause: "stopping" };
   const started = BEFORE_START.find((field) => changes[field] !== undefined && workload.nextTask > 0);
-  return started === undefined ? sizeRefusal(world, workload, changes) : { field: started, cause: "started" };
+  if (started !== undefined) return { field: started, cause: "started" };
+  return countRefusal(workload, changes) ?? sizeRefusal(world, workload, changes);
 }
 
 function sizeRefusal(world: World, { spec, activeAttempts }: Workload, changes: WorkloadChanges): ChangeRefusal | null {
   const field = changes.workers === undefined ? "minWorkers" : "workers";
   if (changes[field] === undefined) return null;
   if (spec.gang.taskGroups !== undefined) return { field, cause: "groups" };
-  if (spec.kind === "batch" && (changes.minWorkers ?? null) !== null) return { field: "minWorkers", cause: "batch" };
+  if (kindRules(spec).hasTasks && (changes.minWorkers ?? null) !== null) return { field: "minWorkers", cause: "batch" };
   const { gang } = changedSpec(spec, changes);
   if (minWorkersOf(gang) > gang.workers) return { field, cause: "emptyRange" };
   const isWhole = (workers: number): boolean =>
@@ -132,7 +134,17 @@ const MOVES_NOMINATION = ["workers", "minWorkers", "after", "notBeforeMs", "wall
 
 export function recordChange(
   batch: Batch,
-  { id: workloadId, spec }: Pick<Workload, "id" | "spec">,
+  workload: Workload,
+  change: { readonly changes: WorkloadChanges; readonly actor: string },
+): void {
+  const { replicaCount: _count, ...changes } = change.changes;
+  if (Object.keys(changes).length > 0) recordSpecChange(batch, workload, { ...change, changes });
+  recordChangedScale(batch, workload, change);
+}
+
+function recordSpecChange(
+  batch: Batch,
+  { id: workloadId, spec }: Workload,
   { changes, actor }: { readonly changes: WorkloadChanges; readonly actor: string },
 ): void {
   const { world, nowMs: atMs } = batch;

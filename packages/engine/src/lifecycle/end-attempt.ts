@@ -1,5 +1,5 @@
 /** Effect of an attempt's end on its task and workload: the task is done, is retried, or has failed. */
-import { begunTaskCount, taskOf, taskCountOf } from "@headroom/model";
+import { begunTaskCount, kindRules, taskOf, taskCountOf } from "@headroom/model";
 import type { Attempt, AttemptOutcome, EndReason, LossCause, RetrySpec, Workload, WorkerExit } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
@@ -30,13 +30,11 @@ export interface AttemptEnd {
 
 export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): void {
   const workload = workloadOf(batch.world, attempt.workloadId);
+  if (kindRules(workload.spec).restarts === "always") return endReplica(batch, { workload, attempt, end });
   const losses =
     end.outcome === "lost" && end.cause !== undefined ? taskOf(workload, attempt.task).lossCount + 1 : null;
   const retryAtMs = end.outcome === "succeeded" ? null : retryAt(batch, { workload, attempt, end, losses });
-  if (retryAtMs === null && batch.world.state.nominations.size > 0) {
-    for (const nomination of Array.from(batch.world.state.nominations.values()))
-      if (nomination.afterAttempt === attempt.id) withdraw(batch, nomination, "what was to move has ended");
-  }
+  withdrawMigration(batch, attempt, retryAtMs);
   // Fields are copied one by one for speed: this event is among the most frequent.
   const ended = {
     kind: "attemptEnded",
@@ -53,6 +51,64 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
   else batch.emit({ ...ended, ...(losses === null ? {} : { losses }), ...(isGivenUp ? { givenUp: true } : {}) });
   if (retryAtMs !== null) retryInPlace(batch, { workload, attempt, end, retryAtMs });
   endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
+}
+
+/** A task that does not run again needs no place to which it would have migrated. */
+function withdrawMigration(batch: Batch, attempt: Attempt, retryAtMs: number | null): void {
+  if (retryAtMs !== null || batch.world.state.nominations.size === 0) return;
+  for (const nomination of Array.from(batch.world.state.nominations.values()))
+    if (nomination.afterAttempt === attempt.id) withdraw(batch, nomination, "what was to move has ended");
+}
+
+/** Ends an attempt of a replica, which starts again until its endpoint is stopped. */
+function endReplica(batch: Batch, { workload, attempt, end }: Omit<Ended, "losses">): void {
+  const failures = replicaFailures(batch, workload, attempt, end);
+  const retryAtMs = workload.stopRequested ? null : restartAt(batch, { workload, attempt, failures });
+  withdrawMigration(batch, attempt, retryAtMs);
+  batch.emit({
+    kind: "attemptEnded",
+    version: 1,
+    atMs: batch.nowMs,
+    attemptId: attempt.id,
+    outcome: end.outcome,
+    exit: end.exit,
+    detail: end.detail,
+    retryAtMs,
+    ...(failures === null ? {} : { failures }),
+  });
+  if (retryAtMs !== null) retryInPlace(batch, { workload, attempt, end, retryAtMs });
+  endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
+}
+
+/**
+ * Run time after which a replica counts as sound: its next end is the first one of a new row. Kubernetes resets the
+ * back-off of a container after the same time (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/).
+ */
+const SOUND_AFTER_MS = 600_000;
+
+/** Number of ends of the replica in a row, or `null` if the control plane stopped it for a reason outside the replica. */
+function replicaFailures(
+  { nowMs }: Batch,
+  workload: Workload,
+  attempt: Attempt,
+  { outcome }: AttemptEnd,
+): number | null {
+  if (outcome === "stopped" && attempt.stop?.reason !== "notReady") return null;
+  const isSound = attempt.startedAtMs !== null && nowMs - attempt.startedAtMs >= SOUND_AFTER_MS;
+  return 1 + (isSound ? 0 : taskOf(workload, attempt.task).failureCount);
+}
+
+/** Exits, losses and missed readiness all wait: a server that ends at once would be started without pause otherwise. */
+function restartAt(
+  { nowMs }: Batch,
+  {
+    workload,
+    attempt,
+    failures,
+  }: { readonly workload: Workload; readonly attempt: Attempt; readonly failures: number | null },
+): number {
+  if (failures === null) return Math.max(nowMs, attempt.launchAtMs ?? 0);
+  return nowMs + Math.max(backoffMs(workload.spec.retries, failures), LOST_BACKOFF_MIN_MS);
 }
 
 interface Ended {
@@ -122,6 +178,7 @@ function backoffMs({ backoffMs: base, backoffMaxMs }: RetrySpec, times: number):
 /** Ends the workload when none of its tasks waits or runs. */
 export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndReason): void {
   if (workload.activeAttempts.length > 0 || hasNomination(batch, workload)) return;
+  if (kindRules(workload.spec).restarts === "always" && !workload.stopRequested) return;
   const tasksLeft = workload.waitingTasks.length + taskCountOf(workload.spec) - begunTaskCount(workload);
   if (tasksLeft > 0 && !workload.stopRequested) return;
   const phase = workload.stopRequested ? "cancelled" : workload.failedCount > 0 ? "failed" : "succeeded";

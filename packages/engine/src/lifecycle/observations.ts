@@ -26,6 +26,8 @@ export function decideObservation(batch: Batch, observation: Observation): void 
     case "nodeNotice":
       return heedNotice(batch, observation);
     case "attemptRunning":
+    case "replicaReady":
+    case "replicaNotReady":
     case "attemptExited":
     case "workersLeft":
     case "workersJoined":
@@ -75,6 +77,9 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
     case "attemptRunning":
       if (attempt.startedAtMs === null) recordStart(batch, attempt);
       return;
+    case "replicaReady":
+    case "replicaNotReady":
+      return observeReadiness(batch, attempt, observation);
     case "attemptExited":
       if (observation.artifacts !== undefined) recordArtifacts(batch, attempt, observation.artifacts);
       return exitAttempt(batch, attempt, observation.exits);
@@ -100,6 +105,23 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
 
 function recordStart(batch: Batch, attempt: Attempt): void {
   batch.emit({ kind: "attemptStarted", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
+}
+
+/** Only changes are recorded. Readiness can be reported before the start; the start is then recorded first. */
+function observeReadiness(
+  batch: Batch,
+  attempt: Attempt,
+  observation: Extract<Observation, { readonly kind: "replicaReady" | "replicaNotReady" }>,
+): void {
+  if (workloadOf(batch.world, attempt.workloadId).spec.kind !== "serve") return;
+  const fact = { version: 1, atMs: batch.nowMs, attemptId: attempt.id } as const;
+  if (observation.kind === "replicaNotReady") {
+    if (attempt.ready !== undefined) batch.emit({ kind: "replicaNotReady", ...fact, detail: observation.detail });
+    return;
+  }
+  if (attempt.startedAtMs === null) recordStart(batch, attempt);
+  const { address } = observation;
+  if (attempt.ready?.address !== address) batch.emit({ kind: "replicaReady", ...fact, address });
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Reruns the unsuccessful tasks of an ended workload. The checks of a submission apply. */
-import { taskCountOf } from "@headroom/model";
+import { kindRules, taskCountOf } from "@headroom/model";
 import type { Command } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { tasksToRerun } from "../state/ready-task.ts";
@@ -25,8 +25,9 @@ export function rerunWorkload(
   const { spec, nextTask, succeededCount } = workload;
   const again = tasksToRerun(workload).length;
   const taskCount = again + taskCountOf(spec) - nextTask;
-  const cannot = (cause: "allSucceeded" | "tooManyTasks" | "tasksUnknown"): Decision =>
+  const cannot = (cause: "allSucceeded" | "tooManyTasks" | "tasksUnknown" | "endpoint"): Decision =>
     refused({ code: "cannotRerun", workloadId, cause, taskCount, maxCount: RERUN_TASKS_MAX });
+  if (kindRules(spec).restarts === "always") return cannot("endpoint");
   if (again + succeededCount !== nextTask) return cannot("tasksUnknown");
   if (taskCount === 0) return cannot("allSucceeded");
   if (again > RERUN_TASKS_MAX) return cannot("tooManyTasks");

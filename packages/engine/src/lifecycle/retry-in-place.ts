@@ -8,7 +8,7 @@ import type { Batch } from "../batch/batch.ts";
 import { amountHeld } from "../cluster/amounts.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import { isInGroups, quotaReachedBy } from "../cluster/request.ts";
-import { isWaitingForTime } from "../state/ready-task.ts";
+import { isAtTaskLimit, isWaitingForTime } from "../state/ready-task.ts";
 import type { World } from "../cluster/world.ts";
 import { couldEverFit, isHeldByLimit } from "../placement/could-ever.ts";
 import { calendarEndMs } from "../placement/filters/calendar-windows.ts";
@@ -45,7 +45,7 @@ function failedByItself({ attempt, end }: RetryInPlace): boolean {
 function mayStay(world: World, { workload, attempt, retryAtMs }: RetryInPlace): boolean {
   const { capacity, queue } = world;
   const { spec } = workload;
-  if (workload.stopRequested || isWaitingForTime(workload, retryAtMs)) return false;
+  if (workload.stopRequested || isAtTaskLimit(workload) || isWaitingForTime(workload, retryAtMs)) return false;
   if (!attempt.workers.every(({ node }) => capacity.slot(node).usable && admitsNode(world, spec, node))) return false;
   const { request } = queue.classOf(workload);
   if (quotaReachedBy(world, request, () => amountHeld(world, spec.gang, attempt)) !== null) return false;

@@ -1,8 +1,9 @@
 /**
  * `stopTask`: a user stops one task of an array. Its attempt is stopped, and it is not tried again; a task without an
  * attempt is given up. It counts as unsuccessful, as a cancelled task of an array does in Slurm, and a rerun includes it.
+ * A replica of an endpoint that is stopped starts again.
  */
-import { taskCountOf, taskOf } from "@headroom/model";
+import { kindRules, taskCountOf, taskOf } from "@headroom/model";
 import type { Attempt, Command, Workload } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { activeAttempt } from "../cluster/entities.ts";
@@ -21,6 +22,13 @@ export function stopTask(batch: Batch, { workloadId, task, actor }: Command & { 
   const tasks = taskCountOf(workload.spec);
   if (task >= tasks) return refused({ code: "unknownTask", workloadId, task, tasks });
   const stopping = done({ kind: "taskStopping", workloadId, task });
+  if (kindRules(workload.spec).restarts === "always" && !workload.stopRequested) {
+    // A replica starts again: the number of replicas says how many there are.
+    const replica = attemptOf(batch, workload, task);
+    if (replica === null) return refused({ code: "notRunning", workloadId, task });
+    requestStop(batch, replica, "cancelled");
+    return stopping;
+  }
   if (tasks === 1 || workload.stopRequested) {
     const whole = stopWorkload(batch, workloadId, actor);
     return whole.kind === "refused" ? whole : stopping;

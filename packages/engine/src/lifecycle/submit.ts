@@ -1,4 +1,4 @@
-import { specOfGroup, workloadId, minWorkersOf } from "@headroom/model";
+import { initialReplicas, specOfGroup, workloadId, minWorkersOf } from "@headroom/model";
 import type { WorkloadId, WorkloadSpec, Rejection, Command } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
@@ -13,6 +13,7 @@ import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
 import { endWorkloadIfDone } from "./end-attempt.ts";
+import { recordScale } from "./scale-endpoint.ts";
 import { stopTasks } from "./stop-tasks.ts";
 
 export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string): Decision {
@@ -33,6 +34,8 @@ export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string
       ...(given.length === 0 ? {} : { given }),
     });
   else batch.emit(event);
+  if (spec.kind === "serve")
+    recordScale(batch, id, { replicas: initialReplicas(spec), actor, ground: { kind: "submitted" } });
   return id;
 }
 

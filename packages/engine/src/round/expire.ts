@@ -8,6 +8,7 @@ import { activeAttempt, byPlacement, workloadOf } from "../cluster/entities.ts";
 import { keepBudgets } from "./keep-budgets.ts";
 import { keepSchedules } from "./keep-schedules.ts";
 import { keepCalendar } from "./keep-calendar.ts";
+import { readyByMs } from "../cluster/world.ts";
 import { readyTask } from "../state/ready-task.ts";
 import { endAttempt } from "../lifecycle/end-attempt.ts";
 import { launchOf } from "../transitions/attempt-effects.ts";
@@ -21,6 +22,7 @@ export function expire(batch: Batch): void {
   if ((timers.nextAtMs() ?? Number.POSITIVE_INFINITY) > batch.nowMs) return;
   const unsaved: Attempt[] = [];
   const outlived: Attempt[] = [];
+  const unready: Attempt[] = [];
   let isCalendarDue = false;
   let isBudgetDue = false;
   let isScheduleDue = false;
@@ -34,15 +36,23 @@ export function expire(batch: Batch): void {
       if (attempt === undefined) continue;
       if (timer.kind === "checkpoint") {
         if (attempt.stop?.checkpointUntilMs === timer.atMs) unsaved.push(attempt);
-      } else outlived.push(attempt);
+      } else if (timer.kind === "readiness") unready.push(attempt);
+      else outlived.push(attempt);
     }
   }
   for (const attempt of inOrder(unsaved)) endCheckpointWait(batch, attempt, "timedOut");
   for (const attempt of inOrder(takeOverrun(batch))) requestStop(batch, attempt, "walltimeExceeded");
+  for (const attempt of inOrder(unready)) restartUnready(batch, attempt);
   for (const attempt of inOrder(outlived)) correctPrediction(batch, attempt);
   if (isCalendarDue) keepCalendar(batch);
   if (isBudgetDue) keepBudgets(batch);
   if (isScheduleDue) keepSchedules(batch);
+}
+
+/** The replica may have become ready since the timer was set. */
+function restartUnready(batch: Batch, attempt: Attempt): void {
+  const dueAtMs = readyByMs(workloadOf(batch.world, attempt.workloadId).spec, attempt);
+  if (dueAtMs !== null && dueAtMs <= batch.nowMs) requestStop(batch, attempt, "notReady");
 }
 
 /** Attempts past their walltime, as many as the batch may stop. The timers of the others are due again at once. */

@@ -13,6 +13,7 @@ import { freeCapacity } from "../preemption/pipeline.ts";
 import { endBackOffs, expire } from "./expire.ts";
 import { keepCapacityOrders } from "../lifecycle/capacity-orders.ts";
 import { continueStops } from "../lifecycle/stop-tasks.ts";
+import { stopSurplusReplicas } from "./surplus-replicas.ts";
 import { keepStartWindows } from "./keep-start-windows.ts";
 import { growLast } from "./grow.ts";
 import { placeWaiting } from "./place-waiting.ts";
@@ -107,6 +108,7 @@ export function runRound(batch: Batch): void {
     return;
   }
   expire(batch);
+  stopSurplusReplicas(batch);
   requeueForRemoval(batch);
   endBackOffs(batch);
   replaceLost(batch);

@@ -3,7 +3,15 @@
  * events of submissions while a policy's scores need it, so a restart, a replay and a fork decide alike. Every score
  * computed against the sample becomes invalid when the sample changes.
  */
-import { milliOf, groupAt, isSameList, typesOfGroup, wholeParts, taskCountOf, compareText } from "@headroom/model";
+import {
+  milliOf,
+  groupAt,
+  isSameList,
+  typesOfGroup,
+  wholeParts,
+  submittedTaskCount,
+  compareText,
+} from "@headroom/model";
 import type { WorkerShape, WorkloadSpec } from "@headroom/model";
 
 export interface WorkerAsk {
@@ -108,7 +116,7 @@ export class DemandMix {
     for (const { shape, workers, group } of wholeParts(spec.gang)) {
       if (shape.accelerators === 0) continue;
       const types = group === undefined ? spec.acceleratorTypes : typesOfGroup(spec, groupAt(spec.gang, group));
-      this.#add({ ...workerAsk(shape), types }, Math.min(COUNTED_AT_ONCE_MAX, workers * taskCountOf(spec)));
+      this.#add({ ...workerAsk(shape), types }, Math.min(COUNTED_AT_ONCE_MAX, workers * submittedTaskCount(spec)));
     }
     while (this.#total >= COUNTED_MAX) this.#halve();
     if (++this.#seen < this.#nextAt) return;

@@ -1,4 +1,4 @@
-import { begunTaskCount, isDue, isWaiting, taskCountOf } from "@headroom/model";
+import { begunTaskCount, isDue, isWaiting, kindRules, taskCountOf, tasksAtOnceOf } from "@headroom/model";
 import type { Workload } from "@headroom/model";
 
 /**
@@ -7,18 +7,28 @@ import type { Workload } from "@headroom/model";
  */
 export function readyTask(workload: Workload, nowMs: number): number | null {
   if (workload.stopRequested || isWaitingForTime(workload, nowMs) || isAtTaskLimit(workload)) return null;
+  if (restartsAlways(workload) && tasksBelowLimit(workload) <= backingOffCount(workload, nowMs)) return null;
   for (const index of workload.waitingTasks) if (isDue(workload, index, nowMs)) return index;
   return workload.nextTask < taskCountOf(workload.spec) ? workload.nextTask : null;
 }
 
-/** Number of tasks that may get an attempt beside those that have one or a nomination, by the array's own limit. */
-function tasksBelowLimit(workload: Workload): number {
-  const { spec, waitingTasks, succeededCount, failedCount } = workload;
-  if (spec.kind !== "batch" || spec.tasksAtOnce === undefined) return Number.POSITIVE_INFINITY;
-  return spec.tasksAtOnce - (begunTaskCount(workload) - waitingTasks.length - succeededCount - failedCount);
-}
+const restartsAlways = ({ spec }: Workload): boolean => kindRules(spec).restarts === "always";
 
-/** Whether as many tasks of the array have an attempt or a nomination as it may have at one time. */
+/**
+ * A replica in back-off keeps its place among the replicas of its endpoint. Otherwise another replica would start in
+ * its stead at once, and a command that fails would be started without pause.
+ */
+const backingOffCount = (workload: Workload, nowMs: number): number =>
+  workload.waitingTasks.filter((index) => !isDue(workload, index, nowMs)).length;
+
+/** Number of tasks that have an attempt or a nomination. */
+export const startedTaskCount = (workload: Workload): number =>
+  begunTaskCount(workload) - workload.waitingTasks.length - workload.succeededCount - workload.failedCount;
+
+/** Number of tasks that may get an attempt beside those that have one or a nomination, by the workload's own limit. */
+const tasksBelowLimit = (workload: Workload): number => tasksAtOnceOf(workload) - startedTaskCount(workload);
+
+/** Whether as many tasks of the workload have an attempt or a nomination as it may have at one time. */
 export const isAtTaskLimit = (workload: Workload): boolean => tasksBelowLimit(workload) <= 0;
 
 /** Whether the workload is held, or waits for a dependency, for its start window or for its start time. */
@@ -45,7 +55,7 @@ export const readyTaskCount = (workload: Workload, nowMs: number): number =>
   readyTask(workload, nowMs) === null
     ? 0
     : Math.min(
-        tasksBelowLimit(workload),
+        tasksBelowLimit(workload) - (restartsAlways(workload) ? backingOffCount(workload, nowMs) : 0),
         workload.waitingTasks.filter((index) => isDue(workload, index, nowMs)).length +
           taskCountOf(workload.spec) -
           begunTaskCount(workload),
@@ -55,7 +65,7 @@ export const readyTaskCount = (workload: Workload, nowMs: number): number =>
  * Tasks of an ended workload that started and did not succeed, lowest first. Tasks that never started are not included.
  */
 export function tasksToRerun({ spec, nextTask, succeededCount, tasks }: Workload): readonly number[] {
-  if (spec.kind === "train") return nextTask > 0 && succeededCount === 0 ? [0] : [];
+  if (!kindRules(spec).hasTasks) return nextTask > 0 && succeededCount === 0 ? [0] : [];
   return [...tasks.values()]
     .filter((task) => (isWaiting(task) || task.isGivenUp) && task.index < nextTask)
     .map(({ index }) => index)
@@ -67,15 +77,19 @@ export function tasksToRerun({ spec, nextTask, succeededCount, tasks }: Workload
  * them.
  */
 export function canRerun(workload: Workload): boolean {
+  if (restartsAlways(workload)) return false;
   const again = tasksToRerun(workload).length;
   const { endedAtMs, spec, nextTask, succeededCount } = workload;
   return endedAtMs !== null && succeededCount < taskCountOf(spec) && again + succeededCount === nextTask;
 }
 
-/** Number of tasks that wait to run: tasks that have not started, and tasks in back-off. */
-export const waitingTaskCount = (workload: Workload): number =>
-  workload.stopRequested ? 0 : workload.waitingTasks.length + taskCountOf(workload.spec) - begunTaskCount(workload);
+/** Number of tasks that wait to run: tasks that have not started, and tasks in back-off; of an endpoint, missing replicas. */
+export function waitingTaskCount(workload: Workload): number {
+  if (workload.stopRequested) return 0;
+  if (restartsAlways(workload)) return Math.max(0, tasksBelowLimit(workload));
+  return workload.waitingTasks.length + taskCountOf(workload.spec) - begunTaskCount(workload);
+}
 
-/** Number of waiting tasks that the array's own limit allows to run now. */
+/** Number of waiting tasks that the workload's own limit allows to run now. */
 export const demandedTaskCount = (workload: Workload): number =>
   Math.max(0, Math.min(waitingTaskCount(workload), tasksBelowLimit(workload)));

@@ -13,7 +13,10 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 6;
+const SNAPSHOT_FORMAT = 8;
+
+/** The format of a state with capacity orders and without endpoints. */
+const FORMAT_WITHOUT_ENDPOINTS = 6;
 
 /** The format of a state without capacity orders. The previous release reads it, so an upgrade can be undone until then. */
 const FORMAT_WITHOUT_ORDERS = 5;
@@ -22,8 +25,14 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (state.capacityOrders.size > 0) return SNAPSHOT_FORMAT;
+  if (hasEndpoints(state)) return SNAPSHOT_FORMAT;
+  if (state.capacityOrders.size > 0) return FORMAT_WITHOUT_ENDPOINTS;
   return hasRemovals(state) ? FORMAT_WITHOUT_ORDERS : FORMAT_WITHOUT_REMOVALS;
+}
+
+function hasEndpoints({ workloads }: State): boolean {
+  for (const { scale } of workloads.values()) if (scale !== undefined) return true;
+  return false;
 }
 
 const hasRemovals = ({ nodes, joinedNodeCount, poolRemovals, siteRemovals }: State): boolean =>

@@ -1,6 +1,6 @@
 /** Records the decision for the first request of a bucket: a start, growth, or a nomination. */
-import { attemptId, taskOf, InvariantError } from "@headroom/model";
-import type { Event, AttemptId, WorkloadId, Attempt, Nomination, Workload } from "@headroom/model";
+import { attemptIdOf, taskOf, InvariantError } from "@headroom/model";
+import type { Event, AttemptId, WorkloadId, Attempt, Nomination } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { growthOf, launchOf } from "./attempt-effects.ts";
 import { predictedRun } from "../usage/run-times.ts";
@@ -112,8 +112,9 @@ const identityOf = ({ id, workloadId, task, number }: Attempt): AttemptIdentity 
 
 /** The next attempt of the task after this one. */
 function nextAfter({ world }: Batch, { workloadId, task, number }: Attempt): AttemptIdentity {
-  const { kind } = workloadOf(world, workloadId).spec;
-  return { attemptId: attemptIdOf(workloadId, task, number + 1, kind), workloadId, task, number: number + 1 };
+  const { spec } = workloadOf(world, workloadId);
+  const next = { task, number: number + 1 };
+  return { attemptId: attemptIdOf(workloadId, next, spec), workloadId, ...next };
 }
 
 /** The identity of the attempt that would start the first request of the bucket. */
@@ -124,8 +125,5 @@ function nextAttempt({ nowMs, world }: Batch, bucket: QueueBucket): AttemptIdent
   if (task === null) throw new InvariantError(`workload ${workload.id} is in the queue without a task that may start`);
   const number = task >= workload.nextTask ? 1 : taskOf(workload, task).attemptCount + 1;
   const { id: workloadId, spec } = workload;
-  return { attemptId: attemptIdOf(workloadId, task, number, spec.kind), workloadId, task, number };
+  return { attemptId: attemptIdOf(workloadId, { task, number }, spec), workloadId, task, number };
 }
-
-const attemptIdOf = (id: WorkloadId, task: number, number: number, kind: Workload["spec"]["kind"]): AttemptId =>
-  attemptId(kind === "batch" ? `${id}.${task}.${number}` : `${id}.${number}`);

@@ -23,6 +23,8 @@ const waitsForCheckpoint: { readonly [Reason in StopReason]: boolean } = {
   walltimeExceeded: false,
   nodeLost: false,
   budgetSpent: false,
+  scaledDown: false,
+  notReady: false,
 };
 
 /**

@@ -1,6 +1,6 @@
 /** Short builders for test inputs; every field has a neutral default. */
 import { commandId, nodeId, poolName, siteName, teamName } from "@headroom/model";
-import type { Command, GangSpec, NodeSpec, Pool, Site, Team, WorkloadSpec } from "@headroom/model";
+import type { Command, GangSpec, NodeSpec, Pool, ReplicaRange, Site, Team, WorkloadSpec } from "@headroom/model";
 
 export const site: Site = { name: siteName("dc"), fabricLevels: ["leaf"] };
 
@@ -33,10 +33,13 @@ type SpecChanges = Partial<Omit<Train, "gang" | "kind" | "team">> & {
   readonly gang?: Partial<GangSpec>;
   readonly team?: string;
   readonly taskCount?: number | null;
+  /** Bounds of the replicas of an endpoint; absent: it is none. */
+  readonly replicas?: ReplicaRange;
+  readonly readyMs?: number;
 };
 
 export function spec(name: string, changes: SpecChanges = {}): WorkloadSpec {
-  const { gang, team: teamOf = "default", taskCount = null, ...rest } = changes;
+  const { gang, team: teamOf = "default", taskCount = null, replicas, readyMs = 60_000, ...rest } = changes;
   const common = {
     name,
     team: teamName(teamOf),
@@ -52,6 +55,8 @@ export function spec(name: string, changes: SpecChanges = {}): WorkloadSpec {
     checkpointDir: null,
     ...rest,
   };
+  if (replicas !== undefined)
+    return { kind: "serve", ...common, replicas, ready: { path: "/health", timeoutMs: readyMs } };
   return taskCount === null ? { kind: "train", ...common } : { kind: "batch", ...common, taskCount };
 }
 

@@ -86,7 +86,7 @@ const groupsOf = (rounds: readonly { readonly ready: Ready }[]): readonly Journa
 describe("generated worlds", () => {
   it("bring about everything that can happen, be refused and be said", () => {
     const seen = new Set<string>();
-    for (const world of fc.sample(worlds, { numRuns: 400, seed: 3 })) {
+    for (const world of fc.sample(worlds, { numRuns: 400, seed: 9 })) {
       const engine = createEngine();
       for (const { inputs, nowMs } of batchesOf(world)) {
         const { events, replies } = receive(engine, inputs, nowMs);

@@ -153,6 +153,10 @@ export class Story {
     switch (move.kind) {
       case "running":
         return { kind: "attemptRunning", attemptId: id };
+      case "ready":
+        return { kind: "replicaReady", attemptId: id, address: `127.0.0.1:${8000 + (move.pick % 3)}` };
+      case "unready":
+        return { kind: "replicaNotReady", attemptId: id, detail: "refused" };
       case "gone":
         return { kind: "attemptLost", attemptId: id, detail: "" };
       case "left":

@@ -56,7 +56,17 @@ export type Move =
   | { readonly kind: "hotSpares"; readonly pick: number; readonly hotSpares: number }
   | { readonly kind: "tick" };
 
-type AttemptNews = "running" | "gone" | "progress" | "checkpoint" | "artifact" | "left" | "joined" | "unjoined";
+type AttemptNews =
+  | "running"
+  | "ready"
+  | "unready"
+  | "gone"
+  | "progress"
+  | "checkpoint"
+  | "artifact"
+  | "left"
+  | "joined"
+  | "unjoined";
 
 export interface Step {
   readonly waitMs: number;
@@ -302,12 +312,14 @@ const specs: fc.Arbitrary<WorkloadSpec> = fc
       backoffMaxMs: fc.constantFrom(0, 500, 5000),
     }),
     taskCount: fc.constantFrom(null, null, 1, 3, 6),
+    replicas: oneIn(7, fc.constantFrom({ min: 0, max: 3 }, { min: 1, max: 1 }, { min: 2, max: 4 })),
+    readyMs: fc.constantFrom(500, 5000, 60_000),
     constraints,
     groups: oneIn(7, groups),
     antiAffinity: oneIn(9, antiAffinity),
   })
-  .map(({ name, constraints: more, groups: unlike, antiAffinity: away, ...changes }) => {
-    const near = spec(name, { ...changes, ...more });
+  .map(({ name, constraints: more, groups: unlike, antiAffinity: away, replicas, ...changes }) => {
+    const near = spec(name, { ...changes, ...more, ...(replicas === undefined ? {} : { replicas }) });
     const keeps = away === undefined ? {} : { antiAffinity: away };
     const plain = { ...near, gang: { ...near.gang, ...keeps } };
     if (unlike === undefined) return plain;
@@ -350,14 +362,24 @@ const changesOfWork: fc.Arbitrary<WorkloadChanges> = fc.record(
   { requiredKeys: [] },
 );
 
+/** Changes of the number of tasks or replicas, most of which are refused for other kinds of work. */
+const changesOfCounts: fc.Arbitrary<WorkloadChanges> = fc.oneof(
+  fc.record({ taskCount: fc.constantFrom(1, 4, 9) }),
+  fc.record({ replicas: fc.constantFrom({ min: 0, max: 2 }, { min: 1, max: 5 }, { min: 3, max: 1 }) }),
+  fc.record({ replicaCount: fc.constantFrom(0, 1, 2, 3, 5) }),
+  fc.record({ replicaCount: fc.constantFrom(0, 1, 2, 3, 5) }),
+);
+
 export const moves: fc.Arbitrary<Move> = fc.oneof(
   { weight: 10, arbitrary: submit },
   { weight: 8, arbitrary: exit },
   { weight: 8, arbitrary: ofAttempt("running") },
+  { weight: 1, arbitrary: ofAttempt("ready", "ready", "unready") },
   { weight: 3, arbitrary: ofAttempt("gone", "progress", "checkpoint", "artifact", "left", "joined", "unjoined") },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant("obey" as const), pick }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("hold" as const, "release" as const), pick }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("change" as const), pick, changes: changesOfWork }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("change" as const), pick, changes: changesOfCounts }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("stop" as const), pick }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom("lost" as const, "resume" as const), pick }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("seen" as const), pick, node: fc.option(nodeGenes) }) },

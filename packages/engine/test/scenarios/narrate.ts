@@ -192,6 +192,12 @@ function otherEvent(event: OtherEvent): string {
   switch (event.kind) {
     case "taskStopRequested":
       return `${event.actor} stops task ${event.task} of ${event.workloadId}`;
+    case "endpointScaled":
+      return `${event.workloadId} is to have ${event.replicas} replicas (${event.ground.kind})`;
+    case "replicaReady":
+      return `${event.attemptId} is ready at ${event.address}`;
+    case "replicaNotReady":
+      return `${event.attemptId} is not ready: ${event.detail}`;
     case "siteDefined":
       return `site ${event.site.name} defined`;
     case "executorRegistered":

@@ -41,6 +41,7 @@ export function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
     graceTimeoutMs: duration("grace", "30s"),
     taskCount: fields.has("tasks") ? number("tasks", 1) : null,
     ...(fields.has("atOnce") ? { tasksAtOnce: number("atOnce", 1) } : {}),
+    ...replicasOf(fields),
     ...constraintsOf(fields),
     ...(fields.has("after") ? { after: aftersOf(fields.get("after") ?? "") } : {}),
     ...(fields.has("produces") ? { produces: fields.get("produces")?.split(",") ?? [] } : {}),
@@ -49,6 +50,13 @@ export function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
     ...(fields.has("notBefore") ? { notBeforeMs: duration("notBefore", "0") } : {}),
     ...(fields.get("hold") === "yes" ? { hold: true } : {}),
   });
+}
+
+/** Reads `replicas=1-3` and `ready=60s`. */
+function replicasOf(fields: Words["fields"]): Pick<NonNullable<Parameters<typeof spec>[1]>, "replicas" | "readyMs"> {
+  const [min, max = min] = (fields.get("replicas") ?? "").split("-").map(Number);
+  if (min === undefined || max === undefined || !fields.has("replicas")) return {};
+  return { replicas: { min, max }, readyMs: durationMs(fields.get("ready") ?? "60s") };
 }
 
 /** Reads `spares=2`. */

@@ -293,6 +293,14 @@ export class Stage {
       return [{ kind: "acceleratorsSeen", pool: pool(name).name, acceleratorType, ...familyOf(fields) }];
     },
     running: (rest) => [{ kind: "attemptRunning", attemptId: this.#attempt(wordsOf(rest)) }],
+    ready: (rest) => {
+      const words = wordsOf(rest);
+      const address = words.fields.get("at") ?? "127.0.0.1:8000";
+      return [{ kind: "replicaReady", attemptId: this.#attempt(words), address }];
+    },
+    unready: (rest) => [
+      { kind: "replicaNotReady", attemptId: this.#attempt(wordsOf(rest)), detail: "connection refused" },
+    ],
     exit: (rest) => {
       const words = wordsOf(rest);
       return [{ kind: "attemptExited", attemptId: this.#attempt(words), exits: [exitOf(words)] }];

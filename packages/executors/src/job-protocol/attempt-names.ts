@@ -1,5 +1,5 @@
 /** Directory names for attempt ids. An id can contain any character; a directory name cannot. */
-import { attemptId } from "@headroom/model";
+import { attemptId, kindRules } from "@headroom/model";
 import type { AttemptId, LaunchGang } from "@headroom/model";
 
 const NAME_MAX_BYTES = 200;
@@ -20,9 +20,9 @@ export function attemptIdOfName(name: string): AttemptId | null {
   }
 }
 
-/** Tasks of an array have separate directories, because each task resumes from its own checkpoint. */
+/** Several tasks have separate directories, because each task resumes from its own checkpoint. */
 export function taskDirName({ workloadId, spec, task }: LaunchGang): string {
-  return spec.kind === "batch" ? `${safeName(workloadId)}/${task}` : safeName(workloadId);
+  return kindRules(spec).hasTasks ? `${safeName(workloadId)}/${task}` : safeName(workloadId);
 }
 
 /** The encoding is reversible, so two ids never share a name. */

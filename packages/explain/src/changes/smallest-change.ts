@@ -43,7 +43,9 @@ const mayBeAsked = (workload: Workload, nowMs: number): boolean =>
 function resubmitted(workload: Workload): WorkloadSpec {
   const { after: _after, hold: _hold, startWindow, ...others } = workload.spec;
   const rest = workload.waitsForStartWindow === true && startWindow !== undefined ? { ...others, startWindow } : others;
-  return rest.kind === "batch" ? { ...rest, taskCount: waitingTaskCount(workload) } : rest;
+  const missing = waitingTaskCount(workload);
+  if (rest.kind === "serve") return { ...rest, replicas: { min: missing, max: Math.max(1, missing) } };
+  return rest.kind === "batch" ? { ...rest, taskCount: missing } : rest;
 }
 
 export function findSmallest(question: Question): readonly StartingChange[] {

@@ -56,7 +56,7 @@ function explainWith(engine: Engine, id: WorkloadId, minRuntimeOf: typeof explai
       kind: "nominated",
       nodes: nominated.workers.map(({ node }) => node),
     });
-  if (readyTask(workload, nowMs) === null) return explainBackoff(workload);
+  if (readyTask(workload, nowMs) === null) return explainBackoff(workload, nowMs);
   const budget = explainBudget(world, workload.spec.team, nowMs);
   if (budget !== null) return withNever(blocked(["budgetRenewed", "teamDefined"], budget), budget.renewsAtMs === null);
   const bucket = world.queue.classOf(workload);

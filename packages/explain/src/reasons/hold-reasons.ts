@@ -15,7 +15,7 @@ import {
 } from "@headroom/engine/internals";
 import type { World } from "@headroom/engine/internals";
 import { firstRetry, invariant } from "@headroom/model";
-import type { TeamName, Workload, WorkloadSpec, BlockedReason, Verdict } from "@headroom/model";
+import type { EventKind, TeamName, Workload, WorkloadSpec, BlockedReason, Verdict } from "@headroom/model";
 import { blocked } from "./blocked-verdict.ts";
 
 /** Reason `budget`: the used-up budget of the team or of a team above it. A budget that never renews is preferred. */
@@ -84,10 +84,15 @@ export const explainTaskLimit = (workload: Workload): Verdict | null =>
     ? blocked(["attemptEnded"], { kind: "taskLimit", tasksAtOnce: workload.spec.tasksAtOnce })
     : null;
 
-export function explainBackoff(workload: Workload): Verdict {
-  const { retryAtMs, failureCount } = firstRetry(workload);
-  // For an array, the end of a running task may let the retry start earlier.
-  return blocked(workload.activeAttempts.length > 0 ? ["attemptEnded"] : [], {
+export function explainBackoff(workload: Workload, nowMs: number): Verdict {
+  const { retryAtMs, failureCount } = firstRetry(workload, nowMs);
+  const { activeAttempts, scale } = workload;
+  // For an array, the end of a running task may let the retry start earlier; for an endpoint, a further replica.
+  const wakeOn: readonly EventKind[] = [
+    ...(activeAttempts.length > 0 ? (["attemptEnded"] as const) : []),
+    ...(scale === undefined ? [] : (["endpointScaled"] as const)),
+  ];
+  return blocked(wakeOn, {
     kind: "backoff",
     untilMs: retryAtMs,
     failures: failureCount,

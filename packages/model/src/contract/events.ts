@@ -15,6 +15,7 @@ import type {
   PreemptionGround,
   Prediction,
   Nomination,
+  ScaleGround,
   StopReason,
   WaitsFor,
   WorkerAllocation,
@@ -212,6 +213,16 @@ export type WorkloadEvent =
       readonly waitsFor?: readonly WaitsFor[];
       readonly given?: readonly Artifact[];
     })
+  /**
+   * The number of replicas of an endpoint changed; recorded after its submission too. Surplus replicas are stopped, and
+   * missing ones are placed.
+   */
+  | (Fact<"endpointScaled"> & {
+      readonly workloadId: WorkloadId;
+      readonly actor: string;
+      readonly replicas: number;
+      readonly ground: ScaleGround;
+    })
   | (Fact<"workloadHeld"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadReleased"> & { readonly workloadId: WorkloadId; readonly actor: string })
   /** Power became cheap and clean enough for the workload, or its latest start was reached. */
@@ -249,6 +260,10 @@ export type AttemptEvent =
   /** The back-off of an attempt that holds its place is over, and the attempt is launched. */
   | (Fact<"backoffEnded"> & { readonly attemptId: AttemptId })
   | (Fact<"attemptStarted"> & { readonly attemptId: AttemptId })
+  /** The replica takes requests at this address. */
+  | (Fact<"replicaReady"> & { readonly attemptId: AttemptId; readonly address: string })
+  /** The replica, which was ready, does not answer any more. */
+  | (Fact<"replicaNotReady"> & { readonly attemptId: AttemptId; readonly detail: string })
   /** A user runs a command, or a shell, inside a worker of the attempt. The event is the audit record and changes nothing. */
   | (Fact<"execStarted"> & {
       readonly attemptId: AttemptId;
@@ -294,6 +309,8 @@ export type AttemptEvent =
        * workload did not cause this loss.
        */
       readonly losses?: number;
+      /** Number of ends in a row of the replica of an endpoint, with this one. Absent: the task is no replica. */
+      readonly failures?: number;
       /**
        * True if a task of an array ended without success and is not retried. Absent: the task succeeded, is retried, or
        * belongs to no array.

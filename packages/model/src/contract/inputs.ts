@@ -130,6 +130,10 @@ export type Observation =
   /** The executor knows that the node leaves at this instant. A later notice replaces an earlier one. */
   | { readonly kind: "nodeNotice"; readonly nodeId: NodeId; readonly goneAtMs: number }
   | { readonly kind: "attemptRunning"; readonly attemptId: AttemptId }
+  /** The replica of an endpoint answered its readiness request. `address`: host and port of its HTTP server. */
+  | { readonly kind: "replicaReady"; readonly attemptId: AttemptId; readonly address: string }
+  /** The replica answers no more. An executor reports it after several failed requests in a row. */
+  | { readonly kind: "replicaNotReady"; readonly attemptId: AttemptId; readonly detail: string }
   /** All workers of an attempt have ended. Their exits are in the order of time. */
   | {
       readonly kind: "attemptExited";

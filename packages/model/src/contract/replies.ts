@@ -2,6 +2,7 @@
  * The answer to a command: accepted with its result, or rejected with a code from a fixed list and the data behind it.
  */
 import type { CapacityOrderPhase } from "../resources/capacity-order.ts";
+import type { ReplicaRange } from "../resources/workload.ts";
 import type { ChangeableField } from "../resources/workload-changes.ts";
 import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 
@@ -59,9 +60,22 @@ export type CommandResult =
  */
 export interface ChangeRefusal {
   readonly field: ChangeableField;
-  readonly cause: "stopping" | "started" | "groups" | "fixedSize" | "outsideRange" | "emptyRange" | "slices" | "batch";
+  readonly cause:
+    | "stopping"
+    | "started"
+    | "groups"
+    | "fixedSize"
+    | "outsideRange"
+    | "emptyRange"
+    | "slices"
+    | "batch"
+    | "otherKind"
+    | "fewerTasks"
+    | "outsideReplicas";
   /** Number of workers with which an attempt runs. Absent: none runs, or it does not matter. */
   readonly workers?: number;
+  /** `outsideReplicas`: the bounds of the endpoint. */
+  readonly replicas?: ReplicaRange;
 }
 
 export type Rejection =
@@ -74,12 +88,12 @@ export type Rejection =
   | { readonly code: "workloadNotEnded"; readonly workloadId: string; readonly phase: string }
   /**
    * `allSucceeded`: no task is left to rerun. `tasksUnknown`: the workload ended before the journal recorded failed
-   * tasks.
+   * tasks. `endpoint`: replicas have no end that a rerun could repeat.
    */
   | {
       readonly code: "cannotRerun";
       readonly workloadId: string;
-      readonly cause: "allSucceeded" | "tooManyTasks" | "tasksUnknown";
+      readonly cause: "allSucceeded" | "tooManyTasks" | "tasksUnknown" | "endpoint";
       readonly taskCount: number;
       readonly maxCount: number;
     }

@@ -1,5 +1,5 @@
 /**
- * Tasks of a workload: the elements of an array, the one gang of a `train` workload, later the replicas of an endpoint.
+ * Tasks of a workload: the elements of an array, the one gang of a `train` workload, the replicas of an endpoint.
  * A task is in one of five states: not started, active, waiting for another attempt, succeeded, given up.
  */
 
@@ -59,9 +59,17 @@ export const isWaiting = (task: Task): task is WaitingTask => task.retryAtMs !==
 export const waitingTasksOf = (workload: Omit<WorkloadTasks, "nextTask">): readonly WaitingTask[] =>
   workload.waitingTasks.map((index) => taskOf(workload, index)).filter(isWaiting);
 
-/** The waiting task whose next attempt may start first. The workload must have a waiting task. */
-export const firstRetry = (workload: Omit<WorkloadTasks, "nextTask">): WaitingTask =>
-  waitingTasksOf(workload).reduce((first, task) => (task.retryAtMs < first.retryAtMs ? task : first));
+/**
+ * The waiting task whose back-off ends first. If no back-off lasts, the first waiting task. The workload must have a
+ * waiting task.
+ */
+export function firstRetry(workload: Omit<WorkloadTasks, "nextTask">, nowMs: number): WaitingTask {
+  const waiting = waitingTasksOf(workload);
+  const lasting = waiting.filter(({ retryAtMs }) => retryAtMs > nowMs);
+  return (lasting.length > 0 ? lasting : waiting).reduce((first, task) =>
+    task.retryAtMs < first.retryAtMs ? task : first,
+  );
+}
 
 /** Whether the back-off of a waiting task is over. */
 export const isDue = (workload: Pick<WorkloadTasks, "tasks">, index: number, nowMs: number): boolean =>

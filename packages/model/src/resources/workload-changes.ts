@@ -3,7 +3,7 @@
  * changes, and the difference between two specs. Decisions, `apply/` and the API read this one list of fields.
  */
 import { canonicalJson } from "../base/canonical.ts";
-import type { AfterSpec, GangSpec, NotifySpec, RetrySpec, WorkloadSpec } from "./workload.ts";
+import type { AfterSpec, GangSpec, NotifySpec, ReplicaRange, RetrySpec, Workload, WorkloadSpec } from "./workload.ts";
 
 /** New values by field; a field that is absent does not change. */
 export interface WorkloadChanges {
@@ -25,6 +25,12 @@ export interface WorkloadChanges {
   readonly minWorkers?: number | null;
   /** `null`: no notifications. */
   readonly notify?: NotifySpec | null;
+  /** Number of tasks of an array. It only grows. */
+  readonly taskCount?: number;
+  /** Bounds of the number of replicas of an endpoint. */
+  readonly replicas?: ReplicaRange;
+  /** Number of replicas of an endpoint. It is no part of the spec, and an event of its own records it. */
+  readonly replicaCount?: number;
 }
 
 export type ChangeableField = keyof WorkloadChanges;
@@ -42,6 +48,9 @@ const FIELDS: Readonly<Record<ChangeableField, true>> = {
   retries: true,
   env: true,
   notify: true,
+  taskCount: true,
+  replicas: true,
+  replicaCount: true,
 };
 
 export const CHANGEABLE_FIELDS: readonly ChangeableField[] = Object.keys(FIELDS) as ChangeableField[];
@@ -57,6 +66,12 @@ export function changeableValue(spec: WorkloadSpec, field: ChangeableField): unk
       return spec.hold === true;
     case "after":
       return spec.after ?? [];
+    case "taskCount":
+      return spec.kind === "batch" ? spec.taskCount : null;
+    case "replicas":
+      return spec.kind === "serve" ? spec.replicas : null;
+    case "replicaCount":
+      return null;
     default:
       return spec[field] ?? null;
   }
@@ -64,7 +79,7 @@ export function changeableValue(spec: WorkloadSpec, field: ChangeableField): unk
 
 /** The spec with these changes. A pure function of both, because `apply/` folds the recorded changes with it. */
 export function changedSpec(spec: WorkloadSpec, changes: WorkloadChanges): WorkloadSpec {
-  const { hold, after, notBeforeMs, notify, env, workers, minWorkers, ...plain } = changes;
+  const { hold, after, notBeforeMs, notify, env, workers, minWorkers, replicaCount: _count, ...plain } = changes;
   const changed: Record<string, unknown> = { ...spec, ...plain };
   if (env !== undefined) changed["env"] = changedEnv(spec.env, env);
   if (hold !== undefined) setOrDelete(changed, "hold", hold ? true : null);
@@ -98,19 +113,29 @@ function changedGang(gang: GangSpec, { workers = gang.workers, minWorkers }: Wor
   };
 }
 
-/** The changes that have an effect on the workload, or `null` if none has. A hold is compared with the present state. */
+/** The changes that have an effect on the workload, or `null` if none has. Fields of the state are compared with it. */
 export function effectiveChanges(
-  { spec, held }: { readonly spec: WorkloadSpec; readonly held?: true },
+  workload: Pick<Workload, "spec" | "held" | "scale">,
   changes: WorkloadChanges,
 ): WorkloadChanges | null {
+  const { spec } = workload;
   const kept: Record<string, unknown> = {};
   for (const field of CHANGEABLE_FIELDS) {
     const wanted = field === "env" ? changedVariables(spec.env, changes.env) : changes[field];
     if (wanted === undefined) continue;
-    const known = field === "hold" ? held === true : changeableValue(spec, field);
+    const known = presentValue(workload, field);
     if (field === "env" || canonicalJson(known) !== canonicalJson(wanted)) kept[field] = wanted;
   }
   return Object.keys(kept).length === 0 ? null : kept;
+}
+
+/** The value of a field now. Holds and the number of replicas are in the state, not in the spec. */
+export function presentValue(
+  { spec, held, scale }: Pick<Workload, "spec" | "held" | "scale">,
+  field: ChangeableField,
+): unknown {
+  if (field === "hold") return held === true;
+  return field === "replicaCount" ? (scale?.replicas ?? null) : changeableValue(spec, field);
 }
 
 function changedVariables(env: WorkloadSpec["env"], changes: WorkloadChanges["env"] = {}): WorkloadChanges["env"] {
@@ -130,6 +155,7 @@ export interface SpecDifference {
 export function specDifference(known: WorkloadSpec, wanted: WorkloadSpec): SpecDifference {
   const changes: Record<string, unknown> = {};
   for (const field of CHANGEABLE_FIELDS) {
+    if (field === "replicaCount") continue;
     const value = field === "env" ? envDifference(known.env, wanted.env) : changeableValue(wanted, field);
     if (canonicalJson(value) !== canonicalJson(field === "env" ? {} : changeableValue(known, field)))
       changes[field] = value;

@@ -198,19 +198,38 @@ interface SpecCommon {
   readonly notify?: NotifySpec;
 }
 
-/** `train`: one gang. `batch`: an array of independent tasks, each a gang of its own with `HEADROOM_TASK_INDEX`. */
+/** Bounds of the number of replicas of an endpoint. The present number is `Workload.scale`. */
+export interface ReplicaRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** How an executor finds out that a replica can take requests: an HTTP request to a path on its port. */
+export interface ReadinessSpec {
+  readonly path: string;
+  /** Time from the start within which a replica must become ready; otherwise it is restarted. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * `train`: one gang. `batch`: an array of independent tasks, each a gang of its own with `HEADROOM_TASK_INDEX`.
+ * `serve`: an endpoint whose replicas are tasks, restarted whenever they end.
+ */
 export type WorkloadSpec =
   | (SpecCommon & { readonly kind: "train" })
+  | (SpecCommon & {
+      readonly kind: "serve";
+      readonly replicas: ReplicaRange;
+      readonly ready: ReadinessSpec;
+      /** Name under which the gateway serves the model; absent: the name of the workload. Decisions do not read it. */
+      readonly servedModel?: string;
+    })
   | (SpecCommon & {
       readonly kind: "batch";
       readonly taskCount: number;
       /** Maximum number of tasks with an attempt at one time; absent: as many as fit. */
       readonly tasksAtOnce?: number;
     });
-
-export function taskCountOf(spec: WorkloadSpec): number {
-  return spec.kind === "batch" ? spec.taskCount : 1;
-}
 
 /**
  * Allocation of one worker, in rank order within `Attempt.workers`. A worker with a part of an accelerator names
@@ -244,8 +263,19 @@ export interface Nomination {
   readonly afterAttempt?: AttemptId;
 }
 
-/** Reason for stopping an attempt before it ends by itself. */
-export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nodeLost" | "budgetSpent" | EvictionReason;
+/**
+ * Reason for stopping an attempt before it ends by itself. `scaledDown`: its endpoint needs fewer replicas. `notReady`:
+ * the replica did not become ready in time.
+ */
+export type StopReason =
+  | "cancelled"
+  | "walltimeExceeded"
+  | "nodeDrained"
+  | "nodeLost"
+  | "budgetSpent"
+  | "scaledDown"
+  | "notReady"
+  | EvictionReason;
 
 /**
  * Reason of an eviction. `preempted`: by higher priority in its own team. `reclaimed`: for a guarantee or a fair share.
@@ -351,8 +381,18 @@ export interface Attempt {
    * launched.
    */
   readonly launchAtMs?: number;
+  /** Since when the replica takes requests, and where; absent: it does not. */
+  readonly ready?: ReplicaReadiness;
+  /** Time at which the replica, which had been ready, stopped answering; absent: it answers, or was never ready. */
+  readonly notReadySinceMs?: number;
   /** True: the attempt gave up its team's cells to other work of the team and continues as opportunistic work. */
   readonly opportunistic?: true;
+}
+
+export interface ReplicaReadiness {
+  readonly atMs: number;
+  /** Host and port of the replica's HTTP server. */
+  readonly address: string;
 }
 
 /** Predicted run time for plans; never longer than the walltime. */
@@ -451,6 +491,8 @@ export interface Workload extends WorkloadTasks {
   readonly firstStartedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly endReason: EndReason | null;
+  /** The number of replicas that the endpoint should have, and why; absent: the workload is no endpoint. */
+  readonly scale?: EndpointScale;
   /** True while the workload is held; otherwise absent. */
   readonly held?: true;
   /** True while power is too expensive or too carbon-intensive for it; otherwise absent. */
@@ -467,6 +509,19 @@ export interface Workload extends WorkloadTasks {
   /** Artifacts of other work for which this workload waited; absent: none. */
   readonly given?: readonly Artifact[];
 }
+
+/** The last decision about the number of replicas of an endpoint. */
+export interface EndpointScale {
+  readonly replicas: number;
+  /** The number before the decision; 0 at the submission. */
+  readonly from: number;
+  readonly atMs: number;
+  readonly actor: string;
+  readonly ground: ScaleGround;
+}
+
+/** Why the number of replicas changed. `submitted`: the initial number. `bounds`: the range of replicas changed. */
+export type ScaleGround = { readonly kind: "submitted" } | { readonly kind: "requested" } | { readonly kind: "bounds" };
 
 export type EndReason =
   | { readonly kind: "allTasksSucceeded" }

@@ -1,5 +1,6 @@
 /** Converts an event to a notification message. */
 import type { Engine } from "@headroom/engine";
+import { kindRules } from "@headroom/model";
 import type { AttemptId, Event, NotifyOccasion, TeamName, Workload, WorkloadId } from "@headroom/model";
 import { endSentence, eventEnvelope, eventText, slowRunText } from "@headroom/views";
 import type { OwnedRun } from "../measured-runs/measured-run-messages.ts";
@@ -48,7 +49,7 @@ function attemptKind(workload: Workload, event: OfAttempt): NotificationKind | n
   switch (event.kind) {
     case "attemptStarted": {
       const isFirst = workload.firstStartedAtMs === event.atMs && event.attemptId.endsWith(".1");
-      return isFirst && (workload.spec.kind === "train" || /[./]0\.1$/.test(event.attemptId)) ? "started" : null;
+      return isFirst && (!kindRules(workload.spec).hasTasks || /[./]0\.1$/.test(event.attemptId)) ? "started" : null;
     }
     case "attemptStopRequested":
       if (event.reason === "preempted" || event.reason === "reclaimed") return "preempted";

@@ -3,7 +3,7 @@
  * ended once, and then never mentioned again. Also checks that no attempt exceeds its walltime, and that no retry
  * starts before its back-off is over or after the last allowed attempt.
  */
-import type { AttemptId, Event, Nomination, WorkloadId, WorkloadSpec } from "@headroom/model";
+import type { AttemptId, Event, Nomination, Workload, WorkloadId, WorkloadSpec } from "@headroom/model";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 
@@ -186,9 +186,14 @@ export class AttemptLives {
     ledger.notBeforeMs = retryAtMs ?? Number.POSITIVE_INFINITY;
     if (outcome === "failed") ledger.ownFailures++;
     mustHold(retryAtMs === null || retryAtMs >= atMs, () => `${attemptId} is to be retried before it ended`);
-    mustHold(outcome !== "succeeded" || retryAtMs === null, () => `${attemptId} succeeded and is to be tried again`);
+    const isReplica = workload?.spec.kind === "serve";
+    mustHold(
+      outcome !== "succeeded" || retryAtMs === null || isReplica,
+      () => `${attemptId} succeeded and is to be tried again`,
+    );
     mustHold(outcome !== "stopped" || life.stopping, () => `${attemptId} was stopped and nobody asked for it`);
     if (workload === undefined) return;
+    if (isReplica) return mustRestart(workload, event);
     const { retries } = workload.spec;
     const isSpent = ledger.ownFailures > retries.max;
     mustHold(
@@ -228,4 +233,17 @@ function backoffMs({ retries }: WorkloadSpec, failures: number): number {
   let waitMs = retries.backoffMs;
   for (let failure = 1; failure < failures; failure++) waitMs = Math.min(2 * waitMs, retries.backoffMaxMs);
   return Math.min(waitMs, retries.backoffMaxMs);
+}
+
+/** A replica starts again until its endpoint is stopped, and after an end of its own not at once. */
+function mustRestart({ stopRequested }: Workload, event: Event & { readonly kind: "attemptEnded" }): void {
+  const { attemptId, outcome, retryAtMs, atMs } = event;
+  mustHold(
+    stopRequested === (retryAtMs === null),
+    () => `${attemptId} is a replica and ${retryAtMs === null ? "does not start" : "starts"} again`,
+  );
+  mustHold(
+    retryAtMs === null || outcome === "stopped" || retryAtMs >= atMs + 1_000,
+    () => `${attemptId} is a replica and starts again at once`,
+  );
 }

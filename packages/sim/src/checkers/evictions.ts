@@ -3,14 +3,20 @@
  * (DESIGN §7.6 and 7.8). Inputs from outside and the passing of time change the conditions; the end of evicted work
  * does not.
  */
-import { isPlannedEviction } from "@headroom/model";
+import { isPlannedEviction, kindRules } from "@headroom/model";
 import type { AttemptId, Event, Input } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 
 /** Kinds of input that are executors' answers to effects. */
-const answers: ReadonlySet<Input["kind"]> = new Set(["attemptRunning", "attemptExited", "workersLeft"]);
+const answers: ReadonlySet<Input["kind"]> = new Set([
+  "attemptRunning",
+  "replicaReady",
+  "replicaNotReady",
+  "attemptExited",
+  "workersLeft",
+]);
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
 
@@ -61,8 +67,8 @@ export class Evictions {
   }
 
   #onPlan({ workloadId, task: number, victims }: Planned, { state, waived }: Judged): void {
-    const isArray = state.workloads.get(workloadId)?.spec.kind === "batch";
-    const taker = isArray ? `${workloadId}.${number}` : workloadId;
+    const spec = state.workloads.get(workloadId)?.spec;
+    const taker = spec !== undefined && kindRules(spec).hasTasks ? `${workloadId}.${number}` : workloadId;
     for (const { attemptId, keeps } of victims) {
       const task = attemptId.slice(0, attemptId.lastIndexOf("."));
       mustHold(waived.has(6) || !this.#taken.has(`${taker} by ${task}`), () => `${taker} and ${task} evict each other`);

@@ -3,9 +3,9 @@
  * differ in the unknown facts: remaining run times and future submissions. Pure: a function of the state, the seed and
  * the options; the live engine is only read.
  */
-import { draw, invariant, taskCountOf, begunTaskCount } from "@headroom/model";
+import { draw, invariant } from "@headroom/model";
 import type { Workload, WorkloadId } from "@headroom/model";
-import { forkEngine } from "@headroom/engine";
+import { forkEngine, waitingTaskCount } from "@headroom/engine";
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import { EarliestStarts, NEVER_AS_THINGS_ARE } from "@headroom/explain";
 import { mayBePassed, replayedArrivals, type ArrivalReplay } from "./arrivals.ts";
@@ -195,10 +195,8 @@ function neverStarting(workloadId: WorkloadId): StartEstimate {
 
 /** Number of starts that the workload still needs: one for itself, or one for each of its tasks. */
 function startsNeeded(workload: Workload): number {
-  const { phase, spec, waitingTasks } = workload;
-  return phase === "pending" || phase === "running"
-    ? taskCountOf(spec) - begunTaskCount(workload) + waitingTasks.length
-    : 0;
+  const { phase } = workload;
+  return phase === "pending" || phase === "running" ? waitingTaskCount(workload) : 0;
 }
 
 /**

@@ -57,6 +57,10 @@ export class DrawnExecutor implements PlayoutWorld {
       }
       const startedAtMs = attempt.startedAtMs ?? nowMs;
       if (attempt.startedAtMs === null) launching.push({ kind: "attemptRunning", attemptId: id });
+      if (engine.state.workloads.get(workloadId)?.spec.kind === "serve") {
+        if (attempt.ready === undefined) launching.push(readyReplica(id));
+        continue;
+      }
       const endMs = startedAtMs + this.#options.runningMs(attempt, nowMs - startedAtMs);
       this.#at(Math.max(nowMs, endMs), { kind: "end", attemptId: id });
     }
@@ -82,6 +86,8 @@ export class DrawnExecutor implements PlayoutWorld {
     switch (effect.kind) {
       case "launchGang":
         this.#live.add(attemptId);
+        // A replica runs until it is stopped, and is assumed to be ready at once.
+        if (effect.spec.kind === "serve") return [{ kind: "attemptRunning", attemptId }, readyReplica(attemptId)];
         this.#at(nowMs + this.#options.launchedMs(effect, nowMs), { kind: "end", attemptId });
         return [{ kind: "attemptRunning", attemptId }];
       case "stopGang":
@@ -104,6 +110,8 @@ export class DrawnExecutor implements PlayoutWorld {
     this.#due.push(due);
   }
 }
+
+const readyReplica = (attemptId: AttemptId): Input => ({ kind: "replicaReady", attemptId, address: "assumed" });
 
 function byAge(left: Attempt, right: Attempt): number {
   const startedMs = ({ startedAtMs }: Attempt): number => startedAtMs ?? Number.MAX_SAFE_INTEGER;

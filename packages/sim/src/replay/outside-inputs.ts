@@ -30,6 +30,8 @@ export function outsideInputs({ atMs, inputs }: RecordedRound): readonly Outside
 function isFromOutside(input: Input): boolean {
   switch (input.kind) {
     case "attemptRunning":
+    case "replicaReady":
+    case "replicaNotReady":
     case "attemptExited":
     case "attemptLost":
     case "workersLeft":

@@ -2,7 +2,7 @@
  * Submissions of the recent past, which recur over the horizon of a what-if: an empty future would judge every fleet by
  * the work that is known today. They come from the state, which keeps all present and the newest ended workloads.
  */
-import { commandId, taskCountOf } from "@headroom/model";
+import { commandId, submittedTaskCount } from "@headroom/model";
 import type { CommandId, Workload, WorkloadSpec } from "@headroom/model";
 import { ENDED_WORKLOADS_KEPT } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
@@ -51,7 +51,7 @@ export function recurringArrivals(state: ReadonlyState, { nowMs, horizonMs }: Sp
     for (const original of recorded) {
       const atMs = original.submittedAtMs + shiftMs;
       if (atMs > endMs) break;
-      taskCount += taskCountOf(original.spec);
+      taskCount += submittedTaskCount(original.spec);
       if (arrivals.length === ARRIVALS_MAX || taskCount > ARRIVING_TASKS_MAX)
         return { recordedFromMs, recordedCount: recorded.length, arrivals, untilMs: atMs };
       const spec = shifted(original.spec, shiftMs);

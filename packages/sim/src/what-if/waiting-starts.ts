@@ -54,7 +54,9 @@ export class WaitingWork {
 }
 
 /** Number of tasks that have yet to start or restart, including nominated ones. */
-function notRunningCount({ phase, spec, succeededCount, failedCount, activeAttempts }: Workload): number {
+function notRunningCount(workload: Workload): number {
+  const { phase, spec, scale, succeededCount, failedCount, activeAttempts } = workload;
   if (phase !== "pending" && phase !== "running") return 0;
+  if (scale !== undefined) return Math.max(0, scale.replicas - activeAttempts.length);
   return taskCountOf(spec) - succeededCount - failedCount - activeAttempts.length;
 }

@@ -36,6 +36,7 @@ export class Actions {
   #count = 0;
   #removals = 0;
   #orders = 0;
+  #endpoints = 0;
   #keyed: Command | null = null;
   #last: { readonly spec: WorkloadSpec; readonly actor: string } | null = null;
 
@@ -65,7 +66,8 @@ export class Actions {
     const changed = this.#change(state);
     const removal = this.#removal(state);
     const ordered = this.#order(state);
-    for (const more of [planned, notice, changed, removal, ordered]) if (more !== null) inputs.push(more);
+    const scaled = this.#endpoint(state);
+    for (const more of [planned, notice, changed, removal, ordered, scaled]) if (more !== null) inputs.push(more);
     return { inputs, dies, returns };
   }
 
@@ -98,7 +100,10 @@ export class Actions {
     const { strategy: _hived, ...policy } = state.policy;
     const { reservedTopology } = rulesOf(state.policy).teams;
     const plain: Input[] = reservedTopology === undefined ? [] : [{ ...this.#common(), kind: "setPolicy", policy }];
-    const inputs = [...again, ...seen, ...resumed, apply, ...plain, ...released];
+    // Endpoints never end by themselves.
+    const endpoints = [...state.workloads.values()].filter(({ scale, endedAtMs }) => scale && endedAtMs === null);
+    const stopped = endpoints.map(({ id }): Input => ({ ...this.#common(), kind: "stopWorkload", workloadId: id }));
+    const inputs = [...again, ...seen, ...resumed, apply, ...plain, ...released, ...stopped];
     return { inputs, dies: [], returns: lost.map(({ id }) => id) };
   }
 
@@ -208,6 +213,28 @@ export class Actions {
     };
     const changes = Object.fromEntries(Object.entries(all).filter(() => luck.chance(25)));
     return { ...this.#common(), kind: "changeWorkload", workloadId, changes };
+  }
+
+  /** Another number of replicas, or a report about the readiness of one. Draws and counter are apart, as for removals. */
+  #endpoint(state: ReadonlyState): Input | null {
+    const luck = this.#luck.aside(`endpoint ${++this.#endpoints}`);
+    const open = [...state.workloads.values()].filter(
+      ({ scale, endedAtMs }) => scale !== undefined && endedAtMs === null,
+    );
+    if (open.length === 0 || !luck.chance(40)) return null;
+    const { id, activeAttempts } = luck.pick(open);
+    if (activeAttempts.length > 0 && luck.chance(60)) {
+      const attempt = luck.pick(activeAttempts);
+      return luck.chance(70)
+        ? { kind: "replicaReady", attemptId: attempt, address: "127.0.0.1:8000" }
+        : { kind: "replicaNotReady", attemptId: attempt, detail: "no answer" };
+    }
+    const common = { commandId: commandId(`e${this.#endpoints}`), actor: "someone", idempotencyKey: null };
+    const min = luck.between(0, 2);
+    const changes: WorkloadChanges = luck.chance(80)
+      ? { replicaCount: luck.between(0, 4) }
+      : { replicas: { min, max: min + luck.between(1, 2) } };
+    return { ...common, kind: "changeWorkload", workloadId: id, changes };
   }
 
   #govern(): Input {

@@ -5,7 +5,7 @@
 import { createEngine, restoreEngine } from "@headroom/engine";
 import type { Engine, Ready, ReadonlyState } from "@headroom/engine";
 import { workloadId } from "@headroom/model";
-import type { Effect, Event, Input, Nomination } from "@headroom/model";
+import type { Effect, EndpointScale, Event, Input, Nomination } from "@headroom/model";
 import type { EngineSource } from "@headroom/sim";
 import { view, withAttempts, withSpecs, type PlantedBug } from "./bent-views.ts";
 import { plantedInBounds } from "./planted-in-bounds.ts";
@@ -56,6 +56,18 @@ class PlantedEngine implements Engine {
     if (this.#bug.bendSnapshot === undefined) return bytes;
     return new TextEncoder().encode(this.#bug.bendSnapshot(new TextDecoder().decode(bytes)));
   }
+}
+
+/** The state with other numbers of replicas, as far as the bounds of the endpoints allow them. */
+function withScales(state: ReadonlyState, bend: (scale: EndpointScale) => EndpointScale): ReadonlyState {
+  const workloads = [...state.workloads].map(([id, workload]) => {
+    const { spec, scale } = workload;
+    if (spec.kind !== "serve" || scale === undefined) return [id, workload] as const;
+    const { min, max } = spec.replicas;
+    const bent = bend(scale);
+    return [id, { ...workload, scale: { ...bent, replicas: Math.min(max, Math.max(min, bent.replicas)) } }] as const;
+  });
+  return view(state, { workloads: new Map(workloads) });
 }
 
 const isTaking = (reason: string): boolean => ["preempted", "reclaimed", "migrated"].includes(reason);
@@ -327,6 +339,25 @@ export const plantedBugs: readonly PlantedBug[] = [
     found: /it does not lie within one/,
     bendState: (state) =>
       view(state, { sites: new Map([...state.sites].map(([name, site]) => [name, { ...site, fabricLevels: [] }])) }),
+  },
+  {
+    name: "surplus replicas of an endpoint go on",
+    found: /replicas, \d+ are needed/,
+    bendState: (state) =>
+      withScales(state, ({ replicas, ...scale }) => ({ ...scale, replicas: Math.min(replicas, 1) })),
+  },
+  {
+    name: "an endpoint lacks a replica that fits",
+    found: /waits although it fits|rejected although/,
+    bendState: (state) => withScales(state, (scale) => ({ ...scale, replicas: scale.replicas + 1 })),
+  },
+  {
+    name: "replicas that are never ready go on",
+    found: /is not ready in time and runs on/,
+    bendState: (state) =>
+      withSpecs(state, (spec) =>
+        spec.kind === "serve" ? { ...spec, ready: { ...spec.ready, timeoutMs: 100 } } : spec,
+      ),
   },
   {
     name: "held work starts",

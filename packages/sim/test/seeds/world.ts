@@ -185,7 +185,26 @@ export function randomSpec(luck: Luck, world: World, name: string): WorkloadSpec
     ...(luck.aside(`losses of ${unlabelled(name)}`).chance(80) ? { onNodeLoss: "replace" as const } : {}),
     ...(luck.aside(`checkpoints of ${unlabelled(name)}`).chance(40) ? { checkpointOnRequest: true as const } : {}),
   };
-  return luck.chance(70) ? { ...common, kind: "train" } : { ...common, kind: "batch", taskCount: luck.between(1, 6) };
+  const spec: WorkloadSpec = luck.chance(70)
+    ? { ...common, kind: "train" }
+    : { ...common, kind: "batch", taskCount: luck.between(1, 6) };
+  return asEndpoint(spec, luck.aside(`endpoint ${unlabelled(name)}`));
+}
+
+/** Some work is an endpoint instead. Its draws are apart from the others, so other work of recorded seeds stays. */
+function asEndpoint(spec: WorkloadSpec, luck: Luck): WorkloadSpec {
+  if (!luck.chance(12)) return spec;
+  const { gang } = spec;
+  const { minWorkers: _least, throughputMilli: _curve, ...whole } = gang;
+  const min = luck.between(0, 2);
+  const { taskCount: _count, tasksAtOnce: _limit, ...common } = { taskCount: 0, tasksAtOnce: 0, ...spec };
+  return {
+    ...common,
+    kind: "serve",
+    gang: gang.taskGroups === undefined ? whole : gang,
+    replicas: { min, max: min + luck.between(1, 3) },
+    ready: { path: "/health", timeoutMs: luck.pick([500, 60_000]) },
+  };
 }
 
 /** A gang with whole accelerators, or with a fraction of an accelerator for each worker; some gangs are elastic. */

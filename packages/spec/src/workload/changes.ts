@@ -2,10 +2,12 @@
 import { z } from "zod";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
+import { replicaRange } from "./serving.ts";
 import { batch, train } from "./workload.ts";
 
 const { name, priority, walltimeMs, retries, after, notBeforeMs, notify } = train.wire.shape;
 const { max, backoffMs, backoffMaxMs } = retries.unwrap().shape;
+const { taskCount: tasks } = batch.wire.shape;
 const size = z.int().min(1).max(limits.WORKERS_MAX);
 
 /** The fields that change. A field that is left out stays; `null` removes a value. */
@@ -27,6 +29,14 @@ export const workloadChanges = z
         backoffMaxMs: backoffMaxMs.unwrap().optional(),
       })
       .optional(),
+    taskCount: tasks.optional().meta({ description: "Number of tasks of an array. It only grows." }),
+    replicas: replicaRange.optional().meta({ description: "Bounds of the number of replicas of an endpoint." }),
+    replicaCount: z
+      .int()
+      .min(0)
+      .max(limits.REPLICAS_MAX)
+      .optional()
+      .meta({ description: "Number of replicas of an endpoint, within its bounds." }),
     env: z
       .record(names.environmentName, names.environmentValue.nullable())
       .refine((entries) => Object.keys(entries).length <= limits.ENVIRONMENT_ENTRIES_MAX, {
@@ -54,5 +64,7 @@ export const recordedChanges = z
     workers: z.int().optional(),
     minWorkers: z.int().nullable().optional(),
     notify: notify.unwrap().nullable().optional(),
+    taskCount: z.int().optional(),
+    replicas: replicaRange.optional(),
   })
   .meta({ id: "RecordedChanges" });

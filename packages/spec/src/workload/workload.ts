@@ -30,6 +30,7 @@ import { acceleratorTypes, elasticSize, gang, gangProblems } from "./gang.ts";
 import { model, modelProblems, type ModelRequest } from "./model.ts";
 import { antiAffinity, elastic, fabric, labels, spread, workloadData } from "./placement.ts";
 import { notify } from "./notify.ts";
+import { ready, replicas, servedModel } from "./serving.ts";
 import { minRuntimeOf, timeFields, timeProblems, withFromDue, type FromDue } from "./times.ts";
 
 export const DEFAULT_TEAM = "default";
@@ -249,7 +250,7 @@ const tasksAtOnce = optional(notation.integer(1, limits.TASKS_MAX), {
 });
 
 const notes = {
-  later: ["replicas", "scale", "rollout", "overflow", "image"],
+  later: ["scale", "rollout", "overflow", "image"],
   meant: {
     accelerators: "gang.accelerators",
     acceleratorType: "accelerator",
@@ -287,6 +288,10 @@ const notes = {
     begin: "notBefore",
     startAfter: "notBefore",
     due: "deadline",
+    minReplicas: "replicas.min",
+    maxReplicas: "replicas.max",
+    readinessProbe: "ready",
+    health: "ready",
     preemptable: "preemptible",
   },
 };
@@ -330,6 +335,7 @@ const wireOnly = {
 const kinds = {
   train: literal("train", "One gang of workers that starts together or not at all."),
   batch: literal("batch", "An array of independent tasks; each task is a gang."),
+  serve: literal("serve", "An endpoint: replicas of a server that are restarted whenever they end."),
 };
 
 export const train = record(
@@ -359,9 +365,28 @@ export const batch = record(
   },
 );
 
+const { model: _trainedModel, elastic: _elastic, ...served } = common;
+
+export const serve = record(
+  { kind: kinds.serve, ...served, replicas, ready, model: servedModel },
+  {
+    ...notes,
+    wire: (shape) =>
+      z
+        .strictObject({ ...shape, ...wireOnly })
+        .refine((spec) => spec.gang.minWorkers === undefined, {
+          path: ["gang", "minWorkers"],
+          message: "must be left out for an endpoint, which grows by whole replicas",
+        })
+        .meta({ id: "ServeSpec" }),
+    toWire: (wire, written) => toWire(wire, { ...written, model: null, elastic: null }),
+    toManifest,
+  },
+);
+
 /** The spec without the check of its latest start, which a schedule can state as a duration. */
 const specWithoutEnd = z
-  .discriminatedUnion("kind", [train.wire, batch.wire])
+  .discriminatedUnion("kind", [train.wire, batch.wire, serve.wire])
   .refine((spec) => spec.gang.taskGroups === undefined || spec.fabric?.slices === undefined, {
     path: ["fabric", "slices"],
     message: "must be stated for each group if the gang has groups",
@@ -406,7 +431,10 @@ export type WorkloadSpec = z.output<typeof workloadSpec>;
 export type WorkloadSpecInput = z.input<typeof workloadSpec>;
 export type WorkloadKind = WorkloadSpec["kind"];
 
-export type WrittenWorkload = WrittenFields<typeof train.parts> | WrittenFields<typeof batch.parts>;
+export type WrittenWorkload =
+  | WrittenFields<typeof train.parts>
+  | WrittenFields<typeof batch.parts>
+  | WrittenFields<typeof serve.parts>;
 
 /**
  * Problems between fields of one workload that are valid each by itself. `isScheduled`: a schedule submits the
@@ -419,10 +447,10 @@ export function workloadProblems(written: WrittenWorkload, isScheduled = false):
   const isBare = levels !== null && levels.within === null && levels.prefer === null && levels.slices === null;
   return [
     ...(isElasticBatch ? [{ path: ["elastic"], message }] : []),
-    ...gangProblems(written),
+    ...gangProblems(written.kind === "serve" ? { ...written, elastic: null, model: null } : written),
     ...(isBare ? [{ path: ["fabric"], message: "needs within, prefer or slices" }] : []),
     ...timeProblems(written, isScheduled),
-    ...modelProblems(written),
+    ...(written.kind === "serve" ? [] : modelProblems(written)),
   ];
 }
 
@@ -430,17 +458,35 @@ export function workloadProblems(written: WrittenWorkload, isScheduled = false):
  * The workload in the form of the API. Paths are not resolved here, because only the reader of the file knows its
  * directory.
  */
-export const workloadOf = (written: WrittenWorkload): WorkloadSpec =>
-  (written.kind === "batch" ? batch.toWire(written) : train.toWire(written)) as WorkloadSpec;
+export function workloadOf(written: WrittenWorkload): WorkloadSpec {
+  switch (written.kind) {
+    case "train":
+      return train.toWire(written) as WorkloadSpec;
+    case "batch":
+      return batch.toWire(written) as WorkloadSpec;
+    case "serve":
+      return serve.toWire(written) as WorkloadSpec;
+  }
+}
 
-export const modelOf = ({ model: written }: WrittenWorkload): ModelRequest | undefined =>
-  written === null ? undefined : (model.toWire(written) as ModelRequest);
+export const modelOf = (written: WrittenWorkload): ModelRequest | undefined =>
+  written.kind === "serve" || written.model === null ? undefined : (model.toWire(written.model) as ModelRequest);
+
+function manifestOf(workload: WorkloadSpec): unknown {
+  switch (workload.kind) {
+    case "train":
+      return train.toManifest(workload);
+    case "batch":
+      return batch.toManifest(workload);
+    case "serve":
+      return serve.toManifest(workload);
+  }
+}
 
 /**
  * Converts a workload to the document from which reading gives the same workload, without default values. `fromDue`:
  * durations of the schedule that contains it.
  */
 export function workloadDocument(workload: WorkloadSpec, fromDue: FromDue = {}): Record<string, unknown> {
-  const manifest = workload.kind === "batch" ? batch.toManifest(workload) : train.toManifest(workload);
-  return withFromDue(manifest as Record<string, unknown>, fromDue);
+  return withFromDue(manifestOf(workload) as Record<string, unknown>, fromDue);
 }

@@ -2,7 +2,7 @@
  * Demand that waits, from the journal: accelerators that tasks wait for, from submission to the first placement, and from the end of
  * an attempt that is retried to the next one. Held work does not count, and work with unmet dependencies counts from its placement on.
  */
-import { DAY_MS, dayOf, milliOf, taskCountOf, wholeParts } from "@headroom/model";
+import { DAY_MS, dayOf, milliOf, submittedTaskCount, wholeParts } from "@headroom/model";
 import type { Event } from "@headroom/model";
 import type { BillingRange } from "../bill/charges.ts";
 
@@ -64,9 +64,9 @@ export class WaitingFold {
         this.#work.set(workloadId, {
           team: spec.team,
           accelerators: perTask.reduce((sum, each) => sum + each, 0),
-          tasksAtOnce: spec.kind === "batch" ? (spec.tasksAtOnce ?? spec.taskCount) : 1,
+          tasksAtOnce: spec.kind === "batch" ? (spec.tasksAtOnce ?? spec.taskCount) : submittedTaskCount(spec),
           submittedAtMs: atMs,
-          pendingCount: taskCountOf(spec),
+          pendingCount: submittedTaskCount(spec),
           failedCount: 0,
           sinceMs: atMs,
           isHeld: false,

@@ -113,7 +113,8 @@ function WorkloadLink({ workload }: { readonly workload: WorkloadSummary }): Rea
   );
 }
 
-function progressText({ kind, tasks, progress }: WorkloadSummary): string {
+function progressText({ kind, tasks, progress, replicas }: WorkloadSummary): string {
+  if (replicas !== undefined) return `ready ${grouped(replicas.ready)} of ${grouped(replicas.wanted)}`;
   if (kind === "batch") return `${grouped(tasks.succeeded + tasks.failed)} of ${grouped(tasks.total)} tasks`;
   if (progress === null) return "";
   return progress.totalSteps === null

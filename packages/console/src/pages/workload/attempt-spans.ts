@@ -47,6 +47,8 @@ const stopWords = {
   reclaimed: "Stopped for another team",
   migrated: "Migrated to free capacity",
   incomplete: "Too few workers left",
+  scaledDown: "Its endpoint needs fewer replicas",
+  notReady: "Not ready in time",
   budgetSpent: "Its team's budget is used up",
 } as const satisfies Record<StopReason, string>;
 

@@ -46,6 +46,7 @@ export function SpecPanel({ workload }: { readonly workload: Workload }): ReactE
 function specFacts(spec: WorkloadSpec): readonly Fact[] {
   const { gang, retries } = spec;
   const optional: readonly (Fact | null)[] = [
+    spec.kind === "serve" ? { name: "Replicas", value: `${spec.replicas.min} to ${spec.replicas.max}` } : null,
     spec.kind === "batch" ? { name: "Tasks", value: plural(spec.taskCount, "task") } : null,
     { name: "Gang", value: gangSentence(gang) },
     gang.taskGroups === undefined ? { name: "Each worker", value: workerNeedText(gang) } : null,

@@ -29,6 +29,11 @@ import { WaitingPanel } from "./waiting-panel.tsx";
 
 const route = getRouteApi("/workloads/$workloadId");
 
+const kindWords = { train: "Training run", batch: "Batch array", serve: "Endpoint" } as const satisfies Record<
+  Workload["kind"],
+  string
+>;
+
 export function WorkloadPage(): ReactElement {
   const { workloadId } = route.useParams();
   return <WorkloadOf key={workloadId} workloadId={workloadId} />;
@@ -71,7 +76,7 @@ function Summary({ workload }: { readonly workload: Workload }): ReactElement {
       <PhaseBadge phase={phase} />
       {held === true ? <Badge tone="stop">Held</Badge> : null}
       <span>
-        {kind === "train" ? "Training run" : "Batch array"} of{" "}
+        {kindWords[kind]} of{" "}
         <Link
           to="/workloads"
           search={{ team }}

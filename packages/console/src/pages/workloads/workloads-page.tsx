@@ -297,17 +297,29 @@ const columns: readonly Column<WorkloadSummary>[] = [
   },
 ];
 
+/** Steps of a training run, tasks of an array or ready replicas of an endpoint: what is done, and of how many. */
+function doneOf({
+  kind,
+  tasks,
+  progress,
+  replicas,
+}: Pick<WorkloadSummary, "kind" | "tasks" | "progress" | "replicas">): readonly [done: number, total: number] {
+  if (replicas !== undefined) return [replicas.ready, replicas.wanted];
+  return kind === "batch"
+    ? [tasks.succeeded + tasks.failed, tasks.total]
+    : [progress?.step ?? 0, progress?.totalSteps ?? 0];
+}
+
 /** Steps of a training run or tasks of an array. For ended work, the result in words. */
 function RowProgress({ workload }: { readonly workload: WorkloadSummary }): ReactElement {
-  const { kind, tasks, progress, endSentence } = workload;
+  const { tasks, progress, endSentence, replicas } = workload;
   if (endSentence !== null)
     return (
       <span className="text-ink-2" title={endSentence}>
         {endSentence}
       </span>
     );
-  const [done, total] =
-    kind === "batch" ? [tasks.succeeded + tasks.failed, tasks.total] : [progress?.step ?? 0, progress?.totalSteps ?? 0];
+  const [done, total] = doneOf({ kind: workload.kind, tasks, progress, replicas });
   if (total === 0) return <span className="text-ink-3">–</span>;
   return (
     <span className="flex items-center gap-2">

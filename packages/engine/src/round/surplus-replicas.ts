@@ -1,0 +1,54 @@
+/**
+ * Stops replicas that an endpoint no longer needs. Replicas that serve nothing go first: nominated, launching, not ready.
+ * Among ready replicas the youngest goes, whose caches are the least warm. Stops beyond the bound of the batch follow in
+ * the next one.
+ */
+import { compareText } from "@headroom/model";
+import type { Attempt, Nomination, Workload } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
+import { activeAttempt } from "../cluster/entities.ts";
+import type { World } from "../cluster/world.ts";
+import { requestStop } from "../transitions/stop-attempt.ts";
+import { withdraw } from "../transitions/nominations.ts";
+
+export function stopSurplusReplicas(batch: Batch): void {
+  const { shrinking, state } = batch.world;
+  if (shrinking.size === 0) return;
+  const endpoints = [...shrinking].flatMap((id) => state.workloads.get(id) ?? []);
+  // A restored engine has the same endpoints in the order of their submission.
+  for (const endpoint of endpoints.toSorted((left, right) => left.ordinal - right.ordinal))
+    if (stopSurplus(batch, endpoint)) shrinking.delete(endpoint.id);
+}
+
+/** Returns whether the endpoint has no surplus replicas left. */
+function stopSurplus(batch: Batch, endpoint: Workload): boolean {
+  if (endpoint.scale === undefined || endpoint.stopRequested || endpoint.endedAtMs !== null) return true;
+  const { world } = batch;
+  const nominations = nominationsOf(world, endpoint);
+  const attempts = stayingAttempts(world, endpoint);
+  let surplus = nominations.length + attempts.length - endpoint.scale.replicas;
+  for (const nomination of nominations) {
+    if (surplus <= 0) return true;
+    withdraw(batch, nomination, "its endpoint needs fewer replicas");
+    surplus--;
+  }
+  for (const attempt of attempts.toSorted(byUse)) {
+    if (surplus <= 0) return true;
+    if (!batch.mayStop()) return false;
+    requestStop(batch, attempt, "scaledDown");
+    surplus--;
+  }
+  return true;
+}
+
+/** Nominations for replicas, also for those that migrate: each stands for one replica that will run. */
+const nominationsOf = ({ state }: World, { id }: Workload): readonly Nomination[] =>
+  [...state.nominations.values()].filter(({ workloadId, growth }) => workloadId === id && !growth);
+
+const stayingAttempts = (world: World, { activeAttempts }: Workload): readonly Attempt[] =>
+  activeAttempts.flatMap((id) => activeAttempt(world, id) ?? []).filter(({ stop }) => stop === null);
+
+const useOf = ({ ready, startedAtMs }: Attempt): number => (ready === undefined ? (startedAtMs === null ? 0 : 1) : 2);
+
+const byUse = (left: Attempt, right: Attempt): number =>
+  useOf(left) - useOf(right) || right.placedSequence - left.placedSequence || compareText(left.id, right.id);
