@@ -7,12 +7,13 @@ import { slurmOptions, type SlurmOption } from "@headroom/spec/slurm";
 const cell = (text: string): string => text.replaceAll("|", String.raw`\|`);
 const code = (text: string): string => `\`${cell(text)}\``;
 
-function operationRow({ method, path, permission, query, summary, stream }: Operation): string {
+function operationRow({ method, path, permission, subject, query, summary, stream }: Operation): string {
   const parameters = Object.keys(query.shape);
   const cells = [
     code(`${method} ${path}`),
     // An operation without a permission is an error of types, which this table must not hide.
     `\`${permission}\``,
+    subject,
     parameters.map(code).join(", "),
     `${cell(summary)}${stream ? " (a stream)" : ""}`,
   ];
@@ -21,8 +22,8 @@ function operationRow({ method, path, permission, query, summary, stream }: Oper
 
 /** One row for each operation, in the order of the protocol's table. */
 export const operationTable = (): readonly string[] => [
-  "| operation | permission | query parameters | what it does |",
-  "|---|---|---|---|",
+  "| operation | permission | about | query parameters | what it does |",
+  "|---|---|---|---|---|",
   ...Object.values<Operation>(operations).map(operationRow),
 ];
 

@@ -46,6 +46,8 @@ interface Whence {
   readonly home: string;
   /** Whether the user named the state directory. Then no other directory is searched. */
   readonly isHomeNamed: boolean;
+  /** Whether the user named the acting user. */
+  readonly isUserNamed: boolean;
   /** The acting user. The value is computed only if a control plane is found. */
   user(): Promise<string>;
 }
@@ -59,7 +61,7 @@ interface Found {
 /** `interrupted` ends the requests of the client; absent: nothing does. */
 export async function connect(
   terminal: Terminal,
-  { home, isHomeNamed, user }: Whence,
+  { home, isHomeNamed, isUserNamed, user }: Whence,
   interrupted?: AbortSignal,
 ): Promise<HeadroomClient> {
   const { baseUrl, token, ...rest } = givenAddress(terminal) ?? (await foundAddress(terminal, home, isHomeNamed));
@@ -68,9 +70,17 @@ export async function connect(
     ...rest,
     baseUrl,
     token: known === "" ? undefined : known,
-    user: await user(),
+    // An access token acts as its own user; the server refuses any other name.
+    user: isAccessToken(known) && !isUserNamed ? undefined : await user(),
     ...(interrupted === undefined ? {} : { interrupted }),
   });
+}
+
+/** Whether the token is one of a person or program (`headroom token`). */
+const isAccessToken = (token: string | undefined): boolean => token?.startsWith("hr_") === true;
+
+export function isUserNamed({ env }: Terminal, given: string | undefined): boolean {
+  return (given ?? env["HEADROOM_USER"] ?? "") !== "";
 }
 
 export function isHomeNamed({ env }: Terminal, given: string | undefined): boolean {
@@ -80,7 +90,8 @@ export function isHomeNamed({ env }: Terminal, given: string | undefined): boole
 interface Address {
   readonly baseUrl: string;
   readonly token: string | undefined;
-  readonly user: string;
+  /** `undefined`: the user of the token. */
+  readonly user: string | undefined;
   /** The certificate that is accepted, whatever its names and issuer are; absent: certificates of the system's issuers. */
   readonly certificateSha256?: string;
   /** Aborts the wait for a response when the user interrupts the command. */

@@ -4,7 +4,7 @@ import { exitCode, type ExitCode } from "./cli-error.ts";
 import { shapeOf } from "./command-shape.ts";
 import type { CommandContext, CommandDefinition, OptionDefinition } from "./command.ts";
 import { commands } from "./commands/index.ts";
-import { actingUser, connect, homeDirectory, isHomeNamed } from "./connection.ts";
+import { actingUser, connect, homeDirectory, isHomeNamed, isUserNamed } from "./connection.ts";
 import { commandFor } from "./commands-elsewhere.ts";
 import { describeError } from "./describe-error.ts";
 import { painter } from "./output/style.ts";
@@ -126,7 +126,7 @@ function createContext(terminal: Terminal, program: Command): CommandContext {
   const home = homeDirectory(terminal, given.home);
   const isNamed = isHomeNamed(terminal, given.home);
   const user = (): Promise<string> => actingUser(terminal, given.user);
-  const place = { home, isHomeNamed: isNamed, user };
+  const place = { home, isHomeNamed: isNamed, isUserNamed: isUserNamed(terminal, given.user), user };
   return {
     terminal,
     paint: painter(terminal.stdout, terminal.env),

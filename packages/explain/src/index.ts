@@ -14,7 +14,7 @@ export {
 } from "./accounts/usage.ts";
 export type { AccountView, DecayedUsageView } from "./accounts/usage.ts";
 export { holdReason, queuePage, waitingSummary } from "./accounts/queue-page.ts";
-export type { HoldReason } from "./accounts/queue-page.ts";
+export type { HoldReason, QueuePage, QueueQuery } from "./accounts/queue-page.ts";
 export { entitlementExceeded, teamEntitlements } from "./accounts/team-entitlements.ts";
 export type { EntitlementExceeded } from "./accounts/team-entitlements.ts";
 export { windowUse } from "./accounts/window-use.ts";

@@ -35,6 +35,7 @@ import type { ScheduleList, ScheduleRemoved } from "./schedule.ts";
 import type { SizingAnswer, SizingQuestionInput } from "./sizing.ts";
 import type { Snapshot, SnapshotQuery } from "./snapshot.ts";
 import type { LoginLink, Status } from "./status.ts";
+import type { DenialList, Identity, TokenCreated, TokenPage, TokenRequestInput, TokenRevoked } from "./token.ts";
 import type { Team, TeamRemoved } from "./team.ts";
 import type { QueuePage, Verdict } from "./verdict.ts";
 import type { GatewayOverview } from "./gateway.ts";
@@ -250,6 +251,14 @@ export interface HeadroomClient {
   /** Predictions and measured runs of the fleet, and the correction that follows from their comparison. */
   fleetPredictions(options?: CallOptions): Promise<FleetPredictions>;
   status(options?: CallOptions): Promise<Status>;
+  listTokens(query?: PageRequest & { readonly all?: boolean | undefined }, options?: CallOptions): Promise<TokenPage>;
+  /** Creates a token of a person or program. The answer shows it once. */
+  createToken(body: TokenRequestInput, options?: CommandOptions): Promise<TokenCreated>;
+  revokeToken(id: string, options?: CommandOptions): Promise<TokenRevoked>;
+  /** Requests that were denied since the start, the newest first. */
+  listDenials(options?: CallOptions): Promise<DenialList>;
+  /** The user, role and teams of the caller. */
+  identity(options?: CallOptions): Promise<Identity>;
   /** Creates a link that signs in one browser once. Refused with `notSupported` if there is no server. */
   createLoginLink(options?: CommandOptions): Promise<LoginLink>;
 }

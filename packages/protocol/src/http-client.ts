@@ -220,6 +220,20 @@ function planningCalls(http: Http): Pick<HeadroomClient, "size" | "plan" | "stor
   };
 }
 
+type TokenCalls = "createLoginLink" | "listTokens" | "createToken" | "revokeToken" | "listDenials" | "identity";
+
+function tokenCalls(http: Http): Pick<HeadroomClient, TokenCalls> {
+  const o = operations;
+  return {
+    createLoginLink: (options) => http.call(o.createLoginLink, { options }),
+    listTokens: (query, options) => http.call(o.listTokens, { query: { ...query }, options }),
+    createToken: (body, options) => http.call(o.createToken, { body, options }),
+    revokeToken: (id, options) => http.call(o.revokeToken, { params: { id }, options }),
+    listDenials: (options) => http.call(o.listDenials, { options }),
+    identity: (options) => http.call(o.identity, { options }),
+  };
+}
+
 function execCalls(http: Http): Pick<HeadroomClient, "startExec" | "execOutput" | "execInput" | "endExec"> {
   const o = operations;
   return {
@@ -349,6 +363,6 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     usage: (id, options) => http.call(o.usage, { params: { id }, options }),
     metrics: (id, query, options) => http.call(o.metrics, { params: { id }, query: { ...query }, options }),
     status: (options) => http.call(o.status, { options }),
-    createLoginLink: (options) => http.call(o.createLoginLink, { options }),
+    ...tokenCalls(http),
   };
 }

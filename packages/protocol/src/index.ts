@@ -28,6 +28,8 @@ export * from "./forecast.ts";
 export * from "./output.ts";
 export * from "./page.ts";
 export * from "./permissions.ts";
+export * from "./roles.ts";
+export * from "./token.ts";
 export * from "./plan.ts";
 export * from "./policy.ts";
 export * from "./predictions.ts";

@@ -5,6 +5,24 @@ import type { ProblemCode } from "./problems.ts";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
+/**
+ * The resources that an operation reads or changes, for the decision who may perform it. `fleet`: the whole control plane;
+ * a role on some teams is not enough. `any`: nothing that belongs to a team. `teams`: the answer has only what the reader
+ * may see. `workload`, `team`, `schedule`: the one in the path. `exec`: a session of the caller. `body`: the team in the
+ * body. `documents`: each document in the body. `token`: tokens of teams that the caller administers.
+ */
+export type OperationSubject =
+  | "fleet"
+  | "any"
+  | "teams"
+  | "workload"
+  | "team"
+  | "schedule"
+  | "exec"
+  | "body"
+  | "documents"
+  | "token";
+
 export interface Operation {
   readonly method: HttpMethod;
   /** Path with parameters in braces, as in OpenAPI: `/v1/workloads/{id}`. */
@@ -12,6 +30,7 @@ export interface Operation {
   readonly tag: string;
   /** Permission that the principal needs. */
   readonly permission: Permission;
+  readonly subject: OperationSubject;
   /** Additional permissions for parts of the body. They are needed if the part is true, or a list that is not empty. */
   readonly partPermissions: Readonly<Record<string, Permission>>;
   readonly summary: string;
@@ -35,6 +54,8 @@ export const nothing = z.strictObject({});
 
 interface OperationShape {
   readonly permission: Permission;
+  /** Default `fleet`, so that a new operation is closed to roles on teams until somebody decides otherwise. */
+  readonly subject?: OperationSubject;
   readonly partPermissions?: Readonly<Record<string, Permission>>;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
@@ -63,6 +84,7 @@ export function operation<Response extends z.ZodType, Given extends OperationSha
     path,
     tag: path.split("/")[2] ?? "",
     permission: given.permission,
+    subject: given.subject ?? "fleet",
     partPermissions: given.partPermissions ?? {},
     summary,
     params: given.params ?? nothing,

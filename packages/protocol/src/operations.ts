@@ -44,22 +44,26 @@ import { queuePage, verdict } from "./verdict.ts";
 import { gatewayOverview } from "./gateway.ts";
 import { wasteList } from "./waste.ts";
 import { changeQuery, workloadChanged } from "./workload-changes.ts";
+import { tokenOperations } from "./token-operations.ts";
 import { workload, workloadAccepted, workloadPage, workloadSubmitted } from "./workload.ts";
 
 export const operations = {
   listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, {
     permission: "workloads.read",
+    subject: "teams",
     query: workloadQuery,
     problems: ["invalidCursor"],
   }),
   submitWorkload: operation("POST /v1/workloads", "Submit a workload", workloadSubmitted, {
     permission: "workloads.write",
+    subject: "body",
     body: submittedSpec,
     status: 201,
     problems: [...admission, ...commandProblems],
   }),
   getWorkload: operation("GET /v1/workloads/{id}", "One workload with its attempts", workload, {
     permission: "workloads.read",
+    subject: "workload",
     params: byId,
     problems: ["unknownWorkload"],
   }),
@@ -69,6 +73,7 @@ export const operations = {
     workloadChanged,
     {
       permission: "workloads.write",
+      subject: "workload",
       params: byId,
       query: changeQuery,
       body: workloadChanges,
@@ -90,6 +95,7 @@ export const operations = {
     workloadAccepted,
     {
       permission: "workloads.write",
+      subject: "workload",
       params: byId,
       query: stopQuery,
       status: 202,
@@ -98,12 +104,14 @@ export const operations = {
   ),
   holdWorkload: operation("POST /v1/workloads/{id}/hold", "Hold a workload: no further task starts", workloadAccepted, {
     permission: "workloads.write",
+    subject: "workload",
     params: byId,
     status: 202,
     problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
   }),
   releaseWorkload: operation("POST /v1/workloads/{id}/release", "Release a held workload", workloadAccepted, {
     permission: "workloads.write",
+    subject: "workload",
     params: byId,
     status: 202,
     problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
@@ -114,6 +122,7 @@ export const operations = {
     workloadAccepted,
     {
       permission: "workloads.write",
+      subject: "workload",
       params: byId,
       status: 202,
       problems: [
@@ -131,6 +140,7 @@ export const operations = {
   ),
   explainWorkload: operation("GET /v1/workloads/{id}/verdict", "Why a workload waits, with numbers", verdict, {
     permission: "workloads.read",
+    subject: "workload",
     params: byId,
     problems: ["unknownWorkload"],
   }),
@@ -138,10 +148,16 @@ export const operations = {
     "GET /v1/workloads/{id}/changes",
     "The smallest changes that would start a workload now; each was simulated",
     startingChanges,
-    { permission: "workloads.read", params: byId, problems: ["unknownWorkload", "overloaded", "tookTooLong"] },
+    {
+      permission: "workloads.read",
+      subject: "workload",
+      params: byId,
+      problems: ["unknownWorkload", "overloaded", "tookTooLong"],
+    },
   ),
   estimateStart: operation("GET /v1/workloads/{id}/estimate", "When a workload will start, as a range", startEstimate, {
     permission: "workloads.read",
+    subject: "workload",
     params: byId,
     problems: ["unknownWorkload", "notWaiting", "overloaded", "tookTooLong"],
   }),
@@ -151,6 +167,7 @@ export const operations = {
     expectedStartPage,
     {
       permission: "workloads.read",
+      subject: "teams",
       query: pageQuery.extend({ team: names.teamName.optional() }),
       problems: ["invalidCursor", "overloaded", "tookTooLong"],
     },
@@ -159,10 +176,16 @@ export const operations = {
     "POST /v1/workloads/explain",
     "Predicted start if submitted now; nothing is recorded",
     submissionForecast,
-    { permission: "workloads.read", body: submittedSpec, problems: [...admission, "overloaded", "tookTooLong"] },
+    {
+      permission: "workloads.read",
+      subject: "body",
+      body: submittedSpec,
+      problems: [...admission, "overloaded", "tookTooLong"],
+    },
   ),
   logs: operation("GET /v1/workloads/{id}/logs", "Output of a workload, as a stream", logChunk, {
     permission: "workloads.read",
+    subject: "workload",
     params: byId,
     query: logQuery,
     stream: true,
@@ -174,6 +197,7 @@ export const operations = {
     execStarted,
     {
       permission: "workloads.exec",
+      subject: "workload",
       params: byId,
       body: execRequest,
       partPermissions: { endWorkload: "workloads.write" },
@@ -191,6 +215,7 @@ export const operations = {
   ),
   execOutput: operation("GET /v1/exec/{id}/output", "Output of a command, as a stream", execOutput, {
     permission: "workloads.exec",
+    subject: "exec",
     params: byId,
     stream: true,
     problems: ["unknownExec", "tooManyStreams"],
@@ -201,6 +226,7 @@ export const operations = {
     execAccepted,
     {
       permission: "workloads.exec",
+      subject: "exec",
       params: byId,
       body: execInput,
       status: 202,
@@ -209,11 +235,13 @@ export const operations = {
   ),
   endExec: operation("DELETE /v1/exec/{id}", "Hang up: end a command as a closed terminal does", execAccepted, {
     permission: "workloads.exec",
+    subject: "exec",
     params: byId,
     problems: ["unknownExec"],
   }),
   usage: operation("GET /v1/workloads/{id}/usage", "Processor time and memory of a workload", workloadUsage, {
     permission: "workloads.read",
+    subject: "workload",
     params: byId,
     problems: ["unknownWorkload"],
   }),
@@ -223,6 +251,7 @@ export const operations = {
     metricsPage,
     {
       permission: "workloads.read",
+      subject: "workload",
       params: byId,
       query: metricsQuery,
       problems: ["unknownWorkload", "invalidCursor", "overloaded"],
@@ -234,6 +263,7 @@ export const operations = {
     workloadAccepted,
     {
       permission: "workloads.write",
+      subject: "workload",
       params: byId,
       body: workloadModel,
       problems: ["unknownWorkload", "overloaded"],
@@ -243,7 +273,7 @@ export const operations = {
     "GET /v1/workloads/{id}/predictions",
     "Predicted and measured step times of a workload's attempts",
     workloadPredictions,
-    { permission: "workloads.read", params: byId, problems: ["unknownWorkload", "overloaded"] },
+    { permission: "workloads.read", subject: "workload", params: byId, problems: ["unknownWorkload", "overloaded"] },
   ),
   workloadHistory: operation(
     "GET /v1/workloads/{id}/history",
@@ -251,6 +281,7 @@ export const operations = {
     workloadHistory,
     {
       permission: "workloads.read",
+      subject: "workload",
       params: byId,
       query: z.strictObject({ attempt: names.opaqueId.optional() }),
       problems: ["unknownWorkload", "unknownAttempt"],
@@ -258,6 +289,7 @@ export const operations = {
   ),
   queue: operation("GET /v1/queue", "Pending workloads in queue order, with reasons", queuePage, {
     permission: "workloads.read",
+    subject: "teams",
     query: queueQuery.extend({
       holdReason: queryBoolean
         .optional()
@@ -267,6 +299,7 @@ export const operations = {
   }),
   apply: operation("POST /v1/apply", "Declare sites, pools, teams and workloads: all or none", applyPlan, {
     permission: "documents.apply",
+    subject: "documents",
     query: z.strictObject({
       dryRun: queryBoolean.optional(),
       forecast: queryBoolean
@@ -345,6 +378,7 @@ export const operations = {
   }),
   waste: operation("GET /v1/waste", "Idle resources, as far as reported", wasteList, {
     permission: "workloads.read",
+    subject: "teams",
     query: z.strictObject({ workload: names.opaqueId.optional() }),
   }),
   gateway: operation("GET /v1/gateway", "The inference gateway: teams, keys, replicas, errors", gatewayOverview, {
@@ -359,6 +393,7 @@ export const operations = {
   ),
   fleet: operation("GET /v1/fleet", "Totals of sites, pools and accelerator types", fleet, {
     permission: "fleet.read",
+    subject: "any",
   }),
   capacityHistory: operation(
     "GET /v1/fleet/history",
@@ -366,15 +401,18 @@ export const operations = {
     capacityHistory,
     {
       permission: "fleet.read",
+      subject: "any",
     },
   ),
   listNodes: operation("GET /v1/nodes", "Nodes, with the attempts on their accelerators", nodePage, {
     permission: "fleet.read",
+    subject: "teams",
     query: pageQuery,
     problems: ["invalidCursor"],
   }),
   getNode: operation("GET /v1/nodes/{id}", "One node", node, {
     permission: "fleet.read",
+    subject: "teams",
     params: byId,
     problems: ["unknownNode"],
   }),
@@ -445,16 +483,19 @@ export const operations = {
   ),
   teams: operation("GET /v1/teams", "Teams with their limits and usage", teamPage, {
     permission: "teams.read",
+    subject: "teams",
     query: pageQuery,
     problems: ["invalidCursor"],
   }),
   removeTeam: operation("DELETE /v1/teams/{name}", "Remove a team without workloads and subteams", teamRemoved, {
     permission: "teams.write",
+    subject: "team",
     params: byTeam,
     problems: ["unknownTeamName", "teamInUse", ...commandProblems],
   }),
   calendar: operation("GET /v1/calendar", "Calendar entries, with the next one first", calendarList, {
     permission: "calendar.read",
+    subject: "teams",
   }),
   removeCalendarEntry: operation("DELETE /v1/calendar/{name}", "Remove a calendar entry", calendarRemoved, {
     permission: "calendar.write",
@@ -463,13 +504,15 @@ export const operations = {
   }),
   schedules: operation("GET /v1/schedules", "Schedules, with the next due one first", scheduleList, {
     permission: "workloads.read",
+    subject: "teams",
   }),
   removeSchedule: operation("DELETE /v1/schedules/{name}", "Remove a schedule; its runs continue", scheduleRemoved, {
     permission: "workloads.write",
+    subject: "schedule",
     params: z.strictObject({ name: names.calendarName }),
     problems: ["unknownSchedule", ...commandProblems],
   }),
-  policy: operation("GET /v1/policy", "The active policy", policy, { permission: "policy.read" }),
+  policy: operation("GET /v1/policy", "The active policy", policy, { permission: "policy.read", subject: "any" }),
   setPolicy: operation("PUT /v1/policy", "Activate a preset or a policy of your own", policySet, {
     permission: "policy.write",
     body: policyChoice,
@@ -477,17 +520,24 @@ export const operations = {
   }),
   presets: operation("GET /v1/policy/presets", "The policies that ship with Headroom", presetList, {
     permission: "policy.read",
+    subject: "any",
   }),
   ...planningOperations,
+  ...tokenOperations,
   events: operation("GET /v1/events", "Recorded events from a sequence number on, as a stream", eventEnvelope, {
     permission: "events.read",
+    subject: "teams",
     query: eventQuery,
     stream: true,
     problems: ["tooManyStreams"],
   }),
-  status: operation("GET /v1/status", "Health and figures of the control plane", status, { permission: "status.read" }),
+  status: operation("GET /v1/status", "Health and figures of the control plane", status, {
+    permission: "status.read",
+    subject: "any",
+  }),
   createLoginLink: operation("POST /v1/login-links", "Create a one-time link to sign in a browser", loginLink, {
     permission: "sessions.write",
+    subject: "any",
     status: 201,
   }),
 };

@@ -23,6 +23,8 @@ export const permissions = [
   "status.read",
   "teams.read",
   "teams.write",
+  "tokens.read",
+  "tokens.write",
   "workloads.exec",
   "workloads.read",
   "workloads.write",

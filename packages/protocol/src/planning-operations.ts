@@ -9,6 +9,7 @@ import { sizingAnswer, sizingQuestion } from "./sizing.ts";
 export const planningOperations = {
   size: operation("POST /v1/sizing", "Ask the performance model for time, memory and cost", sizingAnswer, {
     permission: "sizing.read",
+    subject: "any",
     body: sizingQuestion,
   }),
   fleetPredictions: operation(

@@ -11,6 +11,8 @@ import { waitingSummary } from "@headroom/explain";
 import type { Executor } from "@headroom/executors";
 import { sqliteAddress, sqliteJournal } from "@headroom/journal";
 import { createApi } from "../src/api/app.ts";
+import { AccessTokens } from "../src/auth/access-tokens.ts";
+import { Denials } from "../src/auth/denials.ts";
 import { Gate } from "../src/auth/gate.ts";
 import { BatchDriver } from "../src/driver/batch-driver.ts";
 import type { DriverLog } from "../src/driver/driver-log.ts";
@@ -93,6 +95,8 @@ const plane = {
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
   log,
   notificationChannels: [],
+  tokens: new AccessTokens({ home: config.home, nowMs: () => Date.now() }),
+  denials: new Denials(),
   gateway: new GatewayReader(null),
   version: "bench",
   startedAtMs: Date.now(),
@@ -113,6 +117,7 @@ async function answer(message: unknown): Promise<void> {
   if (message === "end") tellParent(await stop());
   if (message !== "close") return;
   await app.close();
+  plane.tokens.close();
   await plane.measuredRuns.close();
   await plane.accelerators.close();
   await plane.sizing.close();

@@ -17,6 +17,8 @@ import { createApi } from "./api/app.ts";
 import type { Api } from "./api/app.ts";
 import type { ControlPlane } from "./api/control-plane.ts";
 import { loadToken } from "./auth/access-token.ts";
+import { AccessTokens } from "./auth/access-tokens.ts";
+import { Denials } from "./auth/denials.ts";
 import { checkExposure } from "./auth/exposure.ts";
 import { Gate } from "./auth/gate.ts";
 import type { DriverLog } from "./driver/driver-log.ts";
@@ -236,6 +238,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
   const { home, host, hostNames = [], measuredRuns, readingsEveryMs } = options;
   const { driver, telemetry, executors, notifier, token, log } = opened;
   const nowMs = (): number => Date.now();
+  const tokens = new AccessTokens({ home, nowMs });
   const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
   const notificationChannels = (options.notifications ?? []).flatMap(({ ofChannel }) => ofChannel ?? []);
   return {
@@ -252,7 +255,9 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
     }),
     executors: executors.executors,
     executorService: executors,
-    gate: new Gate({ token, hostNames: own, nowMs }),
+    gate: new Gate({ token, hostNames: own, tokens, nowMs }),
+    tokens,
+    denials: new Denials(),
     sizing: new SizingService(),
     plan: new PlanService({ home, log, nowMs }),
     measuredRuns: new MeasuredRunService({
@@ -316,6 +321,7 @@ function running({
     await notifier.close();
     await plane.measuredRuns.close();
     plane.capacity.close();
+    plane.tokens.close();
     await plane.accelerators.close();
     plane.execs.close();
     await api.close();

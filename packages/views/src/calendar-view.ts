@@ -6,10 +6,14 @@ import type { CalendarEntry, CalendarItem, Tariff, WindowUse } from "@headroom/p
 import { writeCarbon, writeCron, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { cronText } from "./cron-text.ts";
 import { durationText, grouped, plural } from "./plain-text.ts";
+import { isReadable, type ReadableTeams } from "./readable-teams.ts";
 import { calendarEntryResource } from "./wire-forms.ts";
 
-export function calendarList(engine: Engine): { items: CalendarItem[] } {
-  const items = [...engine.state.calendar.values()].map((item) => itemView(engine, item));
+/** Reservations for other teams, or for users in any team, are not shown to a reader of some teams. */
+export function calendarList(engine: Engine, readable: ReadableTeams = null): { items: CalendarItem[] } {
+  const isShown = ({ entry }: EngineItem): boolean =>
+    entry.kind !== "reservation" || readable === null || (entry.team != null && isReadable(readable, entry.team));
+  const items = [...engine.state.calendar.values()].filter(isShown).map((item) => itemView(engine, item));
   return { items: items.toSorted((left, right) => startOf(left.entry) - startOf(right.entry)) };
 }
 

@@ -5,12 +5,14 @@ import type { Engine } from "@headroom/engine";
 import type { Schedule, ScheduleItem, ScheduleList } from "@headroom/protocol";
 import { writeCron } from "@headroom/protocol";
 import { durationText } from "./plain-text.ts";
+import { isReadable, type ReadableTeams } from "./readable-teams.ts";
 import { scheduleResource } from "./wire-forms.ts";
 
 const NEXT_SHOWN = 5;
 
-export function scheduleList({ state }: Engine): ScheduleList {
-  const items = [...state.schedules.values()].map(({ schedule, actor, lookedAtMs, lastWorkloadId, runs = [] }) => {
+export function scheduleList({ state }: Engine, readable: ReadableTeams = null): ScheduleList {
+  const shown = [...state.schedules.values()].filter(({ schedule }) => isReadable(readable, schedule.spec.team));
+  const items = shown.map(({ schedule, actor, lookedAtMs, lastWorkloadId, runs = [] }) => {
     const resource = scheduleResource(schedule);
     const last = lastWorkloadId === undefined ? {} : { lastWorkloadId };
     const nextAtsMs = nextTimes(schedule.times, lookedAtMs);

@@ -7,6 +7,7 @@ import type { WorkloadId } from "@headroom/model";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { ExpectedStart, ExpectedStartQuery, Page } from "@headroom/protocol";
 import { estimateView, type EstimatedStart, type StartEstimator } from "./forecast-view.ts";
+import type { ReadableTeams } from "./readable-teams.ts";
 import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
 
@@ -17,6 +18,8 @@ interface Listing {
   readonly id: string;
   readonly engine: Engine;
   readonly starts: readonly EstimatedStart[];
+  /** The reader's teams, as text. */
+  readonly reader: string;
 }
 
 /** Whether the text looks like a cursor of any listing. */
@@ -27,26 +30,35 @@ export class StartListings {
   #count = 0;
 
   /** The first page of a new listing. */
-  begin(engine: Engine, estimate: StartEstimator, { team, limit }: ExpectedStartQuery): Page<ExpectedStart> {
-    const isAsked = matcher(engine.state, { team });
+  begin(
+    engine: Engine,
+    estimate: StartEstimator,
+    { team, limit, readable = null }: ExpectedStartQuery & { readonly readable?: ReadableTeams },
+  ): Page<ExpectedStart> {
+    const isAsked = matcher(engine.state, { team }, readable);
     const starts = estimate(engine)
       .filter(({ workloadId }) => isAsked(engine.state.workloads.get(workloadId as WorkloadId)!))
       .toSorted(byStart);
-    const listing = { id: `${engine.state.nowMs}-${++this.#count}`, engine, starts };
+    const listing = { id: `${engine.state.nowMs}-${++this.#count}`, engine, starts, reader: readerText(readable) };
     this.#kept.push(listing);
     if (this.#kept.length > KEPT_MAX) this.#kept.shift();
     return pageOf(listing, 0, limit);
   }
 
   /** The page; `null`: its listing has expired, or never existed. */
-  goOn(cursor: string, limit: number | undefined): Page<ExpectedStart> | null {
+  goOn(cursor: string, limit: number | undefined, readable: ReadableTeams = null): Page<ExpectedStart> | null {
     const [id, place = ""] = cursor.split(".");
     const listing = this.#kept.find((each) => each.id === id);
     const from = /^[1-9][0-9]{0,8}$/.test(place) ? Number(place) : 0;
     if (listing === undefined || from === 0 || from >= listing.starts.length) return null;
+    // A page of a listing for another reader could have work that this reader may not see.
+    if (listing.reader !== readerText(readable)) return null;
     return pageOf(listing, from, limit);
   }
 }
+
+const readerText = (readable: ReadableTeams): string =>
+  readable === null ? "" : JSON.stringify([...readable].toSorted());
 
 /**
  * Entries without an instant come last. Entries with equal instants keep the order of submission, in which estimates

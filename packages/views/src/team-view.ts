@@ -14,17 +14,18 @@ import { PAGE_ITEMS_DEFAULT, teamName } from "@headroom/protocol";
 import type { Page, PageRequest, Team } from "@headroom/protocol";
 import { fairShares } from "./fair-shares.ts";
 import { refusedCursor } from "./page-cursor.ts";
+import { isReadable, type ReadableTeams } from "./readable-teams.ts";
 import { teamSpecResource } from "./wire-forms.ts";
 
 /** Prefix before the name in a cursor. No team name and no other list's cursor begins with it. */
 const CURSOR_MARK = "-";
 
 /** The cursor contains the name of the last team shown. That team may have been removed since. */
-export function teamList(engine: Engine, page: PageRequest): Page<Team> {
+export function teamList(engine: Engine, page: PageRequest, readable: ReadableTeams = null): Page<Team> {
   const limit = page.limit ?? PAGE_ITEMS_DEFAULT;
   const after = nameIn(page.cursor ?? null);
   const teams = [...engine.state.teams.values()]
-    .filter(({ name }) => name > after)
+    .filter(({ name }) => name > after && isReadable(readable, name))
     .toSorted((left, right) => (left.name < right.name ? -1 : 1));
   const shares = fairShares(engine);
   const items = teams.slice(0, limit).map((team) => {

@@ -8,7 +8,7 @@ import {
   queuePage,
   waitingSummary,
 } from "@headroom/explain";
-import type { EntitlementExceeded } from "@headroom/explain";
+import type { EntitlementExceeded, QueuePage as EngineQueuePage, QueueQuery } from "@headroom/explain";
 import { clockOf } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { groupAt, specOfGroup } from "@headroom/model";
@@ -34,6 +34,7 @@ import {
   partShortfallSentence,
   workerShortfallSentence,
 } from "./shortfall-text.ts";
+import { isReadable, type ReadableTeams } from "./readable-teams.ts";
 import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
 
@@ -327,18 +328,31 @@ const nameIn = ({ workloads }: Engine["state"], id: WorkloadId): string => workl
  * Waiting work in queue order. The cursor is the id of the last workload shown. Its position stays known even after it
  * starts, so that a changing queue neither hides nor repeats entries.
  */
-export function queueView(engine: Engine, query: QueuePageQuery): QueuePage {
+export function queueView(engine: Engine, query: QueuePageQuery, readable: ReadableTeams = null): QueuePage {
   const after = (query.cursor ?? null) as WorkloadId | null;
-  if (after !== null && !engine.state.workloads.has(after)) throw refusedCursor(after);
-  const isWanted = matcher(engine.state, query);
-  const { workloads, nextAfter: nextCursor } = queuePage(engine, {
-    after,
-    limit: query.limit ?? PAGE_ITEMS_DEFAULT,
-    isWanted,
-  });
+  const last = after === null ? null : engine.state.workloads.get(after);
+  if (after !== null && (last == null || !isReadable(readable, last.spec.team))) throw refusedCursor(after);
+  const isWanted = matcher(engine.state, query, readable);
+  const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
+  const { workloads, nextAfter: nextCursor } = pageOfQueue(engine, { after, limit, isWanted }, readable !== null);
   const items = workloads.map(({ workload, position }) => queueEntry(engine, workload, position));
   const others = query.holdReason === true ? { holdReason: holdReason(engine, isWanted) } : {};
   return { items, nextCursor, waiting: waitingSummary(engine), ...others };
+}
+
+/**
+ * `isWholePage`: a page is filled however many entries are passed over, so that its cursor never names an entry that the
+ * reader may not see.
+ */
+function pageOfQueue(engine: Engine, query: QueueQuery, isWholePage: boolean): EngineQueuePage {
+  const found: EngineQueuePage["workloads"][number][] = [];
+  let { after } = query;
+  for (;;) {
+    const page = queuePage(engine, { ...query, after, limit: query.limit - found.length });
+    found.push(...page.workloads);
+    after = page.nextAfter;
+    if (!isWholePage || after === null || found.length >= query.limit) return { workloads: found, nextAfter: after };
+  }
 }
 
 /** `Not in the queue: 2 are held, 1 waits for its start time.`; `null`: nothing is. */

@@ -5,20 +5,28 @@ import type { Engine } from "@headroom/engine";
 import type { Waste, WasteList } from "@headroom/protocol";
 import { findWaste } from "./idle-resources.ts";
 import type { TelemetryOf, Waste as Finding } from "./idle-resources.ts";
+import { isReadable, type ReadableTeams } from "./readable-teams.ts";
 import { acceleratorTimeText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 
 const ITEMS_MAX = 500;
 
 /** `workloadId`: only the resources of this workload. */
-export function wasteView(engine: Engine, workload: string | null, telemetryOf?: TelemetryOf): WasteList {
+export function wasteView(
+  engine: Engine,
+  workload: string | null,
+  { telemetryOf, readable = null }: { readonly telemetryOf?: TelemetryOf; readonly readable?: ReadableTeams } = {},
+): WasteList {
   const { state } = engine;
-  const found = findWaste(engine, workload as WorkloadId | null, telemetryOf);
+  const isShown = (id: WorkloadId): boolean => isReadable(readable, state.workloads.get(id)?.spec.team ?? "");
+  const found = findWaste(engine, workload as WorkloadId | null, telemetryOf).filter((each) =>
+    isShown(each.workloadId),
+  );
   const wastedAcceleratorMs = found.reduce((sum, each) => sum + (each.wastedAcceleratorMs ?? 0), 0);
   let toldCount = 0;
   let runningCount = 0;
   for (const { id, workloadId, startedAtMs, workers, utilization, idleSinceMs } of state.attempts.values()) {
     const gang = state.workloads.get(workloadId)?.spec.gang;
-    const isOther = workload !== null && workloadId !== workload;
+    const isOther = (workload !== null && workloadId !== workload) || !isShown(workloadId);
     if (gang === undefined || isOther || startedAtMs === null || acceleratorsIn(partsOf(gang, workers)) === 0) continue;
     runningCount++;
     const isTold = (telemetryOf?.(id)?.utilization ?? null) !== null;

@@ -4,6 +4,7 @@ import type { TeamName, Workload } from "@headroom/model";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { Page, WorkloadQuery, WorkloadSummary } from "@headroom/protocol";
 import { cursorOrdinal } from "./page-cursor.ts";
+import { isReadable, type ReadableTeams } from "./readable-teams.ts";
 import { submissionOrder } from "./submission-order.ts";
 import { workloadSummary } from "./workload-view.ts";
 import type { Reports } from "./workload-view.ts";
@@ -17,14 +18,18 @@ const SCAN_MAX = 10_000;
 type Matches = (workload: Workload) => boolean;
 
 /** The cursor is the ordinal of the last workload read, so that newer workloads cannot shift the rest. */
-export function workloadList(engine: Engine, query: WorkloadQuery, reports?: Reports): Page<WorkloadSummary> {
+export function workloadList(
+  engine: Engine,
+  query: WorkloadQuery,
+  { reports, readable = null }: { readonly reports?: Reports; readonly readable?: ReadableTeams } = {},
+): Page<WorkloadSummary> {
   const { state } = engine;
   const newestFirst = query.order !== "oldest";
   const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
   const start =
     cursorOrdinal(query.cursor, { first: 1, last: state.submittedCount }) ??
     (newestFirst ? state.submittedCount + 1 : 0);
-  const matches = matcher(state, query);
+  const matches = matcher(state, query, readable);
   const items: WorkloadSummary[] = [];
   let lookedAt = 0;
   let last = start;
@@ -38,9 +43,10 @@ export function workloadList(engine: Engine, query: WorkloadQuery, reports?: Rep
 }
 
 /** Whether a workload matches the filter. */
-export function matcher(state: ReadonlyState, query: WorkloadQuery): Matches {
+export function matcher(state: ReadonlyState, query: WorkloadQuery, readable: ReadableTeams = null): Matches {
   const { phase, team, kind, name, search, actor, node, submittedFromMs, endedFromMs } = query;
   const tests: Matches[] = [];
+  if (readable !== null) tests.push(({ spec }) => isReadable(readable, spec.team));
   if (actor !== undefined) tests.push((workload) => workload.actor === actor);
   if (submittedFromMs !== undefined) tests.push((workload) => workload.submittedAtMs >= submittedFromMs);
   if (node !== undefined) tests.push((workload) => wasOn(state, workload, node));

@@ -48,6 +48,7 @@ import { sizeCommand } from "./size.ts";
 import { statusCommand } from "./status.ts";
 import { stopCommand } from "./stop.ts";
 import { teamsCommand } from "./teams.ts";
+import { tokenCommand, whoamiCommand } from "./token.ts";
 import { upCommand } from "./up.ts";
 import { usageCommand } from "./usage.ts";
 import { versionCommand } from "./version.ts";
@@ -106,6 +107,8 @@ export const commands: readonly CommandDefinition[] = [
   calendarCommand,
   schedulesCommand,
   policyCommand,
+  tokenCommand,
+  whoamiCommand,
   loginCommand,
   schemaCommand,
   completionCommand,

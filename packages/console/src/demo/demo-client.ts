@@ -70,6 +70,8 @@ const nothingKept = (): ProblemError =>
 const noProcesses = (): ProblemError =>
   refuse("notSupported", "Simulated work has no processes, so no command can be run inside.");
 
+const noAccess = (): Error => refuse("notSupported", "The demo is open to whoever has it in the browser.");
+
 /** Operations that only a live fleet supports. */
 const unsupported: Pick<
   HeadroomClient,
@@ -81,6 +83,11 @@ const unsupported: Pick<
   | "execInput"
   | "endExec"
   | "createLoginLink"
+  | "listTokens"
+  | "createToken"
+  | "revokeToken"
+  | "listDenials"
+  | "identity"
   | "startReplay"
   | "replay"
   | "cancelReplay"
@@ -110,6 +117,11 @@ const unsupported: Pick<
     Promise.resolve({ correction: { kind: "fleet-correction", version: 1, types: [] }, kinds: [], runs: [] }),
   storePlan: () => Promise.reject(refuse("notSupported", "The demo has no solver, so its plan cannot be replaced.")),
   gateway: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
+  listTokens: () => Promise.resolve({ items: [], nextCursor: null }),
+  createToken: () => Promise.reject(noAccess()),
+  revokeToken: () => Promise.reject(noAccess()),
+  listDenials: () => Promise.resolve({ items: [] }),
+  identity: () => Promise.resolve({ user: "console", token: null, team: null, role: "admin", expiresAtMs: null }),
   createLoginLink: () => Promise.reject(refuse("notSupported", "The demo needs no signing in.")),
 };
 
@@ -190,7 +202,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
   const moment = () => ({ sequence: state.sequence, nowMs: world.nowMs });
   const listings = new views.StartListings();
   return {
-    listWorkloads: async (query = {}) => views.workloadList(engine, query, telemetry.newest),
+    listWorkloads: async (query = {}) => views.workloadList(engine, query, { reports: telemetry.newest }),
     getWorkload: async (id) => found(views.workloadView(state, id, telemetry.newest), unknownWorkload(id)),
     metrics: async (id, query = {}) => {
       found(views.workloadView(state, id), unknownWorkload(id));
@@ -226,7 +238,8 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
       return views.readHistory({ events }, past);
     },
     queue: async (page = {}) => views.queueView(engine, page),
-    waste: async (query = {}) => views.wasteView(engine, query.workload ?? null, telemetry.newest.telemetryOf),
+    waste: async (query = {}) =>
+      views.wasteView(engine, query.workload ?? null, { telemetryOf: telemetry.newest.telemetryOf }),
     defragmentation: async () => views.defragmentationView(engine),
     capacityHistory: async () => world.capacity.history,
     fleet: async () => views.fleetView(engine),

@@ -7,10 +7,11 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { InvariantError } from "@headroom/model";
 import { operations, refuse } from "@headroom/protocol";
-import type { Operation, OperationName, Permission } from "@headroom/protocol";
+import type { Operation, OperationName, Permission, ProblemError } from "@headroom/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { authorize } from "../auth/authorize.ts";
+import { authorize, holdsAnywhere } from "../auth/authorize.ts";
 import type { Principal, Resource } from "../auth/authorize.ts";
+import type { Denials } from "../auth/denials.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { ConnectionBounds } from "./connection-bounds.ts";
 
@@ -31,13 +32,17 @@ declare module "fastify" {
 }
 
 /** Principal of an unauthenticated request to an open route: no name and no permissions. */
-const nobody: Principal = { actor: "", permissions: new Set() };
+const nobody: Principal = { actor: "", grants: [], tokenId: null };
 
-export function addAccess(
-  app: FastifyInstance,
-  gate: Pick<Gate, "misdirected" | "principal">,
-  connections: Pick<ConnectionBounds, "authenticated">,
-): void {
+/** The parts that check a request before its body is read. */
+interface AccessParts {
+  readonly gate: Pick<Gate, "misdirected" | "principal">;
+  readonly connections: Pick<ConnectionBounds, "authenticated">;
+  readonly denials: Denials;
+  readonly nowMs: () => number;
+}
+
+export function addAccess(app: FastifyInstance, { gate, connections, denials, nowMs }: AccessParts): void {
   app.decorateRequest("principal", null as unknown as Principal);
   app.addHook("onRoute", ({ method, url, config }) => {
     if (!openRoutes.has(url) && config?.access === undefined)
@@ -58,7 +63,22 @@ export function addAccess(
     request.principal = principal;
     connections.authenticated(socket);
     const access = config.access ?? "authenticated";
-    if (access !== "authenticated") requirePermission(principal, access, resourceOf(request));
+    if (access !== "authenticated") {
+      const operation = Object.hasOwn(operations, config.operation ?? "")
+        ? operations[config.operation as OperationName]
+        : null;
+      // Operations on single resources are decided again when the resource is known (`resource-access.ts`). All others
+      // are decided here: a role on some teams is not enough for the whole control plane.
+      const resource = resourceOf(request, operation);
+      const isDenied =
+        operation === null || operation.subject === "fleet"
+          ? authorize(principal, { permission: access }, resource).kind !== "allowed"
+          : !holdsAnywhere(principal, access);
+      if (isDenied) {
+        denials.record(denialOf({ principal, permission: access, resource, atMs: nowMs() }, config.operation ?? ""));
+        return done(permissionDenied(principal, access, resource));
+      }
+    }
     done();
   });
 }
@@ -76,35 +96,39 @@ function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
   return count > 1;
 }
 
-/** Throws `permissionDenied` if `authorize` denies. */
-function requirePermission(principal: Principal, permission: Permission, resource: Resource): void {
-  const decision = authorize(principal, { permission }, resource);
-  if (decision.kind === "allowed") return;
-  const { kind, name } = decision.resource;
-  throw refuse(
+interface Denied {
+  readonly principal: Principal;
+  readonly permission: Permission;
+  readonly resource: Resource;
+  readonly atMs: number;
+}
+
+export const denialOf = ({ principal, permission, resource, atMs }: Denied, operation: string) => ({
+  atMs,
+  user: principal.actor,
+  token: principal.tokenId,
+  operation,
+  permission,
+  name: resource.name,
+});
+
+export function permissionDenied(
+  principal: Principal,
+  permission: Permission,
+  { kind, name }: Pick<Resource, "kind" | "name">,
+): ProblemError {
+  const subject = `${kind}${name === null ? "" : ` ${name}`}`;
+  return refuse(
     "permissionDenied",
-    `${principal.actor} needs the permission ${permission} for ${kind}${name === null ? "" : ` ${name}`}. Ask an administrator for a role with this permission.`,
-    { facts: { permission, resource: decision.resource } },
+    `${principal.actor} needs the permission ${permission} for ${subject}. Ask an administrator for a role with this permission.`,
+    { facts: { permission, resource: { kind, name } } },
   );
 }
 
-function resourceOf({ routeOptions, params }: FastifyRequest): Resource {
-  const { operation = "" } = routeOptions.config;
-  const kind = Object.hasOwn(operations, operation) ? operations[operation as OperationName].tag : operation;
+function resourceOf({ routeOptions, params }: FastifyRequest, operation: Operation | null): Resource {
+  const kind = operation?.tag ?? routeOptions.config.operation ?? "";
   const { id, name } = params as { readonly id?: string; readonly name?: string };
-  return { kind, name: id ?? name ?? null };
-}
-
-/**
- * Checks additional permissions of an operation whose body contains several kinds of resources: one permission for each
- * kind in the body.
- */
-export function requirePartPermissions(principal: Principal, { partPermissions }: Operation, body: unknown): void {
-  for (const [part, permission] of Object.entries(partPermissions)) {
-    const items = (body as Readonly<Record<string, unknown>>)[part];
-    if (items === true || (Array.isArray(items) && items.length > 0))
-      requirePermission(principal, permission, { kind: part, name: null });
-  }
+  return { kind, name: id ?? name ?? null, teams: [], owner: null };
 }
 
 function unauthorized(isTokenGiven: boolean): Error {

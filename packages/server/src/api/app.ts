@@ -5,7 +5,7 @@
 import type { IncomingMessage } from "node:http";
 import type { ServerOptions as SecureServerOptions } from "node:https";
 import type { Event } from "@headroom/model";
-import { BODY_BYTES_MAX, openApiDocument, operationNames, operations, refuse } from "@headroom/protocol";
+import { BODY_BYTES_MAX, openApiDocument, operationNames, operations, ProblemError, refuse } from "@headroom/protocol";
 import type { Operation, OperationName } from "@headroom/protocol";
 import { TLS_VERSION_MIN } from "@headroom/platform";
 import type { TlsPair } from "@headroom/platform";
@@ -17,16 +17,21 @@ import { fleetFigures } from "../metrics/fleet-metrics.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { addMlflowArtifactRoutes } from "../mlflow/artifact-routes.ts";
 import { addMlflowRoutes, MLFLOW_OPERATION } from "../mlflow/mlflow-routes.ts";
-import { addAccess, requirePartPermissions } from "./access.ts";
+import { addAccess } from "./access.ts";
 import { ByteReplies } from "./bytes-reply.ts";
 import { ConnectionBounds, headTimeouts } from "./connection-bounds.ts";
 import { addConsoleRoutes } from "./console-routes.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { addFailureHandlers, answerRawProblem, refuseUnroutable, sendProblem } from "./failures.ts";
 import { handlers, streamHandlers } from "./handlers.ts";
+import { withoutOthers } from "@headroom/views";
+import { readsAllTeams } from "../auth/authorize.ts";
+import type { Principal } from "../auth/authorize.ts";
+import { readableTeams } from "../auth/team-tree.ts";
 import { parsed } from "./problem-mapping.ts";
 import { notReady } from "./readiness.ts";
 import { idempotencyKeyOf, readJson } from "./request-reading.ts";
+import { requireResources } from "./resource-access.ts";
 import { itemCheck } from "./large-bodies.ts";
 import { SharedReads, sharedOperations } from "./shared-reads.ts";
 import { Streams } from "./stream-reply.ts";
@@ -89,7 +94,7 @@ export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
   readJson(app);
   addFailureHandlers(app, plane.log);
   addCounting(app, metrics);
-  addAccess(app, plane.gate, connections);
+  addAccess(app, { gate: plane.gate, connections, denials: plane.denials, nowMs: plane.nowMs });
   for (const name of operationNames) addOperation(app, { plane, streams, reads, name });
   addPlainRoutes(app, { plane, streams, reads, metrics });
   addMlflowRoutes(app, plane);
@@ -203,9 +208,9 @@ function reader(operation: Operation): (request: FastifyRequest) => AnyCall {
       query: query === null ? refuseAnyQuery(request) : parsed(query, request.query, "?"),
       body: body === null ? undefined : parsed(body, request.body, ""),
       actor: request.principal.actor,
+      principal: request.principal,
       idempotencyKey: operation.method === "GET" ? null : idempotencyKeyOf(request.headers),
     };
-    requirePartPermissions(request.principal, operation, call.body);
     return call as AnyCall;
   };
 }
@@ -236,22 +241,46 @@ function answerRoute({ plane, reads, name }: Bound, operation: Operation) {
     try {
       if (request.hasLargeBody) await checkItems?.(request.body);
       const call = read(request);
+      await requireResources(plane, name, call);
       if (shared !== undefined) {
         const compute = async (): Promise<string> =>
-          JSON.stringify(await handle(plane, call, () => new AbortController().signal));
-        const bytes = await reads.answer(`${name} ${JSON.stringify([call.params, call.query])}`, shared, compute);
+          JSON.stringify(
+            await seenBy(plane, call.principal, await handle(plane, call, () => new AbortController().signal)),
+          );
+        const key = JSON.stringify([call.params, call.query, readerKey(call.principal)]);
+        const bytes = await reads.answer(`${name} ${key}`, shared, compute);
         void reply.code(operation.status).headers(jsonHeaders).send(bytes);
         return;
       }
-      const value = await handle(plane, call, () => goneSignal(reply));
+      const value = await seenBy(plane, call.principal, await handle(plane, call, () => goneSignal(reply)));
       void reply.code(operation.status).headers(jsonHeaders);
       if (locates) void reply.header("location", `/v1/workloads/${(value as { workloadId: string }).workloadId}`);
       void reply.send(JSON.stringify(value));
     } catch (error) {
-      sendProblem(request, reply, error, plane.log);
+      sendProblem(request, reply, await problemSeenBy(plane, request, error), plane.log);
     }
   }
 }
+
+/** The answer without names of other teams' work, if the principal may not see it. */
+async function seenBy(plane: ControlPlane, principal: Principal, answer: unknown): Promise<unknown> {
+  if (readsAllTeams(principal)) return answer;
+  return plane.driver.read(({ state }) => withoutOthers(state, readableTeams(state, principal), answer));
+}
+
+/** The problem without names of other teams' work, but for those that the request contains. */
+async function problemSeenBy(plane: ControlPlane, request: FastifyRequest, error: unknown): Promise<unknown> {
+  const { principal, params, query, body } = request;
+  if (!(error instanceof ProblemError) || readsAllTeams(principal)) return error;
+  const seen = await plane.driver.read(({ state }) =>
+    withoutOthers(state, readableTeams(state, principal), error.problem, [params, query, body]),
+  );
+  return new ProblemError(seen);
+}
+
+/** Readers of the same teams share answers. */
+const readerKey = (principal: Principal): string =>
+  readsAllTeams(principal) ? "" : JSON.stringify(principal.grants.map(({ team }) => team));
 
 /** A signal that aborts if the connection closes before the answer is complete. */
 function goneSignal({ raw }: FastifyReply): AbortSignal {
@@ -283,8 +312,9 @@ function streamRoute({ plane, streams, name }: Bound, operation: Operation) {
   const handle = (streamHandlers as unknown as Record<string, StreamHandler>)[name] as StreamHandler;
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const target = { request: request.raw, response: reply.raw };
-    const source = (wanted: StreamWanted): Promise<AsyncIterable<StreamPiece>> => {
+    const source = async (wanted: StreamWanted): Promise<AsyncIterable<StreamPiece>> => {
       const call = read(request);
+      await requireResources(plane, name, call);
       return handle(plane, name === "events" ? resumed(call, request.raw) : call, wanted);
     };
     streams

@@ -4,6 +4,7 @@ import { ProblemError } from "@headroom/protocol";
 import type { OperationName, operations } from "@headroom/protocol";
 import { rejectionProblem } from "@headroom/views";
 import type { z } from "zod";
+import type { Principal } from "../auth/authorize.ts";
 import type { CommandRequest } from "../driver/driver.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
@@ -21,6 +22,7 @@ export interface Call<Name extends OperationName> {
   readonly query: z.output<Operations[Name]["query"]>;
   readonly body: BodyOf<Operations[Name]["body"]>;
   readonly actor: string;
+  readonly principal: Principal;
   readonly idempotencyKey: string | null;
 }
 

@@ -1,6 +1,8 @@
 /** Everything that an API handler may use. */
 import type { ExecutorId } from "@headroom/model";
 import type { Executor } from "@headroom/executors";
+import type { AccessTokens } from "../auth/access-tokens.ts";
+import type { Denials } from "../auth/denials.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/driver-log.ts";
@@ -25,6 +27,8 @@ export interface ControlPlane {
   readonly executors: ReadonlyMap<ExecutorId, Executor>;
   readonly executorService: ExecutorService;
   readonly gate: Gate;
+  readonly tokens: AccessTokens;
+  readonly denials: Denials;
   readonly sizing: SizingService;
   readonly plan: PlanService;
   readonly measuredRuns: MeasuredRunService;

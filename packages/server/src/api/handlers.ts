@@ -48,6 +48,9 @@ import {
   workloadView,
 } from "@headroom/views";
 import type { NamedSpec } from "@headroom/views";
+import { readsAllTeams } from "../auth/authorize.ts";
+import { readableTeams } from "../auth/team-tree.ts";
+import { readableEvents } from "./readable-events.ts";
 import type { DriverStatus } from "../driver/driver.ts";
 import { command } from "./calls.ts";
 import type { Answer, Call, Handlers, StreamHandlers } from "./calls.ts";
@@ -60,7 +63,9 @@ import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
 import { declareExecutor, executors, removeExecutor } from "./executors.ts";
 import { removeNode, removePool, removeSite } from "./remove-fleet.ts";
+import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
+import { createToken, identityOf, listTokens, revokeToken } from "./tokens.ts";
 import { openLogs } from "./workload-logs.ts";
 import { workloadMetrics } from "./workload-metrics.ts";
 import { workloadUsage } from "./workload-usage.ts";
@@ -71,8 +76,6 @@ async function found<T>(plane: ControlPlane, query: (engine: Engine) => T | null
   return value;
 }
 
-const noWorkload = (id: string): ProblemError =>
-  refuse("unknownWorkload", `There is no workload ${id}; it may have ended long ago.`);
 const noCapacityOrder = (name: string): ProblemError =>
   refuse("unknownCapacityOrder", `There is no capacity order ${name}.`);
 const noNode = (id: string): ProblemError => refuse("unknownNode", `There is no node ${id}.`);
@@ -123,8 +126,10 @@ async function accepted(plane: ControlPlane, spec: WorkloadSpec): Promise<Worklo
 }
 
 export const handlers: Handlers = {
-  listWorkloads: ({ driver, telemetry }, { query }) =>
-    driver.read((engine) => workloadList(engine, query, telemetry.newest)),
+  listWorkloads: ({ driver, telemetry }, { query, principal }) =>
+    driver.read((engine) =>
+      workloadList(engine, query, { reports: telemetry.newest, readable: readableTeams(engine.state, principal) }),
+    ),
   submitWorkload: async (plane, call) => {
     const spec = engineSpec(await accepted(plane, call.body));
     // The usage is read before the submission is recorded, because the team's usage can include the new work
@@ -185,9 +190,10 @@ export const handlers: Handlers = {
     if (answer === null) throw refuse("notWaiting", `${id} does not wait for its start.`);
     return answer;
   },
-  expectedStarts: async ({ forecast }, { query, actor }, gone) => {
+  expectedStarts: async ({ forecast, driver }, { query, actor, principal }, gone) => {
     if (query.cursor !== undefined && !isListingCursor(query.cursor)) throw refusedCursor(query.cursor);
-    const answer = await forecast.ask({ kind: "estimates", query }, actor, gone());
+    const readable = await driver.read(({ state }) => readableTeams(state, principal));
+    const answer = await forecast.ask({ kind: "estimates", query, readable }, actor, gone());
     if (answer === null) throw refusedCursor(query.cursor ?? "");
     return answer;
   },
@@ -208,8 +214,11 @@ export const handlers: Handlers = {
       actor,
       gone(),
     ),
-  waste: ({ driver, telemetry }, { query }) =>
-    driver.read((engine) => wasteView(engine, query.workload ?? null, telemetry.newest.telemetryOf)),
+  waste: ({ driver, telemetry: { newest } }, { query, principal }) =>
+    driver.read((engine) => {
+      const readable = readableTeams(engine.state, principal);
+      return wasteView(engine, query.workload ?? null, { telemetryOf: newest.telemetryOf, readable });
+    }),
   gateway: ({ gateway }) => gateway.read(),
   defragmentation: ({ forecast }, { actor }, gone) => forecast.ask({ kind: "defragmentation" }, actor, gone()),
   snapshot: async ({ driver, nowMs }, { query: { maxBytes } }) => {
@@ -230,7 +239,7 @@ export const handlers: Handlers = {
     await replays.cancel(id);
     return { id };
   },
-  workloadHistory: async (plane, { params: { id }, query }) => {
+  workloadHistory: async (plane, { params: { id }, query, principal }) => {
     const { workload, head } = await found(
       plane,
       ({ state }) => {
@@ -243,10 +252,10 @@ export const handlers: Handlers = {
     const past = { workloadId: id, submittedAtMs, attempts, head, attemptId: query.attempt };
     const { signal } = new AbortController();
     const events = ({ from }: { readonly from?: number | "next" } = {}): AsyncIterable<Answer<"events">> =>
-      envelopes(plane.driver.events(Number(from), signal));
+      envelopes(readableEvents(plane, principal, plane.driver.events(Number(from), signal)));
     // Attempt ids contain the workload's id, so the text of the workload's id occurs in all its events.
     const mentions = ({ from = 1 }: { readonly from?: number } = {}): AsyncIterable<Answer<"events">> =>
-      envelopes(plane.driver.mentions(from, `"${id}`));
+      envelopes(readableEvents(plane, principal, plane.driver.mentions(from, `"${id}`)));
     return readHistory({ events, mentions }, past);
   },
   usage: (plane, { params: { id } }) => workloadUsage(plane, id),
@@ -260,7 +269,8 @@ export const handlers: Handlers = {
     return { id };
   },
   metrics: (plane, { params: { id }, query }) => workloadMetrics(plane, id, query),
-  queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
+  queue: ({ driver }, { query, principal }) =>
+    driver.read((engine) => queueView(engine, query, readableTeams(engine.state, principal))),
   apply: async (plane, call, gone) => {
     refuseUnknownExecutors(plane, call.body.pools);
     await checkLevels(plane, specsToApply(call.body), call.body);
@@ -328,7 +338,8 @@ export const handlers: Handlers = {
     const { nodeId } = await command(plane, call, wanted, "noticeWithdrawn");
     return { nodeId };
   },
-  teams: ({ driver }, { query }) => driver.read((engine) => teamList(engine, query)),
+  teams: ({ driver }, { query, principal }) =>
+    driver.read((engine) => teamList(engine, query, readableTeams(engine.state, principal))),
   removeTeam: async (plane, call) => {
     const wanted = { kind: "removeTeam", team: call.params.name as TeamName } as const;
     try {
@@ -338,12 +349,14 @@ export const handlers: Handlers = {
       throw aboutTeam(error);
     }
   },
-  schedules: ({ driver }) => driver.read(scheduleList),
+  schedules: ({ driver }, { principal }) =>
+    driver.read((engine) => scheduleList(engine, readableTeams(engine.state, principal))),
   removeSchedule: async (plane, call) => {
     const { name } = await command(plane, call, { kind: "removeSchedule", name: call.params.name }, "scheduleRemoved");
     return { name };
   },
-  calendar: ({ driver }) => driver.read(calendarList),
+  calendar: ({ driver }, { principal }) =>
+    driver.read((engine) => calendarList(engine, readableTeams(engine.state, principal))),
   removeCalendarEntry: async (plane, call) => {
     const wanted = { kind: "removeCalendarEntry", name: call.params.name } as const;
     const { name } = await command(plane, call, wanted, "calendarEntryRemoved");
@@ -383,17 +396,26 @@ export const handlers: Handlers = {
         journal: journalStatus(driver.status()),
       }),
     ),
-  createLoginLink: ({ gate, address }, { actor }) => {
-    const { code, expiresAtMs } = gate.newLoginCode(actor);
+  listTokens,
+  createToken,
+  revokeToken,
+  listDenials: ({ denials }) => ({ items: denials.items }),
+  identity: identityOf,
+  createLoginLink: ({ gate, address }, { principal }) => {
+    const { code, expiresAtMs } = gate.newLoginCode(principal);
     return { url: `${address()}/login?code=${code}`, expiresAtMs };
   },
 };
 
 export const streamHandlers: StreamHandlers = {
-  events: async ({ driver }, { query: { from } }, { format, signal }) => {
+  events: async (plane, { query: { from }, principal }, { format, signal }) => {
+    const { driver } = plane;
     const next = (await driver.read(({ state }) => state.sequence)) + 1;
     if (typeof from === "number" && from > next) throw notRecordedYet(from, next);
-    return driver.eventFrames(from === "next" ? next : (from ?? 1), format, signal);
+    const first = from === "next" ? next : (from ?? 1);
+    return readsAllTeams(principal)
+      ? driver.eventFrames(first, format, signal)
+      : framed(envelopes(readableEvents(plane, principal, driver.events(first, signal))), format);
   },
   execOutput: async ({ execs }, { params: { id }, actor }, { format, signal }) =>
     framed(execs.output(id, actor, signal), format),

@@ -4,6 +4,7 @@ import { fastify } from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { authorize } from "../auth/authorize.ts";
 import type { Principal } from "../auth/authorize.ts";
+import { Denials } from "../auth/denials.ts";
 import { Gate } from "../auth/gate.ts";
 import { addAccess, openRoutes } from "./access.ts";
 import { createApi } from "./app.ts";
@@ -12,7 +13,11 @@ import type { ControlPlane } from "./control-plane.ts";
 import { removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
 import type { LiveControlPlane } from "./testing/live-control-plane.ts";
 
-const may = (...allowed: readonly Permission[]): Principal => ({ actor: "alice", permissions: new Set(allowed) });
+const may = (...allowed: readonly Permission[]): Principal => ({
+  actor: "alice",
+  grants: [{ team: null, permissions: new Set(allowed), ownOnly: new Set() }],
+  tokenId: null,
+});
 
 /** A gate that gives every request the same principal, as a role would. */
 class OneRole extends Gate {
@@ -34,7 +39,7 @@ beforeAll(async () => {
   live = await startLive(temporaryHome());
   const { driver } = live;
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const parts = { driver, gate, log, executors: new Map(), notificationChannels: [] };
+  const parts = { driver, gate, log, denials: new Denials(), executors: new Map(), notificationChannels: [] };
   const plane = { ...parts, version: "test", startedAtMs: 0, address: () => "", nowMs: () => 0 };
   api = createApi({ plane: plane as unknown as ControlPlane, consoleDir: null });
 });
@@ -55,7 +60,7 @@ async function ask(
 
 describe("authorize", () => {
   it("allows an operation with its permission and denies it with all others", () => {
-    const resource = { kind: "workloads", name: "w1" };
+    const resource = { kind: "workloads", name: "w1", teams: [], owner: null };
     for (const name of operationNames) {
       const { permission } = operations[name];
       const others = permissions.filter((each) => each !== permission);
@@ -101,7 +106,7 @@ describe("documents that are applied", () => {
 describe("routes", () => {
   it("without a permission do not start, and are open only where they are listed", () => {
     const app = fastify();
-    addAccess(app, gate, { authenticated: () => undefined });
+    addAccess(app, { gate, connections: { authenticated: () => undefined }, denials: new Denials(), nowMs: () => 0 });
     expect(() => app.get("/v1/new", () => "")).toThrow("the route GET /v1/new declares no permission");
     expect(() => app.get("/v1/other", { config: { access: "status.read" } }, () => "")).not.toThrow();
     expect([...openRoutes]).toEqual(["/*", "/healthz", "/login", "/readyz", "/v1/openapi.json"]);

@@ -8,9 +8,11 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
+import type { TeamName } from "@headroom/model";
 import { USER_HEADER, checkedUser, isUser, refuse } from "@headroom/protocol";
-import type { ProblemError } from "@headroom/protocol";
-import { allPermissions } from "./authorize.ts";
+import type { AccessToken, ProblemError } from "@headroom/protocol";
+import { AccessTokens } from "./access-tokens.ts";
+import { grantOf, wholeControlPlane } from "./authorize.ts";
 import type { Principal } from "./authorize.ts";
 
 export interface GateOptions {
@@ -18,6 +20,8 @@ export interface GateOptions {
   readonly token: string | null;
   /** Names of this server in addition to loopback names and plain IP addresses. */
   readonly hostNames: readonly string[];
+  /** Tokens of people and programs; absent: there are none. */
+  readonly tokens?: Pick<AccessTokens, "find" | "active">;
   readonly nowMs: () => number;
 }
 
@@ -27,6 +31,8 @@ const LOGIN_CODE_LIFETIME_MS = 10 * 60_000;
 const COOKIE_LIFETIME_MS = 14 * 24 * 3_600_000;
 /** Time in ms for which a session without TLS lasts: a working day, because the network can see it. */
 const PAGE_SESSION_LIFETIME_MS = 12 * 3_600_000;
+/** Mark before the id of an access token in the place of the user of a session. No user name has it. */
+const TOKEN_MARK = "~";
 /** Prefix of a session that is sent as a bearer token. No token of a control plane contains a dot. */
 const SESSION_MARK = "session.";
 /** Maximum number of unused login links. Beyond it, the oldest is dropped. */
@@ -47,15 +53,17 @@ export class Gate {
   readonly #cookieKey: Buffer;
   readonly #cookieName: string;
   readonly #hostNames: ReadonlySet<string>;
+  readonly #tokens: Pick<AccessTokens, "find" | "active">;
   readonly #nowMs: () => number;
   readonly #codes = new Map<string, { readonly expiresAtMs: number; readonly user: string | null }>();
 
-  constructor({ token, hostNames, nowMs }: GateOptions) {
+  constructor({ token, hostNames, tokens = noTokens, nowMs }: GateOptions) {
     this.#token = token === null ? null : Buffer.from(token);
     this.#cookieKey = token === null ? randomBytes(32) : createHash("sha256").update(`session:${token}`).digest();
     // Cookies ignore ports, so two control planes on one host need different names.
     this.#cookieName = `__Host-headroom_${createHash("sha256").update(this.#cookieKey).digest("hex").slice(0, 8)}`;
     this.#hostNames = new Set(["localhost", ...hostNames.map((name) => name.toLowerCase())]);
+    this.#tokens = tokens;
     this.#nowMs = nowMs;
   }
 
@@ -82,25 +90,22 @@ export class Gate {
     return null;
   }
 
-  /** The authenticated party of a request; `null`: not authenticated. Throws in the same cases as `actor`. */
-  principal(headers: IncomingHttpHeaders, isTls: boolean): Principal | null {
-    const actor = this.actor(headers, isTls);
-    return actor === null ? null : { actor, permissions: allPermissions };
-  }
-
   /**
-   * The actor of a request; `null`: not authenticated. Throws if the header names a user that the request may not act
-   * for. `isTls`: the connection is encrypted; without that, a cookie could come from another port of this host.
+   * The authenticated party of a request; `null`: not authenticated. Throws if the header names a user that the request may
+   * not act for. `isTls`: the connection is encrypted; without that, a cookie could come from another port of this host.
    */
-  actor(headers: IncomingHttpHeaders, isTls: boolean): string | null {
+  principal(headers: IncomingHttpHeaders, isTls: boolean): Principal | null {
     const { authorization, cookie } = headers;
-    if (this.#token === null) return declaredUser(headers) ?? "anonymous";
+    if (this.#token === null) return withAllPermissions(declaredUser(headers) ?? "anonymous");
     const bearer = authorization === undefined ? null : bearerOf(authorization);
+    if (bearer !== null && AccessTokens.hasForm(bearer)) return this.#holder(headers, bearer);
     if (authorization !== undefined && bearer?.startsWith(SESSION_MARK) !== true)
-      return bearer !== null && matches(bearer, this.#token) ? (declaredUser(headers) ?? "token") : null;
-    const actor =
-      bearer !== null ? this.#signedIn(bearer.slice(SESSION_MARK.length)) : this.#cookieActor(cookie, isTls);
-    if (actor === null || declaredUser(headers) === null) return actor;
+      return bearer !== null && matches(bearer, this.#token)
+        ? withAllPermissions(declaredUser(headers) ?? "token")
+        : null;
+    const principal =
+      bearer !== null ? this.#signedIn(bearer.slice(SESSION_MARK.length)) : this.#cookiePrincipal(cookie, isTls);
+    if (principal === null || declaredUser(headers) === null) return principal;
     throw refuse(
       "invalidRequest",
       `A browser acts for the user who signed in; send ${USER_HEADER} only with the token.`,
@@ -110,15 +115,30 @@ export class Gate {
     );
   }
 
-  /** `asker`: the user who requested the link. The browser acts for this user; without one, for `console`. */
-  newLoginCode(asker: string): LoginCode {
+  /** An access token acts as its own user. A client may name this user, but no other. */
+  #holder(headers: IncomingHttpHeaders, credential: string): Principal | null {
+    const token = this.#tokens.find(credential);
+    if (token === null) return null;
+    const declared = declaredUser(headers);
+    if (declared === null || declared === token.user) return principalOf(token);
+    throw refuse("invalidRequest", `This token acts as ${token.user}. Leave ${USER_HEADER} out, or name this user.`, {
+      errors: [{ pointer: USER_HEADER, message: `must be ${token.user}` }],
+    });
+  }
+
+  /**
+   * `asker`: who requested the link. The browser acts for this user, with the role of the asker's access token; without a
+   * user, for `console`.
+   */
+  newLoginCode({ actor, tokenId }: Pick<Principal, "actor" | "tokenId">): LoginCode {
     for (const oldest of this.#codes.keys()) {
       if (this.#codes.size < LOGIN_CODES_MAX) break;
       this.#codes.delete(oldest);
     }
     const code = randomBytes(24).toString("base64url");
     const expiresAtMs = this.#nowMs() + LOGIN_CODE_LIFETIME_MS;
-    this.#codes.set(digestOf(code), { expiresAtMs, user: isUser(asker) ? asker : null });
+    const user = tokenId !== null ? TOKEN_MARK + tokenId : isUser(actor) ? actor : null;
+    this.#codes.set(digestOf(code), { expiresAtMs, user });
     return { code, expiresAtMs };
   }
 
@@ -140,24 +160,27 @@ export class Gate {
     return `${untilMs}.${this.#signature(untilMs, user)}${user === null ? "" : `.${user}`}`;
   }
 
-  #cookieActor(cookie: string | undefined, isTls: boolean): string | null {
+  #cookiePrincipal(cookie: string | undefined, isTls: boolean): Principal | null {
     if (cookie === undefined || !isTls) return null;
     for (const pair of cookie.split(";")) {
       const [name, value = ""] = pair.trim().split("=", 2);
-      const actor = name === this.#cookieName ? this.#signedIn(value) : null;
-      if (actor !== null) return actor;
+      const principal = name === this.#cookieName ? this.#signedIn(value) : null;
+      if (principal !== null) return principal;
     }
     return null;
   }
 
   /**
-   * The actor of a session; `null`: the session has no valid signature or has expired. Sessions are signed and not
-   * stored, so that they survive a restart; a new token ends all sessions.
+   * The principal of a session; `null`: the session has no valid signature or has expired. Sessions are signed and not
+   * stored, so that they survive a restart; a new token ends all sessions. The end of an access token ends its sessions.
    */
-  #signedIn(session: string): string | null {
+  #signedIn(session: string): Principal | null {
     const [, until = "", signature = "", user = null] = /^([1-9][0-9]{0,14})\.([\w-]+)(?:\.(.+))?$/.exec(session) ?? [];
     if (until === "" || Number(until) < this.#nowMs()) return null;
-    return matches(signature, Buffer.from(this.#signature(Number(until), user))) ? (user ?? "console") : null;
+    if (!matches(signature, Buffer.from(this.#signature(Number(until), user)))) return null;
+    if (user?.startsWith(TOKEN_MARK) !== true) return withAllPermissions(user ?? "console");
+    const token = this.#tokens.active(user.slice(TOKEN_MARK.length));
+    return token === null ? null : principalOf(token);
   }
 
   #signature(untilMs: number, user: string | null): string {
@@ -165,6 +188,16 @@ export class Gate {
     return createHmac("sha256", this.#cookieKey).update(signed).digest("base64url");
   }
 }
+
+const noTokens = { find: () => null, active: () => null };
+
+const withAllPermissions = (actor: string): Principal => ({ actor, grants: [wholeControlPlane], tokenId: null });
+
+const principalOf = ({ id, user, team, role }: AccessToken): Principal => ({
+  actor: user,
+  grants: [grantOf(team as TeamName | null, role)],
+  tokenId: id,
+});
 
 /** The credential of an `Authorization` header; `null`: the header has another scheme. */
 function bearerOf(authorization: string): string | null {

@@ -11,12 +11,12 @@ import type {
   WhatIfAnswer,
 } from "@headroom/protocol";
 import type { WhatIfChange, WhatIfOptions } from "@headroom/sim";
-import type { ApplyForecastView, ChangeForecastView, ForecastView } from "@headroom/views";
+import type { ApplyForecastView, ChangeForecastView, ForecastView, ReadableTeams } from "@headroom/views";
 
 export type ForecastQuestion =
   | { readonly kind: "changes"; readonly id: string }
   | { readonly kind: "estimate"; readonly id: string }
-  | { readonly kind: "estimates"; readonly query: ExpectedStartQuery }
+  | { readonly kind: "estimates"; readonly query: ExpectedStartQuery; readonly readable: ReadableTeams }
   | { readonly kind: "defragmentation" }
   | { readonly kind: "forecast"; readonly spec: WorkloadSpec; readonly actor: string }
   | {

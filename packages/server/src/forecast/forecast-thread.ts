@@ -87,9 +87,9 @@ function answer(question: ForecastQuestion, { snapshot, nowMs }: Asked): Forecas
       return told(found, nowMs).map((each) => estimateView(engine, each))[0] ?? null;
     }
     case "estimates": {
-      const { cursor, limit } = question.query;
-      if (typeof cursor === "string") return listings.goOn(cursor, limit);
-      return listings.begin(engine, () => told(forecastOf(present), nowMs), question.query);
+      const { query, readable } = question;
+      if (typeof query.cursor === "string") return listings.goOn(query.cursor, query.limit, readable);
+      return listings.begin(engine, () => told(forecastOf(present), nowMs), { ...query, readable });
     }
     case "defragmentation":
       return defragmentationView(engine);

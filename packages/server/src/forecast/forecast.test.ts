@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControlPlane } from "../api/control-plane.ts";
 import { handlers } from "../api/handlers.ts";
 import { removeHome, startLive, temporaryHome, type LiveControlPlane } from "../api/testing/live-control-plane.ts";
+import { wholeControlPlane } from "../auth/authorize.ts";
 import { ForecastService } from "./forecast-service.ts";
 
+const principal = { actor: "test", grants: [wholeControlPlane], tokenId: null };
 let live: LiveControlPlane;
 beforeAll(async () => {
   live = await startLive(temporaryHome());
@@ -275,7 +277,7 @@ describe("a question about the time to come", () => {
     };
     const forecast = new ForecastService({ driver: { read }, nowMs });
     const plane = { forecast, driver: { ...live.driver, read } } as unknown as ControlPlane;
-    const call = { params: {}, query: {}, body, actor: "test", idempotencyKey: null };
+    const call = { params: {}, query: {}, body, actor: "test", principal, idempotencyKey: null };
     expect((await handlers.whatIf(plane, call, () => stays)).sequence).toBeGreaterThan(0);
     expect(reads).toBe(1);
     const missing = { ...call, body: whatIfQuestion.parse({ loseNodes: ["nowhere"] }) };
@@ -290,7 +292,8 @@ describe("a question about the time to come", () => {
     const ask = (count: number, nodes: number) => {
       const addPools = Array.from({ length: count }, (_, at) => ({ name: `p${at}`, nodes }));
       const body = whatIfQuestion.parse({ addPools });
-      return handlers.whatIf(plane, { params: {}, query: {}, body, actor: "test", idempotencyKey: null }, () => stays);
+      const call = { params: {}, query: {}, body, actor: "test", principal, idempotencyKey: null };
+      return handlers.whatIf(plane, call, () => stays);
     };
     await expect(ask(2, 10_000)).rejects.toMatchObject({
       code: "tookTooLong",

@@ -1,0 +1,133 @@
+/** A reader of one team finds no byte of another: the names there are like no other text, and are looked for in every answer. */
+import { operationNames, operations } from "@headroom/protocol";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
+import type { LiveControlPlane } from "./testing/live-control-plane.ts";
+
+/** Part of every name of the other teams. */
+const MARK = "zq";
+const json = { "content-type": "application/json" };
+let live: LiveControlPlane;
+let own: string;
+let hidden: string;
+const secrets: string[] = [];
+
+async function post(path: string, body: unknown, user = "alice"): Promise<Record<string, string>> {
+  const headers = { ...json, "headroom-user": user };
+  const answer = await live.request(path, { method: "POST", body: JSON.stringify(body), headers });
+  const value = (await answer.json()) as Record<string, string>;
+  if (!answer.ok) throw new Error(JSON.stringify(value));
+  return value;
+}
+
+beforeAll(async () => {
+  live = await startLive(temporaryHome());
+  const teams = ["lab", "lab/nlp", `lab/${MARK}-vision`, `${MARK}-other`].map((name) => ({
+    name,
+    parent: name.includes("/") ? "lab" : null,
+  }));
+  const times = { minutes: [0], hours: [3], daysOfMonth: [1], months: [1], daysOfWeek: [0] };
+  const gang = { accelerators: 2 };
+  const others = { kind: "train", team: `${MARK}-other`, run: "sleep 60", gang, walltimeMs: 3_600_000 } as const;
+  const schedules = [
+    { name: `${MARK}-nightly`, times, concurrency: "forbid", spec: { ...others, name: `${MARK}-run` } },
+  ];
+  const startMs = Date.now() + 86_400_000;
+  const reservation = {
+    kind: "reservation",
+    name: `${MARK}-kept`,
+    team: `${MARK}-other`,
+    accelerators: 1,
+    startMs,
+    endMs: startMs + 3_600_000,
+  };
+  await post("/v1/apply", { teams, schedules, calendar: [reservation] }, `${MARK}-mallory`);
+  const first = { ...others, name: `${MARK}-holds`, env: { NOTE: `${MARK}-env` } };
+  hidden = (await post("/v1/workloads", first, `${MARK}-mallory`))["workloadId"] ?? "";
+  await post("/v1/workloads", { ...others, name: `${MARK}-waits`, team: `lab/${MARK}-vision` }, `${MARK}-mallory`);
+  const mine = { kind: "train", name: "mine", team: "lab/nlp", run: "true", gang, walltimeMs: 60_000 };
+  own = (await post("/v1/workloads", mine))["workloadId"] ?? "";
+  for (const role of ["viewer", "member", "operator", "admin"] as const)
+    secrets.push((await live.client.createToken({ name: role, user: "alice", team: "lab/nlp", role })).secret);
+});
+afterAll(async () => {
+  await live.close();
+  removeHome(live.home);
+});
+
+async function textAs(secret: string, path: string, init: Omit<RequestInit, "headers"> = {}): Promise<string> {
+  const headers = { ...json, authorization: `Bearer ${secret}` };
+  return (await fetch(live.url + path, { ...init, headers })).text();
+}
+
+/** The first frames of a stream that does not end. */
+async function firstOf(secret: string, path: string): Promise<string> {
+  const stop = AbortSignal.timeout(300);
+  let text = "";
+  try {
+    const headers = { authorization: `Bearer ${secret}` };
+    const response = await fetch(live.url + path, { headers, signal: stop });
+    for await (const piece of response.body ?? []) text += Buffer.from(piece).toString();
+  } catch {
+    // The stream was left.
+  }
+  return text;
+}
+
+describe("a reader of one team", () => {
+  it("finds no name of another team in any answer about its own work", async () => {
+    for (const secret of secrets)
+      for (const name of operationNames) {
+        const { method, path, stream } = operations[name];
+        if (method !== "GET" || stream) continue;
+        const url = path.replace(/\{\w+\}/, own);
+        expect({ name, text: await textAs(secret, url) }).toEqual({
+          name,
+          text: expect.not.stringContaining(MARK) as string,
+        });
+      }
+    const why = await textAs(secrets[0] ?? "", `/v1/workloads/${own}/verdict`);
+    expect(JSON.parse(why)).toMatchObject({ kind: "blocked" });
+  });
+
+  it("sees its own work, team and events", async () => {
+    const [viewer = ""] = secrets;
+    const list = JSON.parse(await textAs(viewer, "/v1/workloads")) as { items: { id: string }[] };
+    expect(list.items.map(({ id }) => id)).toEqual([own]);
+    const queue = JSON.parse(await textAs(viewer, "/v1/queue")) as { items: { workload: { id: string } }[] };
+    expect(queue.items.map(({ workload }) => workload.id)).toEqual([own]);
+    const teams = JSON.parse(await textAs(viewer, "/v1/teams")) as { items: { name: string }[] };
+    expect(teams.items.map(({ name }) => name)).toEqual(["lab/nlp"]);
+    const nodes = await textAs(viewer, "/v1/nodes");
+    expect(nodes).toContain('"workloadId":"hidden"');
+    const events = await firstOf(viewer, "/v1/events");
+    expect(events).toContain(`"workloadId":"${own}"`);
+    expect(events).not.toContain(MARK);
+    expect(events).not.toContain(`"${hidden}"`);
+  });
+
+  it("cannot find out what exists elsewhere by asking for it", async () => {
+    const [, member = ""] = secrets;
+    const after = (workload: string) => ({
+      method: "POST",
+      body: JSON.stringify({
+        kind: "train",
+        name: "probe",
+        team: "lab/nlp",
+        run: "true",
+        after: [{ workload, on: "ok" }],
+      }),
+    });
+    const told = async (path: string, init?: Omit<RequestInit, "headers">): Promise<string> =>
+      textAs(member, path, init);
+    const pairs = [
+      [await told("/v1/workloads", after(hidden)), await told("/v1/workloads", after("w99"))],
+      [await told(`/v1/workloads/${hidden}`), await told("/v1/workloads/w99")],
+      [await told(`/v1/queue?cursor=${hidden}`), await told("/v1/queue?cursor=w99")],
+      [await told(`/v1/workloads/${hidden}/logs`), await told("/v1/workloads/w99/logs")],
+      [await told(`/v1/waste?workload=${hidden}`), await told("/v1/waste?workload=w99")],
+      [await told(`/v1/workloads?team=${MARK}-other`), await told("/v1/workloads?team=none")],
+    ] as const;
+    for (const [exists, absent] of pairs) expect(exists.replaceAll(hidden, "w99")).toBe(absent);
+  });
+});

@@ -1,0 +1,227 @@
+/**
+ * Access to single resources, decided when the request has been read: the team and the owner of what it names. Principals
+ * without bounds, such as the holder of the token of the state directory, pass without any lookup.
+ */
+import type { ReadonlyState } from "@headroom/engine";
+import type { TeamName, WorkloadId } from "@headroom/model";
+import { operations, ProblemError, refuse } from "@headroom/protocol";
+import type { Operation, OperationName, Permission } from "@headroom/protocol";
+import { rejectionProblem } from "@headroom/views";
+import { authorize, isUnbounded } from "../auth/authorize.ts";
+import type { Principal, Resource } from "../auth/authorize.ts";
+import { readableTeams, withTeamsAbove } from "../auth/team-tree.ts";
+import { denialOf, permissionDenied } from "./access.ts";
+import type { Call } from "./calls.ts";
+import type { ControlPlane } from "./control-plane.ts";
+
+/** A resource with the permission that it needs, and the answer to a principal that may not read it. */
+interface ResourceNeed {
+  readonly permission: Permission;
+  readonly resource: Resource;
+  absent(): Error;
+}
+
+type ReadCall = Pick<Call<OperationName>, "params" | "query" | "body" | "principal">;
+interface PathNames {
+  readonly id?: string;
+  readonly name?: string;
+}
+
+export const noWorkload = (id: string): ProblemError =>
+  refuse("unknownWorkload", `There is no workload ${id}; it may have ended long ago.`);
+
+const rejected = (rejection: Parameters<typeof rejectionProblem>[0]): Error =>
+  new ProblemError(rejectionProblem(rejection));
+
+/** Throws if the principal may not perform the operation on what the request names. */
+export async function requireResources(plane: ControlPlane, name: OperationName, call: ReadCall): Promise<void> {
+  const { principal } = call;
+  if (isUnbounded(principal)) return;
+  const operation: Operation = operations[name];
+  const wanted = await plane.driver.read(({ state }) => wantedOf({ plane, state, operation, call }));
+  for (const { permission, resource, absent } of wanted) {
+    const decision = authorize(principal, { permission }, resource);
+    if (decision.kind === "hidden") throw absent();
+    if (decision.kind === "allowed") continue;
+    plane.denials.record(denialOf({ principal, permission, resource, atMs: plane.nowMs() }, name));
+    throw permissionDenied(principal, permission, resource);
+  }
+}
+
+interface AccessQuestion {
+  readonly plane: ControlPlane;
+  readonly state: ReadonlyState;
+  readonly operation: Operation;
+  readonly call: ReadCall;
+}
+
+function wantedOf(asked: AccessQuestion): readonly ResourceNeed[] {
+  const { operation, call, state, plane } = asked;
+  const { permission } = operation;
+  const { id = "", name = "" } = call.params as PathNames;
+  switch (operation.subject) {
+    case "workload":
+      return [...ofWorkload(state, permission, id), ...workloadParts(asked, id), ...dependencies(state, call)];
+    case "body":
+      return [ofBody(state, permission, call), ...dependencies(state, call)];
+    case "team":
+      return ofTeam(asked, permission, name as TeamName);
+    case "schedule":
+      return ofSchedule(state, permission, name);
+    case "token":
+      return id === "" ? [] : ofToken(plane, state, permission, id);
+    case "documents":
+      return ofDocuments(asked);
+    case "fleet":
+      return fleetParts(asked);
+    case "any":
+    case "teams":
+    case "exec":
+      return [];
+  }
+}
+
+/** The teams of what does not exist. Roles on teams are answered here, so that it looks like what they may not see. */
+const nobodysTeams: readonly TeamName[] = ["" as TeamName];
+
+function ofWorkload(state: ReadonlyState, permission: Permission, id: string): ResourceNeed[] {
+  const workload = state.workloads.get(id as WorkloadId);
+  const teams = workload === undefined ? nobodysTeams : withTeamsAbove(state, workload.spec.team);
+  const resource = { kind: "workloads", name: id, teams, owner: workload?.actor ?? null };
+  return [{ permission, resource, absent: () => noWorkload(id) }];
+}
+
+function workloadParts({ state, operation, call }: AccessQuestion, id: string): ResourceNeed[] {
+  const body = (call.body ?? {}) as Readonly<Record<string, unknown>>;
+  return Object.entries(operation.partPermissions).flatMap(([part, permission]) =>
+    body[part] === true ? ofWorkload(state, permission, id) : [],
+  );
+}
+
+function fleetParts({ operation, call }: AccessQuestion): ResourceNeed[] {
+  const body = (call.body ?? {}) as Readonly<Record<string, unknown>>;
+  return Object.entries(operation.partPermissions).flatMap(([part, permission]) =>
+    body[part] === true || (Array.isArray(body[part]) && body[part].length > 0)
+      ? ofFleet(permission, call.principal)
+      : [],
+  );
+}
+
+function ofFleet(permission: Permission, principal: Principal): ResourceNeed {
+  const resource = { kind: "fleet", name: null, teams: [], owner: null };
+  return { permission, resource, absent: () => permissionDenied(principal, permission, resource) };
+}
+
+/** Work can depend on a workload by its id, also on one of another team. It must not show whether that exists. */
+function dependencies(state: ReadonlyState, { body, principal }: ReadCall): ResourceNeed[] {
+  const { after } = (body ?? {}) as { readonly after?: readonly { readonly workload?: string }[] | null };
+  const readable = readableTeams(state, principal);
+  return (after ?? []).flatMap(({ workload = "" }): ResourceNeed[] => {
+    const found = state.workloads.get(workload as WorkloadId);
+    if (found === undefined || readable === null || readable.has(found.spec.team)) return [];
+    return [
+      {
+        permission: "workloads.read",
+        resource: { kind: "workloads", name: workload, teams: [found.spec.team], owner: null },
+        absent: () => rejected({ code: "unknownDependency", name: workload }),
+      },
+    ];
+  });
+}
+
+function ofBody(state: ReadonlyState, permission: Permission, { body }: ReadCall): ResourceNeed {
+  const { team } = body as { readonly team: TeamName | null };
+  const teams = team === null ? [] : withTeamsAbove(state, team);
+  return {
+    permission,
+    resource: { kind: "teams", name: team, teams, owner: null },
+    absent: () => rejected({ code: "unknownTeam", team: team ?? "" }),
+  };
+}
+
+/**
+ * Teams are changed by whoever administers the team above: nobody raises the limits of their own team. A team without a
+ * team above belongs to the whole control plane.
+ */
+function ofTeam(
+  { state, call: { principal } }: AccessQuestion,
+  permission: Permission,
+  name: TeamName,
+): ResourceNeed[] {
+  const absent = (): Error => refuse("unknownTeamName", `There is no team ${name}.`);
+  const seen = { kind: "teams", name, teams: withTeamsAbove(state, name), owner: null };
+  const changed = { ...seen, teams: withTeamsAbove(state, name).slice(1) };
+  return [
+    { permission: "teams.read", resource: seen, absent },
+    { permission, resource: changed, absent: () => permissionDenied(principal, permission, changed) },
+  ];
+}
+
+function ofSchedule(state: ReadonlyState, permission: Permission, name: string): ResourceNeed[] {
+  const item = state.schedules.get(name);
+  const absent = (): Error => rejected({ code: "unknownSchedule", name });
+  const teams = item === undefined ? nobodysTeams : withTeamsAbove(state, item.schedule.spec.team);
+  return [{ permission, resource: { kind: "schedules", name, teams, owner: item?.actor ?? null }, absent }];
+}
+
+function ofToken({ tokens }: ControlPlane, state: ReadonlyState, permission: Permission, id: string): ResourceNeed[] {
+  const token = tokens.get(id);
+  const isOfAll = token !== null && token.team === null;
+  const teams = isOfAll ? [] : token === null ? nobodysTeams : withTeamsAbove(state, token.team as TeamName);
+  const absent = (): Error => refuse("unknownToken", `There is no token ${id}.`);
+  return [{ permission, resource: { kind: "tokens", name: id, teams, owner: null }, absent }];
+}
+
+type Documents = Call<"apply">["body"];
+
+function ofDocuments(asked: AccessQuestion): ResourceNeed[] {
+  const { state, operation, call } = asked;
+  const { teams, workloads, schedules = [], sites, pools, calendar = [] } = call.body as Documents;
+  const part = (name: string): Permission => operation.partPermissions[name] ?? operation.permission;
+  const wholeFleet = Object.entries({ sites, pools, calendar }).filter(([, documents]) => documents.length > 0);
+  return [
+    ...wholeFleet.map(([name]) => ofFleet(part(name), call.principal)),
+    ...teams.flatMap((team) => ofTeamDocument(asked, part("teams"), team)),
+    ...workloads.flatMap((spec) => [
+      ofWorkDocument(state, part("workloads"), spec),
+      ...dependencies(state, { ...call, body: spec }),
+    ]),
+    ...schedules.flatMap(({ name, spec }) => [
+      ofWorkDocument(state, part("schedules"), { team: spec.team }),
+      ...dependencies(state, { ...call, body: spec }),
+      ...(state.schedules.has(name) ? ofSchedule(state, part("schedules"), name) : []),
+    ]),
+  ];
+}
+
+/** The team above must be administered, today's and the new one. */
+function ofTeamDocument(
+  { state, call: { principal } }: AccessQuestion,
+  permission: Permission,
+  { name, parent }: Documents["teams"][number],
+): ResourceNeed[] {
+  const above = [state.teams.get(name as TeamName)?.parent, parent].filter((each) => each !== undefined);
+  return above.map((team) => ({
+    permission,
+    resource: { kind: "teams", name, teams: team === null ? [] : withTeamsAbove(state, team as TeamName), owner: null },
+    absent: () => permissionDenied(principal, permission, { kind: "teams", name }),
+  }));
+}
+
+/** A document with the name of waiting or running work of its team changes that work. */
+function ofWorkDocument(
+  state: ReadonlyState,
+  permission: Permission,
+  { team, name }: { readonly team: string; readonly name?: string },
+): ResourceNeed {
+  let owner: string | null = null;
+  if (name !== undefined)
+    for (const workload of state.workloads.values())
+      if (workload.endedAtMs === null && workload.spec.team === team && workload.spec.name === name)
+        owner = workload.actor;
+  return {
+    permission,
+    resource: { kind: "workloads", name: name ?? null, teams: withTeamsAbove(state, team as TeamName), owner },
+    absent: () => rejected({ code: "unknownTeam", team }),
+  };
+}

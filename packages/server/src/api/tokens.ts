@@ -1,0 +1,48 @@
+/** Handlers about access tokens, and about requests that were denied. */
+import type { TeamName } from "@headroom/model";
+import { ProblemError, checkedUser, refuse } from "@headroom/protocol";
+import type { AccessToken, Identity, TokenCreated, TokenPage, TokenRevoked } from "@headroom/protocol";
+import { rejectionProblem } from "@headroom/views";
+import { authorize } from "../auth/authorize.ts";
+import { withTeamsAbove } from "../auth/team-tree.ts";
+import type { Call } from "./calls.ts";
+import type { ControlPlane } from "./control-plane.ts";
+
+export function listTokens(plane: ControlPlane, { query, principal }: Call<"listTokens">): Promise<TokenPage> {
+  return plane.driver.read(({ state }) => {
+    const isReadable = ({ id, team }: AccessToken): boolean => {
+      const teams = team === null ? [] : withTeamsAbove(state, team as TeamName);
+      const resource = { kind: "tokens", name: id, teams, owner: null };
+      return authorize(principal, { permission: "tokens.read" }, resource).kind === "allowed";
+    };
+    return plane.tokens.page(query, isReadable);
+  });
+}
+
+export async function createToken(plane: ControlPlane, { body, actor }: Call<"createToken">): Promise<TokenCreated> {
+  checkedUser(body.user);
+  const { team } = body;
+  const isKnown = team === null || (await plane.driver.read(({ state }) => state.teams.has(team as TeamName)));
+  if (!isKnown) throw new ProblemError(rejectionProblem({ code: "unknownTeam", team: team ?? "" }));
+  const created = plane.tokens.create({ ...body, createdBy: actor });
+  plane.log.info(`${actor} created the token ${body.name} (${created.token.id}): ${body.role} as ${body.user}`);
+  return created;
+}
+
+export function revokeToken(plane: ControlPlane, { params: { id }, actor }: Call<"revokeToken">): TokenRevoked {
+  const token = plane.tokens.revoke(id);
+  if (token === null) throw refuse("unknownToken", `There is no token ${id}.`);
+  plane.log.info(`${actor} revoked the token ${token.name} (${id})`);
+  return { id, name: token.name };
+}
+
+export function identityOf({ tokens }: ControlPlane, { principal, actor }: Call<"identity">): Identity {
+  const token = principal.tokenId === null ? null : tokens.get(principal.tokenId);
+  return {
+    user: actor,
+    token: token?.name ?? null,
+    team: token?.team ?? null,
+    role: token?.role ?? "admin",
+    expiresAtMs: token?.expiresAtMs ?? null,
+  };
+}

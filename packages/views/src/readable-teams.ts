@@ -1,0 +1,207 @@
+/**
+ * The part that a reader of some teams sees: their work, their events, and no names of other teams' work in answers about their own.
+ * Names of teams above the reader's are part of the reader's own paths, and stay.
+ */
+import type { Engine, ReadonlyState } from "@headroom/engine";
+import type { AttemptId, Event, TeamName, WorkloadId } from "@headroom/model";
+
+/** Teams whose work the reader may see; `null`: all. */
+export type ReadableTeams = ReadonlySet<string> | null;
+
+/** Stands in answers for the name of work, a user or a team that the reader may not see. */
+export const HIDDEN_NAME = "hidden";
+
+type NamedState = Pick<ReadonlyState, "attempts" | "calendar" | "schedules" | "teams" | "workloads">;
+
+export const isReadable = (readable: ReadableTeams, team: string): boolean => readable === null || readable.has(team);
+
+/** The team of a workload, or of the workload of an attempt; `null`: it is not known any more. */
+function teamOfWork({ workloads, attempts }: NamedState, id: string): TeamName | null {
+  const workload =
+    workloads.get(id as WorkloadId) ?? workloads.get(attempts.get(id as AttemptId)?.workloadId ?? ("" as WorkloadId));
+  if (workload !== undefined) return workload.spec.team;
+  // Ids of attempts are the workload's id with the number of the attempt, and in arrays the task before it.
+  const [, base = "", task = ""] = /^(.+?)((?:\.\d+)?)\.\d+$/.exec(id) ?? [];
+  return (workloads.get(`${base}${task}` as WorkloadId) ?? workloads.get(base as WorkloadId))?.spec.team ?? null;
+}
+
+/** Keys whose texts are words of the API, not names. */
+const wordKeys: ReadonlySet<string> = new Set(["kind", "phase", "on", "of", "binding", "outcome", "stream", "window"]);
+/** Keys of ids of work. An id of work that is not known any more is hidden, too. */
+const workKeys: ReadonlySet<string> = new Set([
+  "workloadId",
+  "workloadIds",
+  "attemptId",
+  "afterAttempt",
+  "afterAttemptId",
+]);
+
+const WORD = /[A-Za-z0-9_][A-Za-z0-9._/@+-]*/g;
+
+/** A word as a name, without the punctuation that can follow it in a sentence. */
+const nameIn = (word: string): string => word.replace(/[._/@+-]+$/, "");
+
+/**
+ * The answer without names of other teams' work: ids of workloads and attempts, names of workloads, teams, and users whom
+ * the reader knows only from there. `answer` is plain data. `given`: what the reader wrote; its words stay, because their
+ * absence would show that they name something. Reads every workload once.
+ */
+export function withoutOthers<Answer>(
+  state: NamedState,
+  readable: ReadableTeams,
+  answer: Answer,
+  given?: unknown,
+): Answer {
+  if (readable === null) return answer;
+  const words = new Set<string>();
+  collectWords(answer, words);
+  const own = new Set<string>();
+  collectWords(given, own);
+  const hidden = hiddenNames(state, readable, words);
+  for (const word of own) hidden.delete(word);
+  const isHiddenWork = (id: string): boolean => !own.has(id) && !readable.has(teamOfWork(state, id) ?? "");
+  return masked(answer, "", { hidden, isHiddenWork }) as Answer;
+}
+
+function collectWords(value: unknown, words: Set<string>): void {
+  if (typeof value === "string") {
+    for (const [word] of value.matchAll(WORD)) words.add(nameIn(word));
+  } else if (Array.isArray(value)) for (const each of value) collectWords(each, words);
+  else if (value !== null && typeof value === "object")
+    for (const [key, each] of Object.entries(value)) {
+      for (const [word] of key.matchAll(WORD)) words.add(nameIn(word));
+      collectWords(each, words);
+    }
+}
+
+function hiddenNames(state: NamedState, readable: ReadonlySet<string>, words: ReadonlySet<string>): Set<string> {
+  const hidden = new Set<string>();
+  const own = new Set<string>();
+  for (const workload of state.workloads.values()) {
+    const { name, team } = workload.spec;
+    const names = readable.has(team) ? own : hidden;
+    for (const each of [workload.id, name, workload.actor]) if (words.has(each)) names.add(each);
+  }
+  for (const { schedule, actor } of state.schedules.values())
+    for (const each of [schedule.name, schedule.spec.name, actor])
+      if (words.has(each)) (readable.has(schedule.spec.team) ? own : hidden).add(each);
+  const above = teamsAbove(state, readable);
+  for (const name of state.teams.keys())
+    if (words.has(name)) (readable.has(name) || above.has(name) ? own : hidden).add(name);
+  for (const word of words) {
+    const team = hidden.has(word) ? null : teamOfWork(state, word);
+    if (team !== null && !readable.has(team)) hidden.add(word);
+  }
+  for (const name of own) hidden.delete(name);
+  return hidden;
+}
+
+function teamsAbove({ teams }: NamedState, readable: ReadonlySet<string>): ReadonlySet<string> {
+  const above = new Set<string>();
+  for (const name of readable)
+    for (let at = teams.get(name as TeamName)?.parent ?? null; at !== null && !above.has(at);) {
+      above.add(at);
+      at = teams.get(at)?.parent ?? null;
+    }
+  return above;
+}
+
+interface Masking {
+  readonly hidden: ReadonlySet<string>;
+  readonly isHiddenWork: (id: string) => boolean;
+}
+
+function masked(value: unknown, key: string, masking: Masking): unknown {
+  if (typeof value === "string") {
+    if (workKeys.has(key)) return masking.isHiddenWork(value) ? HIDDEN_NAME : value;
+    return wordKeys.has(key) ? value : maskedText(value, masking.hidden);
+  }
+  if (Array.isArray(value)) return value.map((each) => masked(each, key, masking));
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [maskedText(name, masking.hidden), masked(each, name, masking)]),
+  );
+}
+
+const maskedText = (text: string, hidden: ReadonlySet<string>): string =>
+  hidden.size === 0
+    ? text
+    : text.replaceAll(WORD, (word) => {
+        const name = nameIn(word);
+        return hidden.has(name) ? `${HIDDEN_NAME}${word.slice(name.length)}` : word;
+      });
+
+/** The event as the reader may see it; `null`: it is about other teams. */
+export function readableEvent({ state }: Pick<Engine, "state">, readable: ReadableTeams, event: Event): Event | null {
+  if (readable === null) return event;
+  const shown = isAboutReader(state, readable, event) ? readersPart(state, readable, event) : null;
+  return shown === null ? null : withoutOthers(state, readable, shown);
+}
+
+/** Kinds of events about the fleet, which every reader of events sees. */
+const fleetKinds: ReadonlySet<string> = new Set<Event["kind"]>([
+  "siteDefined",
+  "executorRegistered",
+  "poolDefined",
+  "nodeJoined",
+  "nodeChanged",
+  "nodeLost",
+  "nodeReturned",
+  "nodeDrainStarted",
+  "nodeResumed",
+  "nodeRemovalRequested",
+  "nodeRemovalCancelled",
+  "nodeRemoved",
+  "poolRemovalRequested",
+  "poolRemovalCancelled",
+  "poolRemoved",
+  "siteRemovalRequested",
+  "siteRemovalCancelled",
+  "siteRemoved",
+  "hotSpareReserved",
+  "hotSpareReleased",
+  "policySet",
+]);
+
+/** Kinds that are not listed, and work that is not known any more, are closed to the reader. */
+function isAboutReader(state: NamedState, readable: ReadonlySet<string>, event: Event): boolean {
+  const isOwnWork = (id: string): boolean => readable.has(teamOfWork(state, id) ?? "");
+  if (fleetKinds.has(event.kind)) return true;
+  switch (event.kind) {
+    case "teamDefined":
+      return readable.has(event.team.name);
+    case "teamRemoved":
+    case "budgetCrossed":
+    case "budgetRenewed":
+      return readable.has(event.team);
+    case "scheduleSet":
+      return readable.has(event.schedule.spec.team);
+    case "scheduleRan":
+    case "scheduleRemoved":
+      return readable.has(state.schedules.get(event.name)?.schedule.spec.team ?? "");
+    case "placementNominated":
+      return isOwnWork(event.nomination.workloadId);
+    case "evictionPlanned":
+      return isOwnWork(event.workloadId) || event.victims.some(({ attemptId }) => isOwnWork(attemptId));
+    case "progressEstimated":
+    case "idleChanged":
+      return true;
+    default:
+      if ("workloadId" in event) return isOwnWork(event.workloadId ?? "");
+      return "attemptId" in event && isOwnWork(event.attemptId);
+  }
+}
+
+/** Lists of several attempts keep those of the reader's work. */
+function readersPart(state: NamedState, readable: ReadonlySet<string>, event: Event): Event | null {
+  const isOwn = ([attempt]: readonly [string, ...unknown[]]): boolean => readable.has(teamOfWork(state, attempt) ?? "");
+  if (event.kind === "progressEstimated") {
+    const estimates = event.estimates.filter(isOwn);
+    return estimates.length === 0 ? null : { ...event, estimates };
+  }
+  if (event.kind === "idleChanged") {
+    const changes = event.changes.filter(isOwn);
+    return changes.length === 0 ? null : { ...event, changes };
+  }
+  return event;
+}
