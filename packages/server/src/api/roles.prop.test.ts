@@ -12,6 +12,7 @@ const leastRole: Readonly<Record<Permission, Role>> = {
   "calendar.write": "operator",
   "documents.apply": "member",
   "events.read": "viewer",
+  "executors.write": "admin",
   "fleet.read": "viewer",
   "fleet.write": "operator",
   "gateway.read": "viewer",
