@@ -23,8 +23,8 @@ export interface Future {
 
 export interface FutureOutcome {
   readonly costUsd: number;
-  /** Share of months and pools in which demand was above all capacity. */
-  readonly shortShare: number;
+  /** Months in which demand of a pool was above all capacity. */
+  readonly shortMonths: readonly number[];
   /** Demand that was not met, as a share of all demand. */
   readonly unmetShare: number;
   /** Used share of firm capacity. */
@@ -80,13 +80,14 @@ function outcomeOf(problem: PlanProblem, decisions: Decisions, future: Future): 
     0,
     ...problem.flexible.map(({ monthCents, speedMilli }) => (monthCents * MILLI) / speedMilli),
   );
-  let [short, unmet, all, used, firm, penalty] = [0, 0, 0, 0, 0, 0];
+  const shortMonths = new Set<number>();
+  let [unmet, all, used, firm, penalty] = [0, 0, 0, 0, 0];
   for (const [month, account] of accounts.entries()) {
     for (const [pool, demand] of future.demand.entries()) {
       const need = demand[month]!;
       const milli = account.firmMilli[pool]!;
       const { unmetMilli } = dispatch(actual, pool, need, milli);
-      if (unmetMilli > 0) short += 1;
+      if (unmetMilli > 0) shortMonths.add(month);
       unmet += unmetMilli;
       all += need * MILLI;
       used += Math.min(milli, need * MILLI);
@@ -97,7 +98,7 @@ function outcomeOf(problem: PlanProblem, decisions: Decisions, future: Future): 
   const cents = accounts.reduce((sum, account) => sum + costCents(actual, account), penalty);
   return {
     costUsd: cents / 100,
-    shortShare: short / (accounts.length * problem.pools.length),
+    shortMonths: [...shortMonths],
     unmetShare: all === 0 ? 0 : unmet / all,
     utilisation: firm === 0 ? 0 : used / firm,
     firmMilli: accounts.map(({ firmMilli }) => firmMilli),

@@ -279,3 +279,35 @@ export function demandWorld(seed: number, { months, scenarios }: WorldShape): Pl
     },
   });
 }
+
+/**
+ * A demand world in which capacity on demand is scarce, so that the accepted risk decides how much is bought: a tenth of the first demand is
+ * for rent by the hour. A fleet that meets the first months exists, because firm capacity of the first month cannot be ordered.
+ */
+export function scarceWorld(seed: number, shape: WorldShape): PlanDocument {
+  const world = demandWorld(seed, shape);
+  const demand = world.demand["fleet"]!;
+  const first = (series: typeof demand.p50, month: number): number => Number(Object.values(series)[month]);
+  const need = Math.max(first(demand.p95!, 0), first(demand.p95!, 1));
+  const most: Readonly<Record<string, number>> = { "on-demand": Math.round(first(demand.p50, 0) / 10), spot: 20 };
+  return read({
+    ...world,
+    name: `scarce-${seed}`,
+    limits: {},
+    options: world.options.map((option) => ({ ...option, max: most[option.name] ?? option.max })),
+    existing: [
+      {
+        name: "old",
+        pool: "fleet",
+        accelerators: Math.ceil(need / 8) * 8,
+        block: 8,
+        kw: 0.8,
+        racks: 0,
+        monthlyUsd: 600,
+        endOfLife: "2028-07",
+        resaleUsd: 4000,
+        resaleLossPctPerMonth: 3,
+      },
+    ],
+  });
+}
