@@ -12,6 +12,7 @@ export {
   type PlanDocumentProblem,
 } from "./document/plan-document.ts";
 export type { CapacityPlan } from "./optimise/capacity-plan.ts";
+export { proofMonths, type ProofMonth } from "./futures/proof.ts";
 export type { ImpossiblePlan } from "./optimise/impossible.ts";
 export { loadSolver, type Solver } from "./optimise/linear-model.ts";
 export { makePlan, usualLimits, type PlanOutcome } from "./optimise/make-plan.ts";

@@ -85,7 +85,8 @@ constraints that prevent it are named, and the exit code is 1.
 
 Examples:
   headroom plan examples/plan/plan.yaml
-  headroom plan examples/plan/plan.yaml --scenarios 20 --json`,
+  headroom plan examples/plan/plan.yaml --scenarios 20 --json
+  headroom plan examples/plan/plan.yaml --prove`,
   arguments: [{ syntax: "<file>", description: "plan document", complete: "file" }],
   options: [
     {
@@ -94,6 +95,11 @@ Examples:
     },
     demandOption,
     { flags: "--gap <percent>", description: "accepted distance to the cheapest plan (default: 1)" },
+    {
+      flags: "--prove",
+      description: "play every third month of drawn futures with the real engine, beside what the plan promises",
+    },
+    { flags: "--futures <count>", description: "number of futures that --prove draws (default: 3)" },
     jsonOption,
   ],
   commands: [demandCommand, ceilingsCommand, triggersCommand, storeCommand],

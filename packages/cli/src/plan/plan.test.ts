@@ -33,6 +33,20 @@ describe("headroom plan", () => {
     expect(json).toMatchObject({ name: "lab", scenarios: 3, breaches: [], purchases: [{ option: "h100" }, {}] });
   });
 
+  it("proves a plan by playing months of drawn futures with the engine", async () => {
+    const { code, stdout } = await plan(usual, "--prove", "--futures", "1", "--json");
+    expect(code).toBe(0);
+    const json = JSON.parse(stdout) as {
+      proof: { months: { firm: number; utilisation: number; unserved: number; jobs: number }[] };
+    };
+    expect(json.proof.months.length).toBe(2);
+    for (const { utilisation, unserved, jobs } of json.proof.months) {
+      expect(jobs).toBeGreaterThan(100);
+      expect(utilisation).toBeLessThanOrEqual(1);
+      expect(unserved).toBeLessThan(0.5);
+    }
+  });
+
   it("names the constraints that prevent a plan", async () => {
     const limits = "limits: { power: [{ from: 2027-01, max: 5 }] }\n";
     const { code, stdout } = await plan(

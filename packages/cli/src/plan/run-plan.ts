@@ -1,9 +1,11 @@
 /** `headroom plan FILE`: makes the plan, checks it again, prints it. */
-import type { PlanDocument } from "@headroom/plan";
+import type { PlanDocument, PlanOutcome } from "@headroom/plan";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { positive } from "../size/quantities.ts";
+import { wholeNumber } from "../simulate/amount-options.ts";
 import { readPlanFile } from "./plan-file.ts";
+import { proofLines, type PlanProof } from "./prove-plan.ts";
 import { solverOfProcess } from "./solver.ts";
 import { impossibleLines, planLines } from "./plan-text.ts";
 
@@ -11,6 +13,8 @@ export interface PlanOptions {
   readonly scenarios?: string;
   readonly gap?: string;
   readonly demand?: string;
+  readonly prove?: true;
+  readonly futures?: string;
   readonly json?: true;
 }
 
@@ -38,10 +42,24 @@ export async function runPlan(context: CommandContext, file: string, options: Pl
     return exitCode.failed;
   }
   const breaches = checkPlan(document, outcome.plan);
-  if (options.json === true) context.print(JSON.stringify({ ...outcome.plan, breaches }, null, 2));
-  else context.print(...planLines(context, outcome.plan));
+  const proof = options.prove === true ? await provenBy(document, outcome, options) : undefined;
+  if (options.json === true)
+    context.print(JSON.stringify({ ...outcome.plan, breaches, ...(proof === undefined ? {} : { proof }) }, null, 2));
+  else {
+    context.print(...planLines(context, outcome.plan));
+    if (proof !== undefined) context.print(...proofLines(context, proof));
+  }
   for (const breach of breaches) context.note(`the check found: ${breach}`);
   return breaches.length === 0 ? exitCode.ok : exitCode.failed;
+}
+
+async function provenBy(
+  document: PlanDocument,
+  outcome: Extract<PlanOutcome, { readonly kind: "planned" }>,
+  { futures = "3" }: PlanOptions,
+): Promise<PlanProof> {
+  const { provePlan } = await import("./prove-plan.ts");
+  return provePlan(document, outcome, wholeNumber(futures, "--futures", { min: 1, max: 100 }));
 }
 
 /** A plan has no spread around a median of 0, so demand that is only possible would be left out. */
