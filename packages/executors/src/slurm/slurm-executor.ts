@@ -29,7 +29,7 @@ import { TreeRemover } from "../processes/tree-remover.ts";
 import { SlurmCommands } from "./commands/slurm-commands.ts";
 import { AttemptWatch } from "./executor/attempt-watch.ts";
 import type { Cluster, ClusterNode } from "./executor/cluster-nodes.ts";
-import { readCluster } from "./executor/cluster-nodes.ts";
+import { nodeIdOf, readCluster } from "./executor/cluster-nodes.ts";
 import { JobLauncher } from "./executor/job-launcher.ts";
 import { Reporter } from "./executor/reporter.ts";
 import { knownAttempt, readState } from "./executor/slurm-attempt.ts";
@@ -93,6 +93,7 @@ class SlurmExecutor implements Executor {
       pollMs: settings.pollMs,
       jobPrefix: `headroom-${tagOf(options)}-`,
       submit: (watched) => this.#launcher.submit(watched),
+      reportUnavailable: (nodes) => this.#reportUnavailable(nodes),
       onContact: (problem) => this.#noteContact(problem),
       onProblem: (message) => this.#problem(message),
     });
@@ -228,6 +229,16 @@ class SlurmExecutor implements Executor {
     const cluster = readCluster(answers, this.id, partitions ?? null);
     this.#cluster = cluster;
     return cluster;
+  }
+
+  async #reportUnavailable(nodes: readonly string[]): Promise<boolean> {
+    const { outOfService } = await this.#readCluster();
+    const unavailable = nodes.filter((node) => outOfService.has(node));
+    for (const node of unavailable) {
+      const detail = `Slurm: ${outOfService.get(node) ?? ""}`;
+      this.#reporter.tell({ kind: "nodeUnreachable", nodeId: nodeIdOf(this.id, node), detail });
+    }
+    return unavailable.length > 0;
   }
 
   #noteContact(problem: string | null): void {

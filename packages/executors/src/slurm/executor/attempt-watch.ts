@@ -24,6 +24,8 @@ import { readState, watchedAttempt } from "./slurm-attempt.ts";
 const SWEEP_MS = 1_000;
 /** Attempts that the start reads before other work gets the event loop. */
 const READ_BATCH = 25;
+/** Time in ms between two questions about the nodes of a job that Slurm does not start. */
+const CHECK_NODES_MS = 10_000;
 /** Polls in a row that must not show a cancelled job before it counts as gone. */
 const CANCEL_QUIET_POLLS = 3;
 
@@ -36,6 +38,8 @@ export interface WatchSetup {
   /** Names of this executor's jobs begin with it. */
   readonly jobPrefix: string;
   readonly submit: (watched: WatchedJob) => Promise<void>;
+  /** Reports which of these nodes of the cluster take no work, and returns whether there are any. */
+  readonly reportUnavailable: (nodes: readonly string[]) => Promise<boolean>;
   readonly onContact: (problem: string | null) => void;
   readonly onProblem: (message: string) => void;
 }
@@ -263,6 +267,8 @@ export class AttemptWatch {
         this.cancel(name);
         return this.notice(name);
       }
+      case "checkNodes":
+        return this.#checkNodes(watched, conclusion.detail);
       case "fence":
         files.create("fence.json", { detail: conclusion.detail });
         return;
@@ -271,6 +277,16 @@ export class AttemptWatch {
         this.cancel(name);
         return this.notice(name);
     }
+  }
+
+  /** The engine learns first that the nodes take no work, so that it does not place the workload there again. */
+  async #checkNodes(watched: WatchedJob, detail: string): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs < watched.checkNodesAtMs) return;
+    watched.checkNodesAtMs = nowMs + CHECK_NODES_MS;
+    const launch = watched.files.readIfSound("launch.json");
+    if (launch === null || !(await this.#setup.reportUnavailable(partsOf(launch).map(({ node }) => node)))) return;
+    await this.#act(watched, { kind: "void", detail, isSupervisor: false });
   }
 
   #problem(what: string, error: unknown): void {

@@ -34,11 +34,11 @@ describe("the inventory of a cluster", () => {
     const { inventory, outOfService } = read(
       nodeLine("n1", "State=DOWN*+DRAIN Reason=bad fan [root@2026-01-31T08:15:00]") +
         nodeLine("n2", "State=MIXED+DRAIN") +
-        nodeLine("n3"),
+        nodeLine("n3", "State=IDLE+DRAIN Reason=Duplicate jobid [root@2026-01-31T08:15:00]"),
     );
-    expect(outOfService).toHaveLength(1);
-    expect(outOfService[0]).toContain("bad fan");
-    expect(inventory.nodes.map(({ id }) => id)).toEqual(["lab-n2", "lab-n3"]);
+    expect([...outOfService.keys()]).toEqual(["n1", "n3"]);
+    expect(outOfService.get("n1")).toContain("bad fan");
+    expect(inventory.nodes.map(({ id }) => id)).toEqual(["lab-n2"]);
   });
 
   it("reads switches as levels of the fabric, also where upper switches list all nodes", () => {

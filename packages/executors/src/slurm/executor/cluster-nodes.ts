@@ -26,8 +26,8 @@ export interface ClusterNode {
 export interface Cluster {
   readonly inventory: Inventory;
   readonly nodes: ReadonlyMap<NodeId, ClusterNode>;
-  /** Nodes that take no work, each with Slurm's state and reason. */
-  readonly outOfService: readonly string[];
+  /** Nodes that take no work, by their name at Slurm, with state and reason. */
+  readonly outOfService: ReadonlyMap<string, string>;
   readonly unreadCount: number;
 }
 
@@ -38,9 +38,9 @@ export interface ClusterAnswers {
   readonly topology: string;
 }
 
-/** Words of a node's state in which it runs no work. A node that drains goes on with its work, so it stays in the fleet. */
+/** Words of a node's state in which it runs no work. An idle node that drains is drained; one with work goes on with it, so it stays in the fleet. */
 const outOfService =
-  /\b(?:down|drained|fail|future|powered_down|powering_down|power_down|invalid_reg|error|inval|unknown)\b/;
+  /\b(?:down|drained|idle\+(?:\w+\+)*drain|fail|future|powered_down|powering_down|power_down|invalid_reg|error|inval|unknown)\b/;
 
 export function readCluster(
   answers: ClusterAnswers,
@@ -60,13 +60,13 @@ export function readCluster(
   const addresses = addressesIn(answers.nodes);
   const pools = new Map<string, Pool>();
   const nodes = new Map<NodeId, ClusterNode>();
-  const out: string[] = [];
+  const out = new Map<string, string>();
   const site: Site = { name: siteName(executor), fabricLevels: tree?.levels ?? [] };
   for (const row of rows) {
     const partition = partitionOf(row, partitions);
     if (partition === null) continue;
     if (outOfService.test(row.state ?? "")) {
-      out.push(`${row.name}: ${row.state ?? ""}${row.reason === null ? "" : `, ${row.reason}`}`);
+      out.set(row.name, `${row.state ?? ""}${row.reason === null ? "" : `, ${row.reason}`}`);
       continue;
     }
     const pool = poolOf({ row, partition, site, executor });
@@ -138,9 +138,11 @@ function typeOf({ gpus, hardware }: NodeRow): string {
 const plainName = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9-]+/g, "-");
 
 /** Names of nodes are unique in a cluster only, so the id begins with the executor. */
+export const nodeIdOf = (executor: ExecutorId, name: string): NodeId => nodeId(`${executor}-${name}`);
+
 function specOf(row: NodeRow, pool: Pool, executor: ExecutorId, tree: SwitchTree | null): NodeSpec {
   return {
-    id: nodeId(`${executor}-${row.name}`),
+    id: nodeIdOf(executor, row.name),
     pool: pool.name,
     fabric: tree === null ? [] : (tree.above.get(row.name) ?? tree.levels.map(() => "unconnected")),
     acceleratorCount: row.gpus ?? 0,

@@ -76,6 +76,11 @@ describe("an attempt that no job has claimed", () => {
     expect(new Course(false).answer(pending, 620).conclusions).toEqual(["wait", "void"]);
   });
 
+  it("asks for the nodes of a job that waits for nodes that are not available", () => {
+    const pending = "7|PENDING|ReqNodeNotAvail, UnavailableNodes:n1|job-w1.1\n";
+    expect(new Course(false).answer(pending, 20).conclusions).toEqual(["wait", "checkNodes"]);
+  });
+
   it("is given up when its jobs end without a supervisor", () => {
     const failed = "7|FAILED|NonZeroExitCode|job-w1.1\n";
     expect(new Course(false).answer(failed, 40).conclusions).toEqual(["wait", "submit", "void"]);

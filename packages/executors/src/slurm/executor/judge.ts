@@ -16,6 +16,8 @@ export interface JudgeRules {
 export type Conclusion =
   | { readonly kind: "wait" }
   | { readonly kind: "submit" }
+  /** Slurm says that nodes of the job take no work. */
+  | { readonly kind: "checkNodes"; readonly detail: string }
   /** The attempt never starts. `supervisor`: its supervisor cannot be started. */
   | { readonly kind: "void"; readonly detail: string; readonly isSupervisor: boolean }
   /** Slurm ended the job, and its supervisors live: they stop. */
@@ -27,6 +29,9 @@ const wait: Conclusion = { kind: "wait" };
 const ANSWERS_MIN = 2;
 /** Jobs that end without a claim before the attempt is given up. */
 const UNCLAIMED_ENDS_MAX = 2;
+
+/** Reasons of a job whose nodes are down or drained, or kept by a reservation (squeue(1), "JOB REASON CODES"). */
+const UNAVAILABLE = /ReqNodeNotAvail|UnavailableNodes|NodeDown|Nodes required for job are DOWN/;
 
 /** Notes what the answer says, and concludes. `jobName`: the name of the attempt's job. */
 export function judge(
@@ -52,7 +57,12 @@ export function judge(
 }
 
 function judgeWaiting({ pendingSinceMs }: WatchedJob, job: ListedJob, rules: JudgeRules, nowMs: number): Conclusion {
-  if (pendingSinceMs === null || nowMs - pendingSinceMs < rules.startTimeoutMs) return wait;
+  if (pendingSinceMs === null) return wait;
+  const pendingForMs = nowMs - pendingSinceMs;
+  if (pendingForMs < rules.startTimeoutMs)
+    return pendingForMs >= rules.resubmitAfterMs && UNAVAILABLE.test(job.detail)
+      ? { kind: "checkNodes", detail: `Slurm did not start its job (${job.detail}).` }
+      : wait;
   const detail = `Slurm did not start its job within ${Math.round(rules.startTimeoutMs / 1_000)} s (${job.detail}).`;
   return { kind: "void", detail, isSupervisor: false };
 }

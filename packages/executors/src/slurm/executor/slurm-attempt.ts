@@ -72,6 +72,8 @@ export interface WatchedJob {
   submitAtMs: number;
   /** Ended jobs that never claimed the attempt. */
   unclaimedEnds: number;
+  /** No question about the nodes of the job before this time. */
+  checkNodesAtMs: number;
   /** When the job is cancelled in Slurm, should its supervisors not have ended it. */
   cancelAtMs: number | null;
 }
@@ -93,6 +95,7 @@ export function watchedAttempt(attemptId: AttemptId, files: AttemptFiles, isAdop
     isSubmitting: false,
     submitAtMs: 0,
     unclaimedEnds: 0,
+    checkNodesAtMs: 0,
     cancelAtMs: null,
   };
 }

@@ -123,6 +123,17 @@ export class SlurmCluster {
     this.#daemon(node, "slurmd", "-D", "-N", node, "-f", this.configurationFile);
   }
 
+  /**
+   * A controller that was killed may give out the id of a job whose steps run; the node is then drained ("Duplicate jobid") until an
+   * administrator resumes it.
+   */
+  async resumeDrained(): Promise<void> {
+    const states = await this.call("sinfo", "--noheader", "--Node", "--format=%N %T");
+    for (const [, node = ""] of states.matchAll(/^(\S+) drain/gm))
+      // A node that has just gone back to work by itself refuses.
+      await this.call("scontrol", "update", `nodename=${node}`, "state=resume").catch(() => "");
+  }
+
   async nodesAreIdle(): Promise<void> {
     await this.#until("the nodes", async () => {
       const states = (await this.call("sinfo", "--noheader", "--Node", "--format=%T")).trim().split("\n");

@@ -1,0 +1,101 @@
+/**
+ * A control plane over a real cluster, with kills at random points: of the control plane or of `slurmctld`, one for each job. CI runs a
+ * sample; all of them: `HEADROOM_SLURM_KILLS=100 npm run test:system -- packages/executors/src/slurm/kills`.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ControlPlaneProcess } from "./testing/control-plane.ts";
+import { SlurmCluster, whyNoCluster } from "./testing/slurm-cluster.ts";
+
+const missing = whyNoCluster();
+if (missing !== null) process.stderr.write(`*** Kills over Slurm were not tested: ${missing}\n`);
+
+const killCount = Number(process.env["HEADROOM_SLURM_KILLS"] ?? 2);
+const seed = Number(process.env["HEADROOM_SLURM_SEED"] ?? 1);
+const PORT = 7_600 + (process.pid % 100);
+/** A job that waits for the cluster to come back, and perhaps starts again. */
+const JOB_TIMEOUT_MS = 120_000;
+
+/** A generator of Lehmer (Park and Miller, 1988): numbers between 0 and 1. */
+function draws(start: number): () => number {
+  let state = (start * 7_919 + 1) % 2_147_483_647;
+  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.skipIf(missing !== null)("a control plane over a Slurm cluster", () => {
+  let cluster: SlurmCluster;
+  let plane: ControlPlaneProcess;
+  let root: string;
+
+  beforeAll(async () => {
+    cluster = await SlurmCluster.start();
+    root = mkdtempSync(path.join(tmpdir(), "headroom-kills-"));
+    plane = new ControlPlaneProcess(root, PORT, cluster);
+    await plane.start();
+    await plane.hasNodes(4);
+  }, 180_000);
+
+  afterAll(async () => {
+    await plane.kill();
+    await cluster.stop();
+    rmSync(root, { recursive: true, force: true });
+  }, 60_000);
+
+  const submit = (name: string, workers: number, run: string): Promise<string> =>
+    plane.submit({ kind: "train", name, run, gang: { workers, accelerators: 8 }, graceTimeoutMs: 5_000 });
+
+  const marks = (name: string): readonly string[] => {
+    const file = path.join(root, name);
+    return existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
+  };
+
+  it("adopts a gang on four nodes after a kill of the control plane", { timeout: 120_000 }, async () => {
+    const go = path.join(root, "go");
+    const id = await submit(
+      "adopted",
+      4,
+      `echo $HEADROOM_ATTEMPT_ID $RANK >> ${root}/adopted; until [ -e ${go} ]; do sleep 0.1; done`,
+    );
+    await expect.poll(() => plane.phaseOf(id), { timeout: 60_000 }).toBe("running");
+    await plane.kill();
+    await plane.start();
+    await expect.poll(() => plane.phaseOf(id), { timeout: 30_000 }).toBe("running");
+    writeFileSync(go, "");
+    expect(await plane.ended(id, JOB_TIMEOUT_MS)).toBe("succeeded");
+    expect(marks("adopted").toSorted()).toEqual([0, 1, 2, 3].map((rank) => `${id}.1 ${rank}`));
+  });
+
+  it(
+    `finishes every job with ${killCount} kills, one for each, and doubles none`,
+    { timeout: killCount * 150_000 },
+    async () => {
+      const draw = draws(seed);
+      for (let kill = 1; kill <= killCount; kill++) {
+        const [victim, atMs, downMs] = [draw() < 0.5 ? "control plane" : "slurmctld", draw() * 3_000, draw() * 1_500];
+        const what = `kill ${kill} of seed ${seed}: ${victim} after ${Math.round(atMs)} ms, down for ${Math.round(downMs)} ms`;
+        const file = path.join(root, `kill-${kill}`);
+        const run = `echo start $HEADROOM_ATTEMPT_ID $RANK >> ${file}; sleep 1.5; echo end $HEADROOM_ATTEMPT_ID $RANK >> ${file}`;
+        const id = await submit(`kill-${kill}`, 2, run);
+        await pause(atMs);
+        if (victim === "slurmctld") {
+          await cluster.kill("slurmctld");
+          await pause(downMs);
+          await cluster.startController();
+        } else {
+          await plane.kill();
+          await pause(downMs);
+          await plane.start();
+        }
+        expect(await plane.ended(id, JOB_TIMEOUT_MS), what).toBe("succeeded");
+        await cluster.resumeDrained();
+        const lines = marks(`kill-${kill}`);
+        expect(new Set(lines).size, `${what}: ${lines.join(", ")}`).toBe(lines.length);
+        expect(lines.filter((line) => line.startsWith("end")).length, `${what}: ${lines.join(", ")}`).toBe(2);
+      }
+    },
+  );
+});

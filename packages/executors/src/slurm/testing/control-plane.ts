@@ -1,0 +1,117 @@
+/** A control plane with a declared Slurm executor, as a process of its own that can be killed. */
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { SlurmCluster } from "./slurm-cluster.ts";
+
+const program = path.resolve(import.meta.dirname, "../../../../cli/src/main.ts");
+const START_TIMEOUT_MS = 60_000;
+const POLL_MS = 200;
+
+interface Answer {
+  readonly workloadId: string;
+  readonly phase: string;
+}
+
+export class ControlPlaneProcess {
+  readonly home: string;
+  readonly #port: number;
+  #child: ChildProcess | null = null;
+
+  /** `root`: the state directory and the shared directory are made there. */
+  constructor(root: string, port: number, cluster: SlurmCluster) {
+    this.home = path.join(root, "home");
+    this.#port = port;
+    mkdirSync(this.home, { mode: 0o700 });
+    const settings = {
+      directory: path.join(root, "shared"),
+      configuration: cluster.configurationFile,
+      pollMs: 500,
+      lostAfterMs: 6_000,
+    };
+    const declaration = JSON.stringify({ kind: "executor", name: "lab", type: "slurm", settings });
+    writeFileSync(path.join(this.home, "executors.yaml"), declaration, { mode: 0o600 });
+  }
+
+  /** Resolves when the API answers. */
+  async start(): Promise<void> {
+    const { PATH, HOME } = process.env;
+    const args = ["up", "--no-console", "--port", String(this.#port), "--slots", "0"];
+    this.#child = spawn(process.execPath, [program, ...args], {
+      cwd: this.home,
+      env: { PATH, HOME, HEADROOM_HOME: this.home },
+      stdio: "ignore",
+    });
+    await this.#until("the control plane", async () => (await this.#get("/v1/workloads")).ok);
+  }
+
+  /** Resolves when the executor has reported its nodes. */
+  hasNodes(count: number): Promise<void> {
+    return this.#until("the nodes", async () => (await this.#nodeCount()) === count);
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  async submit(workload: object): Promise<string> {
+    const body = JSON.stringify(workload);
+    const answer = await this.#fetch("/v1/workloads", { method: "POST", body });
+    if (!answer.ok) throw new Error(await answer.text());
+    return ((await answer.json()) as Answer).workloadId;
+  }
+
+  /** `unknown` while the control plane does not answer. */
+  async phaseOf(id: string): Promise<string> {
+    try {
+      return ((await (await this.#get(`/v1/workloads/${id}`)).json()) as Answer).phase;
+    } catch {
+      return "unknown";
+    }
+  }
+
+  async ended(id: string, timeoutMs: number): Promise<string> {
+    let phase = "unknown";
+    await this.#until(
+      `the end of ${id}`,
+      async () => {
+        phase = await this.phaseOf(id);
+        return ["succeeded", "failed", "stopped", "cancelled"].includes(phase);
+      },
+      timeoutMs,
+    );
+    return phase;
+  }
+
+  async #nodeCount(): Promise<number> {
+    const answer = await (await this.#get("/v1/nodes")).json();
+    return (answer as { readonly items: readonly { readonly pool: string }[] }).items.filter(({ pool }) =>
+      pool.startsWith("lab-"),
+    ).length;
+  }
+
+  #get(url: string): Promise<Response> {
+    return this.#fetch(url, {});
+  }
+
+  #fetch(url: string, init: RequestInit): Promise<Response> {
+    const token = readFileSync(path.join(this.home, "token"), "utf8").trim();
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const signal = AbortSignal.timeout(10_000);
+    return fetch(`http://127.0.0.1:${this.#port}${url}`, { ...init, headers, signal });
+  }
+
+  async #until(what: string, isSo: () => Promise<boolean>, timeoutMs = START_TIMEOUT_MS): Promise<void> {
+    const endMs = performance.now() + timeoutMs;
+    while (!(await isSo().catch(() => false))) {
+      if (performance.now() > endMs) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+}
