@@ -19,6 +19,7 @@ import {
   typeInFamily,
 } from "./held-by-team.ts";
 import { checkOrderEvents } from "./capacity-order-checks.ts";
+import { checkEvictedAtSilent } from "./executor-checks.ts";
 import { checkPredictions } from "./prediction-checks.ts";
 import { checkRetries } from "./retry-checks.ts";
 import { checkProtectedStarts } from "./protected-starts.ts";
@@ -43,6 +44,7 @@ export function checkBatch(
   checkEvictions(findings, state, ready);
   checkEffects(findings, ready);
   checkActors(findings, ready.events);
+  checkEvictedAtSilent(findings, state, ready.events);
   const batch = { events: ready.events, known: nominatedBefore, nowMs: ready.atMs };
   checkProtectedStarts(findings, state, batch);
   checkAlike(findings, state, batch);
@@ -80,6 +82,9 @@ const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
   siteRemovalRequested: true,
   siteRemovalCancelled: true,
   siteRemoved: true,
+  executorDeclared: true,
+  executorRemoved: true,
+  executorAbandoned: true,
   capacityOrderCreated: true,
   capacityOrderAdvanced: true,
   capacityOrderCancelled: true,

@@ -135,7 +135,11 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
 }
 
 export const takesWork = (node: Node): boolean =>
-  node.health === "up" && !node.draining && node.removal === undefined && node.acceleratorsChanged !== true;
+  node.health === "up" &&
+  !node.draining &&
+  node.removal === undefined &&
+  node.acceleratorsChanged !== true &&
+  node.suspended !== true;
 
 export const isUsable = (node: Node): boolean => takesWork(node) && node.hotSpare !== true;
 

@@ -8,7 +8,13 @@ import type { Policy, WorkloadChangesBody, WorkloadKind, WorkloadSpecInput } fro
 import type { CapacityHistory } from "./capacity-history.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
-import type { ExecutorList, ExecutorRemoved, ExecutorRequestInput, ExecutorSet } from "./executor.ts";
+import type {
+  ExecutorAbandoned,
+  ExecutorList,
+  ExecutorRemoved,
+  ExecutorRequestInput,
+  ExecutorSet,
+} from "./executor.ts";
 import type { AdvanceRequestInput, CapacityOrder, OrderPage, OrderRequestInput, OrderSet } from "./capacity-order.ts";
 import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
@@ -197,6 +203,12 @@ export interface HeadroomClient {
   executors(options?: CallOptions): Promise<ExecutorList>;
   /** Declares an executor, or replaces its declaration. Its attempts continue. */
   declareExecutor(name: string, body: ExecutorRequestInput, options?: CommandOptions): Promise<ExecutorSet>;
+  /** Gives up the attempts of an executor that is not reachable: their tasks run again, whether or not they still run. */
+  abandonExecutor(
+    name: string,
+    body: { readonly reason?: string },
+    options?: CommandOptions,
+  ): Promise<ExecutorAbandoned>;
   removeExecutor(name: string, options?: CommandOptions): Promise<ExecutorRemoved>;
   /** `force`: stops and requeues the work on the nodes first. Without it, a removal is refused while work runs there. */
   removeNode(id: string, options?: RemovalOptions): Promise<NodeRemoved>;

@@ -1,5 +1,6 @@
 /** The journal's events in the form in which they are streamed: every event as it was recorded, with its sequence. */
 import { z } from "zod";
+import { executorModes } from "./executor.ts";
 import {
   calendarEntry,
   count,
@@ -114,6 +115,7 @@ const commandResult = z
     z.object({ kind: z.literal("scheduleRemoved"), name: z.string() }),
     z.object({ kind: z.literal("calendarEntryRemoved"), name: z.string() }),
     z.object({ kind: z.literal("capacityOrderSet"), name: z.string(), phase: orderPhase }),
+    z.object({ kind: z.literal("executorSet"), executor: z.string(), attempts: count }),
     z.object({ kind: z.literal("policySet"), name: z.string() }),
   ])
   .meta({ id: "CommandResult" });
@@ -136,6 +138,11 @@ export const event = z
         }),
       }),
     }),
+    fact("executorDeclared", { executor: z.string(), mode: z.enum(executorModes), actor: z.string() }),
+    fact("executorLost", { executor: z.string(), detail: z.string() }),
+    fact("executorReturned", { executor: z.string() }),
+    fact("executorRemoved", { executor: z.string(), actor: z.string() }),
+    fact("executorAbandoned", { executor: z.string(), attempts: count, actor: z.string(), reason: z.string() }),
     fact("poolDefined", { pool, ...declaredBy }),
     fact("nodeJoined", { node: nodeSpec }),
     fact("nodeChanged", { node: nodeSpec }),

@@ -1,5 +1,14 @@
 /** Rows of the operations table about executors. */
-import { byExecutor, executorList, executorRemoved, executorRequest, executorSet } from "./executor.ts";
+import {
+  abandonRequest,
+  byExecutor,
+  executorAbandoned,
+  executorList,
+  executorRemoved,
+  executorRequest,
+  executorSet,
+} from "./executor.ts";
+import { commandProblems } from "./operation-problems.ts";
 import { operation } from "./operation.ts";
 
 export const executorOperations = {
@@ -12,13 +21,24 @@ export const executorOperations = {
       permission: "executors.write",
       params: byExecutor,
       body: executorRequest,
-      problems: ["tooManyExecutors"],
+      problems: ["tooManyExecutors", ...commandProblems],
+    },
+  ),
+  abandonExecutor: operation(
+    "POST /v1/executors/{name}/abandon",
+    "Give up the attempts of an executor that is not reachable: they count as lost, and their tasks run again",
+    executorAbandoned,
+    {
+      permission: "executors.write",
+      params: byExecutor,
+      body: abandonRequest,
+      problems: ["unknownExecutor", "executorReachable", ...commandProblems],
     },
   ),
   removeExecutor: operation(
     "DELETE /v1/executors/{name}",
     "Remove the declaration of an executor; its attempts continue and its nodes get no new work",
     executorRemoved,
-    { permission: "executors.write", params: byExecutor, problems: ["unknownExecutor"] },
+    { permission: "executors.write", params: byExecutor, problems: ["unknownExecutor", ...commandProblems] },
   ),
 };

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { count, instantMs, names } from "@headroom/spec";
 
-export const executorModes = ["run"] as const;
+export const executorModes = ["run", "follow"] as const;
 export const executorPhases = ["configured", "reachable", "unreachable", "removed"] as const;
 
 /** A declaration has a few scalar settings; the type checks them. */
@@ -26,7 +26,7 @@ export const executorSettings = z
     description: "Settings of the type. A secret is a reference: `file:/path` or `env:NAME`.",
   });
 
-const executorPhase = z.enum(executorPhases).meta({
+export const executorPhase = z.enum(executorPhases).meta({
   id: "ExecutorPhase",
   description:
     "`configured`: it is declared and has not answered yet; `reachable`: it answers; `unreachable`: it does not answer, or not completely; `removed`: it is no longer declared. Attempts and nodes of an executor that is not reachable stay as recorded.",
@@ -70,10 +70,19 @@ export const executorRemoved = z
   })
   .meta({ id: "ExecutorRemoved" });
 
+export const abandonRequest = z
+  .strictObject({ reason: names.reason.optional() })
+  .meta({ id: "AbandonExecutorRequest" });
+
+export const executorAbandoned = z
+  .object({ name: z.string(), attempts: count.meta({ description: "Attempts that count as lost now." }) })
+  .meta({ id: "ExecutorAbandoned" });
+
 export const byExecutor = z.strictObject({ name: names.executorId });
 
 export type Executor = z.output<typeof executor>;
 export type ExecutorList = z.output<typeof executorList>;
 export type ExecutorRequestInput = z.input<typeof executorRequest>;
 export type ExecutorSet = z.output<typeof executorSet>;
+export type ExecutorAbandoned = z.output<typeof executorAbandoned>;
 export type ExecutorRemoved = z.output<typeof executorRemoved>;

@@ -93,6 +93,10 @@ export const node = z
     phase: nodePhase,
     health: z.enum(["up", "lost"]),
     draining: z.boolean(),
+    suspended: z.literal(true).optional().meta({
+      description:
+        "The node gets no new work, because its executor is not reachable, was removed or is only followed; absent: its executor takes work.",
+    }),
     hotSpare: z
       .literal(true)
       .optional()

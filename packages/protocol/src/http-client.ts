@@ -260,13 +260,14 @@ function fleetCalls(
   };
 }
 
-type ExecutorCalls = "executors" | "declareExecutor" | "removeExecutor";
+type ExecutorCalls = "executors" | "declareExecutor" | "abandonExecutor" | "removeExecutor";
 
 function executorCalls(http: Http): Pick<HeadroomClient, ExecutorCalls> {
   const o = operations;
   return {
     executors: (options) => http.call(o.executors, { options }),
     declareExecutor: (name, body, options) => http.call(o.declareExecutor, { params: { name }, body, options }),
+    abandonExecutor: (name, body, options) => http.call(o.abandonExecutor, { params: { name }, body, options }),
     removeExecutor: (name, options) => http.call(o.removeExecutor, { params: { name }, options }),
   };
 }

@@ -83,6 +83,7 @@ export const problemKinds = {
   notFound: kind(404, failed, "There is no such address"),
   unknownTeamName: kind(404, failed, "There is no such team"),
   unknownPoolName: kind(404, failed, "There is no such pool"),
+  executorReachable: kind(409, failed, "The executor answers"),
   unknownExecutor: kind(404, failed, "There is no such executor"),
   tooManyExecutors: kind(422, failed, "Too many executors are declared"),
   unknownSiteName: kind(404, failed, "There is no such site"),

@@ -1,6 +1,7 @@
 /** Status of the control plane. */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
+import { executorPhase } from "./executor.ts";
 import { nodeCounts } from "./fleet.ts";
 
 const durationMs = z.number().nonnegative();
@@ -47,6 +48,16 @@ export const status = z
       .meta({ description: "Why no decisions are made, with the remedy; null: decisions are made." }),
     hasGateway: z.boolean().meta({ description: "Whether the control plane knows a gateway (`GET /v1/gateway`)." }),
     isolation: z.array(executorIsolation).meta({ description: "Isolation of workloads, by executor." }),
+    executors: z
+      .array(
+        z.object({
+          name: z.string(),
+          phase: executorPhase,
+          sinceMs: instantMs,
+          reason: z.string().optional(),
+        }),
+      )
+      .meta({ description: "Executors that are not reachable (`GET /v1/executors` lists all)." }),
     nodes: nodeCounts,
     accelerators: z.object({ total: count, held: count, free: count, unavailable: count }),
     workloads: z.object({

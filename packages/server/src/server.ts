@@ -190,6 +190,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     if (!isSafe) {
       await choosePolicy(driver, options.policy);
       await registerMachine(driver, executors.own);
+      await executors.record(driver);
     }
     api = createApi({ plane, consoleDir: options.consoleDir ?? null, tls: certificate });
     ({ url, localUrl } = await listen(api, { host, port, isTls: certificate !== null }));

@@ -51,7 +51,31 @@ function removalSentence(event: RemovalEvent): string {
   return kind.endsWith("Cancelled") ? `${actor} cancelled the removal of ${what}.` : `${actor} removed ${what}.`;
 }
 
+type ExecutorEvent = Extract<
+  Event,
+  { readonly kind: `executor${"Declared" | "Lost" | "Returned" | "Removed" | "Abandoned"}` }
+>;
+
+const isOfExecutor = (event: Event): event is ExecutorEvent =>
+  /^executor(?:Declared|Lost|Returned|Removed|Abandoned)$/.test(event.kind);
+
+function executorSentence(event: ExecutorEvent): string {
+  switch (event.kind) {
+    case "executorDeclared":
+      return `${event.actor} declared the executor ${event.executor}${event.mode === "follow" ? ", which is only followed" : ""}.`;
+    case "executorLost":
+      return `The executor ${event.executor} is unreachable: ${event.detail}.`;
+    case "executorReturned":
+      return `The executor ${event.executor} answers.`;
+    case "executorRemoved":
+      return `${event.actor} removed the executor ${event.executor}; its attempts stay as recorded.`;
+    case "executorAbandoned":
+      return `${event.actor} gave up ${plural(event.attempts, "attempt")} of the executor ${event.executor}${event.reason === "" ? "" : `: ${event.reason}`}.`;
+  }
+}
+
 function sentenceOf(event: Event): string {
+  if (isOfExecutor(event)) return executorSentence(event);
   if (isRemoval(event)) return removalSentence(event);
   if (isOrderEvent(event)) return orderEventSentence(event);
   switch (event.kind) {

@@ -2,7 +2,25 @@
 import type { Engine } from "@headroom/engine";
 import { executorOf } from "@headroom/engine";
 import type { ExecutorId } from "@headroom/model";
-import type { Executor } from "@headroom/protocol";
+import type { Executor, Status } from "@headroom/protocol";
+
+/** State of an executor; one without a record has always answered. */
+export function executorPhase(
+  { state }: Pick<Engine, "state">,
+  id: ExecutorId,
+): Pick<Executor, "phase" | "sinceMs" | "reason" | "mode"> {
+  const known = state.executorStates.get(id);
+  if (known === undefined) return { phase: "reachable", mode: "run" };
+  const { phase, mode, sinceMs, reason } = known;
+  return { phase, mode, sinceMs, ...(reason === "" ? {} : { reason }) };
+}
+
+/** Executors that hold back new work, for the status. */
+export function silentExecutors({ state }: Pick<Engine, "state">): Status["executors"] {
+  return [...state.executorStates.values()].flatMap(({ executor: name, phase, sinceMs, reason }) =>
+    phase === "reachable" ? [] : [{ name, phase, sinceMs, ...(reason === "" ? {} : { reason }) }],
+  );
+}
 
 export type ExecutorUse = Pick<Executor, "pools" | "nodes" | "accelerators" | "attempts">;
 

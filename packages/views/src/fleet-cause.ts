@@ -27,7 +27,7 @@ export function fleetCause({ nodes }: Pick<ReadonlyState, "nodes">, spec: Worklo
 }
 
 /** Number of workers that would fit on the node if nothing else ran there. */
-function roomOn(node: Node, { gang, acceleratorTypes }: WorkloadSpec): number {
+export function roomOn(node: Node, { gang, acceleratorTypes }: WorkloadSpec): number {
   if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(node.acceleratorType)) return 0;
   const times = (has: number, needed: number): number =>
     needed === 0 ? Number.POSITIVE_INFINITY : Math.floor(has / needed);

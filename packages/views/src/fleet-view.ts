@@ -125,6 +125,7 @@ function nodeResource(engine: Engine, node: EngineNode, maintenance: Maintenance
     phase: phaseOf(node),
     health,
     draining,
+    ...(node.suspended === true ? { suspended: true as const } : {}),
     ...(node.hotSpare === true ? { hotSpare: true as const } : {}),
     ...(maintenance === undefined ? {} : { maintenance: { name: maintenance.name, untilMs: maintenance.endMs } }),
     ...(notice === null ? {} : { notice }),

@@ -12,7 +12,7 @@ export * from "./capacity-order-view.ts";
 export * from "./capacity-recorder.ts";
 export * from "./defragmentation-view.ts";
 export * from "./event-sentence.ts";
-export { executorUse, NO_EXECUTOR_USE } from "./executor-view.ts";
+export { executorPhase, executorUse, NO_EXECUTOR_USE } from "./executor-view.ts";
 export * from "./event-title.ts";
 export { closedByText, teamSharesOf, stopReasonText, type TeamShareChange } from "./eviction-text.ts";
 export * from "./fleet-view.ts";

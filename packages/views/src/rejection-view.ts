@@ -160,6 +160,10 @@ function rejectionSentence(rejection: Exclude<Rejection, OrderRejection>): strin
       return `Reservation ${rejection.name} needs ${plural(rejection.wantedCount, "accelerator")}, but only ${grouped(rejection.availableCount)} are on nodes that take work and have no other calendar entry in that time.`;
     case "poolInUse":
       return poolInUseSentence(rejection.pool, rejection.field);
+    case "unknownExecutor":
+      return `There is no declared executor ${rejection.executor}. List them: headroom executor list`;
+    case "executorReachable":
+      return `The executor ${rejection.executor} answers, so its attempts are known. Stop their workloads instead: headroom stop`;
     case "tooManyTypes":
       return `All pools and teams together would name ${grouped(rejection.count)} accelerator types, and the limit is ${grouped(rejection.maxCount)}. Use the names of types that the fleet has; headroom nodes lists them.`;
     case "tooLarge":

@@ -3,6 +3,7 @@ import { clockOf } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { waitingSummary } from "@headroom/explain";
 import type { Status } from "@headroom/protocol";
+import { silentExecutors } from "./executor-view.ts";
 import { fleetView } from "./fleet-view.ts";
 
 /** Fields that only the shell around the engine knows. */
@@ -26,6 +27,7 @@ export function statusView(engine: Engine, shell: ShellStatus): Status {
     sequence: state.sequence,
     chain: state.chain,
     policy: state.policy.name,
+    executors: silentExecutors(engine),
     nodes: fleet.nodes,
     accelerators: fleet.accelerators,
     workloads: {

@@ -35,6 +35,7 @@ import {
   workerShortfallSentence,
 } from "./shortfall-text.ts";
 import { isReadable, type ReadableTeams } from "./readable-teams.ts";
+import { suspendedSentence } from "./suspended-text.ts";
 import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
 
@@ -216,11 +217,11 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
   const { state } = engine;
   switch (reason.kind) {
     case "exceedsFleet":
-      return exceedsFleetSentence(state, spec, reason);
+      return exceedsFleetSentence(state, spec, reason) + suspendedSentence(state, spec);
     case "acceleratorShortfall":
-      return acceleratorShortfallSentence(spec, reason);
+      return acceleratorShortfallSentence(spec, reason) + suspendedSentence(state, spec);
     case "workerShortfall":
-      return workerShortfallSentence(spec, reason);
+      return workerShortfallSentence(spec, reason) + suspendedSentence(state, spec);
     case "partShortfall":
       return partShortfallSentence(spec, reason);
     case "minRuntime":

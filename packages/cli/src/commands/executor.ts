@@ -1,7 +1,7 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { ExecutorFleetOptions } from "../executor/run-executor-fleet.ts";
-import type { AddExecutorOptions, ExecutorCommandOptions } from "../executor/run-executors.ts";
+import type { AbandonOptions, AddExecutorOptions, ExecutorCommandOptions } from "../executor/run-executors.ts";
 import type { ExecutorReadOptions } from "../executor/run-executor-read.ts";
 
 const readCommand = defineCommand<ExecutorReadOptions>({
@@ -69,6 +69,11 @@ Examples:
     { syntax: "<name>", description: "name by which pools name it" },
   ],
   options: [
+    {
+      flags: "--mode <mode>",
+      description: "run, or follow: its nodes are shown and nothing is placed on them (default: run)",
+      complete: ["run", "follow"],
+    },
     { flags: "--setting <name=value>", description: "a setting of the type (default: none)", repeatable: true },
     jsonOption,
   ],
@@ -88,6 +93,19 @@ const listCommand = defineCommand<ExecutorCommandOptions>({
   },
 });
 
+const abandonCommand = defineCommand<AbandonOptions>({
+  name: "abandon",
+  summary: "Give up the attempts of an executor that is not reachable; their tasks run elsewhere",
+  details: `The attempts count as lost and their accelerators as free, whether or not the attempts still run: make sure that they do not, or that a
+second copy does no harm. If the executor answers later, attempts that still run are stopped.`,
+  arguments: [{ syntax: "<name>", description: "name of the executor" }],
+  options: [{ flags: "--reason <text>", description: "reason, which is recorded (default: none)" }, jsonOption],
+  async run(context, { args, options }) {
+    const { abandonExecutor } = await import("../executor/run-executors.ts");
+    return abandonExecutor(context, args, options);
+  },
+});
+
 const removeCommand = defineCommand<ExecutorCommandOptions>({
   name: "remove",
   summary: "Remove the declaration of an executor; its attempts continue and stay as recorded",
@@ -102,11 +120,11 @@ const removeCommand = defineCommand<ExecutorCommandOptions>({
 export const executorCommand = defineCommand({
   name: "executor",
   summary: "Declare executors, and read what other schedulers print",
-  commands: [addCommand, listCommand, removeCommand, readCommand, fleetCommand],
+  commands: [addCommand, listCommand, removeCommand, abandonCommand, readCommand, fleetCommand],
   run() {
     return Promise.reject(
       new CliError(
-        "executor needs a command: headroom executor list, add, remove, read FILE or fleet FILE",
+        "executor needs a command: headroom executor list, add, remove, abandon, read FILE or fleet FILE",
         exitCode.usage,
       ),
     );

@@ -344,10 +344,11 @@ const labelsText = ({ labels }: Node): string =>
     .map((name) => `${name}=${labels[name] ?? ""}`)
     .join(" ");
 
-function stateCell({ phase, health, draining, hotSpare, acceleratorsChanged, maintenance }: Node): Cell {
+function stateCell({ phase, health, draining, suspended, hotSpare, acceleratorsChanged, maintenance }: Node): Cell {
   if (hotSpare === true) return { text: "hot spare", tone: "green" };
   if (health === "lost") return { text: draining ? "lost, draining" : "lost", tone: "red" };
   if (phase.name === "removing") return { text: "removing", tone: "yellow" };
+  if (suspended === true) return { text: "suspended", tone: "yellow" };
   if (acceleratorsChanged === true) return { text: "changing accelerators", tone: "yellow" };
   if (maintenance !== undefined) return { text: draining ? "maintenance, draining" : "maintenance", tone: "yellow" };
   return draining ? { text: "draining", tone: "yellow" } : { text: "up", tone: "green" };

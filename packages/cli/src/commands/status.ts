@@ -1,6 +1,7 @@
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { instant, plural, shortDuration } from "../output/amounts.ts";
+import { printable } from "../terminal.ts";
 import { pairLines } from "../output/table.ts";
 
 interface StatusCommandOptions {
@@ -29,6 +30,13 @@ export const statusCommand = defineCommand<StatusCommandOptions>({
         "nodes",
         `${nodes.up} up, ${nodes.lost} lost, ${nodes.draining} draining, ${nodes.inMaintenance} in maintenance`,
       ],
+      ...status.executors.map(
+        ({ name, phase, sinceMs, reason }) =>
+          [
+            `executor ${name}`,
+            `${phase} since ${instant(sinceMs)}${reason === undefined ? "" : `: ${printable(reason)}`}`,
+          ] satisfies [string, string],
+      ),
       [
         "accelerators",
         `${accelerators.held} held, ${accelerators.free} free, ${accelerators.unavailable} unavailable, ${accelerators.total} in all`,

@@ -11,6 +11,7 @@ export interface ExecutorCommandOptions {
 }
 
 export interface AddExecutorOptions extends ExecutorCommandOptions {
+  readonly mode?: string;
   readonly setting?: readonly string[];
 }
 
@@ -39,11 +40,13 @@ function valueOf(text: string): unknown {
 export async function addExecutor(
   context: CommandContext,
   [type = "", name = ""]: readonly string[],
-  { setting = [], json }: AddExecutorOptions,
+  { mode, setting = [], json }: AddExecutorOptions,
 ): Promise<ExitCode> {
   const settings = settingsOf(setting) as never;
+  if (mode !== undefined && mode !== "run" && mode !== "follow")
+    throw new CliError(`--mode must be run or follow, got ${mode}`, exitCode.usage);
   const client = await context.connect();
-  const set = await client.declareExecutor(name, { type, settings });
+  const set = await client.declareExecutor(name, { type, settings, ...(mode === undefined ? {} : { mode }) });
   if (json === true) context.print(JSON.stringify(set, null, 2));
   else context.print(`executor ${set.name} is ${set.action === "created" ? "added" : set.action}`);
   return exitCode.ok;
@@ -78,6 +81,25 @@ export async function listExecutors(context: CommandContext, { json }: ExecutorC
   const { items } = await client.executors();
   if (json === true) context.print(JSON.stringify({ items }, null, 2));
   else context.print(...tableLines([...columns], items.map(rowOf), context.terminal.stdout, context.paint));
+  return exitCode.ok;
+}
+
+export interface AbandonOptions extends ExecutorCommandOptions {
+  readonly reason?: string;
+}
+
+export async function abandonExecutor(
+  context: CommandContext,
+  [name = ""]: readonly string[],
+  { reason, json }: AbandonOptions,
+): Promise<ExitCode> {
+  const client = await context.connect();
+  const abandoned = await client.abandonExecutor(name, reason === undefined ? {} : { reason });
+  if (json === true) context.print(JSON.stringify(abandoned, null, 2));
+  else
+    context.print(
+      `${plural(abandoned.attempts, "attempt")} of the executor ${name} ${abandoned.attempts === 1 ? "counts" : "count"} as lost`,
+    );
   return exitCode.ok;
 }
 

@@ -8,7 +8,7 @@ const noExecutors = () => refuse("notSupported", "The demo simulates its nodes, 
 
 export const executorClient = (
   engine: Engine,
-): Pick<HeadroomClient, "executors" | "declareExecutor" | "removeExecutor"> => ({
+): Pick<HeadroomClient, "executors" | "declareExecutor" | "abandonExecutor" | "removeExecutor"> => ({
   executors: async () => ({
     items: [...executorUse(engine)].map(([name, use]): Executor => ({
       name,
@@ -22,5 +22,6 @@ export const executorClient = (
     })),
   }),
   declareExecutor: () => Promise.reject(noExecutors()),
+  abandonExecutor: () => Promise.reject(noExecutors()),
   removeExecutor: () => Promise.reject(noExecutors()),
 });

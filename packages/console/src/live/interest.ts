@@ -21,6 +21,11 @@ const nodeKinds: readonly EventKind[] = [
   "nodeRemoved",
   "poolRemoved",
   "siteRemoved",
+  "executorDeclared",
+  "executorLost",
+  "executorReturned",
+  "executorRemoved",
+  "executorAbandoned",
   "hotSpareReserved",
   "hotSpareReleased",
 ];

@@ -10,6 +10,7 @@ import type { Appliers, WritableWorld } from "./writable.ts";
 import { attemptEvents } from "./attempt-events.ts";
 import { calendarEvents } from "./calendar-events.ts";
 import { capacityOrderEvents } from "./capacity-order-events.ts";
+import { executorEvents } from "./executor-events.ts";
 import { fleetEvents } from "./fleet-events.ts";
 import { settleNodes } from "./removal-events.ts";
 import { governanceEvents, settleTeams } from "./governance-events.ts";
@@ -21,6 +22,7 @@ import { workloadEvents } from "./workload-events.ts";
 
 const everyEvent: Appliers<Event> = {
   ...fleetEvents,
+  ...executorEvents,
   ...capacityOrderEvents,
   ...governanceEvents,
   ...calendarEvents,

@@ -7,6 +7,7 @@ import { accrueAll, recountAccounts } from "./accounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { growthOf, recount, recountUsers } from "../cluster/holdings.ts";
 import { executorsOf } from "../cluster/world.ts";
+import { isExecutorSuspended, suspendLikeExecutor } from "./executor-events.ts";
 import { removalEvents } from "./removal-events.ts";
 
 export const fleetEvents: Appliers<FleetEvent> = {
@@ -37,6 +38,7 @@ export const fleetEvents: Appliers<FleetEvent> = {
     const nodes = [...state.nodes.values()].filter((node) => node.pool === pool.name);
     for (const node of nodes) changeProperties(world, node, pool);
     changeAccelerators(world, nodes, pool);
+    suspendLikeExecutor(world, nodes, pool.executor);
     recountAccounts(world);
   },
   nodeJoined(world, { node, atMs }) {
@@ -149,6 +151,7 @@ function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
     ...(pool.acceleratorMemoryMib === undefined ? {} : { acceleratorMemoryMib: pool.acceleratorMemoryMib }),
     health: "up",
     draining: false,
+    ...(isExecutorSuspended(world, pool.executor) ? { suspended: true as const } : {}),
     joinedAtMs: atMs,
     revision: state.sequence,
     digestRevision: 0,

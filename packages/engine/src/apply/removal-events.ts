@@ -3,6 +3,7 @@ import type { FleetEvent, NodeId } from "@headroom/model";
 import { recount, recountUsers } from "../cluster/holdings.ts";
 import { executorsOf } from "../cluster/world.ts";
 import type { WritableNode } from "../state/mutable-state.ts";
+import { forgetUnused } from "./executor-events.ts";
 import { leaveOrder } from "./capacity-order-events.ts";
 import { nodeOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
@@ -39,6 +40,7 @@ export const removalEvents: Appliers<RemovalEvent> = {
     state.pools.delete(pool);
     state.poolRemovals.delete(pool);
     world.executors = executorsOf(state);
+    forgetUnused(world);
     // Amounts of accelerator memory are charged by the pools that there are, so rejected requests may fit now.
     world.capacity.nodesChanged();
   },

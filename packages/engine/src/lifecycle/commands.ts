@@ -7,6 +7,7 @@ import { apply } from "./apply-documents.ts";
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload } from "./change-workload.ts";
 import { removeCalendarEntry } from "./calendar.ts";
+import { setExecutor } from "./executors.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
 import { holdWorkload, stopWorkload, submitWorkload } from "./submit.ts";
 import { noticeNode, withdrawNotice } from "./notices.ts";
@@ -89,6 +90,8 @@ function decide(batch: Batch, command: Command): Decision {
       return advanceCapacityOrder(batch, command);
     case "cancelCapacityOrder":
       return cancelCapacityOrder(batch, command);
+    case "setExecutor":
+      return setExecutor(batch, command);
     case "setPolicy":
       return setPolicy(batch, command);
     default:

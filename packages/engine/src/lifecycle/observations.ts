@@ -7,6 +7,7 @@ import { activeAttempt, attemptsOn, workloadOf } from "../cluster/entities.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { countJoinedNode } from "./capacity-orders.ts";
 import { endAttempt } from "./end-attempt.ts";
+import { loseExecutor, regainExecutor } from "./executors.ts";
 import type { AttemptEnd } from "./end-attempt.ts";
 import { endNotice, heedNotice } from "./notices.ts";
 import { recordArtifacts } from "./signals.ts";
@@ -17,6 +18,10 @@ export function decideObservation(batch: Batch, observation: Observation): void 
   switch (observation.kind) {
     case "executorSeen":
       return register(batch, observation.executor);
+    case "executorReachable":
+      return regainExecutor(batch, observation.executor);
+    case "executorUnreachable":
+      return loseExecutor(batch, observation.executor, observation.detail);
     case "acceleratorsSeen":
       return seeAccelerators(batch, observation);
     case "nodeSeen":

@@ -3,7 +3,7 @@
  * change demand: evicted work keeps counting while it terminates, and tentative bookings do not count. So fair shares
  * change only when work is submitted or ends, and not by the decisions that are based on them.
  */
-import { groupAt, leastParts, partsOf, typesOfGroup, wholeParts } from "@headroom/model";
+import { groupAt, isOfTypes, leastParts, partsOf, typesOfGroup, wholeParts } from "@headroom/model";
 import type { GangPart, AttemptId, WorkloadId, GangSpec, WorkerAllocation, Workload } from "@headroom/model";
 import { canDo } from "../state/executors.ts";
 import { workloadOf } from "../cluster/entities.ts";
@@ -97,14 +97,15 @@ function countHeldByType(world: World, demands: Demands): void {
 }
 
 /**
- * The number of workers that count as demand of a gang: its maximum, or its minimum if gangs cannot grow under the
- * policy and the executors.
+ * The workers that count as demand of a gang: its maximum, or its minimum if gangs cannot grow under the policy, or at
+ * the executor of any pool that has an accepted accelerator type.
  */
-function fullSize({ rules, state }: World): (gang: GangSpec) => readonly GangPart[] {
-  const mayGrow =
-    rules.elastic.grow !== "never" &&
-    [...state.pools.values()].every(({ executor }) => canDo(state, executor, "resize"));
-  return mayGrow ? wholeParts : leastParts;
+function fullSize({ rules, state }: World): (gang: GangSpec, types: readonly string[]) => readonly GangPart[] {
+  const growing = [...state.pools.values()].filter(({ executor }) => canDo(state, executor, "resize"));
+  const isEvery = growing.length === state.pools.size;
+  const mayGrow = (types: readonly string[]): boolean =>
+    rules.elastic.grow !== "never" && (isEvery || growing.some((pool) => isOfTypes(types, pool)));
+  return (gang, types) => (mayGrow(types) ? wholeParts : leastParts)(gang);
 }
 
 function countWaiting(world: World, demands: Demands): void {
@@ -112,7 +113,7 @@ function countWaiting(world: World, demands: Demands): void {
   for (const { waiting, waitingArrays, request } of world.queue.waitingClasses()) {
     const first = waiting.first();
     if (first === undefined) continue;
-    const parts = size(request.gang);
+    const parts = size(request.gang, request.spec.acceleratorTypes);
     add(world, demands, first, parts, waiting.length - waitingArrays.size);
     for (const workload of waitingArrays) add(world, demands, workload, parts, demandedTaskCount(workload));
   }
@@ -156,6 +157,6 @@ function countTerminating(world: World, demands: Demands): void {
     const workload = workloadOf(world, workloadId);
     if (stop === null && !state.nominations.has(id)) countLacking(world, demands, id, []);
     if (stop !== null && !workload.stopRequested && !migrating.has(id))
-      add(world, demands, workload, size(workload.spec.gang), 1);
+      add(world, demands, workload, size(workload.spec.gang, workload.spec.acceleratorTypes), 1);
   }
 }

@@ -25,9 +25,16 @@ export function isAnyAlwaysPreemptible({ evictable }: World): boolean {
  */
 export type Ground = "guarantee" | "any";
 
+/** Whether the attempt lies at an executor that does not take requests now. All its workers have one executor. */
+function isSuspended({ state, capacity }: World, { workers }: Attempt): boolean {
+  const [first] = workers;
+  return state.executorStates.size > 0 && first !== undefined && capacity.slot(first.node).node.suspended === true;
+}
+
 /** Returns whether the attempt runs, is preemptible on this ground, and has reached its minimum runtime. */
 export function isEvictable({ world, nowMs }: Batch, attempt: Attempt, ground: Ground = "any"): boolean {
   if (attempt.stop !== null || attempt.terminating !== undefined || attempt.workers.length === 0) return false;
+  if (isSuspended(world, attempt)) return false;
   const { spec } = workloadOf(world, attempt.workloadId);
   const preemptibility = preemptibilityOf(world.rules, spec);
   if (preemptibility === "never" || (preemptibility === "aboveGuarantee" && ground !== "guarantee")) return false;

@@ -13,6 +13,7 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
     ...state,
     sites: new Map(state.sites),
     executors: new Map(state.executors),
+    executorStates: new Map(state.executorStates),
     pools: new Map(state.pools),
     poolRemovals: new Map(state.poolRemovals),
     siteRemovals: new Map(state.siteRemovals),

@@ -25,6 +25,7 @@ export function stateDigest(readonlyState: ReadonlyState): string {
       ...withoutEmpty(state, [
         "nominations",
         "executors",
+        "executorStates",
         "poolRemovals",
         "siteRemovals",
         "capacityOrders",

@@ -57,6 +57,7 @@ export function writableEmptyState(): State {
     policy: genesisPolicy,
     sites: new Map(),
     executors: new Map(),
+    executorStates: new Map(),
     pools: new Map(),
     nodes: new Map(),
     poolRemovals: new Map(),

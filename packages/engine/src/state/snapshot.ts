@@ -15,10 +15,13 @@ import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
 const SNAPSHOT_FORMAT = 8;
 
-/** The format of a state with capacity orders and without endpoints. */
-const FORMAT_WITHOUT_ENDPOINTS = 6;
+/** The format of a state with executors that were declared or silent, and without endpoints. */
+const FORMAT_WITHOUT_ENDPOINTS = 7;
 
-/** The format of a state without capacity orders. The previous release reads it, so an upgrade can be undone until then. */
+/** The format of a state in which, besides, no executor was ever declared or silent: that of the previous release. */
+const FORMAT_WITHOUT_EXECUTOR_STATES = 6;
+
+/** The format of a state without capacity orders, besides. An older release reads it, so an upgrade can be undone until then. */
 const FORMAT_WITHOUT_ORDERS = 5;
 
 /** The format of a state in which, besides, no node was ever removed and none is leaving: that of the release before. */
@@ -26,7 +29,8 @@ const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
   if (hasEndpoints(state)) return SNAPSHOT_FORMAT;
-  if (state.capacityOrders.size > 0) return FORMAT_WITHOUT_ENDPOINTS;
+  if (state.executorStates.size > 0) return FORMAT_WITHOUT_ENDPOINTS;
+  if (state.capacityOrders.size > 0) return FORMAT_WITHOUT_EXECUTOR_STATES;
   return hasRemovals(state) ? FORMAT_WITHOUT_ORDERS : FORMAT_WITHOUT_REMOVALS;
 }
 
@@ -53,6 +57,7 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
     joinedNodeCount: state.joinedNodeCount === state.nodes.size ? undefined : state.joinedNodeCount,
     sites: [...state.sites.values()],
     executors: someOf(state.executors.values()),
+    executorStates: someOf(state.executorStates.values()),
     pools: [...state.pools.values()],
     nodes: [...state.nodes.values()].map(store),
     poolRemovals: someOf(state.poolRemovals),
@@ -80,6 +85,7 @@ const isReadable = (format: number): boolean => format >= FORMAT_WITHOUT_REMOVAL
 type ListedTable =
   | "sites"
   | "executors"
+  | "executorStates"
   | "pools"
   | "teams"
   | "nominations"
@@ -161,6 +167,7 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     joinedNodeCount: stored.joinedNodeCount ?? nodes.length,
     sites: keyed(stored.sites, ({ name }) => name),
     executors: keyed(stored.executors, ({ id }) => id),
+    executorStates: keyed(stored.executorStates, ({ executor }) => executor),
     pools: keyed(stored.pools, ({ name }) => name),
     nodes: keyed(nodes, ({ id }) => id),
     poolRemovals: new Map(stored.poolRemovals),

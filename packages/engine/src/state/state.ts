@@ -11,6 +11,7 @@ import type {
   CalendarItem,
   ExecutorId,
   ExecutorSpec,
+  ExecutorState,
   PendingRemoval,
   Node,
   Pool,
@@ -51,6 +52,8 @@ export interface ReadonlyState {
    * executors.
    */
   readonly executors: ReadonlyMap<ExecutorId, ExecutorSpec>;
+  /** States of executors by id. Empty while every executor has always answered and none is declared. */
+  readonly executorStates: ReadonlyMap<ExecutorId, ExecutorState>;
   readonly pools: ReadonlyMap<PoolName, Pool>;
   readonly nodes: ReadonlyMap<NodeId, Node>;
   /** Pools and sites whose removal waits until the last work on their nodes has ended. */

@@ -10,6 +10,7 @@ import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { clearNode, plan, relabel, replace, save } from "./life-by-right.ts";
 import { divide, foresee, keepTime, predict, register, report } from "./life-in-time.ts";
 import { gather, heedNotice, keepData, keepHotSpares, makeWay, placeGroups } from "./life-of-nodes.ts";
+import { beginSilence, endSilence } from "./life-of-executors.ts";
 import { beginOrders, endOrders } from "./life-of-orders.ts";
 import { beginRemovals, endRemovals } from "./life-of-removals.ts";
 import { code, exited, running, submit } from "./life-lines.ts";
@@ -27,12 +28,14 @@ export function recordLife(): RecordedLife {
   work(drive);
   beginRemovals(drive);
   beginOrders(drive);
+  beginSilence(drive);
   const snapshot = {
     text: new TextDecoder().decode(drive.engine.snapshot()),
     groupCount: drive.groups.length,
   };
   endRemovals(drive);
   endOrders(drive);
+  endSilence(drive);
   suffer(drive);
   govern(drive);
   plan(drive);

@@ -131,7 +131,7 @@ export class Narrator {
       .join(" ")
       .replace("attemptEnded workersLeft joinFailed nominationWithdrawn policySet", "roomFreed")
       .replace(
-        "nodeJoined nodeChanged nodeReturned nodeResumed nodeRemovalCancelled hotSpareReleased poolDefined",
+        "nodeJoined nodeChanged nodeReturned nodeResumed nodeRemovalCancelled hotSpareReleased executorReturned executorDeclared poolDefined",
         "fleetGrows",
       );
     return wakeOn === "" ? reasons : `${reasons} [until ${wakeOn}]`;
@@ -202,6 +202,16 @@ function otherEvent(event: OtherEvent): string {
       return `site ${event.site.name} defined`;
     case "executorRegistered":
       return `executor ${event.executor.id} registered`;
+    case "executorDeclared":
+      return `executor ${event.executor} declared to ${event.mode}`;
+    case "executorLost":
+      return `executor ${event.executor} unreachable: ${event.detail}`;
+    case "executorReturned":
+      return `executor ${event.executor} answers`;
+    case "executorRemoved":
+      return `executor ${event.executor} removed by ${event.actor}`;
+    case "executorAbandoned":
+      return `${event.actor} gives up ${event.attempts} attempts of ${event.executor}`;
     case "poolDefined":
       return `pool ${event.pool.name} defined`;
     case "nodeJoined":

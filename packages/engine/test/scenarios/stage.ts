@@ -30,6 +30,7 @@ import type { Ready } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, pool, site } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";
+import { executorOf } from "./executor-words.ts";
 import { advanceOf, expectedText, orderOf } from "./order-words.ts";
 import { durationMs, durationText, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
@@ -267,6 +268,7 @@ export class Stage {
       if (of === "pool") return [command({ kind: "removePool", pool: pool(name).name, running })];
       return [command({ kind: "removeNode", nodeId: nodeId(name), running })];
     },
+    executor: (rest) => [executorOf(rest)],
     order: (rest) => [orderOf(rest)],
     advance: (rest) => [advanceOf(rest)],
     cancelOrder: (rest) => [command({ kind: "cancelCapacityOrder", name: rest, reason: "" })],

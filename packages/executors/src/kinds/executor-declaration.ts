@@ -8,8 +8,8 @@ import type { ExecutorType } from "./executor-type.ts";
 /** Names of executors that are not declared: that of this machine, and that of nodes that exist only in simulations. */
 const RESERVED_NAMES: readonly string[] = ["local", "simulated"];
 
-/** `run`: the executor runs work. */
-export const executorModes = ["run"] as const;
+/** `run`: the executor runs work. `follow`: its nodes are shown, and nothing is placed on them. */
+export const executorModes = ["run", "follow"] as const;
 export type ExecutorMode = (typeof executorModes)[number];
 
 export const executorDeclaration = z.strictObject({
@@ -20,7 +20,9 @@ export const executorDeclaration = z.strictObject({
     .refine((name) => !RESERVED_NAMES.includes(name), { error: `must not be ${RESERVED_NAMES.join(" or ")}` })
     .meta({ description: "Name of the executor. Pools name their executor by it." }),
   type: z.string().min(1).max(63).meta({ description: "Type of the executor; see below." }),
-  mode: z.enum(executorModes).default("run").meta({ description: "`run`: the executor runs work." }),
+  mode: z.enum(executorModes).default("run").meta({
+    description: "`run`: the executor runs work. `follow`: its nodes are shown, and nothing is placed on them.",
+  }),
   settings: z.record(z.string(), z.unknown()).default({}).meta({ description: "Settings of the type." }),
 });
 

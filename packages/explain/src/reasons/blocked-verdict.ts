@@ -24,6 +24,8 @@ export const FLEET_GROWS: readonly EventKind[] = [
   "nodeResumed",
   "nodeRemovalCancelled",
   "hotSpareReleased",
+  "executorReturned",
+  "executorDeclared",
   // The pool's accelerators may now be divided, or be of another type.
   "poolDefined",
 ];
@@ -48,6 +50,8 @@ export const HEAD_MOVES: readonly EventKind[] = [
   "nodeDrainStarted",
   "nodeRemovalRequested",
   "nodeRemoved",
+  "executorLost",
+  "executorRemoved",
   "hotSpareReserved",
 ];
 

@@ -4,7 +4,8 @@
  */
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
-import type { ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
+import type { ExecutorMode } from "../resources/executor-state.ts";
+import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
 import type { Team } from "../resources/team.ts";
 import type {
@@ -95,6 +96,25 @@ export type FleetEvent =
       readonly nodeId: NodeId;
       readonly reason: HotSpareEnd;
       readonly workloadId: WorkloadId | null;
+    });
+
+export type ExecutorEvent =
+  /** An operator declared an executor, or changed its mode. */
+  | (Fact<"executorDeclared"> & {
+      readonly executor: ExecutorId;
+      readonly mode: ExecutorMode;
+      readonly actor: string;
+    })
+  /** An executor does not answer, or not completely. Its attempts and nodes stay as recorded. */
+  | (Fact<"executorLost"> & { readonly executor: ExecutorId; readonly detail: string })
+  | (Fact<"executorReturned"> & { readonly executor: ExecutorId })
+  | (Fact<"executorRemoved"> & { readonly executor: ExecutorId; readonly actor: string })
+  /** An operator gave up the attempts of an executor that does not answer. The ends of the attempts follow. */
+  | (Fact<"executorAbandoned"> & {
+      readonly executor: ExecutorId;
+      readonly attempts: number;
+      readonly actor: string;
+      readonly reason: string;
     });
 
 export type CapacityOrderEvent =
@@ -424,6 +444,7 @@ export interface PlannedVictim {
 
 export type Event =
   | FleetEvent
+  | ExecutorEvent
   | CapacityOrderEvent
   | GovernanceEvent
   | CalendarEvent

@@ -4,7 +4,8 @@
  * before they reach the engine.
  */
 import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
-import type { ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
+import type { ExecutorMode } from "../resources/executor-state.ts";
+import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
 import type { Team } from "../resources/team.ts";
 import type { Artifact, LossCause, WorkerExit, WorkloadSpec } from "../resources/workload.ts";
@@ -96,6 +97,18 @@ export type Command =
       readonly reason?: string | undefined;
     })
   | (CommandCommon & { readonly kind: "withdrawNotice"; readonly nodeId: NodeId })
+  /**
+   * Declares an executor, removes its declaration, or gives up the attempts of an executor that is unreachable or
+   * removed: they count as lost, and their tasks run elsewhere, whether or not the attempts still run.
+   */
+  | (CommandCommon & {
+      readonly kind: "setExecutor";
+      readonly executor: ExecutorId;
+      readonly change:
+        | { readonly kind: "declare"; readonly mode: ExecutorMode }
+        | { readonly kind: "remove" }
+        | { readonly kind: "abandon"; readonly reason: string };
+    })
   /** Records an order of nodes. `shape` absent: that of the pool's first node. */
   | (CommandCommon & {
       readonly kind: "createCapacityOrder";
@@ -118,6 +131,10 @@ export type Command =
 export type Observation =
   /** Registers an executor; sent at each start of the control plane. */
   | { readonly kind: "executorSeen"; readonly executor: ExecutorSpec }
+  /** The executor answers. */
+  | { readonly kind: "executorReachable"; readonly executor: ExecutorId }
+  /** The executor does not answer, or not completely. This says nothing about its attempts and nodes. */
+  | { readonly kind: "executorUnreachable"; readonly executor: ExecutorId; readonly detail: string }
   /** Accelerators that the executor found on the nodes of a pool. If the family is absent, the type has none. */
   | {
       readonly kind: "acceleratorsSeen";

@@ -49,6 +49,8 @@ export type CommandResult =
   | { readonly kind: "scheduleRemoved"; readonly name: string }
   | { readonly kind: "calendarEntryRemoved"; readonly name: string }
   | { readonly kind: "capacityOrderSet"; readonly name: string; readonly phase: CapacityOrderPhase }
+  /** `attempts`: number of attempts at the executor; after they were given up, the number of those. */
+  | { readonly kind: "executorSet"; readonly executor: string; readonly attempts: number }
   | { readonly kind: "policySet"; readonly name: string };
 
 /**
@@ -138,6 +140,9 @@ export type Rejection =
   | { readonly code: "unknownNodeShape"; readonly pool: string }
   /** The order cannot be brought from one phase to the other. `to: "cancelled"`: its nodes have come, or it is over. */
   | { readonly code: "cannotAdvanceOrder"; readonly name: string; readonly from: string; readonly to: string }
+  | { readonly code: "unknownExecutor"; readonly executor: string }
+  /** The executor answers, so its attempts cannot be given up. */
+  | { readonly code: "executorReachable"; readonly executor: string }
   | { readonly code: "unknownCalendarEntry"; readonly name: string }
   | { readonly code: "unknownSchedule"; readonly name: string }
   /** The cron expression has no due time. */

@@ -121,6 +121,11 @@ export interface Node extends NodeSpec {
   readonly acceleratorsChanged?: true;
   /** The node leaves the fleet when its last work has ended. No new work is placed on it. Absent: it stays. */
   readonly removal?: PendingRemoval;
+  /**
+   * True: no work is placed on the node, because its executor is not reachable, was removed, or is only followed
+   * (`executor-state.ts`). Absent: its executor takes work.
+   */
+  readonly suspended?: true;
   /** Name of the capacity order that brought the node. Absent: none, or the order is over. */
   readonly capacityOrder?: string;
 }
@@ -142,5 +147,6 @@ export const takesWork = ({
   draining,
   acceleratorsChanged,
   removal,
-}: Pick<Node, "health" | "draining" | "acceleratorsChanged" | "removal">): boolean =>
-  health === "up" && !draining && acceleratorsChanged !== true && removal === undefined;
+  suspended,
+}: Pick<Node, "health" | "draining" | "acceleratorsChanged" | "removal" | "suspended">): boolean =>
+  health === "up" && !draining && acceleratorsChanged !== true && removal === undefined && suspended !== true;

@@ -61,7 +61,7 @@ import { directoryRefusal } from "./hidden-directories.ts";
 import { channelRefusal } from "./notification-channels.ts";
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
-import { declareExecutor, executors, removeExecutor } from "./executors.ts";
+import { abandonExecutor, declareExecutor, executors, removeExecutor } from "./executors.ts";
 import { removeNode, removePool, removeSite } from "./remove-fleet.ts";
 import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
@@ -322,6 +322,7 @@ export const handlers: Handlers = {
   cancelCapacityOrder,
   executors,
   declareExecutor,
+  abandonExecutor,
   removeExecutor,
   removeNode,
   removePool,

@@ -4,7 +4,7 @@
  * remedy. No work has been started by then.
  */
 import type { ReadonlyState } from "@headroom/engine";
-import type { Observation } from "@headroom/model";
+import type { ExecutorId, Observation } from "@headroom/model";
 import type { Executor } from "@headroom/executors";
 import { journalOlderThan } from "@headroom/journal";
 import type { OpenJournal } from "@headroom/journal";
@@ -50,8 +50,15 @@ export interface OpenDriverOptions {
   readonly onPoint?: FaultHook;
 }
 
+interface SilentExecutor {
+  readonly id: ExecutorId;
+  readonly problem: string;
+}
+
 export interface DeclaredExecutors {
   readonly executors: readonly Executor[];
+  /** Executors that did not open in time, with the reason. */
+  readonly unopened: readonly SilentExecutor[];
   /** Time in ms for the answers of all of them. */
   readonly answerMs: number;
   /** Called for an executor whose answer is not used. */
@@ -80,7 +87,7 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       log.warn(
         `The system clock is ${Math.round(behindMs / 3_600_000)} h behind the newest event of the journal. Time continues from that event. Correct the clock if it is wrong.`,
       );
-    const { executors, reports } = await answers(options, engine.state);
+    const { executors, reports, silent } = await answers(options, engine.state);
     const newest = newestKnown(reports);
     const { sequence } = engine.state;
     if (newest !== null && newest.sequence > sequence) {
@@ -106,7 +113,8 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       marker: options.marker ?? null,
       recoveryMs,
     });
-    const areTold = tellAll(driver, observations);
+    // The first round already knows which executors take no work.
+    const areTold = tellAll(driver, isSafe ? [] : [...silent.map(unreachableAtStart), ...observations]);
     for (const executor of executors) driver.watch(executor);
     driver.start(isSafe ? [] : [...engine.outstandingEffects(), ...effects]);
     await areTold;
@@ -140,26 +148,40 @@ function refuseSameIds(executors: readonly Executor[]): void {
   throw new OperationalError("executorIdTwice", `Two executors have the id ${twice}. ${advice}`);
 }
 
+interface ExecutorAnswers {
+  readonly executors: readonly Executor[];
+  readonly reports: readonly ExecutorReport[];
+  readonly silent: readonly SilentExecutor[];
+}
+
+const unreachableAtStart = ({ id, problem: detail }: SilentExecutor): Observation => ({
+  kind: "executorUnreachable",
+  executor: id,
+  detail,
+});
+
 /** The executors whose answers the start uses, with their answers. */
 async function answers(
   { executors, declared, log }: OpenDriverOptions,
   state: ReadonlyState,
-): Promise<{ readonly executors: readonly Executor[]; readonly reports: readonly ExecutorReport[] }> {
+): Promise<ExecutorAnswers> {
   const [own, others] = await Promise.all([
     Promise.all(executors.map((executor) => report(executor, log))),
     Promise.all((declared?.executors ?? []).map((executor) => boundedReport(executor, declared?.answerMs ?? 0, state))),
   ]);
+  const silent = [...(declared?.unopened ?? [])];
   const usable: Executor[] = [];
   const reports: ExecutorReport[] = [];
   for (const { executor, answer } of others) {
     if (typeof answer === "string") {
       declared?.silent(executor, answer);
+      silent.push({ id: executor.id, problem: answer });
       continue;
     }
     usable.push(executor);
     reports.push(answer);
   }
-  return { executors: [...executors, ...usable], reports: [...own, ...reports] };
+  return { executors: [...executors, ...usable], reports: [...own, ...reports], silent };
 }
 
 interface BoundedAnswer {

@@ -36,11 +36,6 @@ export const inventoryDefaults: InventoryRules = {
   retryMs: 1_000,
 };
 
-/** `configured`: it has not answered since the start of this control plane, or ever. */
-export type ContactState =
-  | { readonly phase: "configured" | "reachable"; readonly sinceMs: number }
-  | { readonly phase: "unreachable"; readonly sinceMs: number; readonly detail: string };
-
 export interface ContactParts {
   readonly id: ExecutorId;
   readonly driver: Driver;
@@ -48,7 +43,6 @@ export interface ContactParts {
   readonly log: DriverLog;
   /** Opens the executor. It is called again after a failure. */
   open(): Promise<Executor>;
-  nowMs(): number;
 }
 
 /** Kubernetes' default (`terminationGracePeriodSeconds`). */
@@ -64,18 +58,14 @@ export class ExecutorContact {
   #isWatched = false;
   /** Whether the executor's kind and capabilities are recorded. */
   #isSeen = false;
-  #state: ContactState;
+  /** The newest reason why the executor is unreachable; `null`: it answered last, or was never asked. */
+  #problem: string | null = null;
   #isWanted = false;
   #wake: (() => void) | null = null;
 
   constructor(parts: ContactParts) {
     this.#parts = parts;
     this.#unlisted = new UnlistedNodes(parts.id, parts.rules.lostAfterMs);
-    this.#state = { phase: "configured", sinceMs: parts.nowMs() };
-  }
-
-  get state(): ContactState {
-    return this.#state;
   }
 
   /** Begins with an executor that the driver has connected. */
@@ -83,7 +73,6 @@ export class ExecutorContact {
     this.#executor = executor;
     this.#isWatched = true;
     this.#isConnected = true;
-    this.#state = { phase: "reachable", sinceMs: this.#parts.nowMs() };
     void this.#run(firstPauseMs);
   }
 
@@ -116,7 +105,7 @@ export class ExecutorContact {
       this.#isWanted = false;
       try {
         await this.#ask();
-        this.#regained();
+        await this.#regained();
         pauseMs = rules.everyMs;
         retryMs = rules.retryMs;
       } catch (error) {
@@ -158,6 +147,7 @@ export class ExecutorContact {
     await registerInventory(driver, inventory);
     const overdue = await driver.read(({ state }) => this.#unlisted.overdue(state, inventory));
     await this.#loseUnlisted(executor, overdue);
+    if (this.#problem !== null) await this.#repeatEffects(executor);
   }
 
   /** Compares the executor's attempts with the journal, and repeats the effects that it may have missed. */
@@ -176,12 +166,16 @@ export class ExecutorContact {
     if (!this.#isWatched) driver.attach(executor);
     this.#isWatched = true;
     if (missing.length > 0) throw incomplete(missing, attempts.length);
-    // The effects are read and performed in one turn, so that no later effect of an attempt comes before them.
-    await driver.read((engine) => {
-      for (const effect of engine.outstandingEffects()) if (effect.executor === id) executor.perform(effect);
-    });
     for (const effect of effects) executor.perform(effect);
+    await this.#repeatEffects(executor);
     this.#isConnected = true;
+  }
+
+  /** Effects that the executor may have missed. All are read and performed in one turn, so that no later one comes before. */
+  async #repeatEffects(executor: Executor): Promise<void> {
+    await this.#parts.driver.read((engine) => {
+      for (const effect of engine.outstandingEffects()) if (effect.executor === executor.id) executor.perform(effect);
+    });
   }
 
   /**
@@ -211,19 +205,21 @@ export class ExecutorContact {
     for (const attemptId of stops) executor.perform({ ...stop, attemptId });
   }
 
-  #regained(): void {
-    if (this.#state.phase === "reachable") return;
-    const { id, log, nowMs } = this.#parts;
-    if (this.#state.phase === "unreachable") log.info(`the executor ${id} answers again`);
-    this.#state = { phase: "reachable", sinceMs: nowMs() };
+  /** The engine ignores the report of an executor that it knows as reachable. */
+  async #regained(): Promise<void> {
+    const { id, log, driver } = this.#parts;
+    if (this.#problem !== null) log.info(`the executor ${id} answers again`);
+    this.#problem = null;
+    await driver.observe({ kind: "executorReachable", executor: id });
   }
 
   #lost(detail: string): void {
-    const { id, log, nowMs } = this.#parts;
-    if (this.#state.phase === "unreachable" && this.#state.detail === detail) return;
+    const { id, log, driver } = this.#parts;
+    if (this.#problem === detail) return;
+    this.#problem = detail;
     log.warn(`the executor ${id} is unreachable: ${detail}. Its attempts and nodes stay as recorded.`);
-    const sinceMs = this.#state.phase === "unreachable" ? this.#state.sinceMs : nowMs();
-    this.#state = { phase: "unreachable", sinceMs, detail };
+    // One report is outstanding at a time, because the next one follows after an answer or another reason.
+    void driver.observe({ kind: "executorUnreachable", executor: id, detail });
   }
 }
 

@@ -7,11 +7,11 @@ import type { ExecutorId } from "@headroom/model";
 import type { Executor, ExecutorDeclaration, ExecutorType } from "@headroom/executors";
 import { OperationalError, makeDirectory } from "@headroom/platform";
 import type { DriverLog } from "../driver/driver-log.ts";
-import type { Driver } from "../driver/driver.ts";
+import type { CommandRequest, Driver } from "../driver/driver.ts";
 import type { DeclaredExecutors } from "../driver/open-driver.ts";
 import type { RetainingExecutor } from "../retention/retaining-executor.ts";
 import { ExecutorContact } from "./executor-contact.ts";
-import type { ContactState, InventoryRules } from "./executor-contact.ts";
+import type { InventoryRules } from "./executor-contact.ts";
 import { readExecutorFile, writeExecutorFile } from "./executor-file.ts";
 import type { DeclaredExecutor } from "./executor-file.ts";
 import { readSecret } from "./secret-references.ts";
@@ -46,7 +46,6 @@ export interface ListedExecutor {
   readonly declaration: ExecutorDeclaration | null;
   /** Kind of the open executor; absent: it is not open. */
   readonly kind?: string;
-  readonly state: ContactState;
 }
 
 /** Time in ms that a start spends on executors that do not answer: opening them, then asking them. */
@@ -106,12 +105,26 @@ export class ExecutorService {
       executors: [...this.#members.values()].flatMap(({ declared, executor, problem }) =>
         declared === null || executor === null || problem !== null ? [] : [executor],
       ),
+      unopened: [...this.#members].flatMap(([id, { problem }]) => (problem === null ? [] : [{ id, problem }])),
       answerMs: START_ANSWER_MS,
       silent: ({ id }, problem) => {
         const member = this.#members.get(id);
         if (member !== undefined) member.problem = problem;
       },
     };
+  }
+
+  /** Facts about declarations that the journal lacks: the file was changed while no control plane ran. */
+  async record(driver: Driver): Promise<void> {
+    for (const { declared } of this.#members.values()) {
+      if (declared === null) continue;
+      const { name: executor, mode } = declared.declaration;
+      await recordChange(driver, executor, { kind: "declare", mode });
+    }
+    const states = await driver.read(({ state }) => [...state.executorStates.values()]);
+    for (const { executor, isDeclared, phase } of states)
+      if (isDeclared && phase !== "removed" && !this.#members.has(executor))
+        await recordChange(driver, executor, { kind: "remove" });
   }
 
   /** Begins to follow the executors. */
@@ -121,11 +134,10 @@ export class ExecutorService {
   }
 
   list(): readonly ListedExecutor[] {
-    return [...this.#members].map(([id, { declared, contact, executor }]) => ({
+    return [...this.#members].map(([id, { declared, executor }]) => ({
       id,
       declaration: declared?.declaration ?? null,
       ...(executor === null ? {} : { kind: executor.kind }),
-      state: contact?.state ?? { phase: "configured", sinceMs: this.#options.nowMs() },
     }));
   }
 
@@ -134,8 +146,8 @@ export class ExecutorService {
     for (const { contact } of this.#members.values()) contact?.look();
   }
 
-  /** Declares an executor, or replaces its declaration. Its attempts continue. */
-  declare(declared: DeclaredExecutor): Promise<"created" | "changed" | "unchanged"> {
+  /** `record` records the change as a fact, after the file has it. Declares an executor, or replaces its declaration. Its attempts continue. */
+  declare(declared: DeclaredExecutor, record: () => Promise<void>): Promise<"created" | "changed" | "unchanged"> {
     return this.#inTurn(async () => {
       const { name } = declared.declaration;
       const known = this.#members.get(name);
@@ -145,18 +157,20 @@ export class ExecutorService {
       const member = newMember(declared);
       this.#members.set(name, member);
       this.#write();
+      await record();
       if (this.#driver !== null) this.#follow(this.#driver, name, member);
       return known === undefined ? "created" : "changed";
     });
   }
 
   /** Removes a declaration. False: no such executor is declared. */
-  remove(name: ExecutorId): Promise<boolean> {
+  remove(name: ExecutorId, record: () => Promise<void>): Promise<boolean> {
     return this.#inTurn(async () => {
       const member = this.#members.get(name);
       if (member?.declared == null) return false;
       this.#members.delete(name);
       this.#write();
+      await record();
       await this.#leave(name, member);
       return true;
     });
@@ -185,10 +199,10 @@ export class ExecutorService {
   }
 
   #follow(driver: Driver, id: ExecutorId, member: Member): void {
-    const { rules, log, nowMs } = this.#options;
+    const { rules, log } = this.#options;
     const { executor, problem, declared } = member;
     const open = async (): Promise<Executor> => (declared === null ? unopened(id) : this.#opened(member, declared));
-    const contact = new ExecutorContact({ id, driver, rules, log, nowMs, open });
+    const contact = new ExecutorContact({ id, driver, rules, log, open });
     member.contact = contact;
     member.executor?.begin(driver);
     // The inventory of this machine was read by the start itself.
@@ -234,6 +248,13 @@ export class ExecutorService {
     this.#open.delete(id);
     await member.executor?.close();
   }
+}
+
+type ExecutorChange = (CommandRequest & { readonly kind: "setExecutor" })["change"];
+
+/** The actor is the file, because nobody knows who changed it. */
+async function recordChange(driver: Driver, executor: ExecutorId, change: ExecutorChange): Promise<void> {
+  await driver.command({ kind: "setExecutor", executor, change, actor: "executors.yaml", idempotencyKey: null });
 }
 
 const newMember = (declared: DeclaredExecutor | null): Member => ({

@@ -103,13 +103,14 @@ export function freeCountOf(node: Node): number {
 
 type NodeState = Pick<
   Node,
-  "phase" | "health" | "draining" | "hotSpare" | "notice" | "acceleratorsChanged" | "maintenance"
+  "phase" | "health" | "draining" | "suspended" | "hotSpare" | "notice" | "acceleratorsChanged" | "maintenance"
 >;
 
 export function nodeStateText(node: NodeState): string {
-  const { phase, health, draining, hotSpare, notice, acceleratorsChanged, maintenance } = node;
+  const { phase, health, draining, suspended, hotSpare, notice, acceleratorsChanged, maintenance } = node;
   if (hotSpare === true) return "Spare";
   if (health === "lost") return draining ? "Lost, draining" : "Lost";
+  if (suspended === true) return "Suspended by its executor";
   if (acceleratorsChanged === true) return "Changing accelerators";
   if (phase.name === "removing") return "Being removed";
   if (notice !== undefined) return draining ? "Leaving, draining" : "Leaving";
@@ -118,11 +119,12 @@ export function nodeStateText(node: NodeState): string {
 }
 
 export function nodeStateTone(node: NodeState): "bad" | "wait" | "good" {
-  const { phase, health, draining, notice, acceleratorsChanged, maintenance } = node;
+  const { phase, health, draining, suspended, notice, acceleratorsChanged, maintenance } = node;
   if (health === "lost") return "bad";
   const isClosed =
     draining ||
     phase.name === "removing" ||
+    suspended === true ||
     acceleratorsChanged === true ||
     notice !== undefined ||
     maintenance !== undefined;

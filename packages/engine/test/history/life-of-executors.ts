@@ -1,0 +1,38 @@
+/** Part of the recorded journal: executors that are declared, fall silent, are given up and removed. */
+import { nodeId, poolName, workloadId } from "@headroom/model";
+import type { Command, Pool } from "@headroom/model";
+import type { Drive } from "../lab/drive.ts";
+import { applied, command, node, pool, site } from "../lab/make.ts";
+import { submit } from "./life-lines.ts";
+
+type Change = (Command & { readonly kind: "setExecutor" })["change"];
+
+const set = (executor: string, change: Change): Command => command({ kind: "setExecutor", executor, change });
+const poolOf = (type: string, executor: string): Pool => ({ ...pool(type), executor });
+
+/** One executor is declared and silent while its work runs, one is only followed. */
+export function beginSilence(drive: Drive): void {
+  drive.receive(
+    set("hpc", { kind: "declare", mode: "run" }),
+    set("lab", { kind: "declare", mode: "follow" }),
+    applied({ sites: [site], pools: [poolOf("T4", "hpc"), poolOf("P4", "lab")] }),
+    { kind: "executorReachable", executor: "hpc" },
+    { kind: "executorReachable", executor: "lab" },
+    { kind: "nodeSeen", node: node("n81", "T4") },
+    { kind: "nodeSeen", node: node("n82", "P4") },
+  );
+  drive.receive(submit("far away", { gang: { accelerators: 8 }, acceleratorTypes: ["T4"] }));
+  drive.receive({ kind: "executorUnreachable", executor: "hpc", detail: "no answer within 30 s" });
+  drive.receive({ kind: "nodeSeen", node: node("n83", "T4") });
+}
+
+/** The work is given up and ends, and both executors leave with their pools. */
+export function endSilence(drive: Drive): void {
+  drive.receive(set("hpc", { kind: "abandon", reason: "power cut" }));
+  const far = [...drive.engine.state.workloads.values()].find(({ spec: { name } }) => name === "far away");
+  drive.receive(command({ kind: "stopWorkload", workloadId: far?.id ?? workloadId("") }));
+  drive.receive(set("hpc", { kind: "remove" }), set("lab", { kind: "remove" }));
+  for (const name of ["T4", "P4"])
+    drive.receive(command({ kind: "removePool", pool: poolName(name), running: "requeue" }));
+  drive.receive({ kind: "nodeSeen", node: { ...node("n81", "T4"), id: nodeId("n84") } });
+}
