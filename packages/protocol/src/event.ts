@@ -325,6 +325,10 @@ export const event = z
       peakMemoryMib: count.nullable(),
       capacityMib: count.nullable(),
     }),
+    fact("eventHidden", {}).meta({
+      description:
+        "An event about a team that the reader may not see. It is never recorded; it stands for one that is.",
+    }),
     fact("artifactRecorded", { attemptId: z.string(), name: z.string(), path: z.string() }),
     fact("checkpointRecorded", { attemptId: z.string(), step: count, path: z.string() }),
   ])

@@ -169,13 +169,19 @@ export const operations = {
     "GET /v1/accelerators",
     "Newest utilization, memory, temperature, power and errors of every accelerator, by node",
     nodeReadingsPage,
-    { permission: "fleet.read", query: nodeReadingsQuery, problems: ["invalidCursor"] },
+    { permission: "fleet.read", subject: "any", query: nodeReadingsQuery, problems: ["invalidCursor"] },
   ),
   nodeTelemetry: operation(
     "GET /v1/nodes/{id}/accelerators",
     "Readings of the accelerators of one node, with their history",
     nodeTelemetry,
-    { permission: "fleet.read", params: byId, query: nodeTelemetryQuery, problems: ["unknownNode", "overloaded"] },
+    {
+      permission: "fleet.read",
+      subject: "any",
+      params: byId,
+      query: nodeTelemetryQuery,
+      problems: ["unknownNode", "overloaded"],
+    },
   ),
   drainNode: operation("POST /v1/nodes/{id}/drain", "Drain a node: no new work is placed on it", nodeAccepted, {
     permission: "fleet.write",

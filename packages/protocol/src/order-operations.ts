@@ -19,11 +19,13 @@ const byOrder = z.strictObject({ name: names.orderName });
 export const orderOperations = {
   listCapacityOrders: operation("GET /v1/capacity-orders", "Orders of nodes that are coming", orderPage, {
     permission: "fleet.read",
+    subject: "any",
     query: orderQuery,
     problems: ["invalidCursor"],
   }),
   getCapacityOrder: operation("GET /v1/capacity-orders/{name}", "One capacity order with its changes", capacityOrder, {
     permission: "fleet.read",
+    subject: "any",
     params: byOrder,
     problems: ["unknownCapacityOrder"],
   }),

@@ -131,6 +131,8 @@ function sentenceOf(event: Event): string {
       return `The budget of team ${event.team} was renewed.`;
     case "commandAnswered":
       return `The answer to a command with key ${event.key} was stored.`;
+    case "eventHidden":
+      return "An event of another team.";
     case "progressEstimated":
       return `The expected end of ${plural(event.estimates.length, "attempt")} moved.`;
     case "idleChanged":

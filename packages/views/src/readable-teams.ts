@@ -2,6 +2,7 @@
  * The part that a reader of some teams sees: their work, their events, and no names of other teams' work in answers about their own.
  * Names of teams above the reader's are part of the reader's own paths, and stay.
  */
+import { DEFAULT_TEAM } from "@headroom/engine";
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import type { AttemptId, Event, TeamName, WorkloadId } from "@headroom/model";
 
@@ -87,7 +88,8 @@ function hiddenNames(state: NamedState, readable: ReadonlySet<string>, words: Re
       if (words.has(each)) (readable.has(schedule.spec.team) ? own : hidden).add(each);
   const above = teamsAbove(state, readable);
   for (const name of state.teams.keys())
-    if (words.has(name)) (readable.has(name) || above.has(name) ? own : hidden).add(name);
+    // The built-in team has the name of the default policy, and of other things.
+    if (words.has(name) && name !== DEFAULT_TEAM) (readable.has(name) || above.has(name) ? own : hidden).add(name);
   for (const word of words) {
     const team = hidden.has(word) ? null : teamOfWork(state, word);
     if (team !== null && !readable.has(team)) hidden.add(word);

@@ -149,7 +149,8 @@ export class EventFeed {
 
   #take(envelope: EventEnvelope): void {
     this.#state = { ...this.#state, lastSequence: envelope.sequence };
-    this.#pending.push(envelope);
+    // An event of another team only says how far the stream has come.
+    if (envelope.event.kind !== "eventHidden") this.#pending.push(envelope);
     this.#flushTimer ??= setTimeout(() => this.#flush(), BATCH_MS);
   }
 

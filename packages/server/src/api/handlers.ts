@@ -50,7 +50,7 @@ import {
 import type { NamedSpec } from "@headroom/views";
 import { readsAllTeams } from "../auth/authorize.ts";
 import { readableTeams } from "../auth/team-tree.ts";
-import { readableEvents } from "./readable-events.ts";
+import { readableEnvelopes, readableEvents } from "./readable-events.ts";
 import type { DriverStatus } from "../driver/driver.ts";
 import { command } from "./calls.ts";
 import type { Answer, Call, Handlers, StreamHandlers } from "./calls.ts";
@@ -416,7 +416,7 @@ export const streamHandlers: StreamHandlers = {
     const first = from === "next" ? next : (from ?? 1);
     return readsAllTeams(principal)
       ? driver.eventFrames(first, format, signal)
-      : framed(envelopes(readableEvents(plane, principal, driver.events(first, signal))), format);
+      : framed(readableEnvelopes(plane, principal, driver.events(first, signal)), format);
   },
   execOutput: async ({ execs }, { params: { id }, actor }, { format, signal }) =>
     framed(execs.output(id, actor, signal), format),

@@ -102,6 +102,12 @@ describe("a reader of one team", () => {
     expect(nodes).toContain('"workloadId":"hidden"');
     const events = await firstOf(viewer, "/v1/events");
     expect(events).toContain(`"workloadId":"${own}"`);
+    const sequences = events
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { sequence: number }).sequence);
+    expect(sequences).toEqual(sequences.map((_, at) => at + 1));
+    expect(events).toContain('"kind":"eventHidden"');
     expect(events).not.toContain(MARK);
     expect(events).not.toContain(`"${hidden}"`);
   });

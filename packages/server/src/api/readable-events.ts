@@ -1,6 +1,7 @@
 /** Recorded events as a principal may see them. */
 import type { Event } from "@headroom/model";
-import { readableEvent } from "@headroom/views";
+import type { EventEnvelope } from "@headroom/protocol";
+import { eventEnvelope, readableEvent } from "@headroom/views";
 import { readsAllTeams } from "../auth/authorize.ts";
 import type { Principal } from "../auth/authorize.ts";
 import { readableTeams } from "../auth/team-tree.ts";
@@ -11,7 +12,21 @@ interface Recorded {
   readonly event: Event;
 }
 
-/** Events about other teams are left out, so sequences can have gaps. */
+/** Events as the stream sends them. One about another team is there without its content, so that sequences have no gaps. */
+export async function* readableEnvelopes(
+  { driver }: Pick<ControlPlane, "driver">,
+  principal: Principal,
+  events: AsyncIterable<Recorded>,
+): AsyncGenerator<EventEnvelope> {
+  for await (const { sequence, event } of events) {
+    const shown = await driver.read((engine) => readableEvent(engine, readableTeams(engine.state, principal), event));
+    yield shown === null
+      ? { sequence, event: { kind: "eventHidden", version: 1, atMs: event.atMs } }
+      : eventEnvelope(sequence, shown);
+  }
+}
+
+/** Events about other teams are left out. */
 export async function* readableEvents(
   { driver }: Pick<ControlPlane, "driver">,
   principal: Principal,

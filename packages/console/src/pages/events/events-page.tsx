@@ -197,7 +197,7 @@ function useRecentEvents(): RecentEvents {
           from: Math.max(1, end - wantedPast + 1),
           signal: abort.signal,
         })) {
-          if (envelope.sequence <= end) found.push(envelope);
+          if (envelope.sequence <= end && envelope.event.kind !== "eventHidden") found.push(envelope);
           if (envelope.sequence >= end) break;
         }
       }
