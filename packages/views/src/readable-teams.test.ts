@@ -71,6 +71,8 @@ describe("answers for a reader of one team", () => {
       sentence: `train waits for hidden (hidden, ${own}.1) of hidden.`,
     });
     expect(shown({ detail: "There is no secret." }, ["secret"])).toEqual({ detail: "There is no secret." });
+    const spec = { run: "python secret", env: { theirs: "secret" } };
+    expect(shown({ spec })).toEqual({ spec });
     expect(shown({ held: { theirs: 1 } })).toEqual({ held: { hidden: 1 } });
     expect(withoutOthers(fleet.engine.state, null, answer)).toBe(answer);
   });

@@ -28,6 +28,22 @@ function teamOfWork({ workloads, attempts }: NamedState, id: string): TeamName |
 
 /** Keys whose texts are words of the API, not names. */
 const wordKeys: ReadonlySet<string> = new Set(["kind", "phase", "on", "of", "binding", "outcome", "stream", "window"]);
+/**
+ * Keys of what the reader's own team or the operators wrote: specs, policies, labels. They stay as they are, also
+ * where a command happens to contain the name of other work.
+ */
+const writtenKeys: ReadonlySet<string> = new Set([
+  "acceleratorTypes",
+  "artifacts",
+  "dir",
+  "env",
+  "labels",
+  "metrics",
+  "policy",
+  "progress",
+  "run",
+  "spec",
+]);
 /** Keys of ids of work. An id of work that is not known any more is hidden, too. */
 const workKeys: ReadonlySet<string> = new Set([
   "workloadId",
@@ -70,6 +86,7 @@ function collectWords(value: unknown, words: Set<string>): void {
   } else if (Array.isArray(value)) for (const each of value) collectWords(each, words);
   else if (value !== null && typeof value === "object")
     for (const [key, each] of Object.entries(value)) {
+      if (writtenKeys.has(key)) continue;
       for (const [word] of key.matchAll(WORD)) words.add(nameIn(word));
       collectWords(each, words);
     }
@@ -114,6 +131,7 @@ interface Masking {
 }
 
 function masked(value: unknown, key: string, masking: Masking): unknown {
+  if (writtenKeys.has(key)) return value;
   if (typeof value === "string") {
     if (workKeys.has(key)) return masking.isHiddenWork(value) ? HIDDEN_NAME : value;
     return wordKeys.has(key) ? value : maskedText(value, masking.hidden);

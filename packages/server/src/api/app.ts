@@ -233,6 +233,9 @@ function answerRoute({ plane, reads, name }: Bound, operation: Operation) {
   const shared = sharedOperations[name];
   const handle = (handlers as unknown as Record<string, AnswerHandler>)[name] as AnswerHandler;
   const locates = name === "submitWorkload";
+  // Answers about nothing that belongs to a team have no names of other teams' work.
+  const seen = async ({ principal }: AnyCall, value: unknown): Promise<unknown> =>
+    operation.subject === "any" ? value : seenBy(plane, principal, value);
   return (request: FastifyRequest, reply: FastifyReply): void => {
     void answer(request, reply);
   };
@@ -244,15 +247,13 @@ function answerRoute({ plane, reads, name }: Bound, operation: Operation) {
       await requireResources(plane, name, call);
       if (shared !== undefined) {
         const compute = async (): Promise<string> =>
-          JSON.stringify(
-            await seenBy(plane, call.principal, await handle(plane, call, () => new AbortController().signal)),
-          );
+          JSON.stringify(await seen(call, await handle(plane, call, () => new AbortController().signal)));
         const key = JSON.stringify([call.params, call.query, readerKey(call.principal)]);
         const bytes = await reads.answer(`${name} ${key}`, shared, compute);
         void reply.code(operation.status).headers(jsonHeaders).send(bytes);
         return;
       }
-      const value = await seenBy(plane, call.principal, await handle(plane, call, () => goneSignal(reply)));
+      const value = await seen(call, await handle(plane, call, () => goneSignal(reply)));
       void reply.code(operation.status).headers(jsonHeaders);
       if (locates) void reply.header("location", `/v1/workloads/${(value as { workloadId: string }).workloadId}`);
       void reply.send(JSON.stringify(value));
