@@ -61,6 +61,7 @@ export * from "./storage/axes.ts";
 export * from "./storage/demand.ts";
 export * from "./storage/tiers.ts";
 export { answerSizing, type SizingAnswer, type SizingQuestion } from "./sizing/answer.ts";
+export { designCluster, usualClusterSettings, type ClusterDesign, type ClusterPrices } from "./sizing/cluster.ts";
 export * from "./sizing/failures.ts";
 export { sizeNetwork, type JobMix, type MixJob, type NetworkReport } from "./sizing/network.ts";
 export type { Impossible, ModelChoice } from "./sizing/resolve.ts";

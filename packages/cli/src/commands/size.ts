@@ -1,6 +1,7 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type OptionDefinition } from "../command.ts";
 import type { CatalogueOptions } from "../size/size-catalogue.ts";
+import type { ClusterOptions } from "../size/size-cluster.ts";
 import type { FailureOptions } from "../size/size-failures.ts";
 import type { FleetOptions } from "../size/size-fleet.ts";
 import type { NetworkOptions } from "../size/size-network.ts";
@@ -372,6 +373,35 @@ const catalogueCommand = defineCommand<CatalogueOptions>({
   },
 });
 
+const clusterCommand = defineCommand<ClusterOptions>({
+  name: "cluster",
+  summary: "Design a cluster for expected demand: nodes, fabric, storage, power, spares, price, risks",
+  details: `FILE is a demand document (docs/how-to/plan-capacity.md). The cluster meets its demand at P95; every assumption is listed.
+
+Example:
+  headroom size cluster examples/plan/demand.yaml --accelerator-usd 38000`,
+  arguments: [{ syntax: "<file>", description: "demand document", complete: "file" }],
+  options: [
+    { flags: "--month <month>", description: "month whose demand counts, such as 2028-06 (default: the last)" },
+    {
+      flags: "--oversubscription <ratio>",
+      description: "ratio of downlink to uplink bandwidth of leaf switches (default: 1)",
+    },
+    {
+      flags: "--accelerator-usd <USD>",
+      description: "price of an accelerator with its share of the server (default: none, and no price is stated)",
+    },
+    { flags: "--flash-usd <USD>", description: "price of a TB of flash, with servers (default: 250)" },
+    { flags: "--disk-usd <USD>", description: "price of a TB of disks, with servers (default: 40)" },
+    { flags: "--kwh-usd <USD>", description: "price of a kWh (default: 0.1)" },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const { runSizeCluster } = await import("../size/size-cluster.ts");
+    return runSizeCluster(context, args[0] ?? "", options);
+  },
+});
+
 const pathCommand = defineCommand<PathOptions>({
   name: "path",
   summary: "Growth path: what changes from a small cluster to a large one, and where the next doubling stops paying",
@@ -406,6 +436,7 @@ export const sizeCommand = defineCommand<FleetOptions>({
     storageCommand,
     failuresCommand,
     pathCommand,
+    clusterCommand,
     catalogueCommand,
   ],
   details: `Examples:

@@ -87,6 +87,22 @@ describe("ceilings and triggers", () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ triggers: [{ isActive: true }, { isActive: false }, {}, {}] });
   });
 
+  it("designs a cluster for the demand of a demand document", async () => {
+    const example = path.join(import.meta.dirname, "../../../../examples/plan/demand.yaml");
+    const args = ["size", "cluster", example, "--month", "2027-12", "--accelerator-usd", "38000"];
+    const { code, stdout } = await headroom(args, { workingDirectory: folder });
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^nodes +\d+ of 8x H100-SXM-80GB: \d+ for work, \d+ spare$/m),
+    ]);
+    expect(stdout).toMatch(/^capacity +[0-9,.]+ TB/m);
+    const wrong = await headroom([...args.slice(0, 4), "2040-01"], { workingDirectory: folder });
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining("--month: expected 2027-01 to 2028-12, got 2040-01"),
+    ]);
+  });
+
   it("plans for the demand of a demand document, sized by the performance model", async () => {
     const demand = `
 kind: demand

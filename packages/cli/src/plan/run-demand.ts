@@ -33,8 +33,22 @@ export async function runDemand(context: CommandContext, file: string, options: 
   ]);
   const titles = ["entry", "owner", "kind", "probability", ...months.map((month) => demand.months[month] ?? "")];
   context.print(...numberTable(context, titles, [...rows, ...sums]));
+  const axes = Object.entries(axisTitles).map(([axis, title]) => [
+    title,
+    ...months.map((month) => amount(demand.axes[axis as keyof SizedDemand["axes"]][month] ?? 0)),
+  ]);
+  context.print(...numberTable(context, ["expected", ...titles.slice(4)], axes));
   return exitCode.ok;
 }
+
+const axisTitles: Readonly<Record<keyof SizedDemand["axes"], string>> = {
+  powerKw: "power in kW, before cooling",
+  fabricPorts: "ports of the compute network",
+  storageTb: "storage in TB",
+  readGbPerS: "storage read in GB/s",
+  writeGbPerS: "storage written in GB/s",
+  storageClients: "storage clients",
+};
 
 export async function sizedDemand(context: CommandContext, file: string): Promise<SizedDemand> {
   const { readDemandDocument, sizeDemand } = await import("@headroom/plan");
@@ -45,11 +59,44 @@ export async function sizedDemand(context: CommandContext, file: string): Promis
   return answer.demand;
 }
 
+/** A server takes 1.8 times the power of its accelerators: DGX H100 10.2 kW for 8 of 700 W, DGX B200 14.3 kW for 8 of 1,000 W. */
+const SERVER_POWER_FACTOR = 1.8;
+const USUAL_WATTS = 700;
+
+export function kwPerAccelerator({ powerWatts = USUAL_WATTS }: { readonly powerWatts?: number }): number {
+  return (powerWatts * SERVER_POWER_FACTOR) / 1000;
+}
+
+/** Share of the peak rate that reading tokens reaches, as prefill of a busy replica does. */
+const READING_SHARE = 0.4;
+/** A replica that starts reads its weights within this time. */
+const START_SECONDS = 60;
+
 async function sizerFor(named: string): Promise<WorkSizer> {
-  const { sizeServing } = await import("@headroom/perf");
+  const { findAccelerator, findModel, parameterCounts, sizeServing } = await import("@headroom/perf");
   const sizePretraining = await pretrainingSizer();
   const accelerator = await acceleratorName(named, undefined);
+  const found = findAccelerator(accelerator);
+  const noFigures = "the performance model has no figures for it";
   return {
+    kwPerAccelerator: kwPerAccelerator(found ?? {}),
+    embeddingTokensPerS(model) {
+      const known = findModel(model);
+      const tflops = found?.denseTflops.bf16;
+      if (known === undefined || tflops === undefined) return noFigures;
+      return (tflops * 1e12 * READING_SHARE) / (2 * parameterCounts(known).active);
+    },
+    trainingStorage(model, tokens) {
+      const report = sizePretraining({ model, accelerator, tokens });
+      if (typeof report === "string") return { capacityTb: 0, readGbPerS: 0, writeGbPerS: 0, clients: 0 };
+      const { capacityBytes, readGbPerS, writeGbPerS, clientCount } = report.storage.demand;
+      return { capacityTb: capacityBytes / 1e12, readGbPerS, writeGbPerS, clients: clientCount };
+    },
+    servingStorage(model) {
+      const known = findModel(model);
+      const bytes = known === undefined ? 0 : 2 * parameterCounts(known).total;
+      return { capacityTb: bytes / 1e12, readGbPerS: bytes / START_SECONDS / 1e9, writeGbPerS: 0, clients: 1 };
+    },
     trainingHours(model, tokens) {
       const report = sizePretraining({ model, accelerator, tokens });
       if (typeof report === "string") return report;
@@ -71,7 +118,7 @@ async function sizerFor(named: string): Promise<WorkSizer> {
         weightsGbPerS: 5,
       });
       if (answer.kind === "impossible") return answer.reason;
-      if (answer.kind !== "serving") return "the performance model has no figures for it";
+      if (answer.kind !== "serving") return noFigures;
       return answer.plans[0]?.acceleratorCount ?? "no layout fits";
     },
   };

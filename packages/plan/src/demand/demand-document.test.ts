@@ -4,6 +4,10 @@ import { readDemandDocument, sizeDemand, type DemandAnswer, type WorkSizer } fro
 const sizer: WorkSizer = {
   trainingHours: (model, tokens) => (model === "small" ? tokens / 1e6 : `no plan fits ${model}`),
   servingAccelerators: (_, { requestsPerS }) => Math.ceil(requestsPerS / 2),
+  embeddingTokensPerS: (model) => (model === "reader" ? 1000 : `no figures for ${model}`),
+  trainingStorage: () => ({ capacityTb: 3, readGbPerS: 2, writeGbPerS: 5, clients: 16 }),
+  servingStorage: () => ({ capacityTb: 0.1, readGbPerS: 1, writeGbPerS: 0, clients: 1 }),
+  kwPerAccelerator: 1.25,
 };
 
 function sized(entries: readonly object[]): DemandAnswer {
@@ -22,6 +26,48 @@ function sized(entries: readonly object[]): DemandAnswer {
 }
 
 describe("demand of people", () => {
+  it("has storage on three axes, ports and power, weighted with the probability of each entry", () => {
+    const answer = sized([
+      { kind: "team", name: "lab", owner: "ann", accelerators: 100, spreadPct: 0 },
+      { kind: "dataset", name: "crawl", owner: "di", capacityTb: 40, growthPct: 100, readGbPerS: 3, clients: 8 },
+      { kind: "project", name: "p", owner: "bo", model: "small", tokens: 1e9, runsPerYear: 0, probabilityPct: 50 },
+    ]);
+    if (answer.kind !== "sized") throw new Error(answer.reason);
+    const { axes } = answer.demand;
+    expect([axes.powerKw[0], axes.fabricPorts[0]]).toEqual([125, 100]);
+    expect([axes.storageTb[0], axes.storageTb[12]]).toEqual([41.5, 81.5]);
+    expect([axes.readGbPerS[0], axes.writeGbPerS[0], axes.storageClients[0]]).toEqual([4, 2.5, 16]);
+  });
+
+  it("sizes retrieval, images and embeddings", () => {
+    const traffic = { owner: "cy", model: "small", users: 86_400, requestsPerUserDay: 1, peak: 4, spreadPct: 0 };
+    const answer = sized([
+      { kind: "embedding", name: "e", owner: "cy", model: "reader", tokensPerDay: 8.64e7, peak: 2, spreadPct: 0 },
+      {
+        ...traffic,
+        kind: "rag",
+        name: "r",
+        promptTokens: 100,
+        outputTokens: 10,
+        documents: 1e8,
+        embeddingModel: "reader",
+        refreshesPerYear: 0,
+      },
+      { ...traffic, kind: "multimodal", name: "m", promptTokens: 100, outputTokens: 10, imagesPerRequest: 2 },
+    ]);
+    if (answer.kind !== "sized") throw new Error(answer.reason);
+    const [reading, retrieval, images] = answer.demand.entries;
+    expect(reading!.accelerators[0]).toBeCloseTo(2, 9);
+    // Two accelerators answer; 400 tokens of questions a second take 0.4 of an accelerator.
+    expect(retrieval!.accelerators[0]).toBeCloseTo(2.4, 9);
+    // 195,312,500 vectors of 1,024 dimensions with their graph, and 100 billion tokens of text.
+    expect(retrieval!.storage.capacityTb).toBeCloseTo(0.1 + 1.2 + 0.4, 6);
+    // 172,800 images of 500 kB a day, kept for 30 days.
+    expect(images!.storage.capacityTb).toBeCloseTo(0.1 + 2.592, 6);
+    const unknown = sized([{ kind: "embedding", name: "x", owner: "cy", model: "odd", tokensPerDay: 5 }]);
+    expect(unknown).toMatchObject({ kind: "impossible", reason: "no figures for odd" });
+  });
+
   it("sums teams, projects and endpoints, from their months on", () => {
     const answer = sized([
       { kind: "team", name: "lab", owner: "ann", accelerators: 100, growthPct: 50, spreadPct: 0 },

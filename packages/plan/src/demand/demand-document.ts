@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { drawsOf } from "../futures/draws.ts";
 import { monthName, monthNumber } from "../document/calendar.ts";
+import { axesOf, noStorage, type DemandAxes, type StorageNeed } from "./demand-axes.ts";
 import { MONTHS_MAX, monthText, type PlanDocumentProblem } from "../document/plan-document.ts";
 
 const ENTRIES_MAX = 200;
@@ -34,15 +35,54 @@ const team = z.strictObject({
   growthPct: growth,
   spreadPct: spread,
 });
-const endpoint = z.strictObject({
-  kind: z.literal("endpoint"),
+const peak = z.number().min(1).max(100).default(3).describe("requests in the busiest hour over the mean");
+const traffic = {
   ...common,
   model: text.describe("model that is served"),
   users: z.number().min(0).max(1e10),
   requestsPerUserDay: z.number().min(0).max(1e6),
-  peak: z.number().min(1).max(100).default(3).describe("requests in the busiest hour over the mean"),
+  peak,
   promptTokens: z.int().min(1).max(10_000_000),
   outputTokens: z.int().min(1).max(1_000_000),
+  growthPct: growth,
+  spreadPct: spread,
+};
+const endpoint = z.strictObject({ kind: z.literal("endpoint"), ...traffic });
+const multimodal = z.strictObject({
+  kind: z.literal("multimodal"),
+  ...traffic,
+  imagesPerRequest: z.number().min(0).max(1000),
+  tokensPerImage: z.number().min(1).max(1e6).default(1000).describe("tokens that an image adds to the prompt"),
+  kbPerImage: z.number().min(0).max(1e7).default(500),
+  keptDays: z.number().min(0).max(36_500).default(30).describe("days for which images are kept"),
+});
+const rag = z.strictObject({
+  kind: z.literal("rag"),
+  ...traffic,
+  contextTokens: z.int().min(0).max(10_000_000).default(4000).describe("retrieved tokens that each prompt carries"),
+  documents: z.number().min(0).max(1e12),
+  tokensPerDocument: z.number().min(1).max(1e9).default(1000),
+  chunkTokens: z.number().min(1).max(1e6).default(512).describe("tokens behind one vector"),
+  dimensions: z.int().min(1).max(100_000).default(1024),
+  embeddingModel: text.describe("model that makes the vectors"),
+  refreshesPerYear: z.number().min(0).max(1000).default(2).describe("times a year that all documents are embedded"),
+});
+const embedding = z.strictObject({
+  kind: z.literal("embedding"),
+  ...common,
+  model: text.describe("model that reads the tokens"),
+  tokensPerDay: z.number().min(0).max(1e16),
+  peak,
+  growthPct: growth,
+  spreadPct: spread,
+});
+const dataset = z.strictObject({
+  kind: z.literal("dataset"),
+  ...common,
+  capacityTb: z.number().min(0).max(1e9),
+  readGbPerS: z.number().min(0).max(1e6).default(0),
+  writeGbPerS: z.number().min(0).max(1e6).default(0),
+  clients: z.number().min(0).max(1e9).default(0).describe("readers at the same time"),
   growthPct: growth,
   spreadPct: spread,
 });
@@ -61,7 +101,7 @@ const demandDocumentSchema = z.strictObject({
     .default(70)
     .describe("share of the time for which accelerators of training do useful work"),
   entries: z
-    .array(z.discriminatedUnion("kind", [project, team, endpoint]))
+    .array(z.discriminatedUnion("kind", [project, team, endpoint, rag, multimodal, embedding, dataset]))
     .min(1)
     .max(ENTRIES_MAX),
 });
@@ -87,6 +127,13 @@ export interface WorkSizer {
     model: string,
     traffic: { readonly requestsPerS: number; readonly promptTokens: number; readonly outputTokens: number },
   ): number | string;
+  /** Tokens per second that one accelerator reads without writing any. */
+  embeddingTokensPerS(model: string): number | string;
+  /** Storage of one run of training, and of the weights of a replica that starts. */
+  trainingStorage(model: string, tokens: number): StorageNeed;
+  servingStorage(model: string): StorageNeed;
+  /** Power of an accelerator with its share of the server. */
+  readonly kwPerAccelerator: number;
 }
 
 export interface SizedEntry {
@@ -96,15 +143,22 @@ export interface SizedEntry {
   /** Expected accelerators by month if it happens. */
   readonly accelerators: readonly number[];
   readonly probabilityPct: number;
+  /** Storage at the first month of the entry, and expected capacity by month, weighted with the probability. */
+  readonly storage: StorageNeed;
+  readonly storageTb: readonly number[];
 }
 
 export interface SizedDemand {
   readonly pool: string;
+  /** Type of accelerator in which the demand is counted. */
+  readonly accelerator: string;
   readonly start: string;
   readonly months: readonly string[];
   readonly p10: readonly number[];
   readonly p50: readonly number[];
   readonly p95: readonly number[];
+  /** Expected demand beside accelerators. */
+  readonly axes: DemandAxes;
   readonly entries: readonly SizedEntry[];
 }
 
@@ -114,29 +168,28 @@ export type DemandAnswer =
 
 export function sizeDemand(document: DemandDocument, sizer: WorkSizer): DemandAnswer {
   const entries: SizedEntry[] = [];
+  const axes: Parameters<typeof axesOf>[0][number][] = [];
   for (const entry of document.entries) {
     const first = amountOf(document, entry, sizer);
     if (typeof first === "string") return { kind: "impossible", entry: entry.name, reason: first };
-    const accelerators = Array.from(
-      { length: document.months },
-      (_, month) => first * growthAt(document, entry, month),
-    );
-    entries.push({
-      name: entry.name,
-      owner: entry.owner,
-      kind: entry.kind,
-      accelerators,
-      probabilityPct: entry.probabilityPct,
-    });
+    const { name, owner, kind, probabilityPct } = entry;
+    const growth = Array.from({ length: document.months }, (_, month) => growthAt(document, entry, month));
+    const accelerators = growth.map((factor) => first * factor);
+    const storage = storageOf(entry, sizer);
+    const storageTb = growth.map((factor) => (probabilityPct / 100) * storage.capacityTb * factor);
+    entries.push({ name, owner, kind, accelerators, probabilityPct, storage, storageTb });
+    axes.push({ accelerators, probabilityPct, storage, growth, isTraining: kind === "team" || kind === "project" });
   }
   const start = monthNumber(document.start);
   return {
     kind: "sized",
     demand: {
       pool: document.pool,
+      accelerator: document.accelerator,
       start: document.start,
       months: Array.from({ length: document.months }, (_, month) => monthName(start + month)),
       ...quantiles(document, entries),
+      axes: axesOf(axes, document.months, sizer.kwPerAccelerator),
       entries,
     },
   };
@@ -144,13 +197,87 @@ export function sizeDemand(document: DemandDocument, sizer: WorkSizer): DemandAn
 
 /** Accelerators at the first month. */
 function amountOf({ usefulPct }: DemandDocument, entry: DemandEntry, sizer: WorkSizer): number | string {
-  if (entry.kind === "team") return entry.accelerators;
-  if (entry.kind === "project") {
-    const hours = sizer.trainingHours(entry.model, entry.tokens);
-    return typeof hours === "string" ? hours : (hours * entry.runsPerYear) / HOURS_PER_YEAR / (usefulPct / 100);
+  switch (entry.kind) {
+    case "team":
+      return entry.accelerators;
+    case "dataset":
+      return 0;
+    case "project": {
+      const hours = sizer.trainingHours(entry.model, entry.tokens);
+      return typeof hours === "string" ? hours : (hours * entry.runsPerYear) / HOURS_PER_YEAR / (usefulPct / 100);
+    }
+    case "embedding":
+      return embeddingAmount(entry.model, (entry.tokensPerDay * entry.peak) / SECONDS_PER_DAY, sizer);
+    case "endpoint":
+      return servingAmount(entry, entry.promptTokens, sizer);
+    case "multimodal":
+      return servingAmount(
+        entry,
+        Math.round(entry.promptTokens + entry.imagesPerRequest * entry.tokensPerImage),
+        sizer,
+      );
+    case "rag": {
+      const answers = servingAmount(entry, entry.promptTokens + entry.contextTokens, sizer);
+      if (typeof answers === "string") return answers;
+      const documents = (entry.documents * entry.tokensPerDocument * entry.refreshesPerYear) / 365 / SECONDS_PER_DAY;
+      const questions = requestsPerS(entry) * entry.promptTokens;
+      const vectors = embeddingAmount(entry.embeddingModel, documents + questions, sizer);
+      return typeof vectors === "string" ? vectors : answers + vectors;
+    }
   }
-  const requestsPerS = (entry.users * entry.requestsPerUserDay * entry.peak) / SECONDS_PER_DAY;
-  return requestsPerS === 0 ? 0 : sizer.servingAccelerators(entry.model, { ...entry, requestsPerS });
+}
+
+type Traffic = Extract<DemandEntry, { readonly users: number }>;
+
+/** In the busiest hour. */
+function requestsPerS({ users, requestsPerUserDay, peak: busiest }: Traffic): number {
+  return (users * requestsPerUserDay * busiest) / SECONDS_PER_DAY;
+}
+
+function servingAmount(entry: Traffic, promptTokens: number, sizer: WorkSizer): number | string {
+  const rate = requestsPerS(entry);
+  const { outputTokens } = entry;
+  return rate === 0 ? 0 : sizer.servingAccelerators(entry.model, { requestsPerS: rate, promptTokens, outputTokens });
+}
+
+function embeddingAmount(model: string, tokensPerS: number, sizer: WorkSizer): number | string {
+  const each = sizer.embeddingTokensPerS(model);
+  return typeof each === "string" ? each : tokensPerS / each;
+}
+
+/** A vector takes 4 bytes a dimension, and the graph over it about half as much again (HNSW with 32 links). */
+const VECTOR_BYTES = 4 * 1.5;
+const TEXT_BYTES_PER_TOKEN = 4;
+
+function storageOf(entry: DemandEntry, sizer: WorkSizer): StorageNeed {
+  switch (entry.kind) {
+    case "team":
+      return noStorage;
+    case "dataset": {
+      const { capacityTb, readGbPerS, writeGbPerS, clients } = entry;
+      return { capacityTb, readGbPerS, writeGbPerS, clients };
+    }
+    case "project":
+      return sizer.trainingStorage(entry.model, entry.tokens);
+    case "embedding":
+    case "endpoint":
+      return sizer.servingStorage(entry.model);
+    case "multimodal": {
+      const weights = sizer.servingStorage(entry.model);
+      const bytesPerS = (requestsPerS(entry) * entry.imagesPerRequest * entry.kbPerImage * 1000) / entry.peak;
+      return {
+        ...weights,
+        capacityTb: weights.capacityTb + (bytesPerS * SECONDS_PER_DAY * entry.keptDays) / 1e12,
+        writeGbPerS: weights.writeGbPerS + (bytesPerS * entry.peak) / 1e9,
+      };
+    }
+    case "rag": {
+      const weights = sizer.servingStorage(entry.model);
+      const tokens = entry.documents * entry.tokensPerDocument;
+      const vectors = (tokens / entry.chunkTokens) * entry.dimensions * VECTOR_BYTES;
+      return { ...weights, capacityTb: weights.capacityTb + (vectors + tokens * TEXT_BYTES_PER_TOKEN) / 1e12 };
+    }
+  }
 }
 
 function growthAt({ start }: DemandDocument, entry: DemandEntry, month: number): number {
