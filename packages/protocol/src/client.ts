@@ -15,6 +15,7 @@ import type {
   ExecutorRequestInput,
   ExecutorSet,
 } from "./executor.ts";
+import type { EndpointList } from "./endpoint.ts";
 import type { AdvanceRequestInput, CapacityOrder, OrderPage, OrderRequestInput, OrderSet } from "./capacity-order.ts";
 import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
@@ -190,6 +191,8 @@ export interface HeadroomClient {
   nodeTelemetry(id: string, query?: NodeTelemetryQuery, options?: CallOptions): Promise<NodeTelemetry>;
   drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
+  /** Endpoints that have not ended, with the addresses of their replicas. */
+  endpoints(options?: CallOptions): Promise<EndpointList>;
   /** Orders of nodes that are coming. With `all`, also those that are over. */
   listCapacityOrders(
     query?: PageRequest & { readonly pool?: string | undefined; readonly all?: boolean | undefined },

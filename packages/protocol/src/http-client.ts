@@ -273,6 +273,7 @@ function executorCalls(http: Http): Pick<HeadroomClient, ExecutorCalls> {
 }
 
 type OrderCalls =
+  | "endpoints"
   | "listCapacityOrders"
   | "getCapacityOrder"
   | "createCapacityOrder"
@@ -282,6 +283,7 @@ type OrderCalls =
 function orderCalls(http: Http): Pick<HeadroomClient, OrderCalls> {
   const o = operations;
   return {
+    endpoints: (options) => http.call(o.endpoints, { options }),
     listCapacityOrders: (query, options) => http.call(o.listCapacityOrders, { query: { ...query }, options }),
     getCapacityOrder: (name, options) => http.call(o.getCapacityOrder, { params: { name }, options }),
     createCapacityOrder: (body, { dryRun, ...options } = {}) =>

@@ -10,6 +10,7 @@ export * from "./apply-warning.ts";
 export * from "./attempt.ts";
 export * from "./calendar.ts";
 export * from "./capacity-order.ts";
+export * from "./endpoint.ts";
 export * from "./capacity-history.ts";
 export * from "./client.ts";
 export * from "./defragmentation.ts";

@@ -19,6 +19,7 @@ import { operation } from "./operation.ts";
 import { admission, commandProblems, planning } from "./operation-problems.ts";
 import { pageQuery, queryBoolean } from "./page.ts";
 import { planningOperations } from "./planning-operations.ts";
+import { endpointOperations } from "./endpoint.ts";
 import { orderOperations } from "./order-operations.ts";
 import { policyChoice, policySet, presetList } from "./policy.ts";
 import type { Permission } from "./permissions.ts";
@@ -197,6 +198,7 @@ export const operations = {
     problems: ["unknownNode", "removedWithPool", ...commandProblems],
   }),
   ...orderOperations,
+  ...endpointOperations,
   ...executorOperations,
   removeNode: operation("DELETE /v1/nodes/{id}", "Remove a node from the fleet", nodeRemoved, {
     permission: "fleet.write",

@@ -9,6 +9,7 @@ export * from "./budget-text.ts";
 export * from "./calendar-view.ts";
 export { orderPhaseText, spanText } from "./capacity-order-text.ts";
 export * from "./capacity-order-view.ts";
+export * from "./endpoint-view.ts";
 export * from "./capacity-recorder.ts";
 export * from "./defragmentation-view.ts";
 export * from "./event-sentence.ts";

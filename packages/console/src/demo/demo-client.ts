@@ -143,6 +143,7 @@ type Reading = Pick<
   | "fleet"
   | "capacityHistory"
   | "listNodes"
+  | "endpoints"
   | "listCapacityOrders"
   | "getCapacityOrder"
   | "getNode"

@@ -8,10 +8,11 @@ import * as views from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
 import type { DemoWorld } from "./demo-world.ts";
 
-type OrderReading = Pick<HeadroomClient, "listCapacityOrders" | "getCapacityOrder">;
+type OrderReading = Pick<HeadroomClient, "endpoints" | "listCapacityOrders" | "getCapacityOrder">;
 type OrderCommands = Pick<HeadroomClient, "createCapacityOrder" | "advanceCapacityOrder" | "cancelCapacityOrder">;
 
 export const orderReading = (world: Pick<DemoWorld, "engine" | "nowMs">): OrderReading => ({
+  endpoints: async () => views.endpointListView(world.engine.state),
   listCapacityOrders: async (query = {}) => {
     const { items, nextCursor } = views.orderList(world.engine, query, world.nowMs);
     return { items: [...items], nextCursor };

@@ -70,6 +70,11 @@ export interface LaunchRecord {
   readonly isolation?: IsolationRecord;
   /** Rendezvous port of the gang. Absent: the process that starts the workers chooses one. */
   readonly masterPort?: number;
+  /**
+   * Readiness path of a replica, whose rank 0 gets the port of its HTTP server in `PORT`. Absent: the attempt is no
+   * replica.
+   */
+  readonly readyPath?: string;
   /** Parts of a gang whose nodes each have a supervisor of their own. Absent: one supervisor starts all workers. */
   readonly parts?: readonly GangPart[];
 }
@@ -94,6 +99,8 @@ export type ClaimRecord =
 export interface RunningRecord {
   readonly startedAtMs: number;
   readonly masterPort: number;
+  /** Port of the HTTP server of a replica. Absent: the attempt is no replica. */
+  readonly servicePort?: number;
   /** True: the supervisor reads `resize.json`. Absent: the supervisor belongs to an older release, which does not. */
   readonly resizes?: true;
 }

@@ -16,6 +16,7 @@ import type { AttemptStore } from "../job-protocol/attempt-store.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
 import { ProgressFile } from "../job-protocol/progress-file.ts";
 import type { ProgressNews } from "../job-protocol/progress-file.ts";
+import { ReadinessProber } from "./readiness-prober.ts";
 import { SizeNews } from "./size-news.ts";
 import { SupervisorWatch } from "./supervisor-watch.ts";
 
@@ -97,6 +98,7 @@ export class AttemptMonitor {
    */
   readonly #ended = new Set<string>();
   readonly #examinations = new Set<Promise<void>>();
+  readonly #readiness: ReadinessProber = new ReadinessProber((input) => this.#emit(input));
   #watcher: FSWatcher | null = null;
   #timer: NodeJS.Timeout | null = null;
   #slice = 0;
@@ -146,6 +148,7 @@ export class AttemptMonitor {
   /** Reports an attempt that failed before it could be watched. */
   tellLost(name: string, attemptId: AttemptId, detail: string, cause?: LossCause): void {
     if (this.#closed || this.#ended.has(name)) return;
+    this.#readiness.stop(name);
     this.#watched.delete(name);
     this.#ended.add(name);
     this.#setup.onStarted(name);
@@ -185,6 +188,7 @@ export class AttemptMonitor {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#readiness.close();
     this.#watcher?.close();
     if (this.#timer !== null) clearInterval(this.#timer);
     await Promise.all(this.#examinations);
@@ -278,6 +282,7 @@ export class AttemptMonitor {
         watched.watch.check(seen.supervisor, seen.launch);
         this.#tellRunning(watched);
         this.#tellSize(watched);
+        this.#followReadiness(watched, seen.launch);
         await this.#tellProgress(watched, seen.launch, "due");
         return;
       case "orphaned":
@@ -312,6 +317,12 @@ export class AttemptMonitor {
     watched.runningTold = true;
     this.#setup.onStarted(watched.name);
     this.#emit({ kind: "attemptRunning", attemptId: watched.attemptId });
+  }
+
+  #followReadiness({ name, attemptId, files }: Watched, { readyPath }: LaunchRecord): void {
+    if (readyPath === undefined) return;
+    const port = files.readIfSound("running.json")?.servicePort;
+    if (port !== undefined) this.#readiness.start(name, { attemptId, port, path: readyPath });
   }
 
   #tellSize({ size, attemptId }: Watched): void {
@@ -374,6 +385,7 @@ export class AttemptMonitor {
     const ran = exit.kind === "exited" || files.has("running.json");
     if (ran) this.#tellRunning(watched);
     if (ran && launch !== null) await this.#tellProgress(watched, launch, "all");
+    this.#readiness.stop(name);
     if (this.#closed) return;
     this.#watched.delete(name);
     this.#ended.add(name);

@@ -138,6 +138,7 @@ export class Launcher {
       log: this.#setup.log,
       environments: await attemptEnvironments(this.#setup, files, effect),
       isolation: this.#setup.isolation.recordFor(files, effect, checkpointDir),
+      ...(spec.kind === "serve" ? { readyPath: spec.ready.path } : {}),
     };
     await files.writeDurably("launch.json", record);
   }

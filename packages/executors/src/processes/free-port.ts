@@ -1,4 +1,4 @@
-/** Chooses the rendezvous port of an attempt's workers (`MASTER_PORT`). */
+/** Chooses ports of an attempt's workers: for their rendezvous (`MASTER_PORT`) and for the server of a replica (`PORT`). */
 import { createServer } from "node:net";
 
 /**
@@ -11,12 +11,13 @@ const TRIES_MAX = 200;
 
 /**
  * Attempts begin the search at different ports, so that two attempts that start together do not choose the same port.
+ * `other`: a port that is chosen already and not bound yet.
  */
-export async function chooseFreePort(attemptId: string): Promise<number> {
+export async function chooseFreePort(attemptId: string, other?: number): Promise<number> {
   const start = spread(attemptId) % PORT_COUNT;
   for (let step = 0; step < TRIES_MAX; step++) {
     const port = FIRST_PORT + ((start + step) % PORT_COUNT);
-    if (await isFree(port)) return port;
+    if (port !== other && (await isFree(port))) return port;
   }
   throw new Error(`no free port in ${TRIES_MAX} tries from ${FIRST_PORT + start}`);
 }

@@ -48,6 +48,8 @@ export class Gang {
   readonly #resolveEnded: (record: ExitRecord) => void;
   readonly #sampler = new UsageSampler();
   #masterPort = 0;
+  /** Port of the HTTP server of a replica; `null`: the gang is none. */
+  #servicePort: number | null = null;
   #startedAtMs = 0;
   #cpuMsCounted = 0;
   #killAtMs: number | null = null;
@@ -99,6 +101,9 @@ export class Gang {
    */
   async start(): Promise<void> {
     this.#masterPort = this.#launch.masterPort ?? (await chooseFreePort(this.#launch.attemptId));
+    // Another search than that of the rendezvous port, so that both differ.
+    if (this.#launch.readyPath !== undefined)
+      this.#servicePort = await chooseFreePort(`${this.#launch.attemptId} service`, this.#masterPort);
     const limits = this.#launch.isolation?.limits ?? [];
     await this.#spawn(
       this.#launch.environments.map((environment, rank) => ({ rank, environment, limits: limits[rank] })),
@@ -111,6 +116,7 @@ export class Gang {
     this.files.write("running.json", {
       startedAtMs: this.#startedAtMs,
       masterPort: this.#masterPort,
+      ...(this.#servicePort === null ? {} : { servicePort: this.#servicePort }),
       resizes: true,
     });
     ringBell(this.files);
@@ -183,7 +189,11 @@ export class Gang {
         launch: this.#launch,
         attempt: this.files.key.name,
         limits: limits ?? NO_LIMITS,
-        environment: { ...environment, MASTER_PORT: String(this.#masterPort) },
+        environment: {
+          ...environment,
+          MASTER_PORT: String(this.#masterPort),
+          ...(this.#servicePort === null ? {} : { PORT: String(this.#servicePort) }),
+        },
         onExit: (exit) => this.#workerExited(worker, exit),
         onSettled: () => this.#workerSettled(worker),
       });

@@ -183,12 +183,27 @@ function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
     }
   }
   found.push(...regionProblems(config));
+  found.push(...sourceProblems(config));
+  found.push(...coordinatorProblems(config));
+  return found;
+}
+
+/** Each pool needs a source of replicas. */
+function sourceProblems(config: GatewayConfig): readonly FoundProblem[] {
+  const found: FoundProblem[] = [];
   for (const [at, pool] of config.pools.entries()) {
-    if (pool.replicas.length === 0 && pool.wake === undefined) {
-      found.push({ path: ["pools", at, "name"], message: "has neither replicas nor a wake command: give it one" });
+    if (pool.endpoint !== undefined && config.controlPlane === undefined)
+      found.push({
+        path: ["pools", at, "endpoint"],
+        message: "needs controlPlane, which says where endpoints are listed",
+      });
+    if (pool.replicas.length === 0 && pool.wake === undefined && pool.endpoint === undefined) {
+      found.push({
+        path: ["pools", at, "name"],
+        message: "has neither replicas nor a wake command: give it one, or an endpoint",
+      });
     }
   }
-  found.push(...coordinatorProblems(config));
   return found;
 }
 

@@ -155,6 +155,8 @@ const pool = z.strictObject({
   resume: z.boolean().optional(),
   streamUsage: z.boolean().default(true),
   wake: wake.optional(),
+  /** Name of an endpoint of the control plane, or `TEAM/NAME`, whose replicas the pool takes over. */
+  endpoint: z.string().min(1).max(300).optional(),
 });
 
 const route = z.union([
@@ -228,6 +230,14 @@ export const gatewaySchema = z.strictObject({
   keysFile: z.string().min(1).optional(),
   teams: z.array(team).max(100_000).default([]),
   pools: z.array(pool).min(1).max(1000),
+  /** Control plane whose endpoints pools can follow. */
+  controlPlane: z
+    .strictObject({
+      url: z.url({ protocol: /^https?$/, error: "must be an http or https URL, such as http://127.0.0.1:7600" }),
+      token: secret,
+      interval: duration.prefault("1s"),
+    })
+    .optional(),
   models: z.array(model).min(1).max(10_000),
   bounds: z
     .strictObject({

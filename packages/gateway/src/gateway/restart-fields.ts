@@ -15,6 +15,7 @@ const readers: Readonly<Record<string, (config: GatewayConfig) => unknown>> = {
   coordinator: ({ coordinator }) => coordinator,
   coordinatorSecret: ({ coordinatorSecret }) => coordinatorSecret,
   usage: ({ usage }) => usage,
+  controlPlane: ({ controlPlane }) => controlPlane,
   tracing: ({ tracing }) => tracing,
   accessLog: ({ accessLog }) => accessLog,
   batches: ({ batches }) => batches,

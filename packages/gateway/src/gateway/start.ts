@@ -26,6 +26,7 @@ import type { LimitSource } from "../limits/account.ts";
 import type { LimitDefinition } from "../limits/ledger.ts";
 import type { ServingState } from "../protocols/health.ts";
 import { limitsOf } from "./shared-limits.ts";
+import { EndpointFollower } from "../replicas/endpoint-follower.ts";
 import { Fleet } from "../replicas/fleet.ts";
 import { Prober } from "../replicas/prober.ts";
 import { Waker } from "../replicas/waker.ts";
@@ -197,13 +198,16 @@ async function startParts(
     (pool) => waker.check(pool),
   );
   opened.add(() => prober.stop());
+  let active = config;
+  const follower = followerOf(config, { fleet, now, log, stateDirectory, active: () => active });
+  opened.add(() => follower?.stop());
+  await follower?.start();
   prober.start();
   await prober.firstRound(FIRST_PROBE_MS);
   const listener = createListener(config, gateway, log);
   opened.add(() => listener.close());
   const url = await listening(listener.server, { ...config.listen, reusePort: config.reusePort }, log);
   const adminToken = adminTokenOf(config, stateDirectory);
-  let active = config;
   const requests = { ring, directory: usageDirectory, now };
   const adminParts = { config, gateway, fleet, metrics, waker, accessLog, tracer, limits, requests, adminToken };
   const admin = adminOf({ ...adminParts, options, active: () => active });
@@ -221,7 +225,7 @@ async function startParts(
       active = next;
     },
     reopenLog: () => accessLog?.reopen(),
-    close: closing({ ...parts, config, gateway, prober, sweeper, admin, listener }),
+    close: closing({ ...parts, config, gateway, prober, follower, sweeper, admin, listener }),
   };
 }
 
@@ -236,6 +240,7 @@ interface RunningParts {
   readonly waker: Waker;
   readonly batches: BatchStore;
   readonly prober: Prober;
+  readonly follower: EndpointFollower | undefined;
   readonly sweeper: NodeJS.Timeout;
   readonly admin: HttpServer;
   readonly listener: Listener;
@@ -254,6 +259,7 @@ function closing(parts: RunningParts): () => Promise<void> {
     await settled(gateway);
     await batches.idle();
     prober.stop();
+    parts.follower?.stop();
     clearInterval(parts.sweeper);
     parts.admin.close();
     parts.admin.closeAllConnections();
@@ -263,6 +269,32 @@ function closing(parts: RunningParts): () => Promise<void> {
     await tracer?.close();
     usage.close();
   };
+}
+
+interface FollowedParts {
+  readonly fleet: Fleet;
+  readonly stateDirectory: string;
+  /** The configuration that was applied last. */
+  active(): GatewayConfig;
+  now(): number;
+  log(line: string): void;
+}
+
+function followerOf({ controlPlane }: GatewayConfig, parts: FollowedParts): EndpointFollower | undefined {
+  if (controlPlane === undefined) return undefined;
+  const { fleet, stateDirectory, active, now, log } = parts;
+  return new EndpointFollower({
+    url: controlPlane.url,
+    token: controlPlane.token,
+    intervalMs: controlPlane.interval,
+    file: path.join(stateDirectory, "endpoints.json"),
+    pools: () => active().pools,
+    take: (pool, urls) => {
+      const refusedCount = fleet.setDiscovered(pool, urls, now());
+      if (refusedCount > 0) log(`pool ${pool}: there is no room for ${refusedCount} replicas of its endpoint`);
+    },
+    log,
+  });
 }
 
 function tracerOf({ tracing, id }: GatewayConfig): Tracer | undefined {

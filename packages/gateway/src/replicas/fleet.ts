@@ -1,6 +1,7 @@
 /**
  * All pools and models of a configuration. When the configuration changes, unchanged replicas keep their connections.
  */
+import type { UpstreamUrl } from "../config/quantities.ts";
 import type { GatewayConfig, PoolConfig } from "../config/schema.ts";
 import { ModelRoute } from "../exchange/model-route.ts";
 import { Pool } from "./pool.ts";
@@ -97,6 +98,30 @@ export class Fleet {
     replica.drainDeadlineAtMs = drain.isDraining ? drain.nowMs + pool.config.drainTimeout : Number.POSITIVE_INFINITY;
     pool.refresh(replica, drain.nowMs);
     return true;
+  }
+
+  /**
+   * Makes these the discovered replicas of the pool. Replicas that are gone finish their requests and get no new ones.
+   * Returns how many had no room.
+   */
+  setDiscovered(poolName: string, urls: readonly UpstreamUrl[], nowMs: number): number {
+    const pool = this.#pools.get(poolName);
+    if (pool === undefined) return 0;
+    const fresh = new Map(urls.map((url) => new Replica({ url }, pool.config)).map((each) => [each.id, each]));
+    for (const replica of pool.replicas.values()) {
+      if (fresh.delete(replica.id) || !replica.isDiscovered) continue;
+      this.#release(pool, replica, nowMs);
+    }
+    let refusedCount = 0;
+    for (const replica of fresh.values()) {
+      if (pool.replicas.size >= pool.capacity) {
+        refusedCount++;
+        continue;
+      }
+      replica.isDiscovered = true;
+      pool.add(replica);
+    }
+    return refusedCount;
   }
 
   #reconcile(pool: Pool, next: PoolConfig, nowMs: number): void {

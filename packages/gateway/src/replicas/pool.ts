@@ -26,6 +26,9 @@ function capacityFor(replicaCount: number): number {
   return Math.max(32, Math.ceil((2 * replicaCount) / 32) * 32);
 }
 
+/** Number of replicas for which a pool that follows an endpoint is made, beside its configured ones; twice as many fit. */
+const ENDPOINT_REPLICAS = 64;
+
 /** Minimum number of requests to a replica before its failure rate can make it an outlier, which is ejected. */
 const OUTLIER_COUNT_MIN = 20;
 const OUTLIER_SHARE = 0.5;
@@ -48,7 +51,7 @@ export class Pool {
     this.name = config.name;
     this.config = config;
     this.traits = engines[config.engine];
-    this.capacity = capacityFor(config.replicas.length);
+    this.capacity = capacityFor(config.replicas.length + (config.endpoint === undefined ? 0 : ENDPOINT_REPLICAS));
     this.router = createRouter({ policy: config.routing, draw: seededDraw(seed), maxReplicas: this.capacity });
     for (const each of config.replicas) this.add(new Replica(each, config));
   }

@@ -22,6 +22,7 @@ import {
   levelRefusal,
   noticesInOrder,
   nodeList,
+  endpointListView,
   orderList,
   orderView,
   nodeView,
@@ -314,6 +315,8 @@ export const handlers: Handlers = {
     const { nodeId } = await command(plane, call, wanted, "nodeResumed");
     return { nodeId };
   },
+  endpoints: ({ driver }, { principal }) =>
+    driver.read(({ state }) => endpointListView(state, readableTeams(state, principal))),
   listCapacityOrders: ({ driver, nowMs }, { query }) => driver.read((engine) => orderList(engine, query, nowMs())),
   getCapacityOrder: (plane, { params: { name } }) =>
     found(plane, (engine) => orderView(engine, name, plane.nowMs()), noCapacityOrder(name)),

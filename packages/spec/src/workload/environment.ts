@@ -21,7 +21,6 @@ const reservedEnv: readonly string[] = [
   "NPROC_PER_NODE",
   "MASTER_ADDR",
   "MASTER_PORT",
-  "PORT",
   "CUDA_VISIBLE_DEVICES",
   "ROCR_VISIBLE_DEVICES",
   "HEADROOM_WORKLOAD_ID",

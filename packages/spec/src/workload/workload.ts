@@ -446,6 +446,9 @@ export function workloadProblems(written: WrittenWorkload, isScheduled = false):
   const { fabric: levels } = written;
   const isBare = levels !== null && levels.within === null && levels.prefer === null && levels.slices === null;
   return [
+    ...(written.kind === "serve" && written.env?.["PORT"] !== undefined
+      ? [{ path: ["env", "PORT"], message: "is set by Headroom for every replica and cannot be set here" }]
+      : []),
     ...(isElasticBatch ? [{ path: ["elastic"], message }] : []),
     ...gangProblems(written.kind === "serve" ? { ...written, elastic: null, model: null } : written),
     ...(isBare ? [{ path: ["fabric"], message: "needs within, prefer or slices" }] : []),

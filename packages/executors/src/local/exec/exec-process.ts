@@ -93,14 +93,18 @@ function placeOf(files: AttemptFiles, bootId: string, rank: number): WorkerPlace
   // A worker that joined later has its environment in the request of its size.
   const joiner = files.readIfSound("resize.json")?.joiners.findLast((each) => each.rank === rank);
   const environment = joiner?.environment ?? launch.environments[rank] ?? {};
-  const masterPort = files.readIfSound("running.json")?.masterPort;
+  const { masterPort, servicePort } = files.readIfSound("running.json") ?? {};
   const start = Number(/\.(\d+)$/.exec(environment["HEADROOM_WORKER_ID"] ?? "")?.[1] ?? 0);
   const { cgroups = [], bubblewrap = null } = launch.isolation ?? {};
   return {
     worker,
     place: {
       workingDir: launch.workingDir,
-      environment: { ...environment, ...(masterPort === undefined ? {} : { MASTER_PORT: String(masterPort) }) },
+      environment: {
+        ...environment,
+        ...(masterPort === undefined ? {} : { MASTER_PORT: String(masterPort) }),
+        ...(servicePort === undefined ? {} : { PORT: String(servicePort) }),
+      },
       bubblewrap,
       groupEntries: groupEntries(cgroups, groupName(files.key.name, rank, start)),
     },

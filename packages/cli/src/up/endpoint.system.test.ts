@@ -1,0 +1,113 @@
+/**
+ * An endpoint as users run it: `headroom up` runs the replicas, a gateway follows them, and requests go on while the
+ * endpoint grows, shrinks and loses its control plane.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { headroom } from "../testing/recorded-terminal.ts";
+import { startProgram, type RunningProgram } from "../testing/running-program.ts";
+
+/** An OpenAI server that finishes its requests after SIGTERM. */
+const SERVER = `
+import { createServer } from "node:http";
+const server = createServer((request, response) => {
+  request.resume();
+  if (request.url === "/health") return response.end("ok");
+  setTimeout(() => {
+    response.setHeader("content-type", "application/json");
+    const message = { role: "assistant", content: "hello" };
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    response.end(JSON.stringify({ id: "1", object: "chat.completion", created: 1, model: "chat",
+      choices: [{ index: 0, message, finish_reason: "stop" }], usage }));
+  }, 20);
+});
+server.listen(Number(process.env.PORT), "127.0.0.1");
+// Gateways learn within a second that a replica drains; requests that come until then are answered too.
+process.on("SIGTERM", () => setTimeout(() => process.exit(0), 3000));
+`;
+
+let root = "";
+let home = "";
+let work = "";
+let plane: RunningProgram;
+let gateway: RunningProgram | undefined;
+const ready = /runs on (http:\/\/127\.0\.0\.1:(\d+))[^]*Ctrl-C/;
+const command = (...args: readonly string[]) =>
+  headroom(args, { workingDirectory: work, env: { HEADROOM_HOME: home } });
+
+async function up(port: string): Promise<RegExpExecArray> {
+  plane = startProgram(["up", "--no-console", "--port", port, "--slots", "4"], { home });
+  return plane.saying(ready);
+}
+
+beforeAll(() => {
+  root = mkdtempSync(path.join(tmpdir(), "headroom-endpoint-"));
+  [home, work] = [path.join(root, "home"), path.join(root, "work")];
+  for (const directory of [home, work]) mkdirSync(directory);
+});
+afterAll(async () => {
+  gateway?.process.kill("SIGTERM");
+  await gateway?.ended;
+  plane.process.kill("SIGTERM");
+  await plane.ended;
+  rmSync(root, { recursive: true, maxRetries: 5 });
+});
+
+it("grows, shrinks and outlives its control plane without a failed request", async () => {
+  const [, url = "", port = ""] = await up("0");
+  writeFileSync(path.join(work, "server.mjs"), SERVER);
+  writeFileSync(
+    path.join(work, "chat.yaml"),
+    `kind: serve\nname: chat\nrun: exec ${process.execPath} server.mjs\ngang: { accelerators: 1 }\nreplicas: { min: 1, max: 3 }\ngrace: 10s\n`,
+  );
+  expect(await command("apply", "-f", "chat.yaml", "--yes")).toMatchObject({ code: 0, stderr: "" });
+  const replicas = async (): Promise<string> => {
+    const { stdout } = await command("show", "chat", "--json");
+    const { wanted, ready: count } = (JSON.parse(stdout) as { replicas: { wanted: number; ready: number } }).replicas;
+    return `${count} of ${wanted}`;
+  };
+  await expect.poll(replicas, { timeout: 30_000 }).toBe("1 of 1");
+
+  writeFileSync(
+    path.join(work, "gateway.yaml"),
+    `listen: 127.0.0.1:0\nstate: ${path.join(root, "gateway")}\naccess: open\ncontrolPlane: { url: "${url}", token: { file: "${path.join(home, "token")}" }, interval: 200ms }\npools: [{ name: p, endpoint: chat, probe: { path: /health } }]\nmodels: [{ name: chat, pools: [p] }]\n`,
+  );
+  gateway = startProgram(["gateway", "--config", "gateway.yaml"], { home, cwd: work });
+  const [, gatewayUrl = ""] = await gateway.saying(/listens on (http:\S+?)[.,]?\s/);
+  const failures: string[] = [];
+  let answered = 0;
+  let isOver = false;
+  const client = async (): Promise<void> => {
+    while (!isOver) {
+      const body = JSON.stringify({ model: "chat", messages: [{ role: "user", content: `hi ${answered}` }] });
+      const response = await fetch(`${gatewayUrl}/v1/chat/completions`, { method: "POST", body });
+      const text = await response.text();
+      if (response.status === 200 && text.includes("hello")) answered++;
+      else failures.push(`${response.status} ${text}`);
+    }
+  };
+  const clients = [client(), client(), client(), client()];
+
+  expect(await command("set", "chat", "replicas=3")).toMatchObject({ code: 0 });
+  await expect.poll(replicas, { timeout: 30_000 }).toBe("3 of 3");
+  plane.process.kill("SIGKILL");
+  await plane.ended;
+  const before = answered;
+  await expect.poll(() => answered, { timeout: 20_000 }).toBeGreaterThan(before + 200);
+  await up(port);
+  await expect.poll(replicas, { timeout: 30_000 }).toBe("3 of 3");
+  expect(await command("set", "chat", "replicas=1")).toMatchObject({ code: 0 });
+  await expect.poll(replicas, { timeout: 30_000 }).toBe("1 of 1");
+  const after = answered;
+  await expect.poll(() => answered, { timeout: 20_000 }).toBeGreaterThan(after + 100);
+  isOver = true;
+  await Promise.all(clients);
+  await command("stop", "chat");
+  await expect
+    .poll(async () => (await command("list", "--json")).stdout, { timeout: 30_000 })
+    .not.toContain('"stopping"');
+  expect(failures).toEqual([]);
+  console.log(`endpoint: ${answered} requests answered, 0 failed`);
+});

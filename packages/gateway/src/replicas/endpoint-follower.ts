@@ -1,0 +1,154 @@
+/**
+ * Keeps the replicas of pools that name an endpoint as the control plane lists them. The list is polled; while the
+ * control plane does not answer, the last known replicas stay, also over a restart of the gateway. Probes and failures
+ * decide about the health of each replica meanwhile, as for configured replicas.
+ */
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { z } from "zod";
+import type { PoolConfig } from "../config/schema.ts";
+import { upstreamUrl, type UpstreamUrl } from "../config/quantities.ts";
+import { secretOf, type SecretSource } from "../config/secrets.ts";
+
+const ANSWER_TIMEOUT_MS = 5_000;
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+const REPLICAS_MAX = 1_000;
+
+const address = z.string().max(300);
+
+const listSchema = z.object({
+  items: z
+    .array(
+      z.object({
+        name: z.string(),
+        team: z.string(),
+        list: z.array(z.object({ address: address.nullable(), draining: z.boolean() })).max(REPLICAS_MAX),
+      }),
+    )
+    .max(REPLICAS_MAX),
+});
+
+/** Addresses of the replicas that take new requests, by the name that a pool gives to the endpoint. */
+const knownSchema = z.record(z.string(), z.array(address).max(REPLICAS_MAX));
+type Known = z.output<typeof knownSchema>;
+
+export interface FollowerSetup {
+  readonly url: string;
+  readonly token: SecretSource;
+  readonly intervalMs: number;
+  /** File of the last known replicas. */
+  readonly file: string;
+  /** Pools of the active configuration. */
+  pools(): readonly PoolConfig[];
+  /** Makes these the replicas of the pool, beside the configured ones. */
+  take(pool: string, replicas: readonly UpstreamUrl[]): void;
+  log(line: string): void;
+}
+
+export class EndpointFollower {
+  readonly #setup: FollowerSetup;
+  readonly #abort = new AbortController();
+  #known: Known;
+  #timer: NodeJS.Timeout | null = null;
+  /** The last problem, so that it is logged once. */
+  #problem = "";
+
+  constructor(setup: FollowerSetup) {
+    this.#setup = setup;
+    this.#known = readKnown(setup.file);
+  }
+
+  /** Takes over the last known replicas, asks once, and goes on in the background. */
+  async start(): Promise<void> {
+    this.#apply();
+    await this.#poll();
+  }
+
+  stop(): void {
+    this.#abort.abort();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      const items = await this.#ask();
+      this.#remember(this.#followed(items));
+      this.#apply();
+      this.#tell("");
+    } catch (error) {
+      this.#tell(`the control plane at ${this.#setup.url} does not list endpoints: ${messageOf(error)}`);
+    }
+    if (this.#abort.signal.aborted) return;
+    this.#timer = setTimeout(() => void this.#poll(), this.#setup.intervalMs);
+    this.#timer.unref();
+  }
+
+  async #ask(): Promise<z.output<typeof listSchema>["items"]> {
+    const response = await fetch(new URL("/v1/endpoints", this.#setup.url), {
+      headers: { authorization: `Bearer ${secretOf(this.#setup.token)}`, accept: "application/json" },
+      redirect: "error",
+      signal: AbortSignal.any([this.#abort.signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+    });
+    if (response.status !== 200) throw new Error(`it answers with status ${response.status}`);
+    return listSchema.parse(JSON.parse(await boundedText(response))).items;
+  }
+
+  /** An endpoint that is not listed has ended: its addresses may belong to other work soon. */
+  #followed(items: z.output<typeof listSchema>["items"]): Known {
+    const known: Known = {};
+    for (const { endpoint } of this.#setup.pools()) {
+      if (endpoint === undefined) continue;
+      const found = items.find(({ name, team }) => endpoint === `${team}/${name}` || endpoint === name);
+      const serving = found?.list.filter(({ draining }) => !draining) ?? [];
+      known[endpoint] = serving.flatMap((each) => each.address ?? []);
+    }
+    return known;
+  }
+
+  #remember(known: Known): void {
+    const text = JSON.stringify(known);
+    if (text === JSON.stringify(this.#known)) return;
+    this.#known = known;
+    const { file } = this.#setup;
+    writeFileSync(`${file}.new`, `${text}\n`, { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  }
+
+  #apply(): void {
+    for (const { name, endpoint } of this.#setup.pools()) {
+      const addresses = endpoint === undefined ? undefined : this.#known[endpoint];
+      if (addresses === undefined) continue;
+      const urls = addresses.flatMap((each) => upstreamUrl.safeParse(`http://${each}`).data ?? []);
+      this.#setup.take(name, urls);
+    }
+  }
+
+  #tell(problem: string): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    if (!this.#abort.signal.aborted)
+      this.#setup.log(
+        problem === "" ? "the control plane lists endpoints again" : `${problem}; the last replicas stay`,
+      );
+  }
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (text.length > ANSWER_BYTES_MAX) throw new Error(`its answer is longer than ${ANSWER_BYTES_MAX} bytes`);
+  }
+  return text + decoder.decode();
+}
+
+function readKnown(file: string): Known {
+  try {
+    return knownSchema.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch {
+    // There was no earlier process, or the file is damaged: then nothing is known.
+    return {};
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
