@@ -39,6 +39,7 @@ export { checkFeed, type FeedDefect, type FeedLimits, type FeedRow, type FeedVer
 export { usefulHour, type OfferConditions, type UsefulHour } from "./feeds/useful-hour.ts";
 export { breakEven, costOf, sensitivities, tcoDocument, type OwnedOption, type TcoDocument } from "./tco/tco.ts";
 export { costAnomalies, costFields, CostReport, type CostField, type CostTotal } from "./report/cost-report.ts";
+export { costChanges, type CostChanges } from "./report/cost-changes.ts";
 export { QuarterFold } from "./review/quarter-facts.ts";
 export { quarterOf, type Quarter } from "./review/quarter.ts";
 export { WaitingFold, type TeamWait } from "./review/waiting-fold.ts";

@@ -64,6 +64,7 @@ const reportCommand = defineCommand<ReportOptions>({
       repeatable: true,
     },
     { flags: "--anomalies", description: "list days on which a group cost far more or less than usual" },
+    { flags: "--changes", description: "compare the last period with the one before it, the largest change first" },
     ...sourceOptions,
     { flags: "--csv", description: "print comma-separated values" },
     jsonOption,

@@ -1,5 +1,5 @@
 /** `headroom cost report`: showback and chargeback. */
-import type { Charge, CostField, CostTotal, TeamWait, UsagePeriod } from "@headroom/usage";
+import type { Charge, CostChanges, CostField, CostTotal, TeamWait, UsagePeriod } from "@headroom/usage";
 import path from "node:path";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
@@ -15,6 +15,7 @@ export interface ReportOptions extends CostSourceOptions {
   readonly group?: string;
   readonly withFocus?: readonly string[];
   readonly anomalies?: true;
+  readonly changes?: true;
   readonly csv?: true;
   readonly json?: true;
 }
@@ -37,6 +38,10 @@ export async function runReport(context: CommandContext, options: ReportOptions)
     printAnomalies(context, usage.costAnomalies(report.totals()), options);
     return exitCode.ok;
   }
+  if (options.changes === true) {
+    printChanges(context, usage.costChanges(report.totals()), { by, group, options });
+    return exitCode.ok;
+  }
   const invoices = await otherFocus(context, options.withFocus ?? []);
   const waits = source.waits?.filter((each) => team === undefined || usage.isWithin(each.team, team, source.parents));
   const waiting = waits === undefined ? null : waitingOf(waits, report.whole);
@@ -44,6 +49,40 @@ export async function runReport(context: CommandContext, options: ReportOptions)
   for (const pool of unpriced.keys())
     context.note(`warning: pool ${pool} has hours without a price; they are not in the report`);
   return exitCode.ok;
+}
+
+function printChanges(
+  context: CommandContext,
+  found: CostChanges | undefined,
+  { by, group, options }: Pick<Printed, "by" | "group" | "options">,
+): void {
+  if (found === undefined) throw new CliError("--changes needs two periods: try --by week or day", exitCode.usage);
+  const [before, now] = [periodText(found.beforeMs, by), periodText(found.periodMs, by)];
+  const percent = (share: number): string => `${share >= 0 ? "+" : ""}${(100 * share).toFixed(1)}%`;
+  const items = found.changes.map((each) => ({
+    ...Object.fromEntries(group.map((field, index) => [field, each.group[index] ?? ""])),
+    before_usd: usd(each.beforeMicroUsd),
+    usd: usd(each.microUsd),
+    change_usd: usd(each.microUsd - each.beforeMicroUsd),
+    change_of_hourly_cost: each.pricePart ?? null,
+  }));
+  if (options.json === true) context.print(JSON.stringify({ before, period: now, changes: items }, null, 2));
+  else if (options.csv === true)
+    context.print(
+      ...csvLines([...group, "before_usd", "usd", "change_usd", "change_of_hourly_cost"], items.map(Object.values)),
+    );
+  else {
+    const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
+    const columns = [...group.map((title) => ({ title })), ...[before, now, "CHANGE", "PRICE OF AN HOUR"].map(right)];
+    const rows = found.changes.map((each) => [
+      ...each.group,
+      usd(each.beforeMicroUsd).toFixed(2),
+      usd(each.microUsd).toFixed(2),
+      each.beforeMicroUsd === 0 ? "new" : percent(each.microUsd / each.beforeMicroUsd - 1),
+      each.pricePart === undefined ? "" : percent(each.pricePart),
+    ]);
+    context.print(...tableLines(columns, rows, context.terminal.stdout, context.paint));
+  }
 }
 
 interface Invoice {
