@@ -93,7 +93,8 @@ class SlurmExecutor implements Executor {
       pollMs: settings.pollMs,
       jobPrefix: `headroom-${tagOf(options)}-`,
       submit: (watched) => this.#launcher.submit(watched),
-      reportUnavailable: (nodes) => this.#reportUnavailable(nodes),
+      outOfService: async () => (await this.#readCluster()).outOfService,
+      nodeIdOf: (name) => nodeIdOf(this.id, name),
       onContact: (problem) => this.#noteContact(problem),
       onProblem: (message) => this.#problem(message),
     });
@@ -229,16 +230,6 @@ class SlurmExecutor implements Executor {
     const cluster = readCluster(answers, this.id, partitions ?? null);
     this.#cluster = cluster;
     return cluster;
-  }
-
-  async #reportUnavailable(nodes: readonly string[]): Promise<boolean> {
-    const { outOfService } = await this.#readCluster();
-    const unavailable = nodes.filter((node) => outOfService.has(node));
-    for (const node of unavailable) {
-      const detail = `Slurm: ${outOfService.get(node) ?? ""}`;
-      this.#reporter.tell({ kind: "nodeUnreachable", nodeId: nodeIdOf(this.id, node), detail });
-    }
-    return unavailable.length > 0;
   }
 
   #noteContact(problem: string | null): void {

@@ -4,7 +4,7 @@
  */
 import type { FSWatcher } from "node:fs";
 import { watch } from "node:fs";
-import type { AttemptId, LossCause } from "@headroom/model";
+import type { AttemptId, LossCause, NodeId } from "@headroom/model";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
 import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
 import { supervisorLastWords } from "../../job-protocol/attempt-files.ts";
@@ -38,8 +38,9 @@ export interface WatchSetup {
   /** Names of this executor's jobs begin with it. */
   readonly jobPrefix: string;
   readonly submit: (watched: WatchedJob) => Promise<void>;
-  /** Reports which of these nodes of the cluster take no work, and returns whether there are any. */
-  readonly reportUnavailable: (nodes: readonly string[]) => Promise<boolean>;
+  /** Nodes of the cluster that take no work, by name, with the reason. */
+  readonly outOfService: () => Promise<ReadonlyMap<string, string>>;
+  readonly nodeIdOf: (name: string) => NodeId;
   readonly onContact: (problem: string | null) => void;
   readonly onProblem: (message: string) => void;
 }
@@ -279,20 +280,42 @@ export class AttemptWatch {
     }
   }
 
-  /** The engine learns first that the nodes take no work, so that it does not place the workload there again. */
   async #checkNodes(watched: WatchedJob, detail: string): Promise<void> {
     const nowMs = performance.now();
     if (nowMs < watched.checkNodesAtMs) return;
     watched.checkNodesAtMs = nowMs + CHECK_NODES_MS;
-    const launch = watched.files.readIfSound("launch.json");
-    if (launch === null || !(await this.#setup.reportUnavailable(partsOf(launch).map(({ node }) => node)))) return;
-    await this.#act(watched, { kind: "void", detail, isSupervisor: false });
+    const outOfService = await this.#setup.outOfService();
+    for (const node of nodesOf(watched)) {
+      const reason = outOfService.get(node);
+      if (reason !== undefined) this.#leaveNode(node, reason, detail);
+    }
+  }
+
+  /**
+   * Reports that a node takes no work, before the attempts that waited for it are lost, so that none is placed there again. The engine
+   * takes all its attempts on the node for lost, so the node must run none, and none may start there.
+   */
+  #leaveNode(node: string, reason: string, detail: string): void {
+    const here = [...this.#watched.values()].filter((each) => nodesOf(each).includes(node));
+    if (here.some(({ files }) => ["starting", "running"].includes(readState(files).kind))) return;
+    const isLeft = here.map(({ files }) => voidAttempt(files, detail)).every(Boolean);
+    const nodeId = this.#setup.nodeIdOf(node);
+    if (isLeft) this.#setup.reporter.tell({ kind: "nodeUnreachable", nodeId, detail: `Slurm: ${reason}` });
+    for (const { name } of here) {
+      if (readState(this.#setup.store.files(name)).kind === "ended") this.cancel(name);
+      this.notice(name);
+    }
   }
 
   #problem(what: string, error: unknown): void {
     this.#setup.onProblem(`${what}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
+
+const nodesOf = ({ files }: WatchedJob): readonly string[] => {
+  const launch = files.readIfSound("launch.json");
+  return launch === null ? [] : partsOf(launch).map(({ node }) => node);
+};
 
 /** Reads the signs of life of all parts. Opening a file shows its newest content, also on NFS (close-to-open). */
 function noteSigns(watched: WatchedJob, partCount: number): void {

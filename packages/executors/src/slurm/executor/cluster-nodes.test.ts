@@ -31,7 +31,7 @@ describe("the inventory of a cluster", () => {
   });
 
   it("leaves out nodes that are down or drained, with the reason, and keeps those that drain", () => {
-    const { inventory, outOfService } = read(
+    const { inventory, nodes, outOfService } = read(
       nodeLine("n1", "State=DOWN*+DRAIN Reason=bad fan [root@2026-01-31T08:15:00]") +
         nodeLine("n2", "State=MIXED+DRAIN") +
         nodeLine("n3", "State=IDLE+DRAIN Reason=Duplicate jobid [root@2026-01-31T08:15:00]"),
@@ -39,6 +39,8 @@ describe("the inventory of a cluster", () => {
     expect([...outOfService.keys()]).toEqual(["n1", "n3"]);
     expect(outOfService.get("n1")).toContain("bad fan");
     expect(inventory.nodes.map(({ id }) => id)).toEqual(["lab-n2"]);
+    // A gang may have been placed on a node that has just left: its job waits in Slurm.
+    expect([...nodes.keys()]).toEqual(["lab-n1", "lab-n2", "lab-n3"]);
   });
 
   it("reads switches as levels of the fabric, also where upper switches list all nodes", () => {

@@ -24,7 +24,9 @@ export interface ClusterNode {
 }
 
 export interface Cluster {
+  /** Nodes that take work. */
   readonly inventory: Inventory;
+  /** All nodes, because a gang may have been placed on one that has just left. */
   readonly nodes: ReadonlyMap<NodeId, ClusterNode>;
   /** Nodes that take no work, by their name at Slurm, with state and reason. */
   readonly outOfService: ReadonlyMap<string, string>;
@@ -60,23 +62,25 @@ export function readCluster(
   const addresses = addressesIn(answers.nodes);
   const pools = new Map<string, Pool>();
   const nodes = new Map<NodeId, ClusterNode>();
+  const specs: NodeSpec[] = [];
   const out = new Map<string, string>();
   const site: Site = { name: siteName(executor), fabricLevels: tree?.levels ?? [] };
   for (const row of rows) {
     const partition = partitionOf(row, partitions);
     if (partition === null) continue;
-    if (outOfService.test(row.state ?? "")) {
-      out.set(row.name, `${row.state ?? ""}${row.reason === null ? "" : `, ${row.reason}`}`);
-      continue;
-    }
     const pool = poolOf({ row, partition, site, executor });
-    pools.set(pool.name, pool);
     const spec = specOf(row, pool, executor, tree);
     const [gpu = { type: null }] = row.hardware?.gpuTypes ?? [];
     const address = addresses.get(row.name) ?? row.name;
     nodes.set(spec.id, { id: spec.id, name: row.name, partition, address, gresType: gpu.type, spec });
+    if (outOfService.test(row.state ?? ""))
+      out.set(row.name, `${row.state ?? ""}${row.reason === null ? "" : `, ${row.reason}`}`);
+    else {
+      pools.set(pool.name, pool);
+      specs.push(spec);
+    }
   }
-  const inventory = { sites: [site], pools: [...pools.values()], nodes: [...nodes.values()].map(({ spec }) => spec) };
+  const inventory = { sites: [site], pools: [...pools.values()], nodes: specs };
   return { inventory, nodes, outOfService: out, unreadCount };
 }
 

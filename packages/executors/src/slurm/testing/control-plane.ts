@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { SlurmCluster } from "./slurm-cluster.ts";
 
@@ -42,7 +42,7 @@ export class ControlPlaneProcess {
     this.#child = spawn(process.execPath, [program, ...args], {
       cwd: this.home,
       env: { PATH, HOME, HEADROOM_HOME: this.home },
-      stdio: "ignore",
+      stdio: ["ignore", openSync(path.join(this.home, "up.log"), "a", 0o600), "inherit"],
     });
     await this.#until("the control plane", async () => (await this.#get("/v1/workloads")).ok);
   }
