@@ -42,13 +42,13 @@ export interface ClusterShape {
   readonly memoryMib: number;
 }
 
-export const fourNodes: ClusterShape = { nodes: 4, gpusPerNode: 8, cpusPerNode: 64, memoryMib: 500_000 };
+const fourNodes: ClusterShape = { nodes: 4, gpusPerNode: 8, cpusPerNode: 64, memoryMib: 500_000 };
 
 const programPath = (program: Program): string | undefined =>
   PROGRAM_DIRS.map((directory) => path.join(directory, program)).find((file) => existsSync(file));
 
 /** Programs of Slurm and munge that this machine lacks. */
-export function missingSlurmPrograms(): readonly string[] {
+function missingSlurmPrograms(): readonly string[] {
   return PROGRAMS.filter((program) => programPath(program) === undefined);
 }
 
