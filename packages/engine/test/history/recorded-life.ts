@@ -10,6 +10,7 @@ import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { clearNode, plan, relabel, replace, save } from "./life-by-right.ts";
 import { divide, foresee, keepTime, predict, register, report } from "./life-in-time.ts";
 import { gather, heedNotice, keepData, keepHotSpares, makeWay, placeGroups } from "./life-of-nodes.ts";
+import { beginEndpoint, endEndpoint } from "./life-of-endpoints.ts";
 import { beginSilence, endSilence } from "./life-of-executors.ts";
 import { beginOrders, endOrders } from "./life-of-orders.ts";
 import { beginRemovals, endRemovals } from "./life-of-removals.ts";
@@ -28,6 +29,7 @@ export function recordLife(): RecordedLife {
   work(drive);
   beginRemovals(drive);
   beginOrders(drive);
+  beginEndpoint(drive);
   beginSilence(drive);
   const snapshot = {
     text: new TextDecoder().decode(drive.engine.snapshot()),
@@ -36,6 +38,7 @@ export function recordLife(): RecordedLife {
   endRemovals(drive);
   endOrders(drive);
   endSilence(drive);
+  endEndpoint(drive);
   suffer(drive);
   govern(drive);
   plan(drive);

@@ -1,0 +1,45 @@
+/** Part of the recorded journal: an endpoint whose replicas become ready, fail, grow and shrink. */
+import { attemptId, workloadId } from "@headroom/model";
+import type { WorkloadChanges } from "@headroom/model";
+import type { Drive } from "../lab/drive.ts";
+import { applied, command, node, pool, site, spec } from "../lab/make.ts";
+
+/** One replica is ready, and one has failed and is started again. */
+export function beginEndpoint(drive: Drive): void {
+  drive.receive(applied({ sites: [site], pools: [pool("L4")] }), { kind: "nodeSeen", node: node("n81", "L4") });
+  const endpoint = spec("chat", { acceleratorTypes: ["L4"], replicas: { min: 0, max: 2 } });
+  drive.receive(command({ kind: "submitWorkload", spec: endpoint }, "key-chat"));
+  change(drive, { replicaCount: 2 });
+  const [first, second] = replicasOf(drive);
+  if (first === undefined || second === undefined) throw new Error("the endpoint has no two replicas");
+  drive.receive({ kind: "attemptRunning", attemptId: first });
+  drive.receive({ kind: "replicaReady", attemptId: first, address: "127.0.0.1:8000" });
+  drive.receive({ kind: "attemptRunning", attemptId: second });
+  drive.receive({ kind: "attemptExited", attemptId: second, exits: [{ kind: "exited", worker: 0, code: 1 }] });
+}
+
+/** The ready replica stops answering, and the endpoint ends. */
+export function endEndpoint(drive: Drive): void {
+  const [first] = replicasOf(drive);
+  if (first === undefined) throw new Error("the endpoint has no replica");
+  drive.receive({ kind: "replicaNotReady", attemptId: first, detail: "connection refused" });
+  change(drive, { replicas: { min: 0, max: 1 } });
+  drive.receive(command({ kind: "stopWorkload", workloadId: workloadId(idOf(drive)) }));
+  for (const replica of replicasOf(drive))
+    drive.receive({
+      kind: "attemptExited",
+      attemptId: attemptId(replica),
+      exits: [{ kind: "exited", worker: 0, code: 0 }],
+    });
+}
+
+const idOf = ({ engine }: Drive): string =>
+  [...engine.state.workloads.values()].find(({ scale }) => scale !== undefined)?.id ?? "";
+
+const replicasOf = (drive: Drive): readonly ReturnType<typeof attemptId>[] => [
+  ...(drive.engine.state.workloads.get(workloadId(idOf(drive)))?.activeAttempts ?? []),
+];
+
+const change = (drive: Drive, changes: WorkloadChanges): void => {
+  drive.receive(command({ kind: "changeWorkload", workloadId: workloadId(idOf(drive)), changes }));
+};
