@@ -49,8 +49,8 @@ export interface ListedExecutor {
 }
 
 /** Time in ms that a start spends on executors that do not answer: opening them, then asking them. */
-const START_OPEN_MS = 1_000;
-const START_ANSWER_MS = 2_500;
+const START_OPEN_MS = 500;
+const START_ANSWER_MS = 1_500;
 
 export class ExecutorService {
   readonly #options: ExecutorServiceOptions;

@@ -4,6 +4,7 @@ import type { Command, Input, NodeSpec, WorkloadChanges, WorkloadSpec } from "@h
 import type { ReadonlyState } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
 import { orderCommand } from "./orders.ts";
+import { answers, silence } from "./silences.ts";
 import { calendarChange, hasTwin, noticeOf } from "./plans.ts";
 import { randomPolicy } from "./policies.ts";
 import {
@@ -67,7 +68,9 @@ export class Actions {
     const removal = this.#removal(state);
     const ordered = this.#order(state);
     const scaled = this.#endpoint(state);
-    for (const more of [planned, notice, changed, removal, ordered, scaled]) if (more !== null) inputs.push(more);
+    const silenced = silence(this.#luck.aside(`silence ${this.#count} ${state.nowMs}`), state);
+    for (const more of [planned, notice, changed, removal, ordered, scaled, silenced])
+      if (more !== null) inputs.push(more);
     return { inputs, dies, returns };
   }
 
@@ -103,7 +106,7 @@ export class Actions {
     // Endpoints never end by themselves.
     const endpoints = [...state.workloads.values()].filter(({ scale, endedAtMs }) => scale && endedAtMs === null);
     const stopped = endpoints.map(({ id }): Input => ({ ...this.#common(), kind: "stopWorkload", workloadId: id }));
-    const inputs = [...again, ...seen, ...resumed, apply, ...plain, ...released, ...stopped];
+    const inputs = [...answers(state), ...again, ...seen, ...resumed, apply, ...plain, ...released, ...stopped];
     return { inputs, dies: [], returns: lost.map(({ id }) => id) };
   }
 

@@ -179,6 +179,22 @@ export const plantedInBounds: readonly PlantedBug[] = [
     bendState: (state) => withoutDrains(state, (attempt) => isOnLeavingNode(state, attempt)),
   },
   {
+    name: "a node of a silent executor takes work",
+    found: /is not suspended, its executor is unreachable/,
+    bendState: (state) =>
+      view(state, {
+        nodes: withAll(state.nodes, ({ suspended: _suspended, ...node }) => node),
+      }),
+  },
+  {
+    name: "a silent executor answers, and its nodes stay suspended",
+    found: /is suspended, its executor is reachable/,
+    bendState: (state) =>
+      view(state, {
+        executorStates: withAll(state.executorStates, (each) => ({ ...each, phase: "reachable" as const })),
+      }),
+  },
+  {
     name: "an ordered node joins and is not counted",
     found: /joined [\w-]+ and does not count against/,
     bendReady: (ready) => withEvents(ready, (event) => (event.kind === "capacityOrderNodeJoined" ? [] : [event])),

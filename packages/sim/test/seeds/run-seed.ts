@@ -41,6 +41,7 @@ export type Feature =
   | "nodeLoss"
   | "removal"
   | "orderFilled"
+  | "silence"
   | "shrink"
   | "checkpoint"
   | "replacement"
@@ -155,6 +156,7 @@ class Watch extends Checkers {
   #note({ engine: { state } }: SimulatedRound, event: Event): void {
     if (event.kind === "nodeLost") this.features.add("nodeLoss");
     if (event.kind === "nodeRemoved") this.features.add("removal");
+    if (event.kind === "executorReturned") this.features.add("silence");
     if (event.kind === "capacityOrderFilled") this.features.add("orderFilled");
     if (event.kind === "workersReplaced") this.features.add("replacement");
     if (event.kind === "windowBegan") this.features.add("window");

@@ -51,6 +51,7 @@ const everyFeature: readonly Feature[] = [
   "nodeLoss",
   "removal",
   "orderFilled",
+  "silence",
   "window",
   "budget",
 ];
