@@ -39,6 +39,7 @@ export * from "./resources/time/due.ts";
 export { civilDay, DAY_MS, dayOf, monthStartMs, nextMonthStartMs } from "./resources/time/months.ts";
 export type { CivilDay } from "./resources/time/months.ts";
 export * from "./resources/usage-history.ts";
+export * from "./resources/attempt.ts";
 export * from "./resources/workload.ts";
 export * from "./resources/workload-changes.ts";
 export * from "./resources/workload-kind.ts";

@@ -26,7 +26,7 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   taskStopRequested: of("Workloads", "Task stopped"),
   endpointScaled: of("Workloads", "Replicas changed"),
   workloadEnded: of("Workloads", "Ended"),
-  eventHidden: of("Bookkeeping", "Of another team"),
+  eventHidden: of("Bookkeeping", "Hidden"),
   workloadRerun: of("Workloads", "Rerun"),
   startWindowOpened: of("Workloads", "Start window opened"),
   startWindowClosed: of("Workloads", "Start window closed"),

@@ -106,6 +106,19 @@ function partSentence(rejection: PartRejection): string {
     : `Task ${task} of ${id} has no running attempt, so nothing can be run inside.`;
 }
 
+const scheduleSentence = ({ code, name }: Rejection & { readonly code: "unknownSchedule" | "neverDue" }): string =>
+  code === "unknownSchedule"
+    ? `There is no schedule ${name}.`
+    : `${name} is never due: its cron expression matches no day.`;
+
+const executorSentence = ({
+  code,
+  executor,
+}: Rejection & { readonly code: "unknownExecutor" | "executorReachable" }): string =>
+  code === "unknownExecutor"
+    ? `There is no declared executor ${executor}. List them: headroom executor list`
+    : `The executor ${executor} answers, so its attempts are known. Stop their workloads instead: headroom stop`;
+
 function rejectionSentence(rejection: Exclude<Rejection, OrderRejection>): string {
   switch (rejection.code) {
     case "unknownTeam":
@@ -151,9 +164,8 @@ function rejectionSentence(rejection: Exclude<Rejection, OrderRejection>): strin
     case "unknownCalendarEntry":
       return `The calendar has no entry ${rejection.name}; it may have ended.`;
     case "unknownSchedule":
-      return `There is no schedule ${rejection.name}.`;
     case "neverDue":
-      return `${rejection.name} is never due: its cron expression matches no day.`;
+      return scheduleSentence(rejection);
     case "windowOver":
       return `The window ${rejection.name} ended at ${writeInstant(rejection.endMs)}, but the server's clock is at ${writeInstant(rejection.nowMs)}. Give it future times, or leave it out.`;
     case "reservationTooLarge":
@@ -161,9 +173,8 @@ function rejectionSentence(rejection: Exclude<Rejection, OrderRejection>): strin
     case "poolInUse":
       return poolInUseSentence(rejection.pool, rejection.field);
     case "unknownExecutor":
-      return `There is no declared executor ${rejection.executor}. List them: headroom executor list`;
     case "executorReachable":
-      return `The executor ${rejection.executor} answers, so its attempts are known. Stop their workloads instead: headroom stop`;
+      return executorSentence(rejection);
     case "tooManyTypes":
       return `All pools and teams together would name ${grouped(rejection.count)} accelerator types, and the limit is ${grouped(rejection.maxCount)}. Use the names of types that the fleet has; headroom nodes lists them.`;
     case "tooLarge":

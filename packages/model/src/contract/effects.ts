@@ -4,7 +4,8 @@
  */
 import type { AttemptId, WorkloadId } from "../resources/ids.ts";
 import type { ExecutorId } from "../resources/fleet.ts";
-import type { Artifact, StopReason, WorkerAllocation, WorkloadSpec } from "../resources/workload.ts";
+import type { StopReason, WorkerAllocation } from "../resources/attempt.ts";
+import type { Artifact, WorkloadSpec } from "../resources/workload.ts";
 
 export interface LaunchGang {
   readonly kind: "launchGang";

@@ -9,20 +9,16 @@ import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resource
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
 import type { Team } from "../resources/team.ts";
 import type {
-  Artifact,
   AttemptOutcome,
-  EndReason,
   EvictionReason,
   PreemptionGround,
   Prediction,
   Nomination,
-  ScaleGround,
   StopReason,
-  WaitsFor,
   WorkerAllocation,
   WorkerExit,
-  WorkloadSpec,
-} from "../resources/workload.ts";
+} from "../resources/attempt.ts";
+import type { Artifact, EndReason, ScaleGround, WaitsFor, WorkloadSpec } from "../resources/workload.ts";
 import type { CommandResult } from "./replies.ts";
 import type { WorkloadChanges } from "../resources/workload-changes.ts";
 import type { Schedule } from "../resources/schedule.ts";

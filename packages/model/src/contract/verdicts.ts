@@ -5,7 +5,7 @@
  */
 import type { NodeResourceName } from "../resources/node-resources.ts";
 import type { NodeId, WorkloadId } from "../resources/ids.ts";
-import type { Prediction } from "../resources/workload.ts";
+import type { Prediction } from "../resources/attempt.ts";
 import type { EventKind } from "./events.ts";
 
 export type QuotaBound = "limit" | "user" | "guarantee" | "unguaranteed" | "borrowing" | "budget";

@@ -4,7 +4,8 @@
  */
 import type { Node } from "./fleet.ts";
 import { profileMilli } from "./mig.ts";
-import type { WorkerAllocation, WorkerShape } from "./workload.ts";
+import type { WorkerAllocation } from "./attempt.ts";
+import type { WorkerShape } from "./workload.ts";
 
 type PartFields = Pick<WorkerShape, "shareMilli" | "acceleratorMemoryMib" | "profile">;
 

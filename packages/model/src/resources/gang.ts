@@ -1,7 +1,8 @@
 /** A gang as a list of parts: one part for each task group, or a single part if the gang has no task groups. */
 import { milliOf } from "./device-part.ts";
 import { minWorkersOf } from "./workload.ts";
-import type { TaskGroup, GangSpec, WorkerAllocation, WorkerShape, WorkloadSpec } from "./workload.ts";
+import type { WorkerAllocation } from "./attempt.ts";
+import type { TaskGroup, GangSpec, WorkerShape, WorkloadSpec } from "./workload.ts";
 
 export interface GangPart {
   readonly shape: WorkerShape;

@@ -3,7 +3,8 @@
  * level, each a sequence of consecutive ranks.
  */
 import { groupAt, partsOf } from "./gang.ts";
-import type { GangSpec, WorkerAllocation, WorkloadSpec } from "./workload.ts";
+import type { WorkerAllocation } from "./attempt.ts";
+import type { GangSpec, WorkloadSpec } from "./workload.ts";
 
 type SlicedSpec = Pick<WorkloadSpec, "gang" | "fabric">;
 

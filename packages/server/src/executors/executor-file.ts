@@ -19,7 +19,7 @@ export interface DeclaredExecutor {
   readonly type: ExecutorType;
 }
 
-export const executorFileOf = (home: string): string => path.join(home, FILE);
+const executorFileOf = (home: string): string => path.join(home, FILE);
 
 /** Reads the file. A missing file declares nothing. Throws `invalidExecutors` with every problem that is found. */
 export function readExecutorFile(home: string, types: readonly ExecutorType[]): readonly DeclaredExecutor[] {
