@@ -90,6 +90,9 @@ function unknownDependencySentence(rejection: Rejection & { readonly code: "unkn
   return `There is no workload ${rejection.name} in its team to wait for. Submit that workload first, or name it by its id.`;
 }
 
+const dependencyNotMetSentence = (rejection: Rejection & { readonly code: "dependencyNotMet" }): string =>
+  `It waits for ${rejection.name} (${rejection.workloadId}) to end ${onText(rejection.on)}, but that workload is already ${rejection.phase}.`;
+
 type PartRejection = Rejection & { readonly code: "notRunning" | "unknownWorker" | "unknownTask" | "taskEnded" };
 
 /** Refusals about a task, or a worker, of a workload. */
@@ -106,10 +109,21 @@ function partSentence(rejection: PartRejection): string {
     : `Task ${task} of ${id} has no running attempt, so nothing can be run inside.`;
 }
 
-const scheduleSentence = ({ code, name }: Rejection & { readonly code: "unknownSchedule" | "neverDue" }): string =>
-  code === "unknownSchedule"
+/** Refusals of notices that a node goes away. */
+const noticeSentence = (rejection: Rejection & { readonly code: "nodeLost" | "noticeOver" }): string =>
+  rejection.code === "nodeLost"
+    ? `Node ${rejection.nodeId} is already lost, so a notice is too late.`
+    : `The notice for node ${rejection.nodeId} names ${writeInstant(rejection.goneAtMs)}, but the server's clock is at ${writeInstant(rejection.nowMs)}. Give a future instant or a duration; 0s means now.`;
+
+type PlanRejection = Rejection & { readonly code: "unknownCalendarEntry" | "unknownSchedule" | "neverDue" };
+
+/** Refusals about calendar entries and schedules by their names. */
+function planSentence({ code, name }: PlanRejection): string {
+  if (code === "unknownCalendarEntry") return `The calendar has no entry ${name}; it may have ended.`;
+  return code === "unknownSchedule"
     ? `There is no schedule ${name}.`
     : `${name} is never due: its cron expression matches no day.`;
+}
 
 const executorSentence = ({
   code,
@@ -154,18 +168,16 @@ function rejectionSentence(rejection: Exclude<Rejection, OrderRejection>): strin
     case "removedWithPool":
       return removalSentence(rejection);
     case "nodeLost":
-      return `Node ${rejection.nodeId} is already lost, so a notice is too late.`;
     case "noticeOver":
-      return `The notice for node ${rejection.nodeId} names ${writeInstant(rejection.goneAtMs)}, but the server's clock is at ${writeInstant(rejection.nowMs)}. Give a future instant or a duration; 0s means now.`;
+      return noticeSentence(rejection);
     case "reservedName":
       return `The name ${rejection.name} is reserved for node notices. Choose one that does not begin with notice-.`;
     case "unknownPool":
       return `There is no pool ${rejection.pool}. Run headroom fleet for a list; apply a file with its fleet to declare it.`;
     case "unknownCalendarEntry":
-      return `The calendar has no entry ${rejection.name}; it may have ended.`;
     case "unknownSchedule":
     case "neverDue":
-      return scheduleSentence(rejection);
+      return planSentence(rejection);
     case "windowOver":
       return `The window ${rejection.name} ended at ${writeInstant(rejection.endMs)}, but the server's clock is at ${writeInstant(rejection.nowMs)}. Give it future times, or leave it out.`;
     case "reservationTooLarge":
@@ -182,7 +194,7 @@ function rejectionSentence(rejection: Exclude<Rejection, OrderRejection>): strin
     case "unknownDependency":
       return unknownDependencySentence(rejection);
     case "dependencyNotMet":
-      return `It waits for ${rejection.name} (${rejection.workloadId}) to end ${onText(rejection.on)}, but that workload is already ${rejection.phase}.`;
+      return dependencyNotMetSentence(rejection);
     case "queueFull":
       return `${grouped(rejection.waitingCount)} workloads are waiting, and the limit is ${grouped(rejection.maxCount)}. Try again in ${durationText(60_000)}.`;
     case "idempotencyKeyReused":
