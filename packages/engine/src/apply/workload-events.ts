@@ -40,6 +40,8 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
     else queueIfReady(world, workload, atMs);
     world.queue.markDirty();
     world.shrinking.add(workloadId);
+    // The start window of an endpoint without waiting replicas was not checked.
+    if (workload.spec.startWindow !== undefined) world.startWindow.lookAtMs = -1;
   },
   workloadHeld(world, { workloadId }) {
     const workload = touchedWorkload(world, workloadId);
