@@ -126,14 +126,14 @@ const anyGroups = fc.uniqueArray(
   { minLength: 1, maxLength: 4, selector: (group) => group.name },
 );
 
-/** The same workload with task groups. A batch is not elastic, and slices are stated for each group. */
+/** The same workload with task groups. Only training is elastic, and slices are stated for each group. */
 function inGroups({ fabric, onNodeLoss: _loss, ...spec }: WorkloadSpec, groups: readonly TaskGroup[]): WorkloadSpec {
   const { slices: _slices, ...together } = fabric ?? {};
   const whole = groups.map(({ minWorkers: _least, ...group }) => group);
   return {
     ...spec,
     ...(Object.keys(together).length === 0 ? {} : { fabric: together }),
-    gang: gangOfGroups(spec.kind === "batch" ? whole : [...groups]),
+    gang: gangOfGroups(spec.kind === "train" ? [...groups] : whole),
   };
 }
 
