@@ -26,7 +26,7 @@ import type { LimitSource } from "../limits/account.ts";
 import type { LimitDefinition } from "../limits/ledger.ts";
 import type { ServingState } from "../protocols/health.ts";
 import { limitsOf } from "./shared-limits.ts";
-import { EndpointFollower } from "../replicas/endpoint-follower.ts";
+import type { EndpointFollower } from "../replicas/endpoint-follower.ts";
 import { Fleet } from "../replicas/fleet.ts";
 import { Prober } from "../replicas/prober.ts";
 import { Waker } from "../replicas/waker.ts";
@@ -43,6 +43,7 @@ import { requestRoutes, type RequestSources } from "./admin-requests.ts";
 import { pageAnswers } from "./admin-page.ts";
 import { adminTokenOf, stateDirectoryOf } from "./admin-token.ts";
 import { connectionBound } from "./connection-bound.ts";
+import { followerOf } from "./followed-endpoints.ts";
 import { Gateway } from "./gateway.ts";
 import { overviewRoutes } from "./overview.ts";
 import { reloads } from "./reload.ts";
@@ -269,32 +270,6 @@ function closing(parts: RunningParts): () => Promise<void> {
     await tracer?.close();
     usage.close();
   };
-}
-
-interface FollowedParts {
-  readonly fleet: Fleet;
-  readonly stateDirectory: string;
-  /** The configuration that was applied last. */
-  active(): GatewayConfig;
-  now(): number;
-  log(line: string): void;
-}
-
-function followerOf({ controlPlane }: GatewayConfig, parts: FollowedParts): EndpointFollower | undefined {
-  if (controlPlane === undefined) return undefined;
-  const { fleet, stateDirectory, active, now, log } = parts;
-  return new EndpointFollower({
-    url: controlPlane.url,
-    token: controlPlane.token,
-    intervalMs: controlPlane.interval,
-    file: path.join(stateDirectory, "endpoints.json"),
-    pools: () => active().pools,
-    take: (pool, urls) => {
-      const refusedCount = fleet.setDiscovered(pool, urls, now());
-      if (refusedCount > 0) log(`pool ${pool}: there is no room for ${refusedCount} replicas of its endpoint`);
-    },
-    log,
-  });
 }
 
 function tracerOf({ tracing, id }: GatewayConfig): Tracer | undefined {
