@@ -151,7 +151,7 @@ export const operations = {
     capacityHistory,
     {
       permission: "fleet.read",
-      subject: "any",
+      subject: "teams",
     },
   ),
   listNodes: operation("GET /v1/nodes", "Nodes, with the attempts on their accelerators", nodePage, {

@@ -16,6 +16,7 @@ import type { SqliteOptions } from "@headroom/journal";
 import { createApi } from "./api/app.ts";
 import type { Api } from "./api/app.ts";
 import type { ControlPlane } from "./api/control-plane.ts";
+import { revokeWithoutTeam } from "./api/tokens.ts";
 import { loadToken } from "./auth/access-token.ts";
 import { AccessTokens } from "./auth/access-tokens.ts";
 import { Denials } from "./auth/denials.ts";
@@ -188,6 +189,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     const notifier = openNotifier(options, driver, log);
     const plane = controlPlane(options, { driver, telemetry, executors, notifier, token, log, address: () => url });
     if (!isSafe) {
+      await revokeWithoutTeam(plane);
       await choosePolicy(driver, options.policy);
       await registerMachine(driver, executors.own);
       await executors.record(driver);

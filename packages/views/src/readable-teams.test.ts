@@ -73,7 +73,35 @@ describe("answers for a reader of one team", () => {
     expect(shown({ detail: "There is no secret." }, ["secret"])).toEqual({ detail: "There is no secret." });
     const spec = { run: "python secret", env: { theirs: "secret" } };
     expect(shown({ spec })).toEqual({ spec });
-    expect(shown({ held: { theirs: 1 } })).toEqual({ held: { hidden: 1 } });
+    expect(shown({ heldByTeam: { theirs: 1 } })).toEqual({ heldByTeam: { hidden: 1 } });
     expect(withoutOthers(fleet.engine.state, null, answer)).toBe(answer);
+  });
+
+  it("keep their form whatever other teams call their work", () => {
+    const { fleet: spoiled } = sharedFleet();
+    const [node = ""] = spoiled.engine.state.nodes.keys();
+    const words = ["items", "status", "code", "permissionDenied", "unknownTask", "withinTeam", "H100", node];
+    for (const name of words) spoiled.submit(name, { team: "theirs" });
+    const kept = (answer: unknown): unknown => withoutOthers(spoiled.engine.state, readable, answer);
+    for (const answer of [
+      { items: [{ id: node, pool: "H100", held: { H100: 1 } }], nextCursor: null },
+      { status: 403, code: "permissionDenied", facts: { status: 1 } },
+      { victims: [{ attemptId: "hidden", ground: "withinTeam" }] },
+    ])
+      expect(kept(answer)).toEqual(answer);
+    expect(kept({ name: "items", team: "theirs" })).toEqual({ name: "hidden", team: "hidden" });
+  });
+
+  it("keep what the reader wrote, but not in predictions", () => {
+    const answer = { changes: [{ name: "secret", forecast: { reason: "waits for secret" } }] };
+    expect(shown(answer, [{ workloads: [{ name: "secret" }] }])).toEqual({
+      changes: [{ name: "secret", forecast: { reason: "waits for hidden" } }],
+    });
+    expect(shown({ kind: "workloadChanged", workloadId: own, changes: { name: "secret" } })).toMatchObject({
+      changes: { name: "secret" },
+    });
+    expect(shown({ kind: "checkpointRecorded", attemptId: `${own}.1`, path: "secret" })).toMatchObject({
+      path: "secret",
+    });
   });
 });

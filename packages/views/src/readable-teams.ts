@@ -4,7 +4,9 @@
  */
 import { DEFAULT_TEAM } from "@headroom/engine";
 import type { Engine, ReadonlyState } from "@headroom/engine";
-import type { AttemptId, Event, TeamName, WorkloadId } from "@headroom/model";
+import type { AttemptId, Event, NodeId, TeamName, WorkloadId } from "@headroom/model";
+import type { CapacityHistory } from "@headroom/protocol";
+import { isApiWord } from "./api-words.ts";
 
 /** Teams whose work the reader may see; `null`: all. */
 export type ReadableTeams = ReadonlySet<string> | null;
@@ -12,7 +14,7 @@ export type ReadableTeams = ReadonlySet<string> | null;
 /** Stands in answers for the name of work, a user or a team that the reader may not see. */
 export const HIDDEN_NAME = "hidden";
 
-type NamedState = Pick<ReadonlyState, "attempts" | "calendar" | "schedules" | "teams" | "workloads">;
+type NamedState = Pick<ReadonlyState, "attempts" | "calendar" | "nodes" | "schedules" | "teams" | "workloads">;
 
 export const isReadable = (readable: ReadableTeams, team: string): boolean => readable === null || readable.has(team);
 
@@ -26,8 +28,36 @@ function teamOfWork({ workloads, attempts }: NamedState, id: string): TeamName |
   return (workloads.get(`${base}${task}` as WorkloadId) ?? workloads.get(base as WorkloadId))?.spec.team ?? null;
 }
 
-/** Keys whose texts are words of the API, not names. */
-const wordKeys: ReadonlySet<string> = new Set(["kind", "phase", "on", "of", "binding", "outcome", "stream", "window"]);
+/**
+ * Keys whose texts are words of the API or names of the fleet's parts. They stay as they are, or else a user of another
+ * team could spoil answers by calling a workload like a phase or a node.
+ */
+const wordKeys: ReadonlySet<string> = new Set([
+  "kind",
+  "phase",
+  "on",
+  "of",
+  "binding",
+  "outcome",
+  "stream",
+  "window",
+  "code",
+  "title",
+  "type",
+  "acceleratorType",
+  "executor",
+  "fabric",
+  "node",
+  "nodeId",
+  "nodes",
+  "pool",
+  "pools",
+  "site",
+]);
+/** Keys of records by the name of a team. All other keys are words of the API or names of the fleet's parts. */
+const namedRecords: ReadonlySet<string> = new Set(["heldByTeam", "teams"]);
+/** Keys of predictions: in them names are hidden also where the request has them, or else a request could guess names. */
+const predictedKeys: ReadonlySet<string> = new Set(["forecast", "start"]);
 /**
  * Keys of what the reader's own team or the operators wrote: specs, policies, labels. They stay as they are, also
  * where a command happens to contain the name of other work.
@@ -39,11 +69,17 @@ const writtenKeys: ReadonlySet<string> = new Set([
   "env",
   "labels",
   "metrics",
+  "path",
   "policy",
   "progress",
   "run",
   "spec",
 ]);
+const isWritten = (key: string, value: unknown): boolean =>
+  writtenKeys.has(key) ||
+  // The changes of a workload as events record them. Answers list changes.
+  (key === "changes" && !Array.isArray(value));
+
 /** Keys of ids of work. An id of work that is not known any more is hidden, too. */
 const workKeys: ReadonlySet<string> = new Set([
   "workloadId",
@@ -60,8 +96,8 @@ const nameIn = (word: string): string => word.replace(/[._/@+-]+$/, "");
 
 /**
  * The answer without names of other teams' work: ids of workloads and attempts, names of workloads, teams, and users whom
- * the reader knows only from there. `answer` is plain data. `given`: what the reader wrote; its words stay, because their
- * absence would show that they name something. Reads every workload once.
+ * the reader knows only from there. `answer` is plain data. `given`: what the reader wrote; its words stay outside of
+ * predictions, because their absence would show that they name something. Reads every workload once.
  */
 export function withoutOthers<Answer>(
   state: NamedState,
@@ -71,25 +107,37 @@ export function withoutOthers<Answer>(
 ): Answer {
   if (readable === null) return answer;
   const words = new Set<string>();
-  collectWords(answer, words);
+  collectWords(answer, words, { isWhole: false });
   const own = new Set<string>();
-  collectWords(given, own);
-  const hidden = hiddenNames(state, readable, words);
-  for (const word of own) hidden.delete(word);
-  const isHiddenWork = (id: string): boolean => !own.has(id) && !readable.has(teamOfWork(state, id) ?? "");
-  return masked(answer, "", { hidden, isHiddenWork }) as Answer;
+  collectWords(given, own, { isWhole: true });
+  const names = hiddenNames(state, readable, words);
+  const isHidden = (id: string): boolean => !readable.has(teamOfWork(state, id) ?? "");
+  const isNode = (id: string): boolean => state.nodes.has(id as NodeId) && teamOfWork(state, id) === null;
+  return masked(answer, "", {
+    hidden: new Set([...names].filter((word) => !own.has(word))),
+    isHiddenWork: (id) => !own.has(id) && isHidden(id),
+    isNode,
+    predicted: { hidden: names, isHiddenWork: isHidden, isNode },
+  }) as Answer;
 }
 
-function collectWords(value: unknown, words: Set<string>): void {
+/** `isWhole`: also all keys, and what the reader's team wrote. */
+function collectWords(value: unknown, words: Set<string>, { isWhole, within = "" }: Collection): void {
   if (typeof value === "string") {
     for (const [word] of value.matchAll(WORD)) words.add(nameIn(word));
-  } else if (Array.isArray(value)) for (const each of value) collectWords(each, words);
+  } else if (Array.isArray(value)) for (const each of value) collectWords(each, words, { isWhole, within });
   else if (value !== null && typeof value === "object")
     for (const [key, each] of Object.entries(value)) {
-      if (writtenKeys.has(key)) continue;
-      for (const [word] of key.matchAll(WORD)) words.add(nameIn(word));
-      collectWords(each, words);
+      if (!isWhole && isWritten(key, each)) continue;
+      if (isWhole || namedRecords.has(within)) for (const [word] of key.matchAll(WORD)) words.add(nameIn(word));
+      collectWords(each, words, { isWhole, within: key });
     }
+}
+
+interface Collection {
+  readonly isWhole: boolean;
+  /** Key of the value. */
+  readonly within?: string;
 }
 
 function hiddenNames(state: NamedState, readable: ReadonlySet<string>, words: ReadonlySet<string>): Set<string> {
@@ -128,18 +176,25 @@ function teamsAbove({ teams }: NamedState, readable: ReadonlySet<string>): Reado
 interface Masking {
   readonly hidden: ReadonlySet<string>;
   readonly isHiddenWork: (id: string) => boolean;
+  readonly isNode: (id: string) => boolean;
+  /** The masking of predictions; absent: the same. */
+  readonly predicted?: Masking;
 }
 
 function masked(value: unknown, key: string, masking: Masking): unknown {
-  if (writtenKeys.has(key)) return value;
   if (typeof value === "string") {
     if (workKeys.has(key)) return masking.isHiddenWork(value) ? HIDDEN_NAME : value;
-    return wordKeys.has(key) ? value : maskedText(value, masking.hidden);
+    const isPublic = wordKeys.has(key) || isApiWord(key, value) || (key === "id" && masking.isNode(value));
+    return isPublic ? value : maskedText(value, masking.hidden);
   }
   if (Array.isArray(value)) return value.map((each) => masked(each, key, masking));
   if (value === null || typeof value !== "object") return value;
+  const within = predictedKeys.has(key) ? (masking.predicted ?? masking) : masking;
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [maskedText(name, masking.hidden), masked(each, name, masking)]),
+    Object.entries(value).map(([name, each]) => [
+      namedRecords.has(key) ? maskedText(name, masking.hidden) : name,
+      isWritten(name, each) ? each : masked(each, name, within),
+    ]),
   );
 }
 
@@ -150,6 +205,18 @@ const maskedText = (text: string, hidden: ReadonlySet<string>): string =>
         const name = nameIn(word);
         return hidden.has(name) ? `${HIDDEN_NAME}${word.slice(name.length)}` : word;
       });
+
+/** The samples with the teams that the reader may see. */
+export const readableHistory = (history: CapacityHistory, readable: ReadableTeams): CapacityHistory =>
+  readable === null
+    ? history
+    : {
+        ...history,
+        samples: history.samples.map((sample) => ({
+          ...sample,
+          teams: Object.fromEntries(Object.entries(sample.teams).filter(([name]) => readable.has(name))),
+        })),
+      };
 
 /** The event as the reader may see it; `null`: it is about other teams. */
 export function readableEvent({ state }: Pick<Engine, "state">, readable: ReadableTeams, event: Event): Event | null {

@@ -6,8 +6,8 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { InvariantError } from "@headroom/model";
-import { operations, refuse } from "@headroom/protocol";
-import type { Operation, OperationName, Permission, ProblemError } from "@headroom/protocol";
+import { refuse } from "@headroom/protocol";
+import type { Operation, Permission, ProblemError } from "@headroom/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { authorize, holdsAnywhere } from "../auth/authorize.ts";
 import type { Principal, Resource } from "../auth/authorize.ts";
@@ -28,6 +28,8 @@ declare module "fastify" {
   }
   interface FastifyContextConfig {
     access?: Access;
+    /** The row of the operations table; absent: the route has none, and needs the permission on the whole control plane. */
+    row?: Operation;
   }
 }
 
@@ -64,9 +66,7 @@ export function addAccess(app: FastifyInstance, { gate, connections, denials, no
     connections.authenticated(socket);
     const access = config.access ?? "authenticated";
     if (access !== "authenticated") {
-      const operation = Object.hasOwn(operations, config.operation ?? "")
-        ? operations[config.operation as OperationName]
-        : null;
+      const operation = config.row ?? null;
       // Operations on single resources are decided again when the resource is known (`resource-access.ts`). All others
       // are decided here: a role on some teams is not enough for the whole control plane.
       const resource = resourceOf(request, operation);

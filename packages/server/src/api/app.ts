@@ -187,7 +187,7 @@ function addOperation(app: FastifyInstance, bound: Bound): void {
   app.route({
     method: operation.method,
     url: operation.path.replace(/\{(\w+)\}/g, ":$1"),
-    config: { operation: bound.name, access: operation.permission },
+    config: { operation: bound.name, access: operation.permission, row: operation },
     exposeHeadRoute: operation.method === "GET" && !operation.stream,
     handler: operation.stream
       ? streamRoute(bound, operation)
@@ -233,9 +233,12 @@ function answerRoute({ plane, reads, name }: Bound, operation: Operation) {
   const shared = sharedOperations[name];
   const handle = (handlers as unknown as Record<string, AnswerHandler>)[name] as AnswerHandler;
   const locates = name === "submitWorkload";
-  // Answers about nothing that belongs to a team have no names of other teams' work.
-  const seen = async ({ principal }: AnyCall, value: unknown): Promise<unknown> =>
-    operation.subject === "any" ? value : seenBy(plane, principal, value);
+  // Answers about nothing that belongs to a team have no names of other teams' work. Tokens are those of the reader's teams.
+  const isPlain = operation.subject === "any" || operation.subject === "token";
+  // Commands repeat the words of the request. A read would show which of its words are names.
+  const repeats = operation.method !== "GET" && name !== "forecastWorkload";
+  const seen = async ({ principal, params, query, body }: AnyCall, value: unknown): Promise<unknown> =>
+    isPlain ? value : seenBy(plane, { principal, given: repeats ? [params, query, body] : [] }, value);
   return (request: FastifyRequest, reply: FastifyReply): void => {
     void answer(request, reply);
   };
@@ -264,17 +267,30 @@ function answerRoute({ plane, reads, name }: Bound, operation: Operation) {
 }
 
 /** The answer without names of other teams' work, if the principal may not see it. */
-async function seenBy(plane: ControlPlane, principal: Principal, answer: unknown): Promise<unknown> {
+async function seenBy(
+  plane: ControlPlane,
+  { principal, given }: { readonly principal: Principal; readonly given: unknown },
+  answer: unknown,
+): Promise<unknown> {
   if (readsAllTeams(principal)) return answer;
-  return plane.driver.read(({ state }) => withoutOthers(state, readableTeams(state, principal), answer));
+  return plane.driver.read(({ state }) =>
+    withoutOthers(state, readableTeams(state, principal), answer, [principal.actor, given]),
+  );
 }
 
 /** The problem without names of other teams' work, but for those that the request contains. */
 async function problemSeenBy(plane: ControlPlane, request: FastifyRequest, error: unknown): Promise<unknown> {
-  const { principal, params, query, body } = request;
+  const { principal, params, query, body, headers } = request;
+  const idempotencyKey = headers["idempotency-key"];
   if (!(error instanceof ProblemError) || readsAllTeams(principal)) return error;
   const seen = await plane.driver.read(({ state }) =>
-    withoutOthers(state, readableTeams(state, principal), error.problem, [params, query, body]),
+    withoutOthers(state, readableTeams(state, principal), error.problem, [
+      principal.actor,
+      params,
+      query,
+      body,
+      idempotencyKey,
+    ]),
   );
   return new ProblemError(seen);
 }

@@ -31,6 +31,7 @@ import {
   presetsView,
   queueView,
   readHistory,
+  readableHistory,
   policyWarnings,
   refusedCursor,
   rejectionProblem,
@@ -66,7 +67,7 @@ import { abandonExecutor, declareExecutor, executors, removeExecutor } from "./e
 import { removeNode, removePool, removeSite } from "./remove-fleet.ts";
 import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
-import { createToken, identityOf, listTokens, revokeToken } from "./tokens.ts";
+import { createToken, identityOf, listTokens, revokeToken, revokeWithoutTeam } from "./tokens.ts";
 import { openLogs } from "./workload-logs.ts";
 import { workloadMetrics } from "./workload-metrics.ts";
 import { workloadUsage } from "./workload-usage.ts";
@@ -298,7 +299,8 @@ export const handlers: Handlers = {
     const { changes } = await command(plane, call, { kind: "apply", ...documents }, "applied");
     return { dryRun: false, changes: changesWithNotices(changes, notices), ...warned };
   },
-  capacityHistory: ({ capacity }) => capacity.history,
+  capacityHistory: ({ capacity, driver }, { principal }) =>
+    driver.read(({ state }) => readableHistory(capacity.history, readableTeams(state, principal))),
   fleet: ({ driver }) => driver.read(fleetView),
   listNodes: ({ driver }, { query }) => driver.read((engine) => nodeList(engine, query)),
   getNode: (plane, { params: { id } }) => found(plane, (engine) => nodeView(engine, id), noNode(id)),
@@ -348,6 +350,7 @@ export const handlers: Handlers = {
     const wanted = { kind: "removeTeam", team: call.params.name as TeamName } as const;
     try {
       const { team } = await command(plane, call, wanted, "teamRemoved");
+      await revokeWithoutTeam(plane);
       return { team };
     } catch (error) {
       throw aboutTeam(error);

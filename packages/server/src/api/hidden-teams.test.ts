@@ -1,4 +1,5 @@
 /** A reader of one team finds no byte of another: the names there are like no other text, and are looked for in every answer. */
+import { writeFileSync } from "node:fs";
 import { operationNames, operations } from "@headroom/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
@@ -21,7 +22,12 @@ async function post(path: string, body: unknown, user = "alice"): Promise<Record
 }
 
 beforeAll(async () => {
-  live = await startLive(temporaryHome());
+  const home = temporaryHome();
+  const atMs = Math.floor(Date.now() / 300_000) * 300_000;
+  const held = { [`${MARK}-other`]: 2, "lab/nlp": 1 };
+  const sample = { atMs, total: 4, held: 3, queued: 0, unavailable: 0, teams: held };
+  writeFileSync(`${home}/capacity-history.json`, JSON.stringify({ everyMs: 300_000, samples: [sample] }));
+  live = await startLive(home);
   const teams = ["lab", "lab/nlp", `lab/${MARK}-vision`, `${MARK}-other`].map((name) => ({
     name,
     parent: name.includes("/") ? "lab" : null,
@@ -135,5 +141,64 @@ describe("a reader of one team", () => {
       [await told(`/v1/workloads?team=${MARK}-other`), await told("/v1/workloads?team=none")],
     ] as const;
     for (const [exists, absent] of pairs) expect(exists.replaceAll(hidden, "w99")).toBe(absent);
+  });
+
+  it("gets no metrics of other teams, and no samples of what they held", async () => {
+    const [viewer = ""] = secrets;
+    const metrics = JSON.parse(await textAs(viewer, "/metrics")) as object;
+    expect(metrics).toMatchObject({ code: "permissionDenied" });
+    const everybody = await (await live.request("/v1/fleet/history")).text();
+    expect(everybody).toContain(MARK);
+    expect(JSON.parse(await textAs(viewer, "/v1/fleet/history"))).toMatchObject({
+      samples: [{ held: 3, teams: { "lab/nlp": 1 } }],
+    });
+  });
+
+  it("does not see from its own words which names other teams have", async () => {
+    const [, member = "", , admin = ""] = secrets;
+    const probe = { kind: "train", team: "lab/nlp", run: "true", gang: { accelerators: 1 } };
+    const workloads = [`${MARK}-holds`, `${MARK}-none`].map((name) => ({ ...probe, name }));
+    const planned = await textAs(member, "/v1/apply?dryRun=true", {
+      method: "POST",
+      body: JSON.stringify({ workloads }),
+    });
+    const { changes } = JSON.parse(planned) as { changes: { name: string }[] };
+    expect(changes.map(({ name }) => name)).toEqual([`${MARK}-holds`, `${MARK}-none`]);
+    const fresh = { name: `${MARK}-waits`, user: `${MARK}-mallory`, team: "lab/nlp", role: "viewer" };
+    await textAs(admin, "/v1/tokens", { method: "POST", body: JSON.stringify(fresh) });
+    const tokens = JSON.parse(await textAs(admin, "/v1/tokens")) as { items: object[] };
+    expect(tokens.items[0]).toMatchObject({ name: fresh.name, user: fresh.user });
+  });
+});
+
+describe("an administrator of one team", () => {
+  const apply = async (secret: string, documents: object): Promise<unknown> =>
+    JSON.parse(await textAs(secret, "/v1/apply", { method: "POST", body: JSON.stringify(documents) })) as unknown;
+  const held = { kind: "train", run: "true", gang: { accelerators: 1 }, hold: true };
+
+  it("declares teams with their work in one request, below its own team only", async () => {
+    const admin = secrets[3] ?? "";
+    const deep = { name: "lab/nlp/deep", parent: "lab/nlp", limit: {} };
+    const deeper = { name: "lab/nlp/deep/er", parent: "lab/nlp/deep", limit: {} };
+    const work = { ...held, name: "first", team: "lab/nlp/deep/er" };
+    expect(await apply(admin, { teams: [deeper, deep], workloads: [work] })).toMatchObject({
+      changes: [{ action: "created" }, { action: "created" }, { action: "created" }],
+    });
+    const outside = { name: "outside", parent: null, limit: {} };
+    const below = { name: "outside/deep", parent: "outside", limit: {} };
+    for (const teams of [[outside], [outside, below], [below], [{ ...below, parent: "lab" }], [{ name: "rootless" }]])
+      expect(await apply(admin, { teams })).not.toHaveProperty("changes");
+    const moved = { name: "lab", parent: "lab/nlp", limit: {} };
+    expect(await apply(admin, { teams: [moved] })).toMatchObject({ code: "permissionDenied" });
+  });
+
+  it("loses its tokens with the team, and does not get them back with another team of this name", async () => {
+    const short = { name: "short", parent: null };
+    await post("/v1/apply", { teams: [short] });
+    const request = { name: "short-lived", user: "carol", team: "short", role: "admin" } as const;
+    const { secret } = await live.client.createToken(request);
+    expect((await live.client.removeTeam("short")).team).toBe("short");
+    await post("/v1/apply", { teams: [short] });
+    expect(JSON.parse(await textAs(secret, "/v1/identity"))).toMatchObject({ code: "unauthorized" });
   });
 });

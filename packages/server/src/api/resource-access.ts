@@ -10,6 +10,7 @@ import { rejectionProblem } from "@headroom/views";
 import { authorize, isUnbounded } from "../auth/authorize.ts";
 import type { Principal, Resource } from "../auth/authorize.ts";
 import { readableTeams, withTeamsAbove } from "../auth/team-tree.ts";
+import type { TeamParents } from "../auth/team-tree.ts";
 import { denialOf, permissionDenied } from "./access.ts";
 import type { Call } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -113,9 +114,12 @@ function ofFleet(permission: Permission, principal: Principal): ResourceNeed {
 }
 
 /** Work can depend on a workload by its id, also on one of another team. It must not show whether that exists. */
-function dependencies(state: ReadonlyState, { body, principal }: ReadCall): ResourceNeed[] {
+function dependencies(
+  state: ReadonlyState,
+  { body, principal }: Pick<ReadCall, "body" | "principal">,
+  readable = readableTeams(state, principal),
+): ResourceNeed[] {
   const { after } = (body ?? {}) as { readonly after?: readonly { readonly workload?: string }[] | null };
-  const readable = readableTeams(state, principal);
   return (after ?? []).flatMap(({ workload = "" }): ResourceNeed[] => {
     const found = state.workloads.get(workload as WorkloadId);
     if (found === undefined || readable === null || readable.has(found.spec.team)) return [];
@@ -178,50 +182,68 @@ function ofDocuments(asked: AccessQuestion): ResourceNeed[] {
   const { state, operation, call } = asked;
   const { teams, workloads, schedules = [], sites, pools, calendar = [] } = call.body as Documents;
   const part = (name: string): Permission => operation.partPermissions[name] ?? operation.permission;
+  const { principal } = call;
+  const readable = readableTeams(state, principal);
+  const tree = withDeclared(state, teams);
+  const owners = ownersOf(state, workloads);
   const wholeFleet = Object.entries({ sites, pools, calendar }).filter(([, documents]) => documents.length > 0);
   return [
     ...wholeFleet.map(([name]) => ofFleet(part(name), call.principal)),
-    ...teams.flatMap((team) => ofTeamDocument(asked, part("teams"), team)),
+    ...teams.flatMap((team) => ofTeamDocument(asked, part("teams"), { team, tree })),
     ...workloads.flatMap((spec) => [
-      ofWorkDocument(state, part("workloads"), spec),
-      ...dependencies(state, { ...call, body: spec }),
+      ofWorkDocument(part("workloads"), spec, { tree, owner: owners.get(nameOf(spec)) ?? null }),
+      ...dependencies(state, { principal, body: spec }, readable),
     ]),
     ...schedules.flatMap(({ name, spec }) => [
-      ofWorkDocument(state, part("schedules"), { team: spec.team }),
-      ...dependencies(state, { ...call, body: spec }),
+      ofWorkDocument(part("schedules"), { team: spec.team }, { tree, owner: null }),
+      ...dependencies(state, { principal, body: spec }, readable),
       ...(state.schedules.has(name) ? ofSchedule(state, part("schedules"), name) : []),
     ]),
   ];
 }
 
+/**
+ * The tree with the new teams of the request, so that one request can declare a team and what belongs to it. Each of these
+ * teams needs its own permission. Teams that exist stay where they are.
+ */
+const withDeclared = ({ teams }: ReadonlyState, documents: Documents["teams"]): TeamParents => {
+  const declared = new Map(documents.map(({ name, parent }) => [name, { parent: parent as TeamName | null }]));
+  return { teams: { get: (name) => teams.get(name) ?? declared.get(name) } };
+};
+
 /** The team above must be administered, today's and the new one. */
 function ofTeamDocument(
   { state, call: { principal } }: AccessQuestion,
   permission: Permission,
-  { name, parent }: Documents["teams"][number],
+  { team: { name, parent }, tree }: { readonly team: Documents["teams"][number]; readonly tree: TeamParents },
 ): ResourceNeed[] {
   const above = [state.teams.get(name as TeamName)?.parent, parent].filter((each) => each !== undefined);
   return above.map((team) => ({
     permission,
-    resource: { kind: "teams", name, teams: team === null ? [] : withTeamsAbove(state, team as TeamName), owner: null },
+    resource: { kind: "teams", name, teams: team === null ? [] : withTeamsAbove(tree, team as TeamName), owner: null },
     absent: () => permissionDenied(principal, permission, { kind: "teams", name }),
   }));
 }
 
-/** A document with the name of waiting or running work of its team changes that work. */
-function ofWorkDocument(
-  state: ReadonlyState,
+const nameOf = ({ team, name }: { readonly team: string; readonly name: string }): string => `${team} ${name}`;
+
+/** Users whose waiting or running work has the team and name of a document. One pass finds those of all documents. */
+function ownersOf({ workloads }: ReadonlyState, documents: Documents["workloads"]): ReadonlyMap<string, string> {
+  const owners = new Map<string, string>();
+  const names = new Set(documents.map(({ name }) => name));
+  if (names.size > 0)
+    for (const { endedAtMs, spec, actor } of workloads.values())
+      if (endedAtMs === null && names.has(spec.name)) owners.set(nameOf(spec), actor);
+  return owners;
+}
+
+/** A document with the name of waiting or running work of its team changes that work, and `owner` submitted it. */
+const ofWorkDocument = (
   permission: Permission,
   { team, name }: { readonly team: string; readonly name?: string },
-): ResourceNeed {
-  let owner: string | null = null;
-  if (name !== undefined)
-    for (const workload of state.workloads.values())
-      if (workload.endedAtMs === null && workload.spec.team === team && workload.spec.name === name)
-        owner = workload.actor;
-  return {
-    permission,
-    resource: { kind: "workloads", name: name ?? null, teams: withTeamsAbove(state, team as TeamName), owner },
-    absent: () => rejected({ code: "unknownTeam", team }),
-  };
-}
+  { tree, owner }: { readonly tree: TeamParents; readonly owner: string | null },
+): ResourceNeed => ({
+  permission,
+  resource: { kind: "workloads", name: name ?? null, teams: withTeamsAbove(tree, team as TeamName), owner },
+  absent: () => rejected({ code: "unknownTeam", team }),
+});

@@ -8,6 +8,8 @@ import { withTeamsAbove } from "../auth/team-tree.ts";
 import type { Call } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
+type RevokingParts = Pick<ControlPlane, "driver" | "tokens" | "log">;
+
 export function listTokens(plane: ControlPlane, { query, principal }: Call<"listTokens">): Promise<TokenPage> {
   return plane.driver.read(({ state }) => {
     const isReadable = ({ id, team }: AccessToken): boolean => {
@@ -34,6 +36,12 @@ export function revokeToken(plane: ControlPlane, { params: { id }, actor }: Call
   if (token === null) throw refuse("unknownToken", `There is no token ${id}.`);
   plane.log.info(`${actor} revoked the token ${token.name} (${id})`);
   return { id, name: token.name };
+}
+
+/** Ends the tokens of removed teams: after a removal, and at the start for a crash between both. */
+export async function revokeWithoutTeam({ driver, tokens, log }: RevokingParts): Promise<void> {
+  const ended = await driver.read(({ state }) => tokens.revokeWithoutTeam((team) => state.teams.has(team as TeamName)));
+  if (ended > 0) log.info(`${ended} tokens ended with their teams`);
 }
 
 export function identityOf({ tokens }: ControlPlane, { principal, actor }: Call<"identity">): Identity {

@@ -112,6 +112,22 @@ export class AccessTokens {
     return withoutDigest(found);
   }
 
+  /**
+   * Ends the tokens of teams that do not exist: they must not hold for a later team of the same name. Returns how many
+   * ended.
+   */
+  revokeWithoutTeam(isTeam: (team: string) => boolean): number {
+    const revokedAtMs = this.#options.nowMs();
+    let ended = 0;
+    const tokens = [...this.#tokens.values()].map((each) => {
+      if (each.team === null || isTeam(each.team) || hasEnded(each, revokedAtMs)) return each;
+      ended++;
+      return { ...each, revokedAtMs };
+    });
+    if (ended > 0) this.#store(tokens);
+    return ended;
+  }
+
   /** Tokens that the reader may see, the newest first. The cursor is the id of the last one shown. */
   page(
     { cursor, limit = PAGE_ITEMS_DEFAULT, all = false }: TokenQuery,

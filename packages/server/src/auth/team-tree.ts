@@ -5,9 +5,13 @@ import { readsAllTeams } from "./authorize.ts";
 import type { Principal } from "./authorize.ts";
 
 type Teams = Pick<ReadonlyState, "teams">;
+/** The part of the tree that paths are read from. */
+export interface TeamParents {
+  readonly teams: { get(name: TeamName): { readonly parent: TeamName | null } | undefined };
+}
 
 /** The team and the teams above it. A name without a team has no teams above it. */
-export function withTeamsAbove({ teams }: Teams, name: TeamName): readonly TeamName[] {
+export function withTeamsAbove({ teams }: TeamParents, name: TeamName): readonly TeamName[] {
   const path: TeamName[] = [];
   for (let at: TeamName | null = name; at !== null && !path.includes(at); at = teams.get(at)?.parent ?? null)
     path.push(at);
