@@ -1,9 +1,12 @@
 import type { AttemptId, Event, WorkloadId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
-import { readableEvent, withoutOthers } from "./readable-teams.ts";
+import { EventReader, withoutOthers } from "./readable-teams.ts";
+import type { ReadableTeams } from "./readable-teams.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 
 const readable = new Set(["mine"]);
+const readableEvent = (engine: SmallFleet["engine"], teams: ReadableTeams, event: Event): Event | null =>
+  new EventReader(() => teams).read(engine, event);
 
 /** Two teams whose work shares four accelerators; `theirs` is the team that the reader may not see. */
 function sharedFleet(): { fleet: SmallFleet; own: WorkloadId; other: WorkloadId } {
@@ -56,6 +59,37 @@ describe("events for a reader of one team", () => {
     const estimates = [`${own}.1`, `${other}.1`].map((id) => [id, 1, 2]);
     const progress = { kind: "progressEstimated", version: 1, atMs: 1, estimates } as unknown as Event;
     expect(readableEvent(fleet.engine, readable, progress)).toMatchObject({ estimates: [[`${own}.1`, 1, 2]] });
+  });
+});
+
+describe("a stream of events for a reader of one team", () => {
+  it("reads the workloads once for each state, and follows changes of the teams", () => {
+    const { fleet } = sharedFleet();
+    let teams = readable;
+    let readings = 0;
+    const { state } = fleet.engine;
+    const counted = {
+      state: {
+        ...state,
+        get sequence(): number {
+          return state.sequence;
+        },
+        get workloads() {
+          readings++;
+          return state.workloads;
+        },
+      },
+    };
+    const reader = new EventReader(() => teams);
+    const read = (): unknown[] => fleet.events.map((event) => reader.read(counted, event));
+    const first = read();
+    expect(first).toEqual(fleet.events.map((event) => readableEvent(fleet.engine, readable, event)));
+    readings = 0;
+    const again = Array.from({ length: 100 }, () => reader.read(counted, fleet.events[3] as Event));
+    expect([again.at(-1), readings]).toEqual([first[3], 0]);
+    teams = new Set(["theirs"]);
+    fleet.submit("later", { team: "theirs" });
+    expect(read()).toEqual(fleet.events.map((event) => readableEvent(fleet.engine, teams, event)));
   });
 });
 

@@ -106,38 +106,53 @@ export function withoutOthers<Answer>(
   given?: unknown,
 ): Answer {
   if (readable === null) return answer;
-  const words = new Set<string>();
-  collectWords(answer, words, { isWhole: false });
-  const own = new Set<string>();
-  collectWords(given, own, { isWhole: true });
-  const names = hiddenNames(state, readable, words);
-  const isHidden = (id: string): boolean => !readable.has(teamOfWork(state, id) ?? "");
+  return withoutHidden({ state, readable, hiddenAmong: (words) => hiddenNames(state, readable, words) }, answer, given);
+}
+
+interface Reading {
+  readonly state: NamedState;
+  readonly readable: ReadonlySet<string>;
+  readonly hiddenAmong: (words: ReadonlySet<string>) => ReadonlySet<string>;
+}
+
+function withoutHidden<Answer>({ state, readable, hiddenAmong }: Reading, answer: Answer, given?: unknown): Answer {
   const isNode = (id: string): boolean => state.nodes.has(id as NodeId) && teamOfWork(state, id) === null;
+  const words = new Set<string>();
+  collectWords(answer, words, { isFixed: (key, text) => workKeys.has(key) || isPublic(key, text, isNode) });
+  const own = new Set<string>();
+  collectWords(given, own, { isFixed: null });
+  const names = words.size === 0 ? noNames : hiddenAmong(words);
+  const isHidden = (id: string): boolean => !readable.has(teamOfWork(state, id) ?? "");
   return masked(answer, "", {
-    hidden: new Set([...names].filter((word) => !own.has(word))),
+    hidden: own.size === 0 ? names : new Set([...names].filter((word) => !own.has(word))),
     isHiddenWork: (id) => !own.has(id) && isHidden(id),
     isNode,
     predicted: { hidden: names, isHiddenWork: isHidden, isNode },
   }) as Answer;
 }
 
-/** `isWhole`: also all keys, and what the reader's team wrote. */
-function collectWords(value: unknown, words: Set<string>, { isWhole, within = "" }: Collection): void {
-  if (typeof value === "string") {
-    for (const [word] of value.matchAll(WORD)) words.add(nameIn(word));
-  } else if (Array.isArray(value)) for (const each of value) collectWords(each, words, { isWhole, within });
-  else if (value !== null && typeof value === "object")
-    for (const [key, each] of Object.entries(value)) {
-      if (!isWhole && isWritten(key, each)) continue;
-      if (isWhole || namedRecords.has(within)) for (const [word] of key.matchAll(WORD)) words.add(nameIn(word));
-      collectWords(each, words, { isWhole, within: key });
-    }
-}
+const noNames: ReadonlySet<string> = new Set();
+
+/** Whether the text under this key is no name of work, users or teams. */
+const isPublic = (key: string, text: string, isNode: (id: string) => boolean): boolean =>
+  wordKeys.has(key) || isApiWord(key, text) || (key === "id" && isNode(text));
 
 interface Collection {
-  readonly isWhole: boolean;
-  /** Key of the value. */
-  readonly within?: string;
+  /** Whether a text never changes; `null`: all texts and keys are collected. */
+  readonly isFixed: ((key: string, text: string) => boolean) | null;
+}
+
+function collectWords(value: unknown, words: Set<string>, { isFixed }: Collection, within = ""): void {
+  if (typeof value === "string") {
+    if (isFixed?.(within, value) !== true) for (const [word] of value.matchAll(WORD)) words.add(nameIn(word));
+  } else if (Array.isArray(value)) for (const each of value) collectWords(each, words, { isFixed }, within);
+  else if (value !== null && typeof value === "object")
+    for (const [key, each] of Object.entries(value)) {
+      if (isFixed !== null && isWritten(key, each)) continue;
+      if (isFixed === null || namedRecords.has(within))
+        for (const [word] of key.matchAll(WORD)) words.add(nameIn(word));
+      collectWords(each, words, { isFixed }, key);
+    }
 }
 
 function hiddenNames(state: NamedState, readable: ReadonlySet<string>, words: ReadonlySet<string>): Set<string> {
@@ -184,8 +199,7 @@ interface Masking {
 function masked(value: unknown, key: string, masking: Masking): unknown {
   if (typeof value === "string") {
     if (workKeys.has(key)) return masking.isHiddenWork(value) ? HIDDEN_NAME : value;
-    const isPublic = wordKeys.has(key) || isApiWord(key, value) || (key === "id" && masking.isNode(value));
-    return isPublic ? value : maskedText(value, masking.hidden);
+    return isPublic(key, value, masking.isNode) ? value : maskedText(value, masking.hidden);
   }
   if (Array.isArray(value)) return value.map((each) => masked(each, key, masking));
   if (value === null || typeof value !== "object") return value;
@@ -219,10 +233,50 @@ export const readableHistory = (history: CapacityHistory, readable: ReadableTeam
       };
 
 /** The event as the reader may see it; `null`: it is about other teams. */
-export function readableEvent({ state }: Pick<Engine, "state">, readable: ReadableTeams, event: Event): Event | null {
-  if (readable === null) return event;
+function shownEvent(reading: Reading, event: Event): Event | null {
+  const { state, readable } = reading;
   const shown = isAboutReader(state, readable, event) ? readersPart(state, readable, event) : null;
-  return shown === null ? null : withoutOthers(state, readable, shown);
+  return shown === null ? null : withoutHidden(reading, shown);
+}
+
+/** Words whose answer is kept. */
+const WORDS_KEPT_MAX = 10_000;
+
+/**
+ * Events of one stream for its reader. Finding hidden names reads every workload, so words are looked up once for each
+ * state: a reader of a long journal must not hold up the control plane.
+ */
+export class EventReader {
+  readonly #readableTeams: (state: ReadonlyState) => ReadableTeams;
+  readonly #known = new Map<string, boolean>();
+  #readable: ReadableTeams = null;
+  #sequence = -1;
+
+  constructor(readableTeams: (state: ReadonlyState) => ReadableTeams) {
+    this.#readableTeams = readableTeams;
+  }
+
+  read({ state }: Pick<Engine, "state">, event: Event): Event | null {
+    if (state.sequence !== this.#sequence) {
+      this.#sequence = state.sequence;
+      this.#readable = this.#readableTeams(state);
+      this.#known.clear();
+    }
+    const readable = this.#readable;
+    if (readable === null) return event;
+    const hiddenAmong = (words: ReadonlySet<string>): ReadonlySet<string> => this.#hiddenAmong(state, readable, words);
+    return shownEvent({ state, readable, hiddenAmong }, event);
+  }
+
+  #hiddenAmong(state: NamedState, readable: ReadonlySet<string>, words: ReadonlySet<string>): ReadonlySet<string> {
+    if (this.#known.size > WORDS_KEPT_MAX) this.#known.clear();
+    const fresh = new Set([...words].filter((word) => !this.#known.has(word)));
+    if (fresh.size > 0) {
+      const hidden = hiddenNames(state, readable, fresh);
+      for (const word of fresh) this.#known.set(word, hidden.has(word));
+    }
+    return new Set([...words].filter((word) => this.#known.get(word) === true));
+  }
 }
 
 /** Kinds of events about the fleet, which every reader of events sees. */

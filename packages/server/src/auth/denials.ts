@@ -1,4 +1,7 @@
-/** Requests that were denied, newest last. They are kept in memory and are bounded; equal ones in a row are one record. */
+/**
+ * Requests that were denied, newest last. They are kept in memory and are bounded; equal ones in a row are one record.
+ * Beyond the bound, the token with the most records loses its oldest one, so that no token displaces those of others.
+ */
 import type { Denial } from "@headroom/protocol";
 
 const KEPT_MAX = 1_000;
@@ -16,7 +19,15 @@ export class Denials {
       return;
     }
     this.#kept.push({ ...denial, name, count: 1 });
-    if (this.#kept.length > KEPT_MAX) this.#kept.shift();
+    if (this.#kept.length > KEPT_MAX) this.#dropOne();
+  }
+
+  #dropOne(): void {
+    const counts = new Map<string, number>();
+    for (const each of this.#kept) counts.set(holderOf(each), (counts.get(holderOf(each)) ?? 0) + 1);
+    const most = Math.max(...counts.values());
+    const at = this.#kept.findIndex((each) => counts.get(holderOf(each)) === most);
+    this.#kept.splice(at, 1);
   }
 
   /** The newest first. */
@@ -24,6 +35,8 @@ export class Denials {
     return this.#kept.toReversed();
   }
 }
+
+const holderOf = ({ user, token }: Pick<Denial, "user" | "token">): string => token ?? user;
 
 const keyOf = ({ user, token, operation, permission, name }: Omit<Denial, "count" | "atMs">): string =>
   JSON.stringify([user, token, operation, permission, name]);
