@@ -192,6 +192,24 @@ describe("an administrator of one team", () => {
     expect(await apply(admin, { teams: [moved] })).toMatchObject({ code: "permissionDenied" });
   });
 
+  it("takes no capacity from other teams by what it declares for teams below", async () => {
+    const admin = secrets[3] ?? "";
+    const below = { name: "lab/nlp/greedy", parent: "lab/nlp", limit: {} };
+    const greedy = [
+      { guarantee: { accelerators: 1_000 } },
+      { reservedTopology: [{ within: "node", accelerators: 2, count: 1 }] },
+      { preemption: { within: "never", reclaim: "any", whileBorrowing: { priorityMax: 100 } } },
+    ];
+    for (const part of greedy)
+      expect(await apply(admin, { teams: [{ ...below, ...part }] })).toMatchObject({ code: "permissionDenied" });
+    const own = { name: "lab/nlp", parent: "lab", limit: {}, guarantee: { accelerators: 4 } };
+    await post("/v1/apply", { teams: [own] });
+    const half = [1, 2].map((at) => ({ ...below, name: `lab/nlp/half-${at}`, guarantee: { accelerators: 2 } }));
+    expect(await apply(admin, { teams: half })).toHaveProperty("changes");
+    const more = { ...below, guarantee: { accelerators: 1 } };
+    expect(await apply(admin, { teams: [more] })).toMatchObject({ code: "permissionDenied" });
+  });
+
   it("loses its tokens with the team, and does not get them back with another team of this name", async () => {
     const short = { name: "short", parent: null };
     await post("/v1/apply", { teams: [short] });

@@ -14,6 +14,7 @@ import type { TeamParents } from "../auth/team-tree.ts";
 import { denialOf, permissionDenied } from "./access.ts";
 import type { Call } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
+import { beyondGrants } from "./team-rights.ts";
 
 /** A resource with the permission that it needs, and the answer to a principal that may not read it. */
 interface ResourceNeed {
@@ -190,6 +191,11 @@ function ofDocuments(asked: AccessQuestion): ResourceNeed[] {
   return [
     ...wholeFleet.map(([name]) => ofFleet(part(name), call.principal)),
     ...teams.flatMap((team) => ofTeamDocument(asked, part("teams"), { team, tree })),
+    ...beyondGrants(state, { principal, permission: part("teams") }, teams).map((resource) => ({
+      permission: part("teams"),
+      resource,
+      absent: () => permissionDenied(principal, part("teams"), resource),
+    })),
     ...workloads.flatMap((spec) => [
       ofWorkDocument(part("workloads"), spec, { tree, owner: owners.get(nameOf(spec)) ?? null }),
       ...dependencies(state, { principal, body: spec }, readable),
