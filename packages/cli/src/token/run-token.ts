@@ -116,7 +116,7 @@ const csvRow = (token: AccessToken): readonly string[] => [
   at(token.lastUsedAtMs, ""),
 ];
 
-/** `given`: the name of an active token, or an id. */
+/** `given`: an id, or the name of an active token. An id goes first: a token can have the id of another one as its name. */
 export async function revokeToken(
   context: CommandContext,
   given: string,
@@ -124,7 +124,7 @@ export async function revokeToken(
 ): Promise<ExitCode> {
   const client = await context.connect();
   const { items } = await allPages((cursor, size) => client.listTokens({ cursor, limit: size }), Infinity);
-  const id = items.find(({ name }) => name === given)?.id ?? given;
+  const id = (items.find((token) => token.id === given) ?? items.find(({ name }) => name === given))?.id ?? given;
   const revoked = await client.revokeToken(id);
   context.print(json === true ? JSON.stringify(revoked, null, 2) : `token ${revoked.name} is revoked`);
   return exitCode.ok;

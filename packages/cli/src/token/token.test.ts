@@ -33,6 +33,13 @@ describe("headroom token", () => {
     expect((await live.headroom(["token", "list", "--all", "--csv"])).stdout).toMatch(/,ci,robot,,member,/);
   });
 
+  it("revokes the token with an id, not another one that has this id as its name", async () => {
+    const created = await live.headroom(["token", "create", "meant", "--for", "robot", "--json"]);
+    const { token } = JSON.parse(created.stdout) as { token: { id: string } };
+    expect((await live.headroom(["token", "create", token.id, "--for", "robot"])).code).toBe(0);
+    expect((await live.headroom(["token", "revoke", token.id])).stdout).toBe("token meant is revoked\n");
+  });
+
   it("says what is wrong with options", async () => {
     const said = async (...args: readonly string[]): Promise<string> =>
       (await live.headroom(["token", "create", "x", ...args])).stderr;

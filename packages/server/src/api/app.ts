@@ -261,7 +261,9 @@ function answerRoute({ plane, reads, name }: Bound, operation: Operation) {
       if (locates) void reply.header("location", `/v1/workloads/${(value as { workloadId: string }).workloadId}`);
       void reply.send(JSON.stringify(value));
     } catch (error) {
-      sendProblem(request, reply, await problemSeenBy(plane, request, error), plane.log);
+      // A driver that has failed or closed answers no reads. Then the answer says so, and nothing else.
+      const shown = await problemSeenBy(plane, request, error).catch((failure: unknown) => failure);
+      sendProblem(request, reply, shown, plane.log);
     }
   }
 }

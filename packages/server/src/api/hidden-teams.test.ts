@@ -1,7 +1,12 @@
 /** A reader of one team finds no byte of another: the names there are like no other text, and are looked for in every answer. */
 import { writeFileSync } from "node:fs";
 import { operationNames, operations } from "@headroom/protocol";
+import type { TeamName } from "@headroom/model";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AccessTokens } from "../auth/access-tokens.ts";
+import { grantOf } from "../auth/authorize.ts";
+import type { DriverLog } from "../driver/driver-log.ts";
+import { createToken } from "./tokens.ts";
 import { removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
 import type { LiveControlPlane } from "./testing/live-control-plane.ts";
 
@@ -218,5 +223,33 @@ describe("an administrator of one team", () => {
     expect((await live.client.removeTeam("short")).team).toBe("short");
     await post("/v1/apply", { teams: [short] });
     expect(JSON.parse(await textAs(secret, "/v1/identity"))).toMatchObject({ code: "unauthorized" });
+  });
+
+  it("creates a bounded number of tokens, so that some are left for other teams", async () => {
+    const home = temporaryHome();
+    const common = { user: "bob", team: "lab", role: "viewer", createdBy: "bob", expiresAtMs: null };
+    const times = { createdAtMs: 1, revokedAtMs: null, lastUsedAtMs: null, sha256: "0".repeat(64) };
+    const many = Array.from({ length: 1_000 }, (_, at) => ({ ...common, ...times, id: String(at), name: `t${at}` }));
+    writeFileSync(`${home}/tokens.json`, JSON.stringify({ version: 1, tokens: many }));
+    const tokens = new AccessTokens({ home, nowMs: () => 2 });
+    const parts = { driver: live.driver, tokens, log: { info: () => undefined } as unknown as DriverLog };
+    const create = (team: string | null): Promise<unknown> => {
+      const principal = { actor: "alice", grants: [grantOf(team as TeamName | null, "admin")], tokenId: null };
+      return createToken(parts, {
+        body: { name: `by-${team ?? "all"}`, user: "alice", team: "lab", role: "viewer" },
+        actor: "alice",
+        principal,
+      });
+    };
+    await expect(create("lab")).rejects.toMatchObject({ code: "tooManyTokens" });
+    await expect(create(null)).resolves.toMatchObject({ token: { name: "by-all" } });
+    tokens.close();
+    removeHome(home);
+  });
+
+  it("gets an answer when the control plane reads no more", async () => {
+    await live.driver.close();
+    const answer = await textAs(secrets[0] ?? "", "/v1/workloads?limit=x");
+    expect(JSON.parse(answer)).toHaveProperty("code");
   });
 });

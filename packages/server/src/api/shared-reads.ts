@@ -16,6 +16,7 @@ import type { Driver } from "../driver/driver.ts";
  */
 export const sharedOperations: Partial<Readonly<Record<OperationName, "kept" | "joined">>> = {
   acceleratorReadings: "joined",
+  endpoints: "kept",
   fleet: "kept",
   listNodes: "kept",
   listWorkloads: "joined",

@@ -1,33 +1,48 @@
 /** Handlers about access tokens, and about requests that were denied. */
+import type { ReadonlyState } from "@headroom/engine";
 import type { TeamName } from "@headroom/model";
 import { ProblemError, checkedUser, refuse } from "@headroom/protocol";
 import type { AccessToken, Identity, TokenCreated, TokenPage, TokenRevoked } from "@headroom/protocol";
 import { rejectionProblem } from "@headroom/views";
 import { authorize } from "../auth/authorize.ts";
 import { withTeamsAbove } from "../auth/team-tree.ts";
+import type { Principal } from "../auth/authorize.ts";
 import type { Call } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
-type RevokingParts = Pick<ControlPlane, "driver" | "tokens" | "log">;
+type TokenParts = Pick<ControlPlane, "driver" | "tokens" | "log">;
+
+/** Maximum number of tokens for the teams of one administrator, so that no team uses up the tokens of all. */
+const TOKENS_OF_TEAM_MAX = 1_000;
+
+/** Whether the principal may see the tokens of a team. */
+const readsTokens =
+  (state: ReadonlyState, principal: Principal) =>
+  ({ id, team }: AccessToken): boolean => {
+    const teams = team === null ? [] : withTeamsAbove(state, team as TeamName);
+    const resource = { kind: "tokens", name: id, teams, owner: null };
+    return authorize(principal, { permission: "tokens.read" }, resource).kind === "allowed";
+  };
 
 export function listTokens(plane: ControlPlane, { query, principal }: Call<"listTokens">): Promise<TokenPage> {
-  return plane.driver.read(({ state }) => {
-    const isReadable = ({ id, team }: AccessToken): boolean => {
-      const teams = team === null ? [] : withTeamsAbove(state, team as TeamName);
-      const resource = { kind: "tokens", name: id, teams, owner: null };
-      return authorize(principal, { permission: "tokens.read" }, resource).kind === "allowed";
-    };
-    return plane.tokens.page(query, isReadable);
-  });
+  return plane.driver.read(({ state }) => plane.tokens.page(query, readsTokens(state, principal)));
 }
 
-export async function createToken(plane: ControlPlane, { body, actor }: Call<"createToken">): Promise<TokenCreated> {
+export async function createToken(
+  { driver, tokens, log }: TokenParts,
+  { body, actor, principal }: Pick<Call<"createToken">, "body" | "actor" | "principal">,
+): Promise<TokenCreated> {
   checkedUser(body.user);
   const { team } = body;
-  const isKnown = team === null || (await plane.driver.read(({ state }) => state.teams.has(team as TeamName)));
+  const isKnown = team === null || (await driver.read(({ state }) => state.teams.has(team as TeamName)));
   if (!isKnown) throw new ProblemError(rejectionProblem({ code: "unknownTeam", team: team ?? "" }));
-  const created = plane.tokens.create({ ...body, createdBy: actor });
-  plane.log.info(`${actor} created the token ${body.name} (${created.token.id}): ${body.role} as ${body.user}`);
+  if (!principal.grants.some((grant) => grant.team === null)) {
+    const count = await driver.read(({ state }) => tokens.count(readsTokens(state, principal)));
+    if (count >= TOKENS_OF_TEAM_MAX)
+      throw refuse("tooManyTokens", `There are ${count} tokens for your teams. Revoke those that nobody uses.`);
+  }
+  const created = tokens.create({ ...body, createdBy: actor });
+  log.info(`${actor} created the token ${body.name} (${created.token.id}): ${body.role} as ${body.user}`);
   return created;
 }
 
@@ -39,7 +54,7 @@ export function revokeToken(plane: ControlPlane, { params: { id }, actor }: Call
 }
 
 /** Ends the tokens of removed teams: after a removal, and at the start for a crash between both. */
-export async function revokeWithoutTeam({ driver, tokens, log }: RevokingParts): Promise<void> {
+export async function revokeWithoutTeam({ driver, tokens, log }: TokenParts): Promise<void> {
   const ended = await driver.read(({ state }) => tokens.revokeWithoutTeam((team) => state.teams.has(team as TeamName)));
   if (ended > 0) log.info(`${ended} tokens ended with their teams`);
 }

@@ -103,6 +103,12 @@ export class AccessTokens {
     return { token, secret };
   }
 
+  /** Number of active tokens among those that `isCounted` accepts. */
+  count(isCounted: (token: AccessToken) => boolean): number {
+    const nowMs = this.#options.nowMs();
+    return [...this.#tokens.values()].filter((each) => !hasEnded(each, nowMs) && isCounted(each)).length;
+  }
+
   /** Ends the token at once. Without effect on a token that has ended. */
   revoke(id: string): AccessToken | null {
     const found = this.#tokens.get(id);
