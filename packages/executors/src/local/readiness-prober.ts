@@ -91,7 +91,9 @@ function statusOf({ port, path }: ProbeTarget, abort: AbortSignal): Promise<numb
       resolve(answer.statusCode ?? 0);
       answer.destroy();
     });
-    asked.once("error", (error) => resolve(signal.aborted ? "no answer in time" : error.message));
+    asked.on("error", (error) => resolve(signal.aborted ? "no answer in time" : error.message));
+    // The answer 101 (Switching Protocols) closes the connection with neither an answer nor an error.
+    asked.once("close", () => resolve("it closed the connection without an answer"));
     asked.end();
   });
 }
