@@ -155,7 +155,7 @@ const pool = z.strictObject({
   resume: z.boolean().optional(),
   streamUsage: z.boolean().default(true),
   wake: wake.optional(),
-  /** Name of an endpoint of the control plane, or `TEAM/NAME`, whose replicas the pool takes over. */
+  /** `TEAM/NAME` of an endpoint of the control plane, or `NAME` of team `default`, whose replicas the pool takes over. */
   endpoint: z.string().min(1).max(300).optional(),
 });
 

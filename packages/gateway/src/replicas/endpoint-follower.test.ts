@@ -15,9 +15,72 @@ afterEach(() => {
 
 const replica = (address: string | null, draining = false) => ({ address, draining });
 
-it("takes over the replicas that take requests, and keeps the last ones while no list comes", async () => {
+const at = ({ host, port }: { readonly host: string; readonly port: number }): string => `${host}:${port}`;
+
+/** Polls once; returns the replicas of each pool, and the log. */
+async function followedOnce(
+  setup: { readonly endpoint: string; readonly folder: string },
+  items: unknown,
+): Promise<{ readonly taken: readonly string[]; readonly logged: readonly string[] }> {
+  const server = createServer((_request, response) => void response.end(JSON.stringify({ sequence: 1, items })));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const tokenFile = path.join(setup.folder, "token");
+  writeFileSync(tokenFile, "secret\n");
+  let taken: readonly string[] = [];
+  const logged: string[] = [];
+  const follower = new EndpointFollower({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    token: { file: tokenFile },
+    intervalMs: 60_000,
+    file: path.join(setup.folder, "endpoints.json"),
+    pools: () => [{ name: "p", endpoint: setup.endpoint } as PoolConfig],
+    take: (_pool, urls) => (taken = urls.map(at)),
+    log: (line) => logged.push(line),
+  });
+  await follower.start();
+  follower.stop();
+  server.close();
+  return { taken, logged };
+}
+
+function newFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "headroom-follower-"));
   folders.push(folder);
+  return folder;
+}
+
+it("does not follow an endpoint of another team that has the same name", async () => {
+  const folder = newFolder();
+  const other = { name: "chat", team: "other", list: [replica("127.0.0.1:9")] };
+  const own = { name: "chat", team: "default", list: [replica("127.0.0.1:1")] };
+  expect((await followedOnce({ endpoint: "chat", folder }, [other, own])).taken).toEqual(["127.0.0.1:1"]);
+  expect(await followedOnce({ endpoint: "chat", folder }, [other])).toEqual({
+    taken: [],
+    logged: ["the control plane lists no endpoint chat"],
+  });
+});
+
+it("follows the new endpoint while the replaced one of its name is being stopped", async () => {
+  const stopping = { name: "chat", team: "a", list: [replica("127.0.0.1:1", true)] };
+  const fresh = { name: "chat", team: "a", list: [replica("127.0.0.1:2")] };
+  const { taken } = await followedOnce({ endpoint: "a/chat", folder: newFolder() }, [stopping, fresh]);
+  expect(taken).toEqual(["127.0.0.1:2"]);
+});
+
+it("keeps the last replicas of an endpoint that is missing in a list that was cut", async () => {
+  const folder = newFolder();
+  const chat = { name: "chat", team: "a", list: [replica("127.0.0.1:1")] };
+  const others = Array.from({ length: 1_000 }, (_, index) => ({ name: `x${index}`, team: "b", list: [] }));
+  await followedOnce({ endpoint: "a/chat", folder }, [chat]);
+  const cut = await followedOnce({ endpoint: "a/chat", folder }, others);
+  expect(cut.taken).toEqual(["127.0.0.1:1"]);
+  expect(cut.logged).toEqual(["the control plane lists no endpoint a/chat, whose list is cut at 1000"]);
+  expect((await followedOnce({ endpoint: "a/chat", folder }, others.slice(1))).taken).toEqual([]);
+});
+
+it("takes over the replicas that take requests, and keeps the last ones while no list comes", async () => {
+  const folder = newFolder();
   const tokenFile = path.join(folder, "token");
   writeFileSync(tokenFile, "secret\n");
   let status = 200;
@@ -42,25 +105,25 @@ it("takes over the replicas that take requests, and keeps the last ones while no
       intervalMs: 60_000,
       file: path.join(folder, "endpoints.json"),
       pools: () => [{ name: "p", endpoint: "a/chat" } as PoolConfig, { name: "q" } as PoolConfig],
-      take: (pool, urls) => taken.push([pool, ...urls.map(({ host, port }) => `${host}:${port}`)]),
+      take: (pool, urls) => taken.push([pool, ...urls.map(at)]),
       log: (line) => logged.push(line),
     });
-  const followedOnce = async (): Promise<string[][]> => {
+  const polledOnce = async (): Promise<string[][]> => {
     const own = follower();
     await own.start();
     own.stop();
     return taken.splice(0);
   };
-  expect(await followedOnce()).toEqual([["p", "127.0.0.1:1"]]);
+  expect(await polledOnce()).toEqual([["p", "127.0.0.1:1"]]);
   // A new process begins with the last known replicas, and keeps them while the list cannot be read.
   status = 503;
-  expect(await followedOnce()).toEqual([["p", "127.0.0.1:1"]]);
+  expect(await polledOnce()).toEqual([["p", "127.0.0.1:1"]]);
   expect(logged.splice(0).join()).toContain("status 503; the last replicas stay");
   status = 200;
   items = "not a list";
-  expect(await followedOnce()).toEqual([["p", "127.0.0.1:1"]]);
+  expect(await polledOnce()).toEqual([["p", "127.0.0.1:1"]]);
   // The addresses of an endpoint that has ended may belong to other work.
   items = [];
-  expect(await followedOnce()).toEqual([["p", "127.0.0.1:1"], ["p"]]);
+  expect(await polledOnce()).toEqual([["p", "127.0.0.1:1"], ["p"]]);
   server.close();
 });

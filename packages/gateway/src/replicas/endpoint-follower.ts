@@ -12,6 +12,9 @@ import { secretOf, type SecretSource } from "../config/secrets.ts";
 const ANSWER_TIMEOUT_MS = 5_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const REPLICAS_MAX = 1_000;
+/** Number of endpoints at which the control plane cuts its list. */
+const ENDPOINTS_LISTED_MAX = 1_000;
+const DEFAULT_TEAM = "default";
 
 const address = z.string().max(300);
 
@@ -24,8 +27,9 @@ const listSchema = z.object({
         list: z.array(z.object({ address: address.nullable(), draining: z.boolean() })).max(REPLICAS_MAX),
       }),
     )
-    .max(REPLICAS_MAX),
+    .max(ENDPOINTS_LISTED_MAX),
 });
+type Listed = z.output<typeof listSchema>["items"];
 
 /** Addresses of the replicas that take new requests, by the name that a pool gives to the endpoint. */
 const knownSchema = z.record(z.string(), z.array(address).max(REPLICAS_MAX));
@@ -51,6 +55,8 @@ export class EndpointFollower {
   #timer: NodeJS.Timeout | null = null;
   /** The last problem, so that it is logged once. */
   #problem = "";
+  /** Endpoints that were missing in the last list, so that each is logged once. */
+  #missing: ReadonlySet<string> = new Set();
 
   constructor(setup: FollowerSetup) {
     this.#setup = setup;
@@ -82,7 +88,7 @@ export class EndpointFollower {
     this.#timer.unref();
   }
 
-  async #ask(): Promise<z.output<typeof listSchema>["items"]> {
+  async #ask(): Promise<Listed> {
     const response = await fetch(new URL("/v1/endpoints", this.#setup.url), {
       headers: { authorization: `Bearer ${secretOf(this.#setup.token)}`, accept: "application/json" },
       redirect: "error",
@@ -92,16 +98,31 @@ export class EndpointFollower {
     return listSchema.parse(JSON.parse(await boundedText(response))).items;
   }
 
-  /** An endpoint that is not listed has ended: its addresses may belong to other work soon. */
-  #followed(items: z.output<typeof listSchema>["items"]): Known {
+  /**
+   * An endpoint that is not listed has ended: its addresses may belong to other work soon. Only a list that was cut
+   * does not say so.
+   */
+  #followed(items: Listed): Known {
     const known: Known = {};
+    const missing = new Set<string>();
     for (const { endpoint } of this.#setup.pools()) {
       if (endpoint === undefined) continue;
-      const found = items.find(({ name, team }) => endpoint === `${team}/${name}` || endpoint === name);
-      const serving = found?.list.filter(({ draining }) => !draining) ?? [];
-      known[endpoint] = serving.flatMap((each) => each.address ?? []);
+      const listed = itemsOf(items, endpoint);
+      if (listed.length === 0) missing.add(endpoint);
+      const last = this.#known[endpoint];
+      if (listed.length === 0 && items.length >= ENDPOINTS_LISTED_MAX && last !== undefined) known[endpoint] = last;
+      else known[endpoint] = servingAddresses(listed);
     }
+    this.#logMissing(missing, items.length);
     return known;
+  }
+
+  /** A name that is misspelled, or that the token may not read, looks like an endpoint that has ended. */
+  #logMissing(missing: ReadonlySet<string>, listedCount: number): void {
+    const cut = listedCount < ENDPOINTS_LISTED_MAX ? "" : `, whose list is cut at ${ENDPOINTS_LISTED_MAX}`;
+    for (const endpoint of missing)
+      if (!this.#missing.has(endpoint)) this.#setup.log(`the control plane lists no endpoint ${endpoint}${cut}`);
+    this.#missing = missing;
   }
 
   #remember(known: Known): void {
@@ -130,6 +151,20 @@ export class EndpointFollower {
         problem === "" ? "the control plane lists endpoints again" : `${problem}; the last replicas stay`,
       );
   }
+}
+
+/**
+ * The endpoints of this name: one, or while it is replaced also the one that is being stopped. A name without a team
+ * means the team `default`. Otherwise a team could take over the requests of another one with an endpoint of its name.
+ */
+function itemsOf(items: Listed, endpoint: string): Listed {
+  const wanted = endpoint.includes("/") ? endpoint : `${DEFAULT_TEAM}/${endpoint}`;
+  return items.filter(({ name, team }) => `${team}/${name}` === wanted);
+}
+
+function servingAddresses(listed: Listed): string[] {
+  const serving = listed.flatMap(({ list }) => list).filter(({ draining }) => !draining);
+  return serving.flatMap((each) => each.address ?? []).slice(0, REPLICAS_MAX);
 }
 
 async function boundedText(response: Response): Promise<string> {
