@@ -19,7 +19,10 @@ export async function resolveWorkload(client: HeadroomClient, text: string): Pro
   return chosen(client, text, named);
 }
 
-/** A workload, or one task of an array: `sweep.3` is task 3 of `sweep`, and so is `sweep_3`, as Slurm writes it. */
+/**
+ * A workload, or one task of an array: `sweep.3` is task 3 of `sweep`, and so is `sweep_3`, as Slurm writes it. `chat.3`
+ * is replica 3 of an endpoint.
+ */
 export interface ResolvedTask {
   readonly workload: WorkloadSummary;
   /** `null`: the whole workload is meant. */
@@ -37,7 +40,8 @@ export async function resolveTask(client: HeadroomClient, text: string): Promise
       throw error;
     });
     const index = Number(task);
-    if (index >= workload.tasks.total)
+    // Replicas keep their numbers when the endpoint shrinks, so the last one may have a number above their count.
+    if (workload.kind !== "serve" && index >= workload.tasks.total)
       throw new CliError(
         `${name} has ${workload.tasks.total} tasks, 0 to ${workload.tasks.total - 1}; there is no task ${index}`,
       );

@@ -74,7 +74,7 @@ function cannotChangeSentence({
         ? `${workloadId} is no array, so it has no number of tasks to change.`
         : `${workloadId} is no endpoint, so it has no replicas. Submit a workload of kind serve.`;
     case "fewerTasks":
-      return `The number of tasks of ${workloadId} only grows. Stop single tasks with headroom stop ${workloadId} --task N.`;
+      return `The number of tasks of ${workloadId} only grows. Stop single tasks with headroom stop ${workloadId}.N.`;
     case "outsideReplicas":
       return `${workloadId} has ${replicas?.min} to ${replicas?.max} replicas. Choose a number within these bounds, or change replicas in its file and apply it.`;
   }
@@ -106,7 +106,7 @@ function partSentence(rejection: PartRejection): string {
   const { task, workloadId: id } = rejection;
   return task === null
     ? `No attempt of ${id} runs, so nothing can be run inside. headroom why ${id} shows why it waits.`
-    : `Task ${task} of ${id} has no running attempt, so nothing can be run inside.`;
+    : `Task ${task} of ${id} has no running attempt.`;
 }
 
 /** Refusals of notices that a node goes away. */

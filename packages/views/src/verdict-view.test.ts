@@ -1,5 +1,5 @@
 import { attemptId, defaultPolicy, gangOfGroups, nodeId, poolName, presets } from "@headroom/model";
-import type { Policy, Pool } from "@headroom/model";
+import type { Policy, Pool, WorkloadSpec } from "@headroom/model";
 import { smallestChanges } from "@headroom/explain";
 import { describe, expect, it } from "vitest";
 import { calendarList } from "./calendar-view.ts";
@@ -7,6 +7,13 @@ import { changeSentence } from "./change-text.ts";
 import { SmallFleet, specOf } from "./testing/small-fleet.ts";
 import { queueView, verdictView } from "./verdict-view.ts";
 import { workloadView } from "./workload-view.ts";
+
+const endpointOf = (name: string, replicas: { readonly min: number; readonly max: number }): WorkloadSpec => ({
+  ...specOf(name, {}),
+  kind: "serve",
+  replicas,
+  ready: { path: "/health", timeoutMs: 60_000 },
+});
 
 const sentence = (fleet: SmallFleet, id: string): string | undefined => verdictView(fleet.engine, id)?.sentence;
 
@@ -416,5 +423,8 @@ describe("the sentence of a verdict", () => {
     fleet.finish(id, 0);
     expect(sentence(fleet, id)).toBe("It has ended: succeeded.");
     expect(verdictView(fleet.engine, "w99")).toBeNull();
+    const submitted = fleet.command({ kind: "submitWorkload", spec: endpointOf("chat", { min: 0, max: 2 }) });
+    const endpoint = submitted.kind === "workloadSubmitted" ? submitted.workloadId : "";
+    expect(sentence(fleet, endpoint)).toBe("It should have no replicas; `headroom set NAME replicas=N` starts some.");
   });
 });

@@ -64,7 +64,7 @@ function entitlementSentence({ spec }: Waiting, { team, resource, entitlement, h
 }
 
 /** The facts about the work that a sentence needs. The work need not be submitted. */
-export type Waiting = Pick<Workload, "spec" | "phase" | "endedAtMs" | "stopRequested">;
+export type Waiting = Pick<Workload, "spec" | "phase" | "endedAtMs" | "stopRequested" | "scale">;
 
 export function verdictResource(engine: Engine, workload: Waiting, verdict: EngineVerdict): Verdict {
   switch (verdict.kind) {
@@ -112,7 +112,8 @@ function missedSentence({ deadlineMs, earliestEndMs }: MissedDeadline, { spec: {
 function notWaitingSentence(workload: Waiting): string {
   if (workload.endedAtMs !== null) return `It has ended: ${workload.phase}.`;
   if (workload.stopRequested) return "It is being stopped.";
-  return "It does not wait: all of its tasks are placed.";
+  if (workload.scale?.replicas === 0) return "It should have no replicas; `headroom set NAME replicas=N` starts some.";
+  return `It does not wait: all of its ${workload.scale === undefined ? "tasks" : "replicas"} are placed.`;
 }
 
 function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): BlockedReason {

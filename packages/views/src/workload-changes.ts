@@ -23,8 +23,15 @@ export function engineChanges({ spec }: Pick<Workload, "spec">, body: WorkloadCh
  * because it was accepted before they existed, are not reported.
  */
 export function changesRefusal({ spec }: Pick<Workload, "spec">, changes: WorkloadChanges): ProblemError | null {
+  // The engine refuses fields of another kind of workload with a sentence of its own.
+  const { taskCount, replicas, ...common } = changes;
+  const own = {
+    ...common,
+    ...(spec.kind === "batch" && taskCount !== undefined ? { taskCount } : {}),
+    ...(spec.kind === "serve" && replicas !== undefined ? { replicas } : {}),
+  };
   const before = new Set(specIssues(specResource(spec)).map(({ message }) => message));
-  const errors = specIssues(specResource(changedSpec(spec, changes))).filter(({ message }) => !before.has(message));
+  const errors = specIssues(specResource(changedSpec(spec, own))).filter(({ message }) => !before.has(message));
   if (errors.length === 0) return null;
   const detail = errors.map(({ pointer, message }) => `${pointer}: ${message}`).join("; ");
   return refuse("invalidRequest", `The changes do not fit the workload. ${detail}.`, { errors });

@@ -15,11 +15,12 @@ export const stopCommand = defineCommand<StopCommandOptions>({
   summary: "Stop workloads with SIGTERM, and with SIGKILL after their grace period",
   details:
     "A stopped task of an array is not tried again, and the other tasks continue; it counts as unsuccessful.\n" +
+    "A stopped replica of an endpoint starts again.\n" +
     "Examples:\n  headroom stop train-1f3a\n  headroom stop sweep.3\n  headroom stop --all --mine --phase pending",
   arguments: [
     {
       syntax: "[workloads...]",
-      description: "names, team/name or ids of the workloads; NAME.N for task N of an array",
+      description: "names, team/name or ids of the workloads; NAME.N for task N of an array, or replica N",
       complete: "workload",
     },
   ],

@@ -91,8 +91,7 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
   if (spec.walltimeMs !== null) pairs.push(["walltime", shortDuration(spec.walltimeMs)]);
   const prediction = predictionOf(workload);
   if (prediction !== null) pairs.push(["duration", predictionText(prediction, spec.walltimeMs)]);
-  const retries = `at most ${spec.retries.max}, the first after ${spec.retries.backoffMs / 1_000} s; grace period ${spec.graceTimeoutMs / 1_000} s`;
-  pairs.push(["retries", retries], ["command", spec.run.split("\n")[0] ?? ""]);
+  pairs.push(["retries", retriesText(spec)], ["command", spec.run.split("\n")[0] ?? ""]);
   if (spec.dir !== null) pairs.push(["directory", spec.dir]);
   const progress = progressText(workload);
   if (progress !== "") pairs.push(["progress", progress]);
@@ -102,6 +101,12 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
   }
   if (workload.checkpointInterval !== undefined) pairs.push(["interval", workload.checkpointInterval.sentence]);
   return pairLines(pairs, paint);
+}
+
+/** Replicas are never given up, whatever the maximum of retries is. */
+function retriesText({ kind, retries, graceTimeoutMs }: Workload["spec"]): string {
+  const count = kind === "serve" ? "always" : `at most ${retries.max}`;
+  return `${count}, the first after ${retries.backoffMs / 1_000} s; grace period ${graceTimeoutMs / 1_000} s`;
 }
 
 /** Prediction for a waiting task, or else for the task that was placed last. */

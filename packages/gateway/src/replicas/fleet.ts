@@ -57,7 +57,11 @@ export class Fleet {
     const headers = new Map(config.pools.map((each) => [each.name, poolHeaders(each)]));
     for (const pool of this.#pools.values()) {
       const next = config.pools.find((each) => each.name === pool.name);
-      const isSame = next?.engine === pool.config.engine && next.routing === pool.config.routing;
+      const isSame =
+        next?.engine === pool.config.engine &&
+        next.routing === pool.config.routing &&
+        // Replicas of an endpoint that the pool no longer follows may be other work soon.
+        next.endpoint === pool.config.endpoint;
       // Old replicas are removed before new ones are added, so that the router's capacity need not hold both.
       const discovered = [...pool.replicas.values()].filter((each) => each.isDiscovered).length;
       const isKept = isSame && next.replicas.length + discovered <= pool.capacity;

@@ -66,7 +66,10 @@ export class Replica {
    * configuration.
    */
   isDraining = false;
-  /** Whether a wake command added the replica at run time. A new configuration does not remove such a replica. */
+  /**
+   * Whether a wake command or the endpoint of the pool added the replica at run time. A new configuration does not
+   * remove such a replica while the pool follows the same endpoint.
+   */
   isDiscovered = false;
   drainDeadlineAtMs = Number.POSITIVE_INFINITY;
   ejectedUntilMs = 0;

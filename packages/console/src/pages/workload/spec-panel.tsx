@@ -66,7 +66,12 @@ function specFacts(spec: WorkloadSpec): readonly Fact[] {
     { name: "Walltime", value: spec.walltimeMs === null ? "unlimited" : durationText(spec.walltimeMs) },
     {
       name: "Retries",
-      value: retries.max === 0 ? "none" : `up to ${retries.max}, after ${durationText(retries.backoffMs)} at first`,
+      value:
+        spec.kind === "serve"
+          ? `always, after ${durationText(retries.backoffMs)} at first`
+          : retries.max === 0
+            ? "none"
+            : `up to ${retries.max}, after ${durationText(retries.backoffMs)} at first`,
     },
     { name: "Grace period", value: durationText(spec.graceTimeoutMs) },
     spec.checkpointDir === null
