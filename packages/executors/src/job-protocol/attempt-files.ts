@@ -71,8 +71,7 @@ export interface LaunchRecord {
   /** Rendezvous port of the gang. Absent: the process that starts the workers chooses one. */
   readonly masterPort?: number;
   /**
-   * Readiness path of a replica, whose rank 0 gets the port of its HTTP server in `PORT`. Absent: the attempt is no
-   * replica.
+   * Readiness path of a replica. `PORT` holds the port on which rank 0 serves HTTP. Absent: the attempt is no replica.
    */
   readonly readyPath?: string;
   /** Parts of a gang whose nodes each have a supervisor of their own. Absent: one supervisor starts all workers. */

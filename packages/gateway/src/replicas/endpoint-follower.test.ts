@@ -61,6 +61,27 @@ it("does not follow an endpoint of another team that has the same name", async (
   });
 });
 
+it("sends no requests to loopback addresses that a control plane on another machine lists", () => {
+  const folder = newFolder();
+  const file = path.join(folder, "endpoints.json");
+  writeFileSync(file, JSON.stringify({ "a/chat": ["127.0.0.1:1", "10.0.0.7:2"] }));
+  let taken: readonly string[] = [];
+  const logged: string[] = [];
+  const follower = new EndpointFollower({
+    url: "http://192.0.2.1:9",
+    token: { file: path.join(folder, "no token") },
+    intervalMs: 60_000,
+    file,
+    pools: () => [{ name: "p", endpoint: "a/chat" } as PoolConfig],
+    take: (_pool, urls) => (taken = urls.map(at)),
+    log: (line) => logged.push(line),
+  });
+  void follower.start();
+  follower.stop();
+  expect(taken).toEqual(["10.0.0.7:2"]);
+  expect(logged.join()).toContain("run the gateway on its machine");
+});
+
 it("follows the new endpoint while the replaced one of its name is being stopped", async () => {
   const stopping = { name: "chat", team: "a", list: [replica("127.0.0.1:1", true)] };
   const fresh = { name: "chat", team: "a", list: [replica("127.0.0.1:2")] };

@@ -4,6 +4,7 @@
  * decide about the health of each replica meanwhile, as for configured replicas.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { isLoopback } from "@headroom/platform";
 import { z } from "zod";
 import type { PoolConfig } from "../config/schema.ts";
 import { upstreamUrl, type UpstreamUrl } from "../config/quantities.ts";
@@ -57,6 +58,7 @@ export class EndpointFollower {
   #problem = "";
   /** Endpoints that were missing in the last list, so that each is logged once. */
   #missing: ReadonlySet<string> = new Set();
+  #toldLoopback = false;
 
   constructor(setup: FollowerSetup) {
     this.#setup = setup;
@@ -139,8 +141,21 @@ export class EndpointFollower {
       const addresses = endpoint === undefined ? undefined : this.#known[endpoint];
       if (addresses === undefined) continue;
       const urls = addresses.flatMap((each) => upstreamUrl.safeParse(`http://${each}`).data ?? []);
-      this.#setup.take(name, urls);
+      this.#setup.take(name, this.#reachable(urls));
     }
+  }
+
+  /** Loopback addresses of another machine would lead to other servers on this machine. */
+  #reachable(urls: readonly UpstreamUrl[]): readonly UpstreamUrl[] {
+    const { url, log } = this.#setup;
+    if (isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ""))) return urls;
+    const reachable = urls.filter(({ host }) => !isLoopback(host));
+    if (reachable.length < urls.length && !this.#toldLoopback)
+      log(
+        `the control plane at ${url} lists replicas on its loopback interface, which get no requests from here: run the gateway on its machine, with a URL like http://127.0.0.1:7070`,
+      );
+    this.#toldLoopback ||= reachable.length < urls.length;
+    return reachable;
   }
 
   #tell(problem: string): void {
