@@ -30,7 +30,7 @@ const listSchema = z.object({
     )
     .max(ENDPOINTS_LISTED_MAX),
 });
-type Listed = z.output<typeof listSchema>["items"];
+type ListedEndpoints = z.output<typeof listSchema>["items"];
 
 /** Addresses of the replicas that take new requests, by the name that a pool gives to the endpoint. */
 const knownSchema = z.record(z.string(), z.array(address).max(REPLICAS_MAX));
@@ -90,7 +90,7 @@ export class EndpointFollower {
     this.#timer.unref();
   }
 
-  async #ask(): Promise<Listed> {
+  async #ask(): Promise<ListedEndpoints> {
     const response = await fetch(new URL("/v1/endpoints", this.#setup.url), {
       headers: { authorization: `Bearer ${secretOf(this.#setup.token)}`, accept: "application/json" },
       redirect: "error",
@@ -104,7 +104,7 @@ export class EndpointFollower {
    * An endpoint that is not listed has ended: its addresses may belong to other work soon. Only a list that was cut
    * does not say so.
    */
-  #followed(items: Listed): Known {
+  #followed(items: ListedEndpoints): Known {
     const known: Known = {};
     const missing = new Set<string>();
     for (const { endpoint } of this.#setup.pools()) {
@@ -172,12 +172,12 @@ export class EndpointFollower {
  * The endpoints of this name: one, or while it is replaced also the one that is being stopped. A name without a team
  * means the team `default`. Otherwise a team could take over the requests of another one with an endpoint of its name.
  */
-function itemsOf(items: Listed, endpoint: string): Listed {
+function itemsOf(items: ListedEndpoints, endpoint: string): ListedEndpoints {
   const wanted = endpoint.includes("/") ? endpoint : `${DEFAULT_TEAM}/${endpoint}`;
   return items.filter(({ name, team }) => `${team}/${name}` === wanted);
 }
 
-function servingAddresses(listed: Listed): string[] {
+function servingAddresses(listed: ListedEndpoints): string[] {
   const serving = listed.flatMap(({ list }) => list).filter(({ draining }) => !draining);
   return serving.flatMap((each) => each.address ?? []).slice(0, REPLICAS_MAX);
 }
