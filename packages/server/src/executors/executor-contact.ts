@@ -3,7 +3,7 @@
  * bounded. Silence says nothing about nodes and attempts: they stay as recorded, and the executor is asked again after
  * a back-off that doubles up to a bound.
  */
-import type { AttemptId, ExecutorId, NodeId } from "@headroom/model";
+import type { AttemptId, ExecutorId, NodeId, PoolName } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Executor, Inventory, KnownAttempt } from "@headroom/executors";
 import { OperationalError } from "@headroom/platform";
@@ -142,12 +142,25 @@ export class ExecutorContact {
     if (!this.#isSeen) await driver.observe({ kind: "executorSeen", executor: { id, kind, capabilities } });
     this.#isSeen = true;
     const inventory = await within(rules.answerMs, () => executor.inventory());
-    const problem = await driver.read(({ state }) => emptyAnswer(state, executor, inventory));
+    const problem = await driver.read(
+      ({ state }) => emptyAnswer(state, executor, inventory) ?? othersPlace(state, executor, inventory),
+    );
     if (problem !== null) throw problem;
     await registerInventory(driver, inventory);
     const overdue = await driver.read(({ state }) => this.#unlisted.overdue(state, inventory));
     await this.#loseUnlisted(executor, overdue);
-    if (this.#problem !== null) await this.#repeatEffects(executor);
+    if (this.#problem === null) return;
+    await this.#stopUnknown(executor);
+    await this.#repeatEffects(executor);
+  }
+
+  /** Attempts that were given up during a silence run on accelerators that count as free. */
+  async #stopUnknown(executor: Executor): Promise<void> {
+    const { driver, rules } = this.#parts;
+    const attempts = await within(rules.answerMs, () => executor.attempts());
+    const report = { id: executor.id, attempts, nodes: null, isComplete: false };
+    const { effects } = await driver.read(({ state }) => reconcile(state, [report]));
+    for (const effect of effects) executor.perform(effect);
   }
 
   /** Compares the executor's attempts with the journal, and repeats the effects that it may have missed. */
@@ -237,6 +250,17 @@ function emptyAnswer({ nodes, pools }: ReadonlyState, { id }: Executor, inventor
   const known = [...nodes.values()].filter((node) => node.health !== "lost" && pools.get(node.pool)?.executor === id);
   if (known.length === 0) return null;
   return new OperationalError("emptyAnswer", `its answer lists no node, but ${known.length} are recorded`);
+}
+
+/** Names of two executors can lead to the same pool or node (`a` with `b-c`, `a-b` with `c`). Work would go to the wrong one. */
+function othersPlace({ nodes, pools }: ReadonlyState, { id }: Executor, inventory: Inventory): OperationalError | null {
+  const ownerOf = (pool: PoolName | undefined): string => (pool === undefined ? id : (pools.get(pool)?.executor ?? id));
+  const pool = inventory.pools.find(({ name }) => ownerOf(name) !== id);
+  const node = inventory.nodes.find((each) => ownerOf(nodes.get(each.id)?.pool) !== id);
+  if (pool === undefined && node === undefined) return null;
+  const what = pool === undefined ? `node ${String(node?.id)}` : `pool ${pool.name}`;
+  const owner = ownerOf(pool === undefined ? node && nodes.get(node.id)?.pool : pool.name);
+  return new OperationalError("nameTaken", `its ${what} belongs to the executor ${owner}; choose another name`);
 }
 
 function incomplete(missing: readonly AttemptId[], answered: number): OperationalError {

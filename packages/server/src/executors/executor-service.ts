@@ -153,11 +153,9 @@ export class ExecutorService {
       const known = this.#members.get(name);
       const text = JSON.stringify(declared.declaration);
       if (known?.declared != null && JSON.stringify(known.declared.declaration) === text) return "unchanged";
-      if (known !== undefined) await this.#leave(name, known);
       const member = newMember(declared);
-      this.#members.set(name, member);
-      this.#write();
-      await record();
+      await this.#change(name, member, record);
+      if (known !== undefined) await this.#leave(name, known);
       if (this.#driver !== null) this.#follow(this.#driver, name, member);
       return known === undefined ? "created" : "changed";
     });
@@ -168,12 +166,27 @@ export class ExecutorService {
     return this.#inTurn(async () => {
       const member = this.#members.get(name);
       if (member?.declared == null) return false;
-      this.#members.delete(name);
-      this.#write();
-      await record();
+      await this.#change(name, null, record);
       await this.#leave(name, member);
       return true;
     });
+  }
+
+  /** A change that cannot be recorded, because the control plane is overloaded, is taken back. */
+  async #change(name: ExecutorId, member: Member | null, record: () => Promise<void>): Promise<void> {
+    const before = this.#members.get(name);
+    const set = (next: Member | null | undefined): void => {
+      if (next == null) this.#members.delete(name);
+      else this.#members.set(name, next);
+      this.#write();
+    };
+    try {
+      set(member);
+      await record();
+    } catch (error) {
+      set(before);
+      throw error;
+    }
   }
 
   /** Stops following the executors. */

@@ -105,6 +105,22 @@ describe("an executor that does not answer, or not completely", () => {
     expect(await live.client.abandonExecutor("hpc", { reason: "burnt" })).toEqual({ name: "hpc", attempts: GANGS });
     await expect.poll(async () => (await live.client.status()).activeAttempts).toBe(0);
     expect(cluster.stops).toEqual([]);
+    const givenUp = [...cluster.launches];
+    cluster.fault = null;
+    // Their accelerators count as free, so they must not run on.
+    await expect.poll(() => [...new Set(cluster.stops)].toSorted(), { timeout: 10_000 }).toEqual(givenUp.toSorted());
+    await live.close();
+  }, 60_000);
+});
+
+describe("an executor whose pools have the names of another one's", () => {
+  it("is unreachable with this reason, and gets no nodes of the other", async () => {
+    const live = await withRunningGangs();
+    cluster.poolPrefix = "hpc";
+    await live.client.declareExecutor("again", { type: "faulty" });
+    const reason = async (): Promise<string | undefined> =>
+      (await live.client.executors()).items.find(({ name }) => name === "again")?.reason;
+    await expect.poll(reason, { timeout: 10_000 }).toMatch(/pool hpc belongs to the executor hpc; choose another name/);
     await live.close();
   }, 60_000);
 });

@@ -18,6 +18,8 @@ const SLOTS = 2;
 
 export class FaultyCluster {
   fault: Fault | null = null;
+  /** Name of the pool, and prefix of its nodes; `null`: the id of the executor. */
+  poolPrefix: string | null = null;
   readonly launches: string[] = [];
   readonly stops: string[] = [];
   readonly attempts: Map<AttemptId, KnownAttempt> = new Map();
@@ -58,9 +60,10 @@ export class FaultyCluster {
   }
 
   async #inventory(executor: string): Promise<Inventory> {
-    const pool = poolName(executor);
+    const prefix = this.poolPrefix ?? executor;
+    const pool = poolName(prefix);
     const nodes = Array.from({ length: NODES }, (_, at) => ({
-      id: nodeId(`${executor}-${at + 1}`),
+      id: nodeId(`${prefix}-${at + 1}`),
       pool,
       fabric: [],
       acceleratorCount: SLOTS,
