@@ -41,7 +41,6 @@ import {
   readSync,
   renameSync,
   rmSync,
-  unlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -91,7 +90,13 @@ export interface LogLimits {
 }
 
 export type ClaimRecord =
-  | { readonly kind: "supervised"; readonly bootId: string; readonly supervisor: ProcessIdentity }
+  | {
+      readonly kind: "supervised";
+      readonly bootId: string;
+      readonly supervisor: ProcessIdentity;
+      /** Job that holds the attempt, at the system that runs the gang. */
+      readonly jobId?: string;
+    }
   /** The control plane has claimed the attempt first, so that the attempt never starts. */
   | { readonly kind: "void"; readonly detail: string };
 
@@ -275,8 +280,14 @@ export class AttemptFiles {
   /** Replaces a record atomically. The new record survives the end of this process, but not a power cut. */
   write<Name extends RecordName>(name: Name, record: Records[Name]): void {
     const temporary = temporaryPath(this.recordsDir, name);
-    writeFileSync(temporary, this.#seal(name, record), { mode: 0o600, flag: NEW_FILE });
-    renameSync(temporary, path.join(this.recordsDir, name));
+    try {
+      writeFileSync(temporary, this.#seal(name, record), { mode: 0o600, flag: NEW_FILE });
+      renameSync(temporary, path.join(this.recordsDir, name));
+    } catch (error) {
+      // Records that are written again and again would fill a full file system with empty files.
+      rmSync(temporary, { force: true });
+      throw error;
+    }
   }
 
   /** Replaces a record as `write` does. The record is on disk when the promise resolves. */
@@ -310,18 +321,18 @@ export class AttemptFiles {
   #link(name: RecordName, { text, sync }: RecordText): boolean {
     const target = path.join(this.recordsDir, name);
     const temporary = temporaryPath(this.recordsDir, name);
-    withFile(openSync(temporary, NEW_FILE, 0o600), (file) => {
-      writeFileSync(file, text);
-      sync(file);
-    });
     try {
+      withFile(openSync(temporary, NEW_FILE, 0o600), (file) => {
+        writeFileSync(file, text);
+        sync(file);
+      });
       while (!tryLink(temporary, target)) {
         if (this.readIfSound(name) !== null) return false;
         // Neither supervisor nor control plane wrote this file, so it must not prevent the record.
         rmSync(target, { recursive: true, force: true });
       }
     } finally {
-      unlinkSync(temporary);
+      rmSync(temporary, { force: true });
     }
     withFile(openSync(this.recordsDir, "r"), sync);
     return true;
@@ -387,7 +398,7 @@ function readText(file: string): string | null {
     if (isMissing(error)) return null;
     if (error instanceof UnreadableRecord) throw error;
     if (error instanceof Error && "code" in error && TRANSIENT_CODES.has(error.code)) throw error;
-    throw new UnreadableRecord(`${file} cannot be read: ${messageOf(error)}`);
+    throw new UnreadableRecord(`${file} cannot be read: ${messageOf(error)}`, { cause: error });
   }
 }
 

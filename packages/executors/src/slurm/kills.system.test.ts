@@ -70,6 +70,22 @@ describe.skipIf(missing !== null)("a control plane over a Slurm cluster", () => 
   });
 
   it(
+    "starts a gang again after the death of a supervisor, whose peers would wait for it",
+    { timeout: 150_000 },
+    async () => {
+      const dead = path.join(root, "dead");
+      const claim = `${root}/shared/attempts/$HEADROOM_ATTEMPT_ID,1/claim.json`;
+      const supervisor = `$(grep -o '"pid":[0-9]*' ${claim} | cut -d: -f2)`;
+      const waits = `touch ${dead}.0; exec sleep 60`;
+      const kills = `until [ -e ${dead}.0 ]; do sleep 0.1; done; touch ${dead}; kill -KILL ${supervisor}; sleep 5`;
+      const run = `[ -e ${dead} ] && exit; if [ $RANK = 0 ]; then ${waits}; else ${kills}; fi`;
+      const id = await submit("bereaved", 2, run);
+      expect(await plane.ended(id, JOB_TIMEOUT_MS)).toBe("succeeded");
+      await cluster.resumeDrained();
+    },
+  );
+
+  it(
     `finishes every job with ${killCount} kills, one for each, and doubles none`,
     { timeout: killCount * 150_000 },
     async () => {

@@ -4,7 +4,7 @@
  * for nodes and jobs through its commands (`commands/`). Start with `executor/job-launcher.ts`, then `executor/judge.ts`.
  */
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, NodeId } from "@headroom/model";
@@ -30,6 +30,7 @@ import { SlurmCommands } from "./commands/slurm-commands.ts";
 import { AttemptWatch } from "./executor/attempt-watch.ts";
 import type { Cluster, ClusterNode } from "./executor/cluster-nodes.ts";
 import { nodeIdOf, readCluster } from "./executor/cluster-nodes.ts";
+import { DirectoryMark } from "./executor/directory-mark.ts";
 import { JobLauncher } from "./executor/job-launcher.ts";
 import { Reporter } from "./executor/reporter.ts";
 import { knownAttempt, readState } from "./executor/slurm-attempt.ts";
@@ -51,8 +52,6 @@ const LOG_FILES_KEPT = 4;
 /** Time in ms for which a job must be missing in Slurm before it is submitted again. */
 const RESUBMIT_AFTER_MS = 10_000;
 const READ_BATCH = 25;
-/** Contents of the mark in the shared directory: the key of the records is the one on this machine. */
-const MARK_FILE = ".headroom-executor";
 
 export function createSlurmExecutor(options: SlurmExecutorOptions): Executor {
   return new SlurmExecutor(options);
@@ -77,12 +76,16 @@ class SlurmExecutor implements Executor {
   readonly #remover = new TreeRemover();
   #cluster: Cluster | null = null;
   #started: Promise<void> = Promise.resolve();
+  readonly #mark: DirectoryMark;
   #contactProblem: string | null = null;
+  /** The newest effect that could not be carried out. */
+  #missed: string | null = null;
 
   constructor(options: SlurmExecutorOptions) {
     this.#options = options;
     this.id = options.id;
-    const { settings } = options;
+    const { settings, stateDir } = options;
+    this.#mark = new DirectoryMark(settings.directory, stateDir);
     this.#store = openStore(options, (message) => this.#problem(message));
     this.#commands = new SlurmCommands(settings);
     this.#watch = new AttemptWatch({
@@ -94,6 +97,7 @@ class SlurmExecutor implements Executor {
       jobPrefix: `headroom-${tagOf(options)}-`,
       submit: (watched) => this.#launcher.submit(watched),
       outOfService: async () => (await this.#readCluster()).outOfService,
+      checkDirectory: () => this.#mark.check(),
       nodeIdOf: (name) => nodeIdOf(this.id, name),
       onContact: (problem) => this.#noteContact(problem),
       onProblem: (message) => this.#problem(message),
@@ -102,6 +106,7 @@ class SlurmExecutor implements Executor {
       store: this.#store,
       commands: this.#commands,
       settings,
+      stateDir,
       log: {
         fileMaxBytes: options.logFileMaxBytes ?? LOG_FILE_MAX_BYTES,
         filesKept: Math.max(2, options.logFilesKept ?? LOG_FILES_KEPT),
@@ -113,11 +118,13 @@ class SlurmExecutor implements Executor {
   }
 
   async inventory(): Promise<Inventory> {
+    this.#mark.check();
+    this.#tellMissed();
     return (await this.#readCluster()).inventory;
   }
 
   async attempts(): Promise<readonly KnownAttempt[]> {
-    checkMark(this.#options);
+    this.#mark.check();
     await this.#removeForgotten(this.#store.forgottenNames());
     const known: KnownAttempt[] = [];
     for (const [position, name] of this.#store.names().entries()) {
@@ -132,14 +139,23 @@ class SlurmExecutor implements Executor {
   perform(effect: Effect): void {
     this.#queue.add(effect.attemptId, async () => {
       try {
+        this.#mark.check();
         if (effect.kind === "launchGang") await this.#launcher.launch(effect);
         else if (effect.kind === "stopGang") await this.#launcher.stop(effect);
         else if (effect.kind === "checkpointGang") this.#launcher.requestCheckpoint(effect);
-        else throw new Error("a gang on Slurm keeps its size");
+        else this.#problem(`${effect.kind} of attempt ${effect.attemptId}: a gang on Slurm keeps its size`);
       } catch (error) {
-        this.#problem(`${effect.kind} of attempt ${effect.attemptId}: ${messageOf(error)}`);
+        this.#missed = `${effect.kind} of attempt ${effect.attemptId}: ${messageOf(error)}`;
+        this.#problem(this.#missed);
       }
     });
+  }
+
+  /** Counts as silence once, because the control plane repeats effects after a silence. */
+  #tellMissed(): void {
+    const missed = this.#missed;
+    this.#missed = null;
+    if (missed !== null) throw new OperationalError("executorUnreachable", missed, { retryable: true });
   }
 
   watch(listener: ExecutorListener): void {
@@ -223,8 +239,7 @@ class SlurmExecutor implements Executor {
     const [nodes, listed, topology] = await Promise.all([
       this.#commands.show("node"),
       this.#commands.show("partition"),
-      // Clusters without a topology plugin answer with an error.
-      this.#commands.show("topology").catch(() => ""),
+      this.#commands.show("topology").catch(noTopology),
     ]);
     const answers = { nodes, partitions: listed, topology };
     const cluster = readCluster(answers, this.id, partitions ?? null);
@@ -248,10 +263,10 @@ function openStore(options: SlurmExecutorOptions, onProblem: (message: string) =
   const { stateDir, settings } = options;
   try {
     makeDurableDirectory(stateDir, 0o700);
-    checkMark(options);
+    const mark = new DirectoryMark(settings.directory, stateDir);
+    mark.check();
     const store = new AttemptStore(settings.directory, onProblem, path.join(stateDir, "records-key"));
-    for (const directory of [stateDir, settings.directory])
-      writeFileSync(path.join(directory, MARK_FILE), `${options.id}\n`, { mode: 0o600 });
+    mark.make();
     return store;
   } catch (error) {
     if (error instanceof OperationalError) throw error;
@@ -260,19 +275,14 @@ function openStore(options: SlurmExecutorOptions, onProblem: (message: string) =
   }
 }
 
-/** A shared file system that is not mounted looks like an empty directory. Its attempts must not count as gone. */
-function checkMark({ stateDir, settings }: SlurmExecutorOptions): void {
-  if (!isMarked(stateDir) || isMarked(settings.directory)) return;
-  const message = `${settings.directory} holds no attempts of this executor any more: is the file system mounted?`;
-  throw new OperationalError("executorUnreachable", message, { retryable: true });
-}
-
-function isMarked(directory: string): boolean {
-  try {
-    return readFileSync(path.join(directory, MARK_FILE), "utf8") !== "";
-  } catch {
-    return false;
-  }
+/**
+ * Clusters without a topology plugin answer with an error. A controller that does not answer says nothing: without its switches all
+ * nodes would move in the fabric.
+ */
+function noTopology(error: unknown): string {
+  if (/did not answer|was ended|cannot be started|unable to contact|connect|socket|timed out/i.test(messageOf(error)))
+    throw error;
+  return "";
 }
 
 /** Tells the jobs of several installations on one cluster apart. */

@@ -14,17 +14,30 @@ import { secretFileOf } from "../executor/secret-file.ts";
 import { KILL_WAIT_SHARE } from "./order.ts";
 import { fenceUnlessStopped, supervisePart } from "./part-supervisor.ts";
 import { runSteps } from "./steps.ts";
+import type { StepFailure } from "./steps.ts";
 
 async function main(homeDir: string, name: string, killWaitMs: number): Promise<void> {
   const files = openRecords(homeDir, name);
   const launch = files?.read("launch.json") ?? null;
   const supervisor = identityOf(process.pid);
   if (files === null || launch === null || supervisor === null) return;
-  if (!files.create("claim.json", { kind: "supervised", bootId: readBootId(), supervisor })) return;
+  const jobId = process.env["SLURM_JOB_ID"] ?? "";
+  if (!files.create("claim.json", { kind: "supervised", bootId: readBootId(), supervisor, jobId })) return;
   // The workers start after this, so none of them finds the secret.
   unlinkSync(secretFileOf(files));
   const end = await runGang(files, launch, killWaitMs * KILL_WAIT_SHARE);
   await recordEnd(files, end);
+}
+
+/** `srun` can also fail after its supervisors have recorded their ends; those count then. */
+function stopOthers(files: AttemptFiles, launch: LaunchRecord, { detail, nodes }: StepFailure): void {
+  const missing = partsOf(launch).filter(
+    ({ node }, part) =>
+      (nodes === null || nodes.includes(node)) && partFiles(files.key, part).readIfSound("exit.json") === null,
+  );
+  if (missing.length === 0 || files.readIfSound("stop.json") !== null) return;
+  const where = missing.length === 1 ? `node ${missing[0]?.node ?? ""}` : `one of ${missing.length} nodes`;
+  files.create("fence.json", { detail: `The supervisor on ${where} did not start, or died: ${detail}.` });
 }
 
 /** `null`: another job of the attempt has claimed it, or it was forgotten. */
@@ -47,7 +60,12 @@ async function runGang(files: AttemptFiles, launch: LaunchRecord, slurmGraceMs: 
   else {
     const onTerm = (): void => fenceUnlessStopped(files, environment);
     process.on("SIGTERM", onTerm);
-    await runSteps(environment, `${JSON.stringify({ key: files.key, masterPort, slurmGraceMs })}\n`);
+    const order = `${JSON.stringify({ key: files.key, masterPort, slurmGraceMs })}\n`;
+    // Workers whose peers never start would wait for them until the time limit.
+    await runSteps(environment, order, (failure) => {
+      process.stderr.write(`${failure.detail}\n`);
+      stopOthers(files, launch, failure);
+    });
     process.off("SIGTERM", onTerm);
   }
   const fence = files.readIfSound("fence.json");

@@ -53,6 +53,7 @@ class PartSupervisor {
   readonly #gang: Gang;
   #isStopRequested = false;
   #aliveCount = 0;
+  #complaint = "";
 
   constructor(order: PartOrder, own: AttemptFiles) {
     this.#order = order;
@@ -83,11 +84,8 @@ class PartSupervisor {
 
   #obey(): void {
     const { files } = this.#order;
-    // The attempt counts as lost, so its successor may run already.
-    if (files.has("exit.json")) return this.#stop(0);
-    const stop = files.readIfSound("stop.json");
-    if (stop !== null) this.#stop(stop.graceTimeoutMs);
-    if (files.has("fence.json") || files.has("failure.json")) this.#stop(this.#launch.graceTimeoutMs);
+    const graceMs = requestedGraceMs(files, this.#launch);
+    if (graceMs !== null) this.#stop(graceMs);
     if (!this.#isStopRequested && this.#gang.hasFailed) {
       this.#isStopRequested = true;
       files.create("failure.json", { part: this.#order.part });
@@ -113,12 +111,14 @@ class PartSupervisor {
     this.#own.write("alive.json", { count: this.#aliveCount, usage });
   }
 
-  /** The shared file system may fail for a while; the next turn tries again. */
+  /** The shared file system may fail for a while; the next turn tries again. The log gets each complaint once. */
   #guarded(act: () => void): void {
     try {
       act();
     } catch (error) {
-      process.stderr.write(`${messageOf(error)}\n`);
+      const complaint = messageOf(error).replace(/\.[0-9a-f-]{36}/, "");
+      if (complaint !== this.#complaint) process.stderr.write(`${complaint}\n`);
+      this.#complaint = complaint;
     }
   }
 
@@ -132,9 +132,22 @@ class PartSupervisor {
   }
 }
 
+/**
+ * The grace period of a stop that the records ask for; `null`: none does. Jobs of other attempts can write to the directory, so
+ * only authentic records count.
+ */
+export function requestedGraceMs(files: AttemptFiles, { graceTimeoutMs }: LaunchRecord): number | null {
+  // The attempt counts as lost, so its successor may run already.
+  if (files.readIfSound("exit.json") !== null) return 0;
+  const isEnding = files.readIfSound("fence.json") !== null || files.readIfSound("failure.json") !== null;
+  const requests = [files.readIfSound("stop.json")?.graceTimeoutMs ?? null, isEnding ? graceTimeoutMs : null];
+  const graces = requests.filter((each) => each !== null);
+  return graces.length === 0 ? null : Math.min(...graces);
+}
+
 /** Someone ended the job in Slurm: `scancel`, a time limit, preemption, a drained node. */
 export function fenceUnlessStopped(files: AttemptFiles, environment: NodeJS.ProcessEnv): void {
-  if (files.has("stop.json")) return;
+  if (files.readIfSound("stop.json") !== null) return;
   files.create("fence.json", { detail: `Slurm ended the job ${environment["SLURM_JOB_ID"] ?? ""} of the attempt.` });
 }
 

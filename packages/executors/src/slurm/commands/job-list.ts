@@ -7,6 +7,8 @@ export interface ListedJob {
   readonly phase: "pending" | "active" | "ended";
   /** State and reason as Slurm words them, for people. */
   readonly detail: string;
+  /** Ids of the jobs with this name: several, if the attempt was submitted again. */
+  readonly ids: readonly string[];
 }
 
 export interface JobList {
@@ -52,17 +54,18 @@ export function readJobList(text: string, prefix: string): JobList {
   // A line without its end is cut off.
   lines.pop();
   for (const line of lines) {
-    const match = /^\d+(?:[+_][^|]*)?\|([A-Z_]+)\|([^|]*)\|(.*)$/.exec(line);
-    const phase = phaseOf(match?.[1] ?? "");
+    const match = /^(\d+)(?:[+_][^|]*)?\|([A-Z_]+)\|([^|]*)\|(.*)$/.exec(line);
+    const phase = phaseOf(match?.[2] ?? "");
     if (match === null || phase === null) {
       isComplete = isComplete && line === "";
       continue;
     }
-    const [, state = "", reason = "", name = ""] = match;
+    const [, id = "", state = "", reason = "", name = ""] = match;
     if (!name.startsWith(prefix)) continue;
-    const job: ListedJob = { name, phase, detail: reason === "None" ? state : `${state}, ${reason}` };
     const before = jobs.get(name);
-    if (before === undefined || weight(job) > weight(before)) jobs.set(name, job);
+    const ids = [...(before?.ids ?? []), id];
+    const job: ListedJob = { name, phase, detail: reason === "None" ? state : `${state}, ${reason}`, ids };
+    jobs.set(name, before === undefined || weight(job) > weight(before) ? job : { ...before, ids });
   }
   return { jobs, isComplete };
 }

@@ -13,7 +13,7 @@ import { partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import type { JobList } from "../commands/job-list.ts";
 import type { SlurmCommands } from "../commands/slurm-commands.ts";
-import type { Conclusion, JudgeRules } from "./judge.ts";
+import type { Claim, Conclusion, JudgeRules } from "./judge.ts";
 import { judge } from "./judge.ts";
 import { ProgressReports } from "./progress-reports.ts";
 import type { Reporter } from "./reporter.ts";
@@ -40,6 +40,8 @@ export interface WatchSetup {
   readonly submit: (watched: WatchedJob) => Promise<void>;
   /** Nodes of the cluster that take no work, by name, with the reason. */
   readonly outOfService: () => Promise<ReadonlyMap<string, string>>;
+  /** Throws if the shared directory is not there. */
+  readonly checkDirectory: () => void;
   readonly nodeIdOf: (name: string) => NodeId;
   readonly onContact: (problem: string | null) => void;
   readonly onProblem: (message: string) => void;
@@ -163,8 +165,11 @@ export class AttemptWatch {
     if (state.kind === "running") await this.#tellRunning(watched, state);
     else if (state.kind === "ended") await this.#tellEnd(watched, state);
     else if (state.kind === "unreadable") this.#giveUp(watched, state.detail);
-    // The directory was left by a launch that was interrupted before its record.
-    else if (state.kind === "absent" && watched.isAdopted) this.#watched.delete(watched.name);
+    else if (state.kind === "absent" && watched.isAdopted) {
+      this.#setup.checkDirectory();
+      // The directory was left by a launch that was interrupted before its record.
+      this.#watched.delete(watched.name);
+    }
   }
 
   async #tellRunning(watched: WatchedJob, { launch }: RecordedState & { kind: "running" }): Promise<void> {
@@ -248,10 +253,10 @@ export class AttemptWatch {
   async #conclude(watched: WatchedJob, list: JobList): Promise<void> {
     const state = readState(watched.files);
     if (state.kind !== "unclaimed" && state.kind !== "starting" && state.kind !== "running") return;
-    const isClaimed = state.kind !== "unclaimed";
+    const claim = state.kind === "unclaimed" ? null : claimOf(watched.files);
     const jobName = this.jobName(watched.name);
-    if (isClaimed && list.jobs.get(jobName)?.phase !== "active") noteSigns(watched, partsOf(state.launch).length);
-    const conclusion = judge(watched, list, jobName, this.#setup.rules, isClaimed);
+    if (claim !== null && list.jobs.get(jobName)?.phase !== "active") noteSigns(watched, partsOf(state.launch).length);
+    const conclusion = judge(watched, list, jobName, this.#setup.rules, claim);
     await this.#act(watched, conclusion);
   }
 
@@ -310,6 +315,11 @@ export class AttemptWatch {
   #problem(what: string, error: unknown): void {
     this.#setup.onProblem(`${what}: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+function claimOf(files: AttemptFiles): Claim {
+  const claim = files.readIfSound("claim.json");
+  return claim?.kind === "supervised" ? { jobId: claim.jobId } : {};
 }
 
 const nodesOf = ({ files }: WatchedJob): readonly string[] => {

@@ -25,6 +25,11 @@ describe("the inventory of a cluster", () => {
     expect(nodes.get(nodeId("lab-n2"))).toMatchObject({ name: "n2", address: "10.0.0.2", gresType: "h100" });
   });
 
+  it("throws on a list of switches that is cut off, which would move nodes in the fabric", () => {
+    const topology = "SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-2]\nSwitchName=s2 Level=0 LinkSpeed=1 No";
+    expect(() => read(three, { topology })).toThrow(/cut off/);
+  });
+
   it("puts a node of several partitions into the first that is wanted", () => {
     expect(read(three, { wanted: ["all"] }).inventory.pools).toMatchObject([{ name: "lab-all-h100" }]);
     expect(read(three, { wanted: ["none"] }).inventory.nodes).toEqual([]);

@@ -158,6 +158,8 @@ function specOf(row: NodeRow, pool: Pool, executor: ExecutorId, tree: SwitchTree
 
 /** `scontrol show topology` lists all nodes below a switch; `topology.conf`, which the reader knows, only its own. */
 function readTopology(text: string): SwitchTree | null {
+  if (text !== "" && !text.endsWith("\n"))
+    throw new OperationalError("executorUnreachable", "Slurm's list of switches is cut off.", { retryable: true });
   const lines = text
     .split("\n")
     .map((line) => (/\bSwitches=\S/.test(line) ? line.replace(/\bNodes=\S*/, "") : line))

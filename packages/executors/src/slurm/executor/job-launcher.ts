@@ -1,5 +1,4 @@
 /** Carries out effects: records a launch, submits its job, requests stops and checkpoints. Every effect is idempotent. */
-import { writeFileSync } from "node:fs";
 import type { CheckpointGang, LaunchGang, NodeId, StopGang } from "@headroom/model";
 import { acceleratorIndices } from "@headroom/model";
 import { attemptEnvironments, checkpointDirOf } from "../../job-protocol/attempt-environments.ts";
@@ -16,7 +15,7 @@ import type { SlurmCommands } from "../commands/slurm-commands.ts";
 import type { SlurmSettings } from "../settings.ts";
 import type { AttemptWatch } from "./attempt-watch.ts";
 import type { ClusterNode } from "./cluster-nodes.ts";
-import { secretFileOf } from "./secret-file.ts";
+import { writeSecret } from "./secret-file.ts";
 import type { WatchedJob } from "./slurm-attempt.ts";
 import { readState } from "./slurm-attempt.ts";
 import type { NodeShare } from "./submission.ts";
@@ -33,6 +32,8 @@ export interface JobLauncherSetup {
   readonly store: AttemptStore;
   readonly commands: SlurmCommands;
   readonly settings: SlurmSettings;
+  /** Directory on this machine, out of reach of jobs. */
+  readonly stateDir: string;
   readonly log: LogLimits;
   readonly watch: AttemptWatch;
   /** Nodes of the last inventory; the inventory is read if there is none. */
@@ -130,11 +131,11 @@ export class JobLauncher {
   }
 
   async #submit(watched: WatchedJob, effect: LaunchGang): Promise<void> {
-    const { commands, settings, watch, store } = this.#setup;
+    const { commands, settings, stateDir, watch, store } = this.#setup;
     const { files, name } = watched;
     const shares = sharesOf(effect, await this.#setup.nodes());
     const killWaitMs = String(await this.#readKillWait());
-    const script = writeJobScript(store.homeDir);
+    const script = writeJobScript(stateDir);
     const names = {
       jobName: watch.jobName(name),
       comment: `headroom:${name}`,
@@ -208,7 +209,7 @@ export class JobLauncher {
       environments: environments.map((environment) => ({ ...environment, MASTER_ADDR: masterAddress })),
       parts: partsOfShares(shares),
     };
-    writeFileSync(secretFileOf(files), files.key.secret, { mode: 0o600, flush: true });
+    writeSecret(files);
     await files.writeDurably("launch.json", record);
     await syncDirectory(store.attemptsDir);
   }

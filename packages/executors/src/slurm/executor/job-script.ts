@@ -13,7 +13,7 @@ exec "$1" "$2" "$3" "$4" "$5"
 
 const supervisorPath = fileURLToPath(new URL("../agent/job-supervisor.ts", import.meta.url));
 
-/** Writes the script if it is missing or differs. `sbatch` copies it at each submission. */
+/** Writes the script if it is missing or differs. `sbatch` copies it at each submission, so it is out of reach of jobs. */
 export function writeJobScript(directory: string): string {
   const file = path.join(directory, "headroom-job.sh");
   if (readIfThere(file) === SCRIPT) return file;

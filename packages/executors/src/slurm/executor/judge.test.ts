@@ -23,7 +23,13 @@ class Course {
     for (let at = 0; at < seconds; at += 2) {
       vi.advanceTimersByTime(2_000);
       if (isAlive) this.watched.signChangedAtMs = performance.now();
-      const { kind } = judge(this.watched, readJobList(text, "job-"), "job-w1.1", rules, this.#isClaimed);
+      const { kind } = judge(
+        this.watched,
+        readJobList(text, "job-"),
+        "job-w1.1",
+        rules,
+        this.#isClaimed ? { jobId: "7" } : null,
+      );
       if (this.conclusions.at(-1) !== kind) this.conclusions.push(kind);
     }
     return this;
@@ -44,6 +50,12 @@ describe("an attempt that a job has claimed", () => {
 
   it("is lost once Slurm and its supervisors have both been silent about it", () => {
     expect(new Course(true).answer(running, 60, true).answer(others, 60).conclusions).toEqual(["wait", "lost"]);
+  });
+
+  it("is not stopped because a second submission of it ended, which found it claimed", () => {
+    const second = "9|COMPLETED|None|job-w1.1\n";
+    expect(new Course(true).answer(running, 10).answer(second, 3_600, true).conclusions).toEqual(["wait"]);
+    expect(new Course(true).answer(second + ended, 60, true).conclusions).toEqual(["wait", "fence"]);
   });
 
   it("goes on while Slurm runs it, even without a sign of life", () => {

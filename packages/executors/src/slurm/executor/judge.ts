@@ -24,6 +24,12 @@ export type Conclusion =
   | { readonly kind: "fence"; readonly detail: string }
   | { readonly kind: "lost"; readonly detail: string };
 
+/** The job that holds the attempt. A job of the same name that ended says nothing about it: it may be a second submission. */
+export interface Claim {
+  /** Absent: a supervisor of an older release recorded the claim. */
+  readonly jobId?: string | undefined;
+}
+
 const wait: Conclusion = { kind: "wait" };
 /** Answers in a row that must agree. */
 const ANSWERS_MIN = 2;
@@ -39,7 +45,7 @@ export function judge(
   list: JobList,
   jobName: string,
   rules: JudgeRules,
-  isClaimed: boolean,
+  claim: Claim | null,
 ): Conclusion {
   const nowMs = performance.now();
   const job = list.jobs.get(jobName) ?? null;
@@ -47,13 +53,14 @@ export function judge(
     watched.goneSinceMs = null;
     watched.goneCount = 0;
     watched.pendingSinceMs = job.phase === "pending" ? (watched.pendingSinceMs ?? nowMs) : null;
-    return isClaimed ? wait : judgeWaiting(watched, job, rules, nowMs);
+    return claim !== null ? wait : judgeWaiting(watched, job, rules, nowMs);
   }
   if (job === null && !list.isComplete) return wait;
   watched.goneSinceMs ??= nowMs;
   watched.goneCount += 1;
   if (watched.goneCount < ANSWERS_MIN) return wait;
-  return isClaimed ? judgeClaimed(watched, job, rules, nowMs) : judgeUnclaimed(watched, job, rules, nowMs);
+  const own = claim?.jobId === undefined || job?.ids.includes(claim.jobId) === true ? job : null;
+  return claim !== null ? judgeClaimed(watched, own, rules, nowMs) : judgeUnclaimed(watched, job, rules, nowMs);
 }
 
 function judgeWaiting({ pendingSinceMs }: WatchedJob, job: ListedJob, rules: JudgeRules, nowMs: number): Conclusion {

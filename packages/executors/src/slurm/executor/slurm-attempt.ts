@@ -26,12 +26,16 @@ export function readState(files: AttemptFiles): RecordedState {
     const isRunning = partsOf(launch).every((_, part) => partFiles(files.key, part).has("running.json"));
     return { kind: isRunning ? "running" : "starting", launch };
   } catch (error) {
-    if (!(error instanceof UnreadableRecord)) throw error;
+    // A shared file system that fails (EIO, ESTALE, an expired ticket) says nothing about the content of a record.
+    if (!(error instanceof UnreadableRecord) || hasFailed(error.cause)) throw error;
     const exit = files.readIfSound("exit.json");
     if (exit !== null) return { kind: "ended", launch: files.readIfSound("launch.json"), exit };
     return { kind: "unreadable", detail: `A record of the attempt is unreadable: ${error.message}.` };
   }
 }
+
+/** Whether an error of the file system kept a record from being read. A link in its place (ELOOP) is none of Headroom's. */
+const hasFailed = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code !== "ELOOP";
 
 /** `null`: the attempt was never launched here. */
 export function knownAttempt(attemptId: AttemptId, state: RecordedState): KnownAttempt | null {
