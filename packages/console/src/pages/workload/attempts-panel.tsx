@@ -40,7 +40,7 @@ export function AttemptsPanel({ workload, checkpoints }: AttemptsPanelProps): Re
             line={line}
             scale={scale}
             gang={workload.gang}
-            isBatch={workload.kind === "batch"}
+            hasTasks={workload.kind !== "train"}
             checkpoints={checkpoints.filter(({ attemptId }) => attemptId === line.attempt.id)}
           />
         ))}
@@ -88,17 +88,17 @@ interface AttemptRowProps {
   readonly line: AttemptLine;
   readonly scale: Scale;
   readonly gang: Workload["gang"];
-  readonly isBatch: boolean;
+  readonly hasTasks: boolean;
   readonly checkpoints: readonly CheckpointMark[];
 }
 
-function AttemptRow({ line, scale, gang, isBatch, checkpoints }: AttemptRowProps): ReactElement {
+function AttemptRow({ line, scale, gang, hasTasks, checkpoints }: AttemptRowProps): ReactElement {
   const { attempt, spans, tone, word } = line;
   return (
     <li className="px-4 py-2.5">
       <div className="mb-1.5 flex flex-wrap items-center gap-x-3 gap-y-0.5">
         <span className="font-medium">
-          {isBatch ? `Task ${attempt.task}, attempt ${attempt.number}` : `Attempt ${attempt.number}`}
+          {hasTasks ? `Task ${attempt.task}, attempt ${attempt.number}` : `Attempt ${attempt.number}`}
         </span>
         <Badge tone={tone}>{word}</Badge>
         <span className="text-ink-2">

@@ -101,12 +101,12 @@ const workerOptions = (workers: number): { value: string; label: string }[] => [
   })),
 ];
 
-const attemptName = ({ task, number }: Attempt, isBatch: boolean): string =>
-  isBatch ? `Task ${task}, attempt ${number}` : `Attempt ${number}`;
+const attemptName = ({ task, number }: Attempt, hasTasks: boolean): string =>
+  hasTasks ? `Task ${task}, attempt ${number}` : `Attempt ${number}`;
 
 const attemptOptions = ({ attempts, kind }: Workload): { value: string; label: string }[] => [
   { value: "", label: "Newest attempt" },
-  ...attempts.toReversed().map((each) => ({ value: each.id, label: attemptName(each, kind === "batch") })),
+  ...attempts.toReversed().map((each) => ({ value: each.id, label: attemptName(each, kind !== "train") })),
 ];
 
 const newLines = (live: LogState, frozen: LogState | null): number =>
