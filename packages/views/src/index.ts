@@ -26,7 +26,7 @@ export * from "./start-listings.ts";
 export { gangSizeText } from "./gang-size-text.ts";
 export { cronText } from "./cron-text.ts";
 export * from "./plain-text.ts";
-export { EventReader, HIDDEN_NAME, readableHistory, withoutOthers, type ReadableTeams } from "./readable-teams.ts";
+export { HIDDEN_NAME, readableHistory, TeamReader, type ReadableTeams } from "./readable-teams.ts";
 export * from "./replay-view.ts";
 export * from "./quota-warnings.ts";
 export * from "./schedule-view.ts";

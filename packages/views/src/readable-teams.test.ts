@@ -1,12 +1,15 @@
+import type { ReadonlyState } from "@headroom/engine";
 import type { AttemptId, Event, WorkloadId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
-import { EventReader, withoutOthers } from "./readable-teams.ts";
+import { TeamReader } from "./readable-teams.ts";
 import type { ReadableTeams } from "./readable-teams.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 
 const readable = new Set(["mine"]);
 const readableEvent = (engine: SmallFleet["engine"], teams: ReadableTeams, event: Event): Event | null =>
-  new EventReader(() => teams).read(engine, event);
+  new TeamReader(() => teams).event(engine.state, event);
+const withoutOthers = (state: ReadonlyState, teams: ReadableTeams, answer: unknown, given?: unknown): unknown =>
+  new TeamReader(() => teams).answer(state, answer, given);
 
 /** Two teams whose work shares four accelerators; `theirs` is the team that the reader may not see. */
 function sharedFleet(): { fleet: SmallFleet; own: WorkloadId; other: WorkloadId } {
@@ -80,13 +83,20 @@ describe("a stream of events for a reader of one team", () => {
         },
       },
     };
-    const reader = new EventReader(() => teams);
-    const read = (): unknown[] => fleet.events.map((event) => reader.read(counted, event));
+    const reader = new TeamReader(() => teams);
+    const read = (): unknown[] => fleet.events.map((event) => reader.event(counted.state, event));
     const first = read();
     expect(first).toEqual(fleet.events.map((event) => readableEvent(fleet.engine, readable, event)));
     readings = 0;
-    const again = Array.from({ length: 100 }, () => reader.read(counted, fleet.events[3] as Event));
+    const again = Array.from({ length: 100 }, () => reader.event(counted.state, fleet.events[3] as Event));
     expect([again.at(-1), readings]).toEqual([first[3], 0]);
+    const answers = ["w77", "w78", "w79"].map((id) =>
+      reader.answer(counted.state, { detail: `no ${id} of theirs` }, [id]),
+    );
+    const asked = readings;
+    expect(answers.at(-1)).toEqual({ detail: "no w79 of hidden" });
+    reader.answer(counted.state, { detail: "no w80 of theirs" }, ["w80"]);
+    expect(readings).toBe(asked);
     teams = new Set(["theirs"]);
     fleet.submit("later", { team: "theirs" });
     expect(read()).toEqual(fleet.events.map((event) => readableEvent(fleet.engine, teams, event)));

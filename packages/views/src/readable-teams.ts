@@ -3,7 +3,7 @@
  * Names of teams above the reader's are part of the reader's own paths, and stay.
  */
 import { DEFAULT_TEAM } from "@headroom/engine";
-import type { Engine, ReadonlyState } from "@headroom/engine";
+import type { ReadonlyState } from "@headroom/engine";
 import type { AttemptId, Event, NodeId, TeamName, WorkloadId } from "@headroom/model";
 import type { CapacityHistory } from "@headroom/protocol";
 import { isApiWord } from "./api-words.ts";
@@ -94,44 +94,40 @@ const WORD = /[A-Za-z0-9_][A-Za-z0-9._/@+-]*/g;
 /** A word as a name, without the punctuation that can follow it in a sentence. */
 const nameIn = (word: string): string => word.replace(/[._/@+-]+$/, "");
 
-/**
- * The answer without names of other teams' work: ids of workloads and attempts, names of workloads, teams, and users whom
- * the reader knows only from there. `answer` is plain data. `given`: what the reader wrote; its words stay outside of
- * predictions, because their absence would show that they name something. Reads every workload once.
- */
-export function withoutOthers<Answer>(
-  state: NamedState,
-  readable: ReadableTeams,
-  answer: Answer,
-  given?: unknown,
-): Answer {
-  if (readable === null) return answer;
-  return withoutHidden({ state, readable, hiddenAmong: (words) => hiddenNames(state, readable, words) }, answer, given);
-}
-
 interface Reading {
   readonly state: NamedState;
   readonly readable: ReadonlySet<string>;
   readonly hiddenAmong: (words: ReadonlySet<string>) => ReadonlySet<string>;
 }
 
+/**
+ * The answer without names of other teams' work: ids of workloads and attempts, names of workloads, teams, and users whom
+ * the reader knows only from there. `answer` is plain data. `given`: what the reader wrote; its words stay outside of
+ * predictions, because their absence would show that they name something.
+ */
 function withoutHidden<Answer>({ state, readable, hiddenAmong }: Reading, answer: Answer, given?: unknown): Answer {
   const isNode = (id: string): boolean => state.nodes.has(id as NodeId) && teamOfWork(state, id) === null;
   const words = new Set<string>();
   collectWords(answer, words, { isFixed: (key, text) => workKeys.has(key) || isPublic(key, text, isNode) });
   const own = new Set<string>();
   collectWords(given, own, { isFixed: null });
-  const names = words.size === 0 ? noNames : hiddenAmong(words);
+  const hidden = hiddenAmong(new Set([...words].filter((word) => !own.has(word))));
   const isHidden = (id: string): boolean => !readable.has(teamOfWork(state, id) ?? "");
+  let ofAll: ReadonlySet<string> | null = null;
+  const predicted: Masking = {
+    get hidden() {
+      return (ofAll ??= hiddenAmong(words));
+    },
+    isHiddenWork: isHidden,
+    isNode,
+  };
   return masked(answer, "", {
-    hidden: own.size === 0 ? names : new Set([...names].filter((word) => !own.has(word))),
+    hidden,
     isHiddenWork: (id) => !own.has(id) && isHidden(id),
     isNode,
-    predicted: { hidden: names, isHiddenWork: isHidden, isNode },
+    predicted,
   }) as Answer;
 }
-
-const noNames: ReadonlySet<string> = new Set();
 
 /** Whether the text under this key is no name of work, users or teams. */
 const isPublic = (key: string, text: string, isNode: (id: string) => boolean): boolean =>
@@ -232,7 +228,6 @@ export const readableHistory = (history: CapacityHistory, readable: ReadableTeam
         })),
       };
 
-/** The event as the reader may see it; `null`: it is about other teams. */
 function shownEvent(reading: Reading, event: Event): Event | null {
   const { state, readable } = reading;
   const shown = isAboutReader(state, readable, event) ? readersPart(state, readable, event) : null;
@@ -243,10 +238,10 @@ function shownEvent(reading: Reading, event: Event): Event | null {
 const WORDS_KEPT_MAX = 10_000;
 
 /**
- * Events of one stream for its reader. Finding hidden names reads every workload, so words are looked up once for each
- * state: a reader of a long journal must not hold up the control plane.
+ * Answers and events for readers of the same teams. Finding hidden names reads every workload, so words are looked up once
+ * for each state: a reader of a long journal, or of many answers, must not hold up the control plane.
  */
-export class EventReader {
+export class TeamReader {
   readonly #readableTeams: (state: ReadonlyState) => ReadableTeams;
   readonly #known = new Map<string, boolean>();
   #readable: ReadableTeams = null;
@@ -256,16 +251,27 @@ export class EventReader {
     this.#readableTeams = readableTeams;
   }
 
-  read({ state }: Pick<Engine, "state">, event: Event): Event | null {
+  /** The answer without names of other teams' work, but for the words of `given`, which the reader wrote. */
+  answer<Answer>(state: ReadonlyState, answer: Answer, given?: unknown): Answer {
+    const reading = this.#reading(state);
+    return reading === null ? answer : withoutHidden(reading, answer, given);
+  }
+
+  /** The event as the reader may see it; `null`: it is about other teams. */
+  event(state: ReadonlyState, event: Event): Event | null {
+    const reading = this.#reading(state);
+    return reading === null ? event : shownEvent(reading, event);
+  }
+
+  #reading(state: ReadonlyState): Reading | null {
     if (state.sequence !== this.#sequence) {
       this.#sequence = state.sequence;
       this.#readable = this.#readableTeams(state);
       this.#known.clear();
     }
     const readable = this.#readable;
-    if (readable === null) return event;
-    const hiddenAmong = (words: ReadonlySet<string>): ReadonlySet<string> => this.#hiddenAmong(state, readable, words);
-    return shownEvent({ state, readable, hiddenAmong }, event);
+    if (readable === null) return null;
+    return { state, readable, hiddenAmong: (words) => this.#hiddenAmong(state, readable, words) };
   }
 
   #hiddenAmong(state: NamedState, readable: ReadonlySet<string>, words: ReadonlySet<string>): ReadonlySet<string> {

@@ -24,10 +24,7 @@ import { addConsoleRoutes } from "./console-routes.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { addFailureHandlers, answerRawProblem, refuseUnroutable, sendProblem } from "./failures.ts";
 import { handlers, streamHandlers } from "./handlers.ts";
-import { withoutOthers } from "@headroom/views";
 import { readsAllTeams } from "../auth/authorize.ts";
-import type { Principal } from "../auth/authorize.ts";
-import { readableTeams } from "../auth/team-tree.ts";
 import { parsed } from "./problem-mapping.ts";
 import { notReady } from "./readiness.ts";
 import { idempotencyKeyOf, readJson } from "./request-reading.ts";
@@ -36,6 +33,7 @@ import { itemCheck } from "./large-bodies.ts";
 import { SharedReads, sharedOperations } from "./shared-reads.ts";
 import { Streams } from "./stream-reply.ts";
 import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
+import { readerKey, TeamReaders } from "./team-readers.ts";
 
 export interface ApiOptions {
   readonly plane: ControlPlane;
@@ -88,6 +86,7 @@ export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
   refuseUnroutable(app.server);
   const streams = new Streams();
   const reads = new SharedReads(plane.driver);
+  const readers = new TeamReaders(plane.driver);
   const closing = new AbortController();
   const metrics = new Metrics([...operationNames, "metrics", MLFLOW_OPERATION, "console", "other"]);
   void countEvents(plane, metrics, closing.signal);
@@ -95,7 +94,7 @@ export function createApi({ plane, consoleDir, tls = null }: ApiOptions): Api {
   addFailureHandlers(app, plane.log);
   addCounting(app, metrics);
   addAccess(app, { gate: plane.gate, connections, denials: plane.denials, nowMs: plane.nowMs });
-  for (const name of operationNames) addOperation(app, { plane, streams, reads, name });
+  for (const name of operationNames) addOperation(app, { plane, streams, reads, readers, name });
   addPlainRoutes(app, { plane, streams, reads, metrics });
   addMlflowRoutes(app, plane);
   addMlflowArtifactRoutes(app, plane);
@@ -179,6 +178,7 @@ interface Bound {
   readonly plane: ControlPlane;
   readonly streams: Streams;
   readonly reads: SharedReads;
+  readonly readers: TeamReaders;
   readonly name: OperationName;
 }
 
@@ -227,7 +227,7 @@ function refuseAnyQuery(request: FastifyRequest): object {
   });
 }
 
-function answerRoute({ plane, reads, name }: Bound, operation: Operation) {
+function answerRoute({ plane, reads, readers, name }: Bound, operation: Operation) {
   const read = reader(operation);
   const checkItems = operation.body === null ? null : itemCheck(operation.body);
   const shared = sharedOperations[name];
@@ -238,7 +238,7 @@ function answerRoute({ plane, reads, name }: Bound, operation: Operation) {
   // Commands repeat the words of the request. A read would show which of its words are names.
   const repeats = operation.method !== "GET" && name !== "forecastWorkload";
   const seen = async ({ principal, params, query, body }: AnyCall, value: unknown): Promise<unknown> =>
-    isPlain ? value : seenBy(plane, { principal, given: repeats ? [params, query, body] : [] }, value);
+    isPlain ? value : readers.seenBy(principal, value, repeats ? [params, query, body] : []);
   return (request: FastifyRequest, reply: FastifyReply): void => {
     void answer(request, reply);
   };
@@ -262,44 +262,19 @@ function answerRoute({ plane, reads, name }: Bound, operation: Operation) {
       void reply.send(JSON.stringify(value));
     } catch (error) {
       // A driver that has failed or closed answers no reads. Then the answer says so, and nothing else.
-      const shown = await problemSeenBy(plane, request, error).catch((failure: unknown) => failure);
+      const shown = await problemSeenBy(readers, request, error).catch((failure: unknown) => failure);
       sendProblem(request, reply, shown, plane.log);
     }
   }
 }
 
-/** The answer without names of other teams' work, if the principal may not see it. */
-async function seenBy(
-  plane: ControlPlane,
-  { principal, given }: { readonly principal: Principal; readonly given: unknown },
-  answer: unknown,
-): Promise<unknown> {
-  if (readsAllTeams(principal)) return answer;
-  return plane.driver.read(({ state }) =>
-    withoutOthers(state, readableTeams(state, principal), answer, [principal.actor, given]),
-  );
-}
-
 /** The problem without names of other teams' work, but for those that the request contains. */
-async function problemSeenBy(plane: ControlPlane, request: FastifyRequest, error: unknown): Promise<unknown> {
+async function problemSeenBy(readers: TeamReaders, request: FastifyRequest, error: unknown): Promise<unknown> {
   const { principal, params, query, body, headers } = request;
-  const idempotencyKey = headers["idempotency-key"];
   if (!(error instanceof ProblemError) || readsAllTeams(principal)) return error;
-  const seen = await plane.driver.read(({ state }) =>
-    withoutOthers(state, readableTeams(state, principal), error.problem, [
-      principal.actor,
-      params,
-      query,
-      body,
-      idempotencyKey,
-    ]),
-  );
-  return new ProblemError(seen);
+  const given = [params, query, body, headers["idempotency-key"]];
+  return new ProblemError(await readers.seenBy(principal, error.problem, given));
 }
-
-/** Readers of the same teams share answers. */
-const readerKey = (principal: Principal): string =>
-  readsAllTeams(principal) ? "" : JSON.stringify(principal.grants.map(({ team }) => team));
 
 /** A signal that aborts if the connection closes before the answer is complete. */
 function goneSignal({ raw }: FastifyReply): AbortSignal {
@@ -352,7 +327,7 @@ function resumed(call: AnyCall, { headers }: IncomingMessage): AnyCall {
   return { ...call, query: { ...call.query, from: Number(last) + 1 } };
 }
 
-interface PlainRoutes extends Omit<Bound, "name"> {
+interface PlainRoutes extends Omit<Bound, "name" | "readers"> {
   readonly metrics: Metrics;
 }
 

@@ -1,7 +1,7 @@
 /** Recorded events as a principal may see them. */
 import type { Event } from "@headroom/model";
 import type { EventEnvelope } from "@headroom/protocol";
-import { EventReader, eventEnvelope } from "@headroom/views";
+import { eventEnvelope, TeamReader } from "@headroom/views";
 import { readsAllTeams } from "../auth/authorize.ts";
 import type { Principal } from "../auth/authorize.ts";
 import { readableTeams } from "../auth/team-tree.ts";
@@ -18,9 +18,9 @@ export async function* readableEnvelopes(
   principal: Principal,
   events: AsyncIterable<Recorded>,
 ): AsyncGenerator<EventEnvelope> {
-  const reader = new EventReader((state) => readableTeams(state, principal));
+  const reader = new TeamReader((state) => readableTeams(state, principal));
   for await (const { sequence, event } of events) {
-    const shown = await driver.read((engine) => reader.read(engine, event));
+    const shown = await driver.read(({ state }) => reader.event(state, event));
     yield shown === null
       ? { sequence, event: { kind: "eventHidden", version: 1, atMs: event.atMs } }
       : eventEnvelope(sequence, shown);
@@ -34,9 +34,9 @@ export async function* readableEvents(
   events: AsyncIterable<Recorded>,
 ): AsyncGenerator<Recorded> {
   if (readsAllTeams(principal)) return yield* events;
-  const reader = new EventReader((state) => readableTeams(state, principal));
+  const reader = new TeamReader((state) => readableTeams(state, principal));
   for await (const { sequence, event } of events) {
-    const shown = await driver.read((engine) => reader.read(engine, event));
+    const shown = await driver.read(({ state }) => reader.event(state, event));
     if (shown !== null) yield { sequence, event: shown };
   }
 }

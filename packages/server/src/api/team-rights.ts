@@ -18,7 +18,7 @@ interface TeamPlace {
 }
 
 /** The part of a declaration that decides about access. */
-export interface DeclaredTeam extends TeamPlace {
+interface DeclaredTeam extends TeamPlace {
   readonly reservedTopology?: unknown;
   readonly preemption?: { readonly whileBorrowing?: unknown } | undefined;
 }
