@@ -88,7 +88,10 @@ ${shellScripts.bash}
 COMP_WORDS=(headroom sta); COMP_CWORD=1; _headroom; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(headroom size ''); COMP_CWORD=2; _headroom; echo "\${COMPREPLY[@]}"`;
     const { stdout, stderr } = spawnSync("bash", ["-c", script], { encoding: "utf8", cwd: folder });
-    expect([stdout, stderr]).toEqual(["status\ntrain finetune serve network storage failures path cluster catalogue\n", ""]);
+    expect([stdout, stderr]).toEqual([
+      "status\ntrain finetune serve network storage failures path cluster catalogue\n",
+      "",
+    ]);
   });
 
   it.each(["zsh", "fish"] as const)("%s takes the script, where it is installed", (shell) => {
