@@ -17,7 +17,7 @@ import { createApi } from "./api/app.ts";
 import type { Api } from "./api/app.ts";
 import type { ControlPlane } from "./api/control-plane.ts";
 import { revokeWithoutTeam } from "./api/tokens.ts";
-import { loadToken } from "./auth/access-token.ts";
+import { loadToken } from "./auth/home-token.ts";
 import { AccessTokens } from "./auth/access-tokens.ts";
 import { Denials } from "./auth/denials.ts";
 import { checkExposure } from "./auth/exposure.ts";

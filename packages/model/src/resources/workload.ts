@@ -247,7 +247,7 @@ export interface Workload extends WorkloadTasks {
   readonly ordinal: number;
   readonly spec: WorkloadSpec;
   readonly submittedAtMs: number;
-  /** The submitting user, as declared by the holder of the access token (decision 18). */
+  /** The submitting user, as declared by the holder of the state directory's token, or of the access token (decisions 18 and 32). */
   readonly actor: string;
   readonly phase: WorkloadPhase;
   readonly stopRequested: boolean;

@@ -1,5 +1,5 @@
 /**
- * The bearer token. It is created at the first start and stored only in the state directory, where only the directory's
+ * The token of the state directory. It is created at the first start and stored only in the state directory, where only the directory's
  * owner can read it.
  */
 import { randomBytes } from "node:crypto";

@@ -1,8 +1,8 @@
 import type { ReadonlyState } from "@headroom/engine";
 import type { AttemptId, Event, WorkloadId } from "@headroom/model";
 import { describe, expect, it } from "vitest";
-import { TeamReader } from "./readable-teams.ts";
 import type { ReadableTeams } from "./readable-teams.ts";
+import { TeamReader } from "./team-reader.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 
 const readable = new Set(["mine"]);
