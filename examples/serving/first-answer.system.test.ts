@@ -19,8 +19,8 @@ import { createLlamaEngine } from "./llama-engine.mjs";
 
 const ANSWERED_WITHIN_MS = 300_000;
 const TOLERANCE = 1e-4;
-/** It trains the quickstart's model, so it takes turns with the kills of packages/cli/test/quickstart.system.test.ts. */
-const isTurn = isTurnOf(1, 2);
+/** It trains the quickstart's model, so it takes turns with the other tests of some minutes. */
+const isTurn = isTurnOf("first answer");
 let home = "";
 let plane: RunningProgram | undefined;
 beforeAll(() => {

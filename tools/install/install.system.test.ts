@@ -137,7 +137,7 @@ async function restoreElsewhere(backup: string): Promise<void> {
 const CHAT_OPTIONS = ["--wait-seconds", "1400", "--tokens", "20", "import {"];
 const CHAT = path.join(PACKAGE_FOLDER, "examples/serving/chat.mjs");
 
-it.skipIf(!canMakeNetworks || !isTurnOf(0, 2))(
+it.skipIf(!canMakeNetworks || !isTurnOf("installed in a folder"))(
   "trains the quickstart in the folder, serves its model through the gateway, and restores a backup elsewhere",
   async () => {
     const first = installation("first");
@@ -168,7 +168,7 @@ function buildImage(): Image | undefined {
 }
 afterAll(() => image?.remove());
 
-it.skipIf(!canMakeNetworks || !isTurnOf(1, 2))(
+it.skipIf(!canMakeNetworks || !isTurnOf("installed in a container"))(
   "does the same in a container without rights, and restores its backup in a folder",
   async ({ skip: skipTest }) => {
     image = buildImage();

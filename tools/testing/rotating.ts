@@ -100,7 +100,21 @@ export function runsOf(size: number): { readonly numRuns: number; readonly seed:
   return { numRuns: seeds.length, seed: Number(process.env["HEADROOM_SEED"] ?? index + 1) };
 }
 
-/** Whether this run takes the long test with this number, where `count` long tests take turns by commit. */
-export function isTurnOf(number: number, count: number, { slice }: Pick<Rotation, "slice"> = rotation()): boolean {
-  return slice === null || slice % count === number;
+/**
+ * System tests of some minutes each, which take turns by commit, so that every run of CI has one turn of them. Tests that
+ * share a turn are short or use the same components.
+ */
+const turns = [
+  ["quickstart"],
+  ["installed in a folder", "first answer"],
+  ["tour"],
+  ["installed in a container"],
+] as const;
+
+/** Whether this run takes a system test that takes turns with others. */
+export function isTurnOf(
+  test: (typeof turns)[number][number],
+  { slice }: Pick<Rotation, "slice"> = rotation(),
+): boolean {
+  return slice === null || turns[slice % turns.length]?.some((name) => name === test) === true;
 }

@@ -2,12 +2,13 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { isTurnOf } from "../testing/rotating.ts";
 import { chapters } from "./chapters/index.ts";
 import type { TourReport } from "./run-tour.ts";
 
 const TOUR_LIMIT_MS = 900_000;
 
-it("every chapter of the tour passes", () => {
+it.runIf(isTurnOf("tour"))("every chapter of the tour passes", () => {
   const main = path.join(import.meta.dirname, "main.ts");
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, "--json"], {
     encoding: "utf8",

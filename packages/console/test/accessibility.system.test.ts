@@ -1,6 +1,7 @@
 /** Tests every page with axe in both themes and on a phone, and uses the product without a pointer. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { someOf } from "../../../tools/testing/rotating.ts";
 import { accessibilityViolations } from "./accessibility.ts";
 import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { places, rowsOf, visit } from "./places.ts";
@@ -58,41 +59,44 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
     { name: "a light phone", colorScheme: "light", width: 390, height: 844 },
   ] as const;
 
-  it.each(looks)("axe has no objection to any page in $name", async ({ colorScheme, width, height }) => {
-    const browser = await openBrowser({ colorScheme, width, height });
-    try {
-      const { page } = browser;
-      await openDemo(page, server);
-      await page.getByRole("button", { name: "Pause simulated time" }).click();
-      const found: Record<string, readonly string[]> = {};
-      const check = async (place: string): Promise<void> => {
-        const violations = await accessibilityViolations(page);
-        if (violations.length > 0) found[place] = violations;
-      };
-      for (const [place, contentOf] of Object.entries(places)) {
-        await visit(page, place, contentOf(page));
-        await check(place);
-        // Nothing is wider than the window, so no page scrolls sideways.
-        expect(await sidewaysOf(page), place).toBeLessThanOrEqual(0);
-        expect(await downwardsOf(page), place).toBeLessThanOrEqual(0);
+  it.each(someOf(looks, { suiteParts: looks.length }))(
+    "axe has no objection to any page in $name",
+    async ({ colorScheme, width, height }) => {
+      const browser = await openBrowser({ colorScheme, width, height });
+      try {
+        const { page } = browser;
+        await openDemo(page, server);
+        await page.getByRole("button", { name: "Pause simulated time" }).click();
+        const found: Record<string, readonly string[]> = {};
+        const check = async (place: string): Promise<void> => {
+          const violations = await accessibilityViolations(page);
+          if (violations.length > 0) found[place] = violations;
+        };
+        for (const [place, contentOf] of Object.entries(places)) {
+          await visit(page, place, contentOf(page));
+          await check(place);
+          // Nothing is wider than the window, so no page scrolls sideways.
+          expect(await sidewaysOf(page), place).toBeLessThanOrEqual(0);
+          expect(await downwardsOf(page), place).toBeLessThanOrEqual(0);
+        }
+        await visit(page, "/queue", rowsOf(page, "Queue"));
+        await rowsOf(page, "Queue").getByRole("link").click();
+        await expectShown(page.getByRole("region", { name: "Why it waits" }));
+        await check("a workload that waits");
+        await page.getByRole("button", { name: "What would start it now?" }).click();
+        await page.getByText(/^It starts in /).waitFor();
+        await page
+          .getByRole("region", { name: "Changes that start it now" })
+          .getByText(/starts it now/)
+          .waitFor();
+        await check("when it will start");
+        await openOneByOne(page, check);
+        expect(found).toEqual({});
+      } finally {
+        await browser.close();
       }
-      await visit(page, "/queue", rowsOf(page, "Queue"));
-      await rowsOf(page, "Queue").getByRole("link").click();
-      await expectShown(page.getByRole("region", { name: "Why it waits" }));
-      await check("a workload that waits");
-      await page.getByRole("button", { name: "What would start it now?" }).click();
-      await page.getByText(/^It starts in /).waitFor();
-      await page
-        .getByRole("region", { name: "Changes that start it now" })
-        .getByText(/starts it now/)
-        .waitFor();
-      await check("when it will start");
-      await openOneByOne(page, check);
-      expect(found).toEqual({});
-    } finally {
-      await browser.close();
-    }
-  });
+    },
+  );
 
   /** The names of all animations and transitions that start while every overlay is opened once. */
   const movementsOf = async (browser: OpenBrowser, look: (what: string) => Promise<void>): Promise<Set<string>> => {

@@ -1,13 +1,18 @@
 /**
  * Random worlds under random actions. `HEADROOM_SEED=156 npm run test:seeds` runs one seed, `HEADROOM_SEEDS=1-10000` a
- * range with progress. By default it runs the first two hundred seeds, seeds that once found a defect, and a few whose
+ * range with progress. By default it runs a slice of the first thousand seeds, seeds that once found a defect, and a few whose
  * worlds defragment.
  */
 import { describe, expect, it } from "vitest";
+import { sliceOf } from "../../../../tools/testing/rotating.ts";
 import { live, Tally } from "./live.ts";
 import type { Feature } from "./run-seed.ts";
 
-/** Seeds above two hundred that once found a defect. */
+/** Number of seeds of which each commit runs a slice. */
+const SEEDS = 1_000;
+const SLICES = 17;
+
+/** Seeds that once found a defect. */
 const foundDefects: readonly number[] = [
   207, 214, 216, 359, 509, 552, 554, 750, 920, 937, 980, 1015, 1138, 595, 5425, 970, 1237, 1608, 2499, 2819, 3166, 4231,
   6164, 6194, 6718, 6794, 7928, 8019, 8083, 8623, 7705, 9400, 409, 950, 1779, 230, 3325, 5953, 6605, 8626, 9514, 9671,
@@ -27,7 +32,8 @@ function chosenSeeds(): readonly number[] {
       throw new Error(`HEADROOM_SEEDS is a range such as 1-10000, not ${many}`);
     return range(first, last);
   }
-  return one === undefined ? [...range(1, 200), ...foundDefects, ...defragmenting] : [Number(one)];
+  if (one !== undefined) return [Number(one)];
+  return [...sliceOf({ size: SEEDS, suiteParts: SLICES, found: [...foundDefects, ...defragmenting] }).seeds];
 }
 
 /** Kinds of events that random worlds must cover. */
