@@ -47,7 +47,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   views: { ...pure("pure", ["model", "engine", "explain", "protocol"]), lazyPackages: ["sim"] },
   platform: shell([], []),
   journal: shell(["model", "engine", "platform"], []),
-  executors: shell(["model", "engine", "perf", "platform"], ["zod"]),
+  executors: shell(["model", "engine", "perf", "platform"], ["zod", "@kubernetes/client-node"]),
   gateway: shell(["platform", "routing"], "declared"),
   server: shell(
     ["model", "engine", "explain", "sim", "perf", "plan", "views", "protocol", "platform", "journal", "executors"],

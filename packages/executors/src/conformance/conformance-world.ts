@@ -22,6 +22,12 @@ import type {
 import type { Executor, LogChunk, LogRequest } from "../executor.ts";
 import { Observer } from "./observer.ts";
 
+/**
+ * Things that some systems do not offer: standard output and error apart, lines without their end while the worker runs, processor time
+ * and memory of workers.
+ */
+export type OptionalOutput = "separateStreams" | "unfinishedLines" | "usage";
+
 /** Creates the executor under test. */
 export interface ConformanceSubject {
   readonly id: ExecutorId;
@@ -34,6 +40,8 @@ export interface ConformanceSubject {
   readonly nodes?: readonly NodeId[];
   /** True: another system chooses the devices of a worker, and only their number is decided. */
   readonly choosesDevices?: boolean;
+  /** Absent: the system under the executor offers everything. */
+  readonly lacks?: readonly OptionalOutput[];
   /** Directory for the files of a case. Default: the system's directory for temporary files. */
   readonly rootDir?: string;
 }
@@ -71,6 +79,10 @@ export class ConformanceWorld {
 
   get choosesDevices(): boolean {
     return this.#subject.choosesDevices === true;
+  }
+
+  lacks(what: OptionalOutput): boolean {
+    return this.#subject.lacks?.includes(what) === true;
   }
 
   get homeDir(): string {

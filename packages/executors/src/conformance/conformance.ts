@@ -7,13 +7,15 @@ import { gangCases } from "./gang-cases.ts";
 import { lifeCases } from "./life-cases.ts";
 import { sizeCases } from "./size-cases.ts";
 import { outputCases } from "./output-cases.ts";
-import type { ConformanceSubject } from "./conformance-world.ts";
+import type { ConformanceSubject, OptionalOutput } from "./conformance-world.ts";
 import { ConformanceWorld } from "./conformance-world.ts";
 
 export interface ConformanceCase {
   readonly name: string;
   /** Capability without which the case does not apply. Absent: it applies to every executor. */
   readonly needs?: keyof ExecutorCapabilities;
+  /** Output without which the case does not apply. Absent: it applies to every executor. */
+  readonly about?: OptionalOutput;
   run(world: ConformanceWorld): Promise<void>;
 }
 
@@ -21,8 +23,14 @@ const resizing = sizeCases.map((each) => ({ ...each, needs: "resize" as const })
 export const conformanceCases: readonly ConformanceCase[] = [...lifeCases, ...gangCases, ...resizing, ...outputCases];
 
 /** The cases for an executor with these capabilities. */
-export const conformanceCasesFor = (capabilities: Partial<ExecutorCapabilities>): readonly ConformanceCase[] =>
-  conformanceCases.filter(({ needs }) => needs === undefined || capabilities[needs] === true);
+export const conformanceCasesFor = (
+  capabilities: Partial<ExecutorCapabilities>,
+  lacks: readonly OptionalOutput[] = [],
+): readonly ConformanceCase[] =>
+  conformanceCases.filter(
+    ({ needs, about }) =>
+      (needs === undefined || capabilities[needs] === true) && (about === undefined || !lacks.includes(about)),
+  );
 
 /** The time limit is here and not in the test framework, so that a case that hangs still cleans up. */
 const CASE_TIMEOUT_MS = 45_000;

@@ -40,7 +40,8 @@ const exitCases: ConformanceCase[] = [
       const launch = world.launch("echo never", { dir: path.join(world.scratchDir, "missing") });
       executor.perform(launch);
       assert.deepEqual(await observer.exits(launch.attemptId), [exited(0, 127)]);
-      assert.match(await readText(executor, launch.attemptId, { stream: "stderr" }), /missing/);
+      const stream = world.lacks("separateStreams") ? "stdout" : "stderr";
+      assert.match(await readText(executor, launch.attemptId, { stream }), /missing/);
     },
   },
   {

@@ -17,6 +17,7 @@ function assertContiguous(chunks: readonly LogChunk[]): void {
 const logCases: ConformanceCase[] = [
   {
     name: "both streams of every worker are kept apart, /dev/stderr can be opened, and the input is empty",
+    about: "separateStreams",
     async run(world) {
       const { executor, observer } = world.watched();
       const launch = world.launch("read line; echo out $RANK $line; echo err $RANK > /dev/stderr", { workers: 2 });
@@ -82,6 +83,7 @@ const logCases: ConformanceCase[] = [
   },
   {
     name: "a follower that goes away is let go, and a line without its end is shown to one that stays",
+    about: "unfinishedLines",
     async run(world) {
       const { executor, observer } = world.watched();
       const launch = world.launch("printf 'name: '; exec sleep 600");
@@ -185,6 +187,7 @@ const progressCases: ConformanceCase[] = [
 const usageCases: ConformanceCase[] = [
   {
     name: "CPU time and memory are told for each worker while it runs and after its end",
+    about: "usage",
     async run(world) {
       const { executor, observer } = world.watched();
       const burn =

@@ -40,13 +40,19 @@ export class LogWriter {
     this.#nextByte = last.startByte + (statSync(path.join(workerDir, last.name), { throwIfNoEntry: false })?.size ?? 0);
   }
 
-  write(chunk: Uint8Array): void {
+  /** Offset of the next byte in the stream. */
+  get nextByte(): number {
+    return this.#nextByte;
+  }
+
+  /** `atMs`: when the output was written, if another system has recorded that. */
+  write(chunk: Uint8Array, atMs = Date.now()): void {
     try {
       if (this.#lostBytes > 0) {
-        this.#append(Buffer.from(`\n[${this.#lostBytes} bytes of output could not be written here]\n`));
+        this.#append(Buffer.from(`\n[${this.#lostBytes} bytes of output could not be written here]\n`), atMs);
         this.#lostBytes = 0;
       }
-      this.#append(chunk);
+      this.#append(chunk, atMs);
     } catch {
       this.#lostBytes += chunk.length;
     }
@@ -58,10 +64,10 @@ export class LogWriter {
     this.#times = null;
   }
 
-  #append(chunk: Uint8Array): void {
+  #append(chunk: Uint8Array, atMs: number): void {
     this.#file ??= this.#open();
     // The time is written before the bytes, so that a reader of the bytes finds their time.
-    this.#noteTime();
+    this.#noteTime(atMs);
     for (let offset = 0; offset < chunk.length;) {
       const written = writeSync(this.#file, chunk, offset);
       offset += written;
@@ -90,8 +96,7 @@ export class LogWriter {
   }
 
   /** Times are optional: output whose time cannot be written has none. */
-  #noteTime(): void {
-    const nowMs = Date.now();
+  #noteTime(nowMs: number): void {
     if (this.#times !== null && nowMs - this.#timedAtMs < TIME_STEP_MS && nowMs >= this.#timedAtMs) return;
     try {
       this.#times ??= openSync(path.join(this.#workerDir, logTimesName(this.#stream, this.#startByte)), APPEND, 0o600);

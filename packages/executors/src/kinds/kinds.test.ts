@@ -34,7 +34,10 @@ describe("the declaration of an executor", () => {
   });
 
   it.for([
-    [{ kind: "executor", name: "x", type: "sge" }, ["type: There is no executor type sge. Types: local, slurm"]],
+    [
+      { kind: "executor", name: "x", type: "sge" },
+      ["type: There is no executor type sge. Types: local, slurm, kubernetes"],
+    ],
     [{ kind: "executor", name: "local", type: "local" }, ["name: must not be local or simulated"]],
     [
       { kind: "executor", name: "x", type: "local", settings: { apiToken: "s3cret" } },

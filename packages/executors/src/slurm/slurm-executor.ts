@@ -25,6 +25,7 @@ import { partFiles, partsOf, usageByRank, workerDirIn } from "../job-protocol/at
 import { AttemptStore, FORGOTTEN_PREFIX } from "../job-protocol/attempt-store.ts";
 import { EffectQueue } from "../job-protocol/effect-queue.ts";
 import { readLogs } from "../job-protocol/log-reader.ts";
+import { knownAttempt, readState } from "../job-protocol/recorded-state.ts";
 import { TreeRemover } from "../processes/tree-remover.ts";
 import { SlurmCommands } from "./commands/slurm-commands.ts";
 import { AttemptWatch } from "./executor/attempt-watch.ts";
@@ -32,8 +33,7 @@ import type { Cluster, ClusterNode } from "./executor/cluster-nodes.ts";
 import { nodeIdOf, readCluster } from "./executor/cluster-nodes.ts";
 import { DirectoryMark } from "./executor/directory-mark.ts";
 import { JobLauncher } from "./executor/job-launcher.ts";
-import { Reporter } from "./executor/reporter.ts";
-import { knownAttempt, readState } from "./executor/slurm-attempt.ts";
+import { Reporter } from "../job-protocol/reporter.ts";
 import type { SlurmSettings } from "./settings.ts";
 import { ALIVE_MS } from "./agent/part-supervisor.ts";
 

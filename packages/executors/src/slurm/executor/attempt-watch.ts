@@ -11,14 +11,16 @@ import { supervisorLastWords } from "../../job-protocol/attempt-files.ts";
 import { attemptIdOfName } from "../../job-protocol/attempt-names.ts";
 import { partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
+import type { RecordedState } from "../../job-protocol/recorded-state.ts";
+import { readState } from "../../job-protocol/recorded-state.ts";
 import type { JobList } from "../commands/job-list.ts";
 import type { SlurmCommands } from "../commands/slurm-commands.ts";
 import type { Claim, Conclusion, JudgeRules } from "./judge.ts";
 import { judge } from "./judge.ts";
-import { ProgressReports } from "./progress-reports.ts";
-import type { Reporter } from "./reporter.ts";
-import type { RecordedState, WatchedJob } from "./slurm-attempt.ts";
-import { readState, watchedAttempt } from "./slurm-attempt.ts";
+import { ProgressReports } from "../../job-protocol/progress-reports.ts";
+import type { Reporter } from "../../job-protocol/reporter.ts";
+import type { WatchedJob } from "./slurm-attempt.ts";
+import { watchedAttempt } from "./slurm-attempt.ts";
 
 /** Period in ms of the sweep. On this machine's own file systems, a watch shows changes at once. */
 const SWEEP_MS = 1_000;

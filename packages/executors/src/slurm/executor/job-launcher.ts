@@ -9,6 +9,8 @@ import { partFiles } from "../../job-protocol/attempt-parts.ts";
 import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
 import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
+import { readState } from "../../job-protocol/recorded-state.ts";
+import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import { requestStop } from "../../job-protocol/stop-request.ts";
 import { refusedExit } from "../../processes/attempt-end.ts";
 import type { SlurmCommands } from "../commands/slurm-commands.ts";
@@ -17,9 +19,8 @@ import type { AttemptWatch } from "./attempt-watch.ts";
 import type { ClusterNode } from "./cluster-nodes.ts";
 import { writeSecret } from "./secret-file.ts";
 import type { WatchedJob } from "./slurm-attempt.ts";
-import { readState } from "./slurm-attempt.ts";
 import type { NodeShare } from "./submission.ts";
-import { partsOfShares, RefusedGang, sharesOf, submissionArgs } from "./submission.ts";
+import { partsOfShares, sharesOf, submissionArgs } from "./submission.ts";
 import { supervisorFile, writeJobScript } from "./job-script.ts";
 
 /** Time in ms after the grace period of a stop after which the job is cancelled in Slurm. */

@@ -21,7 +21,7 @@ import { requestedGraceMs } from "../agent/part-supervisor.ts";
 import { slurmSettings } from "../settings.ts";
 import { createSlurmExecutor } from "../slurm-executor.ts";
 import { secretFileOf, writeSecret } from "./secret-file.ts";
-import { readState } from "./slurm-attempt.ts";
+import { readState } from "../../job-protocol/recorded-state.ts";
 
 let root: string;
 let shared: string;

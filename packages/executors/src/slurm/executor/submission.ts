@@ -2,6 +2,7 @@
 import type { LaunchGang, NodeId, WorkerAllocation } from "@headroom/model";
 import { acceleratorIndices, shapeOf } from "@headroom/model";
 import type { GangPart } from "../../job-protocol/attempt-files.ts";
+import { RefusedGang } from "../../job-protocol/refused-gang.ts";
 import type { SlurmSettings } from "../settings.ts";
 import type { ClusterNode } from "./cluster-nodes.ts";
 
@@ -12,11 +13,6 @@ export interface NodeShare {
   readonly accelerators: number;
   readonly cores: number;
   readonly memoryMib: number;
-}
-
-/** A gang that Slurm cannot run as it was decided. */
-export class RefusedGang extends Error {
-  override readonly name = "RefusedGang";
 }
 
 /** The nodes of a gang, that of rank 0 first: the batch script runs there. */

@@ -1,5 +1,5 @@
 /** Passes reports to the listener, and keeps those that come before it. Waits while the listener has no space. */
-import type { ExecutorInput, ExecutorListener } from "../../executor.ts";
+import type { ExecutorInput, ExecutorListener } from "../executor.ts";
 
 export class Reporter {
   #untold: ExecutorInput[] | null = [];
@@ -29,6 +29,11 @@ export class Reporter {
     void room.finally(() => {
       if (this.#room === room) this.#room = null;
     });
+  }
+
+  /** Whether the listener has no space at present. */
+  get isFull(): boolean {
+    return this.#room !== null;
   }
 
   /** Attempts are read one after the other: the first ones may fill the listener's inbox again. */

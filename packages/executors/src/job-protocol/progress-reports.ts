@@ -1,9 +1,9 @@
 /** Reports the progress of one attempt, whose parts each write a file, at limited rates. */
-import type { ExecutorInput } from "../../executor.ts";
-import type { AttemptFiles, LaunchRecord } from "../../job-protocol/attempt-files.ts";
-import { partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
-import type { ProgressNews } from "../../job-protocol/progress-file.ts";
-import { ProgressFile } from "../../job-protocol/progress-file.ts";
+import type { ExecutorInput } from "../executor.ts";
+import type { AttemptFiles, LaunchRecord } from "./attempt-files.ts";
+import { partFiles, partsOf } from "./attempt-parts.ts";
+import type { ProgressNews } from "./progress-file.ts";
+import { ProgressFile } from "./progress-file.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Minimum times in ms between two reports of a kind; only the newest is sent. The engine accepts no more. */

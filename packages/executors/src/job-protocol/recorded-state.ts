@@ -1,0 +1,54 @@
+/** The state of an attempt whose gang another system runs, as its records state it. */
+import type { AttemptId } from "@headroom/model";
+import type { KnownAttempt } from "../executor.ts";
+import type { AttemptFiles, ExitRecord, LaunchRecord } from "./attempt-files.ts";
+import { UnreadableRecord } from "./attempt-files.ts";
+import { partFiles, partsOf } from "./attempt-parts.ts";
+
+export type RecordedState =
+  | { readonly kind: "absent" }
+  /** Nothing has claimed it: it was not submitted yet, or waits at the other system. */
+  | { readonly kind: "unclaimed"; readonly launch: LaunchRecord }
+  | { readonly kind: "starting"; readonly launch: LaunchRecord }
+  | { readonly kind: "running"; readonly launch: LaunchRecord }
+  | { readonly kind: "ended"; readonly launch: LaunchRecord | null; readonly exit: ExitRecord }
+  | { readonly kind: "unreadable"; readonly detail: string };
+
+/** Throws only temporary errors of the file system. */
+export function readState(files: AttemptFiles): RecordedState {
+  try {
+    const launch = files.read("launch.json");
+    const exit = files.read("exit.json");
+    if (exit !== null) return { kind: "ended", launch, exit };
+    if (launch === null) return { kind: "absent" };
+    if (files.read("claim.json") === null) return { kind: "unclaimed", launch };
+    const isRunning = partsOf(launch).every((_, part) => partFiles(files.key, part).has("running.json"));
+    return { kind: isRunning ? "running" : "starting", launch };
+  } catch (error) {
+    // A shared file system that fails (EIO, ESTALE, an expired ticket) says nothing about the content of a record.
+    if (!(error instanceof UnreadableRecord) || hasFailed(error.cause)) throw error;
+    const exit = files.readIfSound("exit.json");
+    if (exit !== null) return { kind: "ended", launch: files.readIfSound("launch.json"), exit };
+    return { kind: "unreadable", detail: `A record of the attempt is unreadable: ${error.message}.` };
+  }
+}
+
+/** Whether an error of the file system kept a record from being read. A link in its place (ELOOP) is none of Headroom's. */
+const hasFailed = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code !== "ELOOP";
+
+/** `null`: the attempt was never launched here. */
+export function knownAttempt(attemptId: AttemptId, state: RecordedState): KnownAttempt | null {
+  if (state.kind === "absent") return null;
+  const launch = "launch" in state ? state.launch : null;
+  const { workloadId = null, sequence = 0 } = launch ?? {};
+  return { attemptId, workloadId, sequence, phase: phaseOf(state) };
+}
+
+function phaseOf(state: Exclude<RecordedState, { kind: "absent" }>): KnownAttempt["phase"] {
+  if (state.kind === "unclaimed") return { kind: "launching" };
+  if (state.kind !== "ended") return { kind: "running" };
+  const { exit } = state;
+  if (exit.kind === "exited") return { kind: "ended", endedAtMs: exit.endedAtMs, exits: exit.exits };
+  const { endedAtMs, detail, cause } = exit;
+  return { kind: "lost", endedAtMs, detail, ...(cause === undefined ? {} : { cause }) };
+}

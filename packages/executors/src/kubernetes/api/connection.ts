@@ -1,0 +1,220 @@
+/**
+ * Requests to an API server. Configuration and authentication are those of `@kubernetes/client-node`, which is loaded at the first request.
+ * Every call has a time limit and an answer of limited size; streams end with their signal.
+ */
+import type { IncomingMessage, RequestOptions } from "node:http";
+import { request as httpRequest } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { AgentOptions } from "node:https";
+import { OperationalError } from "@headroom/platform";
+
+export interface ConnectionSettings {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly requestTimeoutMs: number;
+  /** The token to use instead of that of the configuration. It is read again when the server refuses it. */
+  readonly token?: (() => string) | undefined;
+}
+
+export interface ApiRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly body?: unknown;
+  readonly contentType?: string;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  /** The object of the answer. For an error: a `Status`. */
+  readonly body: unknown;
+}
+
+/** A page of 500 pods has up to some MiB. */
+const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
+const SOCKETS_MAX = 16;
+/** Tokens of service accounts are renewed on disk, and those of commands expire. */
+const CREDENTIALS_MAX_AGE_MS = 60_000;
+const MESSAGE_SHOWN = 300;
+
+interface Credentials {
+  readonly server: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly agent: HttpsAgent | undefined;
+  readonly atMs: number;
+  readonly tls: string;
+}
+
+export class Connection {
+  readonly #settings: ConnectionSettings;
+  #credentials: Credentials | null = null;
+  #loading: Promise<Credentials> | null = null;
+  readonly #closed = new AbortController();
+
+  constructor(settings: ConnectionSettings) {
+    this.#settings = settings;
+  }
+
+  /** The answer, whatever its status. Throws `executorUnreachable` if there is none, or if it is not whole. */
+  async call(request: ApiRequest): Promise<ApiAnswer> {
+    const { requestTimeoutMs } = this.#settings;
+    const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(requestTimeoutMs)]);
+    try {
+      const response = await this.#open(request, signal);
+      const text = await readText(response);
+      const status = response.statusCode ?? 0;
+      if (status === 401) this.#credentials = null;
+      return { status, body: parsed(text, status) };
+    } catch (error) {
+      const late = signal.aborted && !this.#closed.signal.aborted;
+      throw unreachable(late ? `no answer within ${requestTimeoutMs} ms` : messageOf(error), error);
+    }
+  }
+
+  /** The answer of a call that must succeed. */
+  async answer<Body>(request: ApiRequest): Promise<Body> {
+    const { status, body } = await this.call(request);
+    if (status >= 200 && status < 300) return body as Body;
+    throw unreachable(`${request.method} ${request.path}: ${statusText(status, body)}`);
+  }
+
+  /** A body that is read while it comes. Throws if the status is not 200. */
+  async stream(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const { requestTimeoutMs } = this.#settings;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), requestTimeoutMs);
+    const all = AbortSignal.any([this.#closed.signal, signal, late.signal]);
+    try {
+      const response = await this.#open(request, all);
+      if (response.statusCode === 200) return response;
+      const status = response.statusCode ?? 0;
+      throw new StreamRefused(status, statusText(status, parsed(await readText(response), status)));
+    } catch (error) {
+      if (error instanceof StreamRefused) throw error;
+      throw unreachable(late.signal.aborted ? `no answer within ${requestTimeoutMs} ms` : messageOf(error), error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  close(): void {
+    this.#closed.abort();
+    this.#credentials?.agent?.destroy();
+  }
+
+  async #open(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const { server, headers, agent } = await this.#authenticated();
+    const url = new URL(server.pathname.replace(/\/$/, "") + request.path, server);
+    for (const [name, value] of Object.entries(request.query ?? {}))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
+    const options: RequestOptions = {
+      method: request.method,
+      signal,
+      headers: {
+        ...headers,
+        accept: "application/json",
+        "user-agent": "headroom",
+        ...(body === undefined
+          ? {}
+          : { "content-type": request.contentType ?? "application/json", "content-length": body.length }),
+      },
+    };
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const call =
+      url.protocol === "https:"
+        ? httpsRequest(url, { ...options, agent }, resolve)
+        : httpRequest(url, options, resolve);
+    call.once("error", reject);
+    call.setNoDelay(true);
+    call.end(body);
+    return await promise;
+  }
+
+  async #authenticated(): Promise<Credentials> {
+    const known = this.#credentials;
+    if (known !== null && performance.now() - known.atMs < CREDENTIALS_MAX_AGE_MS) return known;
+    this.#loading ??= this.#load(known).finally(() => (this.#loading = null));
+    return (this.#credentials = await this.#loading);
+  }
+
+  async #load(before: Credentials | null): Promise<Credentials> {
+    const { KubeConfig } = await import("@kubernetes/client-node");
+    const { kubeconfig, context, token } = this.#settings;
+    const config = new KubeConfig();
+    if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
+    else if (process.env["KUBERNETES_SERVICE_HOST"] !== undefined) config.loadFromCluster();
+    else config.loadFromDefault();
+    if (context !== undefined) config.setCurrentContext(context);
+    const cluster = config.getCurrentCluster();
+    if (cluster === null)
+      throw new Error(`the kubeconfig has no cluster for the context ${config.getCurrentContext()}`);
+    const applied: RequestOptions & AgentOptions = {};
+    await config.applyToHTTPSOptions(applied);
+    const { ca, cert, key, passphrase, pfx, rejectUnauthorized, servername } = applied;
+    const files = { ca, cert, key, passphrase, pfx, rejectUnauthorized, servername };
+    const tls = JSON.stringify(files);
+    const used = Object.fromEntries(Object.entries(files).filter(([, value]) => value !== undefined));
+    const agent =
+      before?.tls === tls ? before.agent : new HttpsAgent({ ...used, keepAlive: true, maxSockets: SOCKETS_MAX });
+    if (before !== null && before.agent !== agent) before.agent?.destroy();
+    const headers = {
+      ...stringHeaders(applied),
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token()}` }),
+    };
+    return { server: new URL(cluster.server), headers, agent, atMs: performance.now(), tls };
+  }
+}
+
+/** The server answered a request for a stream with an error. */
+export class StreamRefused extends Error {
+  override readonly name = "StreamRefused";
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Reason and message of a `Status` of Kubernetes, for people. */
+export function statusText(status: number, body: unknown): string {
+  const message = typeof body === "object" && body !== null && "message" in body ? body.message : undefined;
+  const page = typeof body === "string" ? body : "";
+  const text = typeof message === "string" && message !== "" ? message : page;
+  return `${status}${text === "" ? "" : ` ${text.slice(0, MESSAGE_SHOWN)}`}`;
+}
+
+export const unreachable = (message: string, cause?: unknown): OperationalError =>
+  new OperationalError("executorUnreachable", message, { retryable: true, cause });
+
+function stringHeaders({ headers, auth }: RequestOptions): Record<string, string> {
+  const found: Record<string, string> = {};
+  if (typeof auth === "string") found["Authorization"] = `Basic ${Buffer.from(auth).toString("base64")}`;
+  for (const [name, value] of Object.entries(headers ?? {})) if (typeof value === "string") found[name] = value;
+  return found;
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    length += piece.length;
+    if (length > ANSWER_MAX_BYTES) throw new Error(`an answer of more than ${ANSWER_MAX_BYTES} bytes`);
+    pieces.push(piece);
+  }
+  if (!response.complete) throw new Error("the answer was cut off");
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+/** Proxies answer errors with pages of HTML. A success must be JSON. */
+function parsed(text: string, status: number): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    if (status >= 200 && status < 300) throw new Error("the answer is not JSON");
+    return text;
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,134 @@
+/** The copy of a cluster's nodes and pods that the executor works on, and what it says about one attempt. */
+import type { ExecutorId } from "@headroom/model";
+import type { Connection } from "./api/connection.ts";
+import type { KubernetesNode, KubernetesPod } from "./api/objects.ts";
+import { Reflector } from "./api/reflector.ts";
+import type { NodeHealth } from "./executor/gang-judge.ts";
+import { ATTEMPT_LABEL, isOfInstallation } from "./executor/pod-names.ts";
+import type { ClusterView } from "./fleet/cluster-nodes.ts";
+import { notReadyReason, readCluster } from "./fleet/cluster-nodes.ts";
+import type { KubernetesSettings } from "./settings.ts";
+
+export interface CopySetup {
+  readonly id: ExecutorId;
+  readonly connection: Connection;
+  readonly settings: KubernetesSettings;
+  readonly installation: string;
+  /** `base`: the attempt whose pod has changed; `null`: any may have. */
+  readonly onPods: (base: string | null) => void;
+  readonly onNodes: () => void;
+}
+
+export class ClusterCopy {
+  readonly #setup: CopySetup;
+  readonly #nodes: Reflector<KubernetesNode>;
+  readonly #pods: Reflector<KubernetesPod>;
+  #isStarted = false;
+
+  constructor(setup: CopySetup) {
+    this.#setup = setup;
+    const { connection, settings, installation } = setup;
+    const shared = { connection, watchMs: settings.watchMs };
+    this.#nodes = new Reflector({ ...shared, path: "/api/v1/nodes", keep: keptNode, onChange: () => setup.onNodes() });
+    this.#pods = new Reflector({
+      ...shared,
+      path: "/api/v1/pods",
+      keep: (pod) => keptPod(pod, installation),
+      onChange: (pod) => {
+        if (pod === null) setup.onPods(null);
+        else if (isOfInstallation(pod, installation)) setup.onPods(pod.metadata.labels?.[ATTEMPT_LABEL] ?? null);
+      },
+    });
+  }
+
+  /** Begins to follow the cluster, once. */
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.#nodes.start();
+    this.#pods.start();
+  }
+
+  /** Resolves when nodes and pods are up to date. Throws `executorUnreachable` after the time limit of a request. */
+  async upToDate(): Promise<void> {
+    this.start();
+    const { requestTimeoutMs } = this.#setup.settings;
+    await Promise.all([this.#nodes.upToDate(requestTimeoutMs), this.#pods.upToDate(requestTimeoutMs)]);
+  }
+
+  /** Whether the copy may be out of date, with the reason; `null`: it is up to date as far as watches tell. */
+  get problem(): string | null {
+    return this.#nodes.problem ?? this.#pods.problem;
+  }
+
+  view(): ClusterView {
+    const { id, settings } = this.#setup;
+    return readCluster(
+      { nodes: this.#nodes.items.values(), pods: this.#pods.items.values(), isOwn: (pod) => this.isOwn(pod) },
+      id,
+      settings,
+    );
+  }
+
+  isOwn(pod: KubernetesPod): boolean {
+    return isOfInstallation(pod, this.#setup.installation);
+  }
+
+  pod(namespace: string, name: string): KubernetesPod | null {
+    return this.#pods.items.get(`${namespace}/${name}`) ?? null;
+  }
+
+  ownPods(): readonly KubernetesPod[] {
+    return [...this.#pods.items.values()].filter((pod) => this.isOwn(pod));
+  }
+
+  healthOf(nodeName: string): NodeHealth {
+    const node = this.#nodes.items.get(`/${nodeName}`);
+    if (node === undefined) return { kind: "gone" };
+    const reason = notReadyReason(node);
+    return reason === null ? { kind: "ready" } : { kind: "notReady", detail: reason };
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isStarted) return;
+    await Promise.all([this.#nodes.close(), this.#pods.close()]);
+  }
+}
+
+/** A node has some 30 KiB, mostly names of images. */
+function keptNode({ metadata, spec, status }: KubernetesNode): KubernetesNode {
+  const { name, resourceVersion, labels, deletionTimestamp } = metadata;
+  const ready = (status?.conditions ?? []).filter(({ type }) => type === "Ready");
+  const kept = { name, resourceVersion, labels, deletionTimestamp };
+  return {
+    metadata: defined(kept),
+    spec: defined({ unschedulable: spec?.unschedulable, taints: spec?.taints }),
+    status: defined({ allocatable: status?.allocatable, conditions: ready }),
+  };
+}
+
+/** Only the resources of pods of others are kept. */
+function keptPod(pod: KubernetesPod, installation: string): KubernetesPod {
+  const { metadata, spec, status } = pod;
+  const resources = defined({
+    nodeName: spec?.nodeName,
+    schedulerName: spec?.schedulerName,
+    containers: spec?.containers?.map(({ name, resources: own }) => defined({ name, resources: own })),
+    initContainers: spec?.initContainers?.map(({ name, resources: own }) => defined({ name, resources: own })),
+    overhead: spec?.overhead,
+  });
+  if (!isOfInstallation(pod, installation)) {
+    const { name, namespace, resourceVersion } = metadata;
+    const kept = { name, namespace, resourceVersion };
+    return { metadata: defined(kept), spec: resources, status: defined({ phase: status?.phase }) };
+  }
+  const { managedFields: _managed, ...own } = metadata as typeof metadata & { readonly managedFields?: unknown };
+  return { metadata: own, spec: resources, ...(status === undefined ? {} : { status }) };
+}
+
+type Defined<Fields> = { [Name in keyof Fields]: Exclude<Fields[Name], undefined> };
+
+/** Without the fields that are undefined. */
+function defined<Fields extends object>(fields: Fields): Defined<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>;
+}

@@ -1,0 +1,42 @@
+/**
+ * The conformance cases on a real API server, whose kubelets the test plays. It takes turns with other long tests by commit; `npm run
+ * conformance -- kubernetes` always runs it.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isTurnOf } from "../../../../tools/testing/rotating.ts";
+import { conformanceCasesFor, runConformanceCase } from "../conformance/conformance.ts";
+import { KubeCluster, whyNoKubernetes } from "./testing/kube-cluster.ts";
+import { kubernetesSubject, TEST_NODES } from "./testing/kubernetes-subject.ts";
+import { TestKubelet } from "./testing/test-kubelet.ts";
+
+const missing = whyNoKubernetes();
+if (missing !== null) process.stderr.write(`*** The Kubernetes executor was not tested: ${missing}\n`);
+const isDue = isTurnOf(0, 3);
+
+describe.skipIf(missing !== null || !isDue)("the Kubernetes executor conforms", () => {
+  const problems: string[] = [];
+  let cluster: KubeCluster;
+  let kubelet: TestKubelet;
+
+  beforeAll(async () => {
+    cluster = await KubeCluster.start();
+    kubelet = await TestKubelet.start(cluster, TEST_NODES, { gpus: 64, cpus: 64, memory: "500Gi" });
+  }, 90_000);
+
+  afterAll(async () => {
+    await kubelet?.stop();
+    await cluster?.stop();
+  }, 60_000);
+
+  const lacks = kubernetesSubject("", () => undefined).lacks ?? [];
+  const cases = conformanceCasesFor({ checkpointOnRequest: true }, lacks);
+  it.for(cases.map((each) => [each.name, each] as const))(
+    "%s",
+    { timeout: 120_000, concurrent: true },
+    async ([, conformanceCase]) => {
+      const subject = kubernetesSubject(cluster.kubeconfig, (message) => problems.push(message));
+      await expect(runConformanceCase(subject, conformanceCase)).resolves.toBeUndefined();
+      expect(problems).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,88 @@
+/** Changes to the pods of one attempt: binding, deletion, release. Every call may be repeated. */
+import type { Outcome, PodApi } from "../api/pod-api.ts";
+import type { KubernetesPod } from "../api/objects.ts";
+import { FINALIZER, podName } from "./pod-names.ts";
+import type { PodPlace, WatchedGang } from "./watched-gang.ts";
+
+/** Calls at a time for one attempt. */
+const CONCURRENCY = 8;
+/** Differences of deadlines in ms below which a pod is not deleted again. Kubernetes counts in seconds. */
+const GRACE_STEP_MS = 500;
+
+export type Binding =
+  | { readonly kind: "bound" }
+  /** The gang cannot be bound as it was decided. */
+  | { readonly kind: "impossible"; readonly detail: string }
+  | { readonly kind: "unknown"; readonly detail: string };
+
+export class PodActions {
+  readonly #api: PodApi;
+
+  constructor(api: PodApi) {
+    this.#api = api;
+  }
+
+  /** Binds pods of a gang to their nodes. `nodes`: names by rank. */
+  async bind(place: PodPlace, ranks: readonly number[], nodes: readonly string[]): Promise<Binding> {
+    const results = await allOf(ranks, (rank) => this.#bindOne(place, rank, nodes[rank] ?? ""));
+    return (
+      results.find(({ kind }) => kind === "impossible") ??
+      results.find(({ kind }) => kind === "unknown") ?? { kind: "bound" }
+    );
+  }
+
+  async #bindOne(place: PodPlace, rank: number, node: string): Promise<Binding> {
+    const name = podName(place.base, rank);
+    const outcome = await this.#api.bind(place.namespace, name, node);
+    if (outcome.kind === "done") return { kind: "bound" };
+    if (outcome.kind === "unknown") return outcome;
+    if (outcome.kind !== "conflict") return { kind: "impossible", detail: outcome.detail };
+    try {
+      const pod = await this.#api.find(place.namespace, name);
+      if (pod?.spec?.nodeName === node) return { kind: "bound" };
+      const where = pod?.spec?.nodeName;
+      return { kind: "impossible", detail: where === undefined ? outcome.detail : `its pod ${name} is on ${where}` };
+    } catch (error) {
+      return { kind: "unknown", detail: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  /** Deletes the pods of these ranks, so that they end by this instant (`Date.now()`). An earlier instant replaces a later one. */
+  async end(watched: WatchedGang, place: PodPlace, ranks: readonly number[], untilMs: number): Promise<void> {
+    const due = ranks.filter((rank) => (watched.deletedUntilMs.get(rank) ?? Infinity) > untilMs + GRACE_STEP_MS);
+    const graceSeconds = Math.max(1, Math.ceil((untilMs - Date.now()) / 1_000));
+    await allOf(due, async (rank) => {
+      const { kind } = await this.#api.remove(place.namespace, podName(place.base, rank), graceSeconds);
+      if (kind === "done" || kind === "missing") watched.deletedUntilMs.set(rank, untilMs);
+    });
+  }
+
+  /** Lets Kubernetes remove the object of a pod whose end is recorded. */
+  async release(pod: KubernetesPod): Promise<Outcome> {
+    const finalizers = pod.metadata.finalizers ?? [];
+    if (!finalizers.includes(FINALIZER)) return { kind: "done" };
+    return await this.#api.setFinalizers(
+      pod,
+      finalizers.filter((each) => each !== FINALIZER),
+    );
+  }
+
+  remove({ metadata }: KubernetesPod, graceSeconds: number): Promise<Outcome> {
+    return this.#api.remove(metadata.namespace ?? "", metadata.name, graceSeconds);
+  }
+
+  removeService(place: PodPlace): Promise<Outcome> {
+    return this.#api.removeService(place.namespace, place.base);
+  }
+}
+
+/** The results for all members, a few at a time. */
+export async function allOf<Member, Result>(
+  members: readonly Member[],
+  work: (member: Member) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < members.length; at += CONCURRENCY)
+    results.push(...(await Promise.all(members.slice(at, at + CONCURRENCY).map((member) => work(member)))));
+  return results;
+}

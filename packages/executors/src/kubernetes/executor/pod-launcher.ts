@@ -1,0 +1,310 @@
+/**
+ * Carries out effects: records a launch, creates its pods without a node, and binds them when all exist. Requests stops and checkpoints.
+ * Every effect is idempotent.
+ */
+import path from "node:path";
+import type { CheckpointGang, LaunchGang, StopGang } from "@headroom/model";
+import { acceleratorIndices } from "@headroom/model";
+import { makeAttemptDirectories } from "../../job-protocol/attempt-directories.ts";
+import { checkpointDirOf } from "../../job-protocol/attempt-environments.ts";
+import type { AttemptFiles, LaunchRecord, LogLimits } from "../../job-protocol/attempt-files.ts";
+import { checkpointRootOf, requestRootOf, syncDirectory, workRootOf } from "../../job-protocol/attempt-files.ts";
+import { taskDirName } from "../../job-protocol/attempt-names.ts";
+import { partFiles } from "../../job-protocol/attempt-parts.ts";
+import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
+import { requestCheckpoint, requestedUntilMs } from "../../job-protocol/checkpoint-request.ts";
+import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
+import { readState } from "../../job-protocol/recorded-state.ts";
+import { RefusedGang } from "../../job-protocol/refused-gang.ts";
+import { requestStop } from "../../job-protocol/stop-request.ts";
+import { workerEnvironments } from "../../job-protocol/worker-environment.ts";
+import type { NewObject, Outcome, PodApi } from "../api/pod-api.ts";
+import type { ClusterCopy } from "../cluster-copy.ts";
+import type { KubernetesFleetNode } from "../fleet/cluster-nodes.ts";
+import type { KubernetesSettings } from "../settings.ts";
+import type { GangWatch } from "./gang-watch.ts";
+import { allOf, PodActions } from "./pod-actions.ts";
+import type { PodMount, PodPlan } from "./pod-documents.ts";
+import { namespaceOf, podDocuments, rendezvousOf, serviceDocument } from "./pod-documents.ts";
+import { baseName, carriesAttempt } from "./pod-names.ts";
+import type { WatchedGang } from "./watched-gang.ts";
+import { delayRetry, readPlace, recordPlace } from "./watched-gang.ts";
+import { tooLong } from "./worker-command.ts";
+
+export interface PodLauncherSetup {
+  readonly store: AttemptStore;
+  readonly api: PodApi;
+  readonly copy: ClusterCopy;
+  readonly settings: KubernetesSettings;
+  readonly installation: string;
+  readonly log: LogLimits;
+  readonly watch: GangWatch;
+  /** Files of a job: in the shared directory, if there is one. */
+  readonly jobFiles: (files: AttemptFiles) => AttemptFiles;
+  readonly onProblem: (message: string) => void;
+}
+
+/** A decided node takes no work. */
+class UnusableNode extends Error {
+  override readonly name = "UnusableNode";
+  readonly node: KubernetesFleetNode;
+
+  constructor(node: KubernetesFleetNode) {
+    super(`${node.name}: ${node.outOfService ?? ""}`);
+    this.node = node;
+  }
+}
+
+/** Without a shared directory: reports go to the log, and checkpoints cannot be requested. */
+const LOG_OF_CONTAINER = "/proc/1/fd/1";
+const NO_REQUEST = "/run/headroom/checkpoint-request.json";
+const CONTAINER_CHECKPOINTS = "/tmp/headroom-checkpoints";
+
+export class PodLauncher {
+  readonly #setup: PodLauncherSetup;
+  readonly #actions: PodActions;
+  /** Launches that this process got. After a restart the engine repeats those that have not started. */
+  readonly #effects = new Map<string, LaunchGang>();
+  readonly #starting = new Set<string>();
+
+  constructor(setup: PodLauncherSetup) {
+    this.#setup = setup;
+    this.#actions = new PodActions(setup.api);
+  }
+
+  async launch(effect: LaunchGang): Promise<void> {
+    const { store, watch } = this.#setup;
+    const files = store.filesOf(effect.attemptId);
+    const { name } = files.key;
+    if (watch.hasEnded(name)) return;
+    const state = readState(files);
+    if (state.kind === "absent" && watch.knows(name)) return;
+    if (state.kind === "absent" || state.kind === "unclaimed") {
+      this.#effects.set(name, effect);
+      try {
+        if (state.kind === "absent") await this.#recordLaunch(files, effect);
+      } catch (error) {
+        return this.#cannotLaunch(files, effect, error);
+      }
+    }
+    const watched = watch.track(effect.attemptId, files);
+    if (watched !== null && readState(files).kind === "unclaimed") await this.start(watched);
+  }
+
+  /** Creates the pods of an attempt that has none, or not all, and begins to bind them. */
+  async start(watched: WatchedGang): Promise<void> {
+    const effect = this.#effects.get(watched.name);
+    if (effect === undefined || this.#starting.has(watched.name)) return;
+    this.#starting.add(watched.name);
+    try {
+      await this.#start(watched, effect);
+    } catch (error) {
+      this.#cannotLaunch(watched.files, effect, error);
+    } finally {
+      this.#starting.delete(watched.name);
+    }
+  }
+
+  async stop(effect: StopGang): Promise<void> {
+    const { store, watch } = this.#setup;
+    const files = store.filesOf(effect.attemptId);
+    const { name } = files.key;
+    const state = readState(files);
+    if (state.kind === "absent") {
+      if (!watch.hasEnded(name)) watch.tellLost(name, effect.attemptId, "It was never launched here.");
+      return;
+    }
+    watch.track(effect.attemptId, files);
+    if (state.kind === "ended") return;
+    // Its pods have no node and get none: the tidying removes them.
+    if (state.kind === "unclaimed" && voidAttempt(files, "It was stopped before it started."))
+      return watch.notice(name);
+    requestStop(files, effect);
+    watch.notice(name);
+  }
+
+  requestCheckpoint({ attemptId, untilMs }: CheckpointGang): void {
+    const { store, watch, jobFiles } = this.#setup;
+    const files = store.filesOf(attemptId);
+    if (readState(files).kind !== "running") return;
+    watch.track(attemptId, files);
+    const own = jobFiles(files);
+    // A request that is repeated after a restart must not extend the deadline.
+    if (requestedUntilMs(own) === null) requestCheckpoint(own, untilMs);
+  }
+
+  forget(name: string): void {
+    this.#effects.delete(name);
+  }
+
+  async #start(watched: WatchedGang, effect: LaunchGang): Promise<void> {
+    const { watch, onProblem } = this.#setup;
+    const { files } = watched;
+    const plan = this.#planOf(files, effect);
+    const service = serviceDocument(plan);
+    const objects = podDocuments(plan);
+    const outcomes = [
+      ...(await allOf(objects, (pod) => this.#createPod(pod, effect, plan))),
+      ...(service === null ? [] : [await this.#setup.api.create("services", service)]),
+    ];
+    const refused = outcomes.find(({ kind }) => kind === "refused");
+    if (refused !== undefined && refused.kind !== "done") return watch.refuse(files, refused.detail);
+    const unknown = outcomes.find(({ kind }) => kind === "unknown");
+    if (unknown !== undefined && unknown.kind !== "done") {
+      onProblem(`Attempt ${watched.attemptId}: its pods could not be created: ${unknown.detail}`);
+      return delayRetry(watched);
+    }
+    await this.#bind(watched, plan);
+  }
+
+  /** The claim comes before the first binding: from then on the attempt may run, and a stop waits for its end. */
+  async #bind(watched: WatchedGang, { identity, launch, nodes, settings }: PodPlan): Promise<void> {
+    const { files, name } = watched;
+    const supervisor = { pid: process.pid, startTicks: 0 };
+    if (!files.create("claim.json", { kind: "supervised", bootId: "", supervisor, jobId: identity.base })) return;
+    const place = { version: 1, namespace: namespaceOf(launch, settings), base: identity.base } as const;
+    const ranks = nodes.map((_, rank) => rank);
+    const names = nodes.map((node) => node.name);
+    const binding = await this.#actions.bind(place, ranks, names);
+    watched.retries = 0;
+    delayRetry(watched);
+    if (binding.kind === "impossible") recordLost(files, { detail: `Its pods could not be bound: ${binding.detail}.` });
+    this.#setup.watch.notice(name);
+  }
+
+  /** A pod that exists may be the attempt's own: the answer about its creation was lost, or another process created it. */
+  async #createPod(pod: NewObject, { attemptId }: LaunchGang, { identity }: PodPlan): Promise<Outcome> {
+    const { api } = this.#setup;
+    const outcome = await api.create("pods", pod);
+    if (outcome.kind !== "conflict") return outcome;
+    try {
+      const found = await api.find(pod.metadata.namespace, pod.metadata.name);
+      if (found === null) return { kind: "unknown", detail: outcome.detail };
+      if (carriesAttempt(found, identity, attemptId)) return { kind: "done" };
+      return { kind: "refused", detail: `the pod ${pod.metadata.name} belongs to something else` };
+    } catch (error) {
+      return { kind: "unknown", detail: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  #cannotLaunch(files: AttemptFiles, effect: LaunchGang, error: unknown): void {
+    const { watch } = this.#setup;
+    const detail = `It could not be launched: ${error instanceof Error ? error.message : String(error)}.`;
+    if (error instanceof RefusedGang) {
+      recordLost(files, { detail, cause: "records" });
+      watch.track(effect.attemptId, files);
+      return;
+    }
+    const known = readState(files);
+    if (error instanceof UnusableNode) watch.leaveNode(error.node.name, error.message);
+    if (known.kind === "absent") watch.tellLost(files.key.name, effect.attemptId, detail);
+    else if (known.kind === "unclaimed" && voidAttempt(files, detail)) watch.notice(files.key.name);
+  }
+
+  /** Throws if a node cannot run what was decided. */
+  #nodesOf({ workers }: LaunchGang): readonly KubernetesFleetNode[] {
+    const { nodes } = this.#setup.copy.view();
+    return workers.map(({ node: id }) => {
+      const node = nodes.get(id);
+      if (node === undefined) throw new Error(`the node ${id} is not in the cluster's list`);
+      if (node.outOfService !== null) throw new UnusableNode(node);
+      return node;
+    });
+  }
+
+  #planOf(files: AttemptFiles, launch: LaunchGang): PodPlan {
+    const { settings, installation } = this.#setup;
+    const record = files.read("launch.json");
+    const place = readPlace(files);
+    if (record === null || place === null) throw new Error("the record of its launch is missing");
+    return {
+      launch,
+      identity: { base: place.base, installation },
+      nodes: this.#nodesOf(launch),
+      environments: record.environments,
+      workingDir: record.workingDir === "" ? null : record.workingDir,
+      mounts: (rank) => this.#mountsOf(files, launch, rank),
+      settings,
+    };
+  }
+
+  /** A pod sees its own directories alone, and requests only to read them. */
+  #mountsOf({ key }: AttemptFiles, launch: LaunchGang, rank: number): readonly PodMount[] {
+    const below = (root: string, name: string): string => path.join(path.basename(root), name);
+    return [
+      { subPath: below(workRootOf(key.homeDir), key.name), readOnly: false },
+      { subPath: below(workRootOf(key.homeDir), `${key.name},${rank}`), readOnly: false },
+      { subPath: below(requestRootOf(key.homeDir), key.name), readOnly: true },
+      { subPath: below(checkpointRootOf(key.homeDir), taskDirName(launch)), readOnly: false },
+    ];
+  }
+
+  /** The record and its names are on disk before a pod is created. */
+  async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
+    const { store, log, copy, installation, settings, jobFiles } = this.#setup;
+    const { spec, attemptId, workloadId, sequence, workers } = effect;
+    await copy.upToDate();
+    const nodes = this.#nodesOf(effect);
+    const base = baseName(installation, attemptId);
+    makeAttemptDirectories(files, 0);
+    const own = jobFiles(files);
+    for (const [rank] of workers.entries()) {
+      makeAttemptDirectories(partFiles(files.key, rank), 1);
+      if (own !== files) makeAttemptDirectories(partFiles(own.key, rank), 0);
+    }
+    if (own !== files) makeAttemptDirectories(own, 0);
+    const environments = this.#environmentsOf(own, effect, nodes, base);
+    const record: LaunchRecord = {
+      attemptId,
+      workloadId,
+      sequence,
+      // Pods outlive this machine.
+      bootId: "",
+      run: spec.run,
+      workingDir: spec.dir ?? (settings.directory === undefined ? "" : own.jobDir),
+      checkpointDir: environments[0]?.["HEADROOM_CHECKPOINT_DIR"] ?? "",
+      graceTimeoutMs: spec.graceTimeoutMs,
+      log,
+      environments,
+      parts: nodes.map(({ name }, rank) => ({ node: name, ranks: [rank] })),
+    };
+    await recordPlace(files, { version: 1, namespace: namespaceOf(effect, settings), base });
+    await files.writeDurably("launch.json", record);
+    await syncDirectory(store.attemptsDir);
+    const refusal = environments.map((each) => tooLong(spec.run, each)).find((each) => each !== null);
+    if (refusal !== undefined && refusal !== null) this.#setup.watch.refuse(files, refusal);
+  }
+
+  /** Variables of the session are those of the image, so `PATH` is left to it. */
+  #environmentsOf(
+    own: AttemptFiles,
+    effect: LaunchGang,
+    nodes: readonly KubernetesFleetNode[],
+    base: string,
+  ): readonly Readonly<Record<string, string>>[] {
+    const { settings } = this.#setup;
+    const { directory } = settings;
+    const { address, port } = rendezvousOf(effect, base, settings);
+    const place = {
+      progressFile: LOG_OF_CONTAINER,
+      checkpointRequestFile: directory === undefined ? NO_REQUEST : own.checkpointRequestFile,
+      checkpointDir:
+        directory === undefined
+          ? (effect.spec.checkpointDir ?? CONTAINER_CHECKPOINTS)
+          : checkpointDirOf({ homeDir: directory, devicesOf: () => Promise.reject(new Error("unused")) }, effect),
+      session: {},
+      // A container has the devices that the device plugin chose, counted from 0.
+      devices: effect.workers.map(({ accelerators }, rank) => ({
+        vendor: nodes[rank]?.accelerators?.vendor ?? ("none" as const),
+        indices: acceleratorIndices(accelerators).map((_, index) => index),
+      })),
+    };
+    return workerEnvironments(effect, place).map(({ PATH: _path, ...environment }, rank) => ({
+      ...environment,
+      ...(effect.spec.env["PATH"] === undefined ? {} : { PATH: effect.spec.env["PATH"] }),
+      ...(directory === undefined ? {} : { HEADROOM_PROGRESS_FILE: partFiles(own.key, rank).progressFile }),
+      MASTER_ADDR: address,
+      MASTER_PORT: String(port),
+    }));
+  }
+}

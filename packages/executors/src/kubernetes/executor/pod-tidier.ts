@@ -1,0 +1,131 @@
+/** Removes pods whose attempts have ended, and ends those that a wrong answer had hidden. */
+import type { AttemptFiles, ExitRecord } from "../../job-protocol/attempt-files.ts";
+import { attemptDirName } from "../../job-protocol/attempt-names.ts";
+import type { AttemptStore } from "../../job-protocol/attempt-store.ts";
+import { attemptId } from "@headroom/model";
+import type { KubernetesPod } from "../api/objects.ts";
+import { objectKey } from "../api/objects.ts";
+import type { PodApi } from "../api/pod-api.ts";
+import type { ClusterCopy } from "../cluster-copy.ts";
+import { PodActions } from "./pod-actions.ts";
+import { ATTEMPT_ANNOTATION } from "./pod-names.ts";
+import { isOver, podStateOf } from "./pod-state.ts";
+import { readPlace } from "./watched-gang.ts";
+
+const TIDY_MS = 2_000;
+/** Calls of one round, so that thousands of ended pods do not hold up the work. */
+const CALLS_MAX = 50;
+const GRACE_SECONDS = 30;
+/** Time in ms after which an ignored deletion is repeated. */
+const REPEAT_MS = 60_000;
+
+export interface TidierSetup {
+  readonly store: AttemptStore;
+  readonly api: PodApi;
+  readonly copy: ClusterCopy;
+  readonly keepPodsMs: number;
+  readonly onProblem: (message: string) => void;
+}
+
+export class PodTidier {
+  readonly #setup: TidierSetup;
+  readonly #actions: PodActions;
+  readonly #deletedAtMs = new Map<string, number>();
+  readonly #servicesLeft = new Set<string>();
+  #timer: NodeJS.Timeout | null = null;
+  #running: Promise<void> | null = null;
+
+  constructor(setup: TidierSetup) {
+    this.#setup = setup;
+    this.#actions = new PodActions(setup.api);
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#running ??= this.#tidy().finally(() => (this.#running = null));
+    }, TIDY_MS);
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  /** Removes what the cluster has of an attempt, before its records are removed. Throws if the cluster does not answer. */
+  async removeAll(files: AttemptFiles, workers: number): Promise<void> {
+    const place = readPlace(files);
+    if (place === null) return;
+    const { api, copy } = this.#setup;
+    for (let rank = 0; rank < workers; rank++) {
+      const name = `${place.base}-${rank}`;
+      const known = copy.pod(place.namespace, name);
+      if (known === null && copy.problem === null) continue;
+      const pod = await api.find(place.namespace, name);
+      if (pod === null) continue;
+      await this.#actions.remove(pod, isOver(podStateOf(pod, rank)) ? 0 : GRACE_SECONDS);
+      const changed = await api.find(place.namespace, name);
+      if (changed !== null) await this.#actions.release(changed);
+    }
+    if (workers > 1) await this.#actions.removeService(place);
+  }
+
+  async #tidy(): Promise<void> {
+    const { copy, onProblem } = this.#setup;
+    if (copy.problem !== null) return;
+    let calls = 0;
+    try {
+      for (const pod of copy.ownPods()) {
+        if (calls >= CALLS_MAX) return;
+        calls += await this.#tidyPod(pod);
+      }
+    } catch (error) {
+      onProblem(`Removing ended pods: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  /** Returns the number of calls. */
+  async #tidyPod(pod: KubernetesPod): Promise<number> {
+    const exit = this.#exitOf(pod);
+    if (exit === null) return 0;
+    const key = objectKey(pod.metadata);
+    const over = isOver(podStateOf(pod, 0));
+    const isDue = !over || Date.now() - exit.endedAtMs >= this.#setup.keepPodsMs;
+    const isRecent = performance.now() - (this.#deletedAtMs.get(key) ?? -Infinity) < REPEAT_MS;
+    const isDeleted = pod.metadata.deletionTimestamp !== undefined;
+    if (isDue && !isRecent && !(isDeleted && over)) {
+      this.#deletedAtMs.set(key, performance.now());
+      await this.#actions.remove(pod, over ? 0 : GRACE_SECONDS);
+      await this.#removeService(pod);
+      return 2;
+    }
+    // The exits of an attempt that is lost are of no interest, and the kubelet may never report them.
+    const isReleasable = over || (exit.kind === "lost" && isDeleted);
+    if (!isReleasable || (pod.metadata.finalizers ?? []).length === 0) return 0;
+    await this.#actions.release(pod);
+    return 1;
+  }
+
+  async #removeService(pod: KubernetesPod): Promise<void> {
+    const files = this.#filesOf(pod);
+    const place = files === null ? null : readPlace(files);
+    if (place === null || this.#servicesLeft.has(place.base)) return;
+    const { kind } = await this.#actions.removeService(place);
+    if (kind !== "unknown") this.#servicesLeft.add(place.base);
+  }
+
+  /** `null`: the attempt has not ended, or is unknown here. */
+  #exitOf(pod: KubernetesPod): ExitRecord | null {
+    const files = this.#filesOf(pod);
+    return files === null ? null : files.readIfSound("exit.json");
+  }
+
+  #filesOf({ metadata }: KubernetesPod): AttemptFiles | null {
+    const id = metadata.annotations?.[ATTEMPT_ANNOTATION];
+    if (id === undefined || id === "") return null;
+    try {
+      return this.#setup.store.files(attemptDirName(attemptId(id)));
+    } catch {
+      return null;
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/** Quantities of Kubernetes, such as `500m`, `64Gi` and `1e3` (k8s.io/apimachinery/pkg/api/resource). */
+const FACTORS: Readonly<Record<string, number>> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+};
+
+/** The amount; `null`: the text is no quantity. */
+export function quantityOf(text: string | undefined): number | null {
+  const match = /^([+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)(n|u|m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei)?$/.exec(text ?? "");
+  if (match === null) return null;
+  const amount = Number(match[1]) * (FACTORS[match[2] ?? ""] ?? 1);
+  return Number.isFinite(amount) ? amount : null;
+}
+
+const whole = (amount: number): number => Math.min(Math.max(Math.floor(amount), 0), Number.MAX_SAFE_INTEGER);
+
+export const countOf = (text: string | undefined): number => whole(quantityOf(text) ?? 0);
+export const coresMilliOf = (text: string | undefined): number => whole((quantityOf(text) ?? 0) * 1_000 + 1e-6);
+export const memoryMibOf = (text: string | undefined): number => whole((quantityOf(text) ?? 0) / 2 ** 20);

@@ -1,0 +1,213 @@
+/**
+ * A real API server and controller manager with etcd, in a directory of its own, for tests. There is no kubelet and no scheduler: nodes are
+ * objects that the test writes, and `test-kubelet.ts` runs their pods as processes of this machine.
+ */
+import type { ChildProcess } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { homedir, tmpdir } from "node:os";
+import path from "node:path";
+import { Connection } from "../api/connection.ts";
+import type { ApiRequest } from "../api/connection.ts";
+
+const START_TIMEOUT_MS = 60_000;
+const END_TIMEOUT_MS = 10_000;
+const POLL_MS = 100;
+const LOG_SHOWN = 1_000;
+/** Ports below those that Linux uses for outgoing connections (ip(7)). */
+const FIRST_PORT = 17_000;
+const PORT_COUNT = 90;
+
+/** The folder into which `tools/kubernetes/build-server` builds. */
+const serverDir = (): string =>
+  path.join(process.env["XDG_CACHE_HOME"] ?? path.join(homedir(), ".cache"), "headroom/kubernetes-1.20");
+const etcdPath = "/usr/bin/etcd";
+
+/** Why a test of a real API server cannot run here; `null`: it can. */
+export function whyNoKubernetes(): string | null {
+  if (!existsSync(etcdPath)) return "etcd is not installed; Debian: etcd-server";
+  const server = path.join(serverDir(), "kube-apiserver");
+  return existsSync(server) ? null : `${server} is not there; tools/kubernetes/build-server builds it`;
+}
+
+export class KubeCluster {
+  readonly directory = mkdtempSync(path.join(tmpdir(), "headroom-kubernetes-"));
+  readonly token = randomBytes(16).toString("hex");
+  readonly #daemons = new Map<string, ChildProcess>();
+  #ports: readonly number[] = [];
+  #connection: Connection | null = null;
+
+  private constructor() {}
+
+  static async start(): Promise<KubeCluster> {
+    const cluster = new KubeCluster();
+    try {
+      await cluster.#start();
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  get server(): string {
+    return `https://127.0.0.1:${this.#ports[2]}`;
+  }
+
+  get kubeconfig(): string {
+    return this.#in("kubeconfig");
+  }
+
+  /** Writes a kubeconfig for another address of the server, such as a proxy. */
+  kubeconfigFor(server: string, name: string): string {
+    const file = this.#in(name);
+    writeFileSync(file, this.#configText(server), { mode: 0o600 });
+    return file;
+  }
+
+  /** A call that must succeed. */
+  async call<Body = unknown>(request: ApiRequest): Promise<Body> {
+    this.#connection ??= new Connection({ kubeconfig: this.kubeconfig, requestTimeoutMs: 20_000 });
+    return await this.#connection.answer<Body>(request);
+  }
+
+  async startServer(): Promise<void> {
+    const [etcd, , port] = this.#ports;
+    this.#daemon("kube-apiserver", path.join(serverDir(), "kube-apiserver"), [
+      `--etcd-servers=http://127.0.0.1:${etcd}`,
+      `--cert-dir=${this.#in("certificates")}`,
+      `--secure-port=${port}`,
+      "--bind-address=127.0.0.1",
+      `--service-account-key-file=${this.#in("sa.key")}`,
+      `--service-account-signing-key-file=${this.#in("sa.key")}`,
+      "--service-account-issuer=https://kubernetes.default.svc",
+      `--token-auth-file=${this.#in("tokens.csv")}`,
+      "--authorization-mode=RBAC",
+      "--service-cluster-ip-range=10.0.0.0/24",
+      "--disable-admission-plugins=ServiceAccount",
+    ]);
+    await this.#until("the API server", async () => (await this.#probe()) === true);
+  }
+
+  /** Kills a daemon without notice, as a crash does. */
+  async kill(name: "kube-apiserver" | "kube-controller-manager" | "etcd"): Promise<void> {
+    const child = this.#daemons.get(name);
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  startControllers(): void {
+    this.#daemon("kube-controller-manager", path.join(serverDir(), "kube-controller-manager"), [
+      `--kubeconfig=${this.kubeconfig}`,
+      "--controllers=garbagecollector,podgc,nodelifecycle,endpoint,namespace",
+      "--leader-elect=false",
+      "--port=0",
+      "--secure-port=0",
+      "--node-monitor-period=1s",
+      "--node-monitor-grace-period=8s",
+    ]);
+  }
+
+  async stop(): Promise<void> {
+    this.#connection?.close();
+    for (const child of [...this.#daemons.values()].toReversed()) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const ended = once(child, "exit");
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), END_TIMEOUT_MS);
+      await ended;
+      clearTimeout(timer);
+    }
+    await rm(this.directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #start(): Promise<void> {
+    this.#ports = await freePorts(3);
+    const [etcd, peer] = this.#ports;
+    execFileSync("openssl", ["genrsa", "-out", this.#in("sa.key"), "2048"], { stdio: "ignore" });
+    writeFileSync(this.#in("tokens.csv"), `${this.token},admin,admin,system:masters\n`, { mode: 0o600 });
+    writeFileSync(this.kubeconfig, this.#configText(this.server), { mode: 0o600 });
+    this.#daemon("etcd", etcdPath, [
+      `--data-dir=${this.#in("etcd")}`,
+      `--listen-client-urls=http://127.0.0.1:${etcd}`,
+      `--advertise-client-urls=http://127.0.0.1:${etcd}`,
+      `--listen-peer-urls=http://127.0.0.1:${peer}`,
+      "--unsafe-no-fsync",
+    ]);
+    await this.startServer();
+    this.startControllers();
+  }
+
+  async #probe(): Promise<boolean> {
+    const connection = new Connection({ kubeconfig: this.kubeconfig, requestTimeoutMs: 2_000 });
+    try {
+      const { status } = await connection.call({ method: "GET", path: "/api/v1/namespaces/default" });
+      return status === 200;
+    } catch {
+      return false;
+    } finally {
+      connection.close();
+    }
+  }
+
+  #configText(server: string): string {
+    return JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "test",
+      contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+      clusters: [{ name: "test", cluster: { server, "insecure-skip-tls-verify": true } }],
+      users: [{ name: "test", user: { token: this.token } }],
+    });
+  }
+
+  async #until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+    const deadlineMs = performance.now() + START_TIMEOUT_MS;
+    while (!(await isSo())) {
+      for (const [name, child] of this.#daemons)
+        if (child.exitCode !== null && name !== "kube-controller-manager")
+          throw new Error(`${name} has ended: ${this.#logOf(name)}`);
+      if (performance.now() > deadlineMs) throw new Error(`${what}: not within ${START_TIMEOUT_MS} ms`);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  #daemon(name: string, program: string, args: readonly string[]): void {
+    const log = openSync(this.#in(`${name}.log`), "a", 0o600);
+    this.#daemons.set(name, spawn(program, args, { stdio: ["ignore", log, log], cwd: this.directory }));
+    closeSync(log);
+  }
+
+  #logOf(name: string): string {
+    return readFileSync(this.#in(`${name}.log`), "utf8").slice(-LOG_SHOWN);
+  }
+
+  #in(name: string): string {
+    return path.join(this.directory, name);
+  }
+}
+
+/** Free ports of the range, searched from a place that depends on the process, so that two clusters rarely meet. */
+export async function freePorts(count: number): Promise<number[]> {
+  const found: number[] = [];
+  for (let step = 0; step < PORT_COUNT && found.length < count; step++) {
+    const port = FIRST_PORT + ((process.pid * 7 + step) % PORT_COUNT);
+    if (await isFree(port)) found.push(port);
+  }
+  if (found.length < count) throw new Error(`fewer than ${count} free ports from ${FIRST_PORT}`);
+  return found;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
