@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { attemptId, nodeId, poolName, teamName, workloadId } from "@headroom/model";
-import type { LaunchGang } from "@headroom/model";
+import type { GangSpec, LaunchGang } from "@headroom/model";
 import { describe, expect, it } from "vitest";
 import type { KubernetesFleetNode } from "../fleet/cluster-nodes.ts";
 import { kubernetesSettings } from "../settings.ts";
@@ -10,7 +10,10 @@ import { literal, tooLong, WORKER_SCRIPT } from "./worker-command.ts";
 
 const identity = { base: baseName("i1", attemptId("w12.1")), installation: "i1" };
 
-function launchOf(workers: number, more: Partial<LaunchGang["spec"]> = {}): LaunchGang {
+function launchOf(
+  workers: number,
+  more: { readonly gang?: GangSpec; readonly env?: Record<string, string> } = {},
+): LaunchGang {
   const gang = { workers, accelerators: 2, coresMilli: 1_500, memoryMib: 2_048 };
   return {
     kind: "launchGang",

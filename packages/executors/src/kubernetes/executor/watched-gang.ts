@@ -1,4 +1,5 @@
 /** One attempt: where its pods are, and what this process has seen of it. */
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import path from "node:path";
@@ -29,8 +30,9 @@ export function readPlace({ recordsDir }: AttemptFiles): PodPlace | null {
 
 /** The record is on disk when the promise resolves; its name is synced with that of the launch. */
 export async function recordPlace({ recordsDir }: AttemptFiles, place: PodPlace): Promise<void> {
-  const draft = path.join(recordsDir, `.${PLACE_FILE}`);
-  const file = await open(draft, "w", 0o600);
+  // Another instance may record the same launch.
+  const draft = path.join(recordsDir, `.${PLACE_FILE}.${randomUUID()}`);
+  const file = await open(draft, "wx", 0o600);
   try {
     await file.writeFile(JSON.stringify(place));
     await file.sync();
