@@ -109,6 +109,7 @@ const turns = [
   ["installed in a folder", "first answer"],
   ["tour"],
   ["installed in a container"],
+  ["Kubernetes"],
 ] as const;
 
 /** Whether this run takes a system test that takes turns with others. */

@@ -11,7 +11,7 @@ import { TestKubelet } from "./testing/test-kubelet.ts";
 
 const missing = whyNoKubernetes();
 if (missing !== null) process.stderr.write(`*** The Kubernetes executor was not tested: ${missing}\n`);
-const isDue = isTurnOf(0, 3);
+const isDue = isTurnOf("Kubernetes");
 
 describe.skipIf(missing !== null || !isDue)("the Kubernetes executor conforms", () => {
   const problems: string[] = [];
