@@ -187,7 +187,12 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
   }
 }
 
-const closingKinds: ReadonlySet<string> = new Set(["nodeLost", "nodeDrainStarted", "nodeRemovalRequested"]);
+const closingKinds: ReadonlySet<string> = new Set([
+  "nodeLost",
+  "nodeDrainStarted",
+  "nodeRemovalRequested",
+  "foreignUseChanged",
+]);
 
 /** Whether the node was removed later in the same batch, which ended the work that the batch had placed there. */
 const isRemovedAfter = (events: readonly Event[], at: number, id: NodeId): boolean =>

@@ -40,9 +40,9 @@ export function checkHotSpares(findings: Findings, state: ReadonlyState, nowMs: 
   }
 }
 
-/** Whether the node takes work, and no calendar window closes or reserves it before `byMs`. */
+/** Whether the node takes work and has no foreign work, and no calendar window closes or reserves it before `byMs`. */
 function couldBeHotSpare(state: ReadonlyState, node: Node, byMs: number): boolean {
-  if (!takesWork(node)) return false;
+  if (!takesWork(node) || node.foreignUse !== undefined) return false;
   return ![...state.calendar.values()].some(
     (item) =>
       item.entry.kind !== "tariff" &&

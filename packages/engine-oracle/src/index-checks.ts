@@ -15,7 +15,16 @@ import { acceptedTypes, nextDueMs, rulesOf, tariffEndMs, taskCountOf } from "@he
 import type { WorkloadEntity } from "@headroom/engine";
 import { canBeTold } from "./constraint-checks.ts";
 import { withoutClosedNodes } from "./closed-nodes.ts";
-import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isInGroups, isUsable } from "./recount.ts";
+import {
+  compareByPolicy,
+  feasibility,
+  foreignOn,
+  requestOf,
+  hasReadyTask,
+  heldByNode,
+  isInGroups,
+  isUsable,
+} from "./recount.ts";
 import type { Held } from "./recount.ts";
 import { checkDecayedUsage } from "./decayed-usage-checks.ts";
 import { checkNodeIndexes } from "./removal-checks.ts";
@@ -71,6 +80,7 @@ function checkCapacity(findings: Findings, { state, capacity, hotSparesStated }:
 
 function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
   const { node } = slot;
+  const foreign = foreignOn(node);
   let free = 0;
   let releasing = 0;
   for (let index = 0; index < slot.free.length * 32; index++) {
@@ -78,12 +88,12 @@ function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
     const taken = (held.accelerators.get(index) ?? 0) + (held.nominated.get(index) ?? 0);
     const terminating = held.terminating.get(index) ?? 0;
     const isFiled = (mask: Int32Array): boolean => ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;
-    const isFree = exists && taken === 0;
+    const isFree = exists && taken === 0 && !foreign.has(index);
     findings.expect(
       isFiled(slot.free) === isFree,
       () => `accelerator ${index} of ${node.id} is indexed as ${isFree ? "taken" : "free"} and is not`,
     );
-    const isReleasing = exists && !isFree && taken === terminating;
+    const isReleasing = exists && taken > 0 && taken === terminating && !foreign.has(index);
     findings.expect(
       isFiled(slot.releasing) === isReleasing,
       () => `accelerator ${index} of ${node.id} is indexed as ${isReleasing ? "staying" : "releasing"} and is not`,
@@ -102,12 +112,13 @@ function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
   }
   const compare = (what: string, filed: number, counted: number): void =>
     findings.expect(filed === counted, () => `${node.id} is indexed with ${filed} ${what}, it has ${counted}`);
+  const { coresMilli: cores, memoryMib: memory } = node.foreignUse ?? { coresMilli: 0, memoryMib: 0 };
   compare("free accelerators", slot.freeCount, free);
   compare("coming accelerators", slot.releasingCount, releasing);
   compare("accelerators", slot.totalCount, node.acceleratorCount);
-  compare("free mcores", slot.coresFreeMilli, node.coresMilli - held.coresMilli - held.ahead.coresMilli);
+  compare("free mcores", slot.coresFreeMilli, node.coresMilli - cores - held.coresMilli - held.ahead.coresMilli);
   compare("coming mcores", slot.coresReleasingMilli, held.away.coresMilli);
-  compare("free MiB", slot.memoryFreeMib, node.memoryMib - held.memoryMib - held.ahead.memoryMib);
+  compare("free MiB", slot.memoryFreeMib, node.memoryMib - memory - held.memoryMib - held.ahead.memoryMib);
   compare("coming MiB", slot.memoryReleasingMib, held.away.memoryMib);
   compare("coming workers", slot.workersReleasing, held.away.workers);
   if (node.workersMax !== undefined)
@@ -136,7 +147,8 @@ function checkSlicesFiled(
   for (const layer of ["idle", "releasing"] as const) {
     const taken = [...own, ...nominated];
     if (layer === "releasing") for (const slice of terminating) taken.splice(taken.indexOf(slice), 1);
-    const isShared = 1000 - slot.left(index, layer) !== 125 * taken.length;
+    const isForeign = foreignOn(node).has(index);
+    const isShared = isForeign || 1000 - slot.left(index, layer) !== 125 * taken.length;
     const counted = (slice: number): number => (isShared ? 1 : taken.filter((each) => each === slice).length);
     const filed = slot.slicesTaken(index, layer);
     for (let slice = 0; slice < 8; slice++)
@@ -146,7 +158,8 @@ function checkSlicesFiled(
           `slice ${slice} of accelerator ${index} of ${node.id} is indexed as taken otherwise than ${counted(slice)} times`,
       );
     findings.expect(
-      slot.room(index, layer) === (taken.length === 0 ? slot.left(index, layer) : Math.min(0, slot.left(index, layer))),
+      slot.room(index, layer) ===
+        (taken.length === 0 && !isForeign ? slot.left(index, layer) : Math.min(0, slot.left(index, layer))),
       () => `accelerator ${index} of ${node.id} is indexed with room for shares beside parts`,
     );
   }

@@ -155,22 +155,29 @@ interface Room {
   readonly workers: number;
 }
 
-/** Free capacity of the usable nodes. */
-function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): readonly Room[] {
-  return [...state.nodes.values()].filter(isUsable).map((node) => {
-    const sum = held.get(node.id) ?? nothing();
+/** The accelerators of a node that foreign work uses. */
+export const foreignOn = ({ foreignUse }: Node): ReadonlySet<number> =>
+  new Set(acceleratorIndices(foreignUse?.accelerators ?? ""));
+
+/** Free capacity of the usable nodes; with `held: null`, of a fleet on which nothing runs, foreign work included. */
+function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held> | null): readonly Room[] {
+  return [...state.nodes.values()].filter(isUsable).map((recorded) => {
+    const { foreignUse = null, ...empty } = recorded;
+    const node = held === null ? empty : recorded;
+    const foreign = foreignOn(node);
+    const sum = held?.get(node.id) ?? nothing();
+    const others = held === null ? null : foreignUse;
     return {
       node,
-      accelerators: Array.from(
-        { length: node.acceleratorCount },
-        (_, index) => 1000 - (sum.accelerators.get(index) ?? 0) - (sum.nominated.get(index) ?? 0),
+      accelerators: Array.from({ length: node.acceleratorCount }, (_, index) =>
+        foreign.has(index) ? 0 : 1000 - (sum.accelerators.get(index) ?? 0) - (sum.nominated.get(index) ?? 0),
       ),
       slices: Array.from({ length: node.acceleratorCount }, (_, index) => [
         ...(sum.slices.held.get(index) ?? []),
         ...(sum.slices.nominated.get(index) ?? []),
       ]),
-      coresMilli: node.coresMilli - sum.coresMilli - sum.ahead.coresMilli,
-      memoryMib: node.memoryMib - sum.memoryMib - sum.ahead.memoryMib,
+      coresMilli: node.coresMilli - sum.coresMilli - sum.ahead.coresMilli - (others?.coresMilli ?? 0),
+      memoryMib: node.memoryMib - sum.memoryMib - sum.ahead.memoryMib - (others?.memoryMib ?? 0),
       networkGbps: (node.networkGbps ?? 0) - sum.networkGbps - sum.ahead.networkGbps,
       workers: (node.workersMax ?? Number.MAX_SAFE_INTEGER) - sum.workers - sum.ahead.workers,
     };
@@ -320,7 +327,7 @@ const dependsOnShapes = (rules: Rules, work: GangRequest): boolean =>
 
 export function feasibility(state: ReadonlyState): Feasibility {
   const rules = rulesOf(state.policy);
-  const empty = roomOnNodes(state, new Map());
+  const empty = roomOnNodes(state, null);
   const current = roomOnNodes(state, heldByNode(state));
   const quotas = quotaView(state);
   const allows = (request: GangRequest, more: TeamAmounts): boolean =>

@@ -25,6 +25,7 @@ export * from "./resources/capacity-order.ts";
 export * from "./resources/data.ts";
 export * from "./resources/device-part.ts";
 export * from "./resources/executor-state.ts";
+export * from "./resources/foreign-use.ts";
 export * from "./resources/fleet.ts";
 export * from "./resources/gang.ts";
 export * from "./resources/ids.ts";

@@ -148,6 +148,10 @@ export const event = z
     fact("nodeChanged", { node: nodeSpec }),
     fact("nodeLost", { nodeId: z.string(), detail: z.string() }),
     fact("nodeReturned", { nodeId: z.string() }),
+    fact("foreignUseChanged", {
+      nodeId: z.string(),
+      use: z.object({ accelerators: z.string(), coresMilli: count, memoryMib: count }).nullable(),
+    }),
     fact("nodeDrainStarted", { nodeId: z.string(), actor: z.string() }),
     fact("nodeResumed", { nodeId: z.string(), actor: z.string() }),
     fact("nodeRemovalRequested", { nodeId: z.string(), actor: z.string() }),
@@ -179,7 +183,7 @@ export const event = z
     fact("hotSpareReserved", { nodeId: z.string() }),
     fact("hotSpareReleased", {
       nodeId: z.string(),
-      reason: z.enum(["taken", "lost", "drained", "calendar", "fewer"]),
+      reason: z.enum(["taken", "lost", "drained", "calendar", "fewer", "foreignWork"]),
       workloadId: z.string().nullable().meta({ description: "Workload that got the place." }),
     }),
     fact("teamDefined", { team: teamSpec, ...declaredBy }),

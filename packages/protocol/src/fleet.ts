@@ -11,6 +11,9 @@ const acceleratorCounts = z
     unavailable: count.meta({
       description: "Free accelerators on nodes that are lost, draining, in maintenance or spares.",
     }),
+    foreign: count.optional().meta({
+      description: "Accelerators that work uses which Headroom does not run; absent: none.",
+    }),
   })
   .meta({ id: "AcceleratorCounts" });
 
@@ -97,6 +100,18 @@ export const node = z
       description:
         "The node gets no new work, because its executor is not reachable, was removed or is only followed; absent: its executor takes work.",
     }),
+    foreignUse: z
+      .object({
+        accelerators: z.string().meta({ description: "Indices of the accelerators that count as used, as ranges." }),
+        coresMilli: count,
+        memoryMib: count,
+      })
+      .optional()
+      .meta({
+        id: "ForeignUse",
+        description:
+          "Amounts that work uses which Headroom does not run, as the node's executor reports; absent: none, or it does not report them.",
+      }),
     hotSpare: z
       .literal(true)
       .optional()

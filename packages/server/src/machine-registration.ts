@@ -3,7 +3,7 @@
  * observations.
  */
 import { canonicalJson } from "@headroom/model";
-import type { Node, NodeSpec, Observation, PoolName } from "@headroom/model";
+import type { ExecutorId, Node, NodeSpec, Observation, PoolName } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Executor, Inventory } from "@headroom/executors";
 import { familyOfType, isSameType } from "@headroom/perf/accelerator-types";
@@ -19,14 +19,14 @@ export async function registerMachine(driver: Driver, executors: readonly Execut
   for (const { id, kind, capabilities } of executors)
     await driver.observe({ kind: "executorSeen", executor: { id, kind, capabilities } });
   for (const observation of await driver.read(({ state }) => withoutFamily(state))) await driver.observe(observation);
-  for (const executor of executors) await registerInventory(driver, await executor.inventory());
+  for (const executor of executors) await registerInventory(driver, executor.id, await executor.inventory());
 }
 
 /**
  * Declares the site and pool of one inventory if they are missing, and reports its nodes. Throws `machineNotRegistered`
  * if the engine rejects the declaration.
  */
-export async function registerInventory(driver: Driver, inventory: Inventory): Promise<void> {
+export async function registerInventory(driver: Driver, id: ExecutorId, inventory: Inventory): Promise<void> {
   const missing = await driver.read(({ state }) => undeclared(state, inventory));
   if (missing.sites.length + missing.pools.length > 0) {
     const command = {
@@ -46,6 +46,8 @@ export async function registerInventory(driver: Driver, inventory: Inventory): P
   const others = await driver.read(({ state }) => otherAccelerators(state, inventory));
   for (const observation of others) await driver.observe(observation);
   await observeChanges(driver, inventory, new Set(others.map(({ pool }) => pool)));
+  const { foreignUse: uses } = inventory;
+  if (uses !== undefined) await driver.observe({ kind: "foreignUseSeen", executor: id, uses });
 }
 
 type AcceleratorsSeen = Extract<Observation, { readonly kind: "acceleratorsSeen" }>;

@@ -1,11 +1,12 @@
 /** Every event as one sentence, for lists of events; the complete record is shown on request. */
 import type { Event } from "@headroom/protocol";
+import { acceleratorCount } from "@headroom/model";
 import { writeCron } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { calendarSentence } from "./calendar-view.ts";
 import { isOrderEvent, orderEventSentence } from "./capacity-order-text.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText } from "./eviction-text.ts";
-import { durationText, metricText, plural } from "./plain-text.ts";
+import { coresText, durationText, memoryText, metricText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
 import { execText } from "./exec-text.ts";
 import { changesText } from "./workload-changes.ts";
@@ -16,6 +17,7 @@ const hotSpareEnds = {
   drained: "the node takes no new work",
   calendar: "a calendar entry needs it",
   fewer: "its pool declares fewer hot spares",
+  foreignWork: "work that Headroom does not run uses it",
 } as const;
 
 export interface EventText {
@@ -74,6 +76,13 @@ function executorSentence(event: ExecutorEvent): string {
   }
 }
 
+function foreignUseText(node: string, use: (Event & { readonly kind: "foreignUseChanged" })["use"]): string {
+  const count = acceleratorCount(use?.accelerators ?? "");
+  return use === null
+    ? `Work that Headroom does not run left node ${node}.`
+    : `Work that Headroom does not run uses ${plural(count, "accelerator")}, ${coresText(use.coresMilli)} cores and ${memoryText(use.memoryMib)} of node ${node}.`;
+}
+
 function sentenceOf(event: Event): string {
   if (isOfExecutor(event)) return executorSentence(event);
   if (isRemoval(event)) return removalSentence(event);
@@ -93,6 +102,8 @@ function sentenceOf(event: Event): string {
       return `Node ${event.nodeId} was lost${event.detail === "" ? "" : `: ${event.detail}`}.`;
     case "nodeReturned":
       return `Node ${event.nodeId} came back.`;
+    case "foreignUseChanged":
+      return foreignUseText(event.nodeId, event.use);
     case "nodeDrainStarted":
       return `${event.actor} began to drain node ${event.nodeId}.`;
     case "nodeResumed":

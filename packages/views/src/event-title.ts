@@ -61,6 +61,7 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   nodeChanged: of("Nodes", "Node changed"),
   nodeLost: of("Nodes", "Node lost"),
   nodeReturned: of("Nodes", "Node returned"),
+  foreignUseChanged: of("Nodes", "Foreign use"),
   nodeDrainStarted: of("Nodes", "Drain started"),
   nodeResumed: of("Nodes", "Node resumed"),
   nodeRemovalRequested: of("Nodes", "Node removal requested"),

@@ -1,5 +1,5 @@
 /** The fleet as an API resource: totals, and nodes with their work. */
-import { forEachRange, shapeOf, takesWork } from "@headroom/model";
+import { acceleratorCount, forEachRange, shapeOf, takesWork } from "@headroom/model";
 import type {
   Attempt,
   GangSpec,
@@ -28,11 +28,15 @@ interface CountedNode {
 function addNode(counts: AcceleratorCounts, { node, freeCount, inMaintenance }: CountedNode): AcceleratorCounts {
   const usable = takesWork(node) && node.hotSpare !== true && !inMaintenance;
   counts.total += node.acceleratorCount;
-  counts.held += node.acceleratorCount - freeCount;
+  const foreign = foreignCount(node);
+  if (foreign > 0) counts.foreign = (counts.foreign ?? 0) + foreign;
+  counts.held += node.acceleratorCount - freeCount - foreign;
   if (usable) counts.free += freeCount;
   else counts.unavailable += freeCount;
   return counts;
 }
+
+const foreignCount = ({ foreignUse }: EngineNode): number => acceleratorCount(foreignUse?.accelerators ?? "");
 
 function countsIn(map: Map<string, AcceleratorCounts>, key: string): AcceleratorCounts {
   const counts = map.get(key) ?? { ...noAccelerators };
@@ -107,7 +111,8 @@ function nodeResource(engine: Engine, node: EngineNode, maintenance: Maintenance
     return attempt === undefined ? [] : holdersOf(engine, attempt, node.id);
   });
   const notice = noticeOf(engine.state, node.id);
-  const { id, pool, acceleratorType, acceleratorCount, coresMilli, memoryMib, health, draining, joinedAtMs } = node;
+  const { id, pool, acceleratorType, acceleratorCount: count, coresMilli, memoryMib, foreignUse } = node;
+  const { health, draining, joinedAtMs } = node;
   return {
     id,
     pool,
@@ -115,8 +120,8 @@ function nodeResource(engine: Engine, node: EngineNode, maintenance: Maintenance
     fabric: [...node.fabric],
     acceleratorType,
     ...(node.acceleratorsChanged === true ? { acceleratorsChanged: true as const } : {}),
-    acceleratorCount,
-    freeAccelerators: complement(acceleratorCount, holders),
+    acceleratorCount: count,
+    freeAccelerators: complement(count, [...holders, ...(foreignUse === undefined ? [] : [foreignUse])]),
     coresMilli,
     coresFreeMilli: use.coresFreeMilli,
     memoryMib,
@@ -126,6 +131,7 @@ function nodeResource(engine: Engine, node: EngineNode, maintenance: Maintenance
     health,
     draining,
     ...(node.suspended === true ? { suspended: true as const } : {}),
+    ...(foreignUse === undefined ? {} : { foreignUse: { ...foreignUse } }),
     ...(node.hotSpare === true ? { hotSpare: true as const } : {}),
     ...(maintenance === undefined ? {} : { maintenance: { name: maintenance.name, untilMs: maintenance.endMs } }),
     ...(notice === null ? {} : { notice }),
@@ -170,7 +176,7 @@ function partOf(
 }
 
 /** The indices below `count` that nothing holds, as ranges. */
-function complement(count: number, holders: readonly NodeHolder[]): string {
+function complement(count: number, holders: readonly Pick<NodeHolder, "accelerators">[]): string {
   const held = new Uint8Array(count);
   for (const { accelerators } of holders) forEachRange(accelerators, (first, last) => held.fill(1, first, last + 1));
   const ranges: string[] = [];

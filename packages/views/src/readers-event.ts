@@ -11,6 +11,7 @@ const fleetKinds: ReadonlySet<string> = new Set<Event["kind"]>([
   "nodeChanged",
   "nodeLost",
   "nodeReturned",
+  "foreignUseChanged",
   "nodeDrainStarted",
   "nodeResumed",
   "nodeRemovalRequested",

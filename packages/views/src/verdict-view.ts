@@ -35,6 +35,7 @@ import {
   workerShortfallSentence,
 } from "./shortfall-text.ts";
 import { isReadable, type ReadableTeams } from "./readable-teams.ts";
+import { foreignUseSentence } from "./foreign-use-text.ts";
 import { suspendedSentence } from "./suspended-text.ts";
 import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
@@ -220,9 +221,11 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
     case "exceedsFleet":
       return exceedsFleetSentence(state, spec, reason) + suspendedSentence(state, spec);
     case "acceleratorShortfall":
-      return acceleratorShortfallSentence(spec, reason) + suspendedSentence(state, spec);
+      return (
+        acceleratorShortfallSentence(spec, reason) + foreignUseSentence(state, spec) + suspendedSentence(state, spec)
+      );
     case "workerShortfall":
-      return workerShortfallSentence(spec, reason) + suspendedSentence(state, spec);
+      return workerShortfallSentence(spec, reason) + foreignUseSentence(state, spec) + suspendedSentence(state, spec);
     case "partShortfall":
       return partShortfallSentence(spec, reason);
     case "minRuntime":

@@ -9,6 +9,7 @@ const groups: readonly (readonly [text: string, kinds: readonly EventKind[]])[] 
       "workersLeft",
       "joinFailed",
       "nominationWithdrawn",
+      "foreignUseChanged",
       "hotSpareReleased",
       "opportunisticJobRelabelled",
     ],

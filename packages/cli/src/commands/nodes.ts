@@ -2,7 +2,7 @@ import type { AcceleratorReading, Node, NodeReadings } from "@headroom/protocol"
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
 import type { NodesQualifyOptions } from "../health/run-nodes-qualify.ts";
-import { coresText, instant, memoryText } from "../output/amounts.ts";
+import { coresText, instant, memoryText, plural } from "../output/amounts.ts";
 import { pairLines, tableLines, type Cell } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
 import { forceOption, removalText } from "../removal.ts";
@@ -103,12 +103,17 @@ const nodePairs = (node: Node): (readonly [string, string])[] => [
   ["accelerators", `${countOf(node.freeAccelerators)} of ${node.acceleratorCount} ${node.acceleratorType} free`],
   ["cores", `${coresText(node.coresFreeMilli)} of ${coresText(node.coresMilli)} free`],
   ["memory", `${memoryText(node.memoryFreeMib)} of ${memoryText(node.memoryMib)} free`],
+  ...(node.foreignUse === undefined ? [] : [["foreign use", foreignUseText(node.foreignUse)] as const]),
   ...(node.networkGbps === undefined
     ? []
     : [["network", `${node.networkFreeGbps ?? 0} of ${node.networkGbps} Gbps free`] as const]),
   ...(node.notice === undefined ? [] : [["goes", noticeText(node)] as const]),
   ...(Object.keys(node.labels).length === 0 ? [] : [["labels", labelsText(node)] as const]),
 ];
+
+/** Amounts that work uses which Headroom does not run. */
+const foreignUseText = ({ accelerators, coresMilli, memoryMib }: NonNullable<Node["foreignUse"]>): string =>
+  `${plural(countOf(accelerators), "accelerator")}, ${coresText(coresMilli)} cores, ${memoryText(memoryMib)} by work that Headroom does not run`;
 
 const holderTitles = [
   { title: "WORKLOAD", minWidth: 10 },
@@ -326,7 +331,7 @@ function nodeRow(node: Node): (Cell | string)[] {
     `${countOf(node.freeAccelerators)}/${node.acceleratorCount}`,
     `${coresText(node.coresFreeMilli)}/${coresText(node.coresMilli)}`,
     `${memoryText(node.memoryFreeMib)}/${memoryText(node.memoryMib)}`,
-    names.join(" "),
+    [...names, ...(node.foreignUse === undefined ? [] : ["(foreign work)"])].join(" "),
   ];
 }
 

@@ -14,6 +14,7 @@ const nodeKinds: readonly EventKind[] = [
   "nodeChanged",
   "nodeLost",
   "nodeReturned",
+  "foreignUseChanged",
   "nodeDrainStarted",
   "nodeResumed",
   "nodeRemovalRequested",

@@ -53,6 +53,13 @@ export const fleetEvents: Appliers<FleetEvent> = {
   nodeReturned(world, { nodeId }) {
     updateNode(world, nodeId, (node) => (node.health = "up"));
   },
+  foreignUseChanged(world, { nodeId, use }) {
+    const node = nodeOf(world, nodeId);
+    world.capacity.changeForeignUse(node, () => {
+      setOrDelete(node, "foreignUse", use ?? undefined);
+      node.revision = world.state.sequence;
+    });
+  },
   nodeDrainStarted(world, { nodeId }) {
     updateNode(world, nodeId, (node) => (node.draining = true));
   },
@@ -175,6 +182,8 @@ function change(world: WritableWorld, spec: NodeSpec): void {
   const amounts = { fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups };
   const set = (): void => {
     Object.assign(node, amounts);
+    // Its executor reports foreign use of the new amounts.
+    delete node.foreignUse;
     node.revision = state.sequence;
   };
   if (node.acceleratorsChanged !== true) return capacity.resize(node, set);

@@ -335,6 +335,18 @@ export class Capacity {
     this.growingSinceEpoch = this.fleetEpoch;
   }
 
+  /** Runs `change`, which modifies the foreign use of a node, and updates the index. */
+  changeForeignUse(node: Node, change: () => void): void {
+    const slot = this.slot(node.id);
+    const type = this.#typeOf(slot);
+    if (slot.usable) type.unlist(slot);
+    change();
+    slot.takeForeignUse();
+    if (slot.usable) type.list(slot);
+    this.watch?.(slot);
+    this.freedEpoch++;
+  }
+
   /** Runs `change`, which modifies the amounts of an empty node, and updates the index. */
   resize(node: Node, change: () => void): void {
     const old = this.slot(node.id);

@@ -50,6 +50,10 @@ export class NodeSlot {
   readonly held: Int32Array;
   readonly #terminating: Int32Array;
   readonly #nominated: Int32Array;
+  /** One bit for each accelerator that work uses which Headroom does not run; `null`: none is used so. */
+  #foreign: Int32Array | null = null;
+  #foreignCoresMilli = 0;
+  #foreignMemoryMib = 0;
   /** Slices of divided accelerators, or `null` if no accelerator was ever divided. */
   #slices: DeviceSlices | null = null;
   #coresNominatedMilli = 0;
@@ -97,6 +101,31 @@ export class NodeSlot {
     this.coresFreeMilli = node.coresMilli;
     this.memoryFreeMib = node.memoryMib;
     this.workersFree = node.workersMax ?? NO_WORKERS_MAX;
+    this.takeForeignUse();
+  }
+
+  /**
+   * Takes over the node's foreign use: what it covers is not free. It is no booking: nothing is held twice where an
+   * executor reports foreign use of amounts that an attempt holds.
+   */
+  takeForeignUse(): void {
+    const use = this.node.foreignUse;
+    this.coresFreeMilli += this.#foreignCoresMilli - (use?.coresMilli ?? 0);
+    this.memoryFreeMib += this.#foreignMemoryMib - (use?.memoryMib ?? 0);
+    this.#foreignCoresMilli = use?.coresMilli ?? 0;
+    this.#foreignMemoryMib = use?.memoryMib ?? 0;
+    if (this.#foreign === null && (use?.accelerators ?? "") === "") return;
+    const foreign = new Int32Array(this.free.length);
+    forEachRange(use?.accelerators ?? "", (first, last) => {
+      for (let index = first; index <= last; index++) setBit(foreign, index);
+    });
+    this.#foreign = foreign;
+    for (let index = 0; index < this.totalCount; index++) this.#refresh(index);
+  }
+
+  /** Whether work that Headroom does not run uses the accelerator. */
+  isForeign(index: number): boolean {
+    return this.#foreign !== null && hasBit(this.#foreign, index);
   }
 
   get usable(): boolean {
@@ -129,8 +158,8 @@ export class NodeSlot {
    */
   get isOverHeld(): boolean {
     return (
-      this.coresFreeMilli + this.#coresNominatedMilli < 0 ||
-      this.memoryFreeMib + this.#memoryNominatedMib < 0 ||
+      this.coresFreeMilli + this.#coresNominatedMilli + this.#foreignCoresMilli < 0 ||
+      this.memoryFreeMib + this.#memoryNominatedMib + this.#foreignMemoryMib < 0 ||
       this.workersFree + this.#workersNominated < 0
     );
   }
@@ -141,7 +170,8 @@ export class NodeSlot {
    */
   room(index: number, layer: Layer): number {
     const left = this.left(index, layer);
-    return this.#slices === null || this.#slices.taken(index, layer === "idle") === 0 ? left : Math.min(0, left);
+    const isOpenToFractions = this.#slices === null || this.#slices.taken(index, layer === "idle") === 0;
+    return isOpenToFractions && !this.isForeign(index) ? left : Math.min(0, left);
   }
 
   /** Thousandths of an accelerator that are neither held nor nominated. */
@@ -155,7 +185,7 @@ export class NodeSlot {
    * accelerator cannot be divided or has fractions.
    */
   slicesTaken(index: number, layer: Layer): number {
-    if (this.node.mig === undefined) return ALL_SLICES;
+    if (this.node.mig === undefined || this.isForeign(index)) return ALL_SLICES;
     const taken = this.#slices?.taken(index, layer === "idle") ?? 0;
     return WHOLE_MILLI - this.left(index, layer) === SLICE_MILLI * slicesIn(taken) ? taken : ALL_SLICES;
   }
@@ -229,7 +259,8 @@ export class NodeSlot {
     if (this.#networkNominated > 0 && this.networkLeft(layer) < 0) return false;
     let ready = true;
     forEachRange(set, (first, last) => {
-      for (let index = first; index <= last; index++) if (!this.#isSound(index, layer)) ready = false;
+      for (let index = first; index <= last; index++)
+        if (this.isForeign(index) || !this.#isSound(index, layer)) ready = false;
     });
     return ready;
   }
@@ -319,8 +350,9 @@ export class NodeSlot {
 
   #refresh(index: number): void {
     const taken = (this.held[index] as number) + (this.#nominated[index] as number);
-    const isFree = taken === 0;
-    const isReleasing = !isFree && taken === this.#terminating[index];
+    const isForeign = this.isForeign(index);
+    const isFree = taken === 0 && !isForeign;
+    const isReleasing = taken > 0 && taken === this.#terminating[index] && !isForeign;
     if (isFree !== hasBit(this.free, index)) {
       flipBit(this.free, index);
       this.freeCount += isFree ? 1 : -1;

@@ -7,6 +7,7 @@ import { activeAttempt, attemptsOn, workloadOf } from "../cluster/entities.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { countJoinedNode } from "./capacity-orders.ts";
 import { endAttempt } from "./end-attempt.ts";
+import { seeForeignUse } from "./foreign-use.ts";
 import { loseExecutor, regainExecutor } from "./executors.ts";
 import type { AttemptEnd } from "./end-attempt.ts";
 import { endNotice, heedNotice } from "./notices.ts";
@@ -26,6 +27,8 @@ export function decideObservation(batch: Batch, observation: Observation): void 
       return seeAccelerators(batch, observation);
     case "nodeSeen":
       return seeNode(batch, observation.node);
+    case "foreignUseSeen":
+      return seeForeignUse(batch, observation);
     case "nodeUnreachable":
       return loseNode(batch, observation.nodeId, observation.detail);
     case "nodeNotice":

@@ -23,7 +23,8 @@ function emptyCapacity(world: World): Capacity {
   const known = world.scratch.get(emptiedCapacity);
   if (known.fleetEpoch === fleetEpoch) return known.capacity;
   const capacity = new Capacity();
-  for (const node of world.state.nodes.values()) capacity.join(node, world.capacity.slot(node.id).isOpened);
+  for (const { foreignUse: _none, ...node } of world.state.nodes.values())
+    capacity.join(node, world.capacity.slot(node.id).isOpened);
   // The copy has the same nodes as the fleet, so caches of fabric positions are valid for both.
   capacity.nodesEpoch = nodesEpoch;
   world.scratch.set(emptiedCapacity, { fleetEpoch, capacity });

@@ -62,14 +62,14 @@ function keepOf(batch: Batch, { name, hotSpares: wanted = 0 }: Pool, kept: reado
   }
 }
 
-/** Nodes of the pool that hold no work and no nominations and that the calendar does not need. */
+/** Nodes of the pool that hold no work, foreign work included, and no nominations, and that the calendar does not need. */
 function emptyNodes(batch: Batch, pool: PoolName): NodeSlot[] {
   const { state, capacity } = batch.world;
   const found: NodeSlot[] = [];
   for (const { id, pool: of } of state.nodes.values()) {
     const slot = of === pool ? capacity.slot(id) : null;
-    if (slot !== null && slot.usable && slot.isEmpty && !isInCalendar(batch, slot, HOT_SPARE_AHEAD_MS))
-      found.push(slot);
+    if (slot === null || !slot.usable || !slot.isEmpty || slot.node.foreignUse !== undefined) continue;
+    if (!isInCalendar(batch, slot, HOT_SPARE_AHEAD_MS)) found.push(slot);
   }
   return found;
 }
@@ -110,6 +110,7 @@ class Crowd {
 /** The reason why the node must stop being a hot spare. `null` if it can remain one. */
 function whyNone(batch: Batch, slot: NodeSlot): HotSpareEnd | null {
   if (!takesWork(slot.node)) return slot.node.health === "lost" ? "lost" : "drained";
+  if (slot.node.foreignUse !== undefined) return "foreignWork";
   return isInCalendar(batch, slot, 0) ? "calendar" : null;
 }
 

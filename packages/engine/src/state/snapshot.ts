@@ -13,9 +13,12 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 8;
+const SNAPSHOT_FORMAT = 9;
 
-/** The format of a state with executors that were declared or silent, and without endpoints. */
+/** The format of a state without foreign use of nodes. */
+const FORMAT_WITHOUT_FOREIGN_USE = 8;
+
+/** The format of a state with executors that were declared or silent, and without endpoints, besides. */
 const FORMAT_WITHOUT_ENDPOINTS = 7;
 
 /** The format of a state in which, besides, no executor was ever declared or silent: that of the previous release. */
@@ -28,11 +31,15 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasEndpoints(state)) return SNAPSHOT_FORMAT;
+  if (hasForeignUse(state)) return SNAPSHOT_FORMAT;
+  if (hasEndpoints(state)) return FORMAT_WITHOUT_FOREIGN_USE;
   if (state.executorStates.size > 0) return FORMAT_WITHOUT_ENDPOINTS;
   if (state.capacityOrders.size > 0) return FORMAT_WITHOUT_EXECUTOR_STATES;
   return hasRemovals(state) ? FORMAT_WITHOUT_ORDERS : FORMAT_WITHOUT_REMOVALS;
 }
+
+const hasForeignUse = ({ nodes }: State): boolean =>
+  [...nodes.values()].some(({ foreignUse }) => foreignUse !== undefined);
 
 function hasEndpoints({ workloads }: State): boolean {
   for (const { scale } of workloads.values()) if (scale !== undefined) return true;

@@ -120,7 +120,7 @@ describe("a snapshot that cannot be read", () => {
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
   it("of a newer format is refused", () => {
-    expect(() => restoreEngine(bytes('{"format":9}'))).toThrow("the snapshot has format 9, this version reads 8");
+    expect(() => restoreEngine(bytes('{"format":99}'))).toThrow("the snapshot has format 99, this version reads");
     expect(() => restoreEngine(bytes("null"))).toThrow("the snapshot");
   });
 

@@ -10,7 +10,7 @@ type Change = (Command & { readonly kind: "setExecutor" })["change"];
 const set = (executor: string, change: Change): Command => command({ kind: "setExecutor", executor, change });
 const poolOf = (type: string, executor: string): Pool => ({ ...pool(type), executor });
 
-/** One executor is declared and silent while its work runs, one is only followed. */
+/** One executor is declared and silent while its work runs, one is only followed and has foreign work. */
 export function beginSilence(drive: Drive): void {
   drive.receive(
     set("hpc", { kind: "declare", mode: "run" }),
@@ -21,6 +21,11 @@ export function beginSilence(drive: Drive): void {
     { kind: "nodeSeen", node: node("n81", "T4") },
     { kind: "nodeSeen", node: node("n82", "P4") },
   );
+  drive.receive({
+    kind: "foreignUseSeen",
+    executor: "lab",
+    uses: [{ nodeId: nodeId("n82"), accelerators: 2, coresMilli: 4_000, memoryMib: 8_192 }],
+  });
   drive.receive(submit("far away", { gang: { accelerators: 8 }, acceleratorTypes: ["T4"] }));
   drive.receive({ kind: "executorUnreachable", executor: "hpc", detail: "no answer within 30 s" });
   drive.receive({ kind: "nodeSeen", node: node("n83", "T4") });

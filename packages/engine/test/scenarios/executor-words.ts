@@ -1,8 +1,12 @@
 /** Words of executors in scenarios. The executor of all pools is `simulated`. */
-import type { ExecutorMode, Input } from "@headroom/model";
+import { nodeId } from "@headroom/model";
+import type { ExecutorMode, ForeignUseReport, Input } from "@headroom/model";
 import { command } from "../lab/make.ts";
 
-/** `declare NAME [follow]`, `remove NAME`, `abandon NAME`, `answers NAME`, `silent NAME [REASON]`. */
+/**
+ * `declare NAME [follow]`, `remove NAME`, `abandon NAME`, `answers NAME`, `silent NAME [REASON]`, `foreign NAME NODE=ACCELERATORS …`
+ * with 1 core and 1 GiB for each accelerator.
+ */
 export function executorOf(text: string): Input {
   const [change = "", executor = "", ...rest] = text.split(/\s+/);
   switch (change) {
@@ -18,7 +22,15 @@ export function executorOf(text: string): Input {
       return command({ kind: "setExecutor", executor, change: { kind: "abandon", reason: rest.join(" ") } });
     case "answers":
       return { kind: "executorReachable", executor };
+    case "foreign":
+      return { kind: "foreignUseSeen", executor, uses: rest.map(foreignUse) };
     default:
       return { kind: "executorUnreachable", executor, detail: rest.join(" ") };
   }
+}
+
+function foreignUse(text: string): ForeignUseReport {
+  const [id = "", count = "0"] = text.split("=");
+  const accelerators = Number(count);
+  return { nodeId: nodeId(id), accelerators, coresMilli: 1_000 * accelerators, memoryMib: 1_024 * accelerators };
 }

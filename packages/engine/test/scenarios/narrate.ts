@@ -129,7 +129,7 @@ export class Narrator {
     const reasons = verdict.reasons.map((reason) => this.#reason(reason)).join("; ");
     const wakeOn = verdict.wakeOn
       .join(" ")
-      .replace("attemptEnded workersLeft joinFailed nominationWithdrawn policySet", "roomFreed")
+      .replace("attemptEnded workersLeft joinFailed nominationWithdrawn foreignUseChanged policySet", "roomFreed")
       .replace(
         "nodeJoined nodeChanged nodeReturned nodeResumed nodeRemovalCancelled hotSpareReleased executorReturned executorDeclared poolDefined",
         "fleetGrows",
@@ -222,6 +222,8 @@ function otherEvent(event: OtherEvent): string {
       return `${event.nodeId} lost: ${event.detail}`;
     case "nodeReturned":
       return `${event.nodeId} returned`;
+    case "foreignUseChanged":
+      return `foreign use of ${event.nodeId}: ${event.use === null ? "none" : fieldsText({ kind: "", ...event.use })}`;
     case "nodeDrainStarted":
       return `${event.nodeId} takes no new work`;
     case "nodeResumed":

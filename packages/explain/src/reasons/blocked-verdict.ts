@@ -35,6 +35,7 @@ export const FREEING: readonly EventKind[] = [
   "workersLeft",
   "joinFailed",
   "nominationWithdrawn",
+  "foreignUseChanged",
   "policySet",
   ...FLEET_GROWS,
 ];

@@ -5,6 +5,7 @@
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
 import type { ExecutorMode } from "../resources/executor-state.ts";
+import type { ForeignUse } from "../resources/foreign-use.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
 import type { Team } from "../resources/team.ts";
@@ -71,6 +72,8 @@ export type FleetEvent =
   | (Fact<"nodeChanged"> & { readonly node: NodeSpec })
   | (Fact<"nodeLost"> & { readonly nodeId: NodeId; readonly detail: string })
   | (Fact<"nodeReturned"> & { readonly nodeId: NodeId })
+  /** Work that Headroom does not run uses other amounts of the node; `null`: none. */
+  | (Fact<"foreignUseChanged"> & { readonly nodeId: NodeId; readonly use: ForeignUse | null })
   | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
   | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
   /** The node takes no new work, and leaves the fleet when the last work on it has ended. */
@@ -140,7 +143,7 @@ export type CapacityOrderEvent =
  * Reason why a node is no longer a hot spare. `taken`: work that lost a node uses it. `lost`, `drained`: the node was
  * lost or drained. `calendar`: a calendar window needs it. `fewer`: the pool declares fewer hot spares.
  */
-export type HotSpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer";
+export type HotSpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer" | "foreignWork";
 
 export type GovernanceEvent =
   | (Fact<"teamDefined"> & DeclaredBy & { readonly team: Team })

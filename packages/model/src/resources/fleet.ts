@@ -3,6 +3,7 @@
  * the fabric tree. Amounts are safe integers: cores in thousandths, memory in MiB, money in micro-dollars.
  */
 import type { DataPlace } from "./data.ts";
+import type { ForeignUse } from "./foreign-use.ts";
 import type { NodeId, PoolName, SiteName } from "./ids.ts";
 import type { MigDevice } from "./mig.ts";
 
@@ -126,6 +127,8 @@ export interface Node extends NodeSpec {
    * (`executor-state.ts`). Absent: its executor takes work.
    */
   readonly suspended?: true;
+  /** Amounts that work uses which Headroom does not run. Absent: none, or the executor does not report it. */
+  readonly foreignUse?: ForeignUse;
   /** Name of the capacity order that brought the node. Absent: none, or the order is over. */
   readonly capacityOrder?: string;
 }

@@ -146,7 +146,7 @@ export class ExecutorContact {
       ({ state }) => emptyAnswer(state, executor, inventory) ?? othersPlace(state, executor, inventory),
     );
     if (problem !== null) throw problem;
-    await registerInventory(driver, inventory);
+    await registerInventory(driver, id, inventory);
     const overdue = await driver.read(({ state }) => this.#unlisted.overdue(state, inventory));
     await this.#loseUnlisted(executor, overdue);
     if (this.#problem === null) return;

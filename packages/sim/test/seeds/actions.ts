@@ -4,7 +4,7 @@ import type { Command, Input, NodeSpec, WorkloadChanges, WorkloadSpec } from "@h
 import type { ReadonlyState } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
 import { orderCommand } from "./orders.ts";
-import { answers, silence } from "./silences.ts";
+import { answers, foreignWork, silence } from "./silences.ts";
 import { calendarChange, hasTwin, noticeOf } from "./plans.ts";
 import { randomPolicy } from "./policies.ts";
 import {
@@ -69,7 +69,8 @@ export class Actions {
     const ordered = this.#order(state);
     const scaled = this.#endpoint(state);
     const silenced = silence(this.#luck.aside(`silence ${this.#count} ${state.nowMs}`), state);
-    for (const more of [planned, notice, changed, removal, ordered, scaled, silenced])
+    const foreign = foreignWork(this.#luck.aside(`foreign ${this.#count} ${state.nowMs}`), state);
+    for (const more of [planned, notice, changed, removal, ordered, scaled, silenced, foreign])
       if (more !== null) inputs.push(more);
     return { inputs, dies, returns };
   }

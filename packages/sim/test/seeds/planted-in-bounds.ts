@@ -195,6 +195,14 @@ export const plantedInBounds: readonly PlantedBug[] = [
       }),
   },
   {
+    name: "accelerators that foreign work uses count as free",
+    found: /is indexed as (?:free|taken) and is not|foreign/,
+    bendState: (state) =>
+      view(state, {
+        nodes: withAll(state.nodes, ({ foreignUse: _foreign, ...node }) => node),
+      }),
+  },
+  {
     name: "an ordered node joins and is not counted",
     found: /joined [\w-]+ and does not count against/,
     bendReady: (ready) => withEvents(ready, (event) => (event.kind === "capacityOrderNodeJoined" ? [] : [event])),

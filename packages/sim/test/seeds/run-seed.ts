@@ -42,6 +42,7 @@ export type Feature =
   | "removal"
   | "orderFilled"
   | "silence"
+  | "foreignWork"
   | "shrink"
   | "checkpoint"
   | "replacement"
@@ -157,6 +158,7 @@ class Watch extends Checkers {
     if (event.kind === "nodeLost") this.features.add("nodeLoss");
     if (event.kind === "nodeRemoved") this.features.add("removal");
     if (event.kind === "executorReturned") this.features.add("silence");
+    if (event.kind === "foreignUseChanged") this.features.add("foreignWork");
     if (event.kind === "capacityOrderFilled") this.features.add("orderFilled");
     if (event.kind === "workersReplaced") this.features.add("replacement");
     if (event.kind === "windowBegan") this.features.add("window");

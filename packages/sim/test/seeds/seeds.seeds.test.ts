@@ -40,7 +40,7 @@ function chosenSeeds(): readonly number[] {
 const everyKind = `
   nodeJoined, nodeChanged, nodeLost, nodeReturned, nodeDrainStarted, nodeResumed, hotSpareReserved, hotSpareReleased, teamDefined, policySet, commandAnswered,
   workloadSubmitted, workloadStopRequested, workloadEnded, gangPlaced, attemptStarted, attemptStopRequested, progressEstimated,
-  workloadHeld, workloadReleased, placementNominated, nominationWithdrawn, evictionPlanned, gangGrown,
+  workloadHeld, workloadReleased, foreignUseChanged, placementNominated, nominationWithdrawn, evictionPlanned, gangGrown,
   calendarSet, calendarRemoved, windowBegan, windowEnded, budgetCrossed, startWindowOpened, startWindowClosed,
   checkpointRecorded, attemptEnded succeeded, attemptEnded failed, attemptEnded stopped, attemptEnded lost`
   .split(",")
@@ -58,6 +58,7 @@ const everyFeature: readonly Feature[] = [
   "removal",
   "orderFilled",
   "silence",
+  "foreignWork",
   "window",
   "budget",
 ];

@@ -8,6 +8,8 @@ export interface NodeAccount {
   acceleratorType: string;
   capacityMilli: number;
   heldMilli: number;
+  /** Thousandths of accelerators that work uses which Headroom does not run. */
+  foreignMilli: number;
   isLost: boolean;
   isDraining: boolean;
   isRemoved: boolean;
@@ -17,7 +19,13 @@ export interface NodeAccount {
 }
 
 /** Thousandths of accelerators that nobody holds. A node that shrank under running work has none. */
-export const freeMilli = ({ capacityMilli, heldMilli }: NodeAccount): number => Math.max(0, capacityMilli - heldMilli);
+export const freeMilli = (account: NodeAccount): number => unheldMilli(account) - foreignMilliOf(account);
+
+/** Thousandths of accelerators that foreign work uses; none on a lost node, of which nobody knows. */
+export const foreignMilliOf = (account: NodeAccount): number =>
+  account.isLost ? 0 : Math.min(account.foreignMilli, unheldMilli(account));
+
+const unheldMilli = ({ capacityMilli, heldMilli }: NodeAccount): number => Math.max(0, capacityMilli - heldMilli);
 
 /** Why nobody holds them. */
 export function freeReason({ isLost, isDraining, isRemoved, isHotSpare }: NodeAccount): {

@@ -6,7 +6,7 @@
  * is known, and a calendar month (UTC) is closed when the first event after it arrives. Work that runs over the end of a
  * month is stated as used; if it turns out to be lost, rows with `correctedAtMs` correct it. Start with `#apply`.
  */
-import { milliOf, nextMonthStartMs, wholeParts } from "@headroom/model";
+import { acceleratorCount, milliOf, nextMonthStartMs, wholeParts } from "@headroom/model";
 import type { Event, EventOf, GangSpec, WorkerAllocation } from "@headroom/model";
 import {
   heldByNode,
@@ -22,7 +22,7 @@ import {
   type Piece,
   type Verdict,
 } from "./holding.ts";
-import { freeMilli, freeReason, type NodeAccount } from "./node-account.ts";
+import { foreignMilliOf, freeMilli, freeReason, type NodeAccount } from "./node-account.ts";
 import type { UsageRow } from "./row.ts";
 
 /** The facts of a workload that rows show. They are kept after the end of the workload, because a rerun names only the id. */
@@ -34,6 +34,9 @@ interface KnownWorkload {
   /** Thousandths of accelerators of one worker, for each task group. */
   readonly workerMilli: readonly number[];
 }
+
+/** Time of accelerators that work used which Headroom does not run. Nobody is billed for it. */
+const FOREIGN = { state: "used", cause: "foreignWork" } as const;
 
 interface KnownPool {
   readonly site: string;
@@ -190,6 +193,8 @@ export class UsageFold {
     account.sinceMs = atMs;
     const milli = freeMilli(account);
     if (milli > 0) this.#emit({ fromMs, toMs: atMs, node, milli }, NOBODY, freeReason(account), null);
+    const foreign = foreignMilliOf(account);
+    if (foreign > 0) this.#emit({ fromMs, toMs: atMs, node, milli: foreign }, NOBODY, FOREIGN, null);
   }
 
   #apply(event: Event): void {
@@ -222,6 +227,9 @@ export class UsageFold {
       case "nodeRemoved":
         this.#changeNode(event, {});
         this.#nodes.delete(event.nodeId);
+        break;
+      case "foreignUseChanged":
+        this.#changeNode(event, { foreignMilli: 1_000 * acceleratorCount(event.use?.accelerators ?? "") });
         break;
       case "hotSpareReserved":
       case "hotSpareReleased":
@@ -308,7 +316,9 @@ export class UsageFold {
 
   #joinNode({ node: spec, atMs }: EventOf<"nodeJoined" | "nodeChanged">): void {
     const { site = "", acceleratorType = "" } = this.#pools.get(spec.pool) ?? {};
-    const changed = { site, pool: spec.pool, acceleratorType, capacityMilli: spec.acceleratorCount * 1_000 };
+    const capacityMilli = spec.acceleratorCount * 1_000;
+    // A node that changes reports its foreign use again.
+    const changed = { site, pool: spec.pool, acceleratorType, capacityMilli, foreignMilli: 0 };
     const account = this.#nodes.get(spec.id);
     if (account !== undefined) {
       this.#closeFree(account, atMs);
