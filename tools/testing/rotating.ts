@@ -106,7 +106,7 @@ export function runsOf(size: number): { readonly numRuns: number; readonly seed:
  */
 const turns = [
   ["quickstart"],
-  ["installed in a folder", "first answer"],
+  ["installed in a folder", "first answer", "foreign jobs"],
   ["tour"],
   ["installed in a container"],
   ["Kubernetes"],

@@ -30,8 +30,8 @@ export interface Inventory {
   readonly pools: readonly Pool[];
   readonly nodes: readonly NodeSpec[];
   /**
-   * What work uses that this control plane did not launch, for all nodes of the executor; nodes that are not listed have no such
-   * work. Absent: the executor does not tell. Between inventories, `foreignUseSeen` reports it to the listener.
+   * Amounts that work uses which this control plane did not launch, for all nodes of the executor; nodes that are not listed
+   * have no such work. Absent: the executor does not report them. Between inventories, `foreignUseSeen` reports it to the listener.
    */
   readonly foreignUse?: readonly ForeignUseReport[];
   /** Pools whose accelerators the vendors' tools found. The type found replaces another type that is recorded. */

@@ -82,6 +82,14 @@ export interface GangPart {
   /** Name of the node at the system that runs the gang. */
   readonly node: string;
   readonly ranks: readonly number[];
+  /** Amounts that the system was asked for on the node. Absent: an earlier version recorded the launch. */
+  readonly amounts?: HeldAmounts;
+}
+
+export interface HeldAmounts {
+  readonly accelerators: number;
+  readonly cores: number;
+  readonly memoryMib: number;
 }
 
 export interface LogLimits {

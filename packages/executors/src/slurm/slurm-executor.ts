@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import path from "node:path";
-import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, NodeId } from "@headroom/model";
+import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, ForeignUseReport, NodeId } from "@headroom/model";
 import { makeDurableDirectory, OperationalError } from "@headroom/platform";
 import type {
   AttemptUsage,
@@ -31,6 +31,7 @@ import { SlurmCommands } from "./commands/slurm-commands.ts";
 import { AttemptWatch } from "./executor/attempt-watch.ts";
 import type { Cluster, ClusterNode } from "./executor/cluster-nodes.ts";
 import { nodeIdOf, readCluster } from "./executor/cluster-nodes.ts";
+import { foreignUses, ownAmounts } from "./executor/foreign-use.ts";
 import { DirectoryMark } from "./executor/directory-mark.ts";
 import { JobLauncher } from "./executor/job-launcher.ts";
 import { Reporter } from "../job-protocol/reporter.ts";
@@ -52,6 +53,8 @@ const LOG_FILES_KEPT = 4;
 /** Time in ms for which a job must be missing in Slurm before it is submitted again. */
 const RESUBMIT_AFTER_MS = 10_000;
 const READ_BATCH = 25;
+/** Period in ms of the questions about what other jobs use. */
+const FOLLOW_MS = 5_000;
 
 export function createSlurmExecutor(options: SlurmExecutorOptions): Executor {
   return new SlurmExecutor(options);
@@ -75,6 +78,11 @@ class SlurmExecutor implements Executor {
   readonly #queue = new EffectQueue();
   readonly #remover = new TreeRemover();
   #cluster: Cluster | null = null;
+  readonly #jobPrefix: string;
+  #followTimer: NodeJS.Timeout | null = null;
+  #following: Promise<void> | null = null;
+  /** The newest reported foreign use, as JSON. */
+  #reportedUse = "[]";
   #started: Promise<void> = Promise.resolve();
   readonly #mark: DirectoryMark;
   #contactProblem: string | null = null;
@@ -85,6 +93,7 @@ class SlurmExecutor implements Executor {
     this.#options = options;
     this.id = options.id;
     const { settings, stateDir } = options;
+    this.#jobPrefix = `headroom-${tagOf(options)}-`;
     this.#mark = new DirectoryMark(settings.directory, stateDir);
     this.#store = openStore(options, (message) => this.#problem(message));
     this.#commands = new SlurmCommands(settings);
@@ -94,7 +103,7 @@ class SlurmExecutor implements Executor {
       reporter: this.#reporter,
       rules: { ...settings, resubmitAfterMs: Math.min(RESUBMIT_AFTER_MS, settings.lostAfterMs) },
       pollMs: settings.pollMs,
-      jobPrefix: `headroom-${tagOf(options)}-`,
+      jobPrefix: this.#jobPrefix,
       submit: (watched) => this.#launcher.submit(watched),
       outOfService: async () => (await this.#readCluster()).outOfService,
       checkDirectory: () => this.#mark.check(),
@@ -120,7 +129,8 @@ class SlurmExecutor implements Executor {
   async inventory(): Promise<Inventory> {
     this.#mark.check();
     this.#tellMissed();
-    return (await this.#readCluster()).inventory;
+    const { cluster, foreignUse } = await this.#readUse();
+    return { ...cluster.inventory, foreignUse };
   }
 
   async attempts(): Promise<readonly KnownAttempt[]> {
@@ -159,6 +169,7 @@ class SlurmExecutor implements Executor {
   }
 
   watch(listener: ExecutorListener): void {
+    this.#followTimer = setInterval(() => void this.#follow(), FOLLOW_MS);
     this.#started = this.#reporter
       .listen(listener)
       .then(() => this.#watch.start())
@@ -204,6 +215,8 @@ class SlurmExecutor implements Executor {
   }
 
   async close(): Promise<void> {
+    if (this.#followTimer !== null) clearInterval(this.#followTimer);
+    await this.#following;
     await this.#queue.close();
     this.#reporter.close();
     await this.#watch.close();
@@ -245,6 +258,30 @@ class SlurmExecutor implements Executor {
     const cluster = readCluster(answers, this.id, partitions ?? null);
     this.#cluster = cluster;
     return cluster;
+  }
+
+  /** Own jobs are listed first: one that ends in between still counts, so its nodes do not count as used by others. */
+  async #readUse(): Promise<{ readonly cluster: Cluster; readonly foreignUse: readonly ForeignUseReport[] }> {
+    const jobs = await this.#commands.jobs(this.#jobPrefix);
+    const cluster = await this.#readCluster();
+    const inService = cluster.inventory.nodes.flatMap(({ id }) => cluster.nodes.get(id) ?? []);
+    const foreignUse = foreignUses(inService, cluster.used, ownAmounts(this.#watch.partsHeld(jobs)));
+    return { cluster, foreignUse };
+  }
+
+  /** Reports changed foreign use. A silent Slurm changes nothing. */
+  async #follow(): Promise<void> {
+    if (this.#following !== null) return;
+    this.#following = this.#readUse().then(
+      ({ foreignUse: uses }) => {
+        const text = JSON.stringify(uses);
+        if (text !== this.#reportedUse) this.#reporter.tell({ kind: "foreignUseSeen", executor: this.id, uses });
+        this.#reportedUse = text;
+      },
+      () => {},
+    );
+    await this.#following;
+    this.#following = null;
   }
 
   #noteContact(problem: string | null): void {

@@ -52,7 +52,9 @@ export class SlurmCommands {
 
   /** `scontrol show ENTITY` with one line for each record. */
   show(entity: "node" | "partition" | "topology" | "config"): Promise<string> {
-    return this.#answer("scontrol", ["show", entity, "--all", "--oneliner"]);
+    // Details are the accelerators in use, which `AllocTRES` has only where the accounting counts them.
+    const details = entity === "node" ? ["--details"] : [];
+    return this.#answer("scontrol", ["show", entity, "--all", "--oneliner", ...details]);
   }
 
   /** Jobs of this user whose names begin with the prefix, also those that ended within `MinJobAge`. */

@@ -6,7 +6,7 @@ import type { FSWatcher } from "node:fs";
 import { watch } from "node:fs";
 import type { AttemptId, LossCause, NodeId } from "@headroom/model";
 import { recordLost, voidAttempt } from "../../job-protocol/lost-attempt.ts";
-import type { AttemptFiles } from "../../job-protocol/attempt-files.ts";
+import type { AttemptFiles, GangPart } from "../../job-protocol/attempt-files.ts";
 import { supervisorLastWords } from "../../job-protocol/attempt-files.ts";
 import { attemptIdOfName } from "../../job-protocol/attempt-names.ts";
 import { partFiles, partsOf } from "../../job-protocol/attempt-parts.ts";
@@ -117,6 +117,19 @@ export class AttemptWatch {
 
   progressSkippedCount(name: string): number {
     return this.#watched.get(name)?.progress?.skippedCount ?? 0;
+  }
+
+  /**
+   * Parts of gangs whose jobs may hold nodes: those of attempts that have not ended, and of own jobs that Slurm still shows as active.
+   */
+  partsHeld({ jobs }: JobList): readonly GangPart[] {
+    const { store, jobPrefix } = this.#setup;
+    const active = [...jobs.values()].filter(({ phase }) => phase === "active");
+    const names = new Set([...this.#watched.keys(), ...active.map(({ name }) => name.slice(jobPrefix.length))]);
+    return [...names].flatMap((name) => {
+      const launch = attemptIdOfName(name) === null ? null : store.files(name).readIfSound("launch.json");
+      return launch === null ? [] : partsOf(launch);
+    });
   }
 
   /** Cancels the job of an attempt in Slurm, until Slurm no longer shows it. */

@@ -4,12 +4,14 @@ import type { ExecutorId, NodeId, NodeSpec, Pool, Site } from "@headroom/model";
 import { catalogueName, deviceLabel, familyNamed, familyOfType } from "@headroom/perf/accelerator-types";
 import { OperationalError } from "@headroom/platform";
 import type { Inventory } from "../../executor.ts";
+import type { HeldAmounts } from "../../job-protocol/attempt-files.ts";
 import type { SwitchTree } from "../fleet/topology.ts";
 import { switchTree } from "../fleet/topology.ts";
 import { hostNames } from "../reading/host-list.ts";
 import type { NodeRow } from "../reading/rows.ts";
 import { SlurmReader } from "../reading/slurm-reader.ts";
 import { utc } from "../reading/times.ts";
+import { usedAmounts } from "./foreign-use.ts";
 
 /** A node at Slurm, as a submission needs it. */
 export interface ClusterNode {
@@ -30,6 +32,8 @@ export interface Cluster {
   readonly nodes: ReadonlyMap<NodeId, ClusterNode>;
   /** Nodes that take no work, by their name at Slurm, with state and reason. */
   readonly outOfService: ReadonlyMap<string, string>;
+  /** Amounts that jobs hold, by the node's name at Slurm. */
+  readonly used: ReadonlyMap<string, HeldAmounts>;
   readonly unreadCount: number;
 }
 
@@ -81,7 +85,7 @@ export function readCluster(
     }
   }
   const inventory = { sites: [site], pools: [...pools.values()], nodes: specs };
-  return { inventory, nodes, outOfService: out, unreadCount };
+  return { inventory, nodes, outOfService: out, used: usedAmounts(answers.nodes), unreadCount };
 }
 
 /**

@@ -123,6 +123,7 @@ describe("a file system that fails", () => {
 describe("a controller that is silent about its switches only", () => {
   it("is no answer, unlike that of a cluster without a topology plugin", async () => {
     const scontrol = path.join(root, "scontrol");
+    writeFileSync(path.join(root, "squeue"), "#!/bin/sh\n", { mode: 0o755 });
     const answer = (error: string): void =>
       writeFileSync(
         scontrol,

@@ -71,7 +71,11 @@ function proportional(amount: number, accelerators: number, { spec }: ClusterNod
 }
 
 export const partsOfShares = (shares: readonly NodeShare[]): readonly GangPart[] =>
-  shares.map(({ node, ranks }) => ({ node: node.name, ranks }));
+  shares.map(({ node, ranks, accelerators, cores, memoryMib }) => ({
+    node: node.name,
+    ranks,
+    amounts: { accelerators, cores, memoryMib },
+  }));
 
 export interface SubmissionNames {
   readonly jobName: string;

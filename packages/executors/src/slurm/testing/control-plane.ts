@@ -15,6 +15,11 @@ interface Answer {
   readonly phase: string;
 }
 
+interface ListedNode {
+  readonly pool: string;
+  readonly foreignUse?: { readonly accelerators: string };
+}
+
 export class ControlPlaneProcess {
   readonly home: string;
   readonly #port: number;
@@ -49,7 +54,7 @@ export class ControlPlaneProcess {
 
   /** Resolves when the executor has reported its nodes. */
   hasNodes(count: number): Promise<void> {
-    return this.#until("the nodes", async () => (await this.#nodeCount()) === count);
+    return this.#until("the nodes", async () => (await this.nodes()).length === count);
   }
 
   async kill(): Promise<void> {
@@ -89,11 +94,19 @@ export class ControlPlaneProcess {
     return phase;
   }
 
-  async #nodeCount(): Promise<number> {
-    const answer = await (await this.#get("/v1/nodes")).json();
-    return (answer as { readonly items: readonly { readonly pool: string }[] }).items.filter(({ pool }) =>
-      pool.startsWith("lab-"),
-    ).length;
+  hasPhase(id: string, phase: string): Promise<void> {
+    return this.#until(`${id} is ${phase}`, async () => (await this.phaseOf(id)) === phase);
+  }
+
+  /** Sentence that says why a workload waits. */
+  async why(id: string): Promise<string> {
+    return JSON.stringify(await (await this.#get(`/v1/workloads/${id}/verdict`)).json());
+  }
+
+  /** Nodes of the cluster. */
+  async nodes(): Promise<readonly ListedNode[]> {
+    const { items } = (await (await this.#get("/v1/nodes")).json()) as { readonly items: readonly ListedNode[] };
+    return items.filter(({ pool }) => pool.startsWith("lab-"));
   }
 
   #get(url: string): Promise<Response> {
