@@ -20,6 +20,7 @@ import {
 } from "./held-by-team.ts";
 import { checkOrderEvents } from "./capacity-order-checks.ts";
 import { checkEvictedAtSilent } from "./executor-checks.ts";
+import { checkProposalEvents } from "./proposal-checks.ts";
 import { checkPredictions } from "./prediction-checks.ts";
 import { checkRetries } from "./retry-checks.ts";
 import { checkProtectedStarts } from "./protected-starts.ts";
@@ -52,6 +53,7 @@ export function checkBatch(
   checkPredictions(findings, state, ready.events);
   checkRetries(findings, state, ready.events);
   checkOrderEvents(findings, state, ready.events);
+  checkProposalEvents(findings, state, ready.events);
   for (const reply of ready.replies) {
     if (reply.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") continue;
     const { workloadId } = reply.result;
@@ -88,6 +90,9 @@ const kindsWithActor: Readonly<Record<EventWithActor["kind"], true>> = {
   capacityOrderCreated: true,
   capacityOrderAdvanced: true,
   capacityOrderCancelled: true,
+  proposalRejected: true,
+  proposalWithdrawn: true,
+  proposalRuleSet: true,
   calendarSet: true,
   calendarRemoved: true,
   scheduleSet: true,

@@ -19,6 +19,7 @@ import { checkAntiAffinity } from "./anti-affinity-checks.ts";
 import { acceptsType, specOf, typeInFamily } from "./held-by-team.ts";
 import { heldByNode } from "./recount.ts";
 import { checkCapacityOrders } from "./capacity-order-checks.ts";
+import { checkProposals } from "./proposal-checks.ts";
 import { checkExecutors } from "./executor-checks.ts";
 import { checkRemovals } from "./removal-checks.ts";
 import { checkRest } from "./rest.ts";
@@ -31,6 +32,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
   checkReferences(findings, state);
   checkRemovals(findings, state);
   checkCapacityOrders(findings, state);
+  checkProposals(findings, state);
   checkExecutors(findings, state);
   checkCommitment(findings, state);
   for (const attempt of state.attempts.values()) {

@@ -33,7 +33,9 @@ export { forkFleet, takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from 
 export type { CounterfactualRun } from "./engine/engine.ts";
 export { planApply } from "./lifecycle/apply-documents.ts";
 export { planCapacityOrder } from "./lifecycle/capacity-orders.ts";
+export { proposalRuleOf } from "./lifecycle/change-budget.ts";
 export { planChange } from "./lifecycle/change-workload.ts";
+export { commandOfChange } from "./lifecycle/proposed-changes.ts";
 export { submissionAdmissionFailure } from "./lifecycle/submit.ts";
 export { entitlementOf, entitlementToPreempt, teamSharesOf } from "./ordering/team-share.ts";
 export type { TeamShare } from "./ordering/team-share.ts";

@@ -21,6 +21,7 @@ export { windowUse } from "./accounts/window-use.ts";
 export type { WindowUse } from "./accounts/window-use.ts";
 export * from "./changes/change.ts";
 export { nodeLike } from "./changes/node-like.ts";
+export { proposedInputs } from "./changes/proposed-inputs.ts";
 export { smallestChanges } from "./changes/smallest-change.ts";
 export { beforeSubmitting } from "./dry-runs/before-submitting.ts";
 export type { SubmissionForecast } from "./dry-runs/before-submitting.ts";

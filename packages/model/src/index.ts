@@ -31,6 +31,7 @@ export * from "./resources/gang.ts";
 export * from "./resources/ids.ts";
 export * from "./resources/mig.ts";
 export * from "./resources/node-resources.ts";
+export * from "./resources/proposal.ts";
 export * from "./resources/schedule.ts";
 export { groupsToGrow, growthCount, wholeSlices, withoutLast } from "./resources/slices.ts";
 export * from "./resources/task.ts";

@@ -37,6 +37,16 @@ import type { Page, PageRequest } from "./page.ts";
 import type { PlanDocumentsInput, PlanStored, StoredPlan } from "./plan.ts";
 import type { PolicyChoice, PolicySet } from "./policy.ts";
 import type { FleetPredictions, WorkloadModelInput, WorkloadPredictions } from "./predictions.ts";
+import type {
+  Proposal,
+  ProposalDecisionInput,
+  ProposalKind,
+  ProposalPage,
+  ProposalRequestInput,
+  ProposalRule,
+  ProposalRuleInput,
+  ProposalRuleList,
+} from "./proposal.ts";
 import type { Replay, ReplayAccepted, ReplayQuestionInput } from "./replay.ts";
 import type { ScheduleList, ScheduleRemoved } from "./schedule.ts";
 import type { SizingAnswer, SizingQuestionInput } from "./sizing.ts";
@@ -202,6 +212,19 @@ export interface HeadroomClient {
   createCapacityOrder(body: OrderRequestInput, options?: DryRunOptions): Promise<OrderSet>;
   advanceCapacityOrder(name: string, body: AdvanceRequestInput, options?: DryRunOptions): Promise<OrderSet>;
   cancelCapacityOrder(name: string, body: { readonly reason?: string }, options?: DryRunOptions): Promise<OrderSet>;
+  /** Proposed changes, newest last. With `all`, also those that are over. */
+  listProposals(
+    query?: PageRequest & { readonly all?: boolean | undefined },
+    options?: CallOptions,
+  ): Promise<ProposalPage>;
+  getProposal(id: string, options?: CallOptions): Promise<Proposal>;
+  createProposal(body: ProposalRequestInput, options?: CommandOptions): Promise<Proposal>;
+  simulateProposal(id: string, options?: CommandOptions): Promise<Proposal>;
+  decideProposal(id: string, body: ProposalDecisionInput, options?: CommandOptions): Promise<Proposal>;
+  withdrawProposal(id: string, body: { readonly reason?: string }, options?: CommandOptions): Promise<Proposal>;
+  proposalRules(options?: CallOptions): Promise<ProposalRuleList>;
+  /** Fields that are absent stay as they are. */
+  setProposalRule(kind: ProposalKind, body: ProposalRuleInput, options?: CommandOptions): Promise<ProposalRule>;
   /** Executors with their state. */
   executors(options?: CallOptions): Promise<ExecutorList>;
   /** Declares an executor, or replaces its declaration. Its attempts continue. */

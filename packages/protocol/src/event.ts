@@ -25,6 +25,14 @@ import {
   workerExit,
 } from "./attempt.ts";
 import { orderArrival, orderPhase, recordedOrder } from "./capacity-order.ts";
+import {
+  proposalKind,
+  proposalPhase,
+  proposalScore,
+  recordedEffect,
+  recordedProposal,
+  recordedProposalRule,
+} from "./proposal.ts";
 import { endReason } from "./workload.ts";
 import { changeableField } from "./workload-changes.ts";
 
@@ -116,6 +124,8 @@ const commandResult = z
     z.object({ kind: z.literal("calendarEntryRemoved"), name: z.string() }),
     z.object({ kind: z.literal("capacityOrderSet"), name: z.string(), phase: orderPhase }),
     z.object({ kind: z.literal("executorSet"), executor: z.string(), attempts: count }),
+    z.object({ kind: z.literal("proposalSet"), id: z.string(), phase: proposalPhase }),
+    z.object({ kind: z.literal("proposalRuleSet"), of: proposalKind }),
     z.object({ kind: z.literal("policySet"), name: z.string() }),
   ])
   .meta({ id: "CommandResult" });
@@ -180,6 +190,16 @@ export const event = z
     fact("capacityOrderNodeJoined", { name: z.string(), nodeId: z.string() }),
     fact("capacityOrderFilled", { name: z.string() }),
     fact("capacityOrderEmptied", { name: z.string() }),
+    fact("proposalCreated", { proposal: recordedProposal }),
+    fact("proposalSimulated", { id: z.string(), effect: recordedEffect }),
+    fact("proposalApproved", { id: z.string(), actor: z.string().nullable(), reason: z.string() }),
+    fact("proposalRejected", { id: z.string(), actor: z.string(), reason: z.string() }),
+    fact("proposalWithdrawn", { id: z.string(), actor: z.string(), reason: z.string() }),
+    fact("proposalExpired", { id: z.string() }),
+    fact("proposalActed", { id: z.string(), migrations: count.optional() }),
+    fact("proposalFailed", { id: z.string(), code: z.string() }),
+    fact("proposalScored", { id: z.string(), score: proposalScore }),
+    fact("proposalRuleSet", { rule: recordedProposalRule, actor: z.string() }),
     fact("hotSpareReserved", { nodeId: z.string() }),
     fact("hotSpareReleased", {
       nodeId: z.string(),

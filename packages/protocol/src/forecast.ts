@@ -312,6 +312,11 @@ export const whatIfQuestion = z
     orders: z.array(names.orderName).max(100).default([]).meta({
       description: "Capacity orders whose nodes are in the fleet from the beginning, whatever their dates.",
     }),
+    proposals: z
+      .array(opaqueId)
+      .max(100)
+      .default([])
+      .meta({ description: "Proposals whose changes are made at the beginning." }),
     teams: z.array(teamSpec).max(1000).default([]).meta({ description: "New definitions of teams." }),
     policy: policyChoice.optional().meta({ description: "Policy of the forecast; absent: the active policy." }),
     arrivals: z.enum(["recorded", "none"]).default("recorded").meta({

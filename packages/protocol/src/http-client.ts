@@ -246,10 +246,11 @@ function execCalls(http: Http): Pick<HeadroomClient, "startExec" | "execOutput" 
 
 function fleetCalls(
   http: Http,
-): Pick<HeadroomClient, OrderCalls | ExecutorCalls | "removeNode" | "removePool" | "removeSite"> {
+): Pick<HeadroomClient, OrderCalls | ProposalCalls | ExecutorCalls | "removeNode" | "removePool" | "removeSite"> {
   const o = operations;
   return {
     ...orderCalls(http),
+    ...proposalCalls(http),
     ...executorCalls(http),
     removeNode: (id, { force, ...options } = {}) =>
       http.call(o.removeNode, { params: { id }, query: { force }, options }),
@@ -269,6 +270,30 @@ function executorCalls(http: Http): Pick<HeadroomClient, ExecutorCalls> {
     declareExecutor: (name, body, options) => http.call(o.declareExecutor, { params: { name }, body, options }),
     abandonExecutor: (name, body, options) => http.call(o.abandonExecutor, { params: { name }, body, options }),
     removeExecutor: (name, options) => http.call(o.removeExecutor, { params: { name }, options }),
+  };
+}
+
+type ProposalCalls =
+  | "listProposals"
+  | "getProposal"
+  | "createProposal"
+  | "simulateProposal"
+  | "decideProposal"
+  | "withdrawProposal"
+  | "proposalRules"
+  | "setProposalRule";
+
+function proposalCalls(http: Http): Pick<HeadroomClient, ProposalCalls> {
+  const o = operations;
+  return {
+    listProposals: (query, options) => http.call(o.listProposals, { query: { ...query }, options }),
+    getProposal: (id, options) => http.call(o.getProposal, { params: { id }, options }),
+    createProposal: (body, options) => http.call(o.createProposal, { body, options }),
+    simulateProposal: (id, options) => http.call(o.simulateProposal, { params: { id }, options }),
+    decideProposal: (id, body, options) => http.call(o.decideProposal, { params: { id }, body, options }),
+    withdrawProposal: (id, body, options) => http.call(o.withdrawProposal, { params: { id }, body, options }),
+    proposalRules: (options) => http.call(o.proposalRules, { options }),
+    setProposalRule: (kind, body, options) => http.call(o.setProposalRule, { params: { kind }, body, options }),
   };
 }
 

@@ -32,6 +32,7 @@ export * from "./permissions.ts";
 export * from "./roles.ts";
 export * from "./token.ts";
 export * from "./plan.ts";
+export * from "./proposal.ts";
 export * from "./policy.ts";
 export * from "./predictions.ts";
 export * from "./problems.ts";

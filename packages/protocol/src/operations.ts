@@ -21,6 +21,7 @@ import { pageQuery, queryBoolean } from "./page.ts";
 import { planningOperations } from "./planning-operations.ts";
 import { endpointOperations } from "./endpoint.ts";
 import { orderOperations } from "./order-operations.ts";
+import { proposalOperations } from "./proposal-operations.ts";
 import { policyChoice, policySet, presetList } from "./policy.ts";
 import type { Permission } from "./permissions.ts";
 import { replay, replayAccepted, replayQuestion } from "./replay.ts";
@@ -87,6 +88,7 @@ export const operations = {
       problems: [
         "unknownNode",
         "unknownCapacityOrder",
+        "unknownProposal",
         "unknownDomain",
         "unknownSite",
         "duplicateName",
@@ -280,6 +282,7 @@ export const operations = {
     subject: "any",
   }),
   ...planningOperations,
+  ...proposalOperations,
   ...tokenOperations,
   events: operation("GET /v1/events", "Recorded events from a sequence number on, as a stream", eventEnvelope, {
     permission: "events.read",

@@ -15,6 +15,7 @@ const viewer: readonly Permission[] = [
   "mlflow.read",
   "plan.read",
   "policy.read",
+  "proposals.read",
   "sessions.write",
   "sizing.read",
   "status.read",
@@ -25,11 +26,12 @@ const member: readonly Permission[] = [
   ...viewer,
   "documents.apply",
   "mlflow.write",
+  "proposals.write",
   "simulations.run",
   "workloads.exec",
   "workloads.write",
 ];
-const operator: readonly Permission[] = [...member, "calendar.write", "fleet.write", "plan.write"];
+const operator: readonly Permission[] = [...member, "calendar.write", "fleet.write", "plan.write", "proposals.decide"];
 
 /** Permissions of each role on the teams for which it is granted. */
 export const permissionsOf: Readonly<Record<Role, ReadonlySet<Permission>>> = {

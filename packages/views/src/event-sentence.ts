@@ -7,6 +7,7 @@ import { calendarSentence } from "./calendar-view.ts";
 import { isOrderEvent, orderEventSentence } from "./capacity-order-text.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText } from "./eviction-text.ts";
 import { coresText, durationText, memoryText, metricText, plural } from "./plain-text.ts";
+import { isProposalEvent, proposalEventSentence } from "./proposal-text.ts";
 import { exitSentence } from "./workload-view.ts";
 import { execText } from "./exec-text.ts";
 import { changesText } from "./workload-changes.ts";
@@ -86,6 +87,7 @@ function foreignUseText(node: string, use: (Event & { readonly kind: "foreignUse
 function sentenceOf(event: Event): string {
   if (isOfExecutor(event)) return executorSentence(event);
   if (isRemoval(event)) return removalSentence(event);
+  if (isProposalEvent(event)) return proposalEventSentence(event);
   if (isOrderEvent(event)) return orderEventSentence(event);
   switch (event.kind) {
     case "siteDefined":

@@ -6,7 +6,16 @@ import type { Event } from "@headroom/protocol";
 
 export type EventKind = Event["kind"];
 
-export const eventSubjects = ["Workloads", "Attempts", "Nodes", "Teams", "Calendar", "Policy", "Bookkeeping"] as const;
+export const eventSubjects = [
+  "Workloads",
+  "Attempts",
+  "Nodes",
+  "Teams",
+  "Calendar",
+  "Policy",
+  "Proposals",
+  "Bookkeeping",
+] as const;
 export type EventSubject = (typeof eventSubjects)[number];
 
 export interface EventTitle {
@@ -81,6 +90,16 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   capacityOrderEmptied: of("Nodes", "Capacity order gone"),
   hotSpareReserved: of("Nodes", "Hot spare reserved"),
   hotSpareReleased: of("Nodes", "Hot spare released"),
+  proposalCreated: of("Proposals", "Proposal created"),
+  proposalSimulated: of("Proposals", "Proposal simulated"),
+  proposalApproved: of("Proposals", "Proposal approved"),
+  proposalRejected: of("Proposals", "Proposal rejected"),
+  proposalWithdrawn: of("Proposals", "Proposal withdrawn"),
+  proposalExpired: of("Proposals", "Proposal expired"),
+  proposalActed: of("Proposals", "Proposed change made"),
+  proposalFailed: of("Proposals", "Proposed change refused"),
+  proposalScored: of("Proposals", "Proposal scored"),
+  proposalRuleSet: of("Proposals", "Rule of proposals set"),
   teamDefined: of("Teams", "Team defined"),
   teamRemoved: of("Teams", "Team removed"),
   budgetCrossed: of("Teams", "Budget threshold"),

@@ -7,7 +7,10 @@ import type { CapacityHistory } from "@headroom/protocol";
 export type ReadableTeams = ReadonlySet<string> | null;
 
 /** The parts of the state that name work, users and teams. */
-export type NamedState = Pick<ReadonlyState, "attempts" | "calendar" | "nodes" | "schedules" | "teams" | "workloads">;
+export type NamedState = Pick<
+  ReadonlyState,
+  "attempts" | "calendar" | "nodes" | "proposals" | "schedules" | "teams" | "workloads"
+>;
 
 export const isReadable = (readable: ReadableTeams, team: string): boolean => readable === null || readable.has(team);
 

@@ -1,5 +1,6 @@
 /** Events that are about a reader of some teams. */
 import type { Event } from "@headroom/model";
+import { readableEffect } from "./proposal-view.ts";
 import { teamOfWork, type NamedState } from "./readable-teams.ts";
 
 /** Kinds of events about the fleet, which every reader of events sees. */
@@ -26,6 +27,7 @@ const fleetKinds: ReadonlySet<string> = new Set<Event["kind"]>([
   "hotSpareReserved",
   "hotSpareReleased",
   "policySet",
+  "proposalRuleSet",
 ]);
 
 /** The part of an event that is about the reader's work, team or the fleet; `null`: there is none. */
@@ -36,6 +38,7 @@ export const readersEvent = (state: NamedState, readable: ReadonlySet<string>, e
 function isAboutReader(state: NamedState, readable: ReadonlySet<string>, event: Event): boolean {
   const isOwnWork = (id: string): boolean => readable.has(teamOfWork(state, id) ?? "");
   if (fleetKinds.has(event.kind)) return true;
+  const isOfTeam = (team: string | null): boolean => team === null || readable.has(team);
   switch (event.kind) {
     case "teamDefined":
       return readable.has(event.team.name);
@@ -43,6 +46,19 @@ function isAboutReader(state: NamedState, readable: ReadonlySet<string>, event: 
     case "budgetCrossed":
     case "budgetRenewed":
       return readable.has(event.team);
+    case "proposalCreated":
+      return isOfTeam(event.proposal.team);
+    case "proposalSimulated":
+    case "proposalApproved":
+    case "proposalRejected":
+    case "proposalWithdrawn":
+    case "proposalExpired":
+    case "proposalActed":
+    case "proposalFailed":
+    case "proposalScored": {
+      const proposal = state.proposals.get(event.id);
+      return proposal !== undefined && isOfTeam(proposal.team);
+    }
     case "scheduleSet":
       return readable.has(event.schedule.spec.team);
     case "scheduleRan":
@@ -72,5 +88,6 @@ function readersPart(state: NamedState, readable: ReadonlySet<string>, event: Ev
     const changes = event.changes.filter(isOwn);
     return changes.length === 0 ? null : { ...event, changes };
   }
+  if (event.kind === "proposalSimulated") return { ...event, effect: readableEffect(state, event.effect, readable) };
   return event;
 }

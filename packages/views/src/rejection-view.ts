@@ -5,13 +5,19 @@ import { problemOf, writeInstant } from "@headroom/protocol";
 import type { Problem } from "@headroom/protocol";
 import { isOrderRejection, orderRejectionSentence } from "./capacity-order-text.ts";
 import type { OrderRejection } from "./capacity-order-text.ts";
+import { isProposalRejection, proposalRejectionSentence } from "./proposal-text.ts";
+import type { ProposalRejection } from "./proposal-text.ts";
 import { durationText, grouped, plural } from "./plain-text.ts";
 
 /** The code of the rejection becomes the code of the problem; its numbers and names become the facts. */
 export function rejectionProblem(rejection: Rejection): Problem {
   const { code, ...facts } = rejection;
-  const sentence = isOrderRejection(rejection) ? orderRejectionSentence(rejection) : rejectionSentence(rejection);
-  return problemOf(code, sentence, { facts });
+  return problemOf(code, sentenceOf(rejection), { facts });
+}
+
+function sentenceOf(rejection: Rejection): string {
+  if (isOrderRejection(rejection)) return orderRejectionSentence(rejection);
+  return isProposalRejection(rejection) ? proposalRejectionSentence(rejection) : rejectionSentence(rejection);
 }
 
 function cannotRerunSentence({
@@ -133,7 +139,7 @@ const executorSentence = ({
     ? `There is no declared executor ${executor}. List them: headroom executor list`
     : `The executor ${executor} answers, so its attempts are known. Stop their workloads instead: headroom stop`;
 
-function rejectionSentence(rejection: Exclude<Rejection, OrderRejection>): string {
+function rejectionSentence(rejection: Exclude<Rejection, OrderRejection | ProposalRejection>): string {
   switch (rejection.code) {
     case "unknownTeam":
       return `There is no team ${rejection.team}. Apply a team document first, or leave the team out.`;

@@ -9,6 +9,7 @@ export { gangSizeText } from "./gang-size-text.ts";
 export { durationText, grouped, hoursText, partForm, resourceForm, resourceTexts } from "./plain-text.ts";
 export { predictionText } from "./prediction-text.ts";
 export { closedPlacesText } from "./shortfall-text.ts";
+export { proposalPhaseText, proposalRuleText, proposedChangeText } from "./proposal-text.ts";
 export { spanText } from "./capacity-order-text.ts";
 export { slowRunText, stepComparisonText, stepText } from "./slow-run-text.ts";
 export { budgetSentence, forecastSentences, isUsedUp } from "./team-budget.ts";

@@ -1,6 +1,6 @@
 /** Hypothetical changes in a request. They are refused if their real declaration would be. */
 import { isOutstanding, nodeId } from "@headroom/model";
-import type { NodeSpec } from "@headroom/model";
+import type { NodeSpec, ProposedChange } from "@headroom/model";
 import type { Engine, ReadonlyState } from "@headroom/engine";
 import { orderedNodes, planApply } from "@headroom/explain";
 import { ProblemError, WHAT_IF_ADDED_NODES_MAX, refuse } from "@headroom/protocol";
@@ -46,14 +46,24 @@ export function whatIfChange(engine: Engine, question: WhatIfQuestion, catalogue
   if (missing !== undefined) throw refuse("unknownNode", `There is no node ${missing}.`);
   const nodes = [...added.nodes, ...nodesOfOrders(engine.state, question.orders)];
   const loseNodes = [...new Set([...named, ...nodesOfDomains(engine.state, lose)])];
+  const proposed = proposedChanges(engine.state, question.proposals);
   return {
     ...change,
+    ...(proposed.length === 0 ? {} : { proposed }),
     loseNodes,
     addNodes,
     ...(nodes.length + added.pools.length + added.sites.length === 0
       ? {}
       : { added: engineFleet({ ...added, nodes }) }),
   };
+}
+
+function proposedChanges({ proposals }: ReadonlyState, ids: readonly string[]): readonly ProposedChange[] {
+  return [...new Set(ids)].map((id) => {
+    const proposal = proposals.get(id);
+    if (proposal === undefined) throw new ProblemError(rejectionProblem({ code: "unknownProposal", id }));
+    return proposal.change;
+  });
 }
 
 /** The outstanding nodes of these orders. An order that is over, or whose nodes have all joined, adds none. */

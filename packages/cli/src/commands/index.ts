@@ -33,6 +33,7 @@ import { offersCommand } from "./offers.ts";
 import { orderCommand } from "./order.ts";
 import { planCommand } from "./plan.ts";
 import { reviewCommand } from "./review.ts";
+import { proposalCommand } from "./proposal.ts";
 import { policyCommand } from "./policy.ts";
 import { priceCommand } from "./price.ts";
 import { releaseCommand } from "./release.ts";
@@ -100,6 +101,7 @@ export const commands: readonly CommandDefinition[] = [
   fleetCommand,
   nodesCommand,
   orderCommand,
+  proposalCommand,
   executorCommand,
   defragmentCommand,
   wasteCommand,

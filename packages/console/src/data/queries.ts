@@ -101,6 +101,21 @@ export const teamsQuery = (client: HeadroomClient) =>
     queryFn: ({ signal }): Promise<readonly Team[]> => allPages((page) => client.teams(page, { signal })),
   });
 
+const PROPOSALS_SHOWN = 200;
+
+/** Proposals, those that are over included, as many as are kept at once. */
+export const proposalsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["proposals"],
+    queryFn: async ({ signal }) => client.listProposals({ all: true, limit: PROPOSALS_SHOWN }, { signal }),
+  });
+
+export const proposalRulesQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["proposals", "rules"],
+    queryFn: ({ signal }) => client.proposalRules({ signal }),
+  });
+
 const ORDERS_SHOWN = 50;
 
 /** Orders that are not over, as many as a page shows. */

@@ -30,6 +30,8 @@ import { YOU, type DemoWorld } from "./demo-world.ts";
 import { demoPlan } from "./plan/demo-plan.ts";
 import { executorClient } from "./executor-client.ts";
 import { orderCommands, orderReading } from "./order-client.ts";
+import { proposalCommands, proposalReading } from "./proposal-client.ts";
+import type { ProposalReading } from "./proposal-client.ts";
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
   const refusal = views.levelRefusal(state, specs, declared);
@@ -146,6 +148,7 @@ type Reading = Pick<
   | "endpoints"
   | "listCapacityOrders"
   | "getCapacityOrder"
+  | keyof ProposalReading
   | "getNode"
   | "acceleratorReadings"
   | "nodeTelemetry"
@@ -246,6 +249,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     fleet: async () => views.fleetView(engine),
     listNodes: async (page = {}) => views.nodeList(engine, page),
     ...orderReading(world),
+    ...proposalReading(world),
     getNode: async (id) => found(views.nodeView(engine, id), unknownNode(id)),
     acceleratorReadings: async (page = {}) => world.readings().page(engine, page),
     nodeTelemetry: async (id, query = {}) => {
@@ -409,6 +413,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       return { name };
     },
     ...orderCommands(world.engine, run),
+    ...proposalCommands(world, run),
     ...executorClient(world.engine),
     ...nodeCommands(run),
     removeTeam: async (name) => {

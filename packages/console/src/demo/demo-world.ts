@@ -12,6 +12,7 @@ import type { FaultOptions, RunPlan, SimulatedRound, Simulation, SimulationObser
 import { CapacityRecorder, eventEnvelope, rejectionProblem } from "@headroom/views";
 import type { AcceleratorReadings } from "@headroom/views";
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
+import { demoProposals } from "./demo-proposals.ts";
 import { demoOrders } from "./demo-orders.ts";
 import { demoCalendar, demoRepair, demoSchedules } from "./demo-plans.ts";
 import { DemoProgress } from "./demo-progress.ts";
@@ -141,17 +142,26 @@ export class DemoWorld {
       this.command({ kind: "createCapacityOrder", order, phase, reason });
   }
 
+  /** Other users propose a larger quota and a drain. */
+  propose(): void {
+    const { nodes, teams } = this.engine.state;
+    const team = [...teams.keys()].find((name) => name !== "default") ?? "default";
+    const node = [...nodes.keys()].at(-1) ?? "";
+    for (const { actor, ...proposal } of demoProposals(team, node))
+      this.command({ kind: "createProposal", ...proposal }, actor);
+  }
+
   #plan(documents: Pick<Command & { readonly kind: "apply" }, "calendar" | "schedules">): void {
     this.command({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
   }
 
   /** Runs a command at the current instant of the simulation. Throws if the engine refuses it. */
-  command(command: DemoCommand): CommandResult {
+  command(command: DemoCommand, actor: string = YOU): CommandResult {
     const id = commandId(`demo-${++this.#commandCount}`);
     const reply = this.#simulation.command({
       ...command,
       commandId: id,
-      actor: YOU,
+      actor,
       idempotencyKey: null,
     });
     if (reply === undefined) throw new Error(`the engine did not answer ${command.kind}`);

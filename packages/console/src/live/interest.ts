@@ -76,6 +76,18 @@ export const changesOrders = oneOf([
   "capacityOrderEmptied",
   "nodeRemoved",
 ]);
+export const changesProposals = oneOf([
+  "proposalCreated",
+  "proposalSimulated",
+  "proposalApproved",
+  "proposalRejected",
+  "proposalWithdrawn",
+  "proposalExpired",
+  "proposalActed",
+  "proposalFailed",
+  "proposalScored",
+  "proposalRuleSet",
+]);
 export const changesWaste = oneOf(["idleChanged", "attemptEnded", "workloadEnded"]);
 export const changesPolicy = oneOf(["policySet"]);
 

@@ -89,6 +89,11 @@ const plan = createRoute({
   path: "/plan",
   component: lazyRouteComponent(() => import("../pages/plan/plan-page.tsx"), "PlanPage"),
 });
+const proposals = createRoute({
+  getParentRoute: () => root,
+  path: "/proposals",
+  component: lazyRouteComponent(() => import("../pages/proposals/proposals-page.tsx"), "ProposalsPage"),
+});
 const gateway = createRoute({
   getParentRoute: () => root,
   path: "/gateway",
@@ -131,6 +136,7 @@ export function createConsoleRouter(isDemo: boolean) {
       waste,
       size,
       plan,
+      proposals,
       gateway,
       events,
     ]),

@@ -12,6 +12,7 @@ export interface Place {
     | "/waste"
     | "/size"
     | "/plan"
+    | "/proposals"
     | "/gateway"
     | "/events";
   readonly label: string;
@@ -31,6 +32,7 @@ const places: readonly Place[] = [
   { to: "/waste", label: "Idle resources", icon: "waste", key: "u" },
   { to: "/size", label: "Size", icon: "size", key: "s" },
   { to: "/plan", label: "Plan", icon: "plan", key: "l" },
+  { to: "/proposals", label: "Proposals", icon: "proposals", key: "r" },
   { to: "/events", label: "Events", icon: "events", key: "e" },
 ];
 

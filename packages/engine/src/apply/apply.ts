@@ -14,6 +14,7 @@ import { executorEvents } from "./executor-events.ts";
 import { fleetEvents } from "./fleet-events.ts";
 import { settleNodes } from "./removal-events.ts";
 import { governanceEvents, settleTeams } from "./governance-events.ts";
+import { proposalEvents } from "./proposal-events.ts";
 import { planEvents } from "./plan-events.ts";
 import { reportEvents } from "./report-events.ts";
 import { resizeEvents } from "./resize-events.ts";
@@ -24,6 +25,7 @@ const everyEvent: Appliers<Event> = {
   ...fleetEvents,
   ...executorEvents,
   ...capacityOrderEvents,
+  ...proposalEvents,
   ...governanceEvents,
   ...calendarEvents,
   ...scheduleEvents,

@@ -11,6 +11,7 @@ import type {
   WorkloadId,
   Attempt,
   Nomination,
+  Proposal,
   Workload,
   WorkloadSpec,
   Rules,
@@ -227,7 +228,17 @@ function waitForTheClock(world: World): void {
   for (const { window } of calendar.windows) waitForWindow(timers, window);
   for (const item of state.schedules.values()) waitForSchedule(world, item);
   for (const atMs of state.migrated.values()) waitForRest(world, atMs);
+  for (const proposal of state.proposals.values()) waitForProposal(world, proposal);
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
+}
+
+/** Schedules wakeups for the expiry of a proposal, for its score, and for the budget of change that it has used. */
+export function waitForProposal({ timers, state }: World, { phase, expiresAtMs, actedAtMs, effect }: Proposal): void {
+  if (phase === "advised" || phase === "simulated") timers.add({ kind: "calendar", atMs: expiresAtMs });
+  if (phase === "approved") timers.add({ kind: "calendar", atMs: state.nowMs });
+  if (actedAtMs === null) return;
+  timers.add({ kind: "calendar", atMs: actedAtMs + HOUR_MS });
+  if (phase === "acted") timers.add({ kind: "calendar", atMs: actedAtMs + (effect?.horizonMs ?? 0) });
 }
 
 /** The instant by which a running replica must be ready; `null`: it is ready, or the attempt is no replica. */

@@ -11,6 +11,7 @@ import { setExecutor } from "./executors.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
 import { holdWorkload, stopWorkload, submitWorkload } from "./submit.ts";
 import { noticeNode, withdrawNotice } from "./notices.ts";
+import { createProposal, decideProposal, setProposalRule, simulateProposal } from "./proposals.ts";
 import { removeNode, removePool, removeSite } from "./remove.ts";
 import { startExec } from "./exec.ts";
 import { rerunWorkload } from "./rerun.ts";
@@ -92,6 +93,14 @@ function decide(batch: Batch, command: Command): Decision {
       return cancelCapacityOrder(batch, command);
     case "setExecutor":
       return setExecutor(batch, command);
+    case "createProposal":
+      return createProposal(batch, command);
+    case "simulateProposal":
+      return simulateProposal(batch, command);
+    case "decideProposal":
+      return decideProposal(batch, command);
+    case "setProposalRule":
+      return setProposalRule(batch, command);
     case "setPolicy":
       return setPolicy(batch, command);
     default:

@@ -12,6 +12,7 @@ import { defragment } from "./defragment.ts";
 import { freeCapacity } from "../preemption/pipeline.ts";
 import { endBackOffs, expire } from "./expire.ts";
 import { keepCapacityOrders } from "../lifecycle/capacity-orders.ts";
+import { keepProposals, scoreProposals } from "./keep-proposals.ts";
 import { continueStops } from "../lifecycle/stop-tasks.ts";
 import { stopSurplusReplicas } from "./surplus-replicas.ts";
 import { keepStartWindows } from "./keep-start-windows.ts";
@@ -116,6 +117,7 @@ export function runRound(batch: Batch): void {
   keepPlaces(batch);
   finishRemovals(batch);
   keepCapacityOrders(batch);
+  keepProposals(batch);
   keepHotSpares(batch);
   const { phases: named } = batch.world.rules;
   const strategy = roundStrategy(batch.world);
@@ -127,6 +129,7 @@ export function runRound(batch: Batch): void {
     });
   }
   keepHotSpares(batch);
+  scoreProposals(batch);
   batch.endRound();
   batch.world.queue.dropEmptyClasses();
 }

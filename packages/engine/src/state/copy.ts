@@ -18,6 +18,8 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
     poolRemovals: new Map(state.poolRemovals),
     siteRemovals: new Map(state.siteRemovals),
     capacityOrders: new Map(state.capacityOrders),
+    proposals: new Map(state.proposals),
+    proposalRules: new Map(state.proposalRules),
     teams: new Map(state.teams),
     nominations: new Map(state.nominations),
     calendar: new Map(state.calendar),

@@ -29,6 +29,8 @@ export function stateDigest(readonlyState: ReadonlyState): string {
         "poolRemovals",
         "siteRemovals",
         "capacityOrders",
+        "proposals",
+        "proposalRules",
         "accounts",
         "decayedUsage",
         "schedules",

@@ -63,6 +63,8 @@ export function writableEmptyState(): State {
     poolRemovals: new Map(),
     siteRemovals: new Map(),
     capacityOrders: new Map(),
+    proposals: new Map(),
+    proposalRules: new Map(),
     teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
     workloads: new IdMap(),
     attempts: new IdMap(),

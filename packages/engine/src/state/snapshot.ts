@@ -13,9 +13,12 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 9;
+const SNAPSHOT_FORMAT = 10;
 
-/** The format of a state without foreign use of nodes. */
+/** The format of a state in which nothing was ever proposed: that of the previous release. */
+const FORMAT_WITHOUT_PROPOSALS = 9;
+
+/** The format of a state without foreign use of nodes, besides. */
 const FORMAT_WITHOUT_FOREIGN_USE = 8;
 
 /** The format of a state with executors that were declared or silent, and without endpoints, besides. */
@@ -31,7 +34,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (hasForeignUse(state)) return SNAPSHOT_FORMAT;
+  if (state.proposals.size + state.proposalRules.size > 0) return SNAPSHOT_FORMAT;
+  if (hasForeignUse(state)) return FORMAT_WITHOUT_PROPOSALS;
   if (hasEndpoints(state)) return FORMAT_WITHOUT_FOREIGN_USE;
   if (state.executorStates.size > 0) return FORMAT_WITHOUT_ENDPOINTS;
   if (state.capacityOrders.size > 0) return FORMAT_WITHOUT_EXECUTOR_STATES;
@@ -70,6 +74,8 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
     poolRemovals: someOf(state.poolRemovals),
     siteRemovals: someOf(state.siteRemovals),
     capacityOrders: someOf(state.capacityOrders.values()),
+    proposals: someOf(state.proposals.values()),
+    proposalRules: someOf(state.proposalRules.values()),
     teams: [...state.teams.values()],
     workloads: [...state.workloads.values()].map(storeWorkload),
     attempts: [...state.attempts.values()].map(store),
@@ -98,7 +104,9 @@ type ListedTable =
   | "nominations"
   | "schedules"
   | "calendar"
-  | "capacityOrders";
+  | "capacityOrders"
+  | "proposals"
+  | "proposalRules";
 
 /** Stored form of the tables. Empty tables are left out. */
 type StoredTables = {
@@ -180,6 +188,8 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     poolRemovals: new Map(stored.poolRemovals),
     siteRemovals: new Map(stored.siteRemovals),
     capacityOrders: keyed(stored.capacityOrders, ({ name }) => name),
+    proposals: keyed(stored.proposals, ({ id }) => id),
+    proposalRules: keyed(stored.proposalRules, ({ kind }) => kind),
     teams: keyed(stored.teams, ({ name }) => name),
     workloads: new IdMap(workloads.map((workload) => [workload.id, workload])),
     attempts: new IdMap(attempts.map((attempt) => [attempt.id, attempt])),

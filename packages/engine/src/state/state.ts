@@ -7,6 +7,9 @@ import { teamName } from "@headroom/model";
 import type {
   Account,
   CapacityOrder,
+  Proposal,
+  ProposalKind,
+  ProposalRule,
   ScheduleItem,
   CalendarItem,
   ExecutorId,
@@ -64,6 +67,10 @@ export interface ReadonlyState {
    * are.
    */
   readonly capacityOrders: ReadonlyMap<string, CapacityOrder>;
+  /** Proposals by id, in the order of creation: all that are not over, and the newest that are. */
+  readonly proposals: ReadonlyMap<string, Proposal>;
+  /** Rules of proposals that differ from the usual ones. */
+  readonly proposalRules: ReadonlyMap<ProposalKind, ProposalRule>;
   readonly teams: ReadonlyMap<TeamName, Team>;
   /**
    * All workloads that have not ended, and the `ENDED_WORKLOADS_KEPT` workloads that ended last, in the order of

@@ -13,6 +13,7 @@ import { gather, heedNotice, keepData, keepHotSpares, makeWay, placeGroups } fro
 import { beginEndpoint, endEndpoint } from "./life-of-endpoints.ts";
 import { beginSilence, endSilence } from "./life-of-executors.ts";
 import { beginOrders, endOrders } from "./life-of-orders.ts";
+import { beginProposals, endProposals } from "./life-of-proposals.ts";
 import { beginRemovals, endRemovals } from "./life-of-removals.ts";
 import { code, exited, running, submit } from "./life-lines.ts";
 
@@ -31,6 +32,7 @@ export function recordLife(): RecordedLife {
   beginOrders(drive);
   beginEndpoint(drive);
   beginSilence(drive);
+  beginProposals(drive);
   const snapshot = {
     text: new TextDecoder().decode(drive.engine.snapshot()),
     groupCount: drive.groups.length,
@@ -62,6 +64,7 @@ export function recordLife(): RecordedLife {
   register(drive);
   enter(drive);
   stopTasks(drive);
+  endProposals(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }

@@ -258,6 +258,26 @@ function otherEvent(event: OtherEvent): string {
       return `order ${event.name} is in service`;
     case "capacityOrderEmptied":
       return `order ${event.name} is gone`;
+    case "proposalCreated":
+      return `${event.proposal.actor} proposes ${event.proposal.id}: ${fieldsText({ ...event.proposal.change })}`;
+    case "proposalSimulated":
+      return `${event.id} was simulated: ${event.effect.earlierCount} earlier, ${event.effect.laterCount} later`;
+    case "proposalApproved":
+      return `${event.actor ?? "the rule"} approves ${event.id}`;
+    case "proposalRejected":
+      return `${event.actor} rejects ${event.id}`;
+    case "proposalWithdrawn":
+      return `${event.actor} withdraws ${event.id}`;
+    case "proposalExpired":
+      return `${event.id} expires`;
+    case "proposalActed":
+      return `${event.id} is made`;
+    case "proposalFailed":
+      return `${event.id} is refused: ${event.code}`;
+    case "proposalScored":
+      return `${event.id}: ${event.score.startedCount} of ${event.score.expectedCount} expected starts took place`;
+    case "proposalRuleSet":
+      return `${event.rule.kind} proposals: ${event.rule.mode}, at most ${event.rule.perHourMax} an hour`;
     case "hotSpareReserved":
       return `${event.nodeId} is kept as a spare`;
     case "hotSpareReleased":

@@ -2,7 +2,7 @@
  * Larger limits and guarantees of teams, up to the amount that all waiting work of the team or the user needs. Limits
  * are included only if the request reaches them.
  */
-import { ALL_ACCELERATORS } from "@headroom/model";
+import { ALL_ACCELERATORS, teamWithQuota } from "@headroom/model";
 import type { Input, TeamName } from "@headroom/model";
 import { waitingTaskCount } from "@headroom/engine";
 import { amountAsked, quotaReached, amountAt, FIRST_TYPE_AT, isUnder, statedAmount } from "@headroom/engine/internals";
@@ -156,7 +156,7 @@ function teamLine(
   toAt: (index: number) => number,
 ): OtherLine {
   const inputs = (index: number): readonly Input[] => [
-    appliedDocuments({ teams: [{ ...team, [field]: { ...team[field], [resource]: toAt(index) } }] }),
+    appliedDocuments({ teams: [teamWithQuota(team, { [field]: { [resource]: toAt(index) } })] }),
   ];
   const before = [appliedDocuments({ teams: [team] })];
   return {

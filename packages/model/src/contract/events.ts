@@ -8,6 +8,7 @@ import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ForeignUse } from "../resources/foreign-use.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
+import type { ProposalEffect, ProposalRule, ProposalScore, ProposalSpec } from "../resources/proposal.ts";
 import type { Team } from "../resources/team.ts";
 import type {
   AttemptOutcome,
@@ -138,6 +139,21 @@ export type CapacityOrderEvent =
   | (Fact<"capacityOrderFilled"> & { readonly name: string })
   /** The last node of an order that is leaving has left: it is gone. */
   | (Fact<"capacityOrderEmptied"> & { readonly name: string });
+
+export type ProposalEvent =
+  | (Fact<"proposalCreated"> & { readonly proposal: ProposalSpec })
+  | (Fact<"proposalSimulated"> & { readonly id: string; readonly effect: ProposalEffect })
+  /** `actor: null`: the rule of the kind approves by itself. */
+  | (Fact<"proposalApproved"> & { readonly id: string; readonly actor: string | null; readonly reason: string })
+  | (Fact<"proposalRejected"> & { readonly id: string; readonly actor: string; readonly reason: string })
+  | (Fact<"proposalWithdrawn"> & { readonly id: string; readonly actor: string; readonly reason: string })
+  | (Fact<"proposalExpired"> & { readonly id: string })
+  /** The change is made; its own events are before this one. `migrations`: of a defragmentation. */
+  | (Fact<"proposalActed"> & { readonly id: string; readonly migrations?: number })
+  /** The change was refused when it was to be made. `code`: the code of the refusal. */
+  | (Fact<"proposalFailed"> & { readonly id: string; readonly code: string })
+  | (Fact<"proposalScored"> & { readonly id: string; readonly score: ProposalScore })
+  | (Fact<"proposalRuleSet"> & { readonly rule: ProposalRule; readonly actor: string });
 
 /**
  * Reason why a node is no longer a hot spare. `taken`: work that lost a node uses it. `lost`, `drained`: the node was
@@ -445,6 +461,7 @@ export type Event =
   | FleetEvent
   | ExecutorEvent
   | CapacityOrderEvent
+  | ProposalEvent
   | GovernanceEvent
   | CalendarEvent
   | ScheduleEvent

@@ -8,6 +8,7 @@ import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ForeignUseReport } from "../resources/foreign-use.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
+import type { ProposalEffect, ProposalGround, ProposalRule, ProposedChange } from "../resources/proposal.ts";
 import type { Team } from "../resources/team.ts";
 import type { LossCause, WorkerExit } from "../resources/attempt.ts";
 import type { Artifact, WorkloadSpec } from "../resources/workload.ts";
@@ -128,6 +129,23 @@ export type Command =
     })
   /** Cancels an order whose nodes have not all come. Nodes that have joined stay. */
   | (CommandCommon & { readonly kind: "cancelCapacityOrder"; readonly name: string; readonly reason: string })
+  /** Proposes a change. It is made when it has been simulated and approved. */
+  | (CommandCommon & {
+      readonly kind: "createProposal";
+      readonly change: ProposedChange;
+      readonly reason: string;
+      readonly ground: readonly ProposalGround[];
+      readonly agent?: string | undefined;
+    })
+  /** Records the simulated effect of a proposal. Only the driver sends it: no caller states an effect. */
+  | (CommandCommon & { readonly kind: "simulateProposal"; readonly id: string; readonly effect: ProposalEffect })
+  | (CommandCommon & {
+      readonly kind: "decideProposal";
+      readonly id: string;
+      readonly verdict: "approve" | "reject" | "withdraw";
+      readonly reason: string;
+    })
+  | (CommandCommon & { readonly kind: "setProposalRule"; readonly rule: ProposalRule })
   | (CommandCommon & { readonly kind: "setPolicy"; readonly policy: Policy });
 
 export type Observation =

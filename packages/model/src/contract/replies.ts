@@ -2,6 +2,7 @@
  * The answer to a command: accepted with its result, or rejected with a code from a fixed list and the data behind it.
  */
 import type { CapacityOrderPhase } from "../resources/capacity-order.ts";
+import type { ProposalKind, ProposalPhase } from "../resources/proposal.ts";
 import type { ReplicaRange } from "../resources/workload.ts";
 import type { ChangeableField } from "../resources/workload-changes.ts";
 import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
@@ -51,6 +52,8 @@ export type CommandResult =
   | { readonly kind: "capacityOrderSet"; readonly name: string; readonly phase: CapacityOrderPhase }
   /** `attempts`: number of attempts at the executor; after they were given up, the number of those. */
   | { readonly kind: "executorSet"; readonly executor: string; readonly attempts: number }
+  | { readonly kind: "proposalSet"; readonly id: string; readonly phase: ProposalPhase }
+  | { readonly kind: "proposalRuleSet"; readonly of: ProposalKind }
   | { readonly kind: "policySet"; readonly name: string };
 
 /**
@@ -140,6 +143,34 @@ export type Rejection =
   | { readonly code: "unknownNodeShape"; readonly pool: string }
   /** The order cannot be brought from one phase to the other. `to: "cancelled"`: its nodes have come, or it is over. */
   | { readonly code: "cannotAdvanceOrder"; readonly name: string; readonly from: string; readonly to: string }
+  | { readonly code: "unknownProposal"; readonly id: string }
+  /** An open proposal asks for the same change. */
+  | { readonly code: "proposalExists"; readonly id: string }
+  /** `actor`: the user whose bound is reached; `null`: the bound of all. */
+  | {
+      readonly code: "tooManyProposals";
+      readonly count: number;
+      readonly maxCount: number;
+      readonly actor: string | null;
+    }
+  /** The proposal is decided already, or over. */
+  | { readonly code: "proposalDecided"; readonly id: string; readonly phase: ProposalPhase }
+  | { readonly code: "proposalNotSimulated"; readonly id: string }
+  /** The rule of the kind lets nobody approve. */
+  | { readonly code: "proposalOnlyAdvises"; readonly id: string; readonly of: ProposalKind }
+  /** The user who proposes may not approve. */
+  | { readonly code: "ownProposal"; readonly id: string; readonly actor: string }
+  /** Only the user who proposed withdraws. */
+  | { readonly code: "othersProposal"; readonly id: string; readonly actor: string }
+  /** The budget of change is used up. `pool: null`: the bound of the kind. */
+  | {
+      readonly code: "changeBudgetUsed";
+      readonly of: ProposalKind;
+      readonly pool: string | null;
+      readonly count: number;
+      readonly maxCount: number;
+      readonly freeAtMs: number;
+    }
   | { readonly code: "unknownExecutor"; readonly executor: string }
   /** The executor answers, so its attempts cannot be given up. */
   | { readonly code: "executorReachable"; readonly executor: string }

@@ -28,6 +28,8 @@ import {
   nodeView,
   noPreset,
   policyView,
+  proposalList,
+  proposalRuleViews,
   presetsView,
   queueView,
   readHistory,
@@ -64,6 +66,14 @@ import { channelRefusal } from "./notification-channels.ts";
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
 import { abandonExecutor, declareExecutor, executors, removeExecutor } from "./executors.ts";
+import {
+  createProposal,
+  decideProposal,
+  getProposal,
+  setProposalRule,
+  simulateProposal,
+  withdrawProposal,
+} from "./proposals.ts";
 import { removeNode, removePool, removeSite } from "./remove-fleet.ts";
 import { noWorkload } from "./resource-access.ts";
 import { startExec } from "./start-exec.ts";
@@ -325,6 +335,15 @@ export const handlers: Handlers = {
   createCapacityOrder,
   advanceCapacityOrder,
   cancelCapacityOrder,
+  listProposals: ({ driver }, { query, principal }) =>
+    driver.read((engine) => proposalList(engine, query, readableTeams(engine.state, principal))),
+  getProposal,
+  createProposal,
+  simulateProposal,
+  decideProposal,
+  withdrawProposal,
+  proposalRules: ({ driver }) => driver.read(({ state }) => ({ items: proposalRuleViews(state) })),
+  setProposalRule,
   executors,
   declareExecutor,
   abandonExecutor,

@@ -346,7 +346,7 @@ describe("commands", () => {
     await live.client.setPolicy({ preset: "default" });
     const actors = new Map<string, string | undefined>();
     for await (const { event } of live.client.events({ from, signal: AbortSignal.timeout(20_000) })) {
-      if ("actor" in event) actors.set(event.kind, event.actor);
+      if ("actor" in event) actors.set(event.kind, event.actor ?? undefined);
       if (event.kind === "policySet" && event.policy.name === "default") break;
     }
     const kinds = ["siteDefined", "poolDefined", "teamDefined", "teamRemoved", "policySet"];

@@ -8,22 +8,16 @@ import { operations, ProblemError, refuse } from "@headroom/protocol";
 import type { Operation, OperationName, Permission } from "@headroom/protocol";
 import { rejectionProblem } from "@headroom/views";
 import { authorize, isUnbounded } from "../auth/authorize.ts";
-import type { Principal, Resource } from "../auth/authorize.ts";
+import type { Principal } from "../auth/authorize.ts";
 import { readableTeams, withTeamsAbove } from "../auth/team-tree.ts";
 import type { TeamParents } from "../auth/team-tree.ts";
 import { denialOf, permissionDenied } from "./access.ts";
 import type { Call } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
+import { ofProposal, ofProposed } from "./proposal-access.ts";
+import type { ReadCall, ResourceNeed } from "./resource-need.ts";
 import { beyondGrants } from "./team-rights.ts";
 
-/** A resource with the permission that it needs, and the answer to a principal that may not read it. */
-interface ResourceNeed {
-  readonly permission: Permission;
-  readonly resource: Resource;
-  absent(): Error;
-}
-
-type ReadCall = Pick<Call<OperationName>, "params" | "query" | "body" | "principal">;
 interface PathNames {
   readonly id?: string;
   readonly name?: string;
@@ -70,6 +64,10 @@ function wantedOf(asked: AccessQuestion): readonly ResourceNeed[] {
       return ofTeam(asked, permission, name as TeamName);
     case "schedule":
       return ofSchedule(state, permission, name);
+    case "proposal":
+      return ofProposal(state, permission, call, id);
+    case "proposed":
+      return ofProposed(state, permission, call);
     case "token":
       return id === "" ? [] : ofToken(plane, state, permission, id);
     case "documents":

@@ -3,9 +3,9 @@
  * its typical run time in both, so that all differences come from the change.
  */
 import { commandId, nodeId } from "@headroom/model";
-import type { Command, Input, NodeSpec, Policy, Pool, Site, Team, WorkloadId } from "@headroom/model";
+import type { Command, Input, NodeSpec, Policy, Pool, ProposedChange, Site, Team, WorkloadId } from "@headroom/model";
 import type { Engine } from "@headroom/engine";
-import { nodeLike } from "@headroom/explain";
+import { nodeLike, proposedInputs } from "@headroom/explain";
 import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
 import { drawnDurationMs, workHistory } from "../estimate/history.ts";
 import { progressDurationMs } from "../estimate/progress-durations.ts";
@@ -30,6 +30,8 @@ export interface WhatIfChange {
   readonly teams: readonly Team[];
   /** `null`: the active policy. */
   readonly policy: Policy | null;
+  /** Changes that are proposed; absent: none. */
+  readonly proposed?: readonly ProposedChange[];
 }
 
 export interface WhatIfOptions {
@@ -175,7 +177,10 @@ function typicalDurations({ state }: Engine, nowMs: number): TimelineOptions["du
 
 const by = { commandId: commandId("what-if"), actor: "what-if", idempotencyKey: null } as const;
 
-function inputsOf(engine: Engine, { loseNodes, addNodes, added, teams, policy }: WhatIfChange): readonly Input[] {
+function inputsOf(
+  engine: Engine,
+  { loseNodes, addNodes, added, teams, policy, proposed = [] }: WhatIfChange,
+): readonly Input[] {
   const commands: Command[] = [];
   const { sites = [], pools = [], nodes = [] } = added ?? {};
   if (teams.length + sites.length + pools.length > 0)
@@ -183,6 +188,7 @@ function inputsOf(engine: Engine, { loseNodes, addNodes, added, teams, policy }:
   if (policy !== null) commands.push({ ...by, kind: "setPolicy", policy });
   return [
     ...commands,
+    ...proposedInputs(engine, proposed),
     ...loseNodes.map((id): Input => ({ kind: "nodeUnreachable", nodeId: nodeId(id), detail: "what if it were lost" })),
     ...nodes.map((node): Input => ({ kind: "nodeSeen", node })),
     ...[...countsByNode(addNodes)].flatMap(([like, count]) => nodesLike(engine, like, count)),

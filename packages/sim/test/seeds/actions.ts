@@ -1,8 +1,9 @@
 /** Actions on a random world: inputs from users, operators and machines, and from faulty executors. */
-import { attemptId, commandId, nodeId, rulesOf, workloadId } from "@headroom/model";
+import { PROPOSAL_KINDS, attemptId, commandId, nodeId, rulesOf, usualProposalRules, workloadId } from "@headroom/model";
 import type { Command, Input, NodeSpec, WorkloadChanges, WorkloadSpec } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
+import { proposalCommand } from "./proposals.ts";
 import { orderCommand } from "./orders.ts";
 import { answers, foreignWork, silence } from "./silences.ts";
 import { calendarChange, hasTwin, noticeOf } from "./plans.ts";
@@ -38,6 +39,7 @@ export class Actions {
   #removals = 0;
   #orders = 0;
   #endpoints = 0;
+  #proposals = 0;
   #keyed: Command | null = null;
   #last: { readonly spec: WorkloadSpec; readonly actor: string } | null = null;
 
@@ -67,10 +69,11 @@ export class Actions {
     const changed = this.#change(state);
     const removal = this.#removal(state);
     const ordered = this.#order(state);
+    const proposed = this.#proposal(state);
     const scaled = this.#endpoint(state);
     const silenced = silence(this.#luck.aside(`silence ${this.#count} ${state.nowMs}`), state);
     const foreign = foreignWork(this.#luck.aside(`foreign ${this.#count} ${state.nowMs}`), state);
-    for (const more of [planned, notice, changed, removal, ordered, scaled, silenced, foreign])
+    for (const more of [planned, notice, changed, removal, ordered, proposed, scaled, silenced, foreign])
       if (more !== null) inputs.push(more);
     return { inputs, dies, returns };
   }
@@ -107,7 +110,23 @@ export class Actions {
     // Endpoints never end by themselves.
     const endpoints = [...state.workloads.values()].filter(({ scale, endedAtMs }) => scale && endedAtMs === null);
     const stopped = endpoints.map(({ id }): Input => ({ ...this.#common(), kind: "stopWorkload", workloadId: id }));
-    const inputs = [...answers(state), ...again, ...seen, ...resumed, apply, ...plain, ...released, ...stopped];
+    // Automatic drains that wait for the budget of change would close nodes again.
+    const advised: Input[] = PROPOSAL_KINDS.map((kind) => ({
+      ...this.#common(),
+      kind: "setProposalRule",
+      rule: { ...usualProposalRules[kind], mode: "advise" },
+    }));
+    const inputs = [
+      ...advised,
+      ...answers(state),
+      ...again,
+      ...seen,
+      ...resumed,
+      apply,
+      ...plain,
+      ...released,
+      ...stopped,
+    ];
     return { inputs, dies: [], returns: lost.map(({ id }) => id) };
   }
 
@@ -188,6 +207,11 @@ export class Actions {
     // A removed node joins again when its machine is reported.
     if (!state.nodes.has(nodeId)) return null;
     return { ...common, kind: "removeNode", nodeId, running };
+  }
+
+  #proposal(state: ReadonlyState): Input | null {
+    const common = { commandId: commandId(`p${++this.#proposals}`), actor: "someone", idempotencyKey: null };
+    return proposalCommand(this.#luck.aside(`proposal ${this.#proposals}`), state, common);
   }
 
   #order(state: ReadonlyState): Input | null {

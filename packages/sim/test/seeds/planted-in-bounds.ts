@@ -219,6 +219,18 @@ export const plantedInBounds: readonly PlantedBug[] = [
       }),
   },
   {
+    name: "more proposals are acted on than the budget of change allows",
+    found: /proposals were acted on within an hour, and the budget is/,
+    bendInputs: (inputs) =>
+      inputs.map((input) =>
+        input.kind === "setProposalRule"
+          ? { ...input, rule: { ...input.rule, mode: "automatic", perHourMax: 9 } }
+          : input,
+      ),
+    bendState: (state) =>
+      view(state, { proposalRules: withAll(state.proposalRules, (rule) => ({ ...rule, perHourMax: 1 })) }),
+  },
+  {
     name: "work starts beyond a budget",
     found: /was started with the budget of [\w-]+ used up/,
     bendInputs: (inputs) => toldOfTeams(inputs, (team) => overBudget(team, "warn")),

@@ -41,6 +41,7 @@ export type Feature =
   | "nodeLoss"
   | "removal"
   | "orderFilled"
+  | "proposalScored"
   | "silence"
   | "foreignWork"
   | "shrink"
@@ -159,6 +160,7 @@ class Watch extends Checkers {
     if (event.kind === "nodeRemoved") this.features.add("removal");
     if (event.kind === "executorReturned") this.features.add("silence");
     if (event.kind === "foreignUseChanged") this.features.add("foreignWork");
+    if (event.kind === "proposalScored") this.features.add("proposalScored");
     if (event.kind === "capacityOrderFilled") this.features.add("orderFilled");
     if (event.kind === "workersReplaced") this.features.add("replacement");
     if (event.kind === "windowBegan") this.features.add("window");

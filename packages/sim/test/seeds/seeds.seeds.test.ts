@@ -57,6 +57,7 @@ const everyFeature: readonly Feature[] = [
   "nodeLoss",
   "removal",
   "orderFilled",
+  "proposalScored",
   "silence",
   "foreignWork",
   "window",

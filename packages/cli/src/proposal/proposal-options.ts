@@ -1,0 +1,92 @@
+/** Reads the options of `headroom proposal`. */
+import type { ProposalRequestInput } from "@headroom/protocol";
+import { CliError, exitCode } from "../cli-error.ts";
+
+export interface ChangeOptions {
+  readonly guarantee?: readonly string[];
+  readonly limit?: readonly string[];
+  readonly userLimit?: readonly string[];
+  readonly weight?: string;
+  readonly priority?: string;
+  readonly requeue?: boolean;
+  readonly migrations?: string;
+}
+
+type Change = ProposalRequestInput["change"];
+
+export const proposalKindNames = ["quota", "priority", "drain", "defragment"] as const;
+
+/** The change by its kind, the name that follows it, and the options of the kind. */
+export async function changeOf(kind: string, name: string | undefined, options: ChangeOptions): Promise<Change> {
+  switch (kind) {
+    case "quota":
+      return quotaChange(named(name, "quota research --limit accelerators=64"), options);
+    case "priority":
+      return {
+        kind: "priority",
+        workloadId: named(name, "priority w12 --priority 100"),
+        priority: wholeNumber(options.priority ?? "", "--priority"),
+      };
+    case "drain":
+      return {
+        kind: "drain",
+        nodeId: named(name, "drain n1"),
+        running: options.requeue === true ? "requeue" : "wait",
+      };
+    case "defragment":
+      return {
+        kind: "defragment",
+        ...(options.migrations === undefined ? {} : { migrationsMax: wholeNumber(options.migrations, "--migrations") }),
+      };
+    default:
+      throw new CliError(`expected one of ${proposalKindNames.join(", ")}, got ${kind}`, exitCode.usage);
+  }
+}
+
+function named(name: string | undefined, example: string): string {
+  if (name !== undefined) return name;
+  throw new CliError(`state what the change is about: headroom proposal create ${example}`, exitCode.usage);
+}
+
+async function quotaChange(team: string, options: ChangeOptions): Promise<Change> {
+  const { guarantee, limit, userLimit, weight } = options;
+  const amounts = async (entries: readonly string[], option: string): Promise<Record<string, number | null>> =>
+    Object.fromEntries(await Promise.all(entries.map((entry) => amountOf(entry, option))));
+  if (guarantee === undefined && limit === undefined && userLimit === undefined && weight === undefined)
+    throw new CliError(
+      "state what changes: --guarantee, --limit or --user-limit RESOURCE=AMOUNT, or --weight",
+      exitCode.usage,
+    );
+  return {
+    kind: "quota",
+    team,
+    ...(guarantee === undefined ? {} : { guarantee: await amounts(guarantee, "--guarantee") }),
+    ...(limit === undefined ? {} : { limit: await amounts(limit, "--limit") }),
+    ...(userLimit === undefined ? {} : { userLimit: await amounts(userLimit, "--user-limit") }),
+    ...(weight === undefined ? {} : { weight: amount(weight, "--weight") }),
+  };
+}
+
+/** `accelerators=64`, `cores=128`, `memory=2TiB`, or `H100-SXM=none`, which removes the entry. */
+async function amountOf(entry: string, option: string): Promise<readonly [string, number | null]> {
+  const [, resource = "", text = ""] = /^([^=]+)=(.+)$/.exec(entry) ?? [];
+  if (resource === "") throw new CliError(`${option}: expected RESOURCE=AMOUNT, got ${entry}`, exitCode.usage);
+  if (text === "none") return [resource, null];
+  if (resource === "memory") {
+    const { limits, readMemory } = await import("@headroom/protocol");
+    const reading = readMemory(text, { min: 0, max: limits.AMOUNT_MAX });
+    if (!reading.ok) throw new CliError(`${option}: ${reading.message}`, exitCode.usage);
+    return [resource, reading.value];
+  }
+  return [resource, resource === "cores" ? Math.round(amount(text, option) * 1000) : amount(text, option)];
+}
+
+function amount(text: string, option: string): number {
+  if (/^\d{1,9}(?:\.\d{1,3})?$/.test(text)) return Number(text);
+  throw new CliError(`${option}: expected a number, got ${text}`, exitCode.usage);
+}
+
+export function wholeNumber(text: string, option: string): number {
+  if (/^-?\d{1,9}$/.test(text)) return Number(text);
+  throw new CliError(`${option}: expected a whole number, got ${JSON.stringify(text)}`, exitCode.usage);
+}

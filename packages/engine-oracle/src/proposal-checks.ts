@@ -1,0 +1,65 @@
+/** Proposals: their phases against their records, their bounds, and the budgets of change counted again. */
+import { OPEN_PROPOSALS_MAX, PROPOSAL_STEPS_KEPT, usualProposalRules } from "@headroom/model";
+import type { Event, Proposal, ProposalKind, ProposalPhase } from "@headroom/model";
+import type { ReadonlyState } from "@headroom/engine";
+import type { Findings } from "@headroom/engine/internals";
+
+const HOUR_MS = 3_600_000;
+const made: readonly ProposalPhase[] = ["acted", "scored"];
+const undecided: readonly ProposalPhase[] = ["advised", "simulated"];
+
+export function checkProposals(findings: Findings, state: ReadonlyState): void {
+  const all = [...state.proposals.values()];
+  const open = all.filter(({ phase }) => undecided.includes(phase) || phase === "approved").length;
+  findings.expect(open <= OPEN_PROPOSALS_MAX, () => `${open} proposals are open`);
+  for (const [id, proposal] of state.proposals) checkProposal(findings, id, proposal);
+}
+
+function checkProposal(findings: Findings, id: string, proposal: Proposal): void {
+  const { phase, effect, actedAtMs, score, steps } = proposal;
+  findings.expect(proposal.id === id, () => `proposal ${id} is stored under another id`);
+  findings.expect(
+    (actedAtMs !== null) === made.includes(phase),
+    () => `proposal ${id} is ${phase}, and was acted on at ${actedAtMs}`,
+  );
+  findings.expect(
+    (score !== null) === (phase === "scored"),
+    () => `proposal ${id} is ${phase}, which its score does not say`,
+  );
+  findings.expect(
+    effect !== null || !["simulated", "approved", "acted", "scored", "failed"].includes(phase),
+    () => `proposal ${id} is ${phase} without a simulated effect`,
+  );
+  findings.expect(
+    steps.length > 0 && steps.length <= PROPOSAL_STEPS_KEPT && steps.at(-1)?.phase === phase,
+    () => `proposal ${id} is ${phase}, which its last step does not say`,
+  );
+}
+
+/** Checks that nobody approved what they proposed unless the rule allows it, and that no hour has more changes than its budget. */
+export function checkProposalEvents(findings: Findings, state: ReadonlyState, events: readonly Event[]): void {
+  if (state.proposals.size === 0 || events.some(({ kind }) => kind === "proposalRuleSet")) return;
+  const ruleOf = (kind: ProposalKind) => state.proposalRules.get(kind) ?? usualProposalRules[kind];
+  for (const event of events) {
+    if (event.kind !== "proposalApproved" && event.kind !== "proposalActed") continue;
+    const proposal = state.proposals.get(event.id);
+    if (proposal === undefined) continue;
+    const { actor, change } = proposal;
+    const rule = ruleOf(change.kind);
+    if (event.kind === "proposalApproved") {
+      findings.expect(
+        event.actor !== actor || rule.ownApproval,
+        () => `${actor} approved the own proposal ${event.id}`,
+      );
+      findings.expect(rule.mode !== "advise", () => `proposal ${event.id} was approved, and its kind only advises`);
+      continue;
+    }
+    const count = [...state.proposals.values()].filter(
+      (each) => each.change.kind === change.kind && each.actedAtMs !== null && each.actedAtMs > event.atMs - HOUR_MS,
+    ).length;
+    findings.expect(
+      count <= rule.perHourMax,
+      () => `${count} ${change.kind} proposals were acted on within an hour, and the budget is ${rule.perHourMax}`,
+    );
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Commands about proposals: a user proposes, another approves or rejects, the first may withdraw. The round makes the
+ * approved change (`round/keep-proposals.ts`). The effect comes from a simulation outside the engine.
+ */
+import {
+  OPEN_PROPOSALS_MAX,
+  OPEN_PROPOSALS_OF_USER_MAX,
+  canonicalJson,
+  isProposalOpen,
+  unreachable,
+} from "@headroom/model";
+import type { Command, Proposal, ProposedChange, Rejection, TeamName } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
+import type { World } from "../cluster/world.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { planApply } from "./apply-documents.ts";
+import { budgetRefusal, proposalRuleOf } from "./change-budget.ts";
+import { planChange } from "./change-workload.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+import { commandOfChange } from "./proposed-changes.ts";
+
+type CommandOf<Kind extends Command["kind"]> = Command & { readonly kind: Kind };
+
+export function createProposal(batch: Batch, command: CommandOf<"createProposal">): Decision {
+  const { world, nowMs: atMs } = batch;
+  const { state } = world;
+  const { change, actor, reason, ground, agent } = command;
+  const rejection = creationRefusal(world, command, atMs);
+  if (rejection !== null) return refused(rejection);
+  // The sequence of the event that records the proposal: no other proposal ever has it.
+  const id = `p${state.sequence + 1}`;
+  const { expiresAfterMs } = proposalRuleOf(state, change.kind);
+  const named = agent === undefined ? {} : { agent };
+  const spec = { id, change, team: teamOfChange(state, change), actor, ...named, reason, ground };
+  batch.emit({ kind: "proposalCreated", version: 1, atMs, proposal: { ...spec, expiresAtMs: atMs + expiresAfterMs } });
+  return done({ kind: "proposalSet", id, phase: "advised" });
+}
+
+function creationRefusal(
+  world: World,
+  { change, actor }: CommandOf<"createProposal">,
+  nowMs: number,
+): Rejection | null {
+  const open = [...world.state.proposals.values()].filter(isProposalOpen);
+  const text = canonicalJson(change);
+  const same = open.find((each) => canonicalJson(each.change) === text);
+  if (same !== undefined) return { code: "proposalExists", id: same.id };
+  const own = open.filter((each) => each.actor === actor).length;
+  if (own >= OPEN_PROPOSALS_OF_USER_MAX)
+    return { code: "tooManyProposals", count: own + 1, maxCount: OPEN_PROPOSALS_OF_USER_MAX, actor };
+  if (open.length >= OPEN_PROPOSALS_MAX)
+    return { code: "tooManyProposals", count: open.length + 1, maxCount: OPEN_PROPOSALS_MAX, actor: null };
+  return changeRefusal(world, change, nowMs);
+}
+
+/** The team whose readers see the proposal. */
+function teamOfChange({ workloads }: ReadonlyState, change: ProposedChange): TeamName | null {
+  if (change.kind === "quota") return change.team;
+  if (change.kind === "priority") return workloads.get(change.workloadId)?.spec.team ?? null;
+  return null;
+}
+
+/** The reason why the change itself would be refused now, or `null` if it would not. */
+export function changeRefusal(world: World, change: ProposedChange, nowMs: number): Rejection | null {
+  const { state } = world;
+  if (change.kind === "quota" && !state.teams.has(change.team)) return { code: "unknownTeam", team: change.team };
+  const body = commandOfChange(state, change);
+  if (body === null) return null;
+  if (body.kind === "drainNode")
+    return state.nodes.has(body.nodeId) ? null : { code: "unknownNode", nodeId: body.nodeId };
+  const decision =
+    body.kind === "apply" ? planApply(world, body, nowMs) : planChange(world, body.workloadId, body.changes);
+  return decision.kind === "refused" ? decision.rejection : null;
+}
+
+export function simulateProposal(batch: Batch, { id, effect }: CommandOf<"simulateProposal">): Decision {
+  const proposal = batch.world.state.proposals.get(id);
+  if (proposal === undefined) return refused({ code: "unknownProposal", id });
+  if (!isUndecided(proposal)) return refused({ code: "proposalDecided", id, phase: proposal.phase });
+  batch.emit({ kind: "proposalSimulated", version: 1, atMs: batch.nowMs, id, effect });
+  return done({ kind: "proposalSet", id, phase: "simulated" });
+}
+
+const isUndecided = ({ phase }: Proposal): boolean => phase === "advised" || phase === "simulated";
+
+export function decideProposal(batch: Batch, command: CommandOf<"decideProposal">): Decision {
+  const { id, verdict, actor, reason } = command;
+  const proposal = batch.world.state.proposals.get(id);
+  if (proposal === undefined) return refused({ code: "unknownProposal", id });
+  if (!isUndecided(proposal)) return refused({ code: "proposalDecided", id, phase: proposal.phase });
+  const fact = { version: 1, atMs: batch.nowMs, id, actor, reason } as const;
+  switch (verdict) {
+    case "withdraw":
+      if (proposal.actor !== actor) return refused({ code: "othersProposal", id, actor: proposal.actor });
+      batch.emit({ kind: "proposalWithdrawn", ...fact });
+      return done({ kind: "proposalSet", id, phase: "withdrawn" });
+    case "reject":
+      batch.emit({ kind: "proposalRejected", ...fact });
+      return done({ kind: "proposalSet", id, phase: "rejected" });
+    case "approve": {
+      const rejection = approvalRefusal(batch, proposal, actor);
+      if (rejection !== null) return refused(rejection);
+      batch.emit({ kind: "proposalApproved", ...fact });
+      return done({ kind: "proposalSet", id, phase: "approved" });
+    }
+    default:
+      return unreachable(verdict);
+  }
+}
+
+/** The reason why the proposal cannot be approved, or `null` if it can. `actor: null`: its rule would approve it. */
+export function approvalRefusal(
+  { world, nowMs }: Batch,
+  { id, change, phase, actor: proposer }: Proposal,
+  actor: string | null,
+): Rejection | null {
+  const { mode, ownApproval } = proposalRuleOf(world.state, change.kind);
+  if (mode === "advise") return { code: "proposalOnlyAdvises", id, of: change.kind };
+  if (phase !== "simulated") return { code: "proposalNotSimulated", id };
+  if (actor === proposer && !ownApproval) return { code: "ownProposal", id, actor };
+  return changeRefusal(world, change, nowMs) ?? budgetRefusal(world.state, change, nowMs);
+}
+
+export function setProposalRule(batch: Batch, { rule, actor }: CommandOf<"setProposalRule">): Decision {
+  if (canonicalJson(proposalRuleOf(batch.world.state, rule.kind)) !== canonicalJson(rule))
+    batch.emit({ kind: "proposalRuleSet", version: 1, atMs: batch.nowMs, rule, actor });
+  return done({ kind: "proposalRuleSet", of: rule.kind });
+}

@@ -1,0 +1,116 @@
+/**
+ * Proposals over time: approved changes are made, automatic ones are approved within the budget of change, old ones
+ * expire, and those that were acted on are scored.
+ */
+import { commandId, unreachable, usualDefragmentation } from "@headroom/model";
+import type { Proposal, ProposalScore, ProposalStep, Rejection, SimulatedStart, WorkloadId } from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
+import { apply } from "../lifecycle/apply-documents.ts";
+import { changeWorkload } from "../lifecycle/change-workload.ts";
+import { proposalRuleOf } from "../lifecycle/change-budget.ts";
+import type { Decision } from "../lifecycle/decision.ts";
+import { drainNode } from "../lifecycle/govern.ts";
+import { approvalRefusal, changeRefusal } from "../lifecycle/proposals.ts";
+import { commandOfChange } from "../lifecycle/proposed-changes.ts";
+import type { ChangeCommandBody } from "../lifecycle/proposed-changes.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { gather } from "./defragment.ts";
+
+/** The actor of changes that a rule approved. */
+const AUTOMATIC = "headroom";
+
+export function keepProposals(batch: Batch): void {
+  const { proposals } = batch.world.state;
+  if (proposals.size === 0) return;
+  for (const id of [...proposals.keys()]) keepProposal(batch, id);
+}
+
+function keepProposal(batch: Batch, id: string): void {
+  const { state } = batch.world;
+  const proposal = state.proposals.get(id);
+  if (proposal === undefined) return;
+  const { phase, expiresAtMs, change } = proposal;
+  if (phase === "approved") return act(batch, proposal);
+  if (phase !== "advised" && phase !== "simulated") return;
+  const fact = { version: 1, atMs: batch.nowMs, id } as const;
+  if (expiresAtMs <= batch.nowMs) return batch.emit({ kind: "proposalExpired", ...fact });
+  if (proposalRuleOf(state, change.kind).mode !== "automatic" || approvalRefusal(batch, proposal, null) !== null)
+    return;
+  batch.emit({ kind: "proposalApproved", ...fact, actor: null, reason: "" });
+  const approved = state.proposals.get(id);
+  if (approved !== undefined) act(batch, approved);
+}
+
+/** Makes the change. The user who approved it is the actor of its events. */
+function act(batch: Batch, { id, change, steps }: Proposal): void {
+  const fact = { version: 1, atMs: batch.nowMs, id } as const;
+  if (change.kind === "defragment") {
+    const migrations = gather(batch, batch.world.rules.defragment ?? usualDefragmentation, change.migrationsMax);
+    return batch.emit({ kind: "proposalActed", ...fact, migrations });
+  }
+  const refusal =
+    changeRefusal(batch.world, change, batch.nowMs) ?? make(batch, commandOfChange(batch.world.state, change), steps);
+  if (refusal === null) batch.emit({ kind: "proposalActed", ...fact });
+  else batch.emit({ kind: "proposalFailed", ...fact, code: refusal.code });
+}
+
+function make(batch: Batch, body: ChangeCommandBody | null, steps: readonly ProposalStep[]): Rejection | null {
+  if (body === null) return null;
+  const actor = steps.findLast(({ phase }) => phase === "approved")?.actor ?? AUTOMATIC;
+  const decision = decisionOf(batch, body, { commandId: commandId("proposal"), actor, idempotencyKey: null });
+  return decision.kind === "refused" ? decision.rejection : null;
+}
+
+function decisionOf(
+  batch: Batch,
+  body: ChangeCommandBody,
+  common: { readonly commandId: ReturnType<typeof commandId>; readonly actor: string; readonly idempotencyKey: null },
+): Decision {
+  switch (body.kind) {
+    case "apply":
+      return apply(batch, { ...common, ...body });
+    case "changeWorkload":
+      return changeWorkload(batch, { ...common, ...body });
+    case "drainNode":
+      return drainNode(batch, { ...common, ...body });
+    default:
+      return unreachable(body);
+  }
+}
+
+/** Scores proposals whose simulated starts have taken place, or whose horizon is over. */
+export function scoreProposals(batch: Batch): void {
+  const { state } = batch.world;
+  if (state.proposals.size === 0) return;
+  for (const { id, phase, effect, actedAtMs } of [...state.proposals.values()]) {
+    if (phase !== "acted" || actedAtMs === null) continue;
+    const expected = (effect?.starts ?? []).filter(({ changedAtMs }) => changedAtMs !== null);
+    const isOver = batch.nowMs >= actedAtMs + (effect?.horizonMs ?? 0);
+    const isKnown = expected.length > 0 && expected.every(({ workloadId }) => !waits(state, workloadId));
+    if (!isOver && !isKnown) continue;
+    const score = scoreOf(state, expected, batch.nowMs);
+    batch.emit({ kind: "proposalScored", version: 1, atMs: batch.nowMs, id, score });
+  }
+}
+
+const waits = ({ workloads }: ReadonlyState, id: WorkloadId): boolean => {
+  const workload = workloads.get(id);
+  return workload !== undefined && workload.endedAtMs === null && workload.activeAttempts.length === 0;
+};
+
+function scoreOf(state: ReadonlyState, expected: readonly SimulatedStart[], atMs: number): ProposalScore {
+  const errors = expected.flatMap(({ workloadId, changedAtMs }) => {
+    const placedAtMs = placedSince(state, workloadId);
+    return placedAtMs === null || changedAtMs === null ? [] : [Math.abs(placedAtMs - changedAtMs)];
+  });
+  const sum = errors.reduce((total, error) => total + error, 0);
+  const meanErrorMs = errors.length === 0 ? 0 : Math.round(sum / errors.length);
+  return { atMs, expectedCount: expected.length, startedCount: errors.length, meanErrorMs };
+}
+
+/** The placement of the first active attempt, or the end of work that has ended since; `null`: it waits, or is unknown. */
+function placedSince({ workloads, attempts }: ReadonlyState, id: WorkloadId): number | null {
+  const workload = workloads.get(id);
+  const [first] = workload?.activeAttempts ?? [];
+  return (first === undefined ? undefined : attempts.get(first)?.placedAtMs) ?? workload?.endedAtMs ?? null;
+}
