@@ -27,6 +27,7 @@ export const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/size?of=serving": (page) => page.getByRole("table", { name: "Layouts" }),
   "/size?of=network": (page) => page.getByRole("table", { name: "Levels of the fabric" }),
   "/size?of=failures": (page) => page.getByRole("region", { name: "Effective training time" }),
+  "/proposals": (page) => page.getByRole("region", { name: /^Proposal p\d+$/ }).first(),
   "/plan": (page) => page.getByRole("table", { name: "Orders" }).getByRole("row").first(),
   "/events": (page) => rowsOf(page, "Events"),
 };

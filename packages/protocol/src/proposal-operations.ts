@@ -81,7 +81,7 @@ export const proposalOperations = {
   }),
   proposalRules: operation(
     "GET /v1/proposal-rules",
-    "Who approves proposals of each kind, and their budgets",
+    "Rules of each kind of proposal: its approval and its budget of change",
     proposalRules,
     {
       permission: "proposals.read",

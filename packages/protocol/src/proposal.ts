@@ -3,7 +3,7 @@ import { z } from "zod";
 import { count, instantMs, integer, limits, names, opaqueId } from "@headroom/spec";
 import { pageOf, pageQuery, queryBoolean } from "./page.ts";
 
-export const proposalKinds = ["quota", "priority", "drain", "defragment"] as const;
+const proposalKinds = ["quota", "priority", "drain", "defragment"] as const;
 export const proposalKind = z.enum(proposalKinds);
 
 const proposalPhases = [
@@ -87,7 +87,7 @@ const ground = z
   })
   .meta({ id: "ProposalGround", description: "A number that speaks for the change." });
 
-export const agentName = z
+const agentName = z
   .string()
   .min(1)
   .max(64)
@@ -188,7 +188,7 @@ const ruleFields = {
   expiresAfterMs: integer(60_000, limits.DURATION_MS_MAX),
   perHourMax: integer(0, 1_000).meta({ description: "The most changes of this kind within any hour." }),
   poolPercentPerHourMax: integer(0, 100).meta({
-    description: "Of the nodes of a pool, the most that are drained within any hour; one node at least.",
+    description: "The most nodes of a pool, in percent, that are drained within any hour; one node at least.",
   }),
 };
 
@@ -206,4 +206,3 @@ export type ProposalDecisionInput = z.input<typeof decisionRequest>;
 export type ProposalRule = z.output<typeof recordedProposalRule>;
 export type ProposalRuleInput = z.input<typeof proposalRuleRequest>;
 export type ProposalRuleList = z.output<typeof proposalRules>;
-export type ProposedChange = z.output<typeof recordedProposedChange>;

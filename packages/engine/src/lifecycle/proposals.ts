@@ -20,9 +20,9 @@ import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { commandOfChange } from "./proposed-changes.ts";
 
-type CommandOf<Kind extends Command["kind"]> = Command & { readonly kind: Kind };
+type ProposalCommandOf<Kind extends Command["kind"]> = Command & { readonly kind: Kind };
 
-export function createProposal(batch: Batch, command: CommandOf<"createProposal">): Decision {
+export function createProposal(batch: Batch, command: ProposalCommandOf<"createProposal">): Decision {
   const { world, nowMs: atMs } = batch;
   const { state } = world;
   const { change, actor, reason, ground, agent } = command;
@@ -39,7 +39,7 @@ export function createProposal(batch: Batch, command: CommandOf<"createProposal"
 
 function creationRefusal(
   world: World,
-  { change, actor }: CommandOf<"createProposal">,
+  { change, actor }: ProposalCommandOf<"createProposal">,
   nowMs: number,
 ): Rejection | null {
   const open = [...world.state.proposals.values()].filter(isProposalOpen);
@@ -74,7 +74,7 @@ export function changeRefusal(world: World, change: ProposedChange, nowMs: numbe
   return decision.kind === "refused" ? decision.rejection : null;
 }
 
-export function simulateProposal(batch: Batch, { id, effect }: CommandOf<"simulateProposal">): Decision {
+export function simulateProposal(batch: Batch, { id, effect }: ProposalCommandOf<"simulateProposal">): Decision {
   const proposal = batch.world.state.proposals.get(id);
   if (proposal === undefined) return refused({ code: "unknownProposal", id });
   if (!isUndecided(proposal)) return refused({ code: "proposalDecided", id, phase: proposal.phase });
@@ -84,7 +84,7 @@ export function simulateProposal(batch: Batch, { id, effect }: CommandOf<"simula
 
 const isUndecided = ({ phase }: Proposal): boolean => phase === "advised" || phase === "simulated";
 
-export function decideProposal(batch: Batch, command: CommandOf<"decideProposal">): Decision {
+export function decideProposal(batch: Batch, command: ProposalCommandOf<"decideProposal">): Decision {
   const { id, verdict, actor, reason } = command;
   const proposal = batch.world.state.proposals.get(id);
   if (proposal === undefined) return refused({ code: "unknownProposal", id });
@@ -122,7 +122,7 @@ export function approvalRefusal(
   return changeRefusal(world, change, nowMs) ?? budgetRefusal(world.state, change, nowMs);
 }
 
-export function setProposalRule(batch: Batch, { rule, actor }: CommandOf<"setProposalRule">): Decision {
+export function setProposalRule(batch: Batch, { rule, actor }: ProposalCommandOf<"setProposalRule">): Decision {
   if (canonicalJson(proposalRuleOf(batch.world.state, rule.kind)) !== canonicalJson(rule))
     batch.emit({ kind: "proposalRuleSet", version: 1, atMs: batch.nowMs, rule, actor });
   return done({ kind: "proposalRuleSet", of: rule.kind });

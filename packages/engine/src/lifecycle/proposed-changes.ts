@@ -6,12 +6,14 @@ import { teamWithQuota, unreachable } from "@headroom/model";
 import type { Command, ProposedChange } from "@headroom/model";
 import type { ReadonlyState } from "../state/state.ts";
 
-type ChangeKind = "apply" | "changeWorkload" | "drainNode";
-type Common = "commandId" | "actor" | "idempotencyKey";
+type ChangeCommandKind = "apply" | "changeWorkload" | "drainNode";
 
 export type ChangeCommandBody = {
-  [Kind in ChangeKind]: Omit<Extract<Command, { readonly kind: Kind }>, Common>;
-}[ChangeKind];
+  [Kind in ChangeCommandKind]: Omit<
+    Extract<Command, { readonly kind: Kind }>,
+    "commandId" | "actor" | "idempotencyKey"
+  >;
+}[ChangeCommandKind];
 
 /** `null`: the team does not exist, or the change is a phase of the round (`defragment`). */
 export function commandOfChange(

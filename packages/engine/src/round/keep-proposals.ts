@@ -22,7 +22,7 @@ const AUTOMATIC = "headroom";
 export function keepProposals(batch: Batch): void {
   const { proposals } = batch.world.state;
   if (proposals.size === 0) return;
-  for (const id of [...proposals.keys()]) keepProposal(batch, id);
+  for (const id of proposals.keys()) keepProposal(batch, id);
 }
 
 function keepProposal(batch: Batch, id: string): void {
@@ -82,7 +82,7 @@ function decisionOf(
 export function scoreProposals(batch: Batch): void {
   const { state } = batch.world;
   if (state.proposals.size === 0) return;
-  for (const { id, phase, effect, actedAtMs } of [...state.proposals.values()]) {
+  for (const { id, phase, effect, actedAtMs } of state.proposals.values()) {
     if (phase !== "acted" || actedAtMs === null) continue;
     const expected = (effect?.starts ?? []).filter(({ changedAtMs }) => changedAtMs !== null);
     const isOver = batch.nowMs >= actedAtMs + (effect?.horizonMs ?? 0);

@@ -133,7 +133,7 @@ export interface ProposalRule {
   readonly expiresAfterMs: number;
   /** Budget of change: the most proposals of this kind that are acted on within any hour. */
   readonly perHourMax: number;
-  /** Of the nodes of a pool, the most that `drain` proposals take within any hour, in percent; one node at least. */
+  /** The most nodes of a pool that `drain` proposals take within any hour, in percent; one node at least. */
   readonly poolPercentPerHourMax: number;
 }
 
@@ -185,8 +185,5 @@ export const OPEN_PROPOSALS_OF_USER_MAX = 50;
 /** Proposals that are over, of which the newest are kept. Those of the last hour count for budgets and stay longer. */
 export const ENDED_PROPOSALS_KEPT = 200;
 export const PROPOSAL_STEPS_KEPT = 12;
-export const PROPOSAL_GROUNDS_MAX = 20;
 export const EFFECT_TEAMS_MAX = 50;
 export const EFFECT_STARTS_MAX = 50;
-/** Maximum of `perHourMax`, so that the proposals of one hour stay a bounded table. */
-export const CHANGES_PER_HOUR_MAX = 1_000;

@@ -26,7 +26,7 @@ export function ofProposal(
 ): ResourceNeed[] {
   const absent = (): Error => rejected({ code: "unknownProposal", id });
   const proposal = state.proposals.get(id);
-  // What does not exist looks like a proposal of a team that the principal may not see.
+  // An unknown id looks like a proposal of a team that the principal may not see.
   const team = proposal === undefined ? ("" as TeamName) : proposal.team;
   if (team === null) return permission === "proposals.read" ? [] : [ofFleet(permission, principal, id)];
   const seen = { kind: "proposals", name: id, teams: withTeamsAbove(state, team), owner: null };
@@ -62,7 +62,7 @@ function ofDecision(
   ];
 }
 
-/** Whoever proposes needs a role on the team that the change is about, or on the whole control plane. */
+/** A proposer needs a role on the team that the change is about, or on the whole control plane. */
 export function ofProposed(
   state: ReadonlyState,
   permission: Permission,

@@ -22,7 +22,7 @@ import type { ControlPlane } from "./control-plane.ts";
 export const noProposal = (id: string): ProblemError =>
   new ProblemError(rejectionProblem({ code: "unknownProposal", id }));
 
-type Caller = Pick<Call<"getProposal">, "actor" | "principal" | "idempotencyKey">;
+type Proposer = Pick<Call<"getProposal">, "actor" | "principal" | "idempotencyKey">;
 
 async function shown({ driver }: ControlPlane, id: string, principal: Principal): Promise<Proposal> {
   const view = await driver.read((engine) => proposalView(engine, id, readableTeams(engine.state, principal)));
@@ -64,7 +64,7 @@ export async function simulateProposal(
   return shown(plane, call.params.id, call.principal);
 }
 
-async function simulate(plane: ControlPlane, id: string, caller: Caller, gone: AbortSignal): Promise<void> {
+async function simulate(plane: ControlPlane, id: string, caller: Proposer, gone: AbortSignal): Promise<void> {
   const effect = await effectOf(plane, id, caller.actor, gone);
   const wanted = { kind: "simulateProposal", id, effect } as const;
   await command(plane, { actor: caller.actor, idempotencyKey: null }, wanted, "proposalSet");

@@ -1,4 +1,4 @@
-/** Who approves proposals of each kind, and the budgets of change. */
+/** Rules of each kind of proposal: its approval and its budget of change. */
 import type { ProposalRule } from "@headroom/protocol";
 import { proposalRuleText } from "@headroom/views";
 import type { ReactElement } from "react";
