@@ -78,6 +78,18 @@ export class ClusterCopy {
     return this.#pods.items.get(`${namespace}/${name}`) ?? null;
   }
 
+  putPod(pod: KubernetesPod): void {
+    this.#pods.put(pod);
+  }
+
+  hasNode(name: string): boolean {
+    return this.#nodes.items.has(`/${name}`);
+  }
+
+  putNode(node: KubernetesNode): void {
+    this.#nodes.put(node);
+  }
+
   ownPods(): readonly KubernetesPod[] {
     return [...this.#pods.items.values()].filter((pod) => this.isOwn(pod));
   }

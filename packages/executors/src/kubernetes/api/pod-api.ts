@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { ApiAnswer, Connection } from "./connection.ts";
 import { statusText, unreachable } from "./connection.ts";
-import type { KubernetesPod } from "./objects.ts";
+import type { KubernetesNode, KubernetesPod } from "./objects.ts";
 
 export type Outcome =
   | { readonly kind: "done" }
@@ -76,8 +76,9 @@ export class PodApi {
     return (await this.#found(podPath(namespace, name))) as KubernetesPod | null;
   }
 
-  async hasNode(name: string): Promise<boolean> {
-    return (await this.#found(`/api/v1/nodes/${encodeURIComponent(name)}`)) !== null;
+  /** As `find`. */
+  async findNode(name: string): Promise<KubernetesNode | null> {
+    return (await this.#found(`/api/v1/nodes/${encodeURIComponent(name)}`)) as KubernetesNode | null;
   }
 
   /** Follows the log of a container to its end. Every line begins with its time. */

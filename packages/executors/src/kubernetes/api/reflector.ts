@@ -33,8 +33,10 @@ interface WatchEvent<Item> {
 }
 
 const PAGE_SIZE = 500;
+/** Age in ms of a list after which everything is listed again, because a wrong list goes unnoticed. */
+const RELIST_MS = 600_000;
 const RETRY_FIRST_MS = 250;
-const RETRY_MAX_MS = 15_000;
+const RETRY_MAX_MS = 5_000;
 /** Time in ms after the end of a watch by which the server should have closed it. */
 const WATCH_SLACK_MS = 5_000;
 
@@ -49,7 +51,7 @@ export class Reflector<Item extends KubernetesObject> {
   #items = new Map<string, Item>();
   #version: string | null = null;
   #problem: string | null = "not asked yet";
-  #hasListed = false;
+  #listedAtMs = 0;
   readonly #waiters = new Set<() => void>();
   #running: Promise<void> = Promise.resolve();
 
@@ -61,9 +63,11 @@ export class Reflector<Item extends KubernetesObject> {
     return this.#items;
   }
 
-  /** Whether a whole list was ever read. */
-  get hasListed(): boolean {
-    return this.#hasListed;
+  /** Puts an object into the copy that was read by itself: a list may have left it out. */
+  put(item: Item): void {
+    const kept = this.#setup.keep(item);
+    this.#items.set(objectKey(item.metadata), kept);
+    this.#setup.onChange(kept);
   }
 
   /** `null`: the copy is up to date, as far as a watch can tell. */
@@ -100,7 +104,8 @@ export class Reflector<Item extends KubernetesObject> {
     let retryMs = RETRY_FIRST_MS;
     while (!this.#stopped.signal.aborted) {
       try {
-        if (this.#version === null) await this.#list();
+        const isOld = performance.now() - this.#listedAtMs > RELIST_MS;
+        if (this.#version === null || isOld) await this.#list();
         retryMs = (await this.#watch()) ? RETRY_FIRST_MS : retryMs;
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
@@ -130,7 +135,7 @@ export class Reflector<Item extends KubernetesObject> {
     if (this.#stopped.signal.aborted) return;
     this.#items = items;
     this.#version = version;
-    this.#hasListed = true;
+    this.#listedAtMs = performance.now();
     this.#problem = null;
     onChange(null);
     this.#wake();

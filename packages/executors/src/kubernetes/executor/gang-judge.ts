@@ -36,12 +36,18 @@ export interface GangMemory {
   readonly missingSinceMs: Map<number, number>;
   readonly badNodeSinceMs: Map<number, number>;
   startedWaitingAtMs: number | null;
+  /** Answers in a row that denied a pod or a node. */
+  denials: number;
 }
+
+/** Answers in a row that must deny a pod or a node, because a single one may be wrong. */
+export const DENIALS_MIN = 3;
 
 export const newMemory = (): GangMemory => ({
   missingSinceMs: new Map(),
   badNodeSinceMs: new Map(),
   startedWaitingAtMs: null,
+  denials: 0,
 });
 
 export type GangConclusion =

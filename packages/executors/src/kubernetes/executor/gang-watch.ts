@@ -16,7 +16,7 @@ import { refusedExit } from "../../processes/attempt-end.ts";
 import type { PodApi } from "../api/pod-api.ts";
 import type { ClusterCopy } from "../cluster-copy.ts";
 import type { GangConclusion, GangFacts, GangRules } from "./gang-judge.ts";
-import { endRecords, judge, statesOf } from "./gang-judge.ts";
+import { DENIALS_MIN, endRecords, judge, statesOf } from "./gang-judge.ts";
 import { LogCollector } from "./log-collector.ts";
 import { PodActions } from "./pod-actions.ts";
 import { podName } from "./pod-names.ts";
@@ -289,7 +289,7 @@ export class GangWatch {
   }
 
   async #act(look: Look, conclusion: GangConclusion): Promise<void> {
-    const { watched, place, launch } = look;
+    const { watched, launch } = look;
     const { files, name } = watched;
     switch (conclusion.kind) {
       case "wait":
@@ -305,15 +305,10 @@ export class GangWatch {
       case "refuse":
         this.refuse(files, conclusion.detail);
         return;
-      case "confirmMissing": {
-        const pod = podName(place.base, conclusion.rank);
-        if ((await this.#setup.api.find(place.namespace, pod)) === null)
-          return this.#lose(watched, `The cluster has no pod ${pod} any more.`);
-        watched.memory.missingSinceMs.delete(conclusion.rank);
-        return;
-      }
+      case "confirmMissing":
+        return this.#confirmMissing(look, conclusion.rank);
       case "nodeLost":
-        return this.#loseNode(partsOf(launch)[conclusion.rank]?.node ?? "", conclusion.detail);
+        return this.#loseNode(watched, partsOf(launch)[conclusion.rank]?.node ?? "", conclusion.detail);
       case "lost":
         return this.#lose(watched, conclusion.detail);
     }
@@ -328,6 +323,17 @@ export class GangWatch {
     delayRetry(watched);
   }
 
+  /** A single answer may be wrong, so several in a row must deny the pod. */
+  async #confirmMissing({ watched, place }: Look, rank: number): Promise<void> {
+    const { api, copy } = this.#setup;
+    const name = podName(place.base, rank);
+    const pod = await api.find(place.namespace, name);
+    if (pod !== null) {
+      watched.memory.denials = 0;
+      copy.putPod(pod);
+    } else if (++watched.memory.denials >= DENIALS_MIN) this.#lose(watched, `The cluster has no pod ${name} any more.`);
+  }
+
   #lose({ files, name }: WatchedGang, detail: string): void {
     recordLost(files, { detail });
     this.notice(name);
@@ -337,9 +343,14 @@ export class GangWatch {
    * All attempts on the node are recorded as lost before the node is reported, so that none is placed there again. A kubelet that comes
    * back finds its pods deleted, and ends them.
    */
-  async #loseNode(node: string, detail: string): Promise<void> {
+  async #loseNode({ memory }: WatchedGang, node: string, detail: string): Promise<void> {
     const { api, copy, reporter, nodeIdOf } = this.#setup;
-    if (copy.healthOf(node).kind === "gone" && (await api.hasNode(node))) return;
+    if (copy.healthOf(node).kind === "gone") {
+      const found = await api.findNode(node);
+      memory.denials = found === null ? memory.denials + 1 : 0;
+      if (found !== null) return copy.putNode(found);
+      if (memory.denials < DENIALS_MIN) return;
+    }
     const here = this.#on(node).filter(({ files }) => readState(files).kind !== "ended");
     for (const { files } of here) recordLost(files, { detail });
     reporter.tell({ kind: "nodeUnreachable", nodeId: nodeIdOf(node), detail });

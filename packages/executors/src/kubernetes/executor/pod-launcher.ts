@@ -3,7 +3,7 @@
  * Every effect is idempotent.
  */
 import path from "node:path";
-import type { CheckpointGang, LaunchGang, StopGang } from "@headroom/model";
+import type { CheckpointGang, LaunchGang, NodeId, StopGang } from "@headroom/model";
 import { acceleratorIndices } from "@headroom/model";
 import { makeAttemptDirectories } from "../../job-protocol/attempt-directories.ts";
 import { checkpointDirOf } from "../../job-protocol/attempt-environments.ts";
@@ -26,6 +26,7 @@ import type { GangWatch } from "./gang-watch.ts";
 import { allOf, PodActions } from "./pod-actions.ts";
 import type { PodMount, PodPlan } from "./pod-documents.ts";
 import { namespaceOf, podDocuments, rendezvousOf, serviceDocument } from "./pod-documents.ts";
+import { DENIALS_MIN } from "./gang-judge.ts";
 import { baseName, carriesAttempt } from "./pod-names.ts";
 import type { WatchedGang } from "./watched-gang.ts";
 import { delayRetry, readPlace, recordPlace } from "./watched-gang.ts";
@@ -59,6 +60,9 @@ class UnusableNode extends Error {
 const LOG_OF_CONTAINER = "/proc/1/fd/1";
 const NO_REQUEST = "/run/headroom/checkpoint-request.json";
 const CONTAINER_CHECKPOINTS = "/tmp/headroom-checkpoints";
+
+/** The reverse of `nodeIdOf`. */
+const nodeNameOf = ({ executor }: LaunchGang, id: NodeId): string => id.slice(executor.length + 1);
 
 export class PodLauncher {
   readonly #setup: PodLauncherSetup;
@@ -138,8 +142,9 @@ export class PodLauncher {
   }
 
   async #start(watched: WatchedGang, effect: LaunchGang): Promise<void> {
-    const { watch, onProblem } = this.#setup;
-    const { files } = watched;
+    const { watch, onProblem, settings } = this.#setup;
+    const { files, memory } = watched;
+    if (!(await this.#completeNodes(watched, effect))) return delayRetry(watched);
     const plan = this.#planOf(files, effect);
     const service = serviceDocument(plan);
     const objects = podDocuments(plan);
@@ -152,6 +157,8 @@ export class PodLauncher {
     const unknown = outcomes.find(({ kind }) => kind === "unknown");
     if (unknown !== undefined && unknown.kind !== "done") {
       onProblem(`Attempt ${watched.attemptId}: its pods could not be created: ${unknown.detail}`);
+      memory.startedWaitingAtMs ??= performance.now();
+      if (performance.now() - memory.startedWaitingAtMs > settings.startTimeoutMs) throw new Error(unknown.detail);
       return delayRetry(watched);
     }
     await this.#bind(watched, plan);
@@ -201,6 +208,27 @@ export class PodLauncher {
     else if (known.kind === "unclaimed" && voidAttempt(files, detail)) watch.notice(files.key.name);
   }
 
+  /**
+   * A list may have left out a decided node. Returns false while the cluster does not say whether there is one: a silent cluster loses no
+   * launch.
+   */
+  async #completeNodes({ memory }: WatchedGang, effect: LaunchGang): Promise<boolean> {
+    const { api, copy } = this.#setup;
+    if (copy.problem !== null) return false;
+    try {
+      for (const name of new Set(effect.workers.map(({ node }) => nodeNameOf(effect, node)))) {
+        if (copy.hasNode(name)) continue;
+        const node = await api.findNode(name);
+        memory.denials = node === null ? memory.denials + 1 : 0;
+        if (node !== null) copy.putNode(node);
+        else if (memory.denials < DENIALS_MIN) return false;
+      }
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   /** Throws if a node cannot run what was decided. */
   #nodesOf({ workers }: LaunchGang): readonly KubernetesFleetNode[] {
     const { nodes } = this.#setup.copy.view();
@@ -241,10 +269,8 @@ export class PodLauncher {
 
   /** The record and its names are on disk before a pod is created. */
   async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
-    const { store, log, copy, installation, settings, jobFiles } = this.#setup;
+    const { store, log, installation, settings, jobFiles } = this.#setup;
     const { spec, attemptId, workloadId, sequence, workers } = effect;
-    await copy.upToDate();
-    const nodes = this.#nodesOf(effect);
     const base = baseName(installation, attemptId);
     makeAttemptDirectories(files, 0);
     const own = jobFiles(files);
@@ -253,7 +279,7 @@ export class PodLauncher {
       if (own !== files) makeAttemptDirectories(partFiles(own.key, rank), 0);
     }
     if (own !== files) makeAttemptDirectories(own, 0);
-    const environments = this.#environmentsOf(own, effect, nodes, base);
+    const environments = this.#environmentsOf(own, effect, base);
     const record: LaunchRecord = {
       attemptId,
       workloadId,
@@ -266,7 +292,7 @@ export class PodLauncher {
       graceTimeoutMs: spec.graceTimeoutMs,
       log,
       environments,
-      parts: nodes.map(({ name }, rank) => ({ node: name, ranks: [rank] })),
+      parts: workers.map(({ node }, rank) => ({ node: nodeNameOf(effect, node), ranks: [rank] })),
     };
     await recordPlace(files, { version: 1, namespace: namespaceOf(effect, settings), base });
     await files.writeDurably("launch.json", record);
@@ -276,12 +302,7 @@ export class PodLauncher {
   }
 
   /** Variables of the session are those of the image, so `PATH` is left to it. */
-  #environmentsOf(
-    own: AttemptFiles,
-    effect: LaunchGang,
-    nodes: readonly KubernetesFleetNode[],
-    base: string,
-  ): readonly Readonly<Record<string, string>>[] {
+  #environmentsOf(own: AttemptFiles, effect: LaunchGang, base: string): readonly Readonly<Record<string, string>>[] {
     const { settings } = this.#setup;
     const { directory } = settings;
     const { address, port } = rendezvousOf(effect, base, settings);
@@ -294,8 +315,8 @@ export class PodLauncher {
           : checkpointDirOf({ homeDir: directory, devicesOf: () => Promise.reject(new Error("unused")) }, effect),
       session: {},
       // A container has the devices that the device plugin chose, counted from 0.
-      devices: effect.workers.map(({ accelerators }, rank) => ({
-        vendor: nodes[rank]?.accelerators?.vendor ?? ("none" as const),
+      devices: effect.workers.map(({ accelerators }) => ({
+        vendor: "none" as const,
         indices: acceleratorIndices(accelerators).map((_, index) => index),
       })),
     };

@@ -74,7 +74,7 @@ export const watchedGang = (attemptId: AttemptId, files: AttemptFiles, isAdopted
 });
 
 const RETRY_FIRST_MS = 500;
-const RETRY_MAX_MS = 30_000;
+const RETRY_MAX_MS = 5_000;
 
 /** Notes a call that failed, and delays the next one. */
 export function delayRetry(watched: WatchedGang): void {

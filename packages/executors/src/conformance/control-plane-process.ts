@@ -1,12 +1,11 @@
-/** A control plane with a declared Slurm executor, as a process of its own that can be killed. */
+/** A control plane with a declared executor, as a process of its own that can be killed. For tests. */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { SlurmCluster } from "./slurm-cluster.ts";
 
-const program = path.resolve(import.meta.dirname, "../../../../cli/src/main.ts");
+const program = path.resolve(import.meta.dirname, "../../../cli/src/main.ts");
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 200;
 
@@ -25,18 +24,16 @@ export class ControlPlaneProcess {
   readonly #port: number;
   #child: ChildProcess | null = null;
 
-  /** `root`: the state directory and the shared directory are made there. */
-  constructor(root: string, port: number, cluster: SlurmCluster) {
+  /** `root`: the state directory is made there. The executor is named `lab`. */
+  constructor(
+    root: string,
+    port: number,
+    executor: { readonly type: string; readonly mode?: string; readonly settings: object },
+  ) {
     this.home = path.join(root, "home");
     this.#port = port;
     mkdirSync(this.home, { mode: 0o700 });
-    const settings = {
-      directory: path.join(root, "shared"),
-      configuration: cluster.configurationFile,
-      pollMs: 500,
-      lostAfterMs: 6_000,
-    };
-    const declaration = JSON.stringify({ kind: "executor", name: "lab", type: "slurm", settings });
+    const declaration = JSON.stringify({ kind: "executor", name: "lab", ...executor });
     writeFileSync(path.join(this.home, "executors.yaml"), declaration, { mode: 0o600 });
   }
 
@@ -79,6 +76,15 @@ export class ControlPlaneProcess {
     } catch {
       return "unknown";
     }
+  }
+
+  async stop(id: string): Promise<void> {
+    const answer = await this.#fetch(`/v1/workloads/${id}/stop`, { method: "POST", body: "{}" });
+    if (!answer.ok) throw new Error(await answer.text());
+  }
+
+  async logs(id: string): Promise<string> {
+    return await (await this.#get(`/v1/workloads/${id}/logs`)).text();
   }
 
   async ended(id: string, timeoutMs: number): Promise<string> {
