@@ -125,6 +125,7 @@ export const internalExports: Readonly<Record<string, readonly string[]>> = {
  * Subpath exports that every package may import if it may import the whole package. They are parts that load faster.
  */
 export const partialExports: readonly string[] = [
+  "@headroom/executors/kubernetes-manifest",
   "@headroom/executors/slurm-fleet",
   "@headroom/executors/slurm-reading",
   "@headroom/perf/accelerator-types",

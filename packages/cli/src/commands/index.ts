@@ -22,6 +22,7 @@ import { holdCommand } from "./hold.ts";
 import { gatewayCommand } from "./gateway.ts";
 import { historyCommand } from "./history.ts";
 import { keyCommand } from "./key.ts";
+import { kubernetesCommand } from "./kubernetes.ts";
 import { lineageCommand } from "./lineage.ts";
 import { listCommand } from "./list.ts";
 import { loginCommand } from "./login.ts";
@@ -103,6 +104,7 @@ export const commands: readonly CommandDefinition[] = [
   orderCommand,
   proposalCommand,
   executorCommand,
+  kubernetesCommand,
   defragmentCommand,
   wasteCommand,
   teamsCommand,

@@ -16,6 +16,7 @@ export interface CopySetup {
   readonly installation: string;
   /** `base`: the attempt whose pod has changed; `null`: any may have. */
   readonly onPods: (base: string | null) => void;
+  /** Nodes, or what pods use of them, may have changed. */
   readonly onNodes: () => void;
 }
 
@@ -35,6 +36,7 @@ export class ClusterCopy {
       path: "/api/v1/pods",
       keep: (pod) => keptPod(pod, installation),
       onChange: (pod) => {
+        setup.onNodes();
         if (pod === null) setup.onPods(null);
         else if (isOfInstallation(pod, installation)) setup.onPods(pod.metadata.labels?.[ATTEMPT_LABEL] ?? null);
       },

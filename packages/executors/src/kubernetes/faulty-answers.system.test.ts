@@ -42,7 +42,7 @@ describe.skipIf(missing !== null || !(isRequested || isTurnOf("Kubernetes")))("K
     kubelet = await TestKubelet.start(cluster, TEST_NODES, { gpus: 8, cpus: 64, memory: "500Gi" });
     root = mkdtempSync(path.join(tmpdir(), "headroom-faulty-"));
     const settings = {
-      kubeconfig: cluster.kubeconfig,
+      kubeconfig: cluster.kubeconfigFor(cluster.server, "kubeconfig-account"),
       namespace: "default",
       defaultImage: "test",
       lostAfterMs: 6_000,

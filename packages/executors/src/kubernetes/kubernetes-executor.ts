@@ -34,6 +34,7 @@ import { GangWatch } from "./executor/gang-watch.ts";
 import { PodLauncher } from "./executor/pod-launcher.ts";
 import { PodTidier } from "./executor/pod-tidier.ts";
 import { nodeIdOf } from "./fleet/cluster-nodes.ts";
+import { FleetWatch } from "./fleet-watch.ts";
 import type { KubernetesSettings } from "./settings.ts";
 
 export interface KubernetesExecutorOptions {
@@ -71,6 +72,7 @@ class KubernetesExecutor implements Executor {
   readonly #watch: GangWatch;
   readonly #launcher: PodLauncher;
   readonly #tidier: PodTidier;
+  readonly #fleet: FleetWatch;
   readonly #queue = new EffectQueue();
   readonly #remover = new TreeRemover();
   readonly #toldAtMs = new Map<string, number>();
@@ -96,9 +98,10 @@ class KubernetesExecutor implements Executor {
       settings,
       installation,
       onPods: (base) => (base === null ? this.#watch.noticeAll() : this.#watch.noticeBase(base)),
-      onNodes: () => undefined,
+      onNodes: () => this.#fleet.notice(),
     });
     this.#copy = copy;
+    this.#fleet = new FleetWatch(this.id, copy, this.#reporter);
     const shared = { store: this.#store, api, copy, onProblem, jobFiles: jobFilesIn(settings.directory) };
     this.#watch = new GangWatch({
       ...shared,
@@ -121,6 +124,7 @@ class KubernetesExecutor implements Executor {
     await this.#copy.upToDate();
     const { inventory, notes } = this.#copy.view();
     for (const note of notes) this.#problem(note);
+    this.#fleet.noteInventory(inventory);
     return inventory;
   }
 
@@ -211,6 +215,7 @@ class KubernetesExecutor implements Executor {
   async close(): Promise<void> {
     await this.#queue.close();
     this.#reporter.close();
+    this.#fleet.close();
     await Promise.all([this.#watch.close(), this.#tidier.close()]);
     await this.#started;
     await this.#copy.close();

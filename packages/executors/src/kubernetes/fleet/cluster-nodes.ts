@@ -1,6 +1,6 @@
 /** The nodes of a cluster as an inventory: nodes with equal accelerators as pools, labels as levels of the fabric. Pure. */
 import { nodeId, poolName, siteName } from "@headroom/model";
-import type { ExecutorId, NodeId, NodeSpec, Pool, Site } from "@headroom/model";
+import type { ExecutorId, ForeignUseReport, NodeId, NodeSpec, Pool, Site } from "@headroom/model";
 import { familyOfType } from "@headroom/perf/accelerator-types";
 import type { Inventory } from "../../executor.ts";
 import type { KubernetesNode, KubernetesPod, Taint, Toleration } from "../api/objects.ts";
@@ -8,7 +8,7 @@ import type { KubernetesSettings } from "../settings.ts";
 import type { NodeAccelerators } from "./accelerators.ts";
 import { acceleratorsOf } from "./accelerators.ts";
 import type { NodeUse } from "./foreign-use.ts";
-import { useByNode } from "./foreign-use.ts";
+import { noUse, useByNode } from "./foreign-use.ts";
 import { coresMilliOf, countOf, memoryMibOf } from "./quantity.ts";
 
 /** A node at Kubernetes, as a pod needs it. */
@@ -79,7 +79,7 @@ export function readCluster(objects: ClusterObjects, executor: ExecutorId, setti
     const pool = poolOf(accelerators?.type ?? "", site, executor);
     const outOfService = whyOutOfService(node, settings.tolerations);
     const spec = specOf(node, { pool, accelerators, executor, settings });
-    const use = foreign.get(name) ?? { accelerators: 0, coresMilli: 0, memoryMib: 0, pods: 0 };
+    const use = foreign.get(name) ?? noUse;
     nodes.set(spec.id, { id: spec.id, name, accelerators, spec, outOfService, foreign: use });
     const ownPods = own.get(name)?.pods ?? 0;
     if (outOfService !== null && ownPods === 0) continue;
@@ -90,7 +90,13 @@ export function readCluster(objects: ClusterObjects, executor: ExecutorId, setti
   const notes = [...found].flatMap(([name, { others }]) =>
     others.length === 0 ? [] : [`The node ${name} has further accelerators that are not used: ${others.join(", ")}.`],
   );
-  return { inventory: { sites: [site], pools: [...pools.values()], nodes: specs }, nodes, notes };
+  const foreignUse = specs.flatMap(({ id }) => useOf(id, nodes.get(id)?.foreign ?? noUse));
+  return { inventory: { sites: [site], pools: [...pools.values()], nodes: specs, foreignUse }, nodes, notes };
+}
+
+function useOf(nodeId: NodeId, { accelerators, coresMilli, memoryMib }: NodeUse): readonly ForeignUseReport[] {
+  const isFree = accelerators === 0 && coresMilli === 0 && memoryMib === 0;
+  return isFree ? [] : [{ nodeId, accelerators, coresMilli, memoryMib }];
 }
 
 /** Names of nodes are unique in a cluster only, so the id begins with the executor. */

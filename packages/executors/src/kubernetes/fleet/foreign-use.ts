@@ -3,14 +3,16 @@ import type { ContainerSpec, KubernetesPod } from "../api/objects.ts";
 import { coresMilliOf, countOf, memoryMibOf } from "./quantity.ts";
 
 export interface NodeUse {
-  accelerators: number;
-  coresMilli: number;
-  memoryMib: number;
-  pods: number;
+  readonly accelerators: number;
+  readonly coresMilli: number;
+  readonly memoryMib: number;
+  readonly pods: number;
 }
 
+export const noUse: NodeUse = { accelerators: 0, coresMilli: 0, memoryMib: 0, pods: 0 };
+
 /** Whether the pod holds resources of its node: it is bound and has not ended. */
-export const holdsResources = ({ spec, status }: KubernetesPod): boolean =>
+const holdsResources = ({ spec, status }: KubernetesPod): boolean =>
   spec?.nodeName !== undefined && status?.phase !== "Succeeded" && status?.phase !== "Failed";
 
 /** Use by node name. `acceleratorOf`: the resource that counts as accelerators on a node. */
@@ -22,13 +24,14 @@ export function useByNode(
   for (const pod of pods) {
     const node = pod.spec?.nodeName;
     if (node === undefined || !holdsResources(pod)) continue;
-    const use = byNode.get(node) ?? { accelerators: 0, coresMilli: 0, memoryMib: 0, pods: 0 };
+    const use = byNode.get(node) ?? noUse;
     const resource = acceleratorOf(node);
-    if (resource !== null) use.accelerators += requested(pod, resource, countOf);
-    use.coresMilli += requested(pod, "cpu", coresMilliOf);
-    use.memoryMib += requested(pod, "memory", memoryMibOf);
-    use.pods += 1;
-    byNode.set(node, use);
+    byNode.set(node, {
+      accelerators: use.accelerators + (resource === null ? 0 : requested(pod, resource, countOf)),
+      coresMilli: use.coresMilli + requested(pod, "cpu", coresMilliOf),
+      memoryMib: use.memoryMib + requested(pod, "memory", memoryMibOf),
+      pods: use.pods + 1,
+    });
   }
   return byNode;
 }

@@ -13,6 +13,7 @@ import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { Connection } from "../api/connection.ts";
 import type { ApiRequest } from "../api/connection.ts";
+import { rightsManifest } from "../manifest.ts";
 
 const START_TIMEOUT_MS = 60_000;
 const END_TIMEOUT_MS = 10_000;
@@ -21,6 +22,12 @@ const LOG_SHOWN = 1_000;
 /** Ports below those that Linux uses for outgoing connections (ip(7)). */
 const FIRST_PORT = 17_000;
 const PORT_COUNT = 90;
+
+interface KindedObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly namespace?: string };
+}
 
 /** The folder into which `tools/kubernetes/build-server` builds. */
 const serverDir = (): string =>
@@ -36,7 +43,8 @@ export function whyNoKubernetes(): string | null {
 
 export class KubeCluster {
   readonly directory = mkdtempSync(path.join(tmpdir(), "headroom-kubernetes-"));
-  readonly token = randomBytes(16).toString("hex");
+  readonly #adminToken = randomBytes(16).toString("hex");
+  readonly #accountToken = randomBytes(16).toString("hex");
   readonly #daemons = new Map<string, ChildProcess>();
   #ports: readonly number[] = [];
   #connection: Connection | null = null;
@@ -62,11 +70,23 @@ export class KubeCluster {
     return this.#in("kubeconfig");
   }
 
-  /** Writes a kubeconfig for another address of the server, such as a proxy. */
+  /** Writes a kubeconfig of the service account for an address of the server, such as that of a proxy. */
   kubeconfigFor(server: string, name: string): string {
     const file = this.#in(name);
-    writeFileSync(file, this.#configText(server), { mode: 0o600 });
+    writeFileSync(file, this.#configText(server, this.#accountToken), { mode: 0o600 });
     return file;
+  }
+
+  /** Creates the service account of `headroom kubernetes manifest` with its rights, for pods in the namespace `default`. */
+  async #grantRights(): Promise<void> {
+    const options = { namespace: "default", podNamespaces: ["default"], image: "", storage: "", isReadOnly: false };
+    for (const body of rightsManifest(options) as readonly KindedObject[]) {
+      const { namespace } = body.metadata;
+      const group = body.apiVersion === "v1" ? "/api/v1" : `/apis/${body.apiVersion}`;
+      const collection = `${body.kind.toLowerCase()}s`;
+      const path = `${group}${namespace === undefined ? "" : `/namespaces/${namespace}`}/${collection}`;
+      await this.call({ method: "POST", path, body });
+    }
   }
 
   /** A call that must succeed. */
@@ -131,8 +151,9 @@ export class KubeCluster {
     this.#ports = await freePorts(3);
     const [etcd, peer] = this.#ports;
     execFileSync("openssl", ["genrsa", "-out", this.#in("sa.key"), "2048"], { stdio: "ignore" });
-    writeFileSync(this.#in("tokens.csv"), `${this.token},admin,admin,system:masters\n`, { mode: 0o600 });
-    writeFileSync(this.kubeconfig, this.#configText(this.server), { mode: 0o600 });
+    const tokens = `${this.#adminToken},admin,admin,system:masters\n${this.#accountToken},system:serviceaccount:default:headroom,h\n`;
+    writeFileSync(this.#in("tokens.csv"), tokens, { mode: 0o600 });
+    writeFileSync(this.kubeconfig, this.#configText(this.server, this.#adminToken), { mode: 0o600 });
     this.#daemon("etcd", etcdPath, [
       `--data-dir=${this.#in("etcd")}`,
       `--listen-client-urls=http://127.0.0.1:${etcd}`,
@@ -142,6 +163,7 @@ export class KubeCluster {
     ]);
     await this.startServer();
     this.startControllers();
+    await this.#grantRights();
   }
 
   async #probe(): Promise<boolean> {
@@ -156,14 +178,14 @@ export class KubeCluster {
     }
   }
 
-  #configText(server: string): string {
+  #configText(server: string, token: string): string {
     return JSON.stringify({
       apiVersion: "v1",
       kind: "Config",
       "current-context": "test",
       contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
       clusters: [{ name: "test", cluster: { server, "insecure-skip-tls-verify": true } }],
-      users: [{ name: "test", user: { token: this.token } }],
+      users: [{ name: "test", user: { token } }],
     });
   }
 

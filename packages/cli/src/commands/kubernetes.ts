@@ -1,0 +1,40 @@
+import { CliError, exitCode } from "../cli-error.ts";
+import { defineCommand, jsonOption } from "../command.ts";
+import type { ManifestCommandOptions } from "../kubernetes/print-manifest.ts";
+
+const manifestCommand = defineCommand<ManifestCommandOptions>({
+  name: "manifest",
+  summary: "Print the objects with which a control plane runs in a cluster of Kubernetes",
+  details: `Namespaces, a service account with the rights that the executor needs and no more, a volume for the state, a Deployment and a
+Service. Nothing is changed or sent. How to build the image: docs/how-to/install.md.
+
+Examples:
+  headroom kubernetes manifest --image registry.example/headroom:0.1.0 | kubectl apply -f -
+  headroom kubernetes manifest --image IMAGE --follow            # rights to read nodes and pods alone
+  headroom kubernetes manifest --image IMAGE --pods ml-vision --pods ml-speech`,
+  options: [
+    { flags: "--image <image>", description: "image of the control plane (default: headroom)" },
+    { flags: "--namespace <name>", description: "namespace of the control plane (default: headroom)" },
+    {
+      flags: "--pods <namespace>",
+      description: "namespace of the pods (default: that of the control plane)",
+      repeatable: true,
+    },
+    { flags: "--storage <size>", description: "size of the volume for the state (default: 20Gi)" },
+    { flags: "--follow", description: "only the rights to follow the cluster, not to use it" },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    const { printManifest } = await import("../kubernetes/print-manifest.ts");
+    return printManifest(context, options);
+  },
+});
+
+export const kubernetesCommand = defineCommand({
+  name: "kubernetes",
+  summary: "Prepare a cluster of Kubernetes for a control plane",
+  commands: [manifestCommand],
+  run() {
+    return Promise.reject(new CliError("kubernetes needs a command: headroom kubernetes manifest", exitCode.usage));
+  },
+});

@@ -1,0 +1,70 @@
+/**
+ * Reports changes of nodes between two inventories: nodes that take no work any more, nodes that are back, and what pods of others use.
+ * Changes are gathered for a second, because they come in bursts.
+ */
+import type { ExecutorId, ForeignUseReport, NodeId, NodeSpec } from "@headroom/model";
+import type { Inventory } from "../executor.ts";
+import type { Reporter } from "../job-protocol/reporter.ts";
+import type { ClusterCopy } from "./cluster-copy.ts";
+
+const GATHER_MS = 1_000;
+
+export class FleetWatch {
+  readonly #id: ExecutorId;
+  readonly #copy: ClusterCopy;
+  readonly #reporter: Reporter;
+  #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+  /** Nodes and pools of the last inventory, which the control plane has taken in. */
+  #listed: ReadonlyMap<NodeId, NodeSpec> = new Map();
+  #pools: ReadonlySet<string> = new Set();
+  #uses = "";
+
+  constructor(id: ExecutorId, copy: ClusterCopy, reporter: Reporter) {
+    this.#id = id;
+    this.#copy = copy;
+    this.#reporter = reporter;
+  }
+
+  /** Notes an inventory that the control plane gets. */
+  noteInventory({ nodes, pools, foreignUse = [] }: Inventory): void {
+    this.#listed = new Map(nodes.map((node) => [node.id, node]));
+    this.#pools = new Set(pools.map(({ name }) => name));
+    this.#uses = textOf(foreignUse);
+  }
+
+  /** Called for each change of a node or a pod. */
+  notice(): void {
+    if (this.#timer !== null || this.#isClosed || this.#pools.size === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      if (this.#copy.problem === null && !this.#reporter.isFull) this.#report();
+    }, GATHER_MS);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  #report(): void {
+    const { inventory, nodes } = this.#copy.view();
+    const { foreignUse = [] } = inventory;
+    const listed = new Map(inventory.nodes.map((node) => [node.id, node]));
+    for (const id of this.#listed.keys()) {
+      // A node that the list lacks is lost by the control plane's own rules, after some time.
+      const reason = nodes.get(id)?.outOfService;
+      if (!listed.has(id) && typeof reason === "string")
+        this.#reporter.tell({ kind: "nodeUnreachable", nodeId: id, detail: reason });
+    }
+    for (const [id, node] of listed)
+      if (this.#pools.has(node.pool) && JSON.stringify(node) !== JSON.stringify(this.#listed.get(id)))
+        this.#reporter.tell({ kind: "nodeSeen", node });
+    const uses = textOf(foreignUse);
+    if (uses !== this.#uses) this.#reporter.tell({ kind: "foreignUseSeen", executor: this.#id, uses: foreignUse });
+    this.#listed = new Map([...listed].filter(([, { pool }]) => this.#pools.has(pool)));
+    this.#uses = uses;
+  }
+}
+
+const textOf = (uses: readonly ForeignUseReport[]): string => JSON.stringify(uses);

@@ -1,0 +1,2 @@
+export { clusterManifest } from "./manifest.ts";
+export type { ManifestOptions } from "./manifest.ts";
