@@ -78,7 +78,8 @@ export async function createProposal(
   options: CreateProposalOptions,
 ): Promise<ExitCode> {
   const { reason } = options;
-  if (reason === undefined) throw new CliError("state why: --reason TEXT. It is shown to the user who decides.", exitCode.usage);
+  if (reason === undefined)
+    throw new CliError("state why: --reason TEXT. It is shown to the user who decides.", exitCode.usage);
   const change = await changeOf(kind ?? "", name, options);
   const client = await context.connect();
   return printed(context, await client.createProposal({ change, reason }), options.json);

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTurnOf } from "../../../../tools/testing/rotating.ts";
 import { conformanceCasesFor, runConformanceCase } from "../conformance/conformance.ts";
-import { KubeCluster, whyNoKubernetes } from "./testing/kube-cluster.ts";
+import { CLUSTER_START_MS, KubeCluster, whyNoKubernetes } from "./testing/kube-cluster.ts";
 import { kubernetesSubject, TEST_NODES } from "./testing/kubernetes-subject.ts";
 import { TestKubelet } from "./testing/test-kubelet.ts";
 
@@ -23,7 +23,7 @@ describe.skipIf(missing !== null || !isDue)("the Kubernetes executor conforms", 
     cluster = await KubeCluster.start();
     kubeconfig = cluster.kubeconfigFor(cluster.server, "kubeconfig-account");
     kubelet = await TestKubelet.start(cluster, TEST_NODES, { gpus: 64, cpus: 64, memory: "500Gi" });
-  }, 90_000);
+  }, CLUSTER_START_MS);
 
   afterAll(async () => {
     await kubelet?.stop();

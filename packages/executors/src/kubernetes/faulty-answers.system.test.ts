@@ -12,7 +12,7 @@ import { ControlPlaneProcess } from "../conformance/control-plane-process.ts";
 import { ConformanceWorld } from "../conformance/conformance-world.ts";
 import type { KubernetesPod } from "./api/objects.ts";
 import { FaultyProxy } from "./testing/faulty-proxy.ts";
-import { KubeCluster, whyNoKubernetes } from "./testing/kube-cluster.ts";
+import { CLUSTER_START_MS, KubeCluster, whyNoKubernetes } from "./testing/kube-cluster.ts";
 import { kubernetesSubject, TEST_NODES } from "./testing/kubernetes-subject.ts";
 import { TestKubelet } from "./testing/test-kubelet.ts";
 
@@ -49,7 +49,7 @@ describe.skipIf(missing !== null || !(isRequested || isTurnOf("Kubernetes")))("K
       keepPodsMs: 0,
     };
     plane = new ControlPlaneProcess(root, PORT, { type: "kubernetes", settings });
-  }, 120_000);
+  }, CLUSTER_START_MS);
 
   afterAll(async () => {
     await plane?.kill();
