@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTurnOf } from "../../../../tools/testing/rotating.ts";
-import { ControlPlaneProcess } from "./testing/control-plane.ts";
+import type { ControlPlaneProcess } from "../conformance/control-plane-process.ts";
+import { slurmControlPlane } from "./testing/control-plane.ts";
 import { SlurmCluster, whyNoCluster } from "./testing/slurm-cluster.ts";
 
 const missing = whyNoCluster();
@@ -21,7 +22,7 @@ describe.skipIf(missing !== null || !isTurnOf("foreign jobs"))("a Slurm cluster 
   beforeAll(async () => {
     cluster = await SlurmCluster.start();
     root = mkdtempSync(path.join(tmpdir(), "headroom-foreign-"));
-    plane = new ControlPlaneProcess(root, PORT, cluster);
+    plane = slurmControlPlane(root, PORT, cluster);
     await plane.start();
     await plane.hasNodes(4);
   }, 180_000);

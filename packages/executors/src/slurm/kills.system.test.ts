@@ -6,7 +6,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ControlPlaneProcess } from "../conformance/control-plane-process.ts";
+import type { ControlPlaneProcess } from "../conformance/control-plane-process.ts";
+import { slurmControlPlane } from "./testing/control-plane.ts";
 import { SlurmCluster, whyNoCluster } from "./testing/slurm-cluster.ts";
 
 const missing = whyNoCluster();
@@ -34,15 +35,7 @@ describe.skipIf(missing !== null)("a control plane over a Slurm cluster", () => 
   beforeAll(async () => {
     cluster = await SlurmCluster.start();
     root = mkdtempSync(path.join(tmpdir(), "headroom-kills-"));
-    plane = new ControlPlaneProcess(root, PORT, {
-      type: "slurm",
-      settings: {
-        directory: path.join(root, "shared"),
-        configuration: cluster.configurationFile,
-        pollMs: 500,
-        lostAfterMs: 6_000,
-      },
-    });
+    plane = slurmControlPlane(root, PORT, cluster);
     await plane.start();
     await plane.hasNodes(4);
   }, 180_000);
