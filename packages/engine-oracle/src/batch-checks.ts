@@ -18,6 +18,7 @@ import {
   isWithinUserLimits,
   typeInFamily,
 } from "./held-by-team.ts";
+import { checkArtifactEvents } from "./artifact-checks.ts";
 import { checkOrderEvents } from "./capacity-order-checks.ts";
 import { checkEvictedAtSilent } from "./executor-checks.ts";
 import { checkProposalEvents } from "./proposal-checks.ts";
@@ -54,6 +55,7 @@ export function checkBatch(
   checkRetries(findings, state, ready.events);
   checkOrderEvents(findings, state, ready.events);
   checkProposalEvents(findings, state, ready.events);
+  checkArtifactEvents(findings, ready.events);
   for (const reply of ready.replies) {
     if (reply.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") continue;
     const { workloadId } = reply.result;

@@ -18,6 +18,7 @@ import { checkNomination } from "./nomination-checks.ts";
 import { checkAntiAffinity } from "./anti-affinity-checks.ts";
 import { acceptsType, specOf, typeInFamily } from "./held-by-team.ts";
 import { heldByNode } from "./recount.ts";
+import { checkArtifacts } from "./artifact-checks.ts";
 import { checkCapacityOrders } from "./capacity-order-checks.ts";
 import { checkProposals } from "./proposal-checks.ts";
 import { checkExecutors } from "./executor-checks.ts";
@@ -33,6 +34,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
   checkRemovals(findings, state);
   checkCapacityOrders(findings, state);
   checkProposals(findings, state);
+  checkArtifacts(findings, state);
   checkExecutors(findings, state);
   checkCommitment(findings, state);
   for (const attempt of state.attempts.values()) {

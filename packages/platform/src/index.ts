@@ -3,8 +3,9 @@
  * nothing of the product. Start with `operational-error.ts` (how these packages fail), then `sync-path.ts` and
  * `make-directory.ts` (files that survive a power cut). `directory-lock.ts` allows one process for each directory.
  * `exposure.ts`: addresses without TLS. `issue-text.ts`: messages of invalid input. `tls-files.ts`: certificates that are renewed while a server runs.
- * `page-files.ts`: built web pages.
+ * `page-files.ts`: built web pages. `content-digest.ts`: the digest of a file or directory.
  */
+export { contentDigest } from "./content-digest.ts";
 export { checkListening, isLoopback } from "./exposure.ts";
 export { issueText } from "./issue-text.ts";
 export { lockDirectory } from "./directory-lock.ts";

@@ -80,8 +80,12 @@ export const progress = z
   .meta({ id: "Progress" });
 
 export const artifact = z
-  .object({ name: z.string(), path: z.string().meta({ description: "Location of the data, as reported." }) })
-  .meta({ id: "Artifact" });
+  .object({
+    name: z.string(),
+    path: z.string().meta({ description: "Location of the data, as reported." }),
+    version: z.string().optional().meta({ description: "The registered version; absent: it is not registered." }),
+  })
+  .meta({ id: "ProducedArtifact" });
 
 export const checkpoint = z
   .object({ step: count, path: z.string(), atMs: instantMs, attemptId: z.string() })

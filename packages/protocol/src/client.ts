@@ -17,6 +17,19 @@ import type {
 } from "./executor.ts";
 import type { EndpointList } from "./endpoint.ts";
 import type { AdvanceRequestInput, CapacityOrder, OrderPage, OrderRequestInput, OrderSet } from "./capacity-order.ts";
+import type {
+  ArtifactChanged,
+  ArtifactChangeRequestInput,
+  ArtifactKind,
+  ArtifactLineage,
+  ArtifactPage,
+  ArtifactRegistered,
+  ArtifactRequestInput,
+  ArtifactResource,
+  ArtifactVersion,
+  ArtifactVersionPage,
+  LineageDirection,
+} from "./artifact.ts";
 import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
 import type { Fleet, Node, NodeAccepted, NoticeAccepted, NoticeRequestInput } from "./fleet.ts";
@@ -135,6 +148,12 @@ export interface LogQuery {
   readonly signal?: Abort | undefined;
 }
 
+export interface ArtifactListing extends PageRequest {
+  readonly kind?: ArtifactKind | undefined;
+  readonly team?: string | undefined;
+  readonly search?: string | undefined;
+}
+
 export interface HeadroomClient {
   listWorkloads(query?: WorkloadQuery, options?: CallOptions): Promise<Page<WorkloadSummary>>;
   getWorkload(id: string, options?: CallOptions): Promise<Workload>;
@@ -225,6 +244,28 @@ export interface HeadroomClient {
   proposalRules(options?: CallOptions): Promise<ProposalRuleList>;
   /** Fields that are absent stay as they are. */
   setProposalRule(kind: ProposalKind, body: ProposalRuleInput, options?: CommandOptions): Promise<ProposalRule>;
+  /** Artifacts, in the order of their first version. */
+  listArtifacts(query?: ArtifactListing, options?: CallOptions): Promise<ArtifactPage>;
+  registerArtifact(body: ArtifactRequestInput, options?: CommandOptions): Promise<ArtifactRegistered>;
+  /** `artifact` in these methods: `model:chat`, `model:TEAM/chat`, and a version of it with `@3` or `@production`. */
+  getArtifact(artifact: string, options?: CallOptions): Promise<ArtifactResource>;
+  /** Newest first. With `deleted`, also those that can be restored. */
+  listArtifactVersions(
+    artifact: string,
+    query?: PageRequest & { readonly deleted?: boolean | undefined },
+    options?: CallOptions,
+  ): Promise<ArtifactVersionPage>;
+  getArtifactVersion(artifact: string, options?: CallOptions): Promise<ArtifactVersion>;
+  artifactLineage(
+    artifact: string,
+    query?: { readonly direction?: LineageDirection | undefined; readonly depth?: number | undefined },
+    options?: CallOptions,
+  ): Promise<ArtifactLineage>;
+  changeArtifact(
+    artifact: string,
+    body: ArtifactChangeRequestInput,
+    options?: CommandOptions,
+  ): Promise<ArtifactChanged>;
   /** Executors with their state. */
   executors(options?: CallOptions): Promise<ExecutorList>;
   /** Declares an executor, or replaces its declaration. Its attempts continue. */

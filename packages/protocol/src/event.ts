@@ -24,6 +24,7 @@ import {
   workerAllocation,
   workerExit,
 } from "./attempt.ts";
+import { artifactChange, registeredVersion } from "./artifact.ts";
 import { orderArrival, orderPhase, recordedOrder } from "./capacity-order.ts";
 import {
   proposalKind,
@@ -123,6 +124,8 @@ const commandResult = z
     z.object({ kind: z.literal("scheduleRemoved"), name: z.string() }),
     z.object({ kind: z.literal("calendarEntryRemoved"), name: z.string() }),
     z.object({ kind: z.literal("capacityOrderSet"), name: z.string(), phase: orderPhase }),
+    z.object({ kind: z.literal("artifactRegistered"), artifact: z.string(), number: count }),
+    z.object({ kind: z.literal("artifactChanged"), artifact: z.string(), number: count.nullable() }),
     z.object({ kind: z.literal("executorSet"), executor: z.string(), attempts: count }),
     z.object({ kind: z.literal("proposalSet"), id: z.string(), phase: proposalPhase }),
     z.object({ kind: z.literal("proposalRuleSet"), of: proposalKind }),
@@ -173,6 +176,14 @@ export const event = z
     fact("siteRemovalRequested", { site: z.string(), actor: z.string() }),
     fact("siteRemovalCancelled", { site: z.string(), actor: z.string() }),
     fact("siteRemoved", { site: z.string(), actor: z.string() }),
+    fact("artifactRegistered", { artifact: registeredVersion }),
+    fact("artifactNotRegistered", { attemptId: z.string(), name: z.string(), detail: z.string() }),
+    fact("artifactChanged", {
+      artifact: z.string().meta({ description: "The artifact in full, with its team: `model:default/chat`." }),
+      change: artifactChange,
+      actor: z.string().nullable().meta({ description: "null: the retention of the artifact." }),
+      reason: z.string(),
+    }),
     fact("capacityOrderCreated", {
       order: recordedOrder,
       phase: orderPhase,

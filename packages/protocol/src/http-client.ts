@@ -246,11 +246,12 @@ function execCalls(http: Http): Pick<HeadroomClient, "startExec" | "execOutput" 
 
 function fleetCalls(
   http: Http,
-): Pick<HeadroomClient, OrderCalls | ProposalCalls | ExecutorCalls | "removeNode" | "removePool" | "removeSite"> {
+): Pick<HeadroomClient, OrderCalls | ProposalCalls | ArtifactCalls | ExecutorCalls | "removeNode" | "removePool" | "removeSite"> {
   const o = operations;
   return {
     ...orderCalls(http),
     ...proposalCalls(http),
+    ...artifactCalls(http),
     ...executorCalls(http),
     removeNode: (id, { force, ...options } = {}) =>
       http.call(o.removeNode, { params: { id }, query: { force }, options }),
@@ -294,6 +295,30 @@ function proposalCalls(http: Http): Pick<HeadroomClient, ProposalCalls> {
     withdrawProposal: (id, body, options) => http.call(o.withdrawProposal, { params: { id }, body, options }),
     proposalRules: (options) => http.call(o.proposalRules, { options }),
     setProposalRule: (kind, body, options) => http.call(o.setProposalRule, { params: { kind }, body, options }),
+  };
+}
+
+type ArtifactCalls =
+  | "listArtifacts"
+  | "registerArtifact"
+  | "getArtifact"
+  | "listArtifactVersions"
+  | "getArtifactVersion"
+  | "artifactLineage"
+  | "changeArtifact";
+
+function artifactCalls(http: Http): Pick<HeadroomClient, ArtifactCalls> {
+  const o = operations;
+  return {
+    listArtifacts: (query, options) => http.call(o.listArtifacts, { query: { ...query }, options }),
+    registerArtifact: (body, options) => http.call(o.registerArtifact, { body, options }),
+    getArtifact: (artifact, options) => http.call(o.getArtifact, { params: { artifact }, options }),
+    listArtifactVersions: (artifact, query, options) =>
+      http.call(o.listArtifactVersions, { params: { artifact }, query: { ...query }, options }),
+    getArtifactVersion: (artifact, options) => http.call(o.getArtifactVersion, { params: { artifact }, options }),
+    artifactLineage: (artifact, query, options) =>
+      http.call(o.artifactLineage, { params: { artifact }, query: { ...query }, options }),
+    changeArtifact: (artifact, body, options) => http.call(o.changeArtifact, { params: { artifact }, body, options }),
   };
 }
 

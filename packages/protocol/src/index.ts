@@ -7,6 +7,7 @@ export * from "@headroom/spec";
 export * from "./accelerator-readings.ts";
 export * from "./apply.ts";
 export * from "./apply-warning.ts";
+export * from "./artifact.ts";
 export * from "./attempt.ts";
 export * from "./calendar.ts";
 export * from "./capacity-order.ts";

@@ -8,7 +8,7 @@ export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 /**
  * The resources that an operation reads or changes, for the decision who may perform it. `fleet`: the whole control plane;
  * a role on some teams is not enough. `any`: nothing that belongs to a team. `teams`: the answer has only what the reader
- * may see. `workload`, `team`, `schedule`: the one in the path. `exec`: a session of the caller. `body`: the team in the
+ * may see. `workload`, `team`, `schedule`, `artifact`: the one in the path. `exec`: a session of the caller. `body`: the team in the
  * body. `documents`: each document in the body. `proposal`: the
  * one in the path. `proposed`: what the change in the body is about. `token`: tokens of teams that the caller administers.
  */
@@ -17,6 +17,7 @@ export type OperationSubject =
   | "any"
   | "teams"
   | "workload"
+  | "artifact"
   | "team"
   | "schedule"
   | "exec"

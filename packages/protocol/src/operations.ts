@@ -20,6 +20,7 @@ import { admission, commandProblems, planning } from "./operation-problems.ts";
 import { pageQuery, queryBoolean } from "./page.ts";
 import { planningOperations } from "./planning-operations.ts";
 import { endpointOperations } from "./endpoint.ts";
+import { artifactOperations } from "./artifact-operations.ts";
 import { orderOperations } from "./order-operations.ts";
 import { proposalOperations } from "./proposal-operations.ts";
 import { policyChoice, policySet, presetList } from "./policy.ts";
@@ -200,6 +201,7 @@ export const operations = {
     problems: ["unknownNode", "removedWithPool", ...commandProblems],
   }),
   ...orderOperations,
+  ...artifactOperations,
   ...endpointOperations,
   ...executorOperations,
   removeNode: operation("DELETE /v1/nodes/{id}", "Remove a node from the fleet", nodeRemoved, {

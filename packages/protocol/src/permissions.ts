@@ -3,6 +3,8 @@
  * row of the table of operations names a permission.
  */
 export const permissions = [
+  "artifacts.read",
+  "artifacts.write",
   "calendar.read",
   "calendar.write",
   "documents.apply",

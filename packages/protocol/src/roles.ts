@@ -8,6 +8,7 @@ export const roles = ["viewer", "member", "operator", "admin"] as const;
 export type Role = (typeof roles)[number];
 
 const viewer: readonly Permission[] = [
+  "artifacts.read",
   "calendar.read",
   "events.read",
   "fleet.read",
@@ -24,6 +25,7 @@ const viewer: readonly Permission[] = [
 ];
 const member: readonly Permission[] = [
   ...viewer,
+  "artifacts.write",
   "documents.apply",
   "mlflow.write",
   "proposals.write",

@@ -107,6 +107,14 @@ export const SERIES_STEPS_MAX = 744;
 /** Minimum length of a step. Power markets use steps of a quarter of an hour or five minutes. */
 export const SERIES_STEP_MS_MIN = 60_000;
 export const ARTIFACTS_MAX = 64;
+/** Places, inputs and aliases of one version of an artifact. */
+export const PLACES_MAX = 128;
+export const ARTIFACT_INPUTS_MAX = 256;
+export const ALIASES_MAX = 64;
+/** Metrics, parameters or tags of one version of an artifact. */
+export const ARTIFACT_FIELDS_MAX = 64;
+export const KEEP_VERSIONS_MAX = 10_000;
+export const ARTIFACT_REF_CHARS_MAX = 600;
 /** Maximum number of dependencies of one workload. */
 export const PREDECESSORS_MAX = 64;
 /** Maximum number of typical worker shapes in a policy. Published lists have a few hundred. */

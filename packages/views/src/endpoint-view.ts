@@ -1,4 +1,5 @@
 /** Endpoints with their replicas, for gateways, the command line and the console. */
+import { parseArtifactRef } from "@headroom/model";
 import type { Attempt, Workload } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import { ENDPOINTS_LISTED_MAX } from "@headroom/protocol";
@@ -25,7 +26,7 @@ function endpointView({ attempts }: ReadonlyState, workload: Workload): Endpoint
     workloadId: id,
     name: spec.name,
     team: spec.team,
-    model: spec.servedModel ?? spec.name,
+    model: servedName(spec),
     phase,
     replicas: {
       ...spec.replicas,
@@ -46,3 +47,8 @@ const replicaView = ({ id, task, phase, ready, stop }: Attempt): Endpoint["list"
   draining: stop !== null,
   readySinceMs: ready?.atMs ?? null,
 });
+
+/** The name in requests: of an artifact, its name. */
+function servedName({ name, servedModel }: { readonly name: string; readonly servedModel?: string }): string {
+  return servedModel === undefined ? name : (parseArtifactRef(servedModel)?.name ?? servedModel);
+}

@@ -4,6 +4,8 @@ import { acceleratorCount } from "@headroom/model";
 import { writeCron } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { calendarSentence } from "./calendar-view.ts";
+import { artifactEventSentence, isArtifactEvent } from "./artifact-text.ts";
+import type { ArtifactEvent } from "./artifact-text.ts";
 import { isOrderEvent, orderEventSentence } from "./capacity-order-text.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText } from "./eviction-text.ts";
 import { coresText, durationText, memoryText, metricText, plural } from "./plain-text.ts";
@@ -89,6 +91,7 @@ function sentenceOf(event: Event): string {
   if (isRemoval(event)) return removalSentence(event);
   if (isProposalEvent(event)) return proposalEventSentence(event);
   if (isOrderEvent(event)) return orderEventSentence(event);
+  if (isArtifactEvent(event)) return artifactEventSentence(event);
   switch (event.kind) {
     case "siteDefined":
       return `Site ${event.site.name} was defined${by(event)}.`;
@@ -155,9 +158,12 @@ function sentenceOf(event: Event): string {
   }
 }
 
-type WorkEvent = Extract<
-  Event,
-  { readonly workloadId: string } | { readonly attemptId: string } | { readonly kind: "placementNominated" }
+type WorkEvent = Exclude<
+  Extract<
+    Event,
+    { readonly workloadId: string } | { readonly attemptId: string } | { readonly kind: "placementNominated" }
+  >,
+  ArtifactEvent
 >;
 type PlaceEvent = Extract<
   Event,

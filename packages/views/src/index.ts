@@ -7,6 +7,8 @@ export * from "./apply-forecast.ts";
 export { applyWarnings } from "./apply-warnings.ts";
 export * from "./budget-text.ts";
 export * from "./calendar-view.ts";
+export * from "./artifact-lineage.ts";
+export * from "./artifact-view.ts";
 export { orderPhaseText, spanText } from "./capacity-order-text.ts";
 export * from "./capacity-order-view.ts";
 export * from "./endpoint-view.ts";

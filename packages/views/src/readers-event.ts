@@ -1,4 +1,5 @@
 /** Events that are about a reader of some teams. */
+import { nameOfId } from "@headroom/model";
 import type { Event } from "@headroom/model";
 import { readableEffect } from "./proposal-view.ts";
 import { teamOfWork, type NamedState } from "./readable-teams.ts";
@@ -59,6 +60,10 @@ function isAboutReader(state: NamedState, readable: ReadonlySet<string>, event: 
       const proposal = state.proposals.get(event.id);
       return proposal !== undefined && isOfTeam(proposal.team);
     }
+    case "artifactRegistered":
+      return readable.has(event.artifact.team);
+    case "artifactChanged":
+      return readable.has(nameOfId(event.artifact)?.team ?? "");
     case "scheduleSet":
       return readable.has(event.schedule.spec.team);
     case "scheduleRan":

@@ -3,6 +3,8 @@ import { DEFAULT_TEAM } from "@headroom/engine";
 import type { Rejection } from "@headroom/model";
 import { problemOf, writeInstant } from "@headroom/protocol";
 import type { Problem } from "@headroom/protocol";
+import { artifactRejectionSentence, isArtifactRejection } from "./artifact-text.ts";
+import type { ArtifactRejection } from "./artifact-text.ts";
 import { isOrderRejection, orderRejectionSentence } from "./capacity-order-text.ts";
 import type { OrderRejection } from "./capacity-order-text.ts";
 import { isProposalRejection, proposalRejectionSentence } from "./proposal-text.ts";
@@ -17,6 +19,7 @@ export function rejectionProblem(rejection: Rejection): Problem {
 
 function sentenceOf(rejection: Rejection): string {
   if (isOrderRejection(rejection)) return orderRejectionSentence(rejection);
+  if (isArtifactRejection(rejection)) return artifactRejectionSentence(rejection);
   return isProposalRejection(rejection) ? proposalRejectionSentence(rejection) : rejectionSentence(rejection);
 }
 
@@ -139,7 +142,7 @@ const executorSentence = ({
     ? `There is no declared executor ${executor}. List them: headroom executor list`
     : `The executor ${executor} answers, so its attempts are known. Stop their workloads instead: headroom stop`;
 
-function rejectionSentence(rejection: Exclude<Rejection, OrderRejection | ProposalRejection>): string {
+function rejectionSentence(rejection: Exclude<Rejection, OrderRejection | ProposalRejection | ArtifactRejection>): string {
   switch (rejection.code) {
     case "unknownTeam":
       return `There is no team ${rejection.team}. Apply a team document first, or leave the team out.`;
@@ -218,8 +221,15 @@ function removalSentence(rejection: Rejection & { readonly code: "fleetInUse" | 
   return `${plural(workloads, "workload")} of ${of} ${name} ${workloads === 1 ? "holds" : "hold"} a place${where}. Drain it first, or remove it with force, which stops and requeues the work.`;
 }
 
-function teamInUseSentence({ team, workloads, children }: Rejection & { readonly code: "teamInUse" }): string {
+function teamInUseSentence({
+  team,
+  workloads,
+  children,
+  artifacts = 0,
+}: Rejection & { readonly code: "teamInUse" }): string {
   if (team === DEFAULT_TEAM) return `Team ${team} cannot be removed: work that names no team belongs to it.`;
+  if (artifacts > 0 && workloads + children === 0)
+    return `Team ${team} still has ${plural(artifacts, "artifact")} in the registry. A team with artifacts stays.`;
   return `Team ${team} still has ${plural(workloads, "workload")} and ${plural(children, "team")} below it. Let them end or move them first.`;
 }
 

@@ -39,7 +39,7 @@ const groups: readonly (readonly [text: string, kinds: readonly EventKind[]])[] 
   ["a limit or the policy changes", ["teamDefined", "teamRemoved", "policySet"]],
   ["the queue changes", ["gangPlaced", "workloadStopRequested", "attemptStopRequested", "gangShrinkRequested"]],
   ["a workload ends", ["workloadEnded"]],
-  ["its artifact is produced", ["artifactRecorded"]],
+  ["its artifact is produced", ["artifactRecorded", "artifactRegistered"]],
   ["a user releases it", ["workloadReleased"]],
   ["its start window opens", ["startWindowOpened", "startWindowClosed"]],
   ["the budget is renewed", ["budgetRenewed"]],

@@ -27,6 +27,7 @@ import { accepted } from "../workers/accepted.ts";
 import { answerWhatIf } from "../workers/answer-what-if.ts";
 import type { DemoEstimates } from "./demo-estimates.ts";
 import { YOU, type DemoWorld } from "./demo-world.ts";
+import { artifactCommands, artifactReading } from "./artifact-client.ts";
 import { demoPlan } from "./plan/demo-plan.ts";
 import { executorClient } from "./executor-client.ts";
 import { orderCommands, orderReading } from "./order-client.ts";
@@ -149,6 +150,11 @@ type Reading = Pick<
   | "listCapacityOrders"
   | "getCapacityOrder"
   | keyof ProposalReading
+  | "listArtifacts"
+  | "getArtifact"
+  | "listArtifactVersions"
+  | "getArtifactVersion"
+  | "artifactLineage"
   | "getNode"
   | "acceleratorReadings"
   | "nodeTelemetry"
@@ -250,6 +256,7 @@ function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates
     listNodes: async (page = {}) => views.nodeList(engine, page),
     ...orderReading(world),
     ...proposalReading(world),
+    ...artifactReading(world),
     getNode: async (id) => found(views.nodeView(engine, id), unknownNode(id)),
     acceleratorReadings: async (page = {}) => world.readings().page(engine, page),
     nodeTelemetry: async (id, query = {}) => {
@@ -414,6 +421,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
     },
     ...orderCommands(world.engine, run),
     ...proposalCommands(world, run),
+    ...artifactCommands(world, run),
     ...executorClient(world.engine),
     ...nodeCommands(run),
     removeTeam: async (name) => {

@@ -7,6 +7,7 @@ import type { Event } from "@headroom/model";
 import type { World } from "../cluster/world.ts";
 import { writable } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
+import { artifactEvents } from "./artifact-events.ts";
 import { attemptEvents } from "./attempt-events.ts";
 import { calendarEvents } from "./calendar-events.ts";
 import { capacityOrderEvents } from "./capacity-order-events.ts";
@@ -26,6 +27,7 @@ const everyEvent: Appliers<Event> = {
   ...executorEvents,
   ...capacityOrderEvents,
   ...proposalEvents,
+  ...artifactEvents,
   ...governanceEvents,
   ...calendarEvents,
   ...scheduleEvents,

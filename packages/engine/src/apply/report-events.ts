@@ -2,7 +2,7 @@
  * Reports of running work: checkpoints, artifacts, progress estimates and idle times. Older journals contain every
  * progress report.
  */
-import { taskOf } from "@headroom/model";
+import { isRegistered, taskOf } from "@headroom/model";
 import type { ReportEvent } from "@headroom/model";
 import { addUtilization } from "../state/utilization.ts";
 import { updateTask } from "./tasks.ts";
@@ -23,6 +23,11 @@ export const reportEvents: Appliers<ReportEvent> = {
   },
   artifactRecorded(world, { attemptId, name, path, atMs }) {
     const workload = touchedWorkload(world, touchedAttempt(world, attemptId).workloadId);
+    if (isRegistered(name)) {
+      // Work that waits for it goes on when its version is registered.
+      workload.artifacts = withArtifact(workload.artifacts, { name, path, by: attemptId });
+      return;
+    }
     const given = { name, path };
     workload.artifacts = withArtifact(workload.artifacts, given);
     meetDependencies(

@@ -1,6 +1,6 @@
 /** The world with its state in the writable form, for `apply/`, and access to its entities. */
 import { InvariantError, invariant } from "@headroom/model";
-import type { Event, AttemptId, NodeId, WorkloadId, Artifact, WaitsFor, Workload } from "@headroom/model";
+import type { Event, AttemptId, NodeId, WorkloadId, ProducedArtifact, WaitsFor, Workload } from "@headroom/model";
 import * as entities from "../cluster/entities.ts";
 import type { World } from "../cluster/world.ts";
 import { readyTask } from "../state/ready-task.ts";
@@ -67,7 +67,7 @@ export function meetDependencies(
   world: WritableWorld,
   dependents: readonly WorkloadId[],
   isMet: (wait: WaitsFor) => boolean,
-  { atMs, given }: { readonly atMs: number; readonly given?: Artifact },
+  { atMs, given }: { readonly atMs: number; readonly given?: ProducedArtifact },
 ): void {
   for (const id of dependents) {
     const dependent = world.state.workloads.get(id);
@@ -83,7 +83,7 @@ export function meetDependencies(
 }
 
 /** The newest report of a name replaces the older one. */
-export const withArtifact = (known: Workload["artifacts"] = [], artifact: Artifact): readonly Artifact[] => [
-  ...known.filter(({ name }) => name !== artifact.name),
-  artifact,
-];
+export const withArtifact = (
+  known: Workload["artifacts"] = [],
+  artifact: ProducedArtifact,
+): readonly ProducedArtifact[] => [...known.filter(({ name }) => name !== artifact.name), artifact];

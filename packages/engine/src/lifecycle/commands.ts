@@ -4,6 +4,7 @@ import type { Command } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import type { Decision } from "./decision.ts";
 import { apply } from "./apply-documents.ts";
+import { changeArtifact, registerArtifact } from "./artifacts.ts";
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload } from "./change-workload.ts";
 import { removeCalendarEntry } from "./calendar.ts";
@@ -101,6 +102,10 @@ function decide(batch: Batch, command: Command): Decision {
       return decideProposal(batch, command);
     case "setProposalRule":
       return setProposalRule(batch, command);
+    case "registerArtifact":
+      return registerArtifact(batch, command);
+    case "changeArtifact":
+      return changeArtifact(batch, command);
     case "setPolicy":
       return setPolicy(batch, command);
     default:

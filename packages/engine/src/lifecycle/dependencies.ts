@@ -1,10 +1,10 @@
 /** Dependencies. Names are resolved to ids at submission, and work ends if its dependency can no longer be met. */
-import { meets } from "@headroom/model";
+import { artifactTitle, isRegistered, meets, parseArtifactRef } from "@headroom/model";
 import type {
   TeamName,
   WorkloadId,
   AfterArtifact,
-  Artifact,
+  ProducedArtifact,
   WaitsFor,
   Workload,
   WorkloadSpec,
@@ -12,29 +12,38 @@ import type {
 } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import type { World } from "../cluster/world.ts";
+import { findVersion, findVersionOf } from "../state/find-artifact.ts";
 
 export type Resolved =
-  | { readonly kind: "resolved"; readonly waitsFor: readonly WaitsFor[]; readonly given: readonly Artifact[] }
+  | { readonly kind: "resolved"; readonly waitsFor: readonly WaitsFor[]; readonly given: readonly ProducedArtifact[] }
   | { readonly kind: "refused"; readonly rejection: Rejection };
 
 /**
  * The unmet dependencies in `after`. The submission is refused if a dependency is unknown, or has ended with another
  * outcome than the required one.
  */
-export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): Resolved {
-  const waitsFor: WaitsFor[] = [];
-  const given: Artifact[] = [];
+export function resolveAfter(world: World, spec: WorkloadSpec): Resolved {
+  const { team, after = [] } = spec;
+  const used = resolveUsed(world, spec);
+  if (used.kind === "refused") return used;
+  const waitsFor: WaitsFor[] = [...used.waitsFor];
+  const given: ProducedArtifact[] = [...used.given];
   for (const each of after) {
     const isArtifact = "artifact" in each;
     const found = isArtifact ? findProducer(world, team, each) : findNamed(world, team, each.workload);
     const name = isArtifact ? (each.workload ?? each.artifact) : each.workload;
+    const registered = isArtifact ? registeredFor(world, team, each, found) : null;
+    if (registered !== null) {
+      given.push(registered);
+      continue;
+    }
     if (found === null) {
       const artifact = isArtifact ? { artifact: each.artifact } : {};
       return { kind: "refused", rejection: { code: "unknownDependency", name, ...artifact } };
     }
     const on = isArtifact ? "artifact" : each.on;
     const made = isArtifact ? found.artifacts?.find((artifact) => artifact.name === each.artifact) : undefined;
-    if (made !== undefined) given.push(made);
+    if (made !== undefined && (made.version !== undefined || !isRegistered(made.name))) given.push(made);
     else if (found.endedAtMs === null)
       waitsFor.push(
         isArtifact
@@ -46,6 +55,62 @@ export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): 
         kind: "refused",
         rejection: { code: "dependencyNotMet", name, workloadId: found.id, on, phase: found.phase },
       };
+  }
+  return { kind: "resolved", waitsFor, given };
+}
+
+/**
+ * The registered version for a dependency on an artifact whose producer has ended or is forgotten; `null`: there is none, or
+ * the work waits for the producer.
+ */
+function registeredFor(
+  { state }: World,
+  team: TeamName,
+  { artifact, workload }: AfterArtifact,
+  producer: Workload | null,
+): ProducedArtifact | null {
+  if (workload !== undefined || !isRegistered(artifact) || producer?.endedAtMs === null) return null;
+  const version = findVersionOf(state, team, artifact);
+  return version === null ? null : { name: artifact, path: version.places[0]?.uri ?? "", version: version.id };
+}
+
+/** Whether the workload waits for others or uses artifacts, so that `resolveAfter` has something to resolve. */
+export const needsOthers = (spec: WorkloadSpec): boolean => spec.after !== undefined || artifactsUsed(spec).length > 0;
+
+/** Artifacts that the workload names as its model and its inputs. Those that it waits for come with the dependency. */
+function artifactsUsed(spec: WorkloadSpec): readonly string[] {
+  const { data, after = [] } = spec;
+  const inputs = data?.inputs ?? [];
+  const model = spec.kind === "serve" ? spec.servedModel : undefined;
+  if (model === undefined && inputs.length === 0) return [];
+  const awaited = new Set(after.map((each) => ("artifact" in each ? each.artifact : "")));
+  return [...(model === undefined ? [] : [model]), ...inputs].filter((text) => {
+    const ref = parseArtifactRef(text);
+    return ref !== null && !(ref.at === null && ref.team === null && awaited.has(artifactTitle(ref)));
+  });
+}
+
+/**
+ * The versions of the used artifacts, as they are now: later versions and moved aliases change nothing for this workload.
+ * If there is no version yet, the workload waits for the work that makes the first one.
+ */
+function resolveUsed(world: World, spec: WorkloadSpec): Resolved {
+  const waitsFor: WaitsFor[] = [];
+  const given: ProducedArtifact[] = [];
+  for (const text of artifactsUsed(spec)) {
+    const ref = parseArtifactRef(text);
+    if (ref === null) continue;
+    const version = findVersion(world.state, spec.team, ref);
+    const name = artifactTitle(ref);
+    if (version !== null) {
+      if (given.every((each) => each.name !== name))
+        given.push({ name, path: version.places[0]?.uri ?? "", version: version.id });
+      continue;
+    }
+    const producer = ref.at === null && ref.team === null ? findProducer(world, spec.team, { artifact: name }) : null;
+    if (producer === null || producer.endedAtMs !== null)
+      return { kind: "refused", rejection: { code: "unknownArtifact", artifact: text } };
+    waitsFor.push({ workloadId: producer.id, on: "artifact", artifact: name });
   }
   return { kind: "resolved", waitsFor, given };
 }

@@ -14,8 +14,9 @@ export function removeTeam(batch: Batch, { team, actor }: Command & { readonly k
   const workloads = [...state.workloads.values()].filter(
     (workload) => workload.spec.team === team && workload.endedAtMs === null,
   ).length;
-  if (children > 0 || workloads > 0 || team === DEFAULT_TEAM)
-    return refused({ code: "teamInUse", team, workloads, children });
+  const artifacts = [...state.artifacts.values()].filter((artifact) => artifact.team === team).length;
+  if (children > 0 || workloads > 0 || artifacts > 0 || team === DEFAULT_TEAM)
+    return refused({ code: "teamInUse", team, workloads, children, ...(artifacts === 0 ? {} : { artifacts }) });
   batch.emit({ kind: "teamRemoved", version: 1, atMs: batch.nowMs, team, actor });
   return done({ kind: "teamRemoved", team });
 }

@@ -5,6 +5,7 @@ import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { activeAttempt, attemptsOn, workloadOf } from "../cluster/entities.ts";
 import type { ReadonlyState } from "../state/state.ts";
+import { registerProduced } from "./artifacts.ts";
 import { countJoinedNode } from "./capacity-orders.ts";
 import { endAttempt } from "./end-attempt.ts";
 import { seeForeignUse } from "./foreign-use.ts";
@@ -90,7 +91,7 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
       return observeReadiness(batch, attempt, observation);
     case "attemptExited":
       if (observation.artifacts !== undefined) recordArtifacts(batch, attempt, observation.artifacts);
-      return exitAttempt(batch, attempt, observation.exits);
+      return exitAttempt(batch, attempt, observation);
     case "workersLeft":
       if (attempt.terminating !== undefined && (observation.workers ?? 0) <= attempt.workers.length)
         batch.emit({ kind: "workersLeft", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
@@ -155,7 +156,11 @@ function failJoin(
 
 const isFailure = (exit: WorkerExit): boolean => exit.kind === "signalled" || exit.code !== 0;
 
-function exitAttempt(batch: Batch, attempt: Attempt, exits: readonly WorkerExit[]): void {
+function exitAttempt(
+  batch: Batch,
+  attempt: Attempt,
+  { exits, artifacts }: Extract<Observation, { readonly kind: "attemptExited" }>,
+): void {
   const failure = exits.find(isFailure) ?? null;
   // While the engine waits for a checkpoint of the attempt, a success counts as a success, and a failure counts as the
   // requested stop.
@@ -163,6 +168,7 @@ function exitAttempt(batch: Batch, attempt: Attempt, exits: readonly WorkerExit[
   const outcome = wasStopped ? "stopped" : failure === null ? "succeeded" : "failed";
   // The report of the end can arrive before the report of the start. The start is then recorded first.
   if (attempt.startedAtMs === null) recordStart(batch, attempt);
+  if (outcome === "succeeded") registerProduced(batch, attempt, artifacts);
   endAttempt(batch, attempt, { outcome, exit: failure, detail: "" });
 }
 

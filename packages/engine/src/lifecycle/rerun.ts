@@ -5,7 +5,7 @@ import type { Batch } from "../batch/batch.ts";
 import { tasksToRerun } from "../state/ready-task.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
-import { resolveAfter } from "./dependencies.ts";
+import { needsOthers, resolveAfter } from "./dependencies.ts";
 import { submissionAdmissionFailure } from "./submit.ts";
 
 /**
@@ -33,7 +33,7 @@ export function rerunWorkload(
   if (again > RERUN_TASKS_MAX) return cannot("tooManyTasks");
   const failure = submissionAdmissionFailure(world, spec, world.state.teams);
   if (failure !== null) return refused(failure);
-  const resolved = spec.after === undefined ? null : resolveAfter(world, spec);
+  const resolved = needsOthers(spec) ? resolveAfter(world, spec) : null;
   const { waitsFor, given } = resolved?.kind === "resolved" ? resolved : { waitsFor: [], given: [] };
   batch.emit({
     kind: "workloadRerun",

@@ -1,5 +1,6 @@
 /** Signals of a workload's processes. */
-import type { IdleChange, ProgressEstimate, Signal, AttemptId, Artifact, Attempt } from "@headroom/model";
+import { isRegistered } from "@headroom/model";
+import type { IdleChange, ProgressEstimate, Signal, AttemptId, ProducedArtifact, Attempt } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { movesExpectedEnd } from "../preemption/remaining-time.ts";
 import type { ReadonlyState } from "../state/state.ts";
@@ -65,9 +66,12 @@ function recordIdleChanges(batch: Batch, changes: readonly IdleChange[]): void {
 }
 
 /** Records declared artifacts whose location is new. After a restart executors repeat reports, which change nothing. */
-export function recordArtifacts(batch: Batch, attempt: Attempt, artifacts: readonly Artifact[]): void {
+export function recordArtifacts(batch: Batch, attempt: Attempt, artifacts: readonly ProducedArtifact[]): void {
   const { spec, artifacts: known } = workloadOf(batch.world, attempt.workloadId);
-  const said = new Map(known?.map(({ name, path }) => [name, path]));
+  // The report of an earlier attempt is none of this one.
+  const said = new Map(
+    known?.filter(({ name, by }) => !isRegistered(name) || by === attempt.id).map(({ name, path }) => [name, path]),
+  );
   for (const { name, path } of artifacts) {
     if (spec.produces?.includes(name) !== true || said.get(name) === path) continue;
     said.set(name, path);

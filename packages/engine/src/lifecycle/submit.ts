@@ -11,7 +11,7 @@ import { bookedSequenceOf } from "../cluster/world.ts";
 import type { World } from "../cluster/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
-import { resolveAfter } from "./dependencies.ts";
+import { needsOthers, resolveAfter } from "./dependencies.ts";
 import { endWorkloadIfDone } from "./end-attempt.ts";
 import { recordScale } from "./scale-endpoint.ts";
 import { stopTasks } from "./stop-tasks.ts";
@@ -25,7 +25,7 @@ export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string):
 export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string): WorkloadId {
   const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
   const event = { kind: "workloadSubmitted", version: 3, atMs: batch.nowMs, workloadId: id, spec, actor } as const;
-  const resolved = spec.after === undefined ? null : resolveAfter(batch.world, spec);
+  const resolved = needsOthers(spec) ? resolveAfter(batch.world, spec) : null;
   const { waitsFor, given } = resolved?.kind === "resolved" ? resolved : NOTHING;
   if (waitsFor.length > 0 || given.length > 0)
     batch.emit({
@@ -55,7 +55,7 @@ export function submissionAdmissionFailure(
     if (waitingCount >= WAITING_WORKLOADS_MAX)
       return { code: "queueFull", waitingCount, maxCount: WAITING_WORKLOADS_MAX };
   }
-  if (spec.after !== undefined) {
+  if (needsOthers(spec)) {
     const resolved = resolveAfter(world, spec);
     if (resolved.kind === "refused") return resolved.rejection;
   }

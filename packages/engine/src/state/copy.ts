@@ -20,6 +20,8 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
     capacityOrders: new Map(state.capacityOrders),
     proposals: new Map(state.proposals),
     proposalRules: new Map(state.proposalRules),
+    artifacts: new Map(state.artifacts),
+    artifactVersions: new Map(state.artifactVersions),
     teams: new Map(state.teams),
     nominations: new Map(state.nominations),
     calendar: new Map(state.calendar),

@@ -19,6 +19,12 @@ export function stateDigest(readonlyState: ReadonlyState): string {
       workloads: tableDigest(state.workloads.values(), storeWorkload),
       attempts: tableDigest(state.attempts.values(), store),
       nodes: tableDigest(state.nodes.values(), store),
+      ...(state.artifacts.size === 0
+        ? {}
+        : {
+            artifacts: tableDigest(state.artifacts.values(), store),
+            artifactVersions: tableDigest(state.artifactVersions.values(), store),
+          }),
       sites: state.sites,
       pools: state.pools,
       teams: state.teams,

@@ -3,7 +3,7 @@
  * enforces it (`restrictedFiles` in `tools/lint/layers.ts`). Other rooms read `ReadonlyState`.
  */
 import { IdMap, CHAIN_START, genesisPolicy } from "@headroom/model";
-import type { Lanes, Node, AttemptId, NodeId, WorkloadId, Attempt } from "@headroom/model";
+import type { Artifact, ArtifactVersion, Lanes, Node, AttemptId, NodeId, WorkloadId, Attempt } from "@headroom/model";
 import type { DemandMix } from "./demand-mix.ts";
 import { DEFAULT_TEAM } from "./state.ts";
 import type { ReadonlyState, WorkloadEntity } from "./state.ts";
@@ -24,6 +24,9 @@ export type WritableWorkload = Mutable<Omit<WorkloadEntity, "activeAttempts">> &
   Digested & { activeAttempts: AttemptId[] };
 export type WritableAttempt = Mutable<Attempt> & Digested;
 export type WritableNode = Mutable<Node> & Digested;
+/** Names and versions of artifacts are replaced, never modified in place, so copies of the state share them. */
+export type DigestedArtifact = Artifact & Digested;
+export type DigestedVersion = ArtifactVersion & Digested;
 
 type Tables<Fields> = {
   readonly [Name in keyof Fields]: Fields[Name] extends ReadonlyMap<infer Key, infer Entity> ? Map<Key, Entity> : never;
@@ -40,6 +43,8 @@ interface DigestedTables {
   readonly nodes: Map<NodeId, WritableNode>;
   readonly workloads: IdMap<WorkloadId, WritableWorkload>;
   readonly attempts: IdMap<AttemptId, WritableAttempt>;
+  readonly artifacts: Map<string, DigestedArtifact>;
+  readonly artifactVersions: Map<string, DigestedVersion>;
 }
 
 export type PlainTables = Tables<Omit<ReadonlyState, keyof Scalars | keyof DigestedTables | "demand">>;
@@ -65,6 +70,8 @@ export function writableEmptyState(): State {
     capacityOrders: new Map(),
     proposals: new Map(),
     proposalRules: new Map(),
+    artifacts: new Map(),
+    artifactVersions: new Map(),
     teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
     workloads: new IdMap(),
     attempts: new IdMap(),

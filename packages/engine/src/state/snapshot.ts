@@ -2,20 +2,23 @@
  * Writes the state as bytes (UTF-8 JSON with a format number), and reads it back, for snapshots and forks. Indexes are
  * not included; they are rebuilt.
  */
-import { IdMap, isWaiting, InvariantError, jsonBytes, parseJsonBytes, utf8Decode } from "@headroom/model";
+import { IdMap, artifactKey, isWaiting, InvariantError, jsonBytes, parseJsonBytes, utf8Decode } from "@headroom/model";
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
 import { store, storeWorkload } from "./stored.ts";
-import type { StoredAttempt, StoredNode, StoredWorkload } from "./stored.ts";
+import type { StoredArtifact, StoredAttempt, StoredNode, StoredVersion, StoredWorkload } from "./stored.ts";
 import { asWritable } from "./mutable-state.ts";
 import type { PlainTables, Scalars, State, WritableWorkload } from "./mutable-state.ts";
 import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 10;
+const SNAPSHOT_FORMAT = 11;
 
-/** The format of a state in which nothing was ever proposed: that of the previous release. */
+/** The format of a state with proposals, and without registered artifacts. */
+const FORMAT_WITHOUT_ARTIFACTS = 10;
+
+/** The format of a state in which nothing was ever proposed, besides. */
 const FORMAT_WITHOUT_PROPOSALS = 9;
 
 /** The format of a state without foreign use of nodes, besides. */
@@ -34,7 +37,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (state.proposals.size + state.proposalRules.size > 0) return SNAPSHOT_FORMAT;
+  if (state.artifacts.size > 0) return SNAPSHOT_FORMAT;
+  if (state.proposals.size + state.proposalRules.size > 0) return FORMAT_WITHOUT_ARTIFACTS;
   if (hasForeignUse(state)) return FORMAT_WITHOUT_PROPOSALS;
   if (hasEndpoints(state)) return FORMAT_WITHOUT_FOREIGN_USE;
   if (state.executorStates.size > 0) return FORMAT_WITHOUT_ENDPOINTS;
@@ -76,6 +80,8 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
     capacityOrders: someOf(state.capacityOrders.values()),
     proposals: someOf(state.proposals.values()),
     proposalRules: someOf(state.proposalRules.values()),
+    artifacts: someOf([...state.artifacts.values()].map(store)),
+    artifactVersions: someOf([...state.artifactVersions.values()].map(store)),
     teams: [...state.teams.values()],
     workloads: [...state.workloads.values()].map(storeWorkload),
     attempts: [...state.attempts.values()].map(store),
@@ -122,6 +128,9 @@ interface StoredState extends Omit<Scalars, "joinedNodeCount">, StoredTables {
   readonly nodes: readonly StoredNode[];
   readonly workloads: readonly StoredWorkload[];
   readonly attempts: readonly StoredAttempt[];
+  /** Absent: no artifact was ever registered. */
+  readonly artifacts?: readonly StoredArtifact[];
+  readonly artifactVersions?: readonly StoredVersion[];
   /** Recent demand. Absent while no policy's scores need it. */
   readonly demand?: StoredDemand;
 }
@@ -170,6 +179,8 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     ...NO_BOOKKEEPING,
   }));
   const nodes = stored.nodes.map((node) => ({ ...node, ...NO_BOOKKEEPING }));
+  const artifacts = (stored.artifacts ?? []).map((artifact) => ({ ...artifact, ...NO_BOOKKEEPING }));
+  const versions = (stored.artifactVersions ?? []).map((version) => ({ ...version, ...NO_BOOKKEEPING }));
   const attempts = stored.attempts.map((attempt) => ({ ...attempt, ...NO_BOOKKEEPING }));
   const { nowMs, sequence, chain, submittedCount, endedCount } = stored;
   const state: State = {
@@ -190,6 +201,8 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     capacityOrders: keyed(stored.capacityOrders, ({ name }) => name),
     proposals: keyed(stored.proposals, ({ id }) => id),
     proposalRules: keyed(stored.proposalRules, ({ kind }) => kind),
+    artifacts: keyed(artifacts, artifactKey),
+    artifactVersions: keyed(versions, ({ id }) => id),
     teams: keyed(stored.teams, ({ name }) => name),
     workloads: new IdMap(workloads.map((workload) => [workload.id, workload])),
     attempts: new IdMap(attempts.map((attempt) => [attempt.id, attempt])),

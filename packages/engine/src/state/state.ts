@@ -6,6 +6,8 @@
 import { teamName } from "@headroom/model";
 import type {
   Account,
+  Artifact,
+  ArtifactVersion,
   CapacityOrder,
   Proposal,
   ProposalKind,
@@ -71,6 +73,10 @@ export interface ReadonlyState {
   readonly proposals: ReadonlyMap<string, Proposal>;
   /** Rules of proposals that differ from the usual ones. */
   readonly proposalRules: ReadonlyMap<ProposalKind, ProposalRule>;
+  /** Names of artifacts by key, in the order of their first version. */
+  readonly artifacts: ReadonlyMap<string, Artifact>;
+  /** Versions of artifacts by id. The newest `DELETED_VERSIONS_KEPT` deleted ones of each name are kept. */
+  readonly artifactVersions: ReadonlyMap<string, ArtifactVersion>;
   readonly teams: ReadonlyMap<TeamName, Team>;
   /**
    * All workloads that have not ended, and the `ENDED_WORKLOADS_KEPT` workloads that ended last, in the order of

@@ -3,7 +3,14 @@
  * instead of maps.
  */
 import type { Task } from "@headroom/model";
-import type { Digested, WritableAttempt, WritableNode, WritableWorkload } from "./mutable-state.ts";
+import type {
+  Digested,
+  DigestedArtifact,
+  DigestedVersion,
+  WritableAttempt,
+  WritableNode,
+  WritableWorkload,
+} from "./mutable-state.ts";
 
 export type StoredWorkload = Omit<WritableWorkload, "digestRevision" | "digestLanes" | "tasks" | "waitingTasks"> & {
   /** Records of tasks, in ascending order of their indexes. */
@@ -12,6 +19,8 @@ export type StoredWorkload = Omit<WritableWorkload, "digestRevision" | "digestLa
 export type Stored<T extends Digested> = Omit<T, "digestRevision" | "digestLanes">;
 export type StoredAttempt = Stored<WritableAttempt>;
 export type StoredNode = Stored<WritableNode>;
+export type StoredArtifact = Stored<DigestedArtifact>;
+export type StoredVersion = Stored<DigestedVersion>;
 
 const NO_TASKS: readonly Task[] = [];
 

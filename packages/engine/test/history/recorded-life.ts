@@ -10,6 +10,7 @@ import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { clearNode, plan, relabel, replace, save } from "./life-by-right.ts";
 import { divide, foresee, keepTime, predict, register, report } from "./life-in-time.ts";
 import { gather, heedNotice, keepData, keepHotSpares, makeWay, placeGroups } from "./life-of-nodes.ts";
+import { beginArtifacts, endArtifacts } from "./life-of-artifacts.ts";
 import { beginEndpoint, endEndpoint } from "./life-of-endpoints.ts";
 import { beginSilence, endSilence } from "./life-of-executors.ts";
 import { beginOrders, endOrders } from "./life-of-orders.ts";
@@ -33,6 +34,7 @@ export function recordLife(): RecordedLife {
   beginEndpoint(drive);
   beginSilence(drive);
   beginProposals(drive);
+  beginArtifacts(drive);
   const snapshot = {
     text: new TextDecoder().decode(drive.engine.snapshot()),
     groupCount: drive.groups.length,
@@ -41,6 +43,7 @@ export function recordLife(): RecordedLife {
   endOrders(drive);
   endSilence(drive);
   endEndpoint(drive);
+  endArtifacts(drive);
   suffer(drive);
   govern(drive);
   plan(drive);

@@ -15,6 +15,7 @@ import type {
   WorkloadId,
 } from "@headroom/model";
 import type { Engine } from "../../src/index.ts";
+import { artifactText } from "./artifact-words.ts";
 import { durationText } from "./words.ts";
 
 /** Remembers the workload of each attempt, since an ended attempt is no longer in the state. */
@@ -80,6 +81,8 @@ export class Narrator {
         return `${this.#attempts.get(event.attemptId)} has a checkpoint of step ${event.step} at ${event.path}`;
       case "artifactRecorded":
         return `${this.#attempts.get(event.attemptId)} has produced ${event.name} at ${event.path}`;
+      case "artifactNotRegistered":
+        return `${this.#attempts.get(event.attemptId)} leaves ${event.name} unregistered: ${event.detail}`;
       case "gangShrinkRequested":
         return `${this.#who(event.attemptId)} is asked to go on with ${event.workers} workers: ${event.reason}`;
       case "workersLeft":
@@ -175,6 +178,7 @@ type OtherEvent = Exclude<
       | "checkpointRecorded"
       | "utilizationRecorded"
       | "artifactRecorded"
+      | "artifactNotRegistered"
       | "gangShrinkRequested"
       | "workersLeft"
       | "gangGrown"
@@ -246,6 +250,9 @@ function otherEvent(event: OtherEvent): string {
       return `site ${event.site} stays`;
     case "siteRemoved":
       return `site ${event.site} removed by ${event.actor}`;
+    case "artifactRegistered":
+    case "artifactChanged":
+      return artifactText(event);
     case "capacityOrderCreated":
       return `order ${event.order.name} of ${event.order.nodeCount} nodes for ${event.order.pool} is ${event.phase}`;
     case "capacityOrderAdvanced":

@@ -122,7 +122,8 @@ export function tariffOf(text: string): CalendarEntry {
 /** Reads `a,b:failed,c:any`; a name alone must succeed. `model@train`, `model@`: an artifact. */
 function aftersOf(text: string): readonly AfterSpec[] {
   return text.split(",").map((each) => {
-    const [workload = "", on = "ok"] = each.split(":");
+    // `model:chat@`: the colon belongs to the artifact.
+    const [workload = "", on = "ok"] = each.endsWith("@") ? [each] : each.split(":");
     const [producer, artifact] = workload.split("@").toReversed();
     if (workload.includes("@"))
       return { artifact: artifact ?? "", ...(producer === undefined || producer === "" ? {} : { workload: producer }) };

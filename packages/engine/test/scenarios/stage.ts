@@ -30,6 +30,7 @@ import type { Ready } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, pool, site } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";
+import { changeOf, madeOf, registerOf } from "./artifact-words.ts";
 import { executorOf } from "./executor-words.ts";
 import { advanceOf, expectedText, orderOf } from "./order-words.ts";
 import { durationMs, durationText, wordsOf } from "./words.ts";
@@ -269,6 +270,8 @@ export class Stage {
       return [command({ kind: "removeNode", nodeId: nodeId(name), running })];
     },
     executor: (rest) => [executorOf(rest)],
+    register: (rest) => [registerOf(rest)],
+    change: (rest) => [changeOf(rest)],
     order: (rest) => [orderOf(rest)],
     advance: (rest) => [advanceOf(rest)],
     cancelOrder: (rest) => [command({ kind: "cancelCapacityOrder", name: rest, reason: "" })],
@@ -305,7 +308,9 @@ export class Stage {
     ],
     exit: (rest) => {
       const words = wordsOf(rest);
-      return [{ kind: "attemptExited", attemptId: this.#attempt(words), exits: [exitOf(words)] }];
+      const made = words.fields.get("made");
+      const artifacts = made === undefined ? {} : { artifacts: [{ ...madeOf(made), digest: "sha256:d1", bytes: 7 }] };
+      return [{ kind: "attemptExited", attemptId: this.#attempt(words), exits: [exitOf(words)], ...artifacts }];
     },
     joined: (rest) => [{ kind: "workersJoined", attemptId: this.#attempt(wordsOf(rest)) }],
     unjoined: (rest) => {
@@ -328,7 +333,7 @@ export class Stage {
     },
     artifact: (rest) => {
       const words = wordsOf(rest);
-      const [name = "", path = ""] = (words.fields.get("made") ?? "").split(":");
+      const { name, path } = madeOf(words.fields.get("made") ?? "");
       return [{ kind: "artifactReported", attemptId: this.#attempt(words), name, path }];
     },
     checkpoint: (rest) => {

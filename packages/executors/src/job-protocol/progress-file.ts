@@ -8,6 +8,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import type { AttemptId, Signal } from "@headroom/model";
 import { z } from "zod";
+import type { ArtifactLine } from "./made-artifacts.ts";
 import { RejectedLines, problemOf } from "./rejected-lines.ts";
 import { inDirectory, openRegular } from "./untrusted-files.ts";
 import { WorkerUtilization } from "./worker-utilization.ts";
@@ -26,6 +27,9 @@ const READ_MAX_BYTES = 1024 * 1024;
 const LAST_PIECES_MAX = 8;
 const METRICS_MAX = 32;
 const TEXT_MAX = 1024;
+/** Limits of the metrics and of the parameters of one artifact. */
+const NAME_MAX = 128;
+const ARTIFACT_FIELDS_MAX = 64;
 /** Limits of ranks and accelerators: the largest gang, and the largest node. */
 const WORKER_MAX = 20_000;
 const ACCELERATORS_MAX = 1024;
@@ -62,8 +66,15 @@ const progressLine = z.discriminatedUnion("kind", [
     kind: z.literal("artifact"),
     name: z.string().min(1).max(TEXT_MAX),
     path: z.string().min(1).max(TEXT_MAX),
+    metrics: z.record(z.string().max(NAME_MAX), z.number()).refine(withinFields).optional(),
+    parameters: z.record(z.string().max(NAME_MAX), z.string().max(TEXT_MAX)).refine(withinFields).optional(),
   }),
 ]);
+
+/** Metrics or parameters of one artifact. */
+function withinFields(fields: object): boolean {
+  return Object.keys(fields).length <= ARTIFACT_FIELDS_MAX;
+}
 
 export interface ProgressNews {
   /** The newest progress report in the piece. Earlier ones are out of date. */
@@ -71,7 +82,7 @@ export interface ProgressNews {
   readonly checkpoints: readonly Extract<Signal, { kind: "checkpointReported" }>[];
   /** Utilization of all workers, with the newest report of each; `null`: there is no new report. */
   readonly utilization: Extract<Signal, { kind: "utilizationReported" }> | null;
-  readonly artifacts: readonly Extract<Signal, { kind: "artifactReported" }>[];
+  readonly artifacts: readonly ArtifactLine[];
   /** All malformed lines so far; `null`: there were none since the last call. */
   readonly rejected: Extract<Signal, { kind: "linesRejected" }> | null;
 }
@@ -81,7 +92,7 @@ interface Gathered {
   progress: ProgressNews["progress"];
   hasUtilization: boolean;
   readonly checkpoints: Extract<Signal, { kind: "checkpointReported" }>[];
-  readonly artifacts: Extract<Signal, { kind: "artifactReported" }>[];
+  readonly artifacts: ArtifactLine[];
 }
 
 interface Identity {
@@ -243,8 +254,13 @@ export class ProgressFile {
       this.#utilization.take(parsed.data.worker ?? 0, parsed.data.accelerators);
       into.hasUtilization = true;
     } else if (parsed.data.kind === "artifact") {
-      const { name, path } = parsed.data;
-      into.artifacts.push({ kind: "artifactReported", attemptId, name, path: resolveIn(this.#workingDir, path) });
+      const { name, path, metrics, parameters } = parsed.data;
+      into.artifacts.push({
+        name,
+        path: resolveIn(this.#workingDir, path),
+        ...(metrics === undefined ? {} : { metrics }),
+        ...(parameters === undefined ? {} : { parameters }),
+      });
     } else {
       const { step, path } = parsed.data;
       into.checkpoints.push({

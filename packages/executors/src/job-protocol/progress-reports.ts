@@ -1,4 +1,5 @@
 /** Reports the progress of one attempt, whose parts each write a file, at limited rates. */
+import type { AttemptId } from "@headroom/model";
 import type { ExecutorInput } from "../executor.ts";
 import type { AttemptFiles, LaunchRecord } from "./attempt-files.ts";
 import { partFiles, partsOf } from "./attempt-parts.ts";
@@ -17,6 +18,7 @@ export class ProgressReports {
   readonly #reporter: Reporter;
   readonly #pending = new Map<Kind, ExecutorInput>();
   readonly #toldAtMs = new Map<Kind, number>();
+  readonly #attemptId: AttemptId;
   #isCatchingUp: boolean;
 
   /** `isAdopted`: the attempt ran before this process started, so its old progress is not reported again. */
@@ -25,6 +27,7 @@ export class ProgressReports {
       ({ ranks }, part) =>
         new ProgressFile(partFiles(files.key, part).progressFile, { ...launch, workerCount: ranks.length }),
     );
+    this.#attemptId = launch.attemptId;
     this.#reporter = reporter;
     this.#isCatchingUp = isAdopted;
   }
@@ -58,7 +61,8 @@ export class ProgressReports {
     if (utilization !== null) this.#pending.set("utilization", utilization);
     if (rejected !== null) this.#pending.set("rejected", rejected);
     for (const checkpoint of this.#isCatchingUp ? checkpoints.slice(-1) : checkpoints) this.#reporter.tell(checkpoint);
-    for (const artifact of artifacts) this.#reporter.tell(artifact);
+    for (const { name, path } of artifacts)
+      this.#reporter.tell({ kind: "artifactReported", attemptId: this.#attemptId, name, path });
     await this.#reporter.untilRoom();
   }
 

@@ -3,7 +3,7 @@
  * variables, then Headroom's variables, which cannot be overridden. Variables of npm, Node and the control plane are
  * not inherited.
  */
-import { acceleratorIndices, groupAt, minWorkersOf, shapeOf } from "@headroom/model";
+import { acceleratorIndices, artifactTitle, groupAt, minWorkersOf, parseArtifactRef, shapeOf } from "@headroom/model";
 import type { LaunchGang, WorkerAllocation } from "@headroom/model";
 import path from "node:path";
 
@@ -71,11 +71,19 @@ const checkpointVariables = ({ checkpointEveryMs }: LaunchGang): WorkerEnvironme
 
 /**
  * Variables with the locations of artifacts that the workload waited for: `HEADROOM_ARTIFACT_MODEL` for the artifact
- * `model`.
+ * `model`, and with `_VERSION` the id of a registered one. `MODEL_DIR` is the artifact that an endpoint serves.
  */
-function artifactVariables({ artifacts = [] }: LaunchGang): WorkerEnvironment {
+function artifactVariables({ artifacts = [], spec }: LaunchGang): WorkerEnvironment {
   const nameOf = (name: string): string => `HEADROOM_ARTIFACT_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
-  return Object.fromEntries(artifacts.map(({ name, path: at }) => [nameOf(name), at]));
+  const served = spec.kind === "serve" ? parseArtifactRef(spec.servedModel ?? "") : null;
+  const model = served === null ? undefined : artifacts.find(({ name }) => name === artifactTitle(served));
+  return {
+    ...Object.fromEntries(artifacts.map(({ name, path: at }) => [nameOf(name), at])),
+    ...Object.fromEntries(
+      artifacts.flatMap(({ name, version }) => (version === undefined ? [] : [[`${nameOf(name)}_VERSION`, version]])),
+    ),
+    ...(model === undefined ? {} : { MODEL_DIR: model.path }),
+  };
 }
 
 /** npm puts the tools of a package in front of the PATH of its scripts. Workloads must not inherit them. */

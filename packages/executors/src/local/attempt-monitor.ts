@@ -5,13 +5,14 @@
  */
 import type { FSWatcher } from "node:fs";
 import { watch } from "node:fs";
-import type { AttemptId, LossCause } from "@headroom/model";
+import type { AttemptId, LossCause, ReportedArtifact } from "@headroom/model";
 import type { ExecutorInput, ExecutorListener } from "../executor.ts";
 import type { AttemptFiles, ExitRecord, LaunchRecord } from "../job-protocol/attempt-files.ts";
 import type { Inspection } from "./attempt-inspection.ts";
 import { voidAttempt } from "../job-protocol/lost-attempt.ts";
 import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
 import { attemptIdOfName } from "../job-protocol/attempt-names.ts";
+import { MadeArtifacts } from "../job-protocol/made-artifacts.ts";
 import type { AttemptStore } from "../job-protocol/attempt-store.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
 import { ProgressFile } from "../job-protocol/progress-file.ts";
@@ -70,6 +71,8 @@ interface Watched {
   /** Time since which no supervisor has claimed the attempt; `null`: a supervisor has, or the launch is unknown. */
   unclaimedSinceMs: number | null;
   runningTold: boolean;
+  /** Reported artifacts that are registered at the end. */
+  readonly made: MadeArtifacts;
   pendingProgress: ExecutorInput | null;
   pendingUtilization: ExecutorInput | null;
   pendingRejected: ExecutorInput | null;
@@ -211,6 +214,7 @@ export class AttemptMonitor {
       watch: new SupervisorWatch(files),
       unclaimedSinceMs: null,
       runningTold: false,
+      made: new MadeArtifacts(),
       pendingProgress: null,
       pendingUtilization: null,
       pendingRejected: null,
@@ -358,7 +362,9 @@ export class AttemptMonitor {
     for (const checkpoint of checkpoints) this.#emit(checkpoint);
     if (checkpoints.length > 0 && !catchingUp) watched.onCheckpoint?.();
     // After a restart, artifacts are reported again. The engine ignores those that it has already recorded.
-    for (const artifact of news.artifacts) this.#emit(artifact);
+    watched.made.take(news.artifacts);
+    for (const { name, path } of news.artifacts)
+      this.#emit({ kind: "artifactReported", attemptId: watched.attemptId, name, path });
     // A worker can write artifacts without end.
     await this.#untilRoom();
   }
@@ -386,12 +392,26 @@ export class AttemptMonitor {
     if (ran) this.#tellRunning(watched);
     if (ran && launch !== null) await this.#tellProgress(watched, launch, "all");
     this.#readiness.stop(name);
+    const artifacts = launch === null || !hasSucceeded(exit) ? [] : await this.#madeArtifacts(watched, launch);
     if (this.#closed) return;
     this.#watched.delete(name);
     this.#ended.add(name);
     this.#setup.onStarted(name);
-    if (exit.kind === "exited") this.#emit({ kind: "attemptExited", attemptId, exits: exit.exits });
+    const made = artifacts.length === 0 ? {} : { artifacts };
+    if (exit.kind === "exited") this.#emit({ kind: "attemptExited", attemptId, exits: exit.exits, ...made });
     else this.#emit(lostInput(attemptId, exit.detail, exit.cause));
+  }
+
+  /** Only recent reports of an adopted attempt were read, so they are all read again. */
+  async #madeArtifacts(watched: Watched, launch: LaunchRecord): Promise<readonly ReportedArtifact[]> {
+    if (watched.adopted) {
+      const whole = new ProgressFile(watched.files.progressFile, {
+        ...launch,
+        workerCount: launch.environments.length,
+      });
+      for await (const { artifacts } of whole.readRest()) watched.made.take(artifacts);
+    }
+    return watched.made.withDigests(launch);
   }
 
   #emit(input: ExecutorInput): void {
@@ -423,6 +443,9 @@ function hasProgressed(watched: Watched): boolean {
 function mayHaveEnded({ supervisor, files, watch }: Watched): boolean {
   return supervisor === null || files.has("exit.json") || !files.has("launch.json") || watch.isDue(supervisor);
 }
+
+const hasSucceeded = (exit: ExitRecord): boolean =>
+  exit.kind === "exited" && exit.exits.every((each) => each.kind === "exited" && each.code === 0);
 
 function lostInput(attemptId: AttemptId, detail: string, cause: LossCause | undefined): ExecutorInput {
   return { kind: "attemptLost", attemptId, detail, ...(cause === undefined ? {} : { cause }) };

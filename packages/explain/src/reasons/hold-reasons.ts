@@ -14,8 +14,8 @@ import {
   isAtTaskLimit,
 } from "@headroom/engine/internals";
 import type { World } from "@headroom/engine/internals";
-import { firstRetry, invariant } from "@headroom/model";
-import type { EventKind, TeamName, Workload, WorkloadSpec, BlockedReason, Verdict } from "@headroom/model";
+import { firstRetry, invariant, isRegistered } from "@headroom/model";
+import type { EventKind, TeamName, Workload, WorkloadSpec, BlockedReason, Verdict, WaitsFor } from "@headroom/model";
 import { blocked } from "./blocked-verdict.ts";
 
 /** Reason `budget`: the used-up budget of the team or of a team above it. A budget that never renews is preferred. */
@@ -46,7 +46,7 @@ export function explainTime(world: World, workload: Workload, nowMs: number): Ve
       return blocked(["workloadReleased"], { kind: "held" });
     case "waitsFor":
       invariant(wait !== undefined, `${workload.id} waits for nothing`);
-      return blocked(wait.on === "artifact" ? ["artifactRecorded", "workloadEnded"] : ["workloadEnded"], {
+      return blocked(wakeOnOf(wait), {
         kind: "waitsFor",
         ...wait,
         othersCount: others.length,
@@ -97,4 +97,9 @@ export function explainBackoff(workload: Workload, nowMs: number): Verdict {
     untilMs: retryAtMs,
     failures: failureCount,
   });
+}
+
+function wakeOnOf(wait: WaitsFor): readonly EventKind[] {
+  if (wait.on !== "artifact") return ["workloadEnded"];
+  return [isRegistered(wait.artifact) ? "artifactRegistered" : "artifactRecorded", "workloadEnded"];
 }

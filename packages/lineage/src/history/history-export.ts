@@ -4,7 +4,14 @@
  *
  * Memory is bounded by the workloads and the running attempts. Start with `fold`.
  */
-import { hashText, type Artifact, type Event, type EventOf, type WaitsFor, type WorkloadSpec } from "@headroom/model";
+import {
+  hashText,
+  type ProducedArtifact,
+  type Event,
+  type EventOf,
+  type WaitsFor,
+  type WorkloadSpec,
+} from "@headroom/model";
 import type { Facet, Facets, OpenLineageDataset, OpenLineageJob, RunEvent, RunState } from "../events/event.ts";
 
 const SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json";
@@ -27,7 +34,7 @@ interface KnownWorkload {
   readonly user: string;
   readonly spec: WorkloadSpec;
   /** Artifacts that the workload got or waits for: by producer and name, or by location. */
-  readonly artifacts: Map<string, Artifact>;
+  readonly artifacts: Map<string, ProducedArtifact>;
   readonly waitsFor: WaitsFor[];
   /** Newest checkpoint of each task. */
   readonly checkpoints: Map<number, Checkpoint>;
@@ -51,7 +58,7 @@ export class HistoryExport {
   readonly #workloads = new Map<string, KnownWorkload>();
   readonly #attempts = new Map<string, KnownAttempt>();
   /** Location of each artifact, by workload id and name. */
-  readonly #artifacts = new Map<string, Artifact>();
+  readonly #artifacts = new Map<string, ProducedArtifact>();
 
   constructor(options: HistoryOptions) {
     this.#options = options;

@@ -5,7 +5,7 @@
 import type { AttemptId, WorkloadId } from "../resources/ids.ts";
 import type { ExecutorId } from "../resources/fleet.ts";
 import type { StopReason, WorkerAllocation } from "../resources/attempt.ts";
-import type { Artifact, WorkloadSpec } from "../resources/workload.ts";
+import type { ProducedArtifact, WorkloadSpec } from "../resources/workload.ts";
 
 export interface LaunchGang {
   readonly kind: "launchGang";
@@ -17,7 +17,7 @@ export interface LaunchGang {
   readonly spec: WorkloadSpec;
   readonly workers: readonly WorkerAllocation[];
   /** Artifacts of other workloads for which this workload waited. Absent: none. */
-  readonly artifacts?: readonly Artifact[];
+  readonly artifacts?: readonly ProducedArtifact[];
   /** Time between checkpoints. Absent: the workload decides. */
   readonly checkpointEveryMs?: number;
   /**

@@ -7,6 +7,7 @@ import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.t
 import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ForeignUse } from "../resources/foreign-use.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
+import type { ArtifactChange, ArtifactVersion } from "../resources/artifact.ts";
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
 import type { ProposalEffect, ProposalRule, ProposalScore, ProposalSpec } from "../resources/proposal.ts";
 import type { Team } from "../resources/team.ts";
@@ -20,7 +21,7 @@ import type {
   WorkerAllocation,
   WorkerExit,
 } from "../resources/attempt.ts";
-import type { Artifact, EndReason, ScaleGround, WaitsFor, WorkloadSpec } from "../resources/workload.ts";
+import type { ProducedArtifact, EndReason, ScaleGround, WaitsFor, WorkloadSpec } from "../resources/workload.ts";
 import type { CommandResult } from "./replies.ts";
 import type { WorkloadChanges } from "../resources/workload-changes.ts";
 import type { Schedule } from "../resources/schedule.ts";
@@ -155,6 +156,26 @@ export type ProposalEvent =
   | (Fact<"proposalScored"> & { readonly id: string; readonly score: ProposalScore })
   | (Fact<"proposalRuleSet"> & { readonly rule: ProposalRule; readonly actor: string });
 
+export type ArtifactEvent =
+  /** A user registered a version, or the attempt that made it succeeded (`producer`). */
+  | (Fact<"artifactRegistered"> & { readonly artifact: RegisteredVersion })
+  /** An attempt succeeded without an artifact that its workload declares to register. */
+  | (Fact<"artifactNotRegistered"> & {
+      readonly attemptId: AttemptId;
+      readonly name: string;
+      readonly detail: string;
+    })
+  /** `actor: null`: the retention of the name. `artifact`: the key of the name. */
+  | (Fact<"artifactChanged"> & {
+      readonly artifact: string;
+      readonly change: ArtifactChange;
+      readonly actor: string | null;
+      readonly reason: string;
+    });
+
+/** A version without the fields that are derived from the event, and those that only changes set. */
+export type RegisteredVersion = Omit<ArtifactVersion, "id" | "registeredAtMs" | "tags" | "hold" | "deleted">;
+
 /**
  * Reason why a node is no longer a hot spare. `taken`: work that lost a node uses it. `lost`, `drained`: the node was
  * lost or drained. `calendar`: a calendar window needs it. `fewer`: the pool declares fewer hot spares.
@@ -227,7 +248,7 @@ export type WorkloadEvent =
       /** Dependencies in `spec.after` that were not met at submission. Absent: none. */
       readonly waitsFor?: readonly WaitsFor[];
       /** Artifacts in `spec.after` that existed at submission. Absent: none. */
-      readonly given?: readonly Artifact[];
+      readonly given?: readonly ProducedArtifact[];
     })
   /**
    * The unsuccessful tasks of an ended workload wait again. Their position in the queue is that of a new submission.
@@ -237,7 +258,7 @@ export type WorkloadEvent =
       readonly actor: string;
       /** As in `workloadSubmitted`. */
       readonly waitsFor?: readonly WaitsFor[];
-      readonly given?: readonly Artifact[];
+      readonly given?: readonly ProducedArtifact[];
     })
   /** Fields of a workload changed. It keeps its position in the order of submission. */
   | (Fact<"workloadChanged"> & {
@@ -246,7 +267,7 @@ export type WorkloadEvent =
       readonly changes: WorkloadChanges;
       /** If `changes` has dependencies: those that are not met. Absent: none. */
       readonly waitsFor?: readonly WaitsFor[];
-      readonly given?: readonly Artifact[];
+      readonly given?: readonly ProducedArtifact[];
     })
   /**
    * The number of replicas of an endpoint changed; recorded after its submission too. Surplus replicas are stopped, and
@@ -462,6 +483,7 @@ export type Event =
   | ExecutorEvent
   | CapacityOrderEvent
   | ProposalEvent
+  | ArtifactEvent
   | GovernanceEvent
   | CalendarEvent
   | ScheduleEvent

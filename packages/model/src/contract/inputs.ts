@@ -7,11 +7,12 @@ import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, Worklo
 import type { ExecutorMode } from "../resources/executor-state.ts";
 import type { ForeignUseReport } from "../resources/foreign-use.ts";
 import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
+import type { ArtifactChange, ArtifactContent, ArtifactName } from "../resources/artifact.ts";
 import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
 import type { ProposalEffect, ProposalGround, ProposalRule, ProposedChange } from "../resources/proposal.ts";
 import type { Team } from "../resources/team.ts";
 import type { LossCause, WorkerExit } from "../resources/attempt.ts";
-import type { Artifact, WorkloadSpec } from "../resources/workload.ts";
+import type { WorkloadSpec } from "../resources/workload.ts";
 import type { WorkloadChanges } from "../resources/workload-changes.ts";
 import type { Schedule } from "../resources/schedule.ts";
 import type { CalendarEntry } from "../resources/calendar.ts";
@@ -146,6 +147,20 @@ export type Command =
       readonly reason: string;
     })
   | (CommandCommon & { readonly kind: "setProposalRule"; readonly rule: ProposalRule })
+  /** Registers a version of an artifact. Its inputs are resolved like those of a workload of the team. */
+  | (CommandCommon & {
+      readonly kind: "registerArtifact";
+      readonly artifact: ArtifactName & ArtifactContent;
+      /** Aliases that point to the new version from now on. */
+      readonly aliases: readonly string[];
+      readonly reason: string;
+    })
+  | (CommandCommon & {
+      readonly kind: "changeArtifact";
+      readonly artifact: ArtifactName;
+      readonly change: ArtifactChange;
+      readonly reason: string;
+    })
   | (CommandCommon & { readonly kind: "setPolicy"; readonly policy: Policy });
 
 export type Observation =
@@ -178,8 +193,8 @@ export type Observation =
       readonly kind: "attemptExited";
       readonly attemptId: AttemptId;
       readonly exits: readonly WorkerExit[];
-      /** Artifacts that were not reported while the attempt ran. Absent: none. */
-      readonly artifacts?: readonly Artifact[];
+      /** Artifacts that were not reported while the attempt ran, and those to be registered. Absent: none. */
+      readonly artifacts?: readonly ReportedArtifact[];
     }
   /**
    * The stopped workers of a shrunk gang have ended. `workers`: the size that the gang has reached, which shows the
@@ -208,6 +223,19 @@ export type Observation =
       /** Present if the workload itself may have caused the loss. Absent: the machine caused it. */
       readonly cause?: LossCause;
     };
+
+/** An artifact at the end of its attempt. The executor, not the work, has read the bytes and computed the digest. */
+export interface ReportedArtifact {
+  readonly name: string;
+  readonly path: string;
+  /** Absent: the executor cannot read the bytes. */
+  readonly digest?: string;
+  readonly bytes?: number;
+  /** Why the bytes have no digest, although the executor could read them: the artifact is not registered. */
+  readonly problem?: string;
+  readonly metrics?: Readonly<Record<string, number>>;
+  readonly parameters?: Readonly<Record<string, string>>;
+}
 
 /**
  * Progress of an attempt: attempt id, step, total number of steps. It is a tuple, because an input may contain

@@ -54,6 +54,10 @@ export type CommandResult =
   | { readonly kind: "executorSet"; readonly executor: string; readonly attempts: number }
   | { readonly kind: "proposalSet"; readonly id: string; readonly phase: ProposalPhase }
   | { readonly kind: "proposalRuleSet"; readonly of: ProposalKind }
+  /** `artifact`: the id of the version. */
+  | { readonly kind: "artifactRegistered"; readonly artifact: string; readonly number: number }
+  /** `artifact`: the key of the name. `number: null`: the change is about the name. */
+  | { readonly kind: "artifactChanged"; readonly artifact: string; readonly number: number | null }
   | { readonly kind: "policySet"; readonly name: string };
 
 /**
@@ -86,7 +90,13 @@ export interface ChangeRefusal {
 export type Rejection =
   | { readonly code: "unknownTeam"; readonly team: string }
   | { readonly code: "teamCycle"; readonly teams: readonly string[] }
-  | { readonly code: "teamInUse"; readonly team: string; readonly workloads: number; readonly children: number }
+  | {
+      readonly code: "teamInUse";
+      readonly team: string;
+      readonly workloads: number;
+      readonly children: number;
+      readonly artifacts?: number;
+    }
   | { readonly code: "unknownSite"; readonly site: string }
   | { readonly code: "unknownWorkload"; readonly workloadId: string }
   | { readonly code: "workloadEnded"; readonly workloadId: string; readonly phase: string }
@@ -171,6 +181,23 @@ export type Rejection =
       readonly maxCount: number;
       readonly freeAtMs: number;
     }
+  /** No such version that is not deleted. `artifact`: as the command names it. */
+  | { readonly code: "unknownArtifact"; readonly artifact: string }
+  | {
+      readonly code: "tooManyArtifacts";
+      readonly of: "artifacts" | "versions" | "places" | "aliases" | "tags";
+      readonly maxCount: number;
+    }
+  /** `by`: what depends on the version, such as `alias production`; the first ones of `count`. */
+  | {
+      readonly code: "artifactInUse";
+      readonly artifact: string;
+      readonly by: readonly string[];
+      readonly count: number;
+    }
+  | { readonly code: "artifactOnHold"; readonly artifact: string; readonly actor: string; readonly reason: string }
+  /** The change does not apply to the version as it is: it is not deleted, or not on hold, for example. */
+  | { readonly code: "artifactUnchanged"; readonly artifact: string; readonly change: string }
   | { readonly code: "unknownExecutor"; readonly executor: string }
   /** The executor answers, so its attempts cannot be given up. */
   | { readonly code: "executorReachable"; readonly executor: string }

@@ -97,9 +97,13 @@ export interface AfterArtifact {
 }
 
 /** An artifact that work has produced, with its location. */
-export interface Artifact {
+export interface ProducedArtifact {
   readonly name: string;
   readonly path: string;
+  /** Id of the registered version (`artifact.ts`). Absent: the artifact is not registered. */
+  readonly version?: string;
+  /** The attempt that reported an artifact that is to be registered. */
+  readonly by?: AttemptId;
 }
 
 /**
@@ -186,7 +190,10 @@ interface SpecCommon {
   /** Action if a running gang loses a node; absent: `restart`. */
   readonly onNodeLoss?: "replace" | "restart";
   readonly after?: readonly AfterSpec[];
-  /** Names of artifacts that the work reports when it has produced them. */
+  /**
+   * Names of artifacts that the work reports when it has produced them. One in the notation of `artifact.ts`
+   * (`model:chat`) is registered as a version when the attempt that reported it succeeds.
+   */
   readonly produces?: readonly string[];
   readonly hold?: true;
   readonly notBeforeMs?: number;
@@ -220,7 +227,10 @@ export type WorkloadSpec =
       readonly kind: "serve";
       readonly replicas: ReplicaRange;
       readonly ready: ReadinessSpec;
-      /** Name under which the gateway serves the model; absent: the name of the workload. Decisions do not read it. */
+      /**
+       * Name under which the gateway serves the model; absent: the name of the workload. An artifact (`model:chat@3`) is
+       * resolved at the submission, given to the replicas, and served under its name (`chat`).
+       */
       readonly servedModel?: string;
     })
   | (SpecCommon & {
@@ -277,9 +287,9 @@ export interface Workload extends WorkloadTasks {
   /** Pending dependencies; absent: none. */
   readonly waitsFor?: readonly WaitsFor[];
   /** Artifacts produced so far, each as last reported; absent: none. */
-  readonly artifacts?: readonly Artifact[];
+  readonly artifacts?: readonly ProducedArtifact[];
   /** Artifacts of other work for which this workload waited; absent: none. */
-  readonly given?: readonly Artifact[];
+  readonly given?: readonly ProducedArtifact[];
 }
 
 /** The last decision about the number of replicas of an endpoint. */

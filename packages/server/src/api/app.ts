@@ -233,8 +233,9 @@ function answerRoute({ plane, reads, readers, name }: Bound, operation: Operatio
   const shared = sharedOperations[name];
   const handle = (handlers as unknown as Record<string, AnswerHandler>)[name] as AnswerHandler;
   const locates = name === "submitWorkload";
-  // Answers about nothing that belongs to a team have no names of other teams' work. Tokens are those of the reader's teams.
-  const isPlain = operation.subject === "any" || operation.subject === "token";
+  // Answers about nothing that belongs to a team have no names of other teams' work. Tokens and artifacts are those of the
+  // reader's teams, and views leave out what belongs to others.
+  const isPlain = operation.subject === "any" || operation.subject === "token" || operation.tag === "artifacts";
   // Commands repeat the words of the request. A read would show which of its words are names.
   const repeats = operation.method !== "GET" && name !== "forecastWorkload";
   const seen = async ({ principal, params, query, body }: AnyCall, value: unknown): Promise<unknown> =>

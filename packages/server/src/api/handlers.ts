@@ -63,6 +63,15 @@ import { framed } from "./stream-reply.ts";
 import { nodeTelemetry } from "./node-telemetry.ts";
 import { directoryRefusal } from "./hidden-directories.ts";
 import { channelRefusal } from "./notification-channels.ts";
+import {
+  artifactLineage,
+  changeArtifact,
+  getArtifact,
+  getArtifactVersion,
+  listArtifactVersions,
+  listArtifacts,
+  registerArtifact,
+} from "./artifacts.ts";
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload as changeWorkloadHandler } from "./change-workload.ts";
 import { abandonExecutor, declareExecutor, executors, removeExecutor } from "./executors.ts";
@@ -344,6 +353,13 @@ export const handlers: Handlers = {
   withdrawProposal,
   proposalRules: ({ driver }) => driver.read(({ state }) => ({ items: proposalRuleViews(state) })),
   setProposalRule,
+  listArtifacts,
+  registerArtifact,
+  getArtifact,
+  listArtifactVersions,
+  getArtifactVersion,
+  artifactLineage,
+  changeArtifact,
   executors,
   declareExecutor,
   abandonExecutor,

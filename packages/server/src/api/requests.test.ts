@@ -344,7 +344,7 @@ describe("commands", () => {
     await live.client.removeTeam("told");
     await live.client.setPolicy({ preset: "sjf" });
     await live.client.setPolicy({ preset: "default" });
-    const actors = new Map<string, string | undefined>();
+    const actors = new Map<string, string | null | undefined>();
     for await (const { event } of live.client.events({ from, signal: AbortSignal.timeout(20_000) })) {
       if ("actor" in event) actors.set(event.kind, event.actor ?? undefined);
       if (event.kind === "policySet" && event.policy.name === "default") break;

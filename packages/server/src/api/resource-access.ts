@@ -3,10 +3,11 @@
  * without bounds, such as the holder of the token of the state directory, pass without any lookup.
  */
 import type { ReadonlyState } from "@headroom/engine";
+import { parseArtifactRef } from "@headroom/model";
 import type { TeamName, WorkloadId } from "@headroom/model";
 import { operations, ProblemError, refuse } from "@headroom/protocol";
 import type { Operation, OperationName, Permission } from "@headroom/protocol";
-import { rejectionProblem } from "@headroom/views";
+import { findArtifact, rejectionProblem } from "@headroom/views";
 import { authorize, isUnbounded } from "../auth/authorize.ts";
 import type { Principal } from "../auth/authorize.ts";
 import { readableTeams, withTeamsAbove } from "../auth/team-tree.ts";
@@ -60,6 +61,8 @@ function wantedOf(asked: AccessQuestion): readonly ResourceNeed[] {
       return [...ofWorkload(state, permission, id), ...workloadParts(asked, id), ...dependencies(state, call)];
     case "body":
       return [ofBody(state, permission, call), ...dependencies(state, call)];
+    case "artifact":
+      return ofArtifactInPath(asked);
     case "team":
       return ofTeam(asked, permission, name as TeamName);
     case "schedule":
@@ -91,6 +94,20 @@ function ofWorkload(state: ReadonlyState, permission: Permission, id: string): R
   return [{ permission, resource, absent: () => noWorkload(id) }];
 }
 
+/** An artifact without a team in its name is looked up among those that the principal may read; the handler reports the rest. */
+function ofArtifactInPath({ state, operation: { permission }, call }: AccessQuestion): ResourceNeed[] {
+  const { artifact: text = "" } = call.params as { readonly artifact?: string };
+  const absent = (): Error => refuse("unknownArtifact", `There is no artifact ${text}, or it is deleted.`);
+  const { team } = findArtifact(state, text, readableTeams(state, call.principal)).artifact;
+  return [
+    {
+      permission,
+      resource: { kind: "artifacts", name: text, teams: withTeamsAbove(state, team), owner: null },
+      absent,
+    },
+  ];
+}
+
 function workloadParts({ state, operation, call }: AccessQuestion, id: string): ResourceNeed[] {
   const body = (call.body ?? {}) as Readonly<Record<string, unknown>>;
   return Object.entries(operation.partPermissions).flatMap(([part, permission]) =>
@@ -118,8 +135,19 @@ function dependencies(
   { body, principal }: Pick<ReadCall, "body" | "principal">,
   readable = readableTeams(state, principal),
 ): ResourceNeed[] {
-  const { after } = (body ?? {}) as { readonly after?: readonly { readonly workload?: string }[] | null };
-  return (after ?? []).flatMap(({ workload = "" }): ResourceNeed[] => {
+  const { after, ...spec } = (body ?? {}) as DependingBody;
+  const artifacts = artifactsOfTeams(spec).flatMap(([text, team]): ResourceNeed[] =>
+    readable === null || readable.has(team)
+      ? []
+      : [
+          {
+            permission: "artifacts.read",
+            resource: { kind: "artifacts", name: text, teams: [team], owner: null },
+            absent: () => rejected({ code: "unknownArtifact", artifact: text }),
+          },
+        ],
+  );
+  const workloads = (after ?? []).flatMap(({ workload = "" }): ResourceNeed[] => {
     const found = state.workloads.get(workload as WorkloadId);
     if (found === undefined || readable === null || readable.has(found.spec.team)) return [];
     return [
@@ -129,6 +157,24 @@ function dependencies(
         absent: () => rejected({ code: "unknownDependency", name: workload }),
       },
     ];
+  });
+  return [...workloads, ...artifacts];
+}
+
+interface DependingBody {
+  readonly after?: readonly { readonly workload?: string }[] | null;
+  readonly servedModel?: string | null;
+  readonly data?: { readonly inputs?: readonly string[] | null } | null;
+  /** Inputs of a version that is registered. */
+  readonly inputs?: readonly string[] | null;
+}
+
+/** Artifacts that the body names with their team. A name without a team is one of the team of the body. */
+function artifactsOfTeams({ servedModel, data, inputs }: DependingBody): readonly (readonly [string, TeamName])[] {
+  const texts = [...(data?.inputs ?? []), ...(inputs ?? []), ...(typeof servedModel === "string" ? [servedModel] : [])];
+  return texts.flatMap((text) => {
+    const team = parseArtifactRef(text)?.team ?? null;
+    return team === null ? [] : [[text, team] as const];
   });
 }
 

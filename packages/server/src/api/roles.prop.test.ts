@@ -8,6 +8,8 @@ import type { LiveControlPlane } from "./testing/live-control-plane.ts";
 
 /** The least role that has each permission, stated here once more and not derived. */
 const leastRole: Readonly<Record<Permission, Role>> = {
+  "artifacts.read": "viewer",
+  "artifacts.write": "member",
   "calendar.read": "viewer",
   "calendar.write": "operator",
   "documents.apply": "member",
@@ -83,6 +85,7 @@ function expected({ name, role, place, isOwn }: Case): Outcome {
       return covers(place) ? "allowed" : "hidden";
     case "token":
       return name === "listTokens" || covers(place) ? "allowed" : "hidden";
+    case "artifact":
     case "body":
       return covers(place) ? "allowed" : "hidden";
     case "documents":
@@ -101,6 +104,15 @@ const work = { own: "", other: "" };
 const json = { "content-type": "application/json" };
 const spec = (name: string, team: string) =>
   ({ kind: "train", name, team, run: "true", gang: { accelerators: 1 }, hold: true }) as const;
+const artifact = {
+  kind: "model",
+  team: "lab/nlp",
+  name: "chat",
+  digest: null,
+  bytes: null,
+  places: [],
+  inputs: [],
+} as const;
 const schedule = (name: string) => ({
   name,
   times: { minutes: [0], hours: [3], daysOfMonth: [1], months: [1], daysOfWeek: [0] },
@@ -129,6 +141,7 @@ beforeAll(async () => {
   expect((await post("/v1/apply", { teams })).status).toBe(200);
   work.own = await idOf("own", "alice");
   work.other = await idOf("other", "bob");
+  expect((await post("/v1/artifacts", artifact)).status).toBe(201);
   await idOf("applied-own", "alice");
   await idOf("applied-other", "bob");
   for (const role of roles)
@@ -156,6 +169,8 @@ const bodies: Readonly<Partial<Record<OperationName, (isOwn: boolean) => unknown
   declareModel: () => ({
     training: { model: "llama-3-8b", sequenceLength: 512, globalBatch: 1, method: { kind: "lora", rank: 16 } },
   }),
+  registerArtifact: () => artifact,
+  changeArtifact: () => ({ change: { kind: "alias", alias: "production", number: 1 } }),
   apply: (isOwn) => ({ workloads: [spec(isOwn ? "applied-own" : "applied-other", "lab/nlp")] }),
   createProposal: reweighted,
   decideProposal: () => ({ verdict: "reject" }),
@@ -179,6 +194,8 @@ async function answerOf({ name, role, place, isOwn }: Case, target?: string): Pr
             ? await freshToken()
             : subject === "proposal"
               ? await freshProposal()
+            : subject === "artifact"
+              ? "model:lab/nlp/chat"
               : "absent");
   const url = path.replace(/\{\w+\}/, encodeURIComponent(id));
   const query = name === "apply" || name === "changeWorkload" ? "?dryRun=true" : "";
@@ -218,6 +235,7 @@ const absentCodes: ReadonlySet<string> = new Set([
   "unknownSchedule",
   "unknownToken",
   "unknownProposal",
+  "unknownArtifact",
 ]);
 
 async function outcomeOf(each: Case): Promise<Outcome> {
@@ -231,6 +249,9 @@ async function outcomeOf(each: Case): Promise<Outcome> {
   if (code === "permissionDenied") return "denied";
   return absentCodes.has(code) && operations[each.name].subject !== "fleet" ? "hidden" : "allowed";
 }
+
+const absentId = (name: OperationName): string =>
+  operations[name].subject === "artifact" ? "model:lab/nlp/absent-1" : "absent-1";
 
 const owned: ReadonlySet<string> = new Set(["workload", "schedule", "documents"]);
 const cases: readonly Case[] = operationNames.flatMap((name) =>
@@ -259,8 +280,8 @@ describe("every operation by role and place", () => {
       if (expected(each) !== "hidden" || !operations[name].path.includes("{")) continue;
       const hidden = await answerOf(each);
       const [, id = ""] = /\/v1\/\w+\/([^/?]+)/.exec(new URL(hidden.url).pathname) ?? [];
-      const absent = await answerOf(each, "absent-1");
-      const text = (await absent.text()).replaceAll("absent-1", decodeURIComponent(id));
+      const absent = await answerOf(each, absentId(name));
+      const text = (await absent.text()).replaceAll(absentId(name), decodeURIComponent(id));
       expect({ name, status: hidden.status, text: await hidden.text() }).toEqual({ name, status: absent.status, text });
     }
   });

@@ -3,6 +3,7 @@
  * so they are recorded, but a job can report without end. Each attempt may record a burst at once; after it, the newest
  * report of each kind is recorded at intervals, up to a total. Further reports are counted and not recorded.
  */
+import { isRegistered } from "@headroom/model";
 import type { Attempt, AttemptId, Signal, Workload } from "@headroom/model";
 
 type Report = Extract<Signal, { readonly kind: "artifactReported" | "checkpointReported" }>;
@@ -134,7 +135,12 @@ const keyOf = (report: Report): string =>
 function isNews(report: Report, workload: Workload | undefined): boolean {
   if (report.kind === "checkpointReported") return true;
   if (workload?.spec.produces?.includes(report.name) !== true) return false;
-  return workload.artifacts?.some(({ name, path }) => name === report.name && path === report.path) !== true;
+  return (
+    workload.artifacts?.some(
+      ({ name, path, by }) =>
+        name === report.name && path === report.path && (!isRegistered(name) || by === report.attemptId),
+    ) !== true
+  );
 }
 
 export const reportsTooMuch = (id: AttemptId): string =>

@@ -1,9 +1,9 @@
 /** Artifacts that simulated work produces when it succeeds: all declared ones, without a location. */
-import type { Artifact, AttemptId, WorkloadSpec } from "@headroom/model";
+import type { ProducedArtifact, AttemptId, WorkloadSpec } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 
 interface Made {
-  readonly artifacts?: readonly Artifact[];
+  readonly artifacts?: readonly ProducedArtifact[];
 }
 
 export const artifactsMade = ({ produces }: { readonly produces?: WorkloadSpec["produces"] | undefined }): Made =>

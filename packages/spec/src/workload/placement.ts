@@ -192,7 +192,8 @@ export const dataRule = notation.name(names.dataRule);
 export const workloadData = record(
   {
     inputs: optional(datasets, {
-      description: "Data sets that the workload reads. Pools that hold most of them are preferred.",
+      description:
+        "Data sets that the workload reads, also artifacts (`dataset:corpus@6`), resolved at the submission. Pools that hold most of them are preferred.",
       examples: [["s3://corpus/v7"]],
     }),
     rule: optional(dataRule, {

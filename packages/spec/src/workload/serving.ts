@@ -86,7 +86,8 @@ export const servedModel = optional(
   notation.text(z.string().min(1).max(limits.ID_CHARS_MAX), limits.ID_CHARS_MAX, "a name"),
   {
     wire: "servedModel",
-    description: "Name of the model in requests.",
+    description:
+      "Name of the model in requests, or an artifact to serve: `model:chat@3` is served as `chat`, and the command finds it in `$MODEL_DIR`.",
     examples: ["meta-llama/Llama-3.1-8B-Instruct"],
     otherwise: "the name of the workload",
   },

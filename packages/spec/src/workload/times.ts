@@ -50,7 +50,7 @@ const workloadName = notation.text(
   limits.ID_CHARS_MAX,
   "a workload's name or id",
 );
-const artifact = notation.name(names.artifactName);
+const artifact = notation.name(names.producedName);
 
 const after = record(
   {
@@ -64,7 +64,7 @@ const after = record(
     }),
     artifact: optional(artifact, {
       description:
-        "An artifact that the workload waits for; used instead of `on`. The workload starts as soon as the artifact is reported.",
+        "An artifact that the workload waits for; used instead of `on`. The workload starts when the artifact is reported, or when it is registered if it has a kind (`model:chat`).",
       examples: ["model"],
     }),
   },
@@ -214,7 +214,11 @@ export const timeFields = {
       example: "[model]",
       orSingle: true,
     }),
-    { description: "Names of artifacts that the workload reports, for dependent work.", examples: [["model"]] },
+    {
+      description:
+        "Artifacts that the workload reports, for dependent work. One with a kind (`model:chat`) is registered as the next version when the attempt succeeds.",
+      examples: [["model:chat"]],
+    },
   ),
   notBefore: optional(moment, {
     wire: "notBeforeMs",

@@ -1,0 +1,287 @@
+/**
+ * Registers versions of artifacts, on command and when the attempt that made one succeeds, and changes what the registry
+ * knows about them. Bytes are never touched here: stores and executors report what they hold.
+ */
+import {
+  ALIASES_MAX,
+  ARTIFACTS_MAX,
+  ARTIFACT_FIELDS_MAX,
+  PLACES_MAX,
+  VERSIONS_MAX,
+  VERSIONS_OF_NAME_MAX,
+  artifactKey,
+  isRegistered,
+  parseArtifactRef,
+  unreachable,
+  versionId,
+} from "@headroom/model";
+import type {
+  ArtifactChange,
+  ArtifactContent,
+  ArtifactName,
+  ArtifactProducer,
+  Attempt,
+  Command,
+  ProducedArtifact,
+  Rejection,
+  ReportedArtifact,
+  Workload,
+} from "@headroom/model";
+import type { Batch } from "../batch/batch.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { findVersion, usersOf } from "../state/find-artifact.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+
+type RegisterCommand = Command & { readonly kind: "registerArtifact" };
+type ChangeCommand = Command & { readonly kind: "changeArtifact" };
+
+export function registerArtifact(batch: Batch, command: RegisterCommand): Decision {
+  const { state } = batch.world;
+  const { artifact, aliases, actor, reason } = command;
+  if (!state.teams.has(artifact.team)) return refused({ code: "unknownTeam", team: artifact.team });
+  const full = registryFull(state, artifact) ?? tooManyParts(artifact) ?? tooManyAliases(state, artifact, aliases);
+  if (full !== null) return refused(full);
+  const inputs = resolvedInputs(state, artifact, artifact.inputs);
+  if (inputs.kind === "refused") return refused(inputs.rejection);
+  const number = record(batch, { ...artifact, inputs: inputs.ids }, { actor });
+  for (const alias of aliases) emitChange(batch, artifact, { kind: "alias", alias, number }, { actor, reason });
+  return done({ kind: "artifactRegistered", artifact: versionId(artifact, number), number });
+}
+
+/** Emits the new version, and deletes older ones by the retention of the name. */
+function record(
+  batch: Batch,
+  { kind, team, name, digest, bytes, rule, places, inputs, metrics, parameters }: ArtifactName & ArtifactContent,
+  { actor, producer }: { readonly actor: string; readonly producer?: ArtifactProducer },
+): number {
+  const key = artifactKey({ kind, team, name });
+  const number = (batch.world.state.artifacts.get(key)?.lastNumber ?? 0) + 1;
+  batch.emit({
+    kind: "artifactRegistered",
+    version: 1,
+    atMs: batch.nowMs,
+    artifact: {
+      kind,
+      team,
+      name,
+      number,
+      digest,
+      bytes,
+      ...(rule === undefined ? {} : { rule }),
+      places,
+      inputs,
+      ...(metrics === undefined ? {} : { metrics }),
+      ...(parameters === undefined ? {} : { parameters }),
+      actor,
+      ...(producer === undefined ? {} : { producer }),
+    },
+  });
+  retain(batch, { kind, team, name });
+  return number;
+}
+
+/** Deletions of one registration. A lower retention takes effect over several registrations. */
+const DELETED_AT_ONCE_MAX = 20;
+
+function retain(batch: Batch, name: ArtifactName): void {
+  const { state } = batch.world;
+  const artifact = state.artifacts.get(artifactKey(name));
+  if (artifact?.keepVersions === undefined || artifact.numbers.length <= artifact.keepVersions) return;
+  const older = artifact.numbers.slice(0, -artifact.keepVersions);
+  const free = older.filter((number) => {
+    const version = state.artifactVersions.get(versionId(name, number));
+    return version?.hold === undefined && usersOf(state, name, number).length === 0;
+  });
+  for (const number of free.slice(0, DELETED_AT_ONCE_MAX))
+    emitChange(batch, name, { kind: "delete", number }, { actor: null, reason: "retention" });
+}
+
+function emitChange(
+  batch: Batch,
+  name: ArtifactName,
+  change: ArtifactChange,
+  { actor, reason }: { readonly actor: string | null; readonly reason: string },
+): void {
+  const artifact = artifactKey(name);
+  batch.emit({ kind: "artifactChanged", version: 1, atMs: batch.nowMs, artifact, change, actor, reason });
+}
+
+function registryFull({ artifacts, artifactVersions }: ReadonlyState, name: ArtifactName): Rejection | null {
+  const known = artifacts.get(artifactKey(name));
+  if (known === undefined && artifacts.size >= ARTIFACTS_MAX)
+    return { code: "tooManyArtifacts", of: "artifacts", maxCount: ARTIFACTS_MAX };
+  if ((known?.numbers.length ?? 0) >= VERSIONS_OF_NAME_MAX)
+    return { code: "tooManyArtifacts", of: "versions", maxCount: VERSIONS_OF_NAME_MAX };
+  if (artifactVersions.size >= VERSIONS_MAX)
+    return { code: "tooManyArtifacts", of: "versions", maxCount: VERSIONS_MAX };
+  return null;
+}
+
+const tooManyParts = ({ places }: ArtifactContent): Rejection | null =>
+  places.length > PLACES_MAX ? { code: "tooManyArtifacts", of: "places", maxCount: PLACES_MAX } : null;
+
+function tooManyAliases({ artifacts }: ReadonlyState, name: ArtifactName, added: readonly string[]): Rejection | null {
+  const known = artifacts.get(artifactKey(name))?.aliases ?? [];
+  const names = new Set([...known.map(({ alias }) => alias), ...added]);
+  return names.size > ALIASES_MAX ? { code: "tooManyArtifacts", of: "aliases", maxCount: ALIASES_MAX } : null;
+}
+
+type ResolvedInputs =
+  | { readonly kind: "resolved"; readonly ids: readonly string[] }
+  | { readonly kind: "refused"; readonly rejection: Rejection };
+
+/** Inputs in the notation as ids of versions; other names stay as they are. */
+function resolvedInputs(
+  state: ReadonlyState,
+  { team }: Pick<ArtifactName, "team">,
+  inputs: readonly string[],
+): ResolvedInputs {
+  const ids: string[] = [];
+  for (const input of inputs) {
+    const ref = parseArtifactRef(input);
+    const version = ref === null ? null : findVersion(state, team, ref);
+    if (ref !== null && version === null)
+      return { kind: "refused", rejection: { code: "unknownArtifact", artifact: input } };
+    ids.push(version?.id ?? input);
+  }
+  return { kind: "resolved", ids: [...new Set(ids)] };
+}
+
+export function changeArtifact(batch: Batch, { artifact: name, change, actor, reason }: ChangeCommand): Decision {
+  const refusal = refusalOf(batch.world.state, name, change);
+  if (refusal !== null) return refused(refusal);
+  emitChange(batch, name, change, { actor, reason });
+  const number = "number" in change ? change.number : null;
+  return done({ kind: "artifactChanged", artifact: artifactKey(name), number });
+}
+
+function refusalOf(state: ReadonlyState, name: ArtifactName, change: ArtifactChange): Rejection | null {
+  const known = state.artifacts.get(artifactKey(name));
+  if (known === undefined) return { code: "unknownArtifact", artifact: artifactKey(name) };
+  if (change.kind === "retention") return null;
+  if (change.kind === "alias" && change.number === null)
+    return known.aliases.some(({ alias, number }) => alias === change.alias && number !== null)
+      ? null
+      : { code: "unknownArtifact", artifact: `${artifactKey(name)}@${change.alias}` };
+  const number = change.number ?? 0;
+  const id = versionId(name, number);
+  const version = state.artifactVersions.get(id);
+  const isDeleted = version?.deleted !== undefined;
+  if (version === undefined || (isDeleted && change.kind !== "restore"))
+    return { code: "unknownArtifact", artifact: id };
+  const unchanged: Rejection = { code: "artifactUnchanged", artifact: id, change: change.kind };
+  switch (change.kind) {
+    case "alias":
+      return tooManyAliases(state, name, [change.alias]);
+    case "tags":
+      return Object.keys({ ...version.tags, ...change.tags }).length > ARTIFACT_FIELDS_MAX
+        ? { code: "tooManyArtifacts", of: "tags", maxCount: ARTIFACT_FIELDS_MAX }
+        : null;
+    case "place":
+      return change.removed !== true && version.places.length >= PLACES_MAX
+        ? { code: "tooManyArtifacts", of: "places", maxCount: PLACES_MAX }
+        : null;
+    case "hold":
+      return version.hold === undefined ? null : unchanged;
+    case "release":
+      return version.hold === undefined ? unchanged : null;
+    case "delete":
+      return deletionRefusal(state, name, number);
+    case "restore":
+      return isDeleted ? null : unchanged;
+    default:
+      return unreachable(change);
+  }
+}
+
+/** Users of a version that a refusal lists. */
+const USERS_LISTED_MAX = 5;
+
+function deletionRefusal(state: ReadonlyState, name: ArtifactName, number: number): Rejection | null {
+  const id = versionId(name, number);
+  const hold = state.artifactVersions.get(id)?.hold;
+  if (hold !== undefined) return { code: "artifactOnHold", artifact: id, actor: hold.actor ?? "", reason: hold.reason };
+  const users = usersOf(state, name, number);
+  if (users.length === 0) return null;
+  return { code: "artifactInUse", artifact: id, by: users.slice(0, USERS_LISTED_MAX), count: users.length };
+}
+
+/**
+ * Registers the artifacts that a successful attempt made, before its end is recorded: the attempt is active only once, so
+ * each artifact gets one version, however often its end is reported.
+ */
+export function registerProduced(batch: Batch, attempt: Attempt, reported: readonly ReportedArtifact[] = []): void {
+  const workload = workloadOf(batch.world, attempt.workloadId);
+  for (const name of workload.spec.produces ?? []) {
+    if (!isRegistered(name)) continue;
+    const made = reported.findLast((each) => each.name === name) ?? reportedBy(workload, attempt, name);
+    if (made === undefined) miss(batch, attempt, name, "it was not reported");
+    else if (made.problem !== undefined) miss(batch, attempt, name, made.problem);
+    else registerMade(batch, { workload, attempt }, made);
+  }
+}
+
+interface Maker {
+  readonly workload: Workload;
+  readonly attempt: Attempt;
+}
+
+type Made = ReportedArtifact & { readonly step?: number };
+
+/** The report of the attempt while it ran; for a checkpoint, the newest one that it wrote. */
+function reportedBy({ artifacts, checkpoint }: Workload, { id }: Attempt, name: string): Made | undefined {
+  const made = artifacts?.find((each: ProducedArtifact) => each.name === name && each.by === id);
+  if (made !== undefined) return { name, path: made.path };
+  const isCheckpoint = parseArtifactRef(name)?.kind === "checkpoint";
+  if (!isCheckpoint || checkpoint === null || checkpoint.attemptId !== id) return undefined;
+  return { name, path: checkpoint.path, step: checkpoint.step };
+}
+
+function registerMade(batch: Batch, { workload, attempt }: Maker, made: Made): void {
+  const ref = parseArtifactRef(made.name);
+  const { spec, id: workloadId, actor, given = [] } = workload;
+  if (ref === null) return miss(batch, attempt, made.name, "its name is no artifact");
+  const name = { kind: ref.kind, team: spec.team, name: ref.name };
+  const full = registryFull(batch.world.state, name);
+  if (full !== null) return miss(batch, attempt, made.name, "the registry is full");
+  const state = made.digest === undefined ? "declared" : "verified";
+  const content: ArtifactContent = {
+    digest: made.digest ?? null,
+    bytes: made.bytes ?? null,
+    ...(spec.data?.rule === undefined ? {} : { rule: spec.data.rule }),
+    places: [{ store: "local", uri: made.path, state }],
+    inputs: inputsOf(spec, given),
+    ...(made.metrics === undefined ? {} : { metrics: made.metrics }),
+    ...(made.parameters === undefined ? {} : { parameters: made.parameters }),
+  };
+  const producer = {
+    workloadId,
+    workload: spec.name,
+    attemptId: attempt.id,
+    task: attempt.task,
+    ...(made.step === undefined ? {} : { step: made.step }),
+  };
+  record(batch, { ...name, ...content }, { actor, producer });
+}
+
+/** Versions that the work was given, locations of artifacts without a version, and data sets that no registry knows. */
+function inputsOf({ data }: Workload["spec"], given: readonly ProducedArtifact[]): readonly string[] {
+  const versions = given.map(({ version, path }) => version ?? path);
+  const others = (data?.inputs ?? []).filter((input) => parseArtifactRef(input) === null);
+  return [...new Set([...versions, ...others])];
+}
+
+function miss(batch: Batch, attempt: Attempt, name: string, detail: string): void {
+  // Not every task of an array makes every artifact.
+  if (workloadOf(batch.world, attempt.workloadId).spec.kind === "batch" && detail === "it was not reported") return;
+  batch.emit({
+    kind: "artifactNotRegistered",
+    version: 1,
+    atMs: batch.nowMs,
+    attemptId: attempt.id,
+    name,
+    detail,
+  });
+}

@@ -1,0 +1,63 @@
+/**
+ * Artifacts that an attempt reported and that are to be registered (`model:chat`), with the digests of their bytes. The
+ * executor reads the bytes itself: what a job says about them proves nothing.
+ */
+import { realpath } from "node:fs/promises";
+import path from "node:path";
+import { isRegistered } from "@headroom/model";
+import type { ReportedArtifact } from "@headroom/model";
+import { OperationalError, contentDigest } from "@headroom/platform";
+
+/** A workload declares at most 64 artifacts. */
+const NAMES_MAX = 64;
+
+export type ArtifactLine = Pick<ReportedArtifact, "name" | "path" | "metrics" | "parameters">;
+
+interface Places {
+  readonly workingDir: string;
+  readonly checkpointDir: string;
+}
+
+export class MadeArtifacts {
+  readonly #lines = new Map<string, ArtifactLine>();
+
+  /** The newest report of a name counts. */
+  take(lines: readonly ArtifactLine[]): void {
+    for (const line of lines)
+      if (isRegistered(line.name) && (this.#lines.has(line.name) || this.#lines.size < NAMES_MAX))
+        this.#lines.set(line.name, line);
+  }
+
+  /**
+   * The artifacts with their digests. Only paths in the directories of the attempt are read: a job could name any file of
+   * the machine. Others are registered without a digest.
+   */
+  async withDigests(places: Places): Promise<readonly ReportedArtifact[]> {
+    const made: ReportedArtifact[] = [];
+    for (const line of this.#lines.values()) made.push({ ...line, ...(await contentOf(line.path, places)) });
+    return made;
+  }
+}
+
+type Content = Pick<ReportedArtifact, "digest" | "bytes" | "problem">;
+
+async function contentOf(target: string, { workingDir, checkpointDir }: Places): Promise<Content> {
+  if (!path.isAbsolute(target)) return {};
+  try {
+    const real = await realpath(target);
+    const roots = await Promise.all([workingDir, checkpointDir].filter((each) => path.isAbsolute(each)).map(realOf));
+    if (!roots.some((root) => real === root || real.startsWith(`${root}${path.sep}`))) return {};
+    const { digest, bytes } = await contentDigest(real);
+    return { digest, bytes };
+  } catch (error) {
+    return { problem: problemOf(error, target) };
+  }
+}
+
+const realOf = (directory: string): Promise<string> => realpath(directory).catch(() => directory);
+
+function problemOf(error: unknown, target: string): string {
+  if (error instanceof OperationalError) return error.message;
+  const { code = "" } = error as NodeJS.ErrnoException;
+  return code === "ENOENT" ? `${target} does not exist` : `${target} cannot be read (${code})`;
+}

@@ -1,0 +1,108 @@
+/**
+ * The digest of a file or a directory, as artifacts have it. A file's digest is the SHA-256 of its bytes. A directory's is
+ * the SHA-256 of a list with one line for each file, `DIGEST  BYTES  PATH`, in the order of the paths. Links and special
+ * files have no content of their own, so a directory with one is refused; nothing is opened through a link.
+ */
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { open, readdir } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import path from "node:path";
+import { OperationalError } from "./operational-error.ts";
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+/** Files of one directory, their names together, and how deep it may be: a job writes what it likes. */
+const FILES_MAX = 100_000;
+const NAME_BYTES_MAX = 64 * 1024 * 1024;
+const DEPTH_MAX = 64;
+/** Small pieces: one piece is hashed in a millisecond, so the event loop stays free. */
+const PIECE_BYTES = 1024 * 1024;
+
+interface ContentDigest {
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly digest: string;
+  readonly bytes: number;
+  readonly files: number;
+}
+
+interface Walk {
+  readonly lines: string[];
+  bytes: number;
+  files: number;
+  nameBytes: number;
+}
+
+export async function contentDigest(target: string): Promise<ContentDigest> {
+  const file = await openPlain(target);
+  try {
+    const stat = await file.stat();
+    if (stat.isFile()) {
+      const { hex, bytes } = await hashOf(file);
+      return { digest: `sha256:${hex}`, bytes, files: 1 };
+    }
+    if (!stat.isDirectory()) throw refusal(target, "is no regular file and no directory");
+  } finally {
+    await file.close();
+  }
+  const walk: Walk = { lines: [], bytes: 0, files: 0, nameBytes: 0 };
+  await addDirectory(walk, target, "", 0);
+  const hash = createHash("sha256");
+  for (const line of walk.lines) hash.update(line);
+  return { digest: `sha256:${hash.digest("hex")}`, bytes: walk.bytes, files: walk.files };
+}
+
+async function addDirectory(walk: Walk, target: string, within: string, depth: number): Promise<void> {
+  if (depth > DEPTH_MAX) throw refusal(target, `has more than ${DEPTH_MAX} levels of directories`);
+  const entries = await readdir(target, { withFileTypes: true });
+  walk.nameBytes += entries.reduce((sum, { name }) => sum + name.length + within.length, 0);
+  if (walk.nameBytes > NAME_BYTES_MAX || walk.files + entries.length > FILES_MAX)
+    throw refusal(target, `has more than ${FILES_MAX} files, or too long names`);
+  const byName = entries.toSorted((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0));
+  for (const entry of byName) {
+    const child = path.join(target, entry.name);
+    const name = within === "" ? entry.name : `${within}/${entry.name}`;
+    if (entry.isDirectory()) await addDirectory(walk, child, name, depth + 1);
+    else if (entry.isFile()) await addFile(walk, child, name);
+    else throw refusal(child, "is a link or a special file");
+  }
+}
+
+async function addFile(walk: Walk, target: string, name: string): Promise<void> {
+  const file = await openPlain(target);
+  try {
+    if (!(await file.stat()).isFile()) throw refusal(target, "is no regular file any more");
+    const { hex, bytes } = await hashOf(file);
+    walk.lines.push(`${hex}  ${bytes}  ${JSON.stringify(name)}\n`);
+    walk.bytes += bytes;
+    walk.files += 1;
+  } finally {
+    await file.close();
+  }
+}
+
+async function openPlain(target: string): Promise<FileHandle> {
+  try {
+    return await open(target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "";
+    throw refusal(
+      target,
+      code === "ELOOP" ? "is a link" : code === "ENOENT" ? "does not exist" : `cannot be read (${code})`,
+    );
+  }
+}
+
+async function hashOf(file: FileHandle): Promise<{ readonly hex: string; readonly bytes: number }> {
+  const hash = createHash("sha256");
+  const piece = Buffer.allocUnsafe(PIECE_BYTES);
+  let bytes = 0;
+  for (;;) {
+    const { bytesRead } = await file.read(piece, 0, PIECE_BYTES, bytes);
+    if (bytesRead === 0) return { hex: hash.digest("hex"), bytes };
+    hash.update(piece.subarray(0, bytesRead));
+    bytes += bytesRead;
+  }
+}
+
+const refusal = (target: string, problem: string): OperationalError =>
+  new OperationalError("unreadableContent", `${target} ${problem}`);

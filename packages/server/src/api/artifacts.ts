@@ -1,0 +1,74 @@
+/** Artifacts: reads for the teams that the caller may see, and commands. */
+import type { ReadonlyState } from "@headroom/engine";
+import { artifactTitle } from "@headroom/model";
+import { refuse } from "@headroom/protocol";
+import * as views from "@headroom/views";
+import { readableTeams } from "../auth/team-tree.ts";
+import { command } from "./calls.ts";
+import type { Answer, Call } from "./calls.ts";
+import type { ControlPlane } from "./control-plane.ts";
+
+type ArtifactCall = Pick<Call<"getArtifact">, "params" | "principal">;
+
+/** Reads about the artifact in the path. */
+const ofArtifact = <Result>(
+  { driver }: ControlPlane,
+  { params: { artifact: text }, principal }: ArtifactCall,
+  read: (state: ReadonlyState, found: views.FoundArtifact) => Result,
+): Promise<Result> =>
+  driver.read(({ state }) => read(state, views.findArtifact(state, text, readableTeams(state, principal))));
+
+export const listArtifacts = (
+  { driver }: ControlPlane,
+  { query, principal }: Call<"listArtifacts">,
+): Promise<Answer<"listArtifacts">> =>
+  driver.read(({ state }) => views.artifactList(state, query, readableTeams(state, principal)));
+
+export const getArtifact = (plane: ControlPlane, call: Call<"getArtifact">): Promise<Answer<"getArtifact">> =>
+  ofArtifact(plane, call, (state, { artifact }) => views.artifactResource(state, artifact));
+
+export const listArtifactVersions = (
+  plane: ControlPlane,
+  call: Call<"listArtifactVersions">,
+): Promise<Answer<"listArtifactVersions">> =>
+  ofArtifact(plane, call, (state, { artifact }) => views.versionList(state, artifact, call.query));
+
+export const getArtifactVersion = (
+  plane: ControlPlane,
+  call: Call<"getArtifactVersion">,
+): Promise<Answer<"getArtifactVersion">> =>
+  ofArtifact(plane, call, (state, found) =>
+    views.versionView(state, found, { text: call.params.artifact, readable: readableTeams(state, call.principal) }),
+  );
+
+export const artifactLineage = (
+  plane: ControlPlane,
+  call: Call<"artifactLineage">,
+): Promise<Answer<"artifactLineage">> =>
+  ofArtifact(plane, call, (state, found) => {
+    const { direction = "both", depth } = call.query;
+    const version = views.versionAt(state, found);
+    const text = call.params.artifact;
+    if (version === null) throw refuse("unknownArtifact", `There is no artifact ${text}, or it is deleted.`);
+    return views.artifactLineage(state, version, { direction, depth, readable: readableTeams(state, call.principal) });
+  });
+
+export async function registerArtifact(
+  plane: ControlPlane,
+  call: Call<"registerArtifact">,
+): Promise<Answer<"registerArtifact">> {
+  const wanted = views.registerArtifactCommand(call.body);
+  const { artifact, number } = await command(plane, call, wanted, "artifactRegistered");
+  return { artifact, ref: `${artifactTitle(wanted.artifact)}@${number}`, number };
+}
+
+export async function changeArtifact(
+  plane: ControlPlane,
+  call: Call<"changeArtifact">,
+): Promise<Answer<"changeArtifact">> {
+  const wanted = await ofArtifact(plane, call, (_state, found) =>
+    views.changeArtifactCommand(found.artifact, call.body),
+  );
+  const { artifact, number } = await command(plane, call, wanted, "artifactChanged");
+  return { artifact, number };
+}
