@@ -68,6 +68,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     "lineage",
     "model-files",
     "usage",
+    "platform",
     "journal",
     "executors",
     "server",

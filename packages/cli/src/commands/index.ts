@@ -3,6 +3,7 @@
  * the workspace, no YAML), because they are read at every start. Everything else is imported inside `run`.
  */
 import type { CommandDefinition } from "../command.ts";
+import { artifactCommand, datasetCommand } from "./artifact.ts";
 import { applyCommand } from "./apply.ts";
 import { backupCommand, restoreCommand, upgradeCommand } from "./backup.ts";
 import { benchCommand } from "./bench.ts";
@@ -80,6 +81,8 @@ export const commands: readonly CommandDefinition[] = [
   holdCommand,
   releaseCommand,
   gatewayCommand,
+  artifactCommand,
+  datasetCommand,
   keyCommand,
   simulateCommand,
   sizeCommand,

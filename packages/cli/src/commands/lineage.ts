@@ -40,8 +40,10 @@ export const lineageCommand = defineCommand<LineageOptions>({
   summary: "Show where data and models come from, and what was made with them",
   details: `NAME is a dataset, model, job, run id or code: its whole name, the last part of its path, NAME@VERSION, or the name of an artifact.
 Reads the journal of the state directory and the imported events. Steps before NAME have negative numbers.
+A registered artifact (model:chat@3) is walked over the registry of the control plane.
 
 Examples:
+  headroom lineage model:chat@3
   headroom lineage chat-model
   headroom lineage s3://corpus/v6 --down --json
   headroom lineage orders --file events.jsonl --up`,

@@ -1,3 +1,4 @@
+import { artifactCommands } from "./artifact.ts";
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { ModelInspectOptions } from "../model-files/run-model-inspect.ts";
@@ -21,9 +22,11 @@ Examples:
 
 export const modelCommand = defineCommand({
   name: "model",
-  summary: "Read what model files state",
-  commands: [inspectCommand],
+  summary: "Models of the registry, and what model files state",
+  commands: [inspectCommand, ...artifactCommands("model")],
   run() {
-    return Promise.reject(new CliError("model needs a command: headroom model inspect FILE", exitCode.usage));
+    return Promise.reject(
+      new CliError("model needs a command: headroom model list, or headroom model inspect FILE", exitCode.usage),
+    );
   },
 });

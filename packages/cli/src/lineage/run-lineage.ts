@@ -24,6 +24,14 @@ const DEPTH_MAX = 1_000_000;
 
 export async function runLineage(context: CommandContext, name: string, options: LineageOptions): Promise<ExitCode> {
   const depthMax = depthOption(options.depth);
+  const { parseArtifactRef } = await import("@headroom/model");
+  const isBoth = (options.up ?? false) === (options.down ?? false);
+  if (parseArtifactRef(name) !== null && options.file === undefined) {
+    const { runArtifactLineage } = await import("./run-artifact-lineage.ts");
+    const direction = isBoth ? "both" : options.up === true ? "up" : "down";
+    const depth = options.depth === undefined ? undefined : Math.max(1, depthMax);
+    return runArtifactLineage(context, name, { direction, depth, json: options.json === true });
+  }
   const graph = await readGraph(context, options.file ?? []);
   const starts = graph.find(name);
   if (starts.length === 0)
@@ -32,7 +40,6 @@ export async function runLineage(context: CommandContext, name: string, options:
       exitCode.failed,
     );
   const limits = { depthMax, nodesMax: NODES_SHOWN_MAX };
-  const isBoth = (options.up ?? false) === (options.down ?? false);
   const up = isBoth || options.up === true ? graph.walk(starts, "up", limits) : null;
   const down = isBoth || options.down === true ? graph.walk(starts, "down", limits) : null;
   if (options.json === true)

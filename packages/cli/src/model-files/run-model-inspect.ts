@@ -19,9 +19,21 @@ export async function runModelInspect(
   file: string,
   options: ModelInspectOptions,
 ): Promise<ExitCode> {
+  const { model, stated, precision } = await readModel(path.resolve(terminal.workingDirectory, file), printable(file));
+  if (options.json === true) print(JSON.stringify({ file, ...answerOf(model, stated, precision) }, null, 2));
+  else print(...linesOf(model, stated), ...tableLines(columns, precision.map(rowOf), terminal.stdout, paint));
+  return exitCode.ok;
+}
+
+interface ReadModel {
+  readonly model: ModelDescription;
+  readonly stated: Stated;
+  readonly precision: readonly TypeTotal[];
+}
+
+/** The header of a model file. `name`: the file in messages. */
+export async function readModel(place: string, name: string): Promise<ReadModel> {
   const { readModelFile, ModelFileError, totalsByType } = await import("@headroom/model-files");
-  const place = path.resolve(terminal.workingDirectory, file);
-  const name = printable(file);
   let model: ModelDescription;
   const descriptor = opened(place, name);
   try {
@@ -39,9 +51,7 @@ export async function runModelInspect(
     name: model.name,
     contextLength: model.contextLength ?? config?.contextLength ?? null,
   };
-  if (options.json === true) print(JSON.stringify({ file, ...answerOf(model, stated, precision) }, null, 2));
-  else print(...linesOf(model, stated), ...tableLines(columns, precision.map(rowOf), terminal.stdout, paint));
-  return exitCode.ok;
+  return { model, stated, precision };
 }
 
 interface Stated {

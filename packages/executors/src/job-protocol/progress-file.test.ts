@@ -48,13 +48,13 @@ describe("the progress file", () => {
 
   it("tells what was produced, below the working directory where it is no path of its own", async () => {
     const lines = [
-      `{"kind":"artifact","name":"model","path":"out/m"}`,
+      `{"kind":"artifact","name":"model","path":"out/m","metrics":{"loss":1.5}}`,
       `{"kind":"artifact","name":"report","path":"s3://b/r"}`,
     ];
     writeFileSync(file, `${lines.join("\n")}\n`);
     expect((await progress.read()).artifacts).toEqual([
-      { kind: "artifactReported", attemptId: "a", name: "model", path: "/shelf/out/m" },
-      { kind: "artifactReported", attemptId: "a", name: "report", path: "s3://b/r" },
+      { name: "model", path: "/shelf/out/m", metrics: { loss: 1.5 } },
+      { name: "report", path: "s3://b/r" },
     ]);
   });
 

@@ -1,0 +1,93 @@
+/** `headroom artifact alias | tag | hold | delete | restore | retain`: changes of a version or a name. */
+import type { ArtifactChangeRequestInput, ArtifactVersion, HeadroomClient } from "@headroom/protocol";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
+import type { CommandContext } from "../command.ts";
+import { printable } from "../terminal.ts";
+import { notationOf, pairsOf } from "./artifact-options.ts";
+import type { AliasOptions, ChangeOptions, Named } from "./artifact-options.ts";
+
+type Change = ArtifactChangeRequestInput["change"];
+
+interface ChangeToSend {
+  readonly artifact: string;
+  readonly change: Change;
+  readonly said: string;
+}
+
+async function send(
+  context: CommandContext,
+  client: HeadroomClient,
+  { artifact, change, said }: ChangeToSend,
+  { reason, json }: ChangeOptions,
+): Promise<ExitCode> {
+  const changed = await client.changeArtifact(artifact, { change, ...(reason === undefined ? {} : { reason }) });
+  context.print(json === true ? JSON.stringify(changed, null, 2) : said);
+  return exitCode.ok;
+}
+
+/** The name in full, so that the change is about the version that was looked up. */
+const nameOf = ({ id }: ArtifactVersion): string => id.slice(0, id.lastIndexOf("@"));
+
+export async function moveAlias(
+  context: CommandContext,
+  { kind, name, alias }: Named & { readonly alias: string },
+  options: AliasOptions,
+): Promise<ExitCode> {
+  const text = notationOf({ kind, name });
+  const client = await context.connect();
+  if (options.remove === true) {
+    const artifact = text.split("@")[0] ?? text;
+    const said = `${artifact}@${alias} is removed`;
+    return send(context, client, { artifact, change: { kind: "alias", alias, number: null }, said }, options);
+  }
+  const version = await client.getArtifactVersion(text);
+  const { number, ref } = version;
+  const said = `${notationOf({ kind, name }).split("@")[0]}@${alias} points to ${ref}`;
+  return send(context, client, { artifact: nameOf(version), change: { kind: "alias", alias, number }, said }, options);
+}
+
+export async function setTags(
+  context: CommandContext,
+  { kind, name, tags }: Named & { readonly tags: readonly string[] },
+  options: ChangeOptions,
+): Promise<ExitCode> {
+  const pairs = pairsOf("a tag", tags);
+  const values = Object.fromEntries(Object.entries(pairs).map(([key, value]) => [key, value === "" ? null : value]));
+  const client = await context.connect();
+  const version = await client.getArtifactVersion(notationOf({ kind, name }));
+  const change = { kind: "tags", number: version.number, tags: values } as const;
+  return send(context, client, { artifact: nameOf(version), change, said: `${version.ref} is tagged` }, options);
+}
+
+const verbs = {
+  hold: "is on legal hold",
+  release: "is released from legal hold",
+  delete: "is deleted",
+  restore: "is restored",
+} as const;
+
+export async function changeVersion(
+  context: CommandContext,
+  { kind, name, change }: Named & { readonly change: keyof typeof verbs },
+  options: ChangeOptions,
+): Promise<ExitCode> {
+  const client = await context.connect();
+  const version = await client.getArtifactVersion(notationOf({ kind, name }));
+  const { number, ref } = version;
+  const said = `${ref} ${verbs[change]}`;
+  return send(context, client, { artifact: nameOf(version), change: { kind: change, number }, said }, options);
+}
+
+export async function retainVersions(
+  context: CommandContext,
+  { kind, name, count }: Named & { readonly count: string },
+  options: ChangeOptions,
+): Promise<ExitCode> {
+  const artifact = notationOf({ kind, name });
+  if (count !== "all" && !/^[1-9][0-9]{0,4}$/.test(count))
+    throw new CliError(`the number of versions must be from 1 on, or all, got ${printable(count)}`, exitCode.usage);
+  const keepVersions = count === "all" ? null : Number(count);
+  const said = `${artifact} keeps ${count === "all" ? "every version" : `${count} versions`}`;
+  const client = await context.connect();
+  return send(context, client, { artifact, change: { kind: "retention", keepVersions }, said }, options);
+}
