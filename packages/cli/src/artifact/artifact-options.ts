@@ -3,10 +3,10 @@ import type { ArtifactKind } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import { printable } from "../terminal.ts";
 
-export interface ShowOptions {
+export interface ArtifactShowOptions {
   readonly json?: boolean;
 }
-export interface ArtifactListOptions extends ShowOptions {
+export interface ArtifactListOptions extends ArtifactShowOptions {
   readonly kind?: string;
   readonly team?: string;
   readonly search?: string;
@@ -14,7 +14,7 @@ export interface ArtifactListOptions extends ShowOptions {
   readonly csv?: boolean;
   readonly limit?: string;
 }
-export interface ChangeOptions extends ShowOptions {
+export interface ChangeOptions extends ArtifactShowOptions {
   readonly reason?: string;
 }
 export interface AliasOptions extends ChangeOptions {

@@ -7,11 +7,15 @@ import { pairLines, tableLines } from "../output/table.ts";
 import { bytesText } from "../size/quantities.ts";
 import { printable } from "../terminal.ts";
 import { notationOf } from "./artifact-options.ts";
-import type { Named, ShowOptions } from "./artifact-options.ts";
+import type { Named, ArtifactShowOptions } from "./artifact-options.ts";
 
 const USERS_SHOWN = 10;
 
-export async function showArtifact(context: CommandContext, named: Named, options: ShowOptions): Promise<ExitCode> {
+export async function showArtifact(
+  context: CommandContext,
+  named: Named,
+  options: ArtifactShowOptions,
+): Promise<ExitCode> {
   const text = notationOf(named);
   const client = await context.connect();
   const version = await client.getArtifactVersion(text);
@@ -80,7 +84,7 @@ function pairsOf(version: ArtifactVersion): (readonly [string, string])[] {
 export async function compareArtifacts(
   context: CommandContext,
   { kind, names }: { readonly kind: ArtifactKind | null; readonly names: readonly [string, string] },
-  options: ShowOptions,
+  options: ArtifactShowOptions,
 ): Promise<ExitCode> {
   const client = await context.connect();
   const first = await client.getArtifactVersion(notationOf({ kind, name: names[0] }));

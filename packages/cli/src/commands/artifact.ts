@@ -9,7 +9,7 @@ import type {
   HoldOptions,
   RegisterOptions,
   RetainOptions,
-  ShowOptions,
+  ArtifactShowOptions,
   TagOptions,
 } from "../artifact/artifact-options.ts";
 
@@ -52,7 +52,7 @@ function readingCommands(kind: Kind | null): readonly CommandDefinition[] {
       return listArtifacts(context, { kind, name: args[0] ?? null }, options);
     },
   });
-  const show = defineCommand<ShowOptions>({
+  const show = defineCommand<ArtifactShowOptions>({
     name: "show",
     summary: "Show a version: digest, places, producer, inputs, aliases with their moves",
     arguments: [versionArgument(kind)],
@@ -62,7 +62,7 @@ function readingCommands(kind: Kind | null): readonly CommandDefinition[] {
       return showArtifact(context, { kind, name: args[0] ?? "" }, options);
     },
   });
-  const compare = defineCommand<ShowOptions>({
+  const compare = defineCommand<ArtifactShowOptions>({
     name: "compare",
     summary: "Compare two versions: bytes, metrics, parameters, inputs",
     arguments: [
