@@ -102,6 +102,8 @@ function sample(weights, start, length) {
 function publish({ weights }, codes) {
   const path = resolve(directory, "model.gguf");
   writeAtomically(path, ggufBytes("quickstart", recipe, weights));
+  const parameters = Object.fromEntries(Object.entries(recipe).map(([name, value]) => [name, String(value)]));
+  report({ kind: "artifact", name: "model:quickstart", path, parameters }); // registered when this attempt succeeds
   report({ kind: "artifact", name: "model", path }); // workloads that wait for this artifact can start
   const text = sample(weights, codes.subarray(0, context / 2), SAMPLE_LENGTH);
   writeAtomically(join(directory, "sample.txt"), text);

@@ -31,7 +31,8 @@ export interface EventText {
 
 export function eventText(event: Event): EventText {
   const nodeId = "nodeId" in event ? event.nodeId : event.kind === "nodeJoined" ? event.node.id : null;
-  return { workloadId: workloadOf(event), nodeId, sentence: sentenceOf(event) };
+  const sentence = isArtifactEvent(event) ? artifactEventSentence(event) : sentenceOf(event);
+  return { workloadId: workloadOf(event), nodeId, sentence };
 }
 
 function workloadOf(event: Event): string | null {
@@ -86,12 +87,11 @@ function foreignUseText(node: string, use: (Event & { readonly kind: "foreignUse
     : `Work that Headroom does not run uses ${plural(count, "accelerator")}, ${coresText(use.coresMilli)} cores and ${memoryText(use.memoryMib)} of node ${node}.`;
 }
 
-function sentenceOf(event: Event): string {
+function sentenceOf(event: Exclude<Event, ArtifactEvent>): string {
   if (isOfExecutor(event)) return executorSentence(event);
   if (isRemoval(event)) return removalSentence(event);
   if (isProposalEvent(event)) return proposalEventSentence(event);
   if (isOrderEvent(event)) return orderEventSentence(event);
-  if (isArtifactEvent(event)) return artifactEventSentence(event);
   switch (event.kind) {
     case "siteDefined":
       return `Site ${event.site.name} was defined${by(event)}.`;

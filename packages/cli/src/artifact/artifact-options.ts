@@ -14,18 +14,18 @@ export interface ArtifactListOptions extends ArtifactShowOptions {
   readonly csv?: boolean;
   readonly limit?: string;
 }
-export interface ChangeOptions extends ArtifactShowOptions {
+export interface ArtifactChangeOptions extends ArtifactShowOptions {
   readonly reason?: string;
 }
-export interface AliasOptions extends ChangeOptions {
+export interface AliasOptions extends ArtifactChangeOptions {
   readonly remove?: boolean;
 }
-export interface HoldOptions extends ChangeOptions {
+export interface HoldOptions extends ArtifactChangeOptions {
   readonly release?: boolean;
 }
-export type TagOptions = ChangeOptions;
-export type RetainOptions = ChangeOptions;
-export interface RegisterOptions extends ChangeOptions {
+export type TagOptions = ArtifactChangeOptions;
+export type RetainOptions = ArtifactChangeOptions;
+export interface RegisterOptions extends ArtifactChangeOptions {
   readonly team?: string;
   readonly uri?: string;
   readonly store?: string;

@@ -4,13 +4,13 @@ import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { printable } from "../terminal.ts";
 import { notationOf, pairsOf } from "./artifact-options.ts";
-import type { AliasOptions, ChangeOptions, Named } from "./artifact-options.ts";
+import type { AliasOptions, ArtifactChangeOptions, Named } from "./artifact-options.ts";
 
-type Change = ArtifactChangeRequestInput["change"];
+type VersionChange = ArtifactChangeRequestInput["change"];
 
 interface ChangeToSend {
   readonly artifact: string;
-  readonly change: Change;
+  readonly change: VersionChange;
   readonly said: string;
 }
 
@@ -18,7 +18,7 @@ async function send(
   context: CommandContext,
   client: HeadroomClient,
   { artifact, change, said }: ChangeToSend,
-  { reason, json }: ChangeOptions,
+  { reason, json }: ArtifactChangeOptions,
 ): Promise<ExitCode> {
   const changed = await client.changeArtifact(artifact, { change, ...(reason === undefined ? {} : { reason }) });
   context.print(json === true ? JSON.stringify(changed, null, 2) : said);
@@ -49,7 +49,7 @@ export async function moveAlias(
 export async function setTags(
   context: CommandContext,
   { kind, name, tags }: Named & { readonly tags: readonly string[] },
-  options: ChangeOptions,
+  options: ArtifactChangeOptions,
 ): Promise<ExitCode> {
   const pairs = pairsOf("a tag", tags);
   const values = Object.fromEntries(Object.entries(pairs).map(([key, value]) => [key, value === "" ? null : value]));
@@ -69,7 +69,7 @@ const verbs = {
 export async function changeVersion(
   context: CommandContext,
   { kind, name, change }: Named & { readonly change: keyof typeof verbs },
-  options: ChangeOptions,
+  options: ArtifactChangeOptions,
 ): Promise<ExitCode> {
   const client = await context.connect();
   const version = await client.getArtifactVersion(notationOf({ kind, name }));
@@ -81,7 +81,7 @@ export async function changeVersion(
 export async function retainVersions(
   context: CommandContext,
   { kind, name, count }: Named & { readonly count: string },
-  options: ChangeOptions,
+  options: ArtifactChangeOptions,
 ): Promise<ExitCode> {
   const artifact = notationOf({ kind, name });
   if (count !== "all" && !/^[1-9][0-9]{0,4}$/.test(count))

@@ -5,7 +5,7 @@ import { limitOption } from "../listing-options.ts";
 import type {
   AliasOptions,
   ArtifactListOptions,
-  ChangeOptions,
+  ArtifactChangeOptions,
   HoldOptions,
   RegisterOptions,
   RetainOptions,
@@ -156,7 +156,7 @@ function changingCommands(kind: Kind | null): readonly CommandDefinition[] {
 }
 
 function endingCommands(kind: Kind | null): readonly CommandDefinition[] {
-  const remove = defineCommand<ChangeOptions>({
+  const remove = defineCommand<ArtifactChangeOptions>({
     name: "delete",
     summary: "Delete a version that nothing depends on; its bytes stay in their stores",
     arguments: [versionArgument(kind)],
@@ -166,7 +166,7 @@ function endingCommands(kind: Kind | null): readonly CommandDefinition[] {
       return changeVersion(context, { kind, name: args[0] ?? "", change: "delete" }, options);
     },
   });
-  const restore = defineCommand<ChangeOptions>({
+  const restore = defineCommand<ArtifactChangeOptions>({
     name: "restore",
     summary: "Restore a deleted version by its number",
     arguments: [{ syntax: "<version>", description: `a deleted version, like ${notationOf(kind)}@3` }],

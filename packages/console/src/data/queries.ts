@@ -125,6 +125,32 @@ export const ordersQuery = (client: HeadroomClient) =>
     queryFn: ({ signal }) => client.listCapacityOrders({ limit: ORDERS_SHOWN }, { signal }),
   });
 
+const ARTIFACTS_SHOWN = 100;
+const VERSIONS_SHOWN = 20;
+
+/** Artifacts, as many as a page shows. */
+export const artifactsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["artifacts"],
+    queryFn: ({ signal }) => client.listArtifacts({ limit: ARTIFACTS_SHOWN }, { signal }),
+  });
+
+/** One artifact with its newest versions, and the lineage of the newest one. */
+export const artifactQuery = (client: HeadroomClient, key: string) =>
+  queryOptions({
+    queryKey: ["artifacts", key],
+    queryFn: async ({ signal }) => {
+      const artifact = await client.getArtifact(key, { signal });
+      const { items: versions } = await client.listArtifactVersions(
+        key,
+        { limit: VERSIONS_SHOWN, deleted: true },
+        { signal },
+      );
+      const lineage = artifact.newest === null ? null : await client.artifactLineage(key, { depth: 6 }, { signal });
+      return { artifact, versions, lineage: lineage?.nodes ?? [] };
+    },
+  });
+
 export const calendarQuery = (client: HeadroomClient) =>
   queryOptions({ queryKey: ["calendar"], queryFn: ({ signal }) => client.calendar({ signal }) });
 

@@ -107,6 +107,27 @@ describe("the demo's control plane", () => {
       ["oslo-rack-3", false],
       ["frankfurt-lease", true],
     ]);
+    world.registerArtifacts();
+    const { items: artifacts } = checked("listArtifacts", await client.listArtifacts());
+    expect(artifacts.map(({ ref, versionCount }) => [ref, versionCount])).toEqual([
+      ["dataset:support-chats", 1],
+      ["model:chat", 2],
+      ["report:chat-evaluation", 1],
+    ]);
+    checked("getArtifact", await client.getArtifact("model:chat"));
+    checked("listArtifactVersions", await client.listArtifactVersions("model:chat"));
+    checked("getArtifactVersion", await client.getArtifactVersion("model:chat@production"));
+    const lineage = checked("artifactLineage", await client.artifactLineage("model:chat"));
+    expect(lineage.nodes.map(({ title }) => title)).toEqual([
+      "s3://lake/raw/2026",
+      "dataset:support-chats@1",
+      "model:chat@2",
+      "report:chat-evaluation@1",
+    ]);
+    const bytes = { digest: null, bytes: null, places: [], inputs: [] };
+    checked("registerArtifact", await client.registerArtifact({ kind: "report", team: null, name: "r", ...bytes }));
+    const deletion = { change: { kind: "delete", number: 1 } } as const;
+    checked("changeArtifact", await client.changeArtifact("report:r", deletion));
     const large = { ...spec, name: "large", gang: { workers: 20, accelerators: 8 }, acceleratorTypes: ["H200-SXM"] };
     const { workloadId: largeId } = await client.submitWorkload(large);
     const verdict = checked("explainWorkload", await client.explainWorkload(largeId));

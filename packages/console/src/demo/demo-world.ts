@@ -11,6 +11,7 @@ import { createSimulation, faultyPlan, seededNodeFaults } from "@headroom/sim";
 import type { FaultOptions, RunPlan, SimulatedRound, Simulation, SimulationObserver } from "@headroom/sim";
 import { CapacityRecorder, eventEnvelope, rejectionProblem } from "@headroom/views";
 import type { AcceleratorReadings } from "@headroom/views";
+import { demoArtifacts } from "./demo-artifacts.ts";
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
 import { demoProposals } from "./demo-proposals.ts";
 import { demoOrders } from "./demo-orders.ts";
@@ -149,6 +150,11 @@ export class DemoWorld {
     const node = [...nodes.keys()].at(-1) ?? "";
     for (const { actor, ...proposal } of demoProposals(team, node))
       this.command({ kind: "createProposal", ...proposal }, actor);
+  }
+
+  /** Registers artifacts: a text, a model in two versions, and its evaluation. */
+  registerArtifacts(): void {
+    for (const body of demoArtifacts) this.command(body);
   }
 
   #plan(documents: Pick<Command & { readonly kind: "apply" }, "calendar" | "schedules">): void {

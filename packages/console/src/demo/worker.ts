@@ -50,6 +50,7 @@ function start({ calls, control }: DemoPorts): void {
   while (world.nowMs < START_AT_MS + FIRST_SHOWN_MS) world.advance(START_AT_MS + FIRST_SHOWN_MS, () => false);
   world.planRepair();
   world.planGrowth();
+  world.registerArtifacts();
   world.propose();
   const pace = new Pace(world);
   serveWorkerClient(calls, createDemoClient(world, START_AT_MS, estimatesInWorker(world)));

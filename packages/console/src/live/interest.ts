@@ -88,6 +88,7 @@ export const changesProposals = oneOf([
   "proposalScored",
   "proposalRuleSet",
 ]);
+export const changesArtifacts = oneOf(["artifactRegistered", "artifactChanged"]);
 export const changesWaste = oneOf(["idleChanged", "attemptEnded", "workloadEnded"]);
 export const changesPolicy = oneOf(["policySet"]);
 

@@ -94,6 +94,11 @@ const proposals = createRoute({
   path: "/proposals",
   component: lazyRouteComponent(() => import("../pages/proposals/proposals-page.tsx"), "ProposalsPage"),
 });
+const artifacts = createRoute({
+  getParentRoute: () => root,
+  path: "/artifacts",
+  component: lazyRouteComponent(() => import("../pages/artifacts/artifacts-page.tsx"), "ArtifactsPage"),
+});
 const gateway = createRoute({
   getParentRoute: () => root,
   path: "/gateway",
@@ -136,6 +141,7 @@ export function createConsoleRouter(isDemo: boolean) {
       waste,
       size,
       plan,
+      artifacts,
       proposals,
       gateway,
       events,

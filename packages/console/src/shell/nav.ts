@@ -13,6 +13,7 @@ export interface Place {
     | "/size"
     | "/plan"
     | "/proposals"
+    | "/artifacts"
     | "/gateway"
     | "/events";
   readonly label: string;
@@ -33,6 +34,7 @@ const places: readonly Place[] = [
   { to: "/size", label: "Size", icon: "size", key: "s" },
   { to: "/plan", label: "Plan", icon: "plan", key: "l" },
   { to: "/proposals", label: "Proposals", icon: "proposals", key: "r" },
+  { to: "/artifacts", label: "Artifacts", icon: "artifacts", key: "m" },
   { to: "/events", label: "Events", icon: "events", key: "e" },
 ];
 

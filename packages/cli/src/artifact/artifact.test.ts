@@ -1,0 +1,72 @@
+/** `headroom artifact` against a running control plane. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startLive, type LiveControlPlane } from "../testing/live-control-plane.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "headroom-artifact-cli-"));
+let live: LiveControlPlane;
+beforeAll(async () => {
+  live = await startLive();
+  writeFileSync(path.join(folder, "text.txt"), "corpus");
+  const header = Buffer.from(JSON.stringify({ w: { dtype: "BF16", shape: [2, 3], data_offsets: [0, 12] } }));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+  writeFileSync(path.join(folder, "chat.safetensors"), Buffer.concat([length, header, Buffer.alloc(12)]));
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await live.close();
+});
+
+const run = async (...args: readonly string[]): Promise<string> => {
+  const { code, stdout, stderr } = await live.headroom(args);
+  return code === 0 ? stdout.trimEnd() : `${code} ${stderr.trimEnd()}`;
+};
+const file = (name: string): string => path.join(folder, name);
+
+describe("headroom artifact", () => {
+  it("registers, lists, compares and walks versions", async () => {
+    expect(await run("dataset", "register", "text", file("text.txt"))).toBe("dataset:text@1 is registered");
+    const model = ["model", "register", "chat", file("chat.safetensors"), "--input", "dataset:text"];
+    expect(await run(...model, "--metric", "loss=1.8")).toBe("model:chat@1 is registered");
+    expect(await run(...model, "--metric", "loss=1.6", "--alias", "candidate")).toBe("model:chat@2 is registered");
+    expect(await run("artifact", "list")).toMatch(/model:chat +default +@2 +2 +\S+ B +\S+ +candidate@2/);
+    expect(await run("model", "list", "chat", "--csv")).toMatch(/\nmodel:chat@2,default,\d+,sha256:[0-9a-f]{64},/);
+    expect(await run("model", "show", "chat@candidate")).toMatch(/precision=BF16[\s\S]*text\.txt|precision=BF16/);
+    expect(await run("model", "compare", "chat@1", "chat@2")).toMatch(/metric loss +1\.8 +1\.6/);
+    expect(await run("lineage", "model:chat@1")).toMatch(
+      /-1 +artifact +dataset:text@1[\s\S]*0 +artifact +model:chat@1/,
+    );
+    expect(JSON.parse(await run("lineage", "dataset:text", "--down", "--json"))).toMatchObject({
+      root: "dataset:default/text@1",
+      nodes: [{ depth: 0 }, { depth: 1 }, { depth: 1 }],
+    });
+  });
+
+  it("moves aliases, tags, holds, deletes, restores and retains", async () => {
+    expect(await run("model", "alias", "chat", "production", "--reason", "better")).toBe(
+      "model:chat@production points to model:chat@2",
+    );
+    expect(await run("artifact", "tag", "model:chat@2", "stage=live")).toBe("model:chat@2 is tagged");
+    expect(await run("model", "delete", "chat@2")).toMatch(/^1 .*alias candidate, alias production depend on it/);
+    expect(await run("model", "hold", "chat@1")).toBe("model:chat@1 is on legal hold");
+    expect(await run("model", "delete", "chat@1")).toMatch(/^1 .*legal hold/);
+    expect(await run("model", "hold", "chat@1", "--release")).toBe("model:chat@1 is released from legal hold");
+    expect(await run("model", "delete", "chat@1")).toBe("model:chat@1 is deleted");
+    expect(await run("model", "restore", "chat@1")).toBe("model:chat@1 is restored");
+    expect(await run("model", "retain", "chat", "5")).toBe("model:chat keeps 5 versions");
+    expect(await run("model", "alias", "chat", "candidate", "--remove")).toBe("model:chat@candidate is removed");
+  });
+
+  it("says what is wrong with names and options", async () => {
+    expect(await run("artifact", "show", "chat")).toMatch(/^2 .*names no kind\. Write model:chat/);
+    expect(await run("model", "show", "dataset:text")).toMatch(/^2 .*is no model/);
+    expect(await run("model", "register", "chat@3", file("text.txt"))).toMatch(/^2 .*without a version/);
+    expect(await run("model", "register", "chat")).toMatch(/^2 .*--uri/);
+    expect(await run("model", "register", "chat", file("none"))).toMatch(/^2 .*does not exist/);
+    expect(await run("model", "show", "none")).toMatch(/^1 .*There is no artifact model:none/);
+    expect(await run("model", "register", "chat", file("text.txt"), "--metric", "loss=low")).toMatch(/^2 .*number/);
+  });
+});
