@@ -177,7 +177,7 @@ describe("the quickstart", () => {
   it("computes nothing more when it is started again after its end, and reports its model again", async () => {
     const before = reports(straight);
     expect(before.slice(-2)).toMatchObject([
-      { kind: "artifact", name: "model:quickstart", parameters: { layers: "2" } },
+      { kind: "artifact", name: "model:quickstart", parameters: { layers: "1" } },
       { kind: "artifact", name: "model" },
     ]);
     expect((await finish(straight)).exits).toEqual([0, 0]);
