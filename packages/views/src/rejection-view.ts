@@ -142,9 +142,9 @@ const executorSentence = ({
     ? `There is no declared executor ${executor}. List them: headroom executor list`
     : `The executor ${executor} answers, so its attempts are known. Stop their workloads instead: headroom stop`;
 
-function rejectionSentence(
-  rejection: Exclude<Rejection, OrderRejection | ProposalRejection | ArtifactRejection>,
-): string {
+type PlainRejection = Exclude<Rejection, OrderRejection | ProposalRejection | ArtifactRejection>;
+
+function rejectionSentence(rejection: PlainRejection): string {
   switch (rejection.code) {
     case "unknownTeam":
       return `There is no team ${rejection.team}. Apply a team document first, or leave the team out.`;
