@@ -6,7 +6,7 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 const program = path.resolve(import.meta.dirname, "../../../cli/src/main.ts");
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 120_000;
 const POLL_MS = 200;
 
 interface Answer {

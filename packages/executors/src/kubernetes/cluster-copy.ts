@@ -72,6 +72,13 @@ export class ClusterCopy {
     );
   }
 
+  /** Some nodes by name, without looking at pods: a launch must not cost a look at the whole cluster. */
+  nodesNamed(names: ReadonlySet<string>): ClusterView["nodes"] {
+    const { id, settings } = this.#setup;
+    const nodes = [...names].flatMap((name) => this.#nodes.items.get(`/${name}`) ?? []);
+    return readCluster({ nodes, pods: [], isOwn: () => false }, id, settings).nodes;
+  }
+
   isOwn(pod: KubernetesPod): boolean {
     return isOfInstallation(pod, this.#setup.installation);
   }

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTurnOf } from "../../../../tools/testing/rotating.ts";
 import { conformanceCasesFor, runConformanceCase } from "../conformance/conformance.ts";
+import { clusterManifest } from "./manifest.ts";
 import { CLUSTER_START_MS, KubeCluster, whyNoKubernetes } from "./testing/kube-cluster.ts";
 import { kubernetesSubject, TEST_NODES } from "./testing/kubernetes-subject.ts";
 import { TestKubelet } from "./testing/test-kubelet.ts";
@@ -29,6 +30,14 @@ describe.skipIf(missing !== null || !isDue)("the Kubernetes executor conforms", 
     await kubelet?.stop();
     await cluster?.stop();
   }, 60_000);
+
+  it("prints objects that the API server accepts", async () => {
+    const shared = { podNamespaces: ["default"], image: "headroom:1", storage: "1Gi", isReadOnly: false };
+    const [own, ...objects] = clusterManifest({ ...shared, namespace: "default" });
+    expect(own).toMatchObject({ kind: "Namespace" });
+    // Those with the rights are in use.
+    for (const object of objects.slice(-3)) await cluster.create(object, true);
+  });
 
   const lacks = kubernetesSubject("", () => undefined).lacks ?? [];
   const cases = conformanceCasesFor({ checkpointOnRequest: true }, lacks);

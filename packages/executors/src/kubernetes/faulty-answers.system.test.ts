@@ -29,6 +29,24 @@ const AT_ONCE = 6;
 const PORT = 7_600 + (process.pid % 50);
 const JOB_TIMEOUT_MS = 120_000;
 
+const foreignPod = (name: string, nodeName: string, gpus: number): object => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, namespace: "default" },
+  spec: {
+    nodeName,
+    containers: [
+      {
+        name: "main",
+        image: "test",
+        command: ["sleep", "600"],
+        args: [],
+        resources: { limits: { "nvidia.com/gpu": String(gpus) } },
+      },
+    ],
+  },
+});
+
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.skipIf(missing !== null || !(isRequested || isTurnOf("Kubernetes")))("Kubernetes with faults", () => {
@@ -46,6 +64,7 @@ describe.skipIf(missing !== null || !(isRequested || isTurnOf("Kubernetes")))("K
       namespace: "default",
       defaultImage: "test",
       lostAfterMs: 6_000,
+      nodeLostAfterMs: 2_000,
       keepPodsMs: 0,
     };
     plane = new ControlPlaneProcess(root, PORT, { type: "kubernetes", settings });
@@ -136,6 +155,39 @@ describe.skipIf(missing !== null || !(isRequested || isTurnOf("Kubernetes")))("K
     await expect.poll(() => plane.phaseOf(long), { timeout: 60_000 }).toBe("running");
     await plane.stop(long);
     expect(await plane.ended(long, JOB_TIMEOUT_MS)).toMatch(/stopped|cancelled/);
+    await expect.poll(podsLeft, { timeout: 60_000, interval: 500 }).toEqual([]);
+  });
+
+  it("places work on what pods of others leave, and leaves them alone", { timeout: 60_000 }, async () => {
+    const uses = async (): Promise<readonly (string | null)[]> =>
+      (await plane.nodes()).map(({ foreignUse }) => foreignUse?.accelerators ?? null);
+    const names = TEST_NODES.map((node) => `foreign-${node}`);
+    for (const node of TEST_NODES) await cluster.create(foreignPod(`foreign-${node}`, node, node === "n4" ? 5 : 8));
+    await expect.poll(uses, { timeout: 30_000 }).toEqual(["0-7", "0-7", "0-7", "3-7"]);
+    const id = await plane.submit({ kind: "train", name: "small", run: "true", gang: { workers: 1, accelerators: 3 } });
+    expect(await plane.ended(id, JOB_TIMEOUT_MS)).toBe("succeeded");
+    expect((await podsLeft()).filter((name) => name.startsWith("foreign")).toSorted()).toEqual(names);
+    for (const name of names)
+      await cluster.call({
+        method: "DELETE",
+        path: `/api/v1/namespaces/default/pods/${name}`,
+        body: { gracePeriodSeconds: 1 },
+      });
+    await expect.poll(uses, { timeout: 30_000 }).toEqual([null, null, null, null]);
+  });
+
+  it("runs the work of a lost node elsewhere, and ends what still runs there", { timeout: 120_000 }, async () => {
+    const go = path.join(root, "moved-go");
+    const run = `echo $HEADROOM_ATTEMPT_ID >> ${root}/moved; until [ -e ${go} ]; do sleep 0.1; done`;
+    const id = await plane.submit({ kind: "train", name: "moved", run, gang: { workers: 1, accelerators: 8 } });
+    await expect.poll(() => marks("moved"), { timeout: 30_000 }).toEqual([`${id}.1`]);
+    const node = kubelet.nodeOfRunning();
+    kubelet.silence(node);
+    await expect.poll(() => marks("moved"), { timeout: 60_000 }).toEqual([`${id}.1`, `${id}.2`]);
+    await kubelet.unsilence(node);
+    await expect.poll(() => kubelet.runningCount, { timeout: 60_000 }).toBe(1);
+    writeFileSync(go, "");
+    expect(await plane.ended(id, JOB_TIMEOUT_MS)).toBe("succeeded");
     await expect.poll(podsLeft, { timeout: 60_000, interval: 500 }).toEqual([]);
   });
 

@@ -55,7 +55,7 @@ export interface PodDocument {
 
 /** Variable with which a workload names its image. */
 const IMAGE_VARIABLE = "HEADROOM_IMAGE";
-export const RENDEZVOUS_PORT = 29_500;
+const RENDEZVOUS_PORT = 29_500;
 /** Ports for gangs that share the network of their nodes, below those of outgoing connections (ip(7)). */
 const HOST_PORTS = { first: 20_000, count: 10_000 };
 /** Kubernetes ends a pod this long after its walltime, should the control plane be away. */

@@ -230,9 +230,10 @@ export class PodLauncher {
   }
 
   /** Throws if a node cannot run what was decided. */
-  #nodesOf({ workers }: LaunchGang): readonly KubernetesFleetNode[] {
-    const { nodes } = this.#setup.copy.view();
-    return workers.map(({ node: id }) => {
+  #nodesOf(effect: LaunchGang): readonly KubernetesFleetNode[] {
+    const names = new Set(effect.workers.map(({ node }) => nodeNameOf(effect, node)));
+    const nodes = this.#setup.copy.nodesNamed(names);
+    return effect.workers.map(({ node: id }) => {
       const node = nodes.get(id);
       if (node === undefined) throw new Error(`the node ${id} is not in the cluster's list`);
       if (node.outOfService !== null) throw new UnusableNode(node);

@@ -7,7 +7,7 @@ const PREFIX = "headroom.dev";
 export const SCHEDULER_NAME = "headroom";
 /** Keeps the object of a pod, with the exits of its containers, until its end is recorded. */
 export const FINALIZER = `${PREFIX}/exit-record`;
-export const INSTALLATION_LABEL = `${PREFIX}/installation`;
+const INSTALLATION_LABEL = `${PREFIX}/installation`;
 export const ATTEMPT_LABEL = `${PREFIX}/attempt`;
 const RANK_LABEL = `${PREFIX}/rank`;
 export const ATTEMPT_ANNOTATION = `${PREFIX}/attempt-id`;

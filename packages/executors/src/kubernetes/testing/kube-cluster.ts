@@ -98,13 +98,16 @@ export class KubeCluster {
   /** Creates the service account of `headroom kubernetes manifest` with its rights, for pods in the namespace `default`. */
   async #grantRights(): Promise<void> {
     const options = { namespace: "default", podNamespaces: ["default"], image: "", storage: "", isReadOnly: false };
-    for (const body of rightsManifest(options) as readonly KindedObject[]) {
-      const { namespace } = body.metadata;
-      const group = body.apiVersion === "v1" ? "/api/v1" : `/apis/${body.apiVersion}`;
-      const collection = `${body.kind.toLowerCase()}s`;
-      const path = `${group}${namespace === undefined ? "" : `/namespaces/${namespace}`}/${collection}`;
-      await this.call({ method: "POST", path, body });
-    }
+    for (const object of rightsManifest(options)) await this.create(object);
+  }
+
+  /** Creates an object; `isTrial`: the server checks it and keeps nothing. */
+  async create(body: object, isTrial = false): Promise<void> {
+    const { apiVersion, kind, metadata } = body as KindedObject;
+    const group = apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`;
+    const within = metadata.namespace === undefined ? "" : `/namespaces/${metadata.namespace}`;
+    const path = `${group}${within}/${kind.toLowerCase()}s`;
+    await this.call({ method: "POST", path, query: { dryRun: isTrial ? "All" : undefined }, body });
   }
 
   /** A call that must succeed. */

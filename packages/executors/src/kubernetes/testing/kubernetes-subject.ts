@@ -8,7 +8,7 @@ import { kubernetesSettings } from "../settings.ts";
 
 export const TEST_NODES = ["n1", "n2", "n3", "n4"] as const;
 
-export function testSettings(kubeconfig: string, more: Partial<KubernetesSettings> = {}): KubernetesSettings {
+function testSettings(kubeconfig: string, more: Partial<KubernetesSettings> = {}): KubernetesSettings {
   const settings = {
     kubeconfig,
     namespace: "default",

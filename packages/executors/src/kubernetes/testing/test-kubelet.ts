@@ -6,7 +6,7 @@
 import type { ChildProcess } from "node:child_process";
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile } from "node:fs/promises";
 import type { Server } from "node:https";
 import { createServer } from "node:https";
 import path from "node:path";
@@ -23,7 +23,7 @@ interface FullPod extends KubernetesPod {
     readonly containers: readonly {
       readonly name: string;
       readonly command: readonly string[];
-      readonly args: readonly string[];
+      readonly args?: readonly string[];
       readonly env?: readonly { readonly name: string; readonly value?: string }[];
       readonly resources?: { readonly limits?: Readonly<Record<string, string>> };
     }[];
@@ -65,8 +65,6 @@ export class TestKubelet {
   #server: Server | null = null;
   #port = 0;
   #timer: NodeJS.Timeout | null = null;
-  /** Containers that were started, by the name of the pod. */
-  readonly started: string[] = [];
 
   private constructor(cluster: KubeCluster, nodes: readonly string[]) {
     this.#cluster = cluster;
@@ -124,6 +122,12 @@ export class TestKubelet {
   /** Number of containers that run at present. */
   get runningCount(): number {
     return [...this.#running.values()].filter(({ exit }) => exit === null).length;
+  }
+
+  /** The node of a container that runs. */
+  nodeOfRunning(): string {
+    const running = [...this.#running.values()].find(({ exit }) => exit === null);
+    return this.#pods.get(running?.key ?? "")?.spec.nodeName ?? "";
   }
 
   async stop(): Promise<void> {
@@ -188,7 +192,7 @@ export class TestKubelet {
         "--mount-proc",
         "--kill-child=KILL",
         ...container.command.map(expanded),
-        ...container.args.map(expanded),
+        ...(container.args ?? []).map(expanded),
       ],
       { env: { PATH: "/usr/local/bin:/usr/bin:/bin", ...env }, stdio: ["ignore", "pipe", "pipe"], cwd: "/" },
     );
@@ -204,7 +208,6 @@ export class TestKubelet {
       waiting: new Set(),
     };
     this.#running.set(key, running);
-    this.started.push(pod.metadata.name);
     closeSync(openSync(logFile, "a"));
     const written = [child.stdout, child.stderr].map((stream) => this.#copyLog(stream, running));
     child.once("error", () => this.#ended(running, 128));
@@ -382,24 +385,12 @@ export class TestKubelet {
     }
     response.end();
   }
-
-  /** Text of the log of a pod, with times. */
-  async logOf(key: string): Promise<string> {
-    return await readFile(this.#running.get(key)?.logFile ?? "/dev/null", "utf8");
-  }
-
-  /** Removes the beginning of a log, as rotation does. */
-  async truncateLog(key: string, text: string): Promise<void> {
-    await writeFile(this.#running.get(key)?.logFile ?? "/dev/null", text);
-  }
 }
 
 const now = (): string => new Date().toISOString().replace(/\.\d+Z$/, "Z");
 
-/** A time with nine digits, of which the last six count the calls, so that lines in one millisecond differ. */
-function nanoTime(): string {
-  return new Date().toISOString().replace(/Z$/, "000000Z");
-}
+/** A time with nine digits after the second, as containerd writes it. */
+const nanoTime = (): string => new Date().toISOString().replace(/Z$/, "000000Z");
 
 /** `$$` stands for `$` (kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables). */
 const expanded = (text: string): string => text.replaceAll("$$", () => "$");
