@@ -8,6 +8,8 @@ import type { Reporter } from "../job-protocol/reporter.ts";
 import type { ClusterCopy } from "./cluster-copy.ts";
 
 const GATHER_MS = 1_000;
+/** A look at a large cluster in which pods change all the time takes at most a twentieth of the time. */
+const PAUSE_FACTOR = 20;
 
 export class FleetWatch {
   readonly #id: ExecutorId;
@@ -19,6 +21,7 @@ export class FleetWatch {
   #listed: ReadonlyMap<NodeId, NodeSpec> = new Map();
   #pools: ReadonlySet<string> = new Set();
   #uses = "";
+  #costMs = 0;
 
   constructor(id: ExecutorId, copy: ClusterCopy, reporter: Reporter) {
     this.#id = id;
@@ -36,10 +39,15 @@ export class FleetWatch {
   /** Called for each change of a node or a pod. */
   notice(): void {
     if (this.#timer !== null || this.#isClosed || this.#pools.size === 0) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      if (this.#copy.problem === null && !this.#reporter.isFull) this.#report();
-    }, GATHER_MS);
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = null;
+        const beginMs = performance.now();
+        if (this.#copy.problem === null && !this.#reporter.isFull) this.#report();
+        this.#costMs = performance.now() - beginMs;
+      },
+      Math.max(GATHER_MS, this.#costMs * PAUSE_FACTOR),
+    );
   }
 
   close(): void {

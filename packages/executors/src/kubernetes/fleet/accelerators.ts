@@ -91,7 +91,21 @@ const productOf = (labels: Readonly<Record<string, string>>): string | undefined
   return label === undefined ? undefined : typeNamed(label.replace(MIG_PRODUCT, ""), "nvidia.com/gpu");
 };
 
+/** Thousands of nodes have few different labels, and a look into the catalogue costs some 20 µs. */
+const knownTypes = new Map<string, string>();
+const KNOWN_MAX = 1_000;
+
 function typeNamed(label: string | undefined, resource: string): string {
+  const key = `${resource} ${label ?? ""}`;
+  const before = knownTypes.get(key);
+  if (before !== undefined) return before;
+  if (knownTypes.size >= KNOWN_MAX) knownTypes.clear();
+  const type = readType(label, resource);
+  knownTypes.set(key, type);
+  return type;
+}
+
+function readType(label: string | undefined, resource: string): string {
   if (label === undefined) return resource.split("/")[0]?.split(".")[0] ?? "gpu";
   const plain = label.replace(SHARED, "");
   const profile = MIG_PRODUCT.exec(plain)?.[1];

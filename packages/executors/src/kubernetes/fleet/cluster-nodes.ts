@@ -70,13 +70,16 @@ export function readCluster(objects: ClusterObjects, executor: ExecutorId, setti
     pods.filter((pod) => objects.isOwn(pod)),
     acceleratorOf,
   );
+  const poolByType = new Map<string, Pool>();
   const pools = new Map<string, Pool>();
   const nodes = new Map<NodeId, KubernetesFleetNode>();
   const specs: NodeSpec[] = [];
   for (const node of wanted.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))) {
     const { name } = node.metadata;
     const accelerators = found.get(name)?.accelerators ?? null;
-    const pool = poolOf(accelerators?.type ?? "", site, executor);
+    const type = accelerators?.type ?? "";
+    const pool = poolByType.get(type) ?? poolOf(type, site, executor);
+    poolByType.set(type, pool);
     const outOfService = whyOutOfService(node, settings.tolerations);
     const spec = specOf(node, { pool, accelerators, executor, settings });
     const use = foreign.get(name) ?? noUse;

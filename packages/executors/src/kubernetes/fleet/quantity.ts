@@ -18,9 +18,22 @@ const FACTORS: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
+/** Thousands of pods state few different quantities. */
+const known = new Map<string, number | null>();
+const KNOWN_MAX = 10_000;
+
 /** The amount; `null`: the text is no quantity. */
-export function quantityOf(text: string | undefined): number | null {
-  const match = /^([+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)(n|u|m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei)?$/.exec(text ?? "");
+export function quantityOf(text = ""): number | null {
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  if (known.size >= KNOWN_MAX) known.clear();
+  const amount = readQuantity(text);
+  known.set(text, amount);
+  return amount;
+}
+
+function readQuantity(text: string): number | null {
+  const match = /^([+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)(n|u|m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei)?$/.exec(text);
   if (match === null) return null;
   const amount = Number(match[1]) * (FACTORS[match[2] ?? ""] ?? 1);
   return Number.isFinite(amount) ? amount : null;
