@@ -3,7 +3,7 @@ import { z } from "zod";
 import { count, INSTANT_MS_MAX, instantMs, integer, limits, names, pool, site } from "@headroom/spec";
 import { pageOf, queryBoolean } from "./page.ts";
 
-const acceleratorCounts = z
+export const acceleratorCounts = z
   .object({
     total: count,
     held: count.meta({ description: "Accelerators allocated to attempts." }),

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 import { executorPhase } from "./executor.ts";
-import { nodeCounts } from "./fleet.ts";
+import { acceleratorCounts, nodeCounts } from "./fleet.ts";
 
 const durationMs = z.number().nonnegative();
 
@@ -59,7 +59,7 @@ export const status = z
       )
       .meta({ description: "Executors that are not reachable (`GET /v1/executors` lists all)." }),
     nodes: nodeCounts,
-    accelerators: z.object({ total: count, held: count, free: count, unavailable: count }),
+    accelerators: acceleratorCounts,
     workloads: z.object({
       submitted: count.meta({ description: "Workloads submitted since the journal began." }),
       unfinished: count.meta({ description: "Workloads that have not ended." }),

@@ -67,12 +67,17 @@ export const fleetCommand = defineCommand<FleetCommandOptions>({
     ];
     // Few pools have hot spares, so the column is shown only if a pool has some.
     const hasHotSpares = fleet.pools.some(({ hotSpares }) => hotSpares !== undefined);
-    const shown = hasHotSpares ? [...columns, { title: "SPARES", align: "right" as const }] : columns;
+    const hasForeign = fleet.accelerators.foreign !== undefined;
+    const shown = [
+      ...columns,
+      ...(hasForeign ? [{ title: "FOREIGN", align: "right" as const }] : []),
+      ...(hasHotSpares ? [{ title: "SPARES", align: "right" as const }] : []),
+    ];
     const rows = fleet.pools.map((pool) => {
       const { name, site, executor, acceleratorType, nodes, accelerators } = pool;
-      const { held, free, unavailable, total } = accelerators;
+      const { held, free, unavailable, total, foreign = 0 } = accelerators;
       const row = [site, name, executor, acceleratorType, ...[nodes, held, free, unavailable, total].map(String)];
-      return hasHotSpares ? [...row, hotSparesText(pool)] : row;
+      return [...row, ...(hasForeign ? [String(foreign)] : []), ...(hasHotSpares ? [hotSparesText(pool)] : [])];
     });
     context.print(...tableLines(shown, rows, context.terminal.stdout, context.paint));
     const { total, up, lost, draining, inMaintenance } = fleet.nodes;

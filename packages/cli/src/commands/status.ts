@@ -39,7 +39,7 @@ export const statusCommand = defineCommand<StatusCommandOptions>({
       ),
       [
         "accelerators",
-        `${accelerators.held} held, ${accelerators.free} free, ${accelerators.unavailable} unavailable, ${accelerators.total} in all`,
+        `${accelerators.held} held, ${accelerators.foreign === undefined ? "" : `${accelerators.foreign} used by work that Headroom does not run, `}${accelerators.free} free, ${accelerators.unavailable} unavailable, ${accelerators.total} in all`,
       ],
       ...status.isolation.map(
         ({ executor, kind, notes }) =>

@@ -151,6 +151,9 @@ export const artifactQuery = (client: HeadroomClient, key: string) =>
     },
   });
 
+export const executorsQuery = (client: HeadroomClient) =>
+  queryOptions({ queryKey: ["executors"], queryFn: ({ signal }) => client.executors({ signal }) });
+
 export const calendarQuery = (client: HeadroomClient) =>
   queryOptions({ queryKey: ["calendar"], queryFn: ({ signal }) => client.calendar({ signal }) });
 

@@ -63,8 +63,8 @@ export function fleetFigures(engine: Engine, accelerators: AcceleratorReadings, 
   const { items: teams } = teamList(engine, { limit: TEAMS_MAX });
   const known = new Set<string>(teams.map(({ name }) => name));
   return {
-    accelerators: pools.flatMap(({ name, acceleratorType, accelerators: { held, free, unavailable } }) =>
-      Object.entries({ held, free, unavailable }).map(([state, count]) => ({
+    accelerators: pools.flatMap(({ name, acceleratorType, accelerators: { held, free, unavailable, foreign = 0 } }) =>
+      Object.entries({ held, free, unavailable, foreign }).map(([state, count]) => ({
         pool: name,
         type: acceleratorType,
         state,

@@ -86,8 +86,8 @@ export class Metrics {
     this.#gauge("headroom_attempts_active", "Attempts that have not ended.", status.activeAttempts);
     this.#gaugeByLabel("headroom_nodes", "Nodes by health.", "state", { up: nodes.up, lost: nodes.lost });
     this.#gauge("headroom_nodes_draining", "Nodes that accept no new work.", nodes.draining);
-    const { held, free, unavailable } = accelerators;
-    this.#gaugeByLabel("headroom_accelerators", "Accelerators by use.", "state", { held, free, unavailable });
+    const { held, free, unavailable, foreign = 0 } = accelerators;
+    this.#gaugeByLabel("headroom_accelerators", "Accelerators by use.", "state", { held, free, unavailable, foreign });
   }
 
   #setDriver(driver: DriverStatus): void {

@@ -8,6 +8,8 @@ import type { Colouring } from "../../routes/search-params.ts";
 export type CellKind =
   | "free"
   | "down"
+  /** Used by work that Headroom does not run. */
+  | "foreign"
   | "launching"
   | "running"
   | "stopping"
@@ -53,6 +55,8 @@ export function categoriser(colouring: Exclude<Colouring, "use">, teams: Readonl
 /** The meaning of the colours of a node's accelerators, one for each. */
 export function cellsOf(node: Node, categorise: Categorise): CellKind[] {
   const cells = new Array<CellKind>(node.acceleratorCount).fill(node.health === "up" ? "free" : "down");
+  if (node.health === "up")
+    forEachRange(node.foreignUse?.accelerators ?? "", (first, last) => cells.fill("foreign", first, last + 1));
   for (const holder of node.holders) {
     const kind = categorise(holder);
     forEachRange(holder.accelerators, (first, last) => cells.fill(kind, first, last + 1));

@@ -22,7 +22,7 @@ function BigNumber({ name, value, detail }: NumberProps): ReactElement {
 }
 
 export function FleetNumbers({ fleet, status }: { readonly fleet: Fleet; readonly status: Status }): ReactElement {
-  const { total, held, free, unavailable } = fleet.accelerators;
+  const { total, held, free, unavailable, foreign = 0 } = fleet.accelerators;
   const { lost, draining, inMaintenance } = fleet.nodes;
   const hotSpares = fleet.pools.reduce((sum, { hotSparesKept = 0 }) => sum + hotSparesKept, 0);
   const troubles = [
@@ -43,13 +43,18 @@ export function FleetNumbers({ fleet, status }: { readonly fleet: Fleet; readonl
               total={total}
               parts={[
                 { key: "held", amount: held, className: "bg-run" },
+                { key: "foreign", amount: foreign, className: "bg-ink-3" },
                 { key: "unavailable", amount: unavailable, className: "bg-cell-down" },
               ]}
             />
           </span>
         }
       />
-      <BigNumber name="Free" value={grouped(free)} detail="ready to take work" />
+      <BigNumber
+        name="Free"
+        value={grouped(free)}
+        detail={foreign === 0 ? "ready to take work" : `${grouped(foreign)} more used by foreign work`}
+      />
       <BigNumber
         name="Out of service"
         value={grouped(unavailable)}

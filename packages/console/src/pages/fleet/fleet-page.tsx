@@ -23,6 +23,9 @@ const route = getRouteApi("/");
 const CapacityPanel = lazy(() => import("./capacity-panel.tsx").then((module) => ({ default: module.CapacityPanel })));
 const FirstSteps = lazy(() => import("./first-steps.tsx").then((module) => ({ default: module.FirstSteps })));
 const OrdersPanel = lazy(() => import("./orders-panel.tsx").then((module) => ({ default: module.OrdersPanel })));
+const ExecutorsPanel = lazy(() =>
+  import("./executors-panel.tsx").then((module) => ({ default: module.ExecutorsPanel })),
+);
 const NodeTable = lazy(() => import("./node-table.tsx").then((module) => ({ default: module.NodeTable })));
 const NodeDrawer = lazy(() => import("./node-drawer.tsx").then((module) => ({ default: module.NodeDrawer })));
 
@@ -120,6 +123,7 @@ function Overview({ fleet, status }: OverviewProps): ReactElement {
         <FirstSteps fleet={fleet} status={status} teams={teams} />
       )}
       <CapacityPanel />
+      <ExecutorsPanel />
       <OrdersPanel />
     </Suspense>
   );

@@ -40,10 +40,17 @@ const uses: readonly LegendEntry[] = [
   { name: "Lost", colour: token("cell-down"), border: `1.5px solid ${token("bad")}` },
 ];
 
+const foreign: LegendEntry = {
+  name: "Foreign work",
+  colour: token("sunken"),
+  border: `1px solid ${token("ink-3")}`,
+};
+
 /** Meaning of the colours. Only teams that hold accelerators now are listed. */
 export function Legend({ nodes, teams, colouring }: LegendProps): ReactElement {
   const theme = useThemeName();
   const holding = useMemo(() => new Set(nodes.flatMap(({ holders }) => holders.map(({ team }) => team))), [nodes]);
+  const hasForeign = nodes.some(({ foreignUse }) => (foreignUse?.accelerators ?? "") !== "");
   const own: readonly LegendEntry[] =
     colouring === "use"
       ? uses
@@ -56,12 +63,14 @@ export function Legend({ nodes, teams, colouring }: LegendProps): ReactElement {
           : [];
   return (
     <ul aria-label="Legend" className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-2">
-      {[...own, ...(colouring === "use" ? [] : common)].map(({ name, colour, border }) => (
-        <li key={name} className="flex items-center gap-1.5">
-          <span aria-hidden="true" className="size-2.5" style={{ background: colour, border }} />
-          {name}
-        </li>
-      ))}
+      {[...own, ...(colouring === "use" ? [] : hasForeign ? [...common, foreign] : common)].map(
+        ({ name, colour, border }) => (
+          <li key={name} className="flex items-center gap-1.5">
+            <span aria-hidden="true" className="size-2.5" style={{ background: colour, border }} />
+            {name}
+          </li>
+        ),
+      )}
       {colouring === "workload" ? <li>Cells of one colour side by side belong to one workload.</li> : null}
     </ul>
   );

@@ -48,6 +48,7 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
             name: "Accelerators",
             value: `${freeCountOf(node)} of ${node.acceleratorCount} ${node.acceleratorType} free${node.freeAccelerators === "" ? "" : ` (${node.freeAccelerators})`}`,
           },
+          ...(node.foreignUse === undefined ? [] : [{ name: "Foreign use", value: foreignUseText(node.foreignUse) }]),
           { name: "Cores", value: `${node.coresFreeMilli / 1000} of ${coresText(node.coresMilli)} free` },
           { name: "Memory", value: `${memoryText(node.memoryFreeMib)} of ${memoryText(node.memoryMib)} free` },
           ...(node.networkGbps === undefined
@@ -88,6 +89,10 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
     </>
   );
 }
+
+/** Amounts that work uses which Headroom does not run. */
+const foreignUseText = ({ accelerators, coresMilli, memoryMib }: NonNullable<Node["foreignUse"]>): string =>
+  `${accelerators === "" ? "no accelerator" : `accelerators ${accelerators}`}, ${coresText(coresMilli)} and ${memoryText(memoryMib)}, by work that Headroom does not run`;
 
 /** Notice that the pool now has another accelerator type than the node. */
 function Changing({ node }: { readonly node: Node }): ReactElement {

@@ -106,8 +106,8 @@ function paintNode(context: CanvasRenderingContext2D, picture: FleetPicture, box
     const { x, y } = cellAt(layout.grid, box, accelerator);
     context.fillStyle = colourOf(kind, palette);
     context.fillRect(x, y, cell, cell);
-    if (kind === "unread" || kind === "faulty") {
-      const colour = kind === "faulty" ? palette.token.bad : palette.token.line;
+    if (kind === "unread" || kind === "faulty" || kind === "foreign") {
+      const colour = kind === "faulty" ? palette.token.bad : palette.token[kind === "foreign" ? "ink-3" : "line"];
       hatch(context, { x, y, cell, colour });
     }
     if (kind === "launching") hatch(context, { x, y, cell, colour: palette.token.run });
@@ -136,6 +136,7 @@ function colourOf(kind: CellKind, { token, categories }: Palette): string {
     case "faulty":
       return token["cell-down"];
     case "unread":
+    case "foreign":
       return token.sunken;
     case "launching":
       return token["run-soft"];
