@@ -52,7 +52,16 @@ export function checkIndexes(findings: Findings, world: World, nowMs: number): v
   checkTimers(findings, world, nowMs);
   checkDecayedUsage(findings, world);
   checkEndedKept(findings, world);
+  checkEndpoints(findings, world);
   checkDigest(findings, world);
+}
+
+function checkEndpoints(findings: Findings, { state, endpoints }: World): void {
+  for (const { id, spec, endedAtMs } of state.workloads.values())
+    findings.expect(
+      endpoints.has(id) === (spec.kind === "serve" && endedAtMs === null),
+      () => `${id} is indexed as an endpoint and is none, or the other way round`,
+    );
 }
 
 function checkCapacity(findings: Findings, { state, capacity, hotSparesStated }: World): void {

@@ -20,7 +20,7 @@ export { findVersion, usersOf } from "./state/find-artifact.ts";
 export { readEvents, readInputs } from "./state/upcast.ts";
 export { noticeOf } from "./state/notices.ts";
 export type { Notice } from "./state/notices.ts";
-export { clockOf, createEngine, forkEngine, replayEngine, restoreEngine } from "./engine/engine.ts";
+export { clockOf, createEngine, endpointsOf, forkEngine, replayEngine, restoreEngine } from "./engine/engine.ts";
 export { endByProgressMs } from "./preemption/remaining-time.ts";
 export { divideFairShare } from "./quota/divide.ts";
 export type { ShareRequest } from "./quota/divide.ts";

@@ -31,11 +31,25 @@ export const stopReason = z.enum([
   "incomplete",
 ]);
 
+export const scaleCause = z
+  .enum(["concurrency", "requestsPerSecond", "queueTime", "ttft", "tpot", "held", "idle"])
+  .meta({ id: "ScaleCause" });
+
 export const scaleGround = z
   .discriminatedUnion("kind", [
     z.object({ kind: z.literal("submitted") }),
     z.object({ kind: z.literal("requested") }),
     z.object({ kind: z.literal("bounds") }).meta({ description: "The bounds of the endpoint changed." }),
+    z
+      .object({
+        kind: z.literal("load"),
+        cause: scaleCause,
+        measuredMilli: count.meta({ description: "Thousandths of the unit of the cause: requests, requests/s, ms." }),
+        targetMilli: count,
+        neededMilli: count.meta({ description: "Replicas that the load needs, in thousandths." }),
+        aheadMs: count.meta({ description: "Time that a start takes, for which the decision looks ahead." }),
+      })
+      .meta({ description: "The load of the endpoint." }),
   ])
   .meta({ id: "ScaleGround", description: "Why the number of replicas of an endpoint changed." });
 

@@ -15,7 +15,7 @@ import type {
   ExecutorRequestInput,
   ExecutorSet,
 } from "./executor.ts";
-import type { EndpointList } from "./endpoint.ts";
+import type { EndpointList, LoadReport, LoadReported } from "./endpoint.ts";
 import type { AdvanceRequestInput, CapacityOrder, OrderPage, OrderRequestInput, OrderSet } from "./capacity-order.ts";
 import type {
   ArtifactChanged,
@@ -222,6 +222,8 @@ export interface HeadroomClient {
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
   /** Endpoints that have not ended, with the addresses of their replicas. */
   endpoints(options?: CallOptions): Promise<EndpointList>;
+  /** The load of an endpoint as a gateway sees it. */
+  reportLoad(id: string, report: LoadReport, options?: CallOptions): Promise<LoadReported>;
   /** Orders of nodes that are coming. With `all`, also those that are over. */
   listCapacityOrders(
     query?: PageRequest & { readonly pool?: string | undefined; readonly all?: boolean | undefined },

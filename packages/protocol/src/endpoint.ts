@@ -1,12 +1,92 @@
 /** Endpoints: what gateways and pages need to know about workloads of kind serve. */
-import { count, instantMs } from "@headroom/spec";
+import { count, instantMs, names } from "@headroom/spec";
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { scaleGround } from "./attempt.ts";
+import { scaleCause, scaleGround } from "./attempt.ts";
 import { workloadPhase } from "./workload.ts";
 
 /** Maximum number of endpoints in one answer. */
 export const ENDPOINTS_LISTED_MAX = 1_000;
+
+/** Maximum number of replicas in one report of load. */
+const REPORTED_REPLICAS_MAX = 1_000;
+/** Largest amount in a report, so that sums over gateways stay exact. */
+const AMOUNT_MAX = 1e12;
+
+const amount = z.number().min(0).max(AMOUNT_MAX);
+const requestCount = z.int().min(0).max(AMOUNT_MAX);
+
+export const latencies = z
+  .object({
+    p50Ms: amount,
+    p95Ms: amount,
+    p99Ms: amount,
+    requests: requestCount.meta({ description: "Number of requests behind the figures." }),
+  })
+  .meta({ id: "Latencies", description: "Quantiles over the requests of the last minute." });
+
+/**
+ * The load of an endpoint as one gateway sees it. `requests` counts from the start of the gateway, so that a lost report
+ * loses nothing.
+ */
+export const loadReport = z
+  .strictObject({
+    version: z.literal(1),
+    gateway: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/)
+      .meta({ description: "Id of the gateway. Each gateway has a reading of its own." }),
+    startedAtMs: instantMs.meta({ description: "Start of the gateway, from which `requests` counts." }),
+    requests: requestCount.meta({ description: "Requests that came since the start of the gateway." }),
+    running: requestCount.meta({ description: "Requests that replicas have." }),
+    held: requestCount.meta({ description: "Requests that wait for a first replica." }),
+    idleMs: amount.meta({ description: "Time since the last request began or ended." }),
+    queued: requestCount.nullable().meta({ description: "Requests that wait in replicas; null: they do not say." }),
+    kvUsage: z.number().min(0).max(1).nullable().meta({ description: "Highest used share of a KV cache." }),
+    ttft: latencies.nullable().meta({ description: "Time to the first token; null: no request." }),
+    tpot: latencies.nullable().meta({ description: "Time per output token after the first; null: no request." }),
+    replicas: z
+      .array(z.strictObject({ address: z.string().max(300), requests: requestCount }))
+      .max(REPORTED_REPLICAS_MAX)
+      .meta({ description: "Requests in progress of each replica." }),
+  })
+  .meta({ id: "LoadReport" });
+
+export const loadReported = z
+  .object({
+    workloadId: z.string(),
+    wanted: count.meta({ description: "Number of replicas that it should have now." }),
+  })
+  .meta({ id: "LoadReported" });
+
+const endpointLoad = z
+  .object({
+    reportedAtMs: instantMs.meta({ description: "Time of the oldest of the newest reports of its gateways." }),
+    gateways: count.meta({ description: "Gateways that reported lately." }),
+    silentGateways: count.meta({ description: "Gateways that reported and are silent." }),
+    running: count,
+    held: count,
+    queued: count.nullable(),
+    requestsPerSecond: z.number(),
+    kvUsage: z.number().nullable(),
+    ttft: latencies.nullable(),
+    tpot: latencies.nullable(),
+  })
+  .meta({ id: "EndpointLoad", description: "Load over all gateways, as last reported." });
+
+const scalingState = z
+  .object({
+    atMs: instantMs.meta({ description: "Time of the last look at the load." }),
+    kept: z.enum(["enough", "silent", "unsound", "partial", "holding", "max", "refused"]).nullable().meta({
+      description:
+        "Why the number stays, or is smaller than the load needs. `silent`: no gateway reports; `unsound`: its figures contradict each other; `partial`: one of several gateways is silent; `holding`: fewer must have been enough for a while first; `max`: the bounds of the endpoint; null: it changes.",
+    }),
+    cause: scaleCause.nullable(),
+    neededMilli: count.nullable().meta({ description: "Replicas that the load needs, in thousandths." }),
+    coldStartMs: count.meta({ description: "Time that its own starts took, from placement to readiness." }),
+    sentence: z.string(),
+  })
+  .meta({ id: "ScalingState" });
 
 const endpointReplica = z
   .object({
@@ -19,6 +99,7 @@ const endpointReplica = z
       .meta({ description: "Host and port of its HTTP server; null: it does not take requests." }),
     draining: z.boolean().meta({ description: "True: it finishes its requests and gets no new ones." }),
     readySinceMs: instantMs.nullable(),
+    requests: count.nullable().meta({ description: "Requests in progress, as gateways report; null: unknown." }),
   })
   .meta({ id: "EndpointReplica" });
 
@@ -37,6 +118,9 @@ export const endpoint = z
       ready: count.meta({ description: "Replicas that take new requests." }),
     }),
     lastChange: z.object({ from: count, atMs: instantMs, actor: z.string(), ground: scaleGround }),
+    autoscaled: z.boolean().meta({ description: "Whether the number of replicas follows traffic (`scale`)." }),
+    load: endpointLoad.nullable().meta({ description: "null: no gateway reported since the start." }),
+    scaling: scalingState.nullable().meta({ description: "null: commands alone change the number of replicas." }),
     list: z.array(endpointReplica).meta({ description: "Replicas with an attempt, in the order of their placement." }),
   })
   .meta({ id: "Endpoint" });
@@ -44,16 +128,28 @@ export const endpoint = z
 export const endpointList = z
   .object({
     sequence: count.meta({ description: "Journal sequence of the answer." }),
+    nowMs: instantMs.meta({ description: "Time of the answer, for the age of readings." }),
     items: z.array(endpoint).meta({ description: `Endpoints that have not ended, at most ${ENDPOINTS_LISTED_MAX}.` }),
   })
   .meta({ id: "EndpointList" });
 
 export type Endpoint = z.output<typeof endpoint>;
+export type LoadReport = z.output<typeof loadReport>;
+export type LoadReported = z.output<typeof loadReported>;
+export type EndpointLoad = z.output<typeof endpointLoad>;
+export type ScalingState = z.output<typeof scalingState>;
 export type EndpointList = z.output<typeof endpointList>;
 
 export const endpointOperations = {
   endpoints: operation("GET /v1/endpoints", "Endpoints with the addresses of their replicas", endpointList, {
     permission: "workloads.read",
     subject: "teams",
+  }),
+  reportLoad: operation("PUT /v1/endpoints/{id}/load", "Report the load of an endpoint, from a gateway", loadReported, {
+    permission: "workloads.write",
+    subject: "workload",
+    params: z.strictObject({ id: names.opaqueId }),
+    body: loadReport,
+    problems: ["unknownWorkload"],
   }),
 };

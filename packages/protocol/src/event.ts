@@ -286,6 +286,11 @@ export const event = z
       actor: z.string(),
       replicas: count,
       ground: scaleGround,
+      stopFirst: z
+        .array(z.string())
+        .optional()
+        .meta({ description: "Ready replicas to stop first; absent: the youngest stop first." }),
+      due: z.array(count).optional().meta({ description: "Tasks whose back-off ends with the change." }),
     }),
     fact("taskStopRequested", { workloadId: z.string(), task: count, actor: z.string() }),
     fact("execStarted", {

@@ -324,6 +324,7 @@ function artifactCalls(http: Http): Pick<HeadroomClient, ArtifactCalls> {
 
 type OrderCalls =
   | "endpoints"
+  | "reportLoad"
   | "listCapacityOrders"
   | "getCapacityOrder"
   | "createCapacityOrder"
@@ -334,6 +335,7 @@ function orderCalls(http: Http): Pick<HeadroomClient, OrderCalls> {
   const o = operations;
   return {
     endpoints: (options) => http.call(o.endpoints, { options }),
+    reportLoad: (id, body, options) => http.call(o.reportLoad, { params: { id }, body, options }),
     listCapacityOrders: (query, options) => http.call(o.listCapacityOrders, { query: { ...query }, options }),
     getCapacityOrder: (name, options) => http.call(o.getCapacityOrder, { params: { name }, options }),
     createCapacityOrder: (body, { dryRun, ...options } = {}) =>

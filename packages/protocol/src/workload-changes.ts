@@ -11,6 +11,7 @@ export const changeableFields = [
   "minWorkers",
   "taskCount",
   "replicas",
+  "scale",
   "replicaCount",
   "hold",
   "after",

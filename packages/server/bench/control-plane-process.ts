@@ -28,6 +28,7 @@ import { CapacityService } from "../src/capacity/capacity-service.ts";
 import { ExecSessions } from "../src/exec/exec-sessions.ts";
 import { MlflowService } from "../src/mlflow/mlflow-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
+import { AutoscalerService } from "../src/endpoints/autoscaler-service.ts";
 import { GatewayReader } from "../src/gateway/gateway-reader.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
 import { PlanService } from "../src/plan/plan-service.ts";
@@ -98,6 +99,7 @@ const plane = {
   tokens: new AccessTokens({ home: config.home, nowMs: () => Date.now() }),
   denials: new Denials(),
   gateway: new GatewayReader(null),
+  autoscaler: new AutoscalerService({ driver, log, nowMs: () => Date.now() }),
   version: "bench",
   startedAtMs: Date.now(),
   address: () => "",

@@ -45,6 +45,7 @@ import { SAFE_MODE } from "./driver/safe-mode.ts";
 import { StartMarker, deathsText } from "./recovery/start-marker.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
 import { CapacityService } from "./capacity/capacity-service.ts";
+import { AutoscalerService } from "./endpoints/autoscaler-service.ts";
 import { ExecSessions } from "./exec/exec-sessions.ts";
 import { reportCurves } from "./mlflow/attempt-curves.ts";
 import { MlflowService } from "./mlflow/mlflow-service.ts";
@@ -196,7 +197,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     }
     api = createApi({ plane, consoleDir: options.consoleDir ?? null, tls: certificate });
     ({ url, localUrl } = await listen(api, { host, port, isTls: certificate !== null }));
-    if (!isSafe) executors.begin(driver);
+    if (!isSafe) {
+      executors.begin(driver);
+      plane.autoscaler.start();
+    }
     const stopLooking = isSafe ? null : lookAtEachPool(driver, () => executors.look());
     notifier.start();
     announce(home, localUrl, certificate);
@@ -282,6 +286,7 @@ function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlan
       onPoints: (logged) => reportCurves({ driver, telemetry }, logged),
     }),
     gateway: new GatewayReader(options.gateway ?? null),
+    autoscaler: new AutoscalerService({ driver, log, nowMs }),
     replays: new ReplayService(sqliteAddress(journalDirectory(home))),
     log,
     version: productVersion(),
@@ -324,6 +329,7 @@ function running({
     await notifier.close();
     await plane.measuredRuns.close();
     plane.capacity.close();
+    plane.autoscaler.close();
     plane.tokens.close();
     await plane.accelerators.close();
     plane.execs.close();

@@ -1,4 +1,5 @@
 /** Every event as one sentence, for lists of events; the complete record is shown on request. */
+import { groundText } from "./scale-text.ts";
 import type { Event } from "@headroom/protocol";
 import { acceleratorCount } from "@headroom/model";
 import { writeCron } from "@headroom/protocol";
@@ -204,7 +205,7 @@ function workSentence(event: WorkEvent): string {
     case "taskStopRequested":
       return `${event.actor} stopped task ${event.task} of workload ${event.workloadId}.`;
     case "endpointScaled":
-      return `${event.actor} set ${plural(event.replicas, "replica")} for endpoint ${event.workloadId}.`;
+      return `${event.actor} set ${plural(event.replicas, "replica")} for endpoint ${event.workloadId}${groundText(event.ground)}.`;
     case "replicaReady":
       return `Replica ${event.attemptId} takes requests at ${event.address}.`;
     case "replicaNotReady":

@@ -27,6 +27,7 @@ import { needText } from "./need-text.ts";
 import { refusedCursor } from "./page-cursor.ts";
 import { withExpectedCapacity } from "./expected-capacity.ts";
 import { predictionText } from "./prediction-text.ts";
+import { groundText } from "./scale-text.ts";
 import { acceleratorNoun, durationText, grouped, plural, resourceForm } from "./plain-text.ts";
 import {
   acceleratorShortfallSentence,
@@ -113,7 +114,10 @@ function missedSentence({ deadlineMs, earliestEndMs }: MissedDeadline, { spec: {
 function notWaitingSentence(workload: Waiting): string {
   if (workload.endedAtMs !== null) return `It has ended: ${workload.phase}.`;
   if (workload.stopRequested) return "It is being stopped.";
-  if (workload.scale?.replicas === 0) return "It should have no replicas; `headroom set NAME replicas=N` starts some.";
+  const { scale } = workload;
+  if (scale?.ground.kind === "load")
+    return `${scale.actor} set ${plural(scale.replicas, "replica")} instead of ${scale.from}${groundText(scale.ground)}.`;
+  if (scale?.replicas === 0) return "It should have no replicas; `headroom set NAME replicas=N` starts some.";
   return `It does not wait: all of its ${workload.scale === undefined ? "tasks" : "replicas"} are placed.`;
 }
 

@@ -2,6 +2,7 @@
  * The history of one workload, told about this workload: placements, stops, preemptions with their ground, nominations,
  * growth and shrinking. Progress reports are not included.
  */
+import { groundText } from "./scale-text.ts";
 import type { Event, EventEnvelope, EvictionPlan } from "@headroom/protocol";
 import { nodesText, ranksText } from "./event-sentence.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText, victimSentence } from "./eviction-text.ts";
@@ -129,7 +130,7 @@ export class Story {
       case "taskStopRequested":
         return `${event.actor} stopped its task ${event.task}.`;
       case "endpointScaled":
-        return `${event.actor} set ${plural(event.replicas, "replica")}.`;
+        return `${event.actor} set ${plural(event.replicas, "replica")}${groundText(event.ground)}.`;
       case "workloadEnded":
         return `It ended: ${event.phase}.${this.#endCause(event)}`;
       case "gangPlaced": {

@@ -98,6 +98,7 @@ const unsupported: Pick<
   | "predictions"
   | "fleetPredictions"
   | "storePlan"
+  | "reportLoad"
 > = {
   // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
   async *logs() {
@@ -120,6 +121,7 @@ const unsupported: Pick<
     Promise.resolve({ correction: { kind: "fleet-correction", version: 1, types: [] }, kinds: [], runs: [] }),
   storePlan: () => Promise.reject(refuse("notSupported", "The demo has no solver, so its plan cannot be replaced.")),
   gateway: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
+  reportLoad: () => Promise.reject(refuse("notSupported", "The demo has no gateway.")),
   listTokens: () => Promise.resolve({ items: [], nextCursor: null }),
   createToken: () => Promise.reject(noAccess()),
   revokeToken: () => Promise.reject(noAccess()),

@@ -12,7 +12,7 @@ type OrderReading = Pick<HeadroomClient, "endpoints" | "listCapacityOrders" | "g
 type OrderCommands = Pick<HeadroomClient, "createCapacityOrder" | "advanceCapacityOrder" | "cancelCapacityOrder">;
 
 export const orderReading = (world: Pick<DemoWorld, "engine" | "nowMs">): OrderReading => ({
-  endpoints: async () => views.endpointListView(world.engine.state),
+  endpoints: async () => views.endpointListView(world.engine, { nowMs: world.nowMs }),
   listCapacityOrders: async (query = {}) => {
     const { items, nextCursor } = views.orderList(world.engine, query, world.nowMs);
     return { items: [...items], nextCursor };

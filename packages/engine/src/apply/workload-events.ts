@@ -5,7 +5,7 @@ import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { meetDependencies, queueIfReady, removeWorkload, touchedWorkload } from "./writable.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
 import { readyTask } from "../state/ready-task.ts";
-import { rerunTasks, stopTask } from "./tasks.ts";
+import { rerunTasks, stopTask, updateTask } from "./tasks.ts";
 import { fileWorkload } from "../cluster/world.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
@@ -33,9 +33,12 @@ export const workloadEvents: Appliers<WorkloadEvent> = {
     world.queue.markDirty();
   },
   workloadChanged: changeWorkload,
-  endpointScaled(world, { workloadId, replicas, actor, ground, atMs }) {
+  endpointScaled(world, { workloadId, replicas, actor, ground, stopFirst, due = [], atMs }) {
     const workload = touchedWorkload(world, workloadId);
-    workload.scale = { replicas, from: workload.scale?.replicas ?? 0, atMs, actor, ground };
+    const from = workload.scale?.replicas ?? 0;
+    workload.scale = { replicas, from, atMs, actor, ground, ...(stopFirst === undefined ? {} : { stopFirst }) };
+    for (const task of due) updateTask(workload, task, { retryAtMs: atMs });
+    world.endpoints.add(workloadId);
     if (readyTask(workload, atMs) === null) world.queue.remove(workload);
     else queueIfReady(world, workload, atMs);
     world.queue.markDirty();
@@ -144,6 +147,7 @@ function end(world: WritableWorld, event: EventOf<"workloadEnded">): void {
   if (workload.activeAttempts.length > 0)
     throw new InvariantError(`workload ${workload.id} ends with attempts still active`);
   queue.remove(workload);
+  world.endpoints.delete(workload.id);
   workload.phase = event.phase;
   workload.endReason = event.reason;
   workload.endedAtMs = event.atMs;

@@ -60,6 +60,8 @@ export interface World {
   readonly stopping: Set<WorkloadId>;
   /** Endpoints that may have more replicas than they need. */
   readonly shrinking: Set<WorkloadId>;
+  /** Endpoints that have not ended. */
+  readonly endpoints: Set<WorkloadId>;
   /** Nodes that leave when their last work has ended. */
   readonly removing: Set<NodeId>;
   /** Nodes to remove on which some attempts may not have been asked to stop yet. */
@@ -130,6 +132,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     terminating: new Set(),
     stopping: new Set(),
     shrinking: new Set(),
+    endpoints: new Set(),
     removing: new Set(),
     requeueing: new Set(),
     backingOff: new Set(),
@@ -161,7 +164,10 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     if (workload.endedAtMs !== null) ended.push(workload);
     else {
       fileWorkload(world, workload);
-      if (workload.scale !== undefined) world.shrinking.add(workload.id);
+      if (workload.scale !== undefined) {
+        world.shrinking.add(workload.id);
+        world.endpoints.add(workload.id);
+      }
       if (workload.stopRequested && workload.activeAttempts.some((id) => state.attempts.get(id)?.stop === null))
         world.stopping.add(workload.id);
     }

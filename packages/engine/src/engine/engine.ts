@@ -1,8 +1,16 @@
 /**
  * The engine's shell around its parts `lifecycle`, `round` and `apply`: a batch of inputs goes in, a `Ready` comes out.
  */
-import { chainAfter, hashInto, lanesFromHex, lanesToHex, InvariantError, invariant } from "@headroom/model";
-import type { Command, Effect, Event, Input, Signal, WorkloadId, Lanes } from "@headroom/model";
+import {
+  chainAfter,
+  compareOrdinals,
+  hashInto,
+  lanesFromHex,
+  lanesToHex,
+  InvariantError,
+  invariant,
+} from "@headroom/model";
+import type { Command, Effect, Event, Input, Signal, Workload, WorkloadId, Lanes } from "@headroom/model";
 import { Batch, ROUND_STARTS_MAX } from "../batch/batch.ts";
 import { applyEvent, recordChain, settle } from "../apply/apply.ts";
 import { UndoLog } from "../apply/undo-log.ts";
@@ -395,6 +403,12 @@ export function replayEngine(engine: Engine, groups: Iterable<JournalGroup>): vo
 /** The indexes behind an engine, for the read-only code in `explain` and the checkers in `engine-oracle`. */
 export function worldOf(engine: Engine): World {
   return coreOf(engine).world;
+}
+
+/** Endpoints that have not ended, in the order of their submission, without a pass over all workloads. */
+export function endpointsOf(engine: Engine): readonly Workload[] {
+  const { endpoints, state } = worldOf(engine);
+  return [...endpoints].flatMap((id) => state.workloads.get(id) ?? []).toSorted(compareOrdinals);
 }
 
 /** The engine's clock: the newest `nowMs` it was given. */

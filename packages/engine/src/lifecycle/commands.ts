@@ -7,6 +7,7 @@ import { apply } from "./apply-documents.ts";
 import { changeArtifact, registerArtifact } from "./artifacts.ts";
 import { advanceCapacityOrder, cancelCapacityOrder, createCapacityOrder } from "./capacity-orders.ts";
 import { changeWorkload } from "./change-workload.ts";
+import { scaleEndpoint } from "./scale-endpoint.ts";
 import { removeCalendarEntry } from "./calendar.ts";
 import { setExecutor } from "./executors.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
@@ -60,6 +61,8 @@ function decide(batch: Batch, command: Command): Decision {
       return holdWorkload(batch, command);
     case "changeWorkload":
       return changeWorkload(batch, command);
+    case "scaleEndpoint":
+      return scaleEndpoint(batch, command);
     case "startExec":
       return startExec(batch, command);
     case "rerunWorkload":

@@ -1,29 +1,103 @@
 /** The number of replicas of an endpoint: its initial number, and its changes within the bounds of the spec. */
-import type { ChangeRefusal, ScaleGround, Workload, WorkloadChanges, WorkloadId } from "@headroom/model";
+import { isDue, taskOf } from "@headroom/model";
+import type {
+  AttemptId,
+  ChangeRefusal,
+  Command,
+  ScaleGround,
+  Workload,
+  WorkloadChanges,
+  WorkloadId,
+} from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
+import { startedTaskCount } from "../state/ready-task.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
 
-export interface ScaleDecision {
+interface ScaleChange {
   readonly replicas: number;
   readonly actor: string;
   readonly ground: ScaleGround;
+  readonly stopFirst?: readonly AttemptId[];
 }
 
-export function recordScale(batch: Batch, workloadId: WorkloadId, { replicas, actor, ground }: ScaleDecision): void {
-  batch.emit({ kind: "endpointScaled", version: 1, atMs: batch.nowMs, workloadId, actor, replicas, ground });
+/** Records the number of replicas of a new endpoint. */
+export function recordScale(
+  batch: Batch,
+  workloadId: WorkloadId,
+  { replicas, actor, ground, stopFirst = [] }: ScaleChange,
+  due: readonly number[] = [],
+): void {
+  batch.emit({
+    kind: "endpointScaled",
+    version: 1,
+    atMs: batch.nowMs,
+    workloadId,
+    actor,
+    replicas,
+    ground,
+    ...(stopFirst.length === 0 ? {} : { stopFirst }),
+    ...(due.length === 0 ? {} : { due }),
+  });
 }
 
 /** Records the requested number of replicas, or the number nearest to the present one within changed bounds. */
 export function recordChangedScale(
   batch: Batch,
-  { id, spec, scale }: Workload,
+  workload: Workload,
   { changes, actor }: { readonly changes: WorkloadChanges; readonly actor: string },
 ): void {
+  const { spec, scale } = workload;
   if (spec.kind !== "serve" || scale === undefined) return;
-  const { min, max } = spec.replicas;
   const isRequested = changes.replicaCount !== undefined;
-  const replicas = Math.min(max, Math.max(min, changes.replicaCount ?? scale.replicas));
-  if (replicas !== scale.replicas)
-    recordScale(batch, id, { replicas, actor, ground: { kind: isRequested ? "requested" : "bounds" } });
+  const replicas = within(spec.replicas, changes.replicaCount ?? scale.replicas);
+  recordChange(batch, workload, { replicas, actor, ground: { kind: isRequested ? "requested" : "bounds" } });
+}
+
+/**
+ * The number of replicas that the load needs, within the bounds. The decision was made for a number of replicas; if
+ * somebody has changed it meanwhile, the decision is out of date and changes nothing.
+ */
+export function scaleEndpoint(batch: Batch, command: Command & { readonly kind: "scaleEndpoint" }): Decision {
+  const { workloadId, from, replicas, actor, ground, stopFirst } = command;
+  const workload = batch.world.state.workloads.get(workloadId);
+  if (workload === undefined) return refused({ code: "unknownWorkload", workloadId });
+  const { spec, scale, endedAtMs, phase, stopRequested } = workload;
+  if (endedAtMs !== null) return refused({ code: "workloadEnded", workloadId, phase });
+  const cannot = (cause: ChangeRefusal["cause"]): Decision =>
+    refused({ code: "cannotChange", workloadId, field: "replicaCount", cause });
+  if (spec.kind !== "serve" || scale === undefined) return cannot("otherKind");
+  if (stopRequested) return cannot("stopping");
+  const wanted = within(spec.replicas, replicas);
+  const isChange = spec.scale !== undefined && scale.replicas === from && wanted !== from;
+  const surplus = Math.max(0, scale.replicas - wanted);
+  if (isChange)
+    recordChange(batch, workload, { replicas: wanted, actor, ground, stopFirst: stopFirst.slice(0, surplus) });
+  return done({ kind: "workloadChanged", workloadId, fields: isChange ? ["replicaCount"] : [] });
+}
+
+const within = ({ min, max }: { readonly min: number; readonly max: number }, replicas: number): number =>
+  Math.min(max, Math.max(min, replicas));
+
+function recordChange(batch: Batch, workload: Workload, change: ScaleChange): void {
+  if (workload.scale === undefined || change.replicas === workload.scale.replicas) return;
+  const due = change.replicas > workload.scale.replicas ? surplusBackOffs(workload, batch.nowMs) : [];
+  recordScale(batch, workload.id, change, due);
+}
+
+/**
+ * Tasks whose back-off began when the endpoint needed more replicas than before this change. A replica in back-off keeps
+ * its place among the needed ones; those beyond that number say nothing about the next replica. The back-offs that end
+ * first keep their place.
+ */
+function surplusBackOffs(workload: Workload, nowMs: number): readonly number[] {
+  const waiting = workload.waitingTasks.filter((index) => !isDue(workload, index, nowMs));
+  const kept = Math.max(0, (workload.scale?.replicas ?? 0) - startedTaskCount(workload));
+  const endOf = (index: number): number => taskOf(workload, index).retryAtMs ?? 0;
+  return waiting
+    .toSorted((left, right) => endOf(left) - endOf(right) || left - right)
+    .slice(kept)
+    .toSorted((left, right) => left - right);
 }
 
 /** The reason why changes of the number of tasks or replicas are refused, or `null`. */
@@ -33,6 +107,7 @@ export function countRefusal({ spec }: Workload, changes: WorkloadChanges): Chan
     if (spec.kind !== "batch") return { field: "taskCount", cause: "otherKind" };
     if (taskCount < spec.taskCount) return { field: "taskCount", cause: "fewerTasks" };
   }
+  if (changes.scale !== undefined && spec.kind !== "serve") return { field: "scale", cause: "otherKind" };
   if (changes.replicas !== undefined) {
     if (spec.kind !== "serve") return { field: "replicas", cause: "otherKind" };
     if (changes.replicas.min > changes.replicas.max) return { field: "replicas", cause: "emptyRange" };

@@ -1,10 +1,10 @@
 /**
  * Stops replicas that an endpoint no longer needs. Replicas that serve nothing go first: nominated, launching, not ready.
- * Among ready replicas the youngest goes, whose caches are the least warm. Stops beyond the bound of the batch follow in
+ * Among ready replicas those go that the decision named, then the youngest, whose caches are the least warm. Stops beyond the bound of the batch follow in
  * the next one.
  */
 import { compareText } from "@headroom/model";
-import type { Attempt, Nomination, Workload } from "@headroom/model";
+import type { Attempt, AttemptId, Nomination, Workload } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { activeAttempt } from "../cluster/entities.ts";
 import type { World } from "../cluster/world.ts";
@@ -32,7 +32,7 @@ function stopSurplus(batch: Batch, endpoint: Workload): boolean {
     withdraw(batch, nomination, "its endpoint needs fewer replicas");
     surplus--;
   }
-  for (const attempt of attempts.toSorted(byUse)) {
+  for (const attempt of attempts.toSorted(byUse(endpoint.scale.stopFirst ?? []))) {
     if (surplus <= 0) return true;
     if (!batch.mayStop()) return false;
     requestStop(batch, attempt, "scaledDown");
@@ -50,5 +50,16 @@ const stayingAttempts = (world: World, { activeAttempts }: Workload): readonly A
 
 const useOf = ({ ready, startedAtMs }: Attempt): number => (ready === undefined ? (startedAtMs === null ? 0 : 1) : 2);
 
-const byUse = (left: Attempt, right: Attempt): number =>
-  useOf(left) - useOf(right) || right.placedSequence - left.placedSequence || compareText(left.id, right.id);
+const byUse =
+  (stopFirst: readonly AttemptId[]) =>
+  (left: Attempt, right: Attempt): number =>
+    useOf(left) - useOf(right) ||
+    positionIn(stopFirst, left) - positionIn(stopFirst, right) ||
+    right.placedSequence - left.placedSequence ||
+    compareText(left.id, right.id);
+
+/** Attempts that are not in the list come after those that are. */
+function positionIn(ids: readonly AttemptId[], { id }: Attempt): number {
+  const at = ids.indexOf(id);
+  return at < 0 ? ids.length : at;
+}

@@ -22,7 +22,7 @@ const backingOffCount = (workload: Workload, nowMs: number): number =>
   workload.waitingTasks.filter((index) => !isDue(workload, index, nowMs)).length;
 
 /** Number of tasks that have an attempt or a nomination. */
-const startedTaskCount = (workload: Workload): number =>
+export const startedTaskCount = (workload: Workload): number =>
   begunTaskCount(workload) - workload.waitingTasks.length - workload.succeededCount - workload.failedCount;
 
 /** Number of tasks that may get an attempt beside those that have one or a nomination, by the workload's own limit. */

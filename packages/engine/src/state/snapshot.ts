@@ -13,9 +13,12 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 11;
+const SNAPSHOT_FORMAT = 12;
 
-/** The format of a state with proposals, and without registered artifacts. */
+/** The format of a state in which no endpoint ever followed its load. */
+const FORMAT_WITHOUT_LOAD = 11;
+
+/** The format of a state with proposals, and without registered artifacts, besides. */
 const FORMAT_WITHOUT_ARTIFACTS = 10;
 
 /** The format of a state in which nothing was ever proposed, besides. */
@@ -37,7 +40,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (state.artifacts.size > 0) return SNAPSHOT_FORMAT;
+  if (followsLoad(state)) return SNAPSHOT_FORMAT;
+  if (state.artifacts.size > 0) return FORMAT_WITHOUT_LOAD;
   if (state.proposals.size + state.proposalRules.size > 0) return FORMAT_WITHOUT_ARTIFACTS;
   if (hasForeignUse(state)) return FORMAT_WITHOUT_PROPOSALS;
   if (hasEndpoints(state)) return FORMAT_WITHOUT_FOREIGN_USE;
@@ -48,6 +52,13 @@ function formatOf(state: State): number {
 
 const hasForeignUse = ({ nodes }: State): boolean =>
   [...nodes.values()].some(({ foreignUse }) => foreignUse !== undefined);
+
+/** Whether an endpoint has targets, or its last change had a ground that an older release cannot show. */
+function followsLoad({ workloads }: State): boolean {
+  for (const { spec, scale } of workloads.values())
+    if (scale?.ground.kind === "load" || (spec.kind === "serve" && spec.scale !== undefined)) return true;
+  return false;
+}
 
 function hasEndpoints({ workloads }: State): boolean {
   for (const { scale } of workloads.values()) if (scale !== undefined) return true;

@@ -9,13 +9,25 @@ export function beginEndpoint(drive: Drive): void {
   drive.receive(applied({ sites: [site], pools: [pool("L4")] }), { kind: "nodeSeen", node: node("n81", "L4") });
   const endpoint = spec("chat", { acceleratorTypes: ["L4"], replicas: { min: 0, max: 2 } });
   drive.receive(command({ kind: "submitWorkload", spec: endpoint }, "key-chat"));
-  change(drive, { replicaCount: 2 });
+  change(drive, { replicaCount: 2, scale: { concurrencyMilli: 4_000, idleToZeroMs: 60_000, downAfterMs: 60_000 } });
   const [first, second] = replicasOf(drive);
   if (first === undefined || second === undefined) throw new Error("the endpoint has no two replicas");
   drive.receive({ kind: "attemptRunning", attemptId: first });
   drive.receive({ kind: "replicaReady", attemptId: first, address: "127.0.0.1:8000" });
   drive.receive({ kind: "attemptRunning", attemptId: second });
   drive.receive({ kind: "attemptExited", attemptId: second, exits: [{ kind: "exited", worker: 0, code: 1 }] });
+}
+
+/** The load needs no replica, and one again while a replica waits to be started again. */
+export function followLoad(drive: Drive): void {
+  const [first] = replicasOf(drive);
+  if (first === undefined) throw new Error("the endpoint has no replica");
+  const load = { kind: "load", measuredMilli: 0, targetMilli: 4_000, neededMilli: 1_000, aheadMs: 30_000 } as const;
+  const scaled = { kind: "scaleEndpoint", workloadId: workloadId(idOf(drive)) } as const;
+  drive.receive(
+    command({ ...scaled, from: 2, replicas: 1, ground: { ...load, cause: "concurrency" }, stopFirst: [first] }),
+    command({ ...scaled, from: 1, replicas: 2, ground: { ...load, cause: "held" }, stopFirst: [] }),
+  );
 }
 
 /** The ready replica stops answering, and the endpoint ends. */

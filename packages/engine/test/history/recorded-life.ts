@@ -11,7 +11,7 @@ import { clearNode, plan, relabel, replace, save } from "./life-by-right.ts";
 import { divide, foresee, keepTime, predict, register, report } from "./life-in-time.ts";
 import { gather, heedNotice, keepData, keepHotSpares, makeWay, placeGroups } from "./life-of-nodes.ts";
 import { beginArtifacts, endArtifacts } from "./life-of-artifacts.ts";
-import { beginEndpoint, endEndpoint } from "./life-of-endpoints.ts";
+import { beginEndpoint, endEndpoint, followLoad } from "./life-of-endpoints.ts";
 import { beginSilence, endSilence } from "./life-of-executors.ts";
 import { beginOrders, endOrders } from "./life-of-orders.ts";
 import { beginProposals, endProposals } from "./life-of-proposals.ts";
@@ -42,6 +42,7 @@ export function recordLife(): RecordedLife {
   endRemovals(drive);
   endOrders(drive);
   endSilence(drive);
+  followLoad(drive);
   endEndpoint(drive);
   endArtifacts(drive);
   suffer(drive);

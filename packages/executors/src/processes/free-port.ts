@@ -1,5 +1,6 @@
 /** Chooses ports of an attempt's workers: for their rendezvous (`MASTER_PORT`) and for the server of a replica (`PORT`). */
 import { createServer } from "node:net";
+import { reservePort } from "./port-reservations.ts";
 
 /**
  * First port of the range. It is above the registered services and below the ports that Linux uses for outgoing
@@ -17,7 +18,8 @@ export async function chooseFreePort(attemptId: string, other?: number): Promise
   const start = spread(attemptId) % PORT_COUNT;
   for (let step = 0; step < TRIES_MAX; step++) {
     const port = FIRST_PORT + ((start + step) % PORT_COUNT);
-    if (port !== other && (await isFree(port))) return port;
+    // A port that another supervisor chose is free until its worker binds it, which takes minutes for a large model.
+    if (port !== other && (await isFree(port)) && reservePort(port)) return port;
   }
   throw new Error(`no free port in ${TRIES_MAX} tries from ${FIRST_PORT + start}`);
 }

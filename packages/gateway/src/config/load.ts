@@ -197,6 +197,8 @@ function sourceProblems(config: GatewayConfig): readonly FoundProblem[] {
         path: ["pools", at, "endpoint"],
         message: "needs controlPlane, which says where endpoints are listed",
       });
+    if (pool.wake !== undefined && pool.wake.command === undefined && pool.endpoint === undefined)
+      found.push({ path: ["pools", at, "wake", "command"], message: "is needed by a pool without an endpoint" });
     if (pool.replicas.length === 0 && pool.wake === undefined && pool.endpoint === undefined) {
       found.push({
         path: ["pools", at, "name"],

@@ -101,8 +101,11 @@ const headerName = z
 const headerText = z.string().regex(/^[\x20-\x7e]*$/, "must be a text of ASCII characters");
 
 const wake = z.strictObject({
-  /** Command that is run once for all held requests. It may print URLs of replicas, one per line. */
-  command: z.array(z.string().min(1)).min(1),
+  /**
+   * Command that is run once for all held requests. It may print URLs of replicas, one per line. A pool that follows an
+   * endpoint needs none: the control plane starts a replica.
+   */
+  command: z.array(z.string().min(1)).min(1).optional(),
   /** Environment variables that the command gets besides PATH, HOME and a few of the kind. */
   env: z
     .array(z.string().regex(/^[A-Za-z_]\w*$/, "must be the name of an environment variable"))
@@ -195,6 +198,9 @@ const model = z.strictObject({
   /** Whether replicas may fetch images, audio and video from addresses in requests. */
   allowRemoteMedia: z.boolean().default(false),
 });
+
+/** How requests wait for a replica of a followed endpoint whose number of replicas follows traffic. */
+export const followedWake: z.output<typeof wake> = wake.parse({});
 
 export const gatewaySchema = z.strictObject({
   id: name.default("gateway"),

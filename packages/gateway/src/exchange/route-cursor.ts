@@ -67,7 +67,7 @@ export class RouteCursor {
 
   /** Whether the request may wake the pool. A count of tokens is not worth the start of a model: it is estimated. */
   mayWake({ pool }: PoolRoute): boolean {
-    return pool.config.wake !== undefined && this.#request.endpoint.operation !== "count_tokens";
+    return pool.wake !== undefined && this.#request.endpoint.operation !== "count_tokens";
   }
 
   /** Whether a later pool now accepts requests that fall back for this reason. */

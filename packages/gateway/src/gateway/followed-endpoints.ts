@@ -1,11 +1,19 @@
-/** The replicas of pools that follow endpoints of a control plane. */
+/** The replicas of pools that follow endpoints of a control plane, and the load that the control plane scales them by. */
 import path from "node:path";
 import type { GatewayConfig } from "../config/schema.ts";
 import { EndpointFollower } from "../replicas/endpoint-follower.ts";
 import type { Fleet } from "../replicas/fleet.ts";
+import type { GatewayLoad } from "../replicas/load-reporter.ts";
+import type { Pool } from "../replicas/pool.ts";
+import type { LatencyFigures } from "../replicas/recent-latencies.ts";
+import type { Waker } from "../replicas/waker.ts";
+
+/** Maximum number of replicas in a report. */
+const REPLICAS_MAX = 1_000;
 
 interface FollowedParts {
   readonly fleet: Fleet;
+  readonly waker: Waker;
   readonly stateDirectory: string;
   /** The configuration that was applied last. */
   active(): GatewayConfig;
@@ -14,19 +22,67 @@ interface FollowedParts {
 }
 
 /** `undefined`: the gateway has no control plane. */
-export function followerOf({ controlPlane }: GatewayConfig, parts: FollowedParts): EndpointFollower | undefined {
+export function followerOf({ controlPlane, id }: GatewayConfig, parts: FollowedParts): EndpointFollower | undefined {
   if (controlPlane === undefined) return undefined;
-  const { fleet, stateDirectory, active, now, log } = parts;
+  const { fleet, waker, stateDirectory, active, now, log } = parts;
+  const startedAtMs = Math.floor(now());
   return new EndpointFollower({
     url: controlPlane.url,
     token: controlPlane.token,
+    gateway: id,
+    startedAtMs,
     intervalMs: controlPlane.interval,
     file: path.join(stateDirectory, "endpoints.json"),
     pools: () => active().pools,
-    take: (pool, urls) => {
-      const refusedCount = fleet.setDiscovered(pool, urls, now());
-      if (refusedCount > 0) log(`pool ${pool}: there is no room for ${refusedCount} replicas of its endpoint`);
+    take: (name, urls, isAutoscaled) => {
+      const refusedCount = fleet.setDiscovered(name, urls, now());
+      if (refusedCount > 0) log(`pool ${name}: there is no room for ${refusedCount} replicas of its endpoint`);
+      const pool = fleet.pools.get(name);
+      if (pool === undefined) return;
+      pool.isAutoscaled = isAutoscaled;
+      waker.check(pool);
     },
+    load: (names) =>
+      loadOf(
+        names.flatMap((name) => fleet.pools.get(name) ?? []),
+        { waker, nowMs: now(), startedAtMs },
+      ),
+    isWaiting: () =>
+      [...fleet.pools.values()].some((pool) => pool.config.endpoint !== undefined && waker.isWaking(pool)),
     log,
   });
 }
+
+function loadOf(
+  pools: readonly Pool[],
+  { waker, nowMs, startedAtMs }: { readonly waker: Waker; readonly nowMs: number; readonly startedAtMs: number },
+): GatewayLoad {
+  const replicas = pools.flatMap((pool) => [...pool.replicas.values()]);
+  const queued = replicas.flatMap(({ load }) => load.queued ?? []);
+  const kvUsages = replicas.flatMap(({ load }) => load.kvUsage ?? []);
+  const held = sum(pools.map((pool) => waker.heldIn(pool)));
+  const lastActiveAtMs = Math.max(startedAtMs, ...pools.map((pool) => pool.lastActiveAtMs));
+  return {
+    requests: sum(pools.map(({ startedCount }) => startedCount)),
+    running: sum(pools.map(({ requestCount }) => requestCount)),
+    held,
+    idleMs: held > 0 ? 0 : Math.max(0, Math.round(nowMs - lastActiveAtMs)),
+    queued: queued.length === 0 ? null : Math.round(sum(queued)),
+    kvUsage: kvUsages.length === 0 ? null : Math.max(...kvUsages),
+    ttft: worst(pools.map(({ latencies }) => latencies.firstToken(nowMs))),
+    tpot: worst(pools.map(({ latencies }) => latencies.perToken(nowMs))),
+    replicas: replicas
+      .slice(0, REPLICAS_MAX)
+      .map(({ url, requestCount }) => ({ address: `${url.host}:${url.port}`, requests: requestCount })),
+  };
+}
+
+/** Quantiles of several pools cannot be added; the one with the highest counts. */
+function worst(figures: readonly (LatencyFigures | null)[]): LatencyFigures | null {
+  return figures.reduce<LatencyFigures | null>(
+    (most, each) => (most === null || (each !== null && each.p95Ms > most.p95Ms) ? each : most),
+    null,
+  );
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -441,6 +441,7 @@ export class Gateway implements ClientPort, Runtime {
     this.exchanges.remove(exchange);
     this.bodies.give(exchange.request.caller.team, exchange.translatedBytes);
     this.#parts.metrics.observe(summary);
+    observeLatencies(this.#parts.fleet.pools.get(summary.record.pool), summary);
     this.#parts.ring.add(summary);
     this.#parts.accessLog?.write(exchange.request, summary);
     this.#parts.tracer?.ended(exchange.request, summary);
@@ -496,4 +497,14 @@ function kindOf(status: number): ApiError["kind"] {
   if (status === 408) return "timeout";
   if (status === 413) return "tooLarge";
   return status === 503 ? "overloaded" : "badRequest";
+}
+
+function observeLatencies(
+  pool: Pool | undefined,
+  { record, startedAtMs, firstByteAtMs, endedAtMs, isStream }: ExchangeSummary,
+): void {
+  if (!isStream || firstByteAtMs === 0 || record.outcome !== "completed") return;
+  const perTokenMs =
+    record.completionTokens > 1 ? (endedAtMs - firstByteAtMs) / (record.completionTokens - 1) : Number.NaN;
+  pool?.latencies.observe({ endedAtMs, firstTokenMs: firstByteAtMs - startedAtMs, perTokenMs });
 }

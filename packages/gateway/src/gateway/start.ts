@@ -172,6 +172,7 @@ async function startParts(
   const now = steadyNow;
   const log = (line: string): void => options.log(line);
   const fleet = new Fleet(config, Math.floor(now()));
+  let follower: EndpointFollower | undefined;
   const usageDirectory = path.join(stateDirectory, "usage");
   const usage = new UsageLog({
     directory: usageDirectory,
@@ -182,7 +183,7 @@ async function startParts(
   opened.add(() => usage.close());
   const metrics = new GatewayMetrics();
   const ring = new RequestRing();
-  const waker = new Waker({ directory: config.state, now, log });
+  const waker = new Waker({ directory: config.state, now, log, waits: () => void follower?.poke() });
   const tracer = tracerOf(config);
   if (tracer !== undefined) opened.add(() => tracer.close());
   const accessLog =
@@ -200,7 +201,7 @@ async function startParts(
   );
   opened.add(() => prober.stop());
   let active = config;
-  const follower = followerOf(config, { fleet, now, log, stateDirectory, active: () => active });
+  follower = followerOf(config, { fleet, waker, now, log, stateDirectory, active: () => active });
   opened.add(() => follower?.stop());
   await follower?.start();
   prober.start();

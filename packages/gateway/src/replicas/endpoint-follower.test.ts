@@ -13,6 +13,23 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
+const alone = {
+  gateway: "g",
+  startedAtMs: 0,
+  load: () => ({
+    requests: 7,
+    running: 2,
+    held: 1,
+    idleMs: 0,
+    queued: null,
+    kvUsage: null,
+    ttft: null,
+    tpot: null,
+    replicas: [{ address: "127.0.0.1:1", requests: 2 }],
+  }),
+  isWaiting: () => false,
+};
+
 const replica = (address: string | null, draining = false) => ({ address, draining });
 
 const at = ({ host, port }: { readonly host: string; readonly port: number }): string => `${host}:${port}`;
@@ -30,6 +47,7 @@ async function followedOnce(
   let taken: readonly string[] = [];
   const logged: string[] = [];
   const follower = new EndpointFollower({
+    ...alone,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     token: { file: tokenFile },
     intervalMs: 60_000,
@@ -68,6 +86,7 @@ it("sends no requests to loopback addresses that a control plane on another mach
   let taken: readonly string[] = [];
   const logged: string[] = [];
   const follower = new EndpointFollower({
+    ...alone,
     url: "http://192.0.2.1:9",
     token: { file: path.join(folder, "no token") },
     intervalMs: 60_000,
@@ -121,6 +140,7 @@ it("takes over the replicas that take requests, and keeps the last ones while no
   const logged: string[] = [];
   const follower = (): EndpointFollower =>
     new EndpointFollower({
+      ...alone,
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       token: { file: tokenFile },
       intervalMs: 60_000,
@@ -147,4 +167,46 @@ it("takes over the replicas that take requests, and keeps the last ones while no
   items = [];
   expect(await polledOnce()).toEqual([["p", "127.0.0.1:1"], ["p"]]);
   server.close();
+});
+
+it("reports the load of an endpoint, and not again for a while after a refusal", async () => {
+  const folder = newFolder();
+  const tokenFile = path.join(folder, "token");
+  writeFileSync(tokenFile, "secret\n");
+  const reports: unknown[] = [];
+  const endpoint = { name: "chat", team: "default", workloadId: "w1", autoscaled: true, list: [] };
+  const server = createServer((request, response) => {
+    if (request.method === "GET") return void response.end(JSON.stringify({ sequence: 1, items: [endpoint] }));
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.on("end", () => {
+      reports.push({ path: request.url, ...(JSON.parse(body) as object) });
+      response.writeHead(403).end("{}");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const logged: string[] = [];
+  const taken: boolean[] = [];
+  const follower = new EndpointFollower({
+    ...alone,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    token: { file: tokenFile },
+    intervalMs: 60_000,
+    file: path.join(folder, "endpoints.json"),
+    pools: () => [{ name: "p", endpoint: "chat" } as PoolConfig],
+    take: (_pool, _urls, isAutoscaled) => taken.push(isAutoscaled),
+    log: (line) => logged.push(line),
+  });
+  await follower.start();
+  await follower.poke();
+  follower.stop();
+  server.close();
+  expect(reports).toEqual([
+    { path: "/v1/endpoints/w1/load", version: 1, gateway: "g", startedAtMs: 0, ...alone.load() },
+  ]);
+  expect(taken).toEqual([true, true]);
+  expect(logged).toEqual([
+    "the control plane refuses the load of endpoint w1 (status 403), so its replicas do not follow traffic: give the gateway a token with role operator on the team",
+  ]);
 });

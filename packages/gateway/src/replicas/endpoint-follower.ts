@@ -9,7 +9,10 @@ import { z } from "zod";
 import type { PoolConfig } from "../config/schema.ts";
 import { upstreamUrl, type UpstreamUrl } from "../config/quantities.ts";
 import { secretOf, type SecretSource } from "../config/secrets.ts";
+import { LoadReporter, type GatewayLoad, type ReportedEndpoint } from "./load-reporter.ts";
 
+/** Interval while requests wait for a first replica. */
+const WAITING_INTERVAL_MS = 200;
 const ANSWER_TIMEOUT_MS = 5_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const REPLICAS_MAX = 1_000;
@@ -25,6 +28,8 @@ const listSchema = z.object({
       z.object({
         name: z.string(),
         team: z.string(),
+        workloadId: z.string().max(300).optional(),
+        autoscaled: z.boolean().default(false),
         list: z.array(z.object({ address: address.nullable(), draining: z.boolean() })).max(REPLICAS_MAX),
       }),
     )
@@ -32,20 +37,37 @@ const listSchema = z.object({
 });
 type ListedEndpoints = z.output<typeof listSchema>["items"];
 
-/** Addresses of the replicas that take new requests, by the name that a pool gives to the endpoint. */
-const knownSchema = z.record(z.string(), z.array(address).max(REPLICAS_MAX));
+/** Addresses of the replicas that take new requests, and whether their number follows traffic. */
+const followed = z.object({ addresses: z.array(address).max(REPLICAS_MAX), isAutoscaled: z.boolean() });
+type Followed = z.output<typeof followed>;
+
+/** By the name that a pool gives to the endpoint. Earlier releases kept the addresses alone. */
+const knownSchema = z.record(
+  z.string(),
+  z.union([
+    followed,
+    followed.shape.addresses.transform((addresses): Followed => ({ addresses, isAutoscaled: false })),
+  ]),
+);
 type Known = z.output<typeof knownSchema>;
 
 export interface FollowerSetup {
   readonly url: string;
   readonly token: SecretSource;
+  /** Id of this gateway, and the time of its start. */
+  readonly gateway: string;
+  readonly startedAtMs: number;
   readonly intervalMs: number;
   /** File of the last known replicas. */
   readonly file: string;
   /** Pools of the active configuration. */
   pools(): readonly PoolConfig[];
   /** Makes these the replicas of the pool, beside the configured ones. */
-  take(pool: string, replicas: readonly UpstreamUrl[]): void;
+  take(pool: string, replicas: readonly UpstreamUrl[], isAutoscaled: boolean): void;
+  /** The load of the pools that follow the endpoint, for the control plane. */
+  load(pools: readonly string[]): GatewayLoad;
+  /** Whether requests wait for a first replica. */
+  isWaiting(): boolean;
   log(line: string): void;
 }
 
@@ -59,9 +81,12 @@ export class EndpointFollower {
   /** Endpoints that were missing in the last list, so that each is logged once. */
   #missing: ReadonlySet<string> = new Set();
   #toldLoopback = false;
+  #isPolling = false;
+  readonly #reporter: LoadReporter;
 
   constructor(setup: FollowerSetup) {
     this.#setup = setup;
+    this.#reporter = new LoadReporter({ ...setup, log: (line) => setup.log(line), signal: this.#abort.signal });
     this.#known = readKnown(setup.file);
   }
 
@@ -76,18 +101,42 @@ export class EndpointFollower {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
+  /** Asks now. Called when requests begin to wait for a first replica. */
+  async poke(): Promise<void> {
+    if (this.#isPolling || this.#abort.signal.aborted) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#poll();
+  }
+
   async #poll(): Promise<void> {
+    this.#isPolling = true;
     try {
       const items = await this.#ask();
       this.#remember(this.#followed(items));
       this.#apply();
       this.#tell("");
+      await this.#reporter.report(this.#reported(items));
     } catch (error) {
       this.#tell(`the control plane at ${this.#setup.url} does not list endpoints: ${messageOf(error)}`);
     }
+    this.#isPolling = false;
     if (this.#abort.signal.aborted) return;
-    this.#timer = setTimeout(() => void this.#poll(), this.#setup.intervalMs);
+    const { intervalMs } = this.#setup;
+    const waitMs = this.#setup.isWaiting() ? Math.min(WAITING_INTERVAL_MS, intervalMs) : intervalMs;
+    this.#timer = setTimeout(() => void this.#poll(), waitMs);
     this.#timer.unref();
+  }
+
+  /** The listed endpoints with the pools that follow them. */
+  #reported(items: ListedEndpoints): readonly ReportedEndpoint[] {
+    const pools = this.#setup.pools();
+    return items.flatMap(({ name, team, workloadId, autoscaled }) => {
+      const followers = pools.filter(
+        ({ endpoint }) => endpoint !== undefined && fullName(endpoint) === `${team}/${name}`,
+      );
+      if (workloadId === undefined || followers.length === 0) return [];
+      return [{ workloadId, isAutoscaled: autoscaled, pools: followers.map((pool) => pool.name) }];
+    });
   }
 
   async #ask(): Promise<ListedEndpoints> {
@@ -113,7 +162,11 @@ export class EndpointFollower {
       if (listed.length === 0) missing.add(endpoint);
       const last = this.#known[endpoint];
       if (listed.length === 0 && items.length >= ENDPOINTS_LISTED_MAX && last !== undefined) known[endpoint] = last;
-      else known[endpoint] = servingAddresses(listed);
+      else
+        known[endpoint] = {
+          addresses: servingAddresses(listed),
+          isAutoscaled: listed.some(({ autoscaled }) => autoscaled),
+        };
     }
     this.#logMissing(missing, items.length);
     return known;
@@ -138,10 +191,10 @@ export class EndpointFollower {
 
   #apply(): void {
     for (const { name, endpoint } of this.#setup.pools()) {
-      const addresses = endpoint === undefined ? undefined : this.#known[endpoint];
-      if (addresses === undefined) continue;
-      const urls = addresses.flatMap((each) => upstreamUrl.safeParse(`http://${each}`).data ?? []);
-      this.#setup.take(name, this.#reachable(urls));
+      const known = endpoint === undefined ? undefined : this.#known[endpoint];
+      if (known === undefined) continue;
+      const urls = known.addresses.flatMap((each) => upstreamUrl.safeParse(`http://${each}`).data ?? []);
+      this.#setup.take(name, this.#reachable(urls), known.isAutoscaled);
     }
   }
 
@@ -173,9 +226,11 @@ export class EndpointFollower {
  * means the team `default`. Otherwise a team could take over the requests of another one with an endpoint of its name.
  */
 function itemsOf(items: ListedEndpoints, endpoint: string): ListedEndpoints {
-  const wanted = endpoint.includes("/") ? endpoint : `${DEFAULT_TEAM}/${endpoint}`;
+  const wanted = fullName(endpoint);
   return items.filter(({ name, team }) => `${team}/${name}` === wanted);
 }
+
+const fullName = (endpoint: string): string => (endpoint.includes("/") ? endpoint : `${DEFAULT_TEAM}/${endpoint}`);
 
 function servingAddresses(listed: ListedEndpoints): string[] {
   const serving = listed.flatMap(({ list }) => list).filter(({ draining }) => !draining);

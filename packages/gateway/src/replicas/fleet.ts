@@ -44,9 +44,7 @@ export class Fleet {
    */
   isServing(nowMs: number): boolean {
     if (nowMs >= this.#servingUntilMs) {
-      this.#isServing = [...this.#pools.values()].some(
-        (pool) => pool.config.wake !== undefined || pool.hasAvailable(nowMs),
-      );
+      this.#isServing = [...this.#pools.values()].some((pool) => pool.wake !== undefined || pool.hasAvailable(nowMs));
       this.#servingUntilMs = nowMs + SERVING_MS;
     }
     return this.#isServing;

@@ -8,7 +8,8 @@ import {
   type RoutingRequest,
   type Ticket,
 } from "@headroom/routing";
-import type { PoolConfig, PriceConfig } from "../config/schema.ts";
+import { followedWake, type PoolConfig, type PriceConfig } from "../config/schema.ts";
+import { RecentLatencies } from "./recent-latencies.ts";
 import { engines, type EngineTraits } from "./engines.ts";
 import { noHeaders, type PoolHeaders } from "./pool-headers.ts";
 import { Replica } from "./replica.ts";
@@ -46,6 +47,13 @@ export class Pool {
   readonly #replicas = new Map<string, Replica>();
   headers: PoolHeaders = noHeaders;
   requestCount = 0;
+  /** Number of requests that were sent to replicas, retries included. */
+  startedCount = 0;
+  /** Time at which the last request was sent or ended. */
+  lastActiveAtMs = 0;
+  readonly latencies = new RecentLatencies();
+  /** Whether the control plane starts replicas of the pool's endpoint when requests wait for one. */
+  isAutoscaled = false;
 
   constructor(config: PoolConfig, seed: number) {
     this.name = config.name;
@@ -58,6 +66,11 @@ export class Pool {
 
   get replicas(): ReadonlyMap<string, Replica> {
     return this.#replicas;
+  }
+
+  /** How requests wait while no replica takes them. Undefined if they are refused. */
+  get wake(): PoolConfig["wake"] {
+    return this.config.wake ?? (this.isAutoscaled ? followedWake : undefined);
   }
 
   get price(): PriceConfig | undefined {
@@ -143,7 +156,7 @@ export class Pool {
 
   /** Whether a replica lies in one of the regions, or would lie there after a wake. */
   mayLieIn(regions: readonly string[]): boolean {
-    if (this.config.wake !== undefined && regions.includes(this.config.region ?? "")) return true;
+    if (this.wake !== undefined && regions.includes(this.config.region ?? "")) return true;
     for (const replica of this.#replicas.values()) if (regions.includes(replica.region)) return true;
     return false;
   }
@@ -158,6 +171,8 @@ export class Pool {
   start({ replica, decision }: Placement, request: RoutingRequest, nowMs: number): Ticket {
     replica.requestCount++;
     this.requestCount++;
+    this.startedCount++;
+    this.lastActiveAtMs = nowMs;
     if (!replica.breaker.isClosed) {
       replica.breaker.started();
       this.refresh(replica, nowMs);
@@ -168,6 +183,7 @@ export class Pool {
   end(replica: Replica, ticket: Ticket, outcome: "completed" | "cancelled" | "failed", nowMs: number): void {
     replica.requestCount--;
     this.requestCount--;
+    this.lastActiveAtMs = nowMs;
     this.router.end(ticket, outcome, nowMs);
     if (outcome === "cancelled") {
       if (!replica.breaker.isClosed) {

@@ -78,7 +78,6 @@ export class Replica {
   /** End of the time for which the replica itself asked for no requests. */
   backOffUntilMs = 0;
   requestCount = 0;
-  tokenCount = 0;
   load: ReportedLoad = noLoad;
   #successes = 0;
   #failures = 0;
@@ -100,7 +99,7 @@ export class Replica {
     if (!isProbed) this.probedAtMs = Number.POSITIVE_INFINITY;
     if (!isProbed) this.health = "healthy";
     // If the pool can be woken, its replicas count as asleep until a probe succeeds.
-    else if (pool.wake !== undefined) this.health = "unhealthy";
+    else if (pool.wake?.command !== undefined) this.health = "unhealthy";
     const isDefaultPort = this.url.port === (this.url.isTls ? 443 : 80);
     const host = this.url.host.includes(":") ? `[${this.url.host}]` : this.url.host;
     this.hostLine = `host: ${isDefaultPort ? host : `${host}:${this.url.port}`}\r\n`;

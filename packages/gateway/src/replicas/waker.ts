@@ -9,7 +9,8 @@ import { WakeTurn, type WakeOutcome } from "./wake-turn.ts";
 export type Ready = (error: ApiError | undefined) => void;
 
 interface Waking {
-  readonly turn: WakeTurn;
+  /** Undefined: the control plane starts the replica. */
+  readonly turn: WakeTurn | undefined;
   readonly held: Map<Ready, number>;
   heldBytes: number;
   /** The command, while this gateway runs it. Undefined while another gateway on this machine does. */
@@ -25,6 +26,8 @@ export interface WakerOptions {
   readonly directory: string;
   now(): number;
   log(line: string): void;
+  /** Requests of a pool without a command begin to wait: the control plane has to learn of them. */
+  waits?(): void;
 }
 
 /** Number of held requests that are sent together. A server that has just started has a short accept queue. */
@@ -54,6 +57,7 @@ export class Waker {
   readonly #directory: string;
   readonly #now: () => number;
   readonly #log: (line: string) => void;
+  readonly #waits: () => void;
   /** Mean duration of the wakes of a pool in ms. */
   readonly #durations = new Map<string, number>();
   readonly #waking = new Map<Pool, Waking>();
@@ -63,6 +67,7 @@ export class Waker {
     this.#directory = options.directory;
     this.#now = () => options.now();
     this.#log = (line) => options.log(line);
+    this.#waits = () => options.waits?.();
   }
 
   get heldCount(): number {
@@ -71,13 +76,17 @@ export class Waker {
     return count;
   }
 
+  heldIn(pool: Pool): number {
+    return this.#waking.get(pool)?.held.size ?? 0;
+  }
+
   isWaking(pool: Pool): boolean {
     return this.#waking.has(pool);
   }
 
   /** See `Runtime.wake`. */
   wake(pool: Pool, bytes: number | undefined, ready: Ready): (() => void) | undefined {
-    const { wake } = pool.config;
+    const { wake } = pool;
     if (wake === undefined) return undefined;
     if (!this.#waking.has(pool) && this.#now() < (this.#failed.get(pool)?.untilMs ?? 0)) return undefined;
     const waking = this.#waking.get(pool) ?? this.#begin(pool, wake);
@@ -105,12 +114,12 @@ export class Waker {
   check(pool: Pool): void {
     const waking = this.#waking.get(pool);
     if (waking === undefined) return;
-    const { wake } = pool.config;
+    const { wake } = pool;
     if (pool.hasAvailable(this.#now())) this.#release(pool, waking);
-    else if (this.#now() > waking.deadlineAtMs) {
+    else if (this.#now() > waking.deadlineAtMs || wake === undefined) {
       stop(waking.child);
       this.#ended(pool, waking, { told: "no replica became ready in time" });
-    } else if (waking.child === undefined && wake !== undefined) {
+    } else if (waking.child === undefined) {
       this.#proceed(pool, waking, wake);
     }
   }
@@ -123,10 +132,13 @@ export class Waker {
     for (const [pool, waking] of this.#waking) this.#fail(pool, waking, "the gateway is stopping");
   }
 
-  #begin(pool: Pool, wake: NonNullable<Pool["config"]["wake"]>): Waking {
+  #begin(pool: Pool, wake: NonNullable<Pool["wake"]>): Waking {
     const nowMs = this.#now();
     const waking: Waking = {
-      turn: new WakeTurn(this.#directory, pool.name, (line) => this.#log(`pool ${pool.name}: ${line}`)),
+      turn:
+        wake.command === undefined
+          ? undefined
+          : new WakeTurn(this.#directory, pool.name, (line) => this.#log(`pool ${pool.name}: ${line}`)),
       held: new Map(),
       heldBytes: 0,
       child: undefined,
@@ -141,10 +153,12 @@ export class Waker {
   }
 
   /** Runs the command if this gateway has the turn, or learns from the file what the other gateway's command does. */
-  #proceed(pool: Pool, waking: Waking, wake: NonNullable<Pool["config"]["wake"]>): void {
+  #proceed(pool: Pool, waking: Waking, wake: NonNullable<Pool["wake"]>): void {
     if (this.#waking.get(pool) !== waking) return;
-    const hasTurn = waking.turn.take();
-    const last = waking.turn.read();
+    const { turn } = waking;
+    if (turn === undefined) return this.#waits();
+    const hasTurn = turn.take();
+    const last = turn.read();
     if (last?.tookMs !== undefined && !this.#durations.has(pool.name)) this.#durations.set(pool.name, last.tookMs);
     if (hasTurn) for (const url of last?.urls ?? []) this.#discover(pool, url);
     if (hasTurn && !this.#isSettled(pool, last)) {
@@ -153,7 +167,7 @@ export class Waker {
       return;
     }
     // The turn is free, but another gateway's wake has just ended: its outcome counts for this gateway, too.
-    if (hasTurn) waking.turn.release();
+    if (hasTurn) turn.release();
     if (last === undefined) return;
     waking.startedAtMs = last.startedAtMs;
     for (const url of last.urls) this.#discover(pool, url);
@@ -176,8 +190,8 @@ export class Waker {
     return [...pool.replicas.values()].some(({ probedAtMs }) => probedAtMs < readyAtMs);
   }
 
-  #run(pool: Pool, waking: Waking, wake: NonNullable<Pool["config"]["wake"]>): void {
-    const [program, ...args] = wake.command;
+  #run(pool: Pool, waking: Waking, wake: NonNullable<Pool["wake"]>): void {
+    const [program, ...args] = wake.command ?? [];
     const child = spawn(program!, args, {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...environmentOf([...inheritedNames, ...wake.env]), HEADROOM_POOL: pool.name },
@@ -207,7 +221,7 @@ export class Waker {
 
   /** Writes for the other gateways what has come out of the wake. */
   #record(pool: Pool, { turn, startedAtMs, urls, child }: Waking, more: Partial<WakeOutcome>): void {
-    turn.write({ startedAtMs, urls, pid: child?.pid, tookMs: this.#durations.get(pool.name), ...more });
+    turn?.write({ startedAtMs, urls, pid: child?.pid, tookMs: this.#durations.get(pool.name), ...more });
   }
 
   /** Every line that is a URL adds a replica. Returns whether it is one. */
@@ -251,7 +265,7 @@ export class Waker {
 
   #fail(pool: Pool, waking: Waking, told: string): void {
     this.#waking.delete(pool);
-    waking.turn.release();
+    waking.turn?.release();
     const error: ApiError = {
       kind: "overloaded",
       message: `The model could not be started: ${told}.`,
@@ -269,7 +283,7 @@ export class Waker {
     const before = this.#durations.get(pool.name) ?? tookMs;
     this.#durations.set(pool.name, before + DURATION_WEIGHT * (tookMs - before));
     if (waking.child !== undefined) this.#record(pool, waking, { readyAtMs });
-    waking.turn.release();
+    waking.turn?.release();
     const portion = (): void => {
       let count = 0;
       for (const ready of waking.held.keys()) {

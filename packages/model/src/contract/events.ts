@@ -278,6 +278,10 @@ export type WorkloadEvent =
       readonly actor: string;
       readonly replicas: number;
       readonly ground: ScaleGround;
+      /** See `EndpointScale.stopFirst`. */
+      readonly stopFirst?: readonly AttemptId[];
+      /** Tasks whose back-off ends, because it began when the endpoint needed fewer replicas. Absent: none. */
+      readonly due?: readonly number[];
     })
   | (Fact<"workloadHeld"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadReleased"> & { readonly workloadId: WorkloadId; readonly actor: string })

@@ -12,7 +12,7 @@ import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../res
 import type { ProposalEffect, ProposalGround, ProposalRule, ProposedChange } from "../resources/proposal.ts";
 import type { Team } from "../resources/team.ts";
 import type { LossCause, WorkerExit } from "../resources/attempt.ts";
-import type { WorkloadSpec } from "../resources/workload.ts";
+import type { LoadGround, WorkloadSpec } from "../resources/workload.ts";
 import type { WorkloadChanges } from "../resources/workload-changes.ts";
 import type { Schedule } from "../resources/schedule.ts";
 import type { CalendarEntry } from "../resources/calendar.ts";
@@ -46,6 +46,19 @@ export type Command =
       readonly kind: "changeWorkload";
       readonly workloadId: WorkloadId;
       readonly changes: WorkloadChanges;
+    })
+  /**
+   * Changes the number of replicas because of the load of the endpoint. `from`: the number that the decision was made
+   * for; with another number now, nothing changes.
+   */
+  | (CommandCommon & {
+      readonly kind: "scaleEndpoint";
+      readonly workloadId: WorkloadId;
+      readonly from: number;
+      readonly replicas: number;
+      readonly ground: LoadGround;
+      /** Replicas to stop first, the one with the fewest requests first. */
+      readonly stopFirst: readonly AttemptId[];
     })
   /**
    * Records that a user runs a command inside a worker of a running attempt. The executor starts the command only after

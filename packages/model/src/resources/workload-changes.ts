@@ -3,7 +3,16 @@
  * changes, and the difference between two specs. Decisions, `apply/` and the API read this one list of fields.
  */
 import { canonicalJson } from "../base/canonical.ts";
-import type { AfterSpec, GangSpec, NotifySpec, ReplicaRange, RetrySpec, Workload, WorkloadSpec } from "./workload.ts";
+import type {
+  AfterSpec,
+  GangSpec,
+  NotifySpec,
+  ReplicaRange,
+  RetrySpec,
+  ScaleTargets,
+  Workload,
+  WorkloadSpec,
+} from "./workload.ts";
 
 /** New values by field; a field that is absent does not change. */
 export interface WorkloadChanges {
@@ -29,6 +38,8 @@ export interface WorkloadChanges {
   readonly taskCount?: number;
   /** Bounds of the number of replicas of an endpoint. */
   readonly replicas?: ReplicaRange;
+  /** Targets by which the number of replicas follows traffic; `null`: commands alone change it. */
+  readonly scale?: ScaleTargets | null;
   /** Number of replicas of an endpoint. It is no part of the spec, and an event of its own records it. */
   readonly replicaCount?: number;
 }
@@ -50,6 +61,7 @@ const FIELDS: Readonly<Record<ChangeableField, true>> = {
   notify: true,
   taskCount: true,
   replicas: true,
+  scale: true,
   replicaCount: true,
 };
 
@@ -70,6 +82,8 @@ export function changeableValue(spec: WorkloadSpec, field: ChangeableField): unk
       return spec.kind === "batch" ? spec.taskCount : null;
     case "replicas":
       return spec.kind === "serve" ? spec.replicas : null;
+    case "scale":
+      return spec.kind === "serve" ? (spec.scale ?? null) : null;
     case "replicaCount":
       return null;
     default:
@@ -79,12 +93,13 @@ export function changeableValue(spec: WorkloadSpec, field: ChangeableField): unk
 
 /** The spec with these changes. A pure function of both, because `apply/` folds the recorded changes with it. */
 export function changedSpec(spec: WorkloadSpec, changes: WorkloadChanges): WorkloadSpec {
-  const { hold, after, notBeforeMs, notify, env, workers, minWorkers, replicaCount: _count, ...plain } = changes;
+  const { hold, after, notBeforeMs, notify, scale, env, workers, minWorkers, replicaCount: _count, ...plain } = changes;
   const changed: Record<string, unknown> = { ...spec, ...plain };
   if (env !== undefined) changed["env"] = changedEnv(spec.env, env);
   if (hold !== undefined) setOrDelete(changed, "hold", hold ? true : null);
   if (after !== undefined) setOrDelete(changed, "after", after.length === 0 ? null : after);
   if (notify !== undefined) setOrDelete(changed, "notify", notify);
+  if (scale !== undefined) setOrDelete(changed, "scale", scale);
   if (notBeforeMs !== undefined) setOrDelete(changed, "notBeforeMs", notBeforeMs);
   if (workers !== undefined || minWorkers !== undefined) changed["gang"] = changedGang(spec.gang, changes);
   return changed as unknown as WorkloadSpec;

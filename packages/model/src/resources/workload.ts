@@ -217,6 +217,33 @@ export interface ReadinessSpec {
   readonly timeoutMs: number;
 }
 
+/** The largest latency that a share of the requests may have. At least one is stated. */
+export interface LatencyTarget {
+  readonly p95Ms?: number;
+  readonly p99Ms?: number;
+}
+
+/**
+ * How the number of replicas follows traffic, by targets for each replica or for requests. The control plane reads the
+ * targets and sends `scaleEndpoint`; decisions do not read them.
+ */
+export interface ScaleTargets {
+  /** Requests in progress for each replica, in thousandths. */
+  readonly concurrencyMilli?: number;
+  /** Requests per second for each replica, in thousandths. */
+  readonly requestsPerSecondMilli?: number;
+  /** Mean time for which requests wait before a replica works on them. */
+  readonly queueTimeMs?: number;
+  /** Time to the first token. */
+  readonly ttft?: LatencyTarget;
+  /** Time per output token after the first. */
+  readonly tpot?: LatencyTarget;
+  /** Time without requests after which an endpoint with a minimum of 0 has no replicas; absent: it keeps one. */
+  readonly idleToZeroMs?: number;
+  /** Time for which fewer replicas must have been enough before some are stopped. */
+  readonly downAfterMs: number;
+}
+
 /**
  * `train`: one gang. `batch`: an array of independent tasks, each a gang of its own with `HEADROOM_TASK_INDEX`.
  * `serve`: an endpoint whose replicas are tasks, restarted whenever they end.
@@ -227,6 +254,8 @@ export type WorkloadSpec =
       readonly kind: "serve";
       readonly replicas: ReplicaRange;
       readonly ready: ReadinessSpec;
+      /** Absent: commands alone change the number of replicas. */
+      readonly scale?: ScaleTargets;
       /**
        * Name under which the gateway serves the model; absent: the name of the workload. An artifact (`model:chat@3`) is
        * resolved at the submission, given to the replicas, and served under its name (`chat`).
@@ -300,10 +329,31 @@ export interface EndpointScale {
   readonly atMs: number;
   readonly actor: string;
   readonly ground: ScaleGround;
+  /** Ready replicas that stop first if there are too many, in this order; absent: the youngest stop first. */
+  readonly stopFirst?: readonly AttemptId[];
 }
 
 /** Why the number of replicas changed. `submitted`: the initial number. `bounds`: the range of replicas changed. */
-export type ScaleGround = { readonly kind: "submitted" } | { readonly kind: "requested" } | { readonly kind: "bounds" };
+export type ScaleGround =
+  | { readonly kind: "submitted" }
+  | { readonly kind: "requested" }
+  | { readonly kind: "bounds" }
+  | LoadGround;
+
+/**
+ * The load of the endpoint. Numbers are thousandths of the unit of the cause: requests, requests per second, ms. `idle`
+ * has the time without requests, `held` the requests that wait for a first replica.
+ */
+export interface LoadGround {
+  readonly kind: "load";
+  readonly cause: "concurrency" | "requestsPerSecond" | "queueTime" | "ttft" | "tpot" | "held" | "idle";
+  readonly measuredMilli: number;
+  readonly targetMilli: number;
+  /** Replicas that the load needs when a start that begins now would be ready, in thousandths. */
+  readonly neededMilli: number;
+  /** The time until then, as the endpoint's own starts took. */
+  readonly aheadMs: number;
+}
 
 export type EndReason =
   | { readonly kind: "allTasksSucceeded" }

@@ -336,8 +336,15 @@ export const handlers: Handlers = {
     const { nodeId } = await command(plane, call, wanted, "nodeResumed");
     return { nodeId };
   },
-  endpoints: ({ driver }, { principal }) =>
-    driver.read(({ state }) => endpointListView(state, readableTeams(state, principal))),
+  endpoints: ({ driver, autoscaler: readings, nowMs }, { principal }) =>
+    driver.read((engine) =>
+      endpointListView(engine, { nowMs: nowMs(), readable: readableTeams(engine.state, principal), readings }),
+    ),
+  reportLoad: async ({ autoscaler }, { params: { id }, body }) => {
+    const wanted = await autoscaler.report(id, body);
+    if (wanted === null) throw noWorkload(id);
+    return { workloadId: id, wanted };
+  },
   listCapacityOrders: ({ driver, nowMs }, { query }) => driver.read((engine) => orderList(engine, query, nowMs())),
   getCapacityOrder: (plane, { params: { name } }) =>
     found(plane, (engine) => orderView(engine, name, plane.nowMs()), noCapacityOrder(name)),

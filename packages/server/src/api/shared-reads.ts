@@ -16,7 +16,7 @@ import type { Driver } from "../driver/driver.ts";
  */
 export const sharedOperations: Partial<Readonly<Record<OperationName, "kept" | "joined">>> = {
   acceleratorReadings: "joined",
-  endpoints: "kept",
+  endpoints: "joined",
   fleet: "kept",
   listNodes: "kept",
   listWorkloads: "joined",

@@ -80,6 +80,11 @@ export function changedInput(
         return workloadId === null ? null : { ...input, workloadId };
       return { ...input, workloadId, changes: { ...changes, after: withOwnIds(changes.after, idOf) } };
     }
+    case "scaleEndpoint": {
+      // Replicas of this timeline are other attempts.
+      const workloadId = idOf(input.workloadId);
+      return workloadId === null ? null : { ...input, workloadId, stopFirst: [] };
+    }
     case "startExec":
       // The simulated attempts have no processes.
       return null;

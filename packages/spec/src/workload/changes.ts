@@ -3,11 +3,12 @@ import { z } from "zod";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
 import { replicaRange } from "./serving.ts";
-import { batch, train } from "./workload.ts";
+import { batch, serve, train } from "./workload.ts";
 
 const { name, priority, walltimeMs, retries, after, notBeforeMs, notify } = train.wire.shape;
 const { max, backoffMs, backoffMaxMs } = retries.unwrap().shape;
 const { taskCount: tasks } = batch.wire.shape;
+const { scale } = serve.wire.shape;
 const size = z.int().min(1).max(limits.WORKERS_MAX);
 
 /** The fields that change. A field that is left out stays; `null` removes a value. */
@@ -31,6 +32,9 @@ export const workloadChanges = z
       .optional(),
     taskCount: tasks.optional().meta({ description: "Number of tasks of an array. It only grows." }),
     replicas: replicaRange.optional().meta({ description: "Bounds of the number of replicas of an endpoint." }),
+    scale: scale.unwrap().nullable().optional().meta({
+      description: "Targets by which the number of replicas follows traffic; null: commands alone change it.",
+    }),
     replicaCount: z
       .int()
       .min(0)
@@ -66,5 +70,6 @@ export const recordedChanges = z
     notify: notify.unwrap().nullable().optional(),
     taskCount: z.int().optional(),
     replicas: replicaRange.optional(),
+    scale: scale.unwrap().nullable().optional(),
   })
   .meta({ id: "RecordedChanges" });

@@ -30,6 +30,7 @@ import { acceleratorTypes, elasticSize, gang, gangProblems } from "./gang.ts";
 import { model, modelProblems, type ModelRequest } from "./model.ts";
 import { antiAffinity, elastic, fabric, labels, spread, workloadData } from "./placement.ts";
 import { notify } from "./notify.ts";
+import { scale, scaleProblems } from "./scale-targets.ts";
 import { ready, replicas, servedModel } from "./serving.ts";
 import { minRuntimeOf, timeFields, timeProblems, withFromDue, type FromDue } from "./times.ts";
 
@@ -368,7 +369,7 @@ export const batch = record(
 const { model: _trainedModel, elastic: _elastic, ...served } = common;
 
 export const serve = record(
-  { kind: kinds.serve, ...served, replicas, ready, model: servedModel },
+  { kind: kinds.serve, ...served, replicas, ready, scale, model: servedModel },
   {
     ...notes,
     wire: (shape) =>
@@ -377,6 +378,10 @@ export const serve = record(
         .refine((spec) => spec.gang.minWorkers === undefined, {
           path: ["gang", "minWorkers"],
           message: "must be left out for an endpoint, which grows by whole replicas",
+        })
+        .refine((spec) => spec.scale?.idleToZeroMs === undefined || spec.replicas.min === 0, {
+          path: ["scale", "idleToZeroMs"],
+          message: "needs replicas with min 0",
         })
         .meta({ id: "ServeSpec" }),
     toWire: (wire, written) => toWire(wire, { ...written, model: null, elastic: null }),
@@ -449,6 +454,7 @@ export function workloadProblems(written: WrittenWorkload, isScheduled = false):
     ...(written.kind === "serve" && written.env?.["PORT"] !== undefined
       ? [{ path: ["env", "PORT"], message: "is set by Headroom for every replica and cannot be set here" }]
       : []),
+    ...(written.kind === "serve" ? scaleProblems(written.scale, written.replicas) : []),
     ...(isElasticBatch ? [{ path: ["elastic"], message }] : []),
     ...gangProblems(written.kind === "serve" ? { ...written, elastic: null, model: null } : written),
     ...(isBare ? [{ path: ["fabric"], message: "needs within, prefer or slices" }] : []),

@@ -1,0 +1,249 @@
+/**
+ * The rule of the control plane: replicas by targets that an operator states, from readings that gateways report. It needs
+ * no model of the accelerator. Up at once, down when fewer were enough for `downAfterMs`. Readings that are missing, late
+ * or contradict each other keep the number. Decisions depend on the samples alone, in their order.
+ */
+import { bounded, type ReplicaBounds } from "../contract.ts";
+import { LatencyLimit } from "./latency-limit.ts";
+import { isSound, type LoadReading } from "./load-reading.ts";
+import { LoadTrend } from "./load-trend.ts";
+import type { Latency, Targets } from "./targets.ts";
+
+export type ScaleCause = "concurrency" | "requestsPerSecond" | "queueTime" | "ttft" | "tpot" | "held" | "idle";
+
+/** The load that decides, in units of its cause: requests, requests/s, ms. */
+export interface Need {
+  readonly cause: ScaleCause;
+  readonly measured: number;
+  readonly target: number;
+  /** Replicas, a real number. */
+  readonly replicas: number;
+  readonly aheadMs: number;
+}
+
+export interface TargetSample {
+  readonly nowMs: number;
+  /** Replicas that the endpoint should have, and those that take requests. */
+  readonly replicas: number;
+  readonly ready: number;
+  /** Time of the last change of the number, whoever made it. */
+  readonly changedAtMs: number;
+  /** Time that the endpoint's own starts took. */
+  readonly coldStartMs: number;
+  readonly bounds: ReplicaBounds;
+  /** `null`: no gateway reported lately. */
+  readonly reading: LoadReading | null;
+  /** Whether a gateway that reported before is silent. */
+  readonly isPartial: boolean;
+}
+
+export type KeepReason = "enough" | "silent" | "unsound" | "partial" | "holding" | "max";
+
+export interface TargetDecision {
+  readonly replicas: number;
+  /** The load that decides; `null`: nothing is known of it. */
+  readonly need: Need | null;
+  /** Why the number stays, or is smaller than the load needs. `null`: it changes as the load needs. */
+  readonly kept: KeepReason | null;
+}
+
+/** Less than this part of a replica starts no further one. */
+const SLACK = 0.05;
+/** Replicas are given up if the load still leaves this share of the rest free, so that noise does not bring them back. */
+const MARGIN = 1.1;
+/** Time between two reversals of the direction, in times of `downAfterMs`: ten minutes with the default of five. */
+const REVERSAL = 2;
+/** A rise by this factor, and this part of a replica, above the highest need before replicas were given up is no noise. */
+const RISE = 1.3;
+const RISE_REPLICAS = 0.5;
+const COLD_START_HOLD_MAX_MS = 600_000;
+/** Windows of the load: for itself, and for the latencies of the last minute. */
+const LOAD_MS = 15_000;
+const LATENCY_MS = 60_000;
+/** The least share of the window that samples must cover. Ticks are late at times. */
+const GAP_MS = 30_000;
+
+export class TargetScaler {
+  readonly #concurrency = new LoadTrend(LOAD_MS, 1);
+  readonly #rate = new LoadTrend(LOAD_MS, LOAD_MS / 1000);
+  readonly #minute = new LoadTrend(LATENCY_MS, LATENCY_MS / 1000);
+  readonly #limit = new LatencyLimit();
+  /** What each sample needed, the oldest first. */
+  #window: { readonly atMs: number; readonly need: number }[] = [];
+  #lastAtMs = -Infinity;
+  /** The last change: 1 up, -1 down, 0 none yet; when the direction last turned, and the highest need before it fell. */
+  #direction = 0;
+  #turnedAtMs = -Infinity;
+  #peak = 0;
+
+  decide(sample: TargetSample, targets: Targets): TargetDecision {
+    const { nowMs, replicas, reading, bounds } = sample;
+    if (nowMs < this.#lastAtMs || nowMs - this.#lastAtMs > GAP_MS) this.#forget();
+    this.#lastAtMs = nowMs;
+    if (reading === null || !isSound(reading)) {
+      // Silence says nothing about the load: what was known is too old to give up replicas afterwards.
+      this.#forget();
+      return { replicas: bounded(replicas, bounds), need: null, kept: reading === null ? "silent" : "unsound" };
+    }
+    const need = this.#need(sample, reading, targets);
+    const idle = idleNeed(sample, reading, targets);
+    if (idle !== null) return this.#idle(sample, idle);
+    return this.#settled(sample, need, targets);
+  }
+
+  #forget(): void {
+    this.#window = [];
+    this.#concurrency.clear();
+    this.#rate.clear();
+    this.#minute.clear();
+    this.#limit.pause();
+  }
+
+  /** The target that needs most replicas. */
+  #need(sample: TargetSample, reading: LoadReading, targets: Targets): Need {
+    const { nowMs, coldStartMs, ready, replicas } = sample;
+    const inProgress = reading.running + reading.held;
+    this.#concurrency.add(nowMs, inProgress);
+    this.#rate.add(nowMs, reading.requestsPerSecond);
+    this.#minute.add(nowMs, reading.requestsPerSecond);
+    const needs: Need[] = [];
+    for (const [cause, trend, target] of [
+      ["concurrency", this.#concurrency, targets.concurrency],
+      ["requestsPerSecond", this.#rate, targets.requestsPerSecond],
+    ] as const) {
+      if (target === null) continue;
+      const { level, ahead } = trend.at(coldStartMs);
+      needs.push({
+        cause,
+        measured: level,
+        target,
+        replicas: ahead / target,
+        aheadMs: ahead > level ? coldStartMs : 0,
+      });
+    }
+    const worst = worstLatency(reading, targets);
+    if (worst !== null) {
+      const perReplica = this.#minute.at(0).level / Math.max(1, ready);
+      const needed = this.#limit.needed({ nowMs, ready, perReplica, ratio: worst.measured / worst.target });
+      needs.push({ ...worst, replicas: needed, aheadMs: 0 });
+    }
+    const first: Need = {
+      cause: "held",
+      measured: reading.held,
+      target: 0,
+      replicas: inProgress > 0 ? 1 : 0,
+      aheadMs: 0,
+    };
+    const most = needs.reduce((best, each) => (each.replicas > best.replicas ? each : best), first);
+    // Latencies are unknown while few requests end. Replicas with at most one request each have room; otherwise the
+    // number stays, because a server that hangs has no latencies either.
+    const isKnown = worst !== null || (targets.ttft === null && targets.tpot === null);
+    const least = isKnown ? (needs.length > 0 ? 0 : replicas) : inProgress <= ready ? replicas - 1 : replicas;
+    return most.replicas >= least ? most : { ...most, replicas: least };
+  }
+
+  #idle({ nowMs, replicas, isPartial }: TargetSample, need: Need): TargetDecision {
+    if (isPartial) return { replicas, need, kept: "partial" };
+    this.#window = [];
+    // Requests may come back at any time: they find no replica, and start one at once.
+    this.#direction = 0;
+    if (replicas > 0) this.#turnedAtMs = nowMs;
+    this.#peak = 0;
+    return { replicas: 0, need, kept: null };
+  }
+
+  #settled(sample: TargetSample, need: Need, { downAfterMs }: Targets): TargetDecision {
+    const { nowMs, replicas, bounds } = sample;
+    // Between two requests one replica stays; only `idleToZero` takes the last one.
+    const least = Math.min(replicas, 1);
+    const wanted = Math.max(least, Math.ceil(need.replicas - SLACK));
+    const isBeyond = wanted > bounds.max;
+    this.#window.push({ atMs: nowMs, need: need.replicas });
+    const next = bounded(wanted, bounds);
+    if (next > replicas) return this.#up(sample, need, { next, isBeyond, reversalMs: REVERSAL * downAfterMs });
+    const fewer = bounded(Math.max(least, this.#enough(sample, downAfterMs)), bounds);
+    if (replicas > bounds.max) return { replicas: bounds.max, need, kept: "max" };
+    if (fewer >= replicas) return { replicas, need, kept: isBeyond ? "max" : "enough" };
+    return this.#down(sample, need, { fewer, downAfterMs });
+  }
+
+  #up(
+    { nowMs, replicas }: TargetSample,
+    need: Need,
+    { next, isBeyond, reversalMs }: { readonly next: number; readonly isBeyond: boolean; readonly reversalMs: number },
+  ): TargetDecision {
+    const isNoise = replicas > 0 && need.replicas <= RISE * this.#peak + RISE_REPLICAS;
+    if (this.#direction < 0 && nowMs - this.#turnedAtMs < reversalMs && isNoise)
+      return { replicas, need, kept: "holding" };
+    if (this.#direction < 0) this.#turnedAtMs = nowMs;
+    this.#direction = 1;
+    return { replicas: next, need, kept: isBeyond ? "max" : null };
+  }
+
+  /** Replicas that were enough in the whole window, with a margin. Drops what is older. */
+  #enough({ nowMs, coldStartMs }: TargetSample, downAfterMs: number): number {
+    const fromMs = nowMs - this.#holdMs(coldStartMs, downAfterMs);
+    while ((this.#window[1]?.atMs ?? Infinity) <= fromMs) this.#window.shift();
+    return Math.ceil(MARGIN * this.#most() - SLACK);
+  }
+
+  #most(): number {
+    return this.#window.reduce((most, each) => Math.max(most, each.need), 0);
+  }
+
+  /** What is given up takes a cold start to come back. */
+  #holdMs(coldStartMs: number, downAfterMs: number): number {
+    return Math.max(downAfterMs, Math.min(coldStartMs, COLD_START_HOLD_MAX_MS));
+  }
+
+  #down(
+    { nowMs, replicas, changedAtMs, coldStartMs, isPartial }: TargetSample,
+    need: Need,
+    { fewer, downAfterMs }: { readonly fewer: number; readonly downAfterMs: number },
+  ): TargetDecision {
+    const holdMs = this.#holdMs(coldStartMs, downAfterMs);
+    const isCovered = (this.#window[0]?.atMs ?? nowMs) <= nowMs - holdMs;
+    const isTurn = this.#direction > 0;
+    const isHeld = !isCovered || nowMs - changedAtMs < holdMs;
+    if (isHeld || (isTurn && nowMs - this.#turnedAtMs < REVERSAL * downAfterMs))
+      return { replicas, need, kept: "holding" };
+    if (isPartial) return { replicas, need, kept: "partial" };
+    if (isTurn) this.#turnedAtMs = nowMs;
+    this.#direction = -1;
+    this.#peak = this.#most();
+    return { replicas: fewer, need, kept: null };
+  }
+}
+
+/** The endpoint had no request for the stated time, and its number did not change in it. */
+function idleNeed(
+  { nowMs, changedAtMs, bounds }: TargetSample,
+  { running, held, idleMs }: LoadReading,
+  { idleToZeroMs }: Targets,
+): Need | null {
+  if (idleToZeroMs === null || bounds.min > 0 || running + held > 0) return null;
+  if (idleMs < idleToZeroMs || nowMs - changedAtMs < idleToZeroMs) return null;
+  return { cause: "idle", measured: idleMs, target: idleToZeroMs, replicas: 0, aheadMs: 0 };
+}
+
+/** The latency that exceeds its target by the largest factor. */
+function worstLatency(reading: LoadReading, targets: Targets): Pick<Need, "cause" | "measured" | "target"> | null {
+  const found: Pick<Need, "cause" | "measured" | "target">[] = [];
+  const of = (cause: "ttft" | "tpot", latency: LoadReading["ttft"], target: Latency | null): void => {
+    if (latency === null || target === null) return;
+    if (target.p95Ms !== null) found.push({ cause, measured: latency.p95Ms, target: target.p95Ms });
+    if (target.p99Ms !== null) found.push({ cause, measured: latency.p99Ms, target: target.p99Ms });
+  };
+  of("ttft", reading.ttft, targets.ttft);
+  of("tpot", reading.tpot, targets.tpot);
+  if (targets.queueTimeMs !== null) {
+    // Little's law: the mean wait is the number of those who wait over the rate at which they come.
+    const waiting = reading.queued + reading.held;
+    const measured = waiting === 0 ? 0 : (1000 * waiting) / Math.max(reading.requestsPerSecond, 0.01);
+    found.push({ cause: "queueTime", measured, target: targets.queueTimeMs });
+  }
+  return found.reduce<(typeof found)[number] | null>(
+    (worst, each) => (worst === null || each.measured / each.target > worst.measured / worst.target ? each : worst),
+    null,
+  );
+}

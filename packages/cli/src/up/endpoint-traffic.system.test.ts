@@ -1,0 +1,163 @@
+/**
+ * An endpoint that follows traffic, as users run it: no replica at first, three under load, none without requests, while
+ * replicas, the gateway and the control plane are killed. `HEADROOM_KILLS=100` kills as often.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { headroom } from "../testing/recorded-terminal.ts";
+import { startProgram, type RunningProgram } from "../testing/running-program.ts";
+
+/** An OpenAI server that needs a second to start and finishes its requests after SIGTERM. */
+const SERVER = `
+import { createServer } from "node:http";
+let running = 0;
+const server = createServer((request, response) => {
+  request.resume();
+  if (request.url === "/health") return response.end("ok");
+  running++;
+  setTimeout(() => {
+    running--;
+    response.setHeader("content-type", "application/json");
+    const message = { role: "assistant", content: "hello" };
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    response.end(JSON.stringify({ id: "1", object: "chat.completion", created: 1, model: "chat", pid: process.pid,
+      choices: [{ index: 0, message, finish_reason: "stop" }], usage }));
+  }, 150);
+});
+setTimeout(() => server.listen(Number(process.env.PORT), "127.0.0.1"), 1000);
+process.on("SIGTERM", () => setTimeout(() => process.exit(0), 3000));
+`;
+
+const KILLS = Number(process.env["HEADROOM_KILLS"] ?? 3);
+
+let root = "";
+let home = "";
+let work = "";
+let plane: RunningProgram;
+let gateway: RunningProgram | undefined;
+const ready = /runs on (http:\/\/127\.0\.0\.1:(\d+))[^]*Ctrl-C/;
+const command = (...args: readonly string[]) =>
+  headroom(args, { workingDirectory: work, env: { HEADROOM_HOME: home } });
+
+async function up(port: string): Promise<RegExpExecArray> {
+  plane = startProgram(["up", "--no-console", "--port", port, "--slots", "4"], { home });
+  return plane.saying(ready);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function upGateway(): Promise<void> {
+  gateway = startProgram(["gateway", "--config", "gateway.yaml"], { home, cwd: work });
+  await gateway.saying(/listens on (http:\S+?)[.,]?\s/);
+}
+
+beforeAll(() => {
+  root = mkdtempSync(path.join(tmpdir(), "headroom-traffic-"));
+  [home, work] = [path.join(root, "home"), path.join(root, "work")];
+  for (const directory of [home, work]) mkdirSync(directory);
+});
+afterAll(async () => {
+  gateway?.process.kill("SIGTERM");
+  await gateway?.ended;
+  plane.process.kill("SIGTERM");
+  await plane.ended;
+  rmSync(root, { recursive: true, maxRetries: 5 });
+});
+
+it("goes from no replica to three and back, through kills, without a failed request", async () => {
+  const [, url = "", planePort = ""] = await up("0");
+  const port = await freePort();
+  writeFileSync(path.join(work, "server.mjs"), SERVER);
+  writeFileSync(
+    path.join(work, "chat.yaml"),
+    [
+      "kind: serve",
+      "name: chat",
+      `run: exec ${process.execPath} server.mjs`,
+      "gang: { accelerators: 1 }",
+      "replicas: { min: 0, max: 3 }",
+      "scale: { concurrency: 4, idleToZero: 5s, downAfter: 5s }",
+      "retries: { backoff: 100ms, maxBackoff: 1s }",
+      "grace: 10s",
+      "",
+    ].join("\n"),
+  );
+  writeFileSync(
+    path.join(work, "gateway.yaml"),
+    `listen: 127.0.0.1:${port}\nstate: ${path.join(root, "gateway")}\naccess: open\ncontrolPlane: { url: "${url}", token: { file: "${path.join(home, "token")}" }, interval: 200ms }\npools: [{ name: p, endpoint: chat, probe: { path: /health } }]\nmodels: [{ name: chat, pools: [p] }]\n`,
+  );
+  expect(await command("apply", "-f", "chat.yaml", "--yes")).toMatchObject({ code: 0, stderr: "" });
+  await upGateway();
+  const shown = async (): Promise<{ readonly wanted: number; readonly ready: number }> => {
+    const { stdout } = await command("show", "chat", "--json");
+    return (JSON.parse(stdout) as { replicas: { wanted: number; ready: number } }).replicas;
+  };
+  expect(await shown()).toMatchObject({ wanted: 0, ready: 0 });
+
+  const failures: string[] = [];
+  const pids = new Set<number>();
+  let answered = 0;
+  let isOver = false;
+  /** Requests whose connection ends with the killed gateway are sent again: their client never got a byte. */
+  const request = async (): Promise<void> => {
+    const body = JSON.stringify({ model: "chat", messages: [{ role: "user", content: `hi ${answered}` }] });
+    const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, { method: "POST", body }).catch(
+      () => null,
+    );
+    if (response === null) return void (await new Promise((resolve) => setTimeout(resolve, 50)));
+    const text = await response.text().catch(() => null);
+    if (text === null) return;
+    const { pid } = JSON.parse(text) as { pid?: number };
+    if (response.status !== 200 || pid === undefined) return void failures.push(`${response.status} ${text}`);
+    pids.add(pid);
+    answered++;
+  };
+  const client = async (): Promise<void> => {
+    while (!isOver) await request();
+  };
+  // All of them find no replica, and are held until the first one is ready.
+  const clients = Array.from({ length: 12 }, client);
+  await expect.poll(shown, { timeout: 30_000 }).toEqual(expect.objectContaining({ wanted: 3, ready: 3 }));
+  expect(failures).toEqual([]);
+
+  for (let kill = 0; kill < KILLS; kill++) {
+    const before = answered;
+    if (kill % 3 === 0) for (const pid of [...pids].slice(-1)) killed(pid);
+    else if (kill % 3 === 1) {
+      gateway?.process.kill("SIGKILL");
+      await gateway?.ended;
+      await upGateway();
+    } else {
+      plane.process.kill("SIGKILL");
+      await plane.ended;
+      await expect.poll(() => answered, { timeout: 20_000 }).toBeGreaterThan(before + 50);
+      await up(planePort);
+    }
+    await expect.poll(() => answered, { timeout: 20_000 }).toBeGreaterThan(before + 100);
+  }
+  isOver = true;
+  await Promise.all(clients);
+  await expect.poll(shown, { timeout: 40_000 }).toMatchObject({ wanted: 0, ready: 0 });
+  expect(failures).toEqual([]);
+  const { stdout } = await command("why", "chat");
+  expect(stdout).toContain("no requests for");
+  console.log(`endpoint: ${answered} requests answered, ${KILLS} kills, 0 failed`);
+});
+
+function killed(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // The replica has ended since its last answer.
+  }
+}

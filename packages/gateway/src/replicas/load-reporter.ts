@@ -1,0 +1,104 @@
+/**
+ * Reports the load of followed endpoints to the control plane, which scales them by it. A report is the state at an
+ * instant with counters from the start of the gateway, so that a lost report loses nothing. A report that is refused or
+ * lost never delays requests.
+ */
+import { secretOf, type SecretSource } from "../config/secrets.ts";
+import type { LatencyFigures } from "./recent-latencies.ts";
+
+/** Version of the report, which the control plane checks. */
+const VERSION = 1;
+const TIMEOUT_MS = 5_000;
+/** A load that did not change is repeated after this time, so that the control plane knows that the gateway lives. */
+const REPEAT_MS = 5_000;
+/** Time without reports after the control plane refused one. */
+const REFUSED_MS = 30_000;
+
+export interface GatewayLoad {
+  readonly requests: number;
+  readonly running: number;
+  readonly held: number;
+  readonly idleMs: number;
+  readonly queued: number | null;
+  readonly kvUsage: number | null;
+  readonly ttft: LatencyFigures | null;
+  readonly tpot: LatencyFigures | null;
+  readonly replicas: readonly { readonly address: string; readonly requests: number }[];
+}
+
+export interface ReportedEndpoint {
+  readonly workloadId: string;
+  readonly isAutoscaled: boolean;
+  readonly pools: readonly string[];
+}
+
+interface ReporterSetup {
+  readonly url: string;
+  readonly token: SecretSource;
+  readonly gateway: string;
+  readonly startedAtMs: number;
+  readonly signal: AbortSignal;
+  load(pools: readonly string[]): GatewayLoad;
+  log(line: string): void;
+}
+
+export class LoadReporter {
+  readonly #setup: ReporterSetup;
+  /** The last report of each endpoint, and when it was sent. */
+  readonly #sent = new Map<string, { readonly key: string; readonly atMs: number }>();
+  readonly #refusedUntilMs = new Map<string, number>();
+  /** Endpoints whose refusal was logged. */
+  readonly #told = new Set<string>();
+
+  constructor(setup: ReporterSetup) {
+    this.#setup = setup;
+  }
+
+  async report(endpoints: readonly ReportedEndpoint[]): Promise<void> {
+    const present = new Set(endpoints.map(({ workloadId }) => workloadId));
+    for (const known of [this.#sent, this.#refusedUntilMs])
+      for (const id of known.keys()) if (!present.has(id)) known.delete(id);
+    await Promise.all(endpoints.map((endpoint) => this.#reportOne(endpoint)));
+  }
+
+  async #reportOne({ workloadId, isAutoscaled, pools }: ReportedEndpoint): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs < (this.#refusedUntilMs.get(workloadId) ?? 0)) return;
+    const { gateway, startedAtMs } = this.#setup;
+    const load = this.#setup.load(pools);
+    const { idleMs: _idle, ...compared } = load;
+    const key = JSON.stringify(compared);
+    const sent = this.#sent.get(workloadId);
+    if (sent !== undefined && sent.key === key && nowMs - sent.atMs < REPEAT_MS) return;
+    const status = await this.#put(workloadId, { version: VERSION, gateway, startedAtMs, ...load });
+    if (status === 200) {
+      this.#sent.set(workloadId, { key, atMs: nowMs });
+      this.#told.delete(workloadId);
+    } else if (status >= 400 && status < 500) {
+      this.#refusedUntilMs.set(workloadId, nowMs + REFUSED_MS);
+      if (isAutoscaled && !this.#told.has(workloadId)) this.#setup.log(refusalText(workloadId, status));
+      this.#told.add(workloadId);
+    }
+  }
+
+  /** Returns the status, or 0 without an answer: the list of endpoints tells that the control plane is away. */
+  async #put(workloadId: string, body: object): Promise<number> {
+    const { url, token, signal } = this.#setup;
+    try {
+      const response = await fetch(new URL(`/v1/endpoints/${encodeURIComponent(workloadId)}/load`, url), {
+        method: "PUT",
+        headers: { authorization: `Bearer ${secretOf(token)}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+        redirect: "error",
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      });
+      await response.body?.cancel();
+      return response.status;
+    } catch {
+      return 0;
+    }
+  }
+}
+
+const refusalText = (workloadId: string, status: number): string =>
+  `the control plane refuses the load of endpoint ${workloadId} (status ${status}), so its replicas do not follow traffic: give the gateway a token with role operator on the team`;

@@ -1,0 +1,70 @@
+/** Why an endpoint has its number of replicas, in words and numbers. */
+import type { LoadGround, ScaleGround } from "@headroom/model";
+import type { ScalingState } from "@headroom/protocol";
+import { durationText, plural } from "./plain-text.ts";
+
+/** The ground as the end of a sentence: `: 40 requests in progress, target 16 for each replica`. */
+export const groundText = (ground: ScaleGround): string =>
+  ground.kind === "load" ? `: ${loadGroundText(ground)}` : "";
+
+/** The load that decided, beside its target. */
+export function loadGroundText({ cause, measuredMilli, targetMilli, neededMilli, aheadMs }: LoadGround): string {
+  const measured = amount(measuredMilli);
+  const target = amount(targetMilli);
+  const need = `, so ${amount(neededMilli)} replicas`;
+  const ahead = aheadMs === 0 ? "" : ` in ${durationText(aheadMs)}, when a start would be ready`;
+  switch (cause) {
+    case "concurrency":
+      return `${measured} requests in progress, target ${target} for each replica${need}${ahead}`;
+    case "requestsPerSecond":
+      return `${measured} requests per second, target ${target} for each replica${need}${ahead}`;
+    case "queueTime":
+      return `requests wait ${milliseconds(measuredMilli)} for a replica, target ${milliseconds(targetMilli)}${need}`;
+    case "ttft":
+      return `time to the first token ${milliseconds(measuredMilli)}, target ${milliseconds(targetMilli)}${need}`;
+    case "tpot":
+      return `time per output token ${milliseconds(measuredMilli)}, target ${milliseconds(targetMilli)}${need}`;
+    case "held":
+      return `the gateway holds ${plural(Math.round(measuredMilli / 1000), "request")} for a first replica`;
+    case "idle":
+      return `no requests for ${durationText(Math.round(measuredMilli / 1000))}`;
+  }
+}
+
+const amount = (milli: number): string => String(Number((milli / 1000).toFixed(2)));
+const milliseconds = (milli: number): string => `${Math.round(milli / 1000)} ms`;
+
+interface Scaling {
+  readonly ground: LoadGround | null;
+  readonly kept: ScalingState["kept"];
+  readonly silentAfterMs: number;
+  readonly refusal: string | null;
+}
+
+/** What the autoscaler last saw, and why the number of replicas stays. */
+export function scalingSentence({ ground, kept, silentAfterMs, refusal }: Scaling): string {
+  const seen = ground === null ? "" : `${capitalized(loadGroundText(ground))}.`;
+  return [seen, keptText(kept, silentAfterMs, refusal)].filter((text) => text !== "").join(" ");
+}
+
+function keptText(kept: Scaling["kept"], silentAfterMs: number, refusal: string | null): string {
+  switch (kept) {
+    case null:
+    case "enough":
+      return "";
+    case "silent":
+      return `No gateway has reported for ${durationText(silentAfterMs)}, so the number stays. Check that a gateway follows the endpoint with a token of role operator.`;
+    case "unsound":
+      return "The figures of the gateway contradict each other, so the number stays.";
+    case "partial":
+      return "One of several gateways is silent, so no replica is stopped.";
+    case "holding":
+      return "The number stays until fewer replicas were enough for long enough (`scale.downAfter`).";
+    case "max":
+      return "The maximum of `replicas` is reached.";
+    case "refused":
+      return `The change was refused: ${refusal ?? ""}`;
+  }
+}
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
