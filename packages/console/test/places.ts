@@ -11,6 +11,7 @@ export const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/queue": (page) => rowsOf(page, "Queue"),
   "/workloads": (page) => rowsOf(page, "Workloads"),
   "/workloads/new": (page) => page.getByLabel("Name"),
+  "/endpoints": (page) => page.getByText("There are no endpoints"),
   "/teams": (page) => page.getByRole("link", { name: "research", exact: true }),
   "/calendar": (page) =>
     page.getByRole("region", { name: "Maintenance and reservations" }).getByRole("listitem").first(),

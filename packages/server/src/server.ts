@@ -197,11 +197,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     }
     api = createApi({ plane, consoleDir: options.consoleDir ?? null, tls: certificate });
     ({ url, localUrl } = await listen(api, { host, port, isTls: certificate !== null }));
-    if (!isSafe) {
-      executors.begin(driver);
-      plane.autoscaler.start();
-    }
-    const stopLooking = isSafe ? null : lookAtEachPool(driver, () => executors.look());
+    const stopLooking = isSafe ? null : beginServices(plane, executors);
     notifier.start();
     announce(home, localUrl, certificate);
     if (options.tls != null) stopRenewal = renewed({ home, url: localUrl, log, api, files: options.tls });
@@ -222,6 +218,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     await executors.close();
     throw error;
   }
+}
+
+/** Begins what decides or asks on its own. Returns how to end it. */
+function beginServices({ driver, autoscaler }: ControlPlane, executors: ExecutorService): () => void {
+  executors.begin(driver);
+  autoscaler.start();
+  return lookAtEachPool(driver, () => executors.look());
 }
 
 /** Marks this process as running, and warns of what earlier ones left. The journal is locked. */

@@ -41,7 +41,7 @@ interface Scaling {
   readonly refusal: string | null;
 }
 
-/** What the autoscaler last saw, and why the number of replicas stays. */
+/** The load that the autoscaler last saw, and why the number of replicas stays. */
 export function scalingSentence({ ground, kept, silentAfterMs, refusal }: Scaling): string {
   const seen = ground === null ? "" : `${capitalized(loadGroundText(ground))}.`;
   return [seen, keptText(kept, silentAfterMs, refusal)].filter((text) => text !== "").join(" ");

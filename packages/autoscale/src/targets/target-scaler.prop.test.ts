@@ -39,7 +39,7 @@ interface World {
   readonly initial: number;
   readonly coldStartMs: number;
   readonly bounds: { readonly min: number; readonly max: number };
-  /** What the gateway reports of the reading; the identity reports the truth. */
+  /** The reading as the gateway reports it; the identity reports the truth. */
   readonly reported?: (reading: LoadReading, nowMs: number) => LoadReading | null;
   /** Number of replicas that never become ready. */
   readonly broken?: number;

@@ -68,7 +68,7 @@ export class TargetScaler {
   readonly #rate = new LoadTrend(LOAD_MS, LOAD_MS / 1000);
   readonly #minute = new LoadTrend(LATENCY_MS, LATENCY_MS / 1000);
   readonly #limit = new LatencyLimit();
-  /** What each sample needed, the oldest first. */
+  /** The need of each sample, the oldest first. */
   #window: { readonly atMs: number; readonly need: number }[] = [];
   #lastAtMs = -Infinity;
   /** The last change: 1 up, -1 down, 0 none yet; when the direction last turned, and the highest need before it fell. */
@@ -191,7 +191,7 @@ export class TargetScaler {
     return this.#window.reduce((most, each) => Math.max(most, each.need), 0);
   }
 
-  /** What is given up takes a cold start to come back. */
+  /** A replica that is given up takes a cold start to come back. */
   #holdMs(coldStartMs: number, downAfterMs: number): number {
     return Math.max(downAfterMs, Math.min(coldStartMs, COLD_START_HOLD_MAX_MS));
   }

@@ -13,6 +13,7 @@ import { completeCommand, completionCommand } from "./completion.ts";
 import { costCommand } from "./cost.ts";
 import { defragmentCommand } from "./defragment.ts";
 import { driftCommand } from "./drift.ts";
+import { endpointCommand } from "./endpoint.ts";
 import { etaCommand } from "./eta.ts";
 import { executorCommand } from "./executor.ts";
 import { attachCommand, execCommand } from "./exec.ts";
@@ -106,6 +107,7 @@ export const commands: readonly CommandDefinition[] = [
   nodesCommand,
   orderCommand,
   proposalCommand,
+  endpointCommand,
   executorCommand,
   kubernetesCommand,
   defragmentCommand,

@@ -209,6 +209,16 @@ export const gatewayQuery = (client: HeadroomClient) =>
     refetchInterval: GATEWAY_EVERY_MS,
   });
 
+const ENDPOINTS_EVERY_MS = 3_000;
+
+/** Endpoints with their load, which changes without any event. */
+export const endpointsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["endpoints"],
+    queryFn: ({ signal }) => client.endpoints({ signal }),
+    refetchInterval: ENDPOINTS_EVERY_MS,
+  });
+
 /** Predicted and measured steps of the workload's attempts. */
 export const predictionsQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["predictions", id], queryFn: ({ signal }) => client.predictions(id, { signal }) });

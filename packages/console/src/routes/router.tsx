@@ -99,6 +99,16 @@ const artifacts = createRoute({
   path: "/artifacts",
   component: lazyRouteComponent(() => import("../pages/artifacts/artifacts-page.tsx"), "ArtifactsPage"),
 });
+const endpoints = createRoute({
+  getParentRoute: () => root,
+  path: "/endpoints",
+  component: lazyRouteComponent(() => import("../pages/endpoints/endpoints-page.tsx"), "EndpointsPage"),
+});
+const endpoint = createRoute({
+  getParentRoute: () => root,
+  path: "/endpoints/$workloadId",
+  component: lazyRouteComponent(() => import("../pages/endpoints/endpoint-page.tsx"), "EndpointPage"),
+});
 const gateway = createRoute({
   getParentRoute: () => root,
   path: "/gateway",
@@ -134,6 +144,8 @@ export function createConsoleRouter(isDemo: boolean) {
       workloads,
       submit,
       workload,
+      endpoints,
+      endpoint,
       teams,
       calendar,
       policy,

@@ -15,6 +15,7 @@ export interface Place {
     | "/proposals"
     | "/artifacts"
     | "/gateway"
+    | "/endpoints"
     | "/events";
   readonly label: string;
   readonly icon: IconName;
@@ -26,6 +27,7 @@ const places: readonly Place[] = [
   { to: "/", label: "Fleet", icon: "fleet", key: "f" },
   { to: "/queue", label: "Queue", icon: "queue", key: "q" },
   { to: "/workloads", label: "Workloads", icon: "workloads", key: "w" },
+  { to: "/endpoints", label: "Endpoints", icon: "gateway", key: "n" },
   { to: "/teams", label: "Teams", icon: "teams", key: "t" },
   { to: "/calendar", label: "Calendar", icon: "calendar", key: "c" },
   { to: "/policy", label: "Policy", icon: "policy", key: "p" },

@@ -172,7 +172,6 @@ async function startParts(
   const now = steadyNow;
   const log = (line: string): void => options.log(line);
   const fleet = new Fleet(config, Math.floor(now()));
-  let follower: EndpointFollower | undefined;
   const usageDirectory = path.join(stateDirectory, "usage");
   const usage = new UsageLog({
     directory: usageDirectory,
@@ -201,7 +200,7 @@ async function startParts(
   );
   opened.add(() => prober.stop());
   let active = config;
-  follower = followerOf(config, { fleet, waker, now, log, stateDirectory, active: () => active });
+  const follower = followerOf(config, { fleet, waker, now, log, stateDirectory, active: () => active });
   opened.add(() => follower?.stop());
   await follower?.start();
   prober.start();

@@ -23,7 +23,7 @@ interface AutoscalerParts {
   readonly nowMs: () => number;
 }
 
-/** What is remembered of one endpoint. */
+/** The memory of one endpoint. */
 interface Followed {
   readonly scaler: TargetScaler;
   readonly coldStarts: ColdStarts;

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createHttpClient } from "@headroom/protocol";
+import { removeHome, startLive, temporaryHome } from "./testing/live-control-plane.ts";
+import type { LiveControlPlane } from "./testing/live-control-plane.ts";
+
+let live: LiveControlPlane;
+beforeAll(async () => {
+  live = await startLive(temporaryHome());
+});
+afterAll(async () => {
+  await live.close();
+  removeHome(live.home);
+});
+
+const report = {
+  version: 1,
+  gateway: "edge-1",
+  startedAtMs: 1,
+  requests: 3,
+  running: 0,
+  held: 3,
+  idleMs: 0,
+  queued: null,
+  kvUsage: 0.5,
+  ttft: null,
+  tpot: null,
+  replicas: [],
+} as const;
+
+it("scales an endpoint up from zero for held requests, and says why", async () => {
+  const { client } = live;
+  const { workloadId } = await client.submitWorkload({
+    kind: "serve",
+    name: "chat",
+    run: "sleep 1000",
+    replicas: { min: 0, max: 2 },
+    scale: { concurrencyMilli: 4_000, idleToZeroMs: 60_000 },
+  });
+  expect(await client.reportLoad(workloadId, { ...report, held: 0, requests: 0 })).toEqual({ workloadId, wanted: 0 });
+  expect(await client.reportLoad(workloadId, report)).toEqual({ workloadId, wanted: 1 });
+  const [endpoint] = (await client.endpoints()).items;
+  expect(endpoint).toMatchObject({
+    autoscaled: true,
+    replicas: { wanted: 1 },
+    lastChange: { from: 0, actor: "autoscaler", ground: { kind: "load", cause: "held", measuredMilli: 3_000 } },
+    load: { gateways: 1, held: 3, kvUsage: 0.5 },
+    scaling: { kept: null, cause: "held" },
+  });
+});
+
+it("takes no report of a token that may only read, and none that is not sound", async () => {
+  const { client, url } = live;
+  const { workloadId } = await client.submitWorkload({
+    kind: "serve",
+    name: "guarded",
+    run: "sleep 1000",
+    replicas: { min: 0, max: 2 },
+    scale: { concurrencyMilli: 4_000 },
+  });
+  const { secret: token } = await client.createToken({ name: "reader", user: "reader", role: "viewer", team: "default" });
+  const reader = createHttpClient({ baseUrl: url, token });
+  await expect(reader.reportLoad(workloadId, report)).rejects.toMatchObject({ code: "permissionDenied" });
+  for (const wrong of [{ held: -1 }, { held: Number.NaN }, { gateway: "../x" }, { version: 2 }, { kvUsage: 7 }])
+    await expect(client.reportLoad(workloadId, { ...report, ...wrong } as typeof report)).rejects.toMatchObject({
+      code: "invalidRequest",
+    });
+  await expect(client.reportLoad("w999", report)).rejects.toMatchObject({ code: "unknownWorkload" });
+  const guarded = (await client.endpoints()).items.find((each) => each.workloadId === workloadId);
+  expect(guarded).toMatchObject({ replicas: { wanted: 0 }, load: null });
+});
