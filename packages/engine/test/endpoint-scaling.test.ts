@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Command, Reply } from "@headroom/model";
+import type { Command } from "@headroom/model";
 import { workloadId } from "@headroom/model";
 import { endpointsOf } from "../src/index.ts";
 import { Drive } from "./lab/drive.ts";
