@@ -30,7 +30,8 @@ function shell(
 
 export const layers: Readonly<Record<string, Layer>> = {
   model: pure("deterministic", []),
-  engine: pure("deterministic", ["model"]),
+  pipelines: pure("deterministic", ["model"]),
+  engine: pure("deterministic", ["model", "pipelines"]),
   routing: pure("deterministic", []),
   explain: pure("deterministic", ["model", "engine"]),
   "engine-oracle": pure("deterministic", ["model", "engine", "explain"]),
@@ -44,7 +45,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   plan: pure("pure", ["model"], ["highs", "zod"]),
   spec: pure("pure", [], ["croner", "zod"]),
   protocol: pure("pure", ["spec"], ["zod"]),
-  views: { ...pure("pure", ["model", "engine", "explain", "lineage", "protocol"]), lazyPackages: ["sim"] },
+  views: { ...pure("pure", ["model", "engine", "explain", "lineage", "pipelines", "protocol"]), lazyPackages: ["sim"] },
   platform: shell([], []),
   journal: shell(["model", "engine", "platform"], []),
   executors: shell(["model", "engine", "perf", "platform"], ["zod", "@kubernetes/client-node"]),

@@ -22,6 +22,7 @@ import { checkArtifacts } from "./artifact-checks.ts";
 import { checkCapacityOrders } from "./capacity-order-checks.ts";
 import { checkProposals } from "./proposal-checks.ts";
 import { checkExecutors } from "./executor-checks.ts";
+import { checkPipelines } from "./pipeline-checks.ts";
 import { checkRemovals } from "./removal-checks.ts";
 import { checkRest } from "./rest.ts";
 import { checkHotSpares } from "./hot-spare-checks.ts";
@@ -35,6 +36,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
   checkCapacityOrders(findings, state);
   checkProposals(findings, state);
   checkArtifacts(findings, state);
+  checkPipelines(findings, state);
   checkExecutors(findings, state);
   checkCommitment(findings, state);
   for (const attempt of state.attempts.values()) {

@@ -33,6 +33,7 @@ export * from "./resources/ids.ts";
 export * from "./resources/mig.ts";
 export * from "./resources/node-resources.ts";
 export * from "./resources/proposal.ts";
+export * from "./resources/pipeline.ts";
 export * from "./resources/schedule.ts";
 export { groupsToGrow, growthCount, wholeSlices, withoutLast } from "./resources/slices.ts";
 export * from "./resources/task.ts";

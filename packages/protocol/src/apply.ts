@@ -6,10 +6,12 @@ import { z } from "zod";
 import {
   calendarEntry,
   limits,
+  pipeline,
   pool,
   schedule,
   site,
   sliceFaultsIn,
+  stepSpecs,
   submittedSpec,
   teamSpec,
   type TeamSpec,
@@ -52,6 +54,7 @@ export const applyRequest = z
     teams: z.array(teamSpec).max(limits.APPLY_TEAMS_MAX).default([]),
     workloads: z.array(submittedSpec).max(limits.APPLY_WORKLOADS_MAX).default([]),
     schedules: z.array(schedule).max(limits.APPLY_CALENDAR_MAX).optional(),
+    pipelines: z.array(pipeline).max(limits.APPLY_PIPELINES_MAX).optional(),
     calendar: z.array(calendarEntry).max(limits.APPLY_CALENDAR_MAX).optional(),
   })
   .check(({ value, issues }) => {
@@ -61,12 +64,21 @@ export const applyRequest = z
     for (const [index, { spec }] of (value.schedules ?? []).entries())
       for (const { path, message } of sliceFaultsIn(spec))
         issues.push({ code: "custom", input: value, path: ["schedules", index, "spec", ...path], message });
+    for (const [index, each] of (value.pipelines ?? []).entries())
+      for (const { at, spec } of stepSpecs(each))
+        for (const { path, message } of sliceFaultsIn(spec))
+          issues.push({
+            code: "custom",
+            input: value,
+            path: ["pipelines", index, "steps", at, "spec", ...path],
+            message,
+          });
   })
   .meta({ id: "ApplyRequest" });
 
 export const applyChange = z
   .object({
-    kind: z.enum(["site", "pool", "team", "workload", "calendar", "schedule"]),
+    kind: z.enum(["site", "pool", "team", "workload", "calendar", "schedule", "pipeline"]),
     name: z.string(),
     action: z.enum(["created", "changed", "unchanged"]),
     workloadId: z.string().nullable().meta({ description: "Id of the workload; null if a dry run would create it." }),

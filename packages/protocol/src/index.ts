@@ -32,6 +32,7 @@ export * from "./page.ts";
 export * from "./permissions.ts";
 export * from "./roles.ts";
 export * from "./token.ts";
+export * from "./pipeline.ts";
 export * from "./plan.ts";
 export * from "./proposal.ts";
 export * from "./policy.ts";

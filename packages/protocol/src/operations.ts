@@ -65,6 +65,7 @@ export const operations = {
       teams: "teams.write",
       workloads: "workloads.write",
       schedules: "workloads.write",
+      pipelines: "workloads.write",
       calendar: "calendar.write",
     } satisfies Record<keyof z.output<typeof applyRequest>, Permission>,
     problems: [
@@ -73,6 +74,8 @@ export const operations = {
       "unknownSite",
       "poolInUse",
       "tooManyTypes",
+      "pipelineInvalid",
+      "tooManyPipelines",
       "overloaded",
       "tookTooLong",
       ...planning,

@@ -48,6 +48,10 @@ export function checkFabricLevels(
     });
   return documents.flatMap((document, index) => {
     if (document.kind === "workload") return problems(document.spec, [], index);
+    if (document.kind === "pipeline")
+      return document.pipeline.steps.flatMap(({ spec }, at) =>
+        spec === null ? [] : problems(spec, ["steps", String(at), "workload"], index),
+      );
     return document.kind === "schedule" ? problems(document.schedule.spec, ["workload"], index) : [];
   });
 }
@@ -67,6 +71,10 @@ function namesIn(document: HeadroomDocument): NamedDocument[] {
     case "schedule": {
       const { name } = document.schedule;
       return [{ key: `schedule ${name}`, noun: `the schedule ${name}`, path: ["name"] }];
+    }
+    case "pipeline": {
+      const { name } = document.pipeline;
+      return [{ key: `pipeline ${name}`, noun: `the pipeline ${name}`, path: ["name"] }];
     }
     case "calendar": {
       const { name } = document.entry;

@@ -42,6 +42,7 @@ export { policy, type Policy } from "./policy/policy.ts";
 export { readPolicy, type PolicyReading } from "./policy/policy-document.ts";
 export { policyKnobs, type PolicyKnob } from "./policy/policy-knobs.ts";
 export { referencePages, type ReferencePage } from "./reference.ts";
+export { pipeline, pipelineDocument, stepSpecs, type Pipeline } from "./pipeline/pipeline.ts";
 export { schedule, scheduleDocument, type Schedule } from "./schedule.ts";
 export { scheduleTimes, type ScheduleTimes } from "./schedule-times.ts";
 export { resourceNames, teamDocument, teamSpec, type TeamSpec } from "./team.ts";

@@ -11,7 +11,7 @@ export function documentJsonSchema(): Record<string, unknown> {
     $schema,
     title: SCHEMA_TITLE,
     description:
-      "One document of a Headroom file: train, batch, serve, team, fleet, maintenance, reservation, tariff or schedule.",
+      "One document of a Headroom file: train, batch, serve, team, fleet, maintenance, reservation, tariff, schedule or pipeline.",
     ...rest,
   };
 }

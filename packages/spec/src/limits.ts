@@ -77,6 +77,24 @@ export const AMOUNT_KINDS_MAX = 64;
 export const TEAM_SHAPES_MAX = 64;
 export const SHAPE_NODES_MAX = 10_000;
 export const WEIGHT_MAX = 1_000_000;
+/** Maximum number of steps that a pipeline declares. A run considers all of them together. */
+export const PIPELINE_STEPS_MAX = 1_000;
+/** Maximum number of steps for which one step waits. */
+export const STEP_AFTER_MAX = 200;
+export const PIPELINE_PARAMS_MAX = 100;
+export const STEP_CONDITIONS_MAX = 20;
+/** Maximum length of the value of a parameter. Each is an environment variable of every worker. */
+export const PARAM_CHARS_MAX = 4_096;
+/** Maximum number of items of a fan-out that are written down. Items that a step reports can be more. */
+export const FAN_OUT_ITEMS_MAX = 1_000;
+/** Maximum number of workloads of a run, or of a step, at one time. */
+export const STEPS_AT_ONCE_MAX = 5_000;
+/** Maximum number of steps of a run that an answer lists. */
+export const RUN_STEPS_SHOWN_MAX = 5_000;
+/** Maximum number of runs that one backfill starts. */
+export const BACKFILL_RUNS_MAX = 1_000;
+/** Maximum number of pipelines in one request. */
+export const APPLY_PIPELINES_MAX = 100;
 /** Maximum number of hot spares of one pool, which is the maximum number of its nodes. */
 export const HOT_SPARES_MAX = 100_000;
 /** Maximum number of nodes of one capacity order. Larger purchases are several orders, which come at different times. */

@@ -163,6 +163,12 @@ export const producedName: z.ZodString = z
       "must be a name of a letter and at most 62 letters, digits, - and _, or an artifact without a version: model:chat, dataset:NAME, checkpoint:NAME, image:NAME or report:NAME",
   });
 
+/** Name of a step or a parameter of a pipeline. It has no dot, which separates a step from its result. */
+export const stepName: z.ZodString = z.string().regex(/^(?!params$)[A-Za-z][A-Za-z0-9_-]{0,39}$/, {
+  message: "must begin with a letter and have at most 40 letters, digits, - and _; params is reserved",
+});
+export const paramValue = z.string().max(limits.PARAM_CHARS_MAX).regex(withoutNul, "must not contain a NUL character");
+
 /** NVIDIA's name for a MIG profile: sevenths of the compute, and memory. */
 export const migProfile = z
   .string()

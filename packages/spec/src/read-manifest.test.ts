@@ -9,7 +9,7 @@ describe("kinds", () => {
   it.each<[unknown, string]>([
     [
       { kind: "trian" },
-      'kind: must be train, batch, serve, fleet, team, maintenance, reservation, tariff or schedule, got "trian"; did you mean train?',
+      'kind: must be train, batch, serve, fleet, team, maintenance, reservation, tariff, schedule or pipeline, got "trian"; did you mean train?',
     ],
     [{ kind: "workspace" }, "kind: workspace is not supported yet"],
     [{}, "kind: is required"],

@@ -13,6 +13,7 @@ import { problemsOf, type DocumentProblem, type FieldProblem } from "./document-
 import type { Fields, RecordNotation, WrittenFields } from "./encoding/field.ts";
 import { fleet, fleetOf, fleetProblems, type FleetFromDocument } from "./fleet.ts";
 import { shown } from "./notation/reading.ts";
+import { pipelineManifest, pipelineOf, pipelineProblems, type Pipeline } from "./pipeline/pipeline.ts";
 import { scheduleManifest, scheduleOf, scheduleProblems, type Schedule } from "./schedule.ts";
 import { team, teamOf, teamProblems, type TeamSpec } from "./team.ts";
 import type { ModelRequest } from "./workload/model.ts";
@@ -35,6 +36,7 @@ export type HeadroomDocument =
       readonly model?: ModelRequest | undefined;
     }
   | { readonly kind: "schedule"; readonly schedule: Schedule }
+  | { readonly kind: "pipeline"; readonly pipeline: Pipeline }
   | { readonly kind: "calendar"; readonly entry: CalendarEntry }
   | { readonly kind: "team"; readonly team: TeamSpec }
   | { readonly kind: "fleet"; readonly fleet: FleetFromDocument };
@@ -80,6 +82,11 @@ export const kinds = {
     notation: scheduleManifest,
     problems: scheduleProblems,
     documentOf: (written) => ({ kind: "schedule", schedule: scheduleOf(written) }),
+  }),
+  pipeline: kindOf({
+    notation: pipelineManifest,
+    problems: pipelineProblems,
+    documentOf: (written) => ({ kind: "pipeline", pipeline: pipelineOf(written) }),
   }),
 };
 

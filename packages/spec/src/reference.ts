@@ -24,6 +24,7 @@ type KindName = keyof typeof kinds;
 const pages: readonly { readonly file: string; readonly title: string; readonly kinds: readonly KindName[] }[] = [
   { file: "workload.md", title: "Workloads", kinds: ["train", "batch", "serve"] },
   { file: "schedule.md", title: "Schedules", kinds: ["schedule"] },
+  { file: "pipeline.md", title: "Pipelines", kinds: ["pipeline"] },
   { file: "team.md", title: "Teams", kinds: ["team"] },
   { file: "fleet.md", title: "Fleet", kinds: ["fleet"] },
   { file: "calendar.md", title: "Calendar", kinds: ["maintenance", "reservation", "tariff"] },

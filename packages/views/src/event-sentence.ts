@@ -9,6 +9,7 @@ import { artifactEventSentence, isArtifactEvent } from "./artifact-text.ts";
 import type { ArtifactEvent } from "./artifact-text.ts";
 import { isOrderEvent, orderEventSentence } from "./capacity-order-text.ts";
 import { checkpointWaitText, planSentence, stopReasonText, stopText } from "./eviction-text.ts";
+import { isPipelineEvent, pipelineEventSentence } from "./pipeline-text.ts";
 import { coresText, durationText, memoryText, metricText, plural } from "./plain-text.ts";
 import { isProposalEvent, proposalEventSentence } from "./proposal-text.ts";
 import { exitSentence } from "./workload-view.ts";
@@ -93,6 +94,7 @@ function sentenceOf(event: Exclude<Event, ArtifactEvent>): string {
   if (isRemoval(event)) return removalSentence(event);
   if (isProposalEvent(event)) return proposalEventSentence(event);
   if (isOrderEvent(event)) return orderEventSentence(event);
+  if (isPipelineEvent(event)) return pipelineEventSentence(event);
   switch (event.kind) {
     case "siteDefined":
       return `Site ${event.site.name} was defined${by(event)}.`;
@@ -238,6 +240,8 @@ function workSentence(event: WorkEvent): string {
       return `Attempt ${event.attemptId} produced ${event.name}: ${event.path}.`;
     case "checkpointRecorded":
       return `Attempt ${event.attemptId} wrote a checkpoint at step ${event.step}.`;
+    case "pipelineStepStarted":
+      return pipelineEventSentence(event);
     default:
       return placeSentence(event);
   }

@@ -69,6 +69,22 @@ function isAboutReader(state: NamedState, readable: ReadonlySet<string>, event: 
     case "scheduleRan":
     case "scheduleRemoved":
       return readable.has(state.schedules.get(event.name)?.schedule.spec.team ?? "");
+    case "pipelineSet":
+      return readable.has(event.pipeline.team);
+    case "pipelineRemoved":
+    case "pipelineRunCreated":
+    case "pipelineDue":
+      return readable.has(state.pipelines.get(event.name)?.pipeline.team ?? "");
+    case "pipelineRunStarted":
+    case "pipelineStepExpanded":
+    case "pipelineStepStarted":
+    case "pipelineApprovalRequested":
+    case "pipelineStepDecided":
+    case "pipelineStepEnded":
+    case "pipelineRunCancelRequested":
+    case "pipelineRunRetried":
+    case "pipelineRunEnded":
+      return readable.has(state.pipelineRuns.get(event.runId)?.pipeline.team ?? "");
     case "placementNominated":
       return isOwnWork(event.nomination.workloadId);
     case "evictionPlanned":

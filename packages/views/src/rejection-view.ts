@@ -9,6 +9,8 @@ import { isOrderRejection, orderRejectionSentence } from "./capacity-order-text.
 import type { OrderRejection } from "./capacity-order-text.ts";
 import { isProposalRejection, proposalRejectionSentence } from "./proposal-text.ts";
 import type { ProposalRejection } from "./proposal-text.ts";
+import { isPipelineRejection, pipelineRejectionSentence } from "./pipeline-text.ts";
+import type { PipelineRejection } from "./pipeline-text.ts";
 import { durationText, grouped, plural } from "./plain-text.ts";
 
 /** The code of the rejection becomes the code of the problem; its numbers and names become the facts. */
@@ -20,6 +22,7 @@ export function rejectionProblem(rejection: Rejection): Problem {
 function sentenceOf(rejection: Rejection): string {
   if (isOrderRejection(rejection)) return orderRejectionSentence(rejection);
   if (isArtifactRejection(rejection)) return artifactRejectionSentence(rejection);
+  if (isPipelineRejection(rejection)) return pipelineRejectionSentence(rejection);
   return isProposalRejection(rejection) ? proposalRejectionSentence(rejection) : rejectionSentence(rejection);
 }
 
@@ -142,7 +145,10 @@ const executorSentence = ({
     ? `There is no declared executor ${executor}. List them: headroom executor list`
     : `The executor ${executor} answers, so its attempts are known. Stop their workloads instead: headroom stop`;
 
-type PlainRejection = Exclude<Rejection, OrderRejection | ProposalRejection | ArtifactRejection>;
+type PlainRejection = Exclude<
+  Rejection,
+  OrderRejection | PipelineRejection | ProposalRejection | ArtifactRejection
+>;
 
 function rejectionSentence(rejection: PlainRejection): string {
   switch (rejection.code) {

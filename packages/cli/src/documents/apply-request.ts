@@ -19,6 +19,9 @@ export function requestOf(loaded: readonly LoadedDocument[]): ApplyRequest {
       case "schedule":
         request.schedules = [...(request.schedules ?? []), document.schedule];
         break;
+      case "pipeline":
+        request.pipelines = [...(request.pipelines ?? []), document.pipeline];
+        break;
       case "calendar":
         request.calendar = [...(request.calendar ?? []), document.entry];
         break;
@@ -83,6 +86,11 @@ function placesOf({ code, facts = {}, errors = [] }: Problem, loaded: readonly L
           each.kind === "calendar" && each.entry.kind === "tariff" && each.entry.site === facts["site"],
         ["site"],
       );
+    case "pipelineInvalid":
+      return place(
+        ({ document: each }) => each.kind === "pipeline" && each.pipeline.name === facts["name"],
+        Array.isArray(facts["path"]) ? (facts["path"] as readonly (string | number)[]) : [],
+      );
     case "neverDue":
       return place(({ document }) => nameOfTimes(document) === facts["name"], ["cron"]);
     case "poolInUse":
@@ -105,6 +113,7 @@ function placeOfTeam({ team }: Facts, loaded: readonly LoadedDocument[]): string
       each.kind === "calendar" && each.entry.kind === "reservation" && each.entry.team === team ? ["team"] : null,
     (each) => (each.kind === "schedule" && each.schedule.spec.team === team ? ["workload", "team"] : null),
     (each) => (each.kind === "workload" && each.spec.team === team ? ["team"] : null),
+    (each) => (each.kind === "pipeline" && each.pipeline.team === team ? ["team"] : null),
   ];
   const places = naming.flatMap((pathIn) =>
     loaded.flatMap(({ document, placeText }) => {
@@ -118,6 +127,7 @@ function placeOfTeam({ team }: Facts, loaded: readonly LoadedDocument[]): string
 /** Calendar windows and schedules in the documents. */
 function nameOfTimes(document: LoadedDocument["document"]): string | null {
   if (document.kind === "schedule") return document.schedule.name;
+  if (document.kind === "pipeline") return document.pipeline.name;
   return document.kind === "calendar" && document.entry.kind === "tariff" ? document.entry.name : null;
 }
 

@@ -116,6 +116,13 @@ function located(document: HeadroomDocument, directory: string): HeadroomDocumen
     const { schedule } = document;
     return { kind: "schedule", schedule: { ...schedule, spec: locatedSpec(schedule.spec, directory) } };
   }
+  if (document.kind === "pipeline") {
+    const { pipeline } = document;
+    const steps = pipeline.steps.map((step) =>
+      step.spec === null ? step : { ...step, spec: locatedSpec(step.spec, directory) },
+    );
+    return { kind: "pipeline", pipeline: { ...pipeline, steps } };
+  }
   if (document.kind !== "workload") return document;
   const { spec, model } = document;
   const locatedModel = model === undefined ? {} : { model: locatedFiles(model, directory) };

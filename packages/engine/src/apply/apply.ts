@@ -16,6 +16,7 @@ import { fleetEvents } from "./fleet-events.ts";
 import { settleNodes } from "./removal-events.ts";
 import { governanceEvents, settleTeams } from "./governance-events.ts";
 import { proposalEvents } from "./proposal-events.ts";
+import { pipelineEvents } from "./pipeline-events.ts";
 import { planEvents } from "./plan-events.ts";
 import { reportEvents } from "./report-events.ts";
 import { resizeEvents } from "./resize-events.ts";
@@ -31,6 +32,7 @@ const everyEvent: Appliers<Event> = {
   ...governanceEvents,
   ...calendarEvents,
   ...scheduleEvents,
+  ...pipelineEvents,
   ...workloadEvents,
   ...attemptEvents,
   ...resizeEvents,

@@ -159,6 +159,7 @@ function end(world: WritableWorld, event: EventOf<"workloadEnded">): void {
     const isMet = (wait: WaitsFor): boolean => wait.workloadId === workload.id && meets(wait.on, workload.phase);
     meetDependencies(world, dependents, isMet, event);
   }
+  world.pipelines.workloadEnded(workload.id);
   endedKept.push(workload.id);
   if (endedKept.length - world.endedDropped > ENDED_WORKLOADS_KEPT) dropOldestEnded(world);
 }

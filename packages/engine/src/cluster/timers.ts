@@ -2,7 +2,7 @@
  * Timers for walltimes, back-offs and other instants, in binary heaps by instant. An entry stays when its reason
  * disappears, and is checked when it is due. So a wakeup can be early but is never late.
  */
-import type { AttemptId, WorkloadId } from "@headroom/model";
+import type { AttemptId, PipelineRunId, WorkloadId } from "@headroom/model";
 
 export interface WalltimeTimer {
   readonly kind: "walltime";
@@ -19,6 +19,8 @@ export type Timer =
   | { readonly kind: "retry"; readonly atMs: number; readonly workloadId: WorkloadId }
   | { readonly kind: "calendar"; readonly atMs: number }
   | { readonly kind: "schedule"; readonly atMs: number }
+  /** `runId`: a step of the run may have timed out. `null`: the clock of a pipeline is due. */
+  | { readonly kind: "pipeline"; readonly atMs: number; readonly runId: PipelineRunId | null }
   /** Part of a budget may be used up, or a budget is renewed. */
   | { readonly kind: "budget"; readonly atMs: number };
 

@@ -28,6 +28,7 @@ import { CompletionIndex } from "./completion-index.ts";
 import { workloadOf } from "./entities.ts";
 import type { EvictableWork } from "./evictable-work.ts";
 import { FabricIndex } from "./fabric-index.ts";
+import { PipelineIndex, waitForPipelines } from "./pipeline-index.ts";
 import { Scratch } from "./scratch.ts";
 import { StartWindowIndex } from "./start-window-index.ts";
 import { DecayedUsageIndex } from "./decayed-usage-index.ts";
@@ -68,6 +69,7 @@ export interface World {
   readonly requeueing: Set<NodeId>;
   /** Attempts that keep a place during their back-off and are not launched yet. */
   readonly backingOff: Set<AttemptId>;
+  readonly pipelines: PipelineIndex;
   readonly scratch: Scratch;
   /** Number of queue-only events (events that change only the queue) since the world was indexed. */
   queueEventCount: number;
@@ -136,6 +138,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     removing: new Set(),
     requeueing: new Set(),
     backingOff: new Set(),
+    pipelines: new PipelineIndex(state),
     scratch: new Scratch(),
     queueEventCount: 0,
     recent: { workload: null, attempt: null },
@@ -233,6 +236,7 @@ function waitForTheClock(world: World): void {
   const { state, timers, calendar } = world;
   for (const { window } of calendar.windows) waitForWindow(timers, window);
   for (const item of state.schedules.values()) waitForSchedule(world, item);
+  waitForPipelines(timers, state);
   for (const atMs of state.migrated.values()) waitForRest(world, atMs);
   for (const proposal of state.proposals.values()) waitForProposal(world, proposal);
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });

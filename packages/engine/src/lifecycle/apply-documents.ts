@@ -29,12 +29,16 @@ import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { resolveAfter } from "./dependencies.ts";
 import { keepPool, keepSite } from "./remove.ts";
+import { pipelineAdmissionFailure, recordPipeline } from "./pipelines.ts";
 import { recordSchedule, scheduleAdmissionFailure } from "./schedules.ts";
 import { recordSubmission, submissionAdmissionFailure } from "./submit.ts";
 import { typesAdmissionFailure } from "./types-named.ts";
 
 type Apply = Command & { readonly kind: "apply" };
-export type ApplyDocuments = Pick<Apply, "sites" | "pools" | "teams" | "workloads" | "calendar" | "schedules">;
+export type ApplyDocuments = Pick<
+  Apply,
+  "sites" | "pools" | "teams" | "workloads" | "calendar" | "schedules" | "pipelines"
+>;
 
 export function apply(batch: Batch, command: Apply): Decision {
   const { world } = batch;
@@ -77,7 +81,7 @@ const changeOf = ({ kind, name, action }: DocumentChange): ApplyChange => ({ kin
 /** The changes of all documents except workloads, in the order in which they are recorded. */
 function documentChanges(
   state: ReadonlyState,
-  { sites, pools, teams, calendar = [], schedules = [] }: ApplyDocuments,
+  { sites, pools, teams, calendar = [], schedules = [], pipelines = [] }: ApplyDocuments,
 ): readonly DocumentChange[] {
   const change = (
     kind: ApplyChange["kind"],
@@ -110,6 +114,11 @@ function documentChanges(
     ...schedules.map((schedule) =>
       change("schedule", schedule, state.schedules.get(schedule.name)?.schedule, (batch, actor) =>
         recordSchedule(batch, schedule, actor),
+      ),
+    ),
+    ...pipelines.map((pipeline) =>
+      change("pipeline", pipeline, state.pipelines.get(pipeline.name)?.pipeline, (batch, actor) =>
+        recordPipeline(batch, pipeline, actor),
       ),
     ),
   ];
@@ -246,6 +255,10 @@ function calendarAdmissionFailures(world: World, documents: ApplyDocuments, nowM
   }
   for (const schedule of documents.schedules ?? []) {
     const admissionFailure = scheduleAdmissionFailure(world, schedule, documents);
+    if (admissionFailure !== null) return admissionFailure;
+  }
+  for (const pipeline of documents.pipelines ?? []) {
+    const admissionFailure = pipelineAdmissionFailure(world, pipeline, documents);
     if (admissionFailure !== null) return admissionFailure;
   }
   return null;

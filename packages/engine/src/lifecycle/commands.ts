@@ -18,6 +18,13 @@ import { removeNode, removePool, removeSite } from "./remove.ts";
 import { startExec } from "./exec.ts";
 import { rerunWorkload } from "./rerun.ts";
 import { stopTask } from "./stop-task.ts";
+import {
+  cancelPipelineRun,
+  decidePipelineStep,
+  removePipeline,
+  retryPipelineRun,
+  startPipelineRun,
+} from "./pipelines.ts";
 import { removeSchedule } from "./schedules.ts";
 
 export function decideCommand(batch: Batch, command: Command): void {
@@ -87,6 +94,16 @@ function decide(batch: Batch, command: Command): Decision {
       return withdrawNotice(batch, command);
     case "removeSchedule":
       return removeSchedule(batch, command);
+    case "removePipeline":
+      return removePipeline(batch, command);
+    case "startPipelineRun":
+      return startPipelineRun(batch, command);
+    case "cancelPipelineRun":
+      return cancelPipelineRun(batch, command);
+    case "retryPipelineRun":
+      return retryPipelineRun(batch, command);
+    case "decidePipelineStep":
+      return decidePipelineStep(batch, command);
     case "removeCalendarEntry":
       return removeCalendarEntry(batch, command);
     case "createCapacityOrder":

@@ -1,5 +1,5 @@
 import { initialReplicas, specOfGroup, workloadId, minWorkersOf } from "@headroom/model";
-import type { WorkloadId, WorkloadSpec, Rejection, Command } from "@headroom/model";
+import type { Artifact, WorkloadId, WorkloadSpec, Rejection, Command } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { couldHoldByCounts } from "../placement/could-ever.ts";
@@ -36,6 +36,19 @@ export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string
   else batch.emit(event);
   if (spec.kind === "serve")
     recordScale(batch, id, { replicas: initialReplicas(spec), actor, ground: { kind: "submitted" } });
+  return id;
+}
+
+/** Submits the workload of a pipeline's step. Its inputs exist, and are given to it instead of being looked up by name. */
+export function recordStepWorkload(
+  batch: Batch,
+  spec: WorkloadSpec,
+  actor: string,
+  given: readonly Artifact[],
+): WorkloadId {
+  const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
+  const event = { kind: "workloadSubmitted", version: 3, atMs: batch.nowMs, workloadId: id, spec, actor } as const;
+  batch.emit(given.length === 0 ? event : { ...event, given });
   return id;
 }
 

@@ -31,6 +31,7 @@ export function expire(batch: Batch): void {
     else if (timer.kind === "calendar") isCalendarDue = true;
     else if (timer.kind === "budget") isBudgetDue = true;
     else if (timer.kind === "schedule") isScheduleDue = true;
+    else if (timer.kind === "pipeline") batch.world.pipelines.mark(timer.runId);
     else {
       const attempt = activeAttempt(batch.world, timer.attemptId);
       if (attempt === undefined) continue;

@@ -11,6 +11,7 @@ import type { Reservation } from "../placement/backfill/reservations.ts";
 import { defragment } from "./defragment.ts";
 import { freeCapacity } from "../preemption/pipeline.ts";
 import { endBackOffs, expire } from "./expire.ts";
+import { keepPipelines } from "./keep-pipelines.ts";
 import { keepCapacityOrders } from "../lifecycle/capacity-orders.ts";
 import { keepProposals, scoreProposals } from "./keep-proposals.ts";
 import { continueStops } from "../lifecycle/stop-tasks.ts";
@@ -39,6 +40,9 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
  * the next round.
  */
 const TURNS_MAX = 100;
+
+/** Larger than the number of times that a round ends work by itself. The next round does the rest. */
+const PIPELINE_TURNS_MAX = 3;
 
 /** Whether an event of this kind was recorded from position `from` on. */
 function isAmong(events: readonly Event[], from: number, kind: Event["kind"]): boolean {
@@ -99,6 +103,18 @@ function isLike(left: Reservation, right: Reservation): boolean {
   );
 }
 
+function takePhases(batch: Batch): void {
+  const { phases: named } = batch.world.rules;
+  const strategy = roundStrategy(batch.world);
+  if (strategy === null) takeTurns(batch, named);
+  else {
+    strategy.takeTurns(batch, named, (phase) => {
+      phases[phase](batch);
+      endBackOffs(batch);
+    });
+  }
+}
+
 export function runRound(batch: Batch): void {
   settle(batch.world);
   batch.world.calendar.nowMs = batch.nowMs;
@@ -119,14 +135,12 @@ export function runRound(batch: Batch): void {
   keepCapacityOrders(batch);
   keepProposals(batch);
   keepHotSpares(batch);
-  const { phases: named } = batch.world.rules;
-  const strategy = roundStrategy(batch.world);
-  if (strategy === null) takeTurns(batch, named);
-  else {
-    strategy.takeTurns(batch, named, (phase) => {
-      phases[phase](batch);
-      endBackOffs(batch);
-    });
+  keepPipelines(batch);
+  takePhases(batch);
+  // An attempt can end in a phase, and with it a step of a pipeline.
+  for (let again = 0; batch.world.pipelines.isDue && again < PIPELINE_TURNS_MAX && !batch.isOver; again++) {
+    keepPipelines(batch);
+    takePhases(batch);
   }
   keepHotSpares(batch);
   scoreProposals(batch);

@@ -2,7 +2,7 @@
  * An independent copy of the state: writes to an entity of the copy are not visible in the original. Ended workloads
  * are omitted, because they cannot affect starts; everything else that `apply/` modifies in place is copied.
  */
-import { IdMap } from "@headroom/model";
+import { IdMap, isRunOpen } from "@headroom/model";
 import { NO_ATTEMPTS, asWritable } from "./mutable-state.ts";
 import type { State, WritableWorkload } from "./mutable-state.ts";
 import type { ReadonlyState } from "./state.ts";
@@ -27,6 +27,11 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
     calendar: new Map(state.calendar),
     endedEntries: new Map(state.endedEntries),
     schedules: new Map(state.schedules),
+    pipelines: new Map(state.pipelines),
+    pipelineRuns: new Map(
+      Array.from(state.pipelineRuns, ([id, run]) => [id, isRunOpen(run) ? { ...run, steps: new Map(run.steps) } : run]),
+    ),
+    cachedSteps: new Map(state.cachedSteps),
     accounts: new Map(state.accounts),
     decayedUsage: new Map(state.decayedUsage),
     migrated: new Map(state.migrated),
@@ -42,7 +47,14 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
 
 /** A copy of the fleet, the teams and the policy, without any work. Its cost does not depend on the queue. */
 export const copyFleetState = (live: ReadonlyState): ReadonlyState =>
-  copyLiveState({ ...live, workloads: new IdMap(), attempts: new IdMap(), nominations: new Map(), demand: null });
+  copyLiveState({
+    ...live,
+    workloads: new IdMap(),
+    attempts: new IdMap(),
+    nominations: new Map(),
+    pipelineRuns: new Map(),
+    demand: null,
+  });
 
 function copied<Entity extends object, Key, Table extends Map<Key, Entity>>(
   entities: ReadonlyMap<Key, Entity>,

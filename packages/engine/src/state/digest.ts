@@ -13,7 +13,7 @@ import type { ReadonlyState } from "./state.ts";
 
 export function stateDigest(readonlyState: ReadonlyState): string {
   const state = asWritable(readonlyState);
-  const { nowMs, sequence, chain, policy, submittedCount, endedCount, joinedNodeCount } = state;
+  const { nowMs, sequence, chain, policy, submittedCount, endedCount, joinedNodeCount, pipelineRunCount } = state;
   return hashText(
     canonicalJson({
       workloads: tableDigest(state.workloads.values(), storeWorkload),
@@ -40,12 +40,16 @@ export function stateDigest(readonlyState: ReadonlyState): string {
         "accounts",
         "decayedUsage",
         "schedules",
+        "pipelines",
+        "pipelineRuns",
         "migrated",
         "calendar",
       ]),
       // These tables are hashed as lists, because the order of their entries counts.
       ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
       ...(state.endedEntries.size === 0 ? {} : { endedEntries: [...state.endedEntries] }),
+      ...(state.cachedSteps.size === 0 ? {} : { cachedSteps: [...state.cachedSteps] }),
+      ...(pipelineRunCount === 0 ? {} : { pipelineRunCount }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
       // An answer never changes once it is recorded, so its key represents it.
       answers: hashText([...state.answers.keys()].join("\n")),

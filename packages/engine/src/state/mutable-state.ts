@@ -35,7 +35,7 @@ type Tables<Fields> = {
 /** Fields of the state that are not tables, in the order in which snapshots store them. */
 export type Scalars = Pick<
   ReadonlyState,
-  "nowMs" | "sequence" | "chain" | "policy" | "submittedCount" | "endedCount" | "joinedNodeCount"
+  "nowMs" | "sequence" | "chain" | "policy" | "submittedCount" | "endedCount" | "joinedNodeCount" | "pipelineRunCount"
 >;
 
 /** Tables whose entities carry the sequence of their last change. */
@@ -82,12 +82,16 @@ export function writableEmptyState(): State {
     decayedUsage: new Map(),
     runTimes: new Map(),
     schedules: new Map(),
+    pipelines: new Map(),
+    pipelineRuns: new Map(),
+    cachedSteps: new Map(),
     migrated: new Map(),
     answers: new Map(),
     demand: null,
     submittedCount: 0,
     endedCount: 0,
     joinedNodeCount: 0,
+    pipelineRunCount: 0,
   };
 }
 

@@ -5,8 +5,15 @@
 import { IdMap, artifactKey, isWaiting, InvariantError, jsonBytes, parseJsonBytes, utf8Decode } from "@headroom/model";
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
-import { store, storeWorkload } from "./stored.ts";
-import type { StoredArtifact, StoredAttempt, StoredNode, StoredVersion, StoredWorkload } from "./stored.ts";
+import { restoreRun, store, storeRun, storeWorkload } from "./stored.ts";
+import type {
+  StoredArtifact,
+  StoredAttempt,
+  StoredNode,
+  StoredRun,
+  StoredVersion,
+  StoredWorkload,
+} from "./stored.ts";
 import { asWritable } from "./mutable-state.ts";
 import type { PlainTables, Scalars, State, WritableWorkload } from "./mutable-state.ts";
 import type { ReadonlyState } from "./state.ts";
@@ -15,7 +22,10 @@ import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
 const SNAPSHOT_FORMAT = 12;
 
-/** The format of a state in which no endpoint ever followed its load. */
+/** The format of a state without pipelines. */
+const FORMAT_WITHOUT_PIPELINES = 12;
+
+/** The format of a state in which, besides, no endpoint ever followed its load. */
 const FORMAT_WITHOUT_LOAD = 11;
 
 /** The format of a state with proposals, and without registered artifacts, besides. */
@@ -40,7 +50,8 @@ const FORMAT_WITHOUT_ORDERS = 5;
 const FORMAT_WITHOUT_REMOVALS = 4;
 
 function formatOf(state: State): number {
-  if (followsLoad(state)) return SNAPSHOT_FORMAT;
+  if (state.pipelines.size + state.pipelineRunCount > 0) return SNAPSHOT_FORMAT;
+  if (followsLoad(state)) return FORMAT_WITHOUT_PIPELINES;
   if (state.artifacts.size > 0) return FORMAT_WITHOUT_LOAD;
   if (state.proposals.size + state.proposalRules.size > 0) return FORMAT_WITHOUT_ARTIFACTS;
   if (hasForeignUse(state)) return FORMAT_WITHOUT_PROPOSALS;
@@ -102,6 +113,10 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
     decayedUsage: someOf(state.decayedUsage),
     runTimes: someOf(state.runTimes),
     schedules: someOf(state.schedules.values()),
+    pipelines: someOf(state.pipelines.values()),
+    pipelineRuns: someOf(Array.from(state.pipelineRuns.values(), storeRun)),
+    pipelineRunCount: state.pipelineRunCount === 0 ? undefined : state.pipelineRunCount,
+    cachedSteps: someOf(state.cachedSteps),
     calendar: someOf(state.calendar.values()),
     endedEntries: someOf(state.endedEntries),
     demand: state.demand?.stored(),
@@ -120,6 +135,7 @@ type ListedTable =
   | "teams"
   | "nominations"
   | "schedules"
+  | "pipelines"
   | "calendar"
   | "capacityOrders"
   | "proposals"
@@ -132,10 +148,14 @@ type StoredTables = {
     : never;
 };
 
-interface StoredState extends Omit<Scalars, "joinedNodeCount">, StoredTables {
+interface StoredState
+  extends Omit<Scalars, "joinedNodeCount" | "pipelineRunCount">, Omit<StoredTables, "pipelineRuns"> {
   readonly format: number;
   /** Absent: no node was ever removed. */
   readonly joinedNodeCount?: number;
+  readonly pipelineRuns?: readonly StoredRun[];
+  /** Absent: no pipeline ever ran. */
+  readonly pipelineRunCount?: number;
   readonly nodes: readonly StoredNode[];
   readonly workloads: readonly StoredWorkload[];
   readonly attempts: readonly StoredAttempt[];
@@ -202,6 +222,7 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     submittedCount,
     endedCount,
     joinedNodeCount: stored.joinedNodeCount ?? nodes.length,
+    pipelineRunCount: stored.pipelineRunCount ?? 0,
     sites: keyed(stored.sites, ({ name }) => name),
     executors: keyed(stored.executors, ({ id }) => id),
     executorStates: keyed(stored.executorStates, ({ executor }) => executor),
@@ -225,6 +246,9 @@ export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BY
     migrated: new Map(stored.migrated),
     runTimes: new Map(stored.runTimes),
     schedules: keyed(stored.schedules, ({ schedule }) => schedule.name),
+    pipelines: keyed(stored.pipelines, ({ pipeline }) => pipeline.name),
+    pipelineRuns: keyed(stored.pipelineRuns?.map(restoreRun), ({ id }) => id),
+    cachedSteps: new Map(stored.cachedSteps),
     answers: new Map(stored.answers),
     demand: stored.demand === undefined ? null : DemandMix.restored(stored.demand),
   };

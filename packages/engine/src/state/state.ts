@@ -12,6 +12,10 @@ import type {
   Proposal,
   ProposalKind,
   ProposalRule,
+  CachedStep,
+  PipelineItem,
+  PipelineRun,
+  PipelineRunId,
   ScheduleItem,
   CalendarItem,
   ExecutorId,
@@ -102,6 +106,12 @@ export interface ReadonlyState {
   readonly runTimes: RunTimes;
   /** Schedules by name, in the order of definition. */
   readonly schedules: ReadonlyMap<string, ScheduleItem>;
+  /** Pipelines by name, in the order of definition. */
+  readonly pipelines: ReadonlyMap<string, PipelineItem>;
+  /** Runs of pipelines in the order of creation: all that have not ended, and the newest `ENDED_RUNS_KEPT` that have. */
+  readonly pipelineRuns: ReadonlyMap<PipelineRunId, PipelineRun>;
+  /** Successful steps by cache key, the oldest first. There are at most `CACHED_STEPS_KEPT`. */
+  readonly cachedSteps: ReadonlyMap<string, CachedStep>;
   /**
    * Workloads that defragmentation migrated, with the time of the last migration. Workloads that may migrate again are
    * left out.
@@ -115,6 +125,8 @@ export interface ReadonlyState {
   readonly endedCount: number;
   /** Number of nodes that have ever joined, and so the ordinal of the next one. It never decreases. */
   readonly joinedNodeCount: number;
+  /** Number of runs of pipelines that were ever created. */
+  readonly pipelineRunCount: number;
 }
 
 /** The team of work that names no team. It always exists. */

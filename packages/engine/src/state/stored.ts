@@ -2,7 +2,8 @@
  * Entities in the form in which they are hashed and stored: without bookkeeping fields, and with lists of entries
  * instead of maps.
  */
-import type { Task } from "@headroom/model";
+import { stepKey } from "@headroom/model";
+import type { PipelineRun, StepRun, Task } from "@headroom/model";
 import type {
   Digested,
   DigestedArtifact,
@@ -36,3 +37,13 @@ export function store<T extends Digested>(entity: T): Stored<T> {
   const { digestRevision: _revision, digestLanes: _lanes, ...plain } = entity;
   return plain;
 }
+
+/** A run of a pipeline with its steps as a list. */
+export type StoredRun = Omit<PipelineRun, "steps"> & { readonly steps: readonly StepRun[] };
+
+export const storeRun = ({ steps, ...run }: PipelineRun): StoredRun => ({ ...run, steps: [...steps.values()] });
+
+export const restoreRun = ({ steps, ...run }: StoredRun): PipelineRun => ({
+  ...run,
+  steps: new Map(steps.map((own) => [stepKey(own.step, own.index), own])),
+});

@@ -15,6 +15,7 @@ import { beginEndpoint, endEndpoint, followLoad } from "./life-of-endpoints.ts";
 import { beginSilence, endSilence } from "./life-of-executors.ts";
 import { beginOrders, endOrders } from "./life-of-orders.ts";
 import { beginProposals, endProposals } from "./life-of-proposals.ts";
+import { beginPipelines, dueClock, endPipelines } from "./life-of-pipelines.ts";
 import { beginRemovals, endRemovals } from "./life-of-removals.ts";
 import { code, exited, running, submit } from "./life-lines.ts";
 
@@ -35,6 +36,7 @@ export function recordLife(): RecordedLife {
   beginSilence(drive);
   beginProposals(drive);
   beginArtifacts(drive);
+  beginPipelines(drive);
   const snapshot = {
     text: new TextDecoder().decode(drive.engine.snapshot()),
     groupCount: drive.groups.length,
@@ -43,6 +45,7 @@ export function recordLife(): RecordedLife {
   endOrders(drive);
   endSilence(drive);
   followLoad(drive);
+  endPipelines(drive);
   endEndpoint(drive);
   endArtifacts(drive);
   suffer(drive);
@@ -69,6 +72,7 @@ export function recordLife(): RecordedLife {
   enter(drive);
   stopTasks(drive);
   endProposals(drive);
+  dueClock(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }

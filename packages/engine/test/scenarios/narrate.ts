@@ -16,6 +16,7 @@ import type {
 } from "@headroom/model";
 import type { Engine } from "../../src/index.ts";
 import { artifactText } from "./artifact-words.ts";
+import { isOfPipeline, pipelineEventText } from "./pipeline-words.ts";
 import { durationText } from "./words.ts";
 
 /** Remembers the workload of each attempt, since an ended attempt is no longer in the state. */
@@ -193,6 +194,7 @@ type OtherEvent = Exclude<
 >;
 
 function otherEvent(event: OtherEvent): string {
+  if (isOfPipeline(event)) return pipelineEventText(event);
   switch (event.kind) {
     case "taskStopRequested":
       return `${event.actor} stops task ${event.task} of ${event.workloadId}`;

@@ -3,7 +3,7 @@
  * `at 10s` advances time up to, but not including, that instant and wakes the engine whenever it has requested it;
  * `tick` wakes it at that instant.
  */
-import { attemptId, nodeId, siteName, teamName, workloadId } from "@headroom/model";
+import { attemptId, nodeId, pipelineRunId, siteName, teamName, workloadId } from "@headroom/model";
 import type {
   AttemptId,
   CalendarEntry,
@@ -33,6 +33,7 @@ import { Narrator, refusalText, resultText } from "./narrate.ts";
 import { changeOf, madeOf, registerOf } from "./artifact-words.ts";
 import { executorOf } from "./executor-words.ts";
 import { advanceOf, expectedText, orderOf } from "./order-words.ts";
+import { datesText, pipelineVerbs, runText } from "./pipeline-words.ts";
 import { durationMs, durationText, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
 import { migOf, placeOf, policyOf } from "./wishes.ts";
@@ -116,6 +117,11 @@ export class Stage {
       this.#drive.restart();
       return [];
     },
+    steps: (rest) => {
+      const run = this.#drive.engine.state.pipelineRuns.get(pipelineRunId(rest));
+      return [run === undefined ? `no run ${rest}` : runText(run)];
+    },
+    dates: (rest) => datesText(rest),
     restart: () => {
       const before = this.#drive.engine.digest();
       this.#drive.restart();
@@ -202,6 +208,7 @@ export class Stage {
   }
 
   readonly #verbs: Readonly<Record<string, (rest: string) => readonly Input[]>> = {
+    ...pipelineVerbs,
     tick: () => [{ kind: "tick" }],
     nodes: (rest) => this.#nodes(rest),
     team: (rest) => [applied({ teams: [teamOf(rest)] })],

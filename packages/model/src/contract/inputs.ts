@@ -15,6 +15,7 @@ import type { LossCause, WorkerExit } from "../resources/attempt.ts";
 import type { LoadGround, WorkloadSpec } from "../resources/workload.ts";
 import type { WorkloadChanges } from "../resources/workload-changes.ts";
 import type { Schedule } from "../resources/schedule.ts";
+import type { PipelineRunId, PipelineSpec } from "../resources/pipeline.ts";
 import type { CalendarEntry } from "../resources/calendar.ts";
 import type { Policy } from "../policy/policy.ts";
 
@@ -86,8 +87,40 @@ export type Command =
       readonly workloads: readonly WorkloadSpec[];
       readonly calendar?: readonly CalendarEntry[] | undefined;
       readonly schedules?: readonly Schedule[] | undefined;
+      readonly pipelines?: readonly PipelineSpec[] | undefined;
     })
   | (CommandCommon & { readonly kind: "removeSchedule"; readonly name: string })
+  /** Removes the definition of a pipeline. Its runs continue. */
+  | (CommandCommon & { readonly kind: "removePipeline"; readonly name: string })
+  /** Starts one run of a pipeline, or one run for each date of a backfill. */
+  | (CommandCommon & {
+      readonly kind: "startPipelineRun";
+      readonly name: string;
+      readonly params: Readonly<Record<string, string>>;
+      readonly force: boolean;
+      readonly trigger: "manual" | "webhook";
+      /** Dates of a backfill. Absent: one run. */
+      readonly dates?: readonly string[] | undefined;
+    })
+  | (CommandCommon & { readonly kind: "cancelPipelineRun"; readonly runId: PipelineRunId })
+  /**
+   * Runs the steps of an ended run again that did not succeed, with all steps after them. `from`: a step that runs again
+   * even if it succeeded.
+   */
+  | (CommandCommon & {
+      readonly kind: "retryPipelineRun";
+      readonly runId: PipelineRunId;
+      readonly from: string | null;
+      readonly force: boolean;
+    })
+  /** Approves or rejects a step that waits for a person. */
+  | (CommandCommon & {
+      readonly kind: "decidePipelineStep";
+      readonly runId: PipelineRunId;
+      readonly step: string;
+      readonly isApproved: boolean;
+      readonly reason: string;
+    })
   | (CommandCommon & { readonly kind: "removeCalendarEntry"; readonly name: string })
   | (CommandCommon & { readonly kind: "removeTeam"; readonly team: TeamName })
   /**

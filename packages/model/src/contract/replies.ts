@@ -3,12 +3,13 @@
  */
 import type { CapacityOrderPhase } from "../resources/capacity-order.ts";
 import type { ProposalKind, ProposalPhase } from "../resources/proposal.ts";
+import type { PipelineRunId } from "../resources/pipeline.ts";
 import type { ReplicaRange } from "../resources/workload.ts";
 import type { ChangeableField } from "../resources/workload-changes.ts";
 import type { AttemptId, CommandId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
 
 export type ApplyChange = {
-  readonly kind: "site" | "pool" | "team" | "workload" | "calendar" | "schedule";
+  readonly kind: "site" | "pool" | "team" | "workload" | "calendar" | "schedule" | "pipeline";
   readonly name: string;
   readonly action: "created" | "changed" | "unchanged";
   readonly workloadId: WorkloadId | null;
@@ -48,6 +49,17 @@ export type CommandResult =
   | { readonly kind: "nodeNoticed"; readonly nodeId: NodeId; readonly goneAtMs: number }
   | { readonly kind: "noticeWithdrawn"; readonly nodeId: NodeId }
   | { readonly kind: "scheduleRemoved"; readonly name: string }
+  | { readonly kind: "pipelineRemoved"; readonly name: string }
+  | { readonly kind: "pipelineRunsStarted"; readonly name: string; readonly runIds: readonly PipelineRunId[] }
+  | { readonly kind: "pipelineRunCancelling"; readonly runId: PipelineRunId }
+  /** `steps`: number of steps, and items of steps, that run again. Items that are found out again are not counted. */
+  | { readonly kind: "pipelineRunRetried"; readonly runId: PipelineRunId; readonly steps: number }
+  | {
+      readonly kind: "pipelineStepDecided";
+      readonly runId: PipelineRunId;
+      readonly step: string;
+      readonly isApproved: boolean;
+    }
   | { readonly kind: "calendarEntryRemoved"; readonly name: string }
   | { readonly kind: "capacityOrderSet"; readonly name: string; readonly phase: CapacityOrderPhase }
   /** `attempts`: number of attempts at the executor; after they were given up, the number of those. */
@@ -203,6 +215,38 @@ export type Rejection =
   | { readonly code: "executorReachable"; readonly executor: string }
   | { readonly code: "unknownCalendarEntry"; readonly name: string }
   | { readonly code: "unknownSchedule"; readonly name: string }
+  | { readonly code: "unknownPipeline"; readonly name: string }
+  | { readonly code: "unknownPipelineRun"; readonly runId: string }
+  | { readonly code: "unknownPipelineStep"; readonly runId: string; readonly step: string }
+  /** The definition has a fault. `path`: the field, such as `steps`, 3, `after`. */
+  | {
+      readonly code: "pipelineInvalid";
+      readonly name: string;
+      readonly path: readonly (string | number)[];
+      readonly message: string;
+    }
+  /** `unknown`: the pipeline has no such parameter. `missing`: it has no value. `date`: a backfill needs it. */
+  | {
+      readonly code: "pipelineParam";
+      readonly name: string;
+      readonly param: string;
+      readonly cause: "unknown" | "missing" | "date";
+    }
+  | { readonly code: "pipelineNotTriggered"; readonly name: string; readonly trigger: "webhook" }
+  | { readonly code: "pipelineRunNotEnded"; readonly runId: string; readonly phase: string }
+  | { readonly code: "pipelineRunEnded"; readonly runId: string; readonly phase: string }
+  | {
+      readonly code: "stepNotAwaitingApproval";
+      readonly runId: string;
+      readonly step: string;
+      readonly phase: string;
+    }
+  | {
+      readonly code: "tooManyPipelines";
+      readonly of: "pipelines" | "runs" | "steps";
+      readonly count: number;
+      readonly maxCount: number;
+    }
   /** The cron expression has no due time. */
   | { readonly code: "neverDue"; readonly name: string }
   /** The window ended before it was declared. */

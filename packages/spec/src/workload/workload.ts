@@ -366,6 +366,31 @@ export const batch = record(
   },
 );
 
+/** Fields of a workload that a step of a pipeline does not have: the pipeline, or the step itself, states them. */
+const {
+  name: _name,
+  team: _team,
+  after: _after,
+  notBefore: _notBefore,
+  deadline: _deadline,
+  model: _model,
+  ...ofStep
+} = common;
+export const stepTrain = record({ kind: kinds.train, ...ofStep }, notes);
+export const stepBatch = record({ kind: kinds.batch, ...ofStep, tasks, tasksAtOnce }, notes);
+export type WrittenStepWorkload = WrittenFields<typeof stepTrain.parts> | WrittenFields<typeof stepBatch.parts>;
+
+/** The workload of a step as a whole workload. */
+export const ofStepWorkload = (written: WrittenStepWorkload, name: string, team: string): WrittenWorkload => ({
+  ...written,
+  name,
+  team,
+  after: null,
+  notBefore: null,
+  deadline: null,
+  model: null,
+});
+
 const { model: _trainedModel, elastic: _elastic, ...served } = common;
 
 export const serve = record(

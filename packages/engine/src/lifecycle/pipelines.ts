@@ -1,0 +1,153 @@
+/** Commands about pipelines and their runs. The round decides what a run does next (`round/keep-pipelines.ts`). */
+import {
+  DATE_PARAM,
+  OPEN_RUNS_MAX,
+  OPEN_STEPS_MAX,
+  PIPELINES_MAX,
+  isRunOpen,
+  nextDueMs,
+  pipelineClock,
+  pipelineRunId,
+} from "@headroom/model";
+import type { Command, PipelineRunId, PipelineSpec, Rejection, RunTrigger } from "@headroom/model";
+import { graphProblems, paramValues, retryPlan } from "@headroom/pipelines";
+import type { Batch } from "../batch/batch.ts";
+import type { World } from "../cluster/world.ts";
+import type { ReadonlyState } from "../state/state.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+
+type PipelineCommand<Kind extends Command["kind"]> = Command & { readonly kind: Kind };
+
+/** Checks that the team exists, that the graph can run, and that the clock is due at some time. */
+export function pipelineAdmissionFailure(
+  { state }: World,
+  pipeline: PipelineSpec,
+  { teams }: Pick<PipelineCommand<"apply">, "teams">,
+): Rejection | null {
+  const { name, team } = pipeline;
+  if (!state.teams.has(team) && !teams.some((each) => each.name === team)) return { code: "unknownTeam", team };
+  const [problem] = graphProblems(pipeline);
+  if (problem !== undefined) return { code: "pipelineInvalid", name, ...problem };
+  const clock = pipelineClock(pipeline);
+  if (clock !== null && nextDueMs(clock.times, state.nowMs) === null) return { code: "neverDue", name };
+  if (!state.pipelines.has(name) && state.pipelines.size >= PIPELINES_MAX)
+    return { code: "tooManyPipelines", of: "pipelines", count: state.pipelines.size, maxCount: PIPELINES_MAX };
+  return null;
+}
+
+export function recordPipeline(batch: Batch, pipeline: PipelineSpec, actor: string): void {
+  batch.emit({ kind: "pipelineSet", version: 1, atMs: batch.nowMs, pipeline, actor });
+}
+
+export function removePipeline(batch: Batch, { name, actor }: PipelineCommand<"removePipeline">): Decision {
+  if (!batch.world.state.pipelines.has(name)) return refused({ code: "unknownPipeline", name });
+  batch.emit({ kind: "pipelineRemoved", version: 1, atMs: batch.nowMs, name, actor });
+  return done({ kind: "pipelineRemoved", name });
+}
+
+/** A request for runs of a pipeline. */
+export interface RunRequest {
+  readonly pipeline: PipelineSpec;
+  readonly params: Readonly<Record<string, string>>;
+  readonly force: boolean;
+  readonly actor: string;
+}
+
+export function startPipelineRun(batch: Batch, command: PipelineCommand<"startPipelineRun">): Decision {
+  const { state } = batch.world;
+  const { name, params, force, actor, dates } = command;
+  const pipeline = state.pipelines.get(name)?.pipeline;
+  if (pipeline === undefined) return refused({ code: "unknownPipeline", name });
+  const { triggers = [], params: declared } = pipeline;
+  if (command.trigger === "webhook" && !triggers.some(({ kind }) => kind === "webhook"))
+    return refused({ code: "pipelineNotTriggered", name, trigger: "webhook" });
+  if (dates !== undefined && !declared.some((param) => param.name === DATE_PARAM))
+    return refused({ code: "pipelineParam", name, param: DATE_PARAM, cause: "date" });
+  const runs = (dates ?? [null]).map((date) => ({
+    params: date === null ? params : { ...params, [DATE_PARAM]: date },
+    trigger: date === null ? ({ kind: command.trigger } as const) : ({ kind: "backfill", date } as const),
+  }));
+  const [first] = runs;
+  const failure = first === undefined ? null : runAdmissionFailure(state, pipeline, first.params, runs.length);
+  if (failure !== null) return refused(failure);
+  const runIds = runs.map((run) => createRun(batch, { pipeline, force, actor, params: run.params }, run.trigger));
+  return done({ kind: "pipelineRunsStarted", name, runIds });
+}
+
+/** The reason why no run can be created with these parameters, or `null`. */
+export function runAdmissionFailure(
+  { pipelineRuns }: ReadonlyState,
+  pipeline: PipelineSpec,
+  stated: Readonly<Record<string, string>>,
+  count: number,
+): Rejection | null {
+  const read = paramValues(pipeline, stated);
+  if ("fault" in read) return { code: "pipelineParam", name: pipeline.name, ...read.fault };
+  const open = [...pipelineRuns.values()].filter(isRunOpen);
+  if (open.length + count > OPEN_RUNS_MAX)
+    return { code: "tooManyPipelines", of: "runs", count: open.length, maxCount: OPEN_RUNS_MAX };
+  const steps = open.reduce((sum, run) => sum + run.steps.size, 0);
+  return steps + count * pipeline.steps.length > OPEN_STEPS_MAX
+    ? { code: "tooManyPipelines", of: "steps", count: steps, maxCount: OPEN_STEPS_MAX }
+    : null;
+}
+
+export function createRun(
+  batch: Batch,
+  { pipeline, params: stated, force, actor }: RunRequest,
+  trigger: RunTrigger,
+): PipelineRunId {
+  const runId = pipelineRunId(`p${batch.world.state.pipelineRunCount + 1}`);
+  const read = paramValues(pipeline, stated);
+  const params = "fault" in read ? {} : read.values;
+  const { name } = pipeline;
+  batch.emit({ kind: "pipelineRunCreated", version: 1, atMs: batch.nowMs, runId, name, params, trigger, force, actor });
+  return runId;
+}
+
+export function cancelPipelineRun(batch: Batch, { runId, actor }: PipelineCommand<"cancelPipelineRun">): Decision {
+  const run = batch.world.state.pipelineRuns.get(runId);
+  if (run === undefined) return refused({ code: "unknownPipelineRun", runId });
+  if (!isRunOpen(run)) return refused({ code: "pipelineRunEnded", runId, phase: run.phase });
+  if (!run.cancelRequested)
+    batch.emit({ kind: "pipelineRunCancelRequested", version: 1, atMs: batch.nowMs, runId, actor });
+  return done({ kind: "pipelineRunCancelling", runId });
+}
+
+export function retryPipelineRun(batch: Batch, command: PipelineCommand<"retryPipelineRun">): Decision {
+  const { runId, from, force, actor } = command;
+  const run = batch.world.state.pipelineRuns.get(runId);
+  if (run === undefined) return refused({ code: "unknownPipelineRun", runId });
+  if (isRunOpen(run)) return refused({ code: "pipelineRunNotEnded", runId, phase: run.phase });
+  if (from !== null && !run.pipeline.steps.some(({ name }) => name === from))
+    return refused({ code: "unknownPipelineStep", runId, step: from });
+  const { again, collapsed } = retryPlan(run, from);
+  const failure = runAdmissionFailure(batch.world.state, run.pipeline, run.params, 1);
+  if (failure !== null) return refused(failure);
+  if (again.length + collapsed.length > 0)
+    batch.emit({
+      kind: "pipelineRunRetried",
+      version: 1,
+      atMs: batch.nowMs,
+      runId,
+      actor,
+      from,
+      force,
+      again,
+      collapsed,
+    });
+  return done({ kind: "pipelineRunRetried", runId, steps: again.length });
+}
+
+export function decidePipelineStep(batch: Batch, command: PipelineCommand<"decidePipelineStep">): Decision {
+  const { runId, step, isApproved, actor, reason } = command;
+  const run = batch.world.state.pipelineRuns.get(runId);
+  if (run === undefined) return refused({ code: "unknownPipelineRun", runId });
+  const own = run.steps.get(step);
+  if (own === undefined) return refused({ code: "unknownPipelineStep", runId, step });
+  if (own.phase !== "awaitingApproval")
+    return refused({ code: "stepNotAwaitingApproval", runId, step, phase: own.phase });
+  batch.emit({ kind: "pipelineStepDecided", version: 1, atMs: batch.nowMs, runId, step, isApproved, actor, reason });
+  return done({ kind: "pipelineStepDecided", runId, step, isApproved });
+}

@@ -1,0 +1,119 @@
+/** Part of the recorded journal: pipelines, and runs in every phase of their steps. */
+import { pipelineRunId, teamName, workloadId } from "@headroom/model";
+import type { PipelineSpec, PipelineStep } from "@headroom/model";
+import type { Drive } from "../lab/drive.ts";
+import { applied, command, spec } from "../lab/make.ts";
+import { code, exited, running } from "./life-lines.ts";
+
+const free = { gang: { accelerators: 0, workers: 1 }, acceleratorTypes: [] };
+const step = (name: string, changes: Partial<PipelineStep> = {}): PipelineStep => ({
+  name,
+  after: [],
+  upstream: "succeeded",
+  when: [],
+  spec: spec(name, free),
+  ...changes,
+});
+
+const everyMinute = {
+  minutes: Array.from({ length: 60 }, (_, minute) => minute),
+  hours: Array.from({ length: 24 }, (_, hour) => hour),
+  daysOfMonth: Array.from({ length: 31 }, (_, day) => day + 1),
+  months: Array.from({ length: 12 }, (_, month) => month + 1),
+  daysOfWeek: Array.from({ length: 7 }, (_, day) => day),
+};
+
+const retrain: PipelineSpec = {
+  name: "retrain",
+  team: teamName("default"),
+  version: "4f1c2d9",
+  params: [
+    { name: "rows", default: "10" },
+    { name: "date", default: "" },
+  ],
+  stepsAtOnce: 3,
+  runsAtOnce: 1,
+  triggers: [{ kind: "webhook" }],
+  steps: [
+    step("prepare", { cache: true, params: ["rows"], spec: spec("prepare", { ...free, produces: ["parts"] }) }),
+    step("part", {
+      after: ["prepare"],
+      forEach: { kind: "result", step: "prepare", result: "parts" },
+      atOnce: 2,
+      timeoutMs: 60_000,
+    }),
+    step("small", {
+      after: ["prepare"],
+      when: [{ kind: "param", param: "rows", test: { operator: "lt", value: "5" } }],
+    }),
+    step("gate", { after: ["part"], spec: null }),
+    step("clean", { after: ["gate"], upstream: "ended", forEach: { kind: "values", values: ["x"] } }),
+  ],
+};
+
+/** One run is at its fan-out, and another one waits for it. */
+export function beginPipelines(drive: Drive): void {
+  drive.receive(applied({ pipelines: [retrain, { ...retrain, name: "removed" }] }));
+  drive.receive(command({ kind: "removePipeline", name: "removed" }));
+  start(drive, { params: { rows: "20" }, trigger: "manual" });
+  start(drive, { params: { rows: "20" }, trigger: "webhook" });
+  const first = newest(drive);
+  drive.receive(running(`${first}.1`));
+  drive.receive({ kind: "artifactReported", attemptId: `${first}.1` as never, name: "parts", path: 'data:,["a","b"]' });
+  drive.receive(exited(`${first}.1`, code(0, 0)));
+}
+
+/** The first run fails and is retried; the second one reuses a step, is approved and ends; the third is cancelled. */
+export function endPipelines(drive: Drive): void {
+  end(drive, 0);
+  end(drive, 1);
+  end(drive, 0);
+  drive.receive(command({ kind: "retryPipelineRun", runId: pipelineRunId("p1"), from: null, force: false }));
+  drive.receive(command({ kind: "cancelPipelineRun", runId: pipelineRunId("p1") }));
+  for (let left = openSteps(drive).length; left > 0; left = openSteps(drive).length) end(drive, 0);
+  if (drive.engine.state.pipelineRuns.get(pipelineRunId("p2"))?.steps.get("gate")?.phase === "awaitingApproval")
+    drive.receive(
+      command({
+        kind: "decidePipelineStep",
+        runId: pipelineRunId("p2"),
+        step: "gate",
+        isApproved: true,
+        reason: "good",
+      }),
+    );
+  for (let left = openSteps(drive).length; left > 0; left = openSteps(drive).length) end(drive, 0);
+}
+
+/** A clock is due twice: the second time, the run of the first one has not ended. */
+export function dueClock(drive: Drive): void {
+  const triggers = [{ kind: "clock", times: everyMinute, concurrency: "forbid" }] as const;
+  drive.receive(applied({ pipelines: [{ ...retrain, name: "every-minute", triggers }] }));
+  for (const _ of ["first", "second"]) {
+    drive.passTo(Math.ceil((drive.nowMs + 1) / 60_000) * 60_000);
+    drive.receive({ kind: "tick" });
+  }
+  drive.receive(command({ kind: "removePipeline", name: "every-minute" }));
+}
+
+function start(
+  drive: Drive,
+  run: { readonly params: Record<string, string>; readonly trigger: "manual" | "webhook" },
+): void {
+  drive.receive(command({ kind: "startPipelineRun", name: "retrain", force: false, ...run }, `key-run-${run.trigger}`));
+}
+
+const newest = (drive: Drive): string => `w${drive.engine.state.submittedCount}`;
+
+const openSteps = ({ engine }: Drive): readonly string[] =>
+  [...engine.state.pipelineRuns.values()].flatMap(({ steps }) =>
+    [...steps.values()].flatMap(({ phase, workloadId: id }) => (phase === "running" && id !== null ? [id] : [])),
+  );
+
+/** Ends the oldest running step with this exit code. */
+function end(drive: Drive, exitCode: number): void {
+  const [id] = openSteps(drive);
+  if (id === undefined) return;
+  const [attempt] = drive.engine.state.workloads.get(workloadId(id))?.activeAttempts ?? [];
+  if (attempt === undefined) throw new Error(`${id} has no attempt`);
+  drive.receive(exited(attempt, code(0, exitCode)));
+}

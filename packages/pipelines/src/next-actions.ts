@@ -1,0 +1,247 @@
+/**
+ * The next actions of a run: a pure function of its state and of facts about its workloads. All actions that are possible now
+ * come at once, in an order in which they can be recorded; after them nothing is left to do until a fact changes.
+ */
+import { RUN_STEPS_MAX, STEP_ARTIFACTS_MAX, isStepSettled, stepKey } from "@headroom/model";
+import type {
+  Artifact,
+  CachedStep,
+  PipelineRun,
+  PipelineStep,
+  StepPhase,
+  StepReason,
+  StepRun,
+  WorkloadId,
+  WorkloadSpec,
+} from "@headroom/model";
+import { orderedSteps } from "./graph.ts";
+import { conditionHolds, foundBy, itemsOf, outcomeOf } from "./results.ts";
+import { artifactsFor, cacheKeyOf, workloadOfStep } from "./step-workload.ts";
+
+/** The end of a step's workload. */
+export interface WorkloadOutcome {
+  readonly phase: "succeeded" | "failed" | "cancelled";
+  readonly endedAtMs: number;
+  readonly artifacts: readonly Artifact[];
+}
+
+export interface PipelineFacts {
+  readonly nowMs: number;
+  /** `null`: the workload has not ended. */
+  outcomeOf(id: WorkloadId): WorkloadOutcome | null;
+  /** Whether the workload has been asked to stop. */
+  isStopping(id: WorkloadId): boolean;
+  cached(key: string): CachedStep | null;
+}
+
+export interface StepEnd {
+  readonly phase: StepPhase & ("succeeded" | "cached" | "skipped" | "failed" | "cancelled");
+  readonly reason: StepReason | null;
+  readonly artifacts: readonly Artifact[];
+  /** The workload whose artifacts are reused. */
+  readonly workloadId?: WorkloadId;
+  readonly cacheKey?: string;
+}
+
+export type StepAction =
+  /** The items of a step with a fan-out are known. */
+  | { readonly kind: "expand"; readonly step: string; readonly items: readonly string[] }
+  | {
+      readonly kind: "submit";
+      readonly key: string;
+      readonly spec: WorkloadSpec;
+      readonly artifacts: readonly Artifact[];
+      readonly cacheKey: string | null;
+    }
+  | { readonly kind: "requestApproval"; readonly key: string }
+  | { readonly kind: "stop"; readonly key: string; readonly workloadId: WorkloadId }
+  | ({ readonly kind: "settle"; readonly key: string } & StepEnd)
+  /** All steps have ended. */
+  | { readonly kind: "end"; readonly phase: "succeeded" | "failed" | "cancelled" };
+
+export function nextActions(run: PipelineRun, facts: PipelineFacts): readonly StepAction[] {
+  if (run.phase !== "running") return [];
+  return new Advance(run, facts).actions();
+}
+
+/** The state of a run with the actions that were chosen so far. */
+class Advance {
+  readonly #run: PipelineRun;
+  readonly #facts: PipelineFacts;
+  readonly #actions: StepAction[] = [];
+  readonly #byStep: Map<string, StepRun[]>;
+  readonly #expanded: Set<string>;
+  readonly #timeouts: ReadonlyMap<string, number>;
+  #stepCount: number;
+  #runningCount = 0;
+
+  constructor(run: PipelineRun, facts: PipelineFacts) {
+    this.#run = run;
+    this.#facts = facts;
+    this.#expanded = new Set(run.expanded);
+    this.#timeouts = new Map(
+      run.pipeline.steps.flatMap(({ name, timeoutMs }) => (timeoutMs === undefined ? [] : [[name, timeoutMs]])),
+    );
+    this.#byStep = Map.groupBy(run.steps.values(), ({ step }) => step);
+    this.#stepCount = run.steps.size;
+  }
+
+  actions(): readonly StepAction[] {
+    const { pipeline, cancelRequested } = this.#run;
+    for (const own of this.#run.steps.values()) if (own.phase === "running") this.#follow(own);
+    for (const step of orderedSteps(pipeline)) {
+      if (cancelRequested) this.#cancel(step);
+      else this.#advance(step);
+    }
+    const all = [...this.#byStep.values()].flat();
+    if (all.every(({ phase }) => isStepSettled(phase))) this.#actions.push({ kind: "end", phase: this.#phaseOf(all) });
+    return this.#actions;
+  }
+
+  #phaseOf(all: readonly StepRun[]): "succeeded" | "failed" | "cancelled" {
+    if (outcomeOf(all) !== "failed") return "succeeded";
+    return this.#run.cancelRequested ? "cancelled" : "failed";
+  }
+
+  /** Settles a running step whose workload has ended, or stops the workload. */
+  #follow(own: StepRun): void {
+    const { workloadId, startedAtMs } = own;
+    if (workloadId === null) return;
+    const timeoutMs = this.#timeouts.get(own.step);
+    const untilMs = timeoutMs === undefined ? Number.POSITIVE_INFINITY : (startedAtMs ?? 0) + timeoutMs;
+    const outcome = this.#facts.outcomeOf(workloadId);
+    if (outcome === null) {
+      this.#runningCount++;
+      const isOver = this.#run.cancelRequested || this.#facts.nowMs >= untilMs;
+      if (isOver && !this.#facts.isStopping(workloadId))
+        this.#actions.push({ kind: "stop", key: stepKey(own.step, own.index), workloadId });
+      return;
+    }
+    const { phase, artifacts } = outcome;
+    if (phase === "succeeded") this.#settle(own, { phase, reason: null, artifacts });
+    else if (this.#run.cancelRequested)
+      this.#settle(own, { phase: "cancelled", reason: { kind: "cancelled" }, artifacts });
+    else if (timeoutMs !== undefined && outcome.endedAtMs >= untilMs)
+      this.#settle(own, { phase: "failed", reason: { kind: "timedOut", timeoutMs }, artifacts });
+    else this.#settle(own, { phase, reason: { kind: "workload", phase }, artifacts });
+  }
+
+  /** Steps that wait do not run any more. Running ones end with their workloads. */
+  #cancel({ name }: PipelineStep): void {
+    for (const own of this.#runsOf(name))
+      if (own.phase === "waiting" || own.phase === "awaitingApproval")
+        this.#settle(own, { phase: "cancelled", reason: { kind: "cancelled" }, artifacts: [] });
+  }
+
+  #advance(step: PipelineStep): void {
+    const waiting = this.#runsOf(step.name).filter(({ phase }) => phase === "waiting");
+    if (waiting.length === 0) return;
+    const upstream = step.after.flatMap((name) => this.#runsOf(name));
+    if (!upstream.every(({ phase }) => isStepSettled(phase))) return;
+    const skip = this.#skipReason(step);
+    if (skip !== null) {
+      for (const own of waiting) this.#settle(own, { phase: "skipped", reason: skip, artifacts: [] });
+      return;
+    }
+    if (step.spec === null) {
+      for (const own of waiting) this.#requestApproval(own);
+      return;
+    }
+    const ready = this.#items(step, waiting);
+    let room = this.#roomOf(step);
+    for (const own of ready) {
+      const started = this.#start(step, own, { upstream, room });
+      if (started === "waits") return;
+      if (started === "submitted") room--;
+    }
+  }
+
+  #skipReason({ after, upstream, when }: PipelineStep): StepReason | null {
+    if (upstream === "succeeded")
+      for (const name of after)
+        if (outcomeOf(this.#runsOf(name)) !== "succeeded") return { kind: "upstream", step: name };
+    for (const [index, condition] of when.entries()) {
+      const found = foundBy(condition, this.#run, (name) => this.#runsOf(name));
+      if (!conditionHolds(condition, found)) return { kind: "condition", index, found };
+    }
+    return null;
+  }
+
+  /** The runs of a step that can start, after its fan-out was resolved. */
+  #items({ name, forEach }: PipelineStep, waiting: readonly StepRun[]): readonly StepRun[] {
+    if (forEach === undefined || this.#expanded.has(name)) return waiting;
+    const [only] = waiting;
+    if (only === undefined) return [];
+    const found = itemsOf(forEach, this.#run, (other) => this.#runsOf(other));
+    const fail = (cause: "missing" | "notAList" | "tooMany"): readonly StepRun[] => {
+      this.#settle(only, { phase: "failed", reason: { kind: "fanOut", cause }, artifacts: [] });
+      return [];
+    };
+    if (found.kind === "unknown") return fail(found.cause);
+    const { items } = found;
+    if (this.#stepCount - 1 + items.length > RUN_STEPS_MAX) return fail("tooMany");
+    const runs = items.map((item, index): StepRun => ({ ...only, index, item }));
+    this.#stepCount += items.length - 1;
+    this.#expanded.add(name);
+    this.#byStep.set(name, runs);
+    this.#actions.push({ kind: "expand", step: name, items });
+    return [...runs];
+  }
+
+  /** Number of workloads that the step may start now. */
+  #roomOf({ name, atOnce }: PipelineStep): number {
+    const { stepsAtOnce = Number.POSITIVE_INFINITY } = this.#run.pipeline;
+    const room = stepsAtOnce - this.#runningCount;
+    if (atOnce === undefined) return room;
+    return Math.min(room, atOnce - this.#runsOf(name).filter(({ phase }) => phase === "running").length);
+  }
+
+  /** Starts a step, or reuses an earlier one. `waits`: as many run as may, so the following ones wait too. */
+  #start(
+    step: PipelineStep,
+    own: StepRun,
+    { upstream, room }: { readonly upstream: readonly StepRun[]; readonly room: number },
+  ): "submitted" | "settled" | "waits" {
+    const cacheKey = step.cache === true ? cacheKeyOf(this.#run, step, own, upstream) : null;
+    const cached = cacheKey === null || this.#run.force ? null : this.#facts.cached(cacheKey);
+    if (cached !== null && cacheKey !== null) {
+      const { artifacts, workloadId, runId } = cached;
+      this.#settle(own, { phase: "cached", reason: { kind: "cached", runId }, artifacts, workloadId, cacheKey });
+      return "settled";
+    }
+    if (room <= 0) return "waits";
+    const artifacts = artifactsFor(upstream);
+    if (artifacts.length > STEP_ARTIFACTS_MAX) {
+      const reason = { kind: "tooManyArtifacts", count: artifacts.length } as const;
+      this.#settle(own, { phase: "failed", reason, artifacts: [] });
+      return "settled";
+    }
+    this.#runningCount++;
+    const key = stepKey(own.step, own.index);
+    this.#actions.push({ kind: "submit", key, spec: workloadOfStep(this.#run, step, own), artifacts, cacheKey });
+    this.#replace(own, { ...own, phase: "running" });
+    return "submitted";
+  }
+
+  #requestApproval(own: StepRun): void {
+    this.#actions.push({ kind: "requestApproval", key: stepKey(own.step, own.index) });
+    this.#replace(own, { ...own, phase: "awaitingApproval" });
+  }
+
+  #settle(own: StepRun, end: StepEnd): void {
+    this.#actions.push({ kind: "settle", key: stepKey(own.step, own.index), ...end });
+    const { phase, reason, artifacts, workloadId = own.workloadId } = end;
+    this.#replace(own, { ...own, phase, reason, artifacts, workloadId });
+  }
+
+  #runsOf(step: string): readonly StepRun[] {
+    return this.#byStep.get(step) ?? [];
+  }
+
+  #replace(own: StepRun, next: StepRun): void {
+    const runs = this.#byStep.get(own.step);
+    if (runs === undefined) return;
+    // Items lie at their numbers, so that none is searched.
+    runs[own.index ?? 0] = next;
+  }
+}

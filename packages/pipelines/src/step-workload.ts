@@ -1,0 +1,79 @@
+/** The workload of a step, and the key under which its success can be reused. */
+import { canonicalJson, hashText, stepKey } from "@headroom/model";
+import type { Artifact, PipelineRun, PipelineStep, StepRun, WorkloadSpec } from "@headroom/model";
+
+/** `lr-min` becomes `HEADROOM_PARAM_LR_MIN`. */
+const variableOf = (name: string): string => `HEADROOM_PARAM_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
+
+/** The parameters that the step gets, with their values. */
+function paramsOf({ params }: PipelineRun, step: PipelineStep): Readonly<Record<string, string>> {
+  const names = step.params ?? Object.keys(params);
+  return Object.fromEntries(names.map((name) => [name, params[name] ?? ""]));
+}
+
+/**
+ * The workload of a step. Parameters and the item are environment variables, never parts of the command line, so that no
+ * value is run by a shell. Its name says the run and the step.
+ */
+export function workloadOfStep(run: PipelineRun, step: PipelineStep, { index, item }: StepRun): WorkloadSpec {
+  const { spec } = step;
+  if (spec === null) throw new TypeError(`the step ${step.name} has no workload`);
+  const params = Object.entries(paramsOf(run, step)).map(([name, value]) => [variableOf(name), value] as const);
+  const again = run.retryCount === 0 ? "" : `.r${run.retryCount}`;
+  return {
+    ...spec,
+    name: `${run.id}.${step.name}${index === null ? "" : `.${index}`}${again}`,
+    team: run.pipeline.team,
+    env: {
+      ...spec.env,
+      ...Object.fromEntries(params),
+      ...(item === null ? {} : { HEADROOM_ITEM: item, HEADROOM_ITEM_INDEX: String(index ?? 0) }),
+      HEADROOM_PIPELINE: run.pipeline.name,
+      HEADROOM_PIPELINE_RUN: run.id,
+      HEADROOM_PIPELINE_STEP: stepKey(step.name, index),
+    },
+  };
+}
+
+/**
+ * Artifacts of the steps before this one. Those of a step with a fan-out carry the number of the item: `part` becomes
+ * `part-0`, `part-1` and so on.
+ */
+export const artifactsFor = (upstream: readonly StepRun[]): readonly Artifact[] =>
+  upstream.flatMap(({ index, artifacts }) =>
+    artifacts.map(({ name, path }) => ({ name: index === null ? name : `${name}-${index}`, path })),
+  );
+
+/**
+ * Digest of all that the result of a step depends on: command, directory, environment, size, version of the code,
+ * parameters, item, and the workloads that made its inputs. Places, priorities and limits are left out.
+ *
+ * An input counts as equal only if the same workload made it: a path does not say whether its content changed.
+ */
+export function cacheKeyOf(run: PipelineRun, step: PipelineStep, own: StepRun, upstream: readonly StepRun[]): string {
+  const { pipeline } = run;
+  const spec = workloadOfStep(run, step, own);
+  const { kind, run: command, dir, gang, produces = [] } = spec;
+  const inputs = upstream.flatMap(({ step: name, index, workloadId }) =>
+    workloadId === null ? [] : [[stepKey(name, index), workloadId]],
+  );
+  const { throughputMilli: _curve, ...size } = gang;
+  const key = {
+    team: pipeline.team,
+    pipeline: pipeline.name,
+    step: step.name,
+    version: pipeline.version ?? null,
+    kind,
+    command,
+    dir,
+    env: step.spec?.env ?? {},
+    size,
+    tasks: spec.kind === "batch" ? spec.taskCount : null,
+    produces,
+    data: spec.data ?? null,
+    params: paramsOf(run, step),
+    item: own.item,
+    inputs,
+  };
+  return hashText(canonicalJson(key));
+}
