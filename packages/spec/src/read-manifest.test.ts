@@ -326,6 +326,7 @@ describe("the JSON Schema", () => {
       "reservation",
       "tariff",
       "schedule",
+      "pipeline",
     ]);
     for (const { properties, additionalProperties } of kinds) {
       expect(additionalProperties).toBe(false);

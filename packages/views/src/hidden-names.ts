@@ -150,6 +150,11 @@ export function hiddenNames(state: NamedState, readable: ReadonlySet<string>, wo
   for (const { schedule, actor } of state.schedules.values())
     for (const each of [schedule.name, schedule.spec.name, actor])
       if (words.has(each)) (readable.has(schedule.spec.team) ? own : hidden).add(each);
+  for (const { pipeline, actor } of state.pipelines.values())
+    for (const each of [pipeline.name, actor])
+      if (words.has(each)) (readable.has(pipeline.team) ? own : hidden).add(each);
+  for (const { id, pipeline, actor } of state.pipelineRuns.values())
+    for (const each of [id, actor]) if (words.has(each)) (readable.has(pipeline.team) ? own : hidden).add(each);
   const above = teamsAbove(state, readable);
   for (const name of state.teams.keys())
     // The built-in team has the name of the default policy, and of other things.

@@ -9,15 +9,7 @@ export type ReadableTeams = ReadonlySet<string> | null;
 /** The parts of the state that name work, users and teams. */
 export type NamedState = Pick<
   ReadonlyState,
-  | "attempts"
-  | "calendar"
-  | "nodes"
-  | "pipelineRuns"
-  | "pipelines"
-  | "proposals"
-  | "schedules"
-  | "teams"
-  | "workloads"
+  "attempts" | "calendar" | "nodes" | "pipelineRuns" | "pipelines" | "proposals" | "schedules" | "teams" | "workloads"
 >;
 
 export const isReadable = (readable: ReadableTeams, team: string): boolean => readable === null || readable.has(team);

@@ -15,9 +15,10 @@ const numberIn = (text: string): number => {
   return at?.kind === "version" ? at.number : 0;
 };
 
-/** `model:/path`, `model:chat:/path`: name and path. */
+/** `model:/path`, `model:chat:/path`, `score:data:,0.9`: name and path. */
 export function madeOf(text: string): { readonly name: string; readonly path: string } {
-  const at = text.lastIndexOf(":");
+  const result = text.indexOf(":data:,");
+  const at = result < 0 ? text.lastIndexOf(":") : result;
   return { name: text.slice(0, at), path: text.slice(at + 1) };
 }
 

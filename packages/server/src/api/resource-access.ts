@@ -213,6 +213,13 @@ function ofSchedule(state: ReadonlyState, permission: Permission, name: string):
   return [{ permission, resource: { kind: "schedules", name, teams, owner: item?.actor ?? null }, absent }];
 }
 
+function ofPipeline(state: ReadonlyState, permission: Permission, name: string): ResourceNeed[] {
+  const item = state.pipelines.get(name);
+  const absent = (): Error => rejected({ code: "unknownPipeline", name });
+  const teams = item === undefined ? nobodysTeams : withTeamsAbove(state, item.pipeline.team);
+  return [{ permission, resource: { kind: "pipelines", name, teams, owner: item?.actor ?? null }, absent }];
+}
+
 function ofToken({ tokens }: ControlPlane, state: ReadonlyState, permission: Permission, id: string): ResourceNeed[] {
   const token = tokens.get(id);
   const isOfAll = token !== null && token.team === null;
@@ -225,7 +232,7 @@ type Documents = Call<"apply">["body"];
 
 function ofDocuments(asked: AccessQuestion): ResourceNeed[] {
   const { state, operation, call } = asked;
-  const { teams, workloads, schedules = [], sites, pools, calendar = [] } = call.body as Documents;
+  const { teams, workloads, schedules = [], pipelines = [], sites, pools, calendar = [] } = call.body as Documents;
   const part = (name: string): Permission => operation.partPermissions[name] ?? operation.permission;
   const { principal } = call;
   const readable = readableTeams(state, principal);
@@ -248,6 +255,10 @@ function ofDocuments(asked: AccessQuestion): ResourceNeed[] {
       ofWorkDocument(part("schedules"), { team: spec.team }, { tree, owner: null }),
       ...dependencies(state, { principal, body: spec }, readable),
       ...(state.schedules.has(name) ? ofSchedule(state, part("schedules"), name) : []),
+    ]),
+    ...pipelines.flatMap(({ name, team }) => [
+      ofWorkDocument(part("pipelines"), { team }, { tree, owner: null }),
+      ...(state.pipelines.has(name) ? ofPipeline(state, part("pipelines"), name) : []),
     ]),
   ];
 }
