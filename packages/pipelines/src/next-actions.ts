@@ -4,7 +4,7 @@
  */
 import { RUN_STEPS_MAX, STEP_ARTIFACTS_MAX, isStepSettled, stepKey } from "@headroom/model";
 import type {
-  Artifact,
+  ProducedArtifact,
   CachedStep,
   PipelineRun,
   PipelineStep,
@@ -22,7 +22,7 @@ import { artifactsFor, cacheKeyOf, workloadOfStep } from "./step-workload.ts";
 export interface WorkloadOutcome {
   readonly phase: "succeeded" | "failed" | "cancelled";
   readonly endedAtMs: number;
-  readonly artifacts: readonly Artifact[];
+  readonly artifacts: readonly ProducedArtifact[];
 }
 
 export interface PipelineFacts {
@@ -37,7 +37,7 @@ export interface PipelineFacts {
 export interface StepEnd {
   readonly phase: StepPhase & ("succeeded" | "cached" | "skipped" | "failed" | "cancelled");
   readonly reason: StepReason | null;
-  readonly artifacts: readonly Artifact[];
+  readonly artifacts: readonly ProducedArtifact[];
   /** The workload whose artifacts are reused. */
   readonly workloadId?: WorkloadId;
   readonly cacheKey?: string;
@@ -50,7 +50,7 @@ export type StepAction =
       readonly kind: "submit";
       readonly key: string;
       readonly spec: WorkloadSpec;
-      readonly artifacts: readonly Artifact[];
+      readonly artifacts: readonly ProducedArtifact[];
       readonly cacheKey: string | null;
     }
   | { readonly kind: "requestApproval"; readonly key: string }

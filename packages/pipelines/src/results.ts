@@ -1,5 +1,5 @@
 /** Results, conditions and items: the values that steps pass on, and the decisions that follow from them. */
-import type { Artifact, FanOut, PipelineRun, StepCondition, StepRun, StepTest } from "@headroom/model";
+import type { ProducedArtifact, FanOut, PipelineRun, StepCondition, StepRun, StepTest } from "@headroom/model";
 
 const PREFIX = "data:,";
 
@@ -7,7 +7,7 @@ const PREFIX = "data:,";
  * The text of a result: of an artifact whose location is a data URL (RFC 2397) without a media type, such as `data:,0.93`.
  * `null`: the location is no such URL.
  */
-export function resultText({ path }: Artifact): string | null {
+export function resultText({ path }: ProducedArtifact): string | null {
   if (!path.startsWith(PREFIX)) return null;
   const text = path.slice(PREFIX.length);
   try {

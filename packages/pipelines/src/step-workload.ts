@@ -1,6 +1,6 @@
 /** The workload of a step, and the key under which its success can be reused. */
 import { canonicalJson, hashText, stepKey } from "@headroom/model";
-import type { Artifact, PipelineRun, PipelineStep, StepRun, WorkloadSpec } from "@headroom/model";
+import type { ProducedArtifact, PipelineRun, PipelineStep, StepRun, WorkloadSpec } from "@headroom/model";
 
 /** `lr-min` becomes `HEADROOM_PARAM_LR_MIN`. */
 const variableOf = (name: string): string => `HEADROOM_PARAM_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
@@ -39,7 +39,7 @@ export function workloadOfStep(run: PipelineRun, step: PipelineStep, { index, it
  * Artifacts of the steps before this one. Those of a step with a fan-out carry the number of the item: `part` becomes
  * `part-0`, `part-1` and so on.
  */
-export const artifactsFor = (upstream: readonly StepRun[]): readonly Artifact[] =>
+export const artifactsFor = (upstream: readonly StepRun[]): readonly ProducedArtifact[] =>
   upstream.flatMap(({ index, artifacts }) =>
     artifacts.map(({ name, path }) => ({ name: index === null ? name : `${name}-${index}`, path })),
   );

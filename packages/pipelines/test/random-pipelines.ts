@@ -1,7 +1,7 @@
 /** Random pipelines, the faults of their steps, and a driver that plays runs like the engine does. */
 import { pipelineRunId, stepKey, teamName, workloadId } from "@headroom/model";
 import type {
-  Artifact,
+  ProducedArtifact,
   CachedStep,
   PipelineRun,
   PipelineSpec,
@@ -255,7 +255,7 @@ export class PlayedRun {
   }
 
   /** All artifacts of the steps before it are there when a step is submitted, and only those. */
-  #checkInputs({ step }: StepRun, given: readonly Artifact[]): void {
+  #checkInputs({ step }: StepRun, given: readonly ProducedArtifact[]): void {
     const after = this.run.pipeline.steps.find(({ name }) => name === step)?.after ?? [];
     const ahead = [...this.run.steps.values()].filter((own) => after.includes(own.step));
     const open = ahead.find(({ phase }) => phase === "waiting" || phase === "running" || phase === "awaitingApproval");

@@ -1,5 +1,5 @@
 import { initialReplicas, specOfGroup, workloadId, minWorkersOf } from "@headroom/model";
-import type { Artifact, WorkloadId, WorkloadSpec, Rejection, Command } from "@headroom/model";
+import type { ProducedArtifact, WorkloadId, WorkloadSpec, Rejection, Command } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { couldHoldByCounts } from "../placement/could-ever.ts";
@@ -44,7 +44,7 @@ export function recordStepWorkload(
   batch: Batch,
   spec: WorkloadSpec,
   actor: string,
-  given: readonly Artifact[],
+  given: readonly ProducedArtifact[],
 ): WorkloadId {
   const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
   const event = { kind: "workloadSubmitted", version: 3, atMs: batch.nowMs, workloadId: id, spec, actor } as const;

@@ -6,14 +6,7 @@ import { IdMap, artifactKey, isWaiting, InvariantError, jsonBytes, parseJsonByte
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
 import { restoreRun, store, storeRun, storeWorkload } from "./stored.ts";
-import type {
-  StoredArtifact,
-  StoredAttempt,
-  StoredNode,
-  StoredRun,
-  StoredVersion,
-  StoredWorkload,
-} from "./stored.ts";
+import type { StoredArtifact, StoredAttempt, StoredNode, StoredRun, StoredVersion, StoredWorkload } from "./stored.ts";
 import { asWritable } from "./mutable-state.ts";
 import type { PlainTables, Scalars, State, WritableWorkload } from "./mutable-state.ts";
 import type { ReadonlyState } from "./state.ts";

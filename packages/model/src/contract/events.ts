@@ -290,7 +290,7 @@ export type PipelineEvent =
       readonly phase: "succeeded" | "cached" | "skipped" | "failed" | "cancelled";
       readonly reason: StepReason | null;
       /** Absent: none. */
-      readonly artifacts?: readonly Artifact[];
+      readonly artifacts?: readonly ProducedArtifact[];
       /** The workload whose artifacts a cached step reuses. Absent: the step is not cached. */
       readonly reuses?: WorkloadId;
       readonly cacheKey?: string;

@@ -4,7 +4,7 @@
  */
 import type { TeamName, WorkloadId } from "./ids.ts";
 import type { ScheduleTimes } from "./schedule.ts";
-import type { Artifact, WorkloadSpec } from "./workload.ts";
+import type { ProducedArtifact, WorkloadSpec } from "./workload.ts";
 
 export interface PipelineParam {
   readonly name: string;
@@ -145,7 +145,7 @@ export interface StepRun {
   /** The workload of the step, or the one whose artifacts it reuses. */
   readonly workloadId: WorkloadId | null;
   readonly cacheKey: string | null;
-  readonly artifacts: readonly Artifact[];
+  readonly artifacts: readonly ProducedArtifact[];
   readonly reason: StepReason | null;
   /** When its workload was submitted, or its approval requested. */
   readonly startedAtMs: number | null;
@@ -181,7 +181,7 @@ export interface PipelineRun {
 export interface CachedStep {
   readonly runId: PipelineRunId;
   readonly workloadId: WorkloadId;
-  readonly artifacts: readonly Artifact[];
+  readonly artifacts: readonly ProducedArtifact[];
 }
 
 export const stepKey = (step: string, index: number | null): string => (index === null ? step : `${step}[${index}]`);
