@@ -13,7 +13,7 @@ import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Number of the snapshot format, incremented when the stored form below changes. A reader refuses a newer format. */
-const SNAPSHOT_FORMAT = 12;
+const SNAPSHOT_FORMAT = 13;
 
 /** The format of a state without pipelines. */
 const FORMAT_WITHOUT_PIPELINES = 12;
