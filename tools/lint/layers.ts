@@ -67,6 +67,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     ],
     "declared",
   ),
+  mcp: shell(["protocol"], "declared"),
   console: shell(["protocol", "views", "model", "engine", "explain", "sim", "perf"], "declared"),
   benchmark: shell([], []),
   cli: shell(["protocol", "views"], "declared", [
@@ -87,6 +88,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     "executors",
     "server",
     "gateway",
+    "mcp",
   ]),
 };
 

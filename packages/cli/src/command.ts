@@ -3,7 +3,7 @@
  * must be cheap to import, because the table of commands is read at every start: heavy modules are imported inside
  * `run`.
  */
-import type { HeadroomClient } from "@headroom/protocol";
+import type { HeadroomClient, OperationCaller } from "@headroom/protocol";
 import type { ExitCode } from "./cli-error.ts";
 import type { CommandShape } from "./command-shape.ts";
 import type { Paint } from "./output/style.ts";
@@ -49,6 +49,8 @@ export interface CommandContext {
   user(): Promise<string>;
   /** Connects to the control plane. Throws a `CliError` that explains how to start one. */
   connect(): Promise<HeadroomClient>;
+  /** As `connect`, for a client that is derived from the operations table. */
+  connectOperations(): Promise<OperationCaller>;
   /** As `connect`, but requests are sent even after the user has interrupted the command. */
   connectForCleanUp(): Promise<HeadroomClient>;
   /** The names of all commands, options and arguments of the program. */

@@ -5,7 +5,7 @@
  */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import type { HeadroomClient } from "@headroom/protocol";
+import type { HeadroomClient, HttpClientOptions, OperationCaller } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
 import { isProblemError } from "./describe-error.ts";
 import { printable, type Terminal } from "./terminal.ts";
@@ -59,21 +59,31 @@ interface Found {
 }
 
 /** `interrupted` ends the requests of the client; absent: nothing does. */
-export async function connect(
+export async function connect(terminal: Terminal, whence: Whence, interrupted?: AbortSignal): Promise<HeadroomClient> {
+  return clientOf(await addressOf(terminal, whence, interrupted));
+}
+
+/** Calls rows of the operations table by name instead of the methods of a client. */
+export async function connectOperations(terminal: Terminal, whence: Whence): Promise<OperationCaller> {
+  const { createOperationCaller } = await import("@headroom/protocol");
+  return createOperationCaller(await httpOptionsOf(await addressOf(terminal, whence, terminal.interrupted)));
+}
+
+async function addressOf(
   terminal: Terminal,
   { home, isHomeNamed, isUserNamed, user }: Whence,
-  interrupted?: AbortSignal,
-): Promise<HeadroomClient> {
+  interrupted: AbortSignal | undefined,
+): Promise<Address> {
   const { baseUrl, token, ...rest } = givenAddress(terminal) ?? (await foundAddress(terminal, home, isHomeNamed));
   const known = terminal.env["HEADROOM_TOKEN"] ?? token;
-  return clientOf({
+  return {
     ...rest,
     baseUrl,
     token: known === "" ? undefined : known,
     // An access token acts as its own user; the server refuses any other name.
     user: isAccessToken(known) && !isUserNamed ? undefined : await user(),
     ...(interrupted === undefined ? {} : { interrupted }),
-  });
+  };
 }
 
 /** Whether the token is one of a person or program (`headroom token`). */
@@ -98,16 +108,20 @@ interface Address {
   readonly interrupted?: AbortSignal;
 }
 
-export async function clientOf({
+export async function clientOf(address: Address): Promise<HeadroomClient> {
+  const { createHttpClient } = await import("@headroom/protocol");
+  return createHttpClient(await httpOptionsOf(address));
+}
+
+async function httpOptionsOf({
   baseUrl,
   token,
   user,
   certificateSha256,
   interrupted,
-}: Address): Promise<HeadroomClient> {
-  const { createHttpClient } = await import("@headroom/protocol");
+}: Address): Promise<HttpClientOptions> {
   const send = await fetchFor(certificateSha256);
-  return createHttpClient({
+  return {
     baseUrl,
     token,
     user,
@@ -116,7 +130,7 @@ export async function clientOf({
       return send(url, { ...(request as RequestInit), signal: AbortSignal.any(signals) });
     },
     newIdempotencyKey: () => crypto.randomUUID(),
-  });
+  };
 }
 
 async function fetchFor(certificateSha256: string | undefined): Promise<typeof fetch> {

@@ -4,7 +4,7 @@ import { exitCode, type ExitCode } from "./cli-error.ts";
 import { shapeOf } from "./command-shape.ts";
 import type { CommandContext, CommandDefinition, OptionDefinition } from "./command.ts";
 import { commands } from "./commands/index.ts";
-import { actingUser, connect, homeDirectory, isHomeNamed, isUserNamed } from "./connection.ts";
+import { actingUser, connect, connectOperations, homeDirectory, isHomeNamed, isUserNamed } from "./connection.ts";
 import { commandFor } from "./commands-elsewhere.ts";
 import { describeError } from "./describe-error.ts";
 import { painter } from "./output/style.ts";
@@ -134,6 +134,7 @@ function createContext(terminal: Terminal, program: Command): CommandContext {
     isHomeNamed: isNamed,
     user,
     connect: () => connect(terminal, place, terminal.interrupted),
+    connectOperations: () => connectOperations(terminal, place),
     connectForCleanUp: () => connect(terminal, place),
     shape: () => shapeOf(program, commands),
     print: (...lines) => {

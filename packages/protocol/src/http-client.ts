@@ -347,6 +347,18 @@ function orderCalls(http: Http): Pick<HeadroomClient, OrderCalls> {
   };
 }
 
+/** Calls any row of the operations table, for clients that are derived from the table. Streams and bytes are not possible. */
+export type OperationCaller = (
+  operation: Operation,
+  call: Pick<Call, "params" | "query" | "body"> & { readonly signal?: Abort },
+) => Promise<unknown>;
+
+export function createOperationCaller(options: HttpClientOptions): OperationCaller {
+  if (options.user !== undefined) checkedUser(options.user);
+  const http = new Http(options);
+  return (operation, { signal, ...call }) => http.call(operation, { ...call, options: { signal } });
+}
+
 /**
  * Client of the control plane at `baseUrl`. Throws if `user` is not a valid user name, because the header could then
  * name another user.

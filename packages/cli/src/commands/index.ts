@@ -29,6 +29,7 @@ import { lineageCommand } from "./lineage.ts";
 import { listCommand } from "./list.ts";
 import { loginCommand } from "./login.ts";
 import { logsCommand } from "./logs.ts";
+import { mcpCommand } from "./mcp.ts";
 import { metricsCommand } from "./metrics.ts";
 import { modelCommand } from "./model.ts";
 import { nodesCommand } from "./nodes.ts";
@@ -106,6 +107,7 @@ export const commands: readonly CommandDefinition[] = [
   fleetCommand,
   nodesCommand,
   orderCommand,
+  mcpCommand,
   proposalCommand,
   endpointCommand,
   executorCommand,
