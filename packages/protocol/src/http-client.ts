@@ -246,7 +246,10 @@ function execCalls(http: Http): Pick<HeadroomClient, "startExec" | "execOutput" 
 
 function fleetCalls(
   http: Http,
-): Pick<HeadroomClient, OrderCalls | ProposalCalls | ArtifactCalls | ExecutorCalls | "removeNode" | "removePool" | "removeSite"> {
+): Pick<
+  HeadroomClient,
+  OrderCalls | ProposalCalls | ArtifactCalls | ExecutorCalls | "removeNode" | "removePool" | "removeSite"
+> {
   const o = operations;
   return {
     ...orderCalls(http),

@@ -194,9 +194,9 @@ async function answerOf({ name, role, place, isOwn }: Case, target?: string): Pr
             ? await freshToken()
             : subject === "proposal"
               ? await freshProposal()
-            : subject === "artifact"
-              ? "model:lab/nlp/chat"
-              : "absent");
+              : subject === "artifact"
+                ? "model:lab/nlp/chat"
+                : "absent");
   const url = path.replace(/\{\w+\}/, encodeURIComponent(id));
   const query = name === "apply" || name === "changeWorkload" ? "?dryRun=true" : "";
   const body = bodies[name]?.(isOwn) ?? {};
