@@ -32,7 +32,8 @@ export interface ApiAnswer {
 
 /** A page of 500 pods has up to some MiB. */
 const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
-const SOCKETS_MAX = 16;
+/** Calls at a time. Streams have connections of their own: a watch or a log that is followed holds one as long as it lasts. */
+const CALLS_MAX = 16;
 /** Tokens of service accounts are renewed on disk, and those of commands expire. */
 const CREDENTIALS_MAX_AGE_MS = 60_000;
 const MESSAGE_SHOWN = 300;
@@ -40,14 +41,18 @@ const MESSAGE_SHOWN = 300;
 interface Credentials {
   readonly server: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly agent: HttpsAgent | undefined;
+  readonly callAgent: HttpsAgent;
+  readonly streamAgent: HttpsAgent;
   readonly atMs: number;
   readonly tls: string;
 }
 
 export class Connection {
   readonly #settings: ConnectionSettings;
+  /** `null`: they are read at the next request. */
   #credentials: Credentials | null = null;
+  /** The newest ones, whose connections are open. */
+  #latest: Credentials | null = null;
   #loading: Promise<Credentials> | null = null;
   readonly #closed = new AbortController();
 
@@ -60,7 +65,7 @@ export class Connection {
     const { requestTimeoutMs } = this.#settings;
     const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(requestTimeoutMs)]);
     try {
-      const response = await this.#open(request, signal);
+      const response = await this.#open(request, signal, "callAgent");
       const text = await readText(response);
       const status = response.statusCode ?? 0;
       if (status === 401) this.#credentials = null;
@@ -85,9 +90,10 @@ export class Connection {
     const timer = setTimeout(() => late.abort(), requestTimeoutMs);
     const all = AbortSignal.any([this.#closed.signal, signal, late.signal]);
     try {
-      const response = await this.#open(request, all);
+      const response = await this.#open(request, all, "streamAgent");
       if (response.statusCode === 200) return response;
       const status = response.statusCode ?? 0;
+      if (status === 401) this.#credentials = null;
       throw new StreamRefused(status, statusText(status, parsed(await readText(response), status)));
     } catch (error) {
       if (error instanceof StreamRefused) throw error;
@@ -99,11 +105,13 @@ export class Connection {
 
   close(): void {
     this.#closed.abort();
-    this.#credentials?.agent?.destroy();
+    this.#latest?.callAgent.destroy();
+    this.#latest?.streamAgent.destroy();
   }
 
-  async #open(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const { server, headers, agent } = await this.#authenticated();
+  async #open(request: ApiRequest, signal: AbortSignal, kind: "callAgent" | "streamAgent"): Promise<IncomingMessage> {
+    const credentials = await this.#authenticated();
+    const { server, headers } = credentials;
     const url = new URL(server.pathname.replace(/\/$/, "") + request.path, server);
     for (const [name, value] of Object.entries(request.query ?? {}))
       if (value !== undefined) url.searchParams.set(name, String(value));
@@ -123,7 +131,7 @@ export class Connection {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const call =
       url.protocol === "https:"
-        ? httpsRequest(url, { ...options, agent }, resolve)
+        ? httpsRequest(url, { ...options, agent: credentials[kind] }, resolve)
         : httpRequest(url, options, resolve);
     call.once("error", reject);
     call.setNoDelay(true);
@@ -134,8 +142,8 @@ export class Connection {
   async #authenticated(): Promise<Credentials> {
     const known = this.#credentials;
     if (known !== null && performance.now() - known.atMs < CREDENTIALS_MAX_AGE_MS) return known;
-    this.#loading ??= this.#load(known).finally(() => (this.#loading = null));
-    return (this.#credentials = await this.#loading);
+    this.#loading ??= this.#load(this.#latest).finally(() => (this.#loading = null));
+    return (this.#credentials = this.#latest = await this.#loading);
   }
 
   async #load(before: Credentials | null): Promise<Credentials> {
@@ -155,14 +163,18 @@ export class Connection {
     const files = { ca, cert, key, passphrase, pfx, rejectUnauthorized, servername };
     const tls = JSON.stringify(files);
     const used = Object.fromEntries(Object.entries(files).filter(([, value]) => value !== undefined));
-    const agent =
-      before?.tls === tls ? before.agent : new HttpsAgent({ ...used, keepAlive: true, maxSockets: SOCKETS_MAX });
-    if (before !== null && before.agent !== agent) before.agent?.destroy();
+    const isSame = before?.tls === tls;
+    const callAgent = isSame ? before.callAgent : new HttpsAgent({ ...used, keepAlive: true, maxSockets: CALLS_MAX });
+    const streamAgent = isSame ? before.streamAgent : new HttpsAgent(used);
+    if (before !== null && !isSame) {
+      before.callAgent.destroy();
+      before.streamAgent.destroy();
+    }
     const headers = {
       ...stringHeaders(applied),
       ...(token === undefined ? {} : { Authorization: `Bearer ${token()}` }),
     };
-    return { server: new URL(cluster.server), headers, agent, atMs: performance.now(), tls };
+    return { server: new URL(cluster.server), headers, callAgent, streamAgent, atMs: performance.now(), tls };
   }
 }
 

@@ -44,9 +44,16 @@ export interface KubernetesNode {
   readonly status?: { readonly allocatable?: Quantities; readonly conditions?: readonly Condition[] };
 }
 
+export interface PodResources {
+  readonly requests?: Quantities;
+  readonly limits?: Quantities;
+}
+
 export interface ContainerSpec {
   readonly name: string;
-  readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities };
+  readonly resources?: PodResources;
+  /** `Always`: an init container that is a sidecar. */
+  readonly restartPolicy?: string;
 }
 
 export interface TerminatedState {
@@ -75,6 +82,7 @@ export interface KubernetesPod {
     readonly containers?: readonly ContainerSpec[];
     readonly initContainers?: readonly ContainerSpec[];
     readonly overhead?: Quantities;
+    readonly resources?: PodResources;
   };
   readonly status?: {
     readonly phase?: string;

@@ -106,7 +106,12 @@ export class Reflector<Item extends KubernetesObject> {
       try {
         const isOld = performance.now() - this.#listedAtMs > RELIST_MS;
         if (this.#version === null || isOld) await this.#list();
-        retryMs = (await this.#watch()) ? RETRY_FIRST_MS : retryMs;
+        if (await this.#watch()) retryMs = RETRY_FIRST_MS;
+        else {
+          // A proxy that ends every watch at once must not be asked without a pause.
+          await pause(retryMs, this.#stopped.signal);
+          retryMs = Math.min(retryMs * 2, RETRY_MAX_MS);
+        }
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
         if (error instanceof Outdated) this.#version = null;

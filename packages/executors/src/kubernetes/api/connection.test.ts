@@ -1,0 +1,87 @@
+/** Requests to a real TLS server. */
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Connection } from "./connection.ts";
+import type { KubernetesObject } from "./objects.ts";
+import { Reflector } from "./reflector.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "headroom-connection-"));
+const [key, cert] = ["key.pem", "certificate.pem"].map((name) => path.join(folder, name)) as [string, string];
+
+beforeAll(() => {
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key];
+  execFileSync("openssl", ["req", "-x509", ...curve, "-subj", "/CN=localhost", "-out", cert], { stdio: "ignore" });
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface TestServer {
+  readonly connection: Connection;
+  /** The times of the first three watches. */
+  watches(): Promise<readonly number[]>;
+  close(): void;
+}
+
+/** A server on which logs never end, lists are empty, and watches end at once. */
+async function serve(): Promise<TestServer> {
+  const atMs: number[] = [];
+  const { promise: watched, resolve } = Promise.withResolvers<void>();
+  const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
+    const { url = "" } = request;
+    if (url.includes("watch=true") && atMs.push(performance.now()) === 3) resolve();
+    response.writeHead(200, { "content-type": "application/json" });
+    if (url.endsWith("/log")) response.write("a line\n");
+    else response.end(url.includes("watch=true") ? "" : '{"metadata":{"resourceVersion":"1"},"items":[]}');
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const kubeconfig = path.join(folder, `kubeconfig-${port}`);
+  const cluster = { server: `https://127.0.0.1:${port}`, "insecure-skip-tls-verify": true };
+  const config = {
+    clusters: [{ name: "c", cluster }],
+    users: [{ name: "u", user: { token: "t" } }],
+    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+    "current-context": "x",
+  };
+  writeFileSync(kubeconfig, JSON.stringify(config));
+  const connection = new Connection({ kubeconfig, requestTimeoutMs: 2_000 });
+  const close = (): void => {
+    connection.close();
+    server.closeAllConnections();
+    server.close();
+  };
+  return { connection, watches: () => watched.then(() => atMs), close };
+}
+
+it("makes calls while any number of logs is followed", async () => {
+  const { connection, close } = await serve();
+  const stopped = new AbortController();
+  const logs = Array.from({ length: 40 }, () =>
+    connection.stream({ method: "GET", path: "/log" }, stopped.signal).then((log) => {
+      log.on("error", () => {});
+      log.resume();
+    }),
+  );
+  await Promise.all(logs);
+  expect((await connection.call({ method: "GET", path: "/pods" })).status).toBe(200);
+  stopped.abort();
+  close();
+});
+
+it("pauses between watches that end at once", async () => {
+  const { connection, watches, close } = await serve();
+  const shared = { keep: (item: KubernetesObject) => item, onChange: () => {} };
+  const reflector = new Reflector({ connection, path: "/pods", watchMs: 60_000, ...shared });
+  reflector.start();
+  const [first = 0, , third = 0] = await watches();
+  await reflector.close();
+  close();
+  // 250 ms and 500 ms; timers may be early by a millisecond.
+  expect(third - first).toBeGreaterThan(700);
+});
