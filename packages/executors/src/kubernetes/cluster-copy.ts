@@ -135,8 +135,11 @@ function keptPod(pod: KubernetesPod, installation: string): KubernetesPod {
     nodeName: spec?.nodeName,
     schedulerName: spec?.schedulerName,
     containers: spec?.containers?.map(({ name, resources: own }) => defined({ name, resources: own })),
-    initContainers: spec?.initContainers?.map(({ name, resources: own }) => defined({ name, resources: own })),
+    initContainers: spec?.initContainers?.map(({ name, resources: own, restartPolicy }) =>
+      defined({ name, resources: own, restartPolicy }),
+    ),
     overhead: spec?.overhead,
+    resources: spec?.resources,
   });
   if (!isOfInstallation(pod, installation)) {
     const { name, namespace, resourceVersion } = metadata;

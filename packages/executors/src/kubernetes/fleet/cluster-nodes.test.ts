@@ -159,4 +159,32 @@ describe("the inventory of a Kubernetes cluster", () => {
     const nodes = [node("a", { labels: { pool: "ai" } }), node("b")];
     expect(read(nodes, [], { nodeSelector: { pool: "ai" } }).inventory.nodes.map(({ id }) => id)).toEqual(["kube-a"]);
   });
+
+  it("counts requests of others as the kubelet does: sidecars, whole pods, and sums that are not rounded down", () => {
+    const container = (name: string, requests: Record<string, string>, restartPolicy?: string) => ({
+      name,
+      resources: { requests },
+      ...(restartPolicy === undefined ? {} : { restartPolicy }),
+    });
+    const sidecars: KubernetesPod = {
+      metadata: { name: "s", namespace: "x" },
+      spec: {
+        nodeName: "a",
+        initContainers: [container("proxy", { cpu: "500m" }, "Always"), container("setup", { cpu: "700m" })],
+        containers: [container("main", { cpu: "1" })],
+      },
+    };
+    const wholePod: KubernetesPod = {
+      metadata: { name: "w", namespace: "x" },
+      spec: { nodeName: "b", containers: [container("main", {})], resources: { requests: { cpu: "2" } } },
+    };
+    const small = Array.from({ length: 10 }, (_, at) => pod(`p${at}`, "c", { memory: "70M", cpu: "1m" }));
+    const { inventory } = read([node("a"), node("b"), node("c")], [sidecars, wholePod, ...small]);
+    expect(inventory.foreignUse).toEqual([
+      { nodeId: "kube-a", accelerators: 0, coresMilli: 1_500, memoryMib: 0 },
+      { nodeId: "kube-b", accelerators: 0, coresMilli: 2_000, memoryMib: 0 },
+      // 700 MB are 667.57 MiB.
+      { nodeId: "kube-c", accelerators: 0, coresMilli: 10, memoryMib: 668 },
+    ]);
+  });
 });
