@@ -81,6 +81,7 @@ export function judge(
   const nowMs = performance.now();
   noteMissing(facts, memory, nowMs);
   noteNodes(facts, states, memory, nowMs);
+  if (memory.missingSinceMs.size === 0 && memory.badNodeSinceMs.size === 0) memory.denials = 0;
   if (states.every((state) => state !== null && isOver(state))) return judgeEnd(facts, states as readonly PodState[]);
   const failed = states.findIndex((state) => state !== null && hasFailed(state));
   if (failed >= 0 && facts.failedRank === null && !facts.isStopped) return { kind: "fail", rank: failed };

@@ -123,6 +123,8 @@ export class GangWatch {
   forget(name: string): void {
     this.#watched.delete(name);
     this.#ended.delete(name);
+    const place = readPlace(this.#setup.store.files(name));
+    if (place !== null) this.#byBase.delete(place.base);
   }
 
   progressSkippedCount(name: string): number {
@@ -341,16 +343,16 @@ export class GangWatch {
 
   /**
    * All attempts on the node are recorded as lost before the node is reported, so that none is placed there again. A kubelet that comes
-   * back finds its pods deleted, and ends them.
+   * back finds its pods deleted, and ends them. The cluster must confirm the state of the node: a watch that hangs shows an old one.
    */
   async #loseNode({ memory }: WatchedGang, node: string, detail: string): Promise<void> {
     const { api, copy, reporter, nodeIdOf } = this.#setup;
-    if (copy.healthOf(node).kind === "gone") {
-      const found = await api.findNode(node);
-      memory.denials = found === null ? memory.denials + 1 : 0;
-      if (found !== null) return copy.putNode(found);
-      if (memory.denials < DENIALS_MIN) return;
-    }
+    const wasGone = copy.healthOf(node).kind === "gone";
+    const found = await api.findNode(node);
+    memory.denials = found === null ? memory.denials + 1 : 0;
+    if (found !== null) copy.putNode(found);
+    const isConfirmed = found === null ? memory.denials >= DENIALS_MIN : copy.healthOf(node).kind === "notReady";
+    if (!isConfirmed || (found !== null && wasGone)) return;
     const here = this.#on(node).filter(({ files }) => readState(files).kind !== "ended");
     for (const { files } of here) recordLost(files, { detail });
     reporter.tell({ kind: "nodeUnreachable", nodeId: nodeIdOf(node), detail });
