@@ -1,5 +1,5 @@
 import { canonicalJson, invariant } from "@headroom/model";
-import type { FleetEvent, NodeSpec, Pool, NodeId } from "@headroom/model";
+import type { FleetEvent, ForeignUse, Node, NodeSpec, Pool, NodeId } from "@headroom/model";
 import { nodeOf } from "./writable.ts";
 import type { Appliers, WritableWorld } from "./writable.ts";
 import type { WritableNode } from "../state/mutable-state.ts";
@@ -181,9 +181,8 @@ function change(world: WritableWorld, spec: NodeSpec): void {
   const { fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = spec;
   const amounts = { fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups };
   const set = (): void => {
+    setOrDelete(node, "foreignUse", foreignUseWithin(node, spec));
     Object.assign(node, amounts);
-    // Its executor reports foreign use of the new amounts.
-    delete node.foreignUse;
     node.revision = state.sequence;
   };
   if (node.acceleratorsChanged !== true) return capacity.resize(node, set);
@@ -197,4 +196,15 @@ function change(world: WritableWorld, spec: NodeSpec): void {
     delete node.acceleratorsChanged;
   });
   recordFamily(world, node);
+}
+
+/**
+ * Foreign use of a node after a change. Executors report it only when it changes, so it stays. With another number of accelerators, its
+ * accelerators do not fit: the next inventory chooses them again.
+ */
+function foreignUseWithin({ foreignUse, acceleratorCount }: Node, spec: NodeSpec): ForeignUse | undefined {
+  if (foreignUse === undefined || acceleratorCount !== spec.acceleratorCount) return undefined;
+  const coresMilli = Math.min(foreignUse.coresMilli, spec.coresMilli);
+  const memoryMib = Math.min(foreignUse.memoryMib, spec.memoryMib);
+  return { ...foreignUse, coresMilli, memoryMib };
 }

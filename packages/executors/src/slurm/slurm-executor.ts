@@ -130,6 +130,7 @@ class SlurmExecutor implements Executor {
     this.#mark.check();
     this.#tellMissed();
     const { cluster, foreignUse } = await this.#readUse();
+    this.#reportedUse = JSON.stringify(foreignUse);
     return { ...cluster.inventory, foreignUse };
   }
 

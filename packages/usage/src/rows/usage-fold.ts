@@ -317,9 +317,10 @@ export class UsageFold {
   #joinNode({ node: spec, atMs }: EventOf<"nodeJoined" | "nodeChanged">): void {
     const { site = "", acceleratorType = "" } = this.#pools.get(spec.pool) ?? {};
     const capacityMilli = spec.acceleratorCount * 1_000;
-    // A node that changes reports its foreign use again.
-    const changed = { site, pool: spec.pool, acceleratorType, capacityMilli, foreignMilli: 0 };
     const account = this.#nodes.get(spec.id);
+    // As in the state of the engine: foreign use stays unless the number of accelerators changes.
+    const foreignMilli = account?.capacityMilli === capacityMilli ? account.foreignMilli : 0;
+    const changed = { site, pool: spec.pool, acceleratorType, capacityMilli, foreignMilli };
     if (account !== undefined) {
       this.#closeFree(account, atMs);
       Object.assign(account, changed);
