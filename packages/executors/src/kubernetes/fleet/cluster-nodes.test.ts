@@ -187,4 +187,12 @@ describe("the inventory of a Kubernetes cluster", () => {
       { nodeId: "kube-c", accelerators: 0, coresMilli: 10, memoryMib: 668 },
     ]);
   });
+
+  it("counts the rest of a cordoned node as used while it runs own work, so that none is placed there", () => {
+    const cordoned = node("a", { labels: h100, resources: gpus, spec: { unschedulable: true } });
+    const own = pod("own", "a", { "nvidia.com/gpu": "2", cpu: "3500m", memory: "1Gi" }, "Running", true);
+    const { inventory } = read([cordoned], [own]);
+    const rest = { accelerators: 6, coresMilli: 60_000, memoryMib: 502_784 };
+    expect(inventory.foreignUse).toEqual([{ nodeId: "kube-a", ...rest }]);
+  });
 });

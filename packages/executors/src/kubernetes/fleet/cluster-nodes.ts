@@ -93,9 +93,23 @@ export function readCluster(objects: ClusterObjects, executor: ExecutorId, setti
   const notes = [...found].flatMap(([name, { others }]) =>
     others.length === 0 ? [] : [`The node ${name} has further accelerators that are not used: ${others.join(", ")}.`],
   );
-  const foreignUse = specs.flatMap(({ id }) => useOf(id, nodes.get(id)?.foreign ?? noUse));
+  const foreignUse = specs.flatMap((spec) => {
+    const { name = "", foreign: use = noUse, outOfService = null } = nodes.get(spec.id) ?? {};
+    return useOf(spec.id, outOfService === null ? use : restOf(spec, own.get(name) ?? noUse));
+  });
   return { inventory: { sites: [site], pools: [...pools.values()], nodes: specs, foreignUse }, nodes, notes };
 }
+
+/**
+ * All of a node that own pods do not hold. The engine changes the amounts of a node only while it is empty, so this is what keeps new
+ * work away from a node that is out of service and runs work.
+ */
+const restOf = ({ acceleratorCount, coresMilli, memoryMib }: NodeSpec, own: NodeUse): NodeUse => ({
+  accelerators: Math.max(0, acceleratorCount - own.accelerators),
+  coresMilli: Math.max(0, coresMilli - own.coresMilli),
+  memoryMib: Math.max(0, memoryMib - own.memoryMib),
+  pods: 0,
+});
 
 function useOf(nodeId: NodeId, { accelerators, coresMilli, memoryMib }: NodeUse): readonly ForeignUseReport[] {
   const isFree = accelerators === 0 && coresMilli === 0 && memoryMib === 0;
