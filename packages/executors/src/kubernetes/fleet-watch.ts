@@ -42,8 +42,10 @@ export class FleetWatch {
     this.#timer = setTimeout(
       () => {
         this.#timer = null;
+        // The listener may have no space for a report: it is made later.
+        if (this.#reporter.isFull) return this.notice();
         const beginMs = performance.now();
-        if (this.#copy.problem === null && !this.#reporter.isFull) this.#report();
+        if (this.#copy.problem === null) this.#report();
         this.#costMs = performance.now() - beginMs;
       },
       Math.max(GATHER_MS, this.#costMs * PAUSE_FACTOR),

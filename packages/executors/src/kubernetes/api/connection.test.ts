@@ -50,7 +50,7 @@ async function serve(): Promise<TestServer> {
     "current-context": "x",
   };
   writeFileSync(kubeconfig, JSON.stringify(config));
-  const connection = new Connection({ kubeconfig, requestTimeoutMs: 2_000 });
+  const connection = new Connection({ kubeconfig, requestTimeoutMs: 60_000 });
   const close = (): void => {
     connection.close();
     server.closeAllConnections();
@@ -62,7 +62,7 @@ async function serve(): Promise<TestServer> {
 it("makes calls while any number of logs is followed", async () => {
   const { connection, close } = await serve();
   const stopped = new AbortController();
-  const logs = Array.from({ length: 40 }, () =>
+  const logs = Array.from({ length: 20 }, () =>
     connection.stream({ method: "GET", path: "/log" }, stopped.signal).then((log) => {
       log.on("error", () => {});
       log.resume();

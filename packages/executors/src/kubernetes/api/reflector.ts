@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "./connection.ts";
 import { StreamRefused, unreachable } from "./connection.ts";
 import type { KubernetesObject } from "./objects.ts";
@@ -212,11 +213,5 @@ function eventOf<Item>(line: string): WatchEvent<Item> {
   return event;
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  await promise;
-  clearTimeout(timer);
-}
+/** Resolves after the time, or when the signal is aborted. */
+const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => {});

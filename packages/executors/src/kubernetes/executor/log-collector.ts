@@ -4,6 +4,7 @@
  */
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LogLimits } from "../../job-protocol/attempt-files.ts";
 import { isMissing } from "../../job-protocol/attempt-files.ts";
 import { LogWriter } from "../../job-protocol/log-writer.ts";
@@ -75,11 +76,14 @@ export class LogCollector {
       for (;;) {
         // A log that ends before its pod is over was cut off, or rotated away under its reader.
         const isLast = this.#over.signal.aborted;
+        const { time, lines } = this.#cursor;
         const isWhole = await this.#follow().catch(() => false);
         if (this.#closed.signal.aborted || (isWhole && isLast)) return;
         const wake = isLast ? this.#closed.signal : AbortSignal.any([this.#closed.signal, this.#over.signal]);
         await pause(retryMs, wake);
-        retryMs = isWhole ? RETRY_FIRST_MS : Math.min(retryMs * 2, RETRY_MAX_MS);
+        // A kubelet that cannot read a log answers with a message of its own, and ends.
+        const hasGrown = time !== this.#cursor.time || lines !== this.#cursor.lines;
+        retryMs = isWhole && hasGrown ? RETRY_FIRST_MS : Math.min(retryMs * 2, RETRY_MAX_MS);
       }
     } finally {
       this.#writer.close();
@@ -157,11 +161,5 @@ function writeCursor(directory: string, cursor: Cursor): void {
   }
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted || ms === 0) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  await promise;
-  clearTimeout(timer);
-}
+/** Resolves after the time, or when the signal is aborted. */
+const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => {});

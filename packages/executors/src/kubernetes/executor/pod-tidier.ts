@@ -55,6 +55,7 @@ export class PodTidier {
   async removeAll(files: AttemptFiles, workers: number): Promise<void> {
     const place = readPlace(files);
     if (place === null) return;
+    this.#servicesLeft.delete(place.base);
     const { api, copy } = this.#setup;
     for (let rank = 0; rank < workers; rank++) {
       const name = `${place.base}-${rank}`;
@@ -73,8 +74,11 @@ export class PodTidier {
     const { copy, onProblem } = this.#setup;
     if (copy.problem !== null) return;
     let calls = 0;
+    const pods = copy.ownPods();
+    const names = new Set(pods.map(({ metadata }) => objectKey(metadata)));
+    for (const key of this.#deletedAtMs.keys()) if (!names.has(key)) this.#deletedAtMs.delete(key);
     try {
-      for (const pod of copy.ownPods()) {
+      for (const pod of pods) {
         if (calls >= CALLS_MAX) return;
         calls += await this.#tidyPod(pod);
       }
