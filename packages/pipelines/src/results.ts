@@ -21,7 +21,7 @@ export function resultText({ path }: ProducedArtifact): string | null {
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const numberOf = (text: string): number | null => (NUMBER.test(text.trim()) ? Number(text) : null);
 
-export function holds({ operator, value }: StepTest, found: string): boolean {
+function holds({ operator, value }: StepTest, found: string): boolean {
   if (operator === "eq") return found === value;
   if (operator === "ne") return found !== value;
   const left = numberOf(found);

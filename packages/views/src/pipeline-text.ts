@@ -1,6 +1,5 @@
 /** Pipelines in sentences: refusals, events, and why a step waits or how it ended. */
-import type { Rejection, StepReason as EngineReason } from "@headroom/model";
-import type { StepWait } from "@headroom/pipelines";
+import type { Rejection } from "@headroom/model";
 import type { Event, RunTrigger, StepReason } from "@headroom/protocol";
 import { writeInstant } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
@@ -73,7 +72,7 @@ export const isPipelineEvent = (event: Event): event is PipelineEvent => event.k
 
 const because = (text: string): string => (text === "" ? "" : `: ${text}`);
 
-export function triggerText(trigger: RunTrigger): string {
+function triggerText(trigger: RunTrigger): string {
   switch (trigger.kind) {
     case "manual":
       return "by hand";
@@ -126,7 +125,7 @@ const fanOutTexts = {
 } as const;
 
 /** Why a step has its phase, as a part of a sentence. */
-export function stepReasonText(reason: StepReason | EngineReason): string {
+function stepReasonText(reason: StepReason): string {
   switch (reason.kind) {
     case "workload":
       return reason.phase === "failed" ? "its workload failed" : "its workload was stopped";
@@ -150,21 +149,5 @@ export function stepReasonText(reason: StepReason | EngineReason): string {
       return `its workload would get ${grouped(reason.count)} artifacts`;
     case "cancelled":
       return "the run was cancelled";
-  }
-}
-
-/** The wait of a step, as a sentence. */
-export function stepWaitSentence(wait: StepWait): string {
-  switch (wait.kind) {
-    case "runsAtOnce":
-      return `Waits for another run: the pipeline runs at most ${plural(wait.limit, "run")} at one time.`;
-    case "after":
-      return `Waits for ${wait.steps.join(", ")}${wait.count > wait.steps.length ? ` (${grouped(wait.count)} have not ended)` : ""}.`;
-    case "stepsAtOnce":
-      return `Waits for a free place: at most ${plural(wait.limit, "workload")} of the run at one time.`;
-    case "atOnce":
-      return `Waits for a free place: at most ${plural(wait.limit, "item")} of the step at one time.`;
-    case "approval":
-      return "Waits for approval: headroom pipeline approve RUN STEP.";
   }
 }

@@ -145,10 +145,7 @@ const executorSentence = ({
     ? `There is no declared executor ${executor}. List them: headroom executor list`
     : `The executor ${executor} answers, so its attempts are known. Stop their workloads instead: headroom stop`;
 
-type PlainRejection = Exclude<
-  Rejection,
-  OrderRejection | PipelineRejection | ProposalRejection | ArtifactRejection
->;
+type PlainRejection = Exclude<Rejection, OrderRejection | PipelineRejection | ProposalRejection | ArtifactRejection>;
 
 function rejectionSentence(rejection: PlainRejection): string {
   switch (rejection.code) {

@@ -50,11 +50,13 @@ describe("the progress file", () => {
     const lines = [
       `{"kind":"artifact","name":"model","path":"out/m","metrics":{"loss":1.5}}`,
       `{"kind":"artifact","name":"report","path":"s3://b/r"}`,
+      `{"kind":"artifact","name":"accuracy","path":"data:,0.93"}`,
     ];
     writeFileSync(file, `${lines.join("\n")}\n`);
     expect((await progress.read()).artifacts).toEqual([
       { name: "model", path: "/shelf/out/m", metrics: { loss: 1.5 } },
       { name: "report", path: "s3://b/r" },
+      { name: "accuracy", path: "data:,0.93" },
     ]);
   });
 

@@ -297,8 +297,11 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The checkpoint directory can be a URL (`s3://…`), so functions for paths cannot be used. */
+/**
+ * The checkpoint directory can be a URL (`s3://…`), so functions for paths cannot be used. A result, such as a metric that a pipeline
+ * compares, is a data URL (`data:,0.93`).
+ */
 function resolveIn(checkpointDir: string, checkpoint: string): string {
-  if (checkpoint.startsWith("/") || /^[a-z][a-z0-9+.-]*:\/\//i.test(checkpoint)) return checkpoint;
+  if (checkpoint.startsWith("/") || /^(?:[a-z][a-z0-9+.-]*:\/\/|data:,)/i.test(checkpoint)) return checkpoint;
   return `${checkpointDir.replace(/\/+$/, "")}/${checkpoint.replace(/^(\.\/)+/, "")}`;
 }

@@ -57,7 +57,12 @@ it("takes no report of a token that may only read, and none that is not sound", 
     replicas: { min: 0, max: 2 },
     scale: { concurrencyMilli: 4_000 },
   });
-  const { secret: token } = await client.createToken({ name: "reader", user: "reader", role: "viewer", team: "default" });
+  const { secret: token } = await client.createToken({
+    name: "reader",
+    user: "reader",
+    role: "viewer",
+    team: "default",
+  });
   const denied = await fetch(new URL(`/v1/endpoints/${workloadId}/load`, url), {
     method: "PUT",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },

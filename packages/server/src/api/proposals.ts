@@ -19,8 +19,7 @@ import { command } from "./calls.ts";
 import type { Answer, Call, Gone } from "./calls.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
-const noProposal = (id: string): ProblemError =>
-  new ProblemError(rejectionProblem({ code: "unknownProposal", id }));
+const noProposal = (id: string): ProblemError => new ProblemError(rejectionProblem({ code: "unknownProposal", id }));
 
 type Proposer = Pick<Call<"getProposal">, "actor" | "principal" | "idempotencyKey">;
 

@@ -15,7 +15,7 @@ import { ColdStarts } from "./cold-starts.ts";
 import { LoadReports, SILENT_AFTER_MS, type TotalLoad } from "./load-reports.ts";
 
 const TICK_MS = 2_000;
-export const AUTOSCALER = "autoscaler";
+const AUTOSCALER = "autoscaler";
 
 interface AutoscalerParts {
   readonly driver: Pick<Driver, "read" | "command">;

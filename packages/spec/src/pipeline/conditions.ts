@@ -1,6 +1,6 @@
 /** Conditions of steps, and the items of a fan-out: `params.mode == full`, `evaluate.score >= 0.9`, `train is failed`. */
 import { z } from "zod";
-import { optional, record, type WrittenFields } from "../encoding/field.ts";
+import { optional, record } from "../encoding/field.ts";
 import * as notation from "../encoding/notation.ts";
 import { readText } from "../encoding/read-values.ts";
 import * as limits from "../limits.ts";
@@ -21,7 +21,7 @@ const stepTest = z
 
 const outcomes = ["succeeded", "failed", "skipped"] as const;
 
-export const stepCondition = z
+const stepCondition = z
   .discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("param"), param: names.stepName, test: stepTest }),
     z.strictObject({ kind: z.literal("result"), step: names.stepName, result: names.artifactName, test: stepTest }),
@@ -91,7 +91,7 @@ const resultOf = notation.text(
   "a step and its result, like split.shards",
 );
 
-export const fanOut = z
+const fanOut = z
   .discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("values"), values: z.array(names.paramValue).max(limits.FAN_OUT_ITEMS_MAX) }),
     z.strictObject({ kind: z.literal("param"), param: names.stepName }),
@@ -160,5 +160,3 @@ function fanOutOf({ values, param, result, artifacts }: WrittenFanOut): FanOut {
   const [step = "", name = ""] = (result ?? "").split(".");
   return { kind: "result", step, result: name };
 }
-
-export type WrittenForEach = WrittenFields<typeof forEach.parts>;
