@@ -29,7 +29,7 @@ import type {
 } from "@headroom/model";
 import type { Batch } from "../batch/batch.ts";
 import { workloadOf } from "../cluster/entities.ts";
-import { findVersion, usersOf } from "../state/find-artifact.ts";
+import { findVersion, usedVersions, usersOf } from "../state/find-artifact.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
@@ -90,9 +90,10 @@ function retain(batch: Batch, name: ArtifactName): void {
   const artifact = state.artifacts.get(artifactKey(name));
   if (artifact?.keepVersions === undefined || artifact.numbers.length <= artifact.keepVersions) return;
   const older = artifact.numbers.slice(0, -artifact.keepVersions);
+  const used = usedVersions(state, artifact);
   const free = older.filter((number) => {
     const version = state.artifactVersions.get(versionId(name, number));
-    return version?.hold === undefined && usersOf(state, name, number).length === 0;
+    return version?.hold === undefined && !used.has(versionId(name, number));
   });
   for (const number of free.slice(0, DELETED_AT_ONCE_MAX))
     emitChange(batch, name, { kind: "delete", number }, { actor: null, reason: "retention" });

@@ -37,3 +37,14 @@ export function usersOf(state: ReadonlyState, name: ArtifactName, number: number
     if (endedAtMs === null && given?.some(({ version }) => version === id) === true) users.push(`workload ${workload}`);
   return users;
 }
+
+/** Ids of versions that something depends on, as in `usersOf`: one walk over the registry for many versions. */
+export function usedVersions({ artifactVersions, workloads }: ReadonlyState, artifact: Artifact): ReadonlySet<string> {
+  const used = new Set<string>();
+  for (const { number } of artifact.aliases) if (number !== null) used.add(versionId(artifact, number));
+  for (const { inputs, deleted } of artifactVersions.values())
+    if (deleted === undefined) for (const input of inputs) used.add(input);
+  for (const { endedAtMs, given = [] } of workloads.values())
+    if (endedAtMs === null) for (const { version } of given) if (version !== undefined) used.add(version);
+  return used;
+}
