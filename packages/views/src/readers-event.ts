@@ -109,6 +109,13 @@ function readersPart(state: NamedState, readable: ReadonlySet<string>, event: Ev
     const changes = event.changes.filter(isOwn);
     return changes.length === 0 ? null : { ...event, changes };
   }
+  if (event.kind === "artifactRegistered") {
+    const inputs = event.artifact.inputs.map((input) => {
+      const team = nameOfId(input)?.team;
+      return team === undefined || readable.has(team) ? input : "hidden";
+    });
+    return { ...event, artifact: { ...event.artifact, inputs } };
+  }
   if (event.kind === "proposalSimulated") return { ...event, effect: readableEffect(state, event.effect, readable) };
   return event;
 }
