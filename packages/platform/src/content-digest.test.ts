@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -34,4 +34,24 @@ it("refuses links, special files, missing files and bottomless directories", asy
   mkdirSync(path.join(folder, "d/".repeat(70)), { recursive: true });
   await expect(contentDigest(folder)).rejects.toThrow("more than 64 levels");
   await expect(contentDigest(path.join(folder, "none"))).rejects.toThrow("does not exist");
+});
+
+it("refuses a file that grows while it is read, and ends when it is told to", async () => {
+  const grown = path.join(folder, "grown");
+  write("grown", "x".repeat(8 * 1024 * 1024));
+  const digest = contentDigest(grown);
+  const refused = expect(digest).rejects.toThrow("changed while it was read");
+  let growing = true;
+  const grow = (): void => {
+    appendFileSync(grown, "more");
+    if (growing) setImmediate(grow);
+  };
+  grow();
+  await refused;
+  growing = false;
+  truncateSync(grown, 2 ** 40);
+  const stop = new AbortController();
+  const endless = expect(contentDigest(grown, stop.signal)).rejects.toThrow("aborted");
+  stop.abort();
+  await endless;
 });

@@ -26,25 +26,27 @@ interface ContentDigest {
 }
 
 interface Walk {
+  readonly signal: AbortSignal | undefined;
   readonly lines: string[];
   bytes: number;
   files: number;
   nameBytes: number;
 }
 
-export async function contentDigest(target: string): Promise<ContentDigest> {
+/** The signal ends the reading: a file may be as large as its owner likes. A file that grows meanwhile is refused. */
+export async function contentDigest(target: string, signal?: AbortSignal): Promise<ContentDigest> {
   const file = await openPlain(target);
   try {
     const stat = await file.stat();
     if (stat.isFile()) {
-      const { hex, bytes } = await hashOf(file);
+      const { hex, bytes } = await hashOf(file, { target, size: stat.size, signal });
       return { digest: `sha256:${hex}`, bytes, files: 1 };
     }
     if (!stat.isDirectory()) throw refusal(target, "is no regular file and no directory");
   } finally {
     await file.close();
   }
-  const walk: Walk = { lines: [], bytes: 0, files: 0, nameBytes: 0 };
+  const walk: Walk = { signal, lines: [], bytes: 0, files: 0, nameBytes: 0 };
   await addDirectory(walk, target, "", 0);
   const hash = createHash("sha256");
   for (const line of walk.lines) hash.update(line);
@@ -53,6 +55,7 @@ export async function contentDigest(target: string): Promise<ContentDigest> {
 
 async function addDirectory(walk: Walk, target: string, within: string, depth: number): Promise<void> {
   if (depth > DEPTH_MAX) throw refusal(target, `has more than ${DEPTH_MAX} levels of directories`);
+  walk.signal?.throwIfAborted();
   const entries = await readdir(target, { withFileTypes: true });
   walk.nameBytes += entries.reduce((sum, { name }) => sum + name.length + within.length, 0);
   if (walk.nameBytes > NAME_BYTES_MAX || walk.files + entries.length > FILES_MAX)
@@ -70,8 +73,9 @@ async function addDirectory(walk: Walk, target: string, within: string, depth: n
 async function addFile(walk: Walk, target: string, name: string): Promise<void> {
   const file = await openPlain(target);
   try {
-    if (!(await file.stat()).isFile()) throw refusal(target, "is no regular file any more");
-    const { hex, bytes } = await hashOf(file);
+    const stat = await file.stat();
+    if (!stat.isFile()) throw refusal(target, "is no regular file any more");
+    const { hex, bytes } = await hashOf(file, { target, size: stat.size, signal: walk.signal });
     walk.lines.push(`${hex}  ${bytes}  ${JSON.stringify(name)}\n`);
     walk.bytes += bytes;
     walk.files += 1;
@@ -92,15 +96,26 @@ async function openPlain(target: string): Promise<FileHandle> {
   }
 }
 
-async function hashOf(file: FileHandle): Promise<{ readonly hex: string; readonly bytes: number }> {
+interface Reading {
+  readonly target: string;
+  readonly size: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function hashOf(
+  file: FileHandle,
+  { target, size, signal }: Reading,
+): Promise<{ readonly hex: string; readonly bytes: number }> {
   const hash = createHash("sha256");
   const piece = Buffer.allocUnsafe(PIECE_BYTES);
   let bytes = 0;
   for (;;) {
+    signal?.throwIfAborted();
     const { bytesRead } = await file.read(piece, 0, PIECE_BYTES, bytes);
+    bytes += bytesRead;
+    if (bytes > size || (bytesRead === 0 && bytes < size)) throw refusal(target, "changed while it was read");
     if (bytesRead === 0) return { hex: hash.digest("hex"), bytes };
     hash.update(piece.subarray(0, bytesRead));
-    bytes += bytesRead;
   }
 }
 

@@ -30,26 +30,27 @@ export class MadeArtifacts {
 
   /**
    * The artifacts with their digests. Only paths in the directories of the attempt are read: a job could name any file of
-   * the machine. Others are registered without a digest.
+   * the machine. Others are registered without a digest, and so are those that were not read when the signal came.
    */
-  async withDigests(places: Places): Promise<readonly ReportedArtifact[]> {
+  async withDigests(places: Places, signal: AbortSignal): Promise<readonly ReportedArtifact[]> {
     const made: ReportedArtifact[] = [];
-    for (const line of this.#lines.values()) made.push({ ...line, ...(await contentOf(line.path, places)) });
+    for (const line of this.#lines.values()) made.push({ ...line, ...(await contentOf(line.path, places, signal)) });
     return made;
   }
 }
 
 type Content = Pick<ReportedArtifact, "digest" | "bytes" | "problem">;
 
-async function contentOf(target: string, { workingDir, checkpointDir }: Places): Promise<Content> {
-  if (!path.isAbsolute(target)) return {};
+async function contentOf(target: string, { workingDir, checkpointDir }: Places, signal: AbortSignal): Promise<Content> {
+  if (!path.isAbsolute(target) || signal.aborted) return {};
   try {
     const real = await realpath(target);
     const roots = await Promise.all([workingDir, checkpointDir].filter((each) => path.isAbsolute(each)).map(realOf));
     if (!roots.some((root) => real === root || real.startsWith(`${root}${path.sep}`))) return {};
-    const { digest, bytes } = await contentDigest(real);
+    const { digest, bytes } = await contentDigest(real, signal);
     return { digest, bytes };
   } catch (error) {
+    if (signal.aborted && error === signal.reason) return {};
     return { problem: problemOf(error, target) };
   }
 }

@@ -17,6 +17,7 @@ import type { AttemptStore } from "../job-protocol/attempt-store.ts";
 import type { ProcessIdentity } from "../processes/process-table.ts";
 import { ProgressFile } from "../job-protocol/progress-file.ts";
 import type { ProgressNews } from "../job-protocol/progress-file.ts";
+import { DigestTurns } from "./digest-turns.ts";
 import { ReadinessProber } from "./readiness-prober.ts";
 import { SizeNews } from "./size-news.ts";
 import { SupervisorWatch } from "./supervisor-watch.ts";
@@ -73,6 +74,8 @@ interface Watched {
   runningTold: boolean;
   /** Reported artifacts that are registered at the end. */
   readonly made: MadeArtifacts;
+  /** Resolved when the reading of their bytes begins, which can take minutes. */
+  readonly digesting: PromiseWithResolvers<void>;
   pendingProgress: ExecutorInput | null;
   pendingUtilization: ExecutorInput | null;
   pendingRejected: ExecutorInput | null;
@@ -102,6 +105,7 @@ export class AttemptMonitor {
   readonly #ended = new Set<string>();
   readonly #examinations = new Set<Promise<void>>();
   readonly #readiness: ReadinessProber = new ReadinessProber((input) => this.#emit(input));
+  readonly #digests: DigestTurns = new DigestTurns();
   #watcher: FSWatcher | null = null;
   #timer: NodeJS.Timeout | null = null;
   #slice = 0;
@@ -113,7 +117,7 @@ export class AttemptMonitor {
     this.#setup = setup;
   }
 
-  /** Reports the existing attempts. Resolves when all of them are reported. */
+  /** Reports the existing attempts. Resolves when all are reported but those whose artifacts are still read. */
   async start(): Promise<void> {
     try {
       this.#watcher = watch(this.#setup.store.attemptsDir, { persistent: false }, (_, name) => {
@@ -127,7 +131,8 @@ export class AttemptMonitor {
     for (const [position, name] of this.#setup.store.names().entries()) {
       if (this.#closed) return;
       if (!this.#watched.has(name) && !this.#ended.has(name)) this.#add(name, true);
-      await this.#examine(name);
+      const watched = this.#watched.get(name);
+      if (watched !== undefined) await Promise.race([this.#examine(name), watched.digesting.promise]);
       if (position % SCAN_BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -192,6 +197,7 @@ export class AttemptMonitor {
   async close(): Promise<void> {
     this.#closed = true;
     this.#readiness.close();
+    this.#digests.close();
     this.#watcher?.close();
     if (this.#timer !== null) clearInterval(this.#timer);
     await Promise.all(this.#examinations);
@@ -215,6 +221,7 @@ export class AttemptMonitor {
       unclaimedSinceMs: null,
       runningTold: false,
       made: new MadeArtifacts(),
+      digesting: Promise.withResolvers(),
       pendingProgress: null,
       pendingUtilization: null,
       pendingRejected: null,
@@ -411,7 +418,8 @@ export class AttemptMonitor {
       });
       for await (const { artifacts } of whole.readRest()) watched.made.take(artifacts);
     }
-    return watched.made.withDigests(launch);
+    watched.digesting.resolve();
+    return this.#digests.run((signal) => watched.made.withDigests(launch, signal));
   }
 
   #emit(input: ExecutorInput): void {
