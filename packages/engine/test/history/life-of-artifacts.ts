@@ -39,7 +39,7 @@ export function endArtifacts(drive: Drive): void {
   const attemptId = workload?.activeAttempts[0];
   if (attemptId === undefined) throw new Error("the workload that makes a model has no attempt");
   drive.receive(running(attemptId));
-  const made = { name: "model:chat", path: "/work/model", digest: `sha256:${"0".repeat(64)}`, bytes: 34 };
+  const made = { name: "model:chat", path: "/models/chat", digest: `sha256:${"0".repeat(64)}`, bytes: 34 };
   drive.receive({
     kind: "attemptExited",
     attemptId,

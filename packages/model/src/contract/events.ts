@@ -2,13 +2,9 @@
  * All events: facts in the past tense, stored in the journal as JSON in this form. The `version` of a kind grows when
  * its fields change. `apply/` also reads older versions. A journal with an unknown kind is refused at the start.
  */
-import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../resources/ids.ts";
+import type { AttemptId, NodeId, TeamName, WorkloadId } from "../resources/ids.ts";
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
-import type { ExecutorMode } from "../resources/executor-state.ts";
-import type { ForeignUse } from "../resources/foreign-use.ts";
-import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
 import type { ArtifactChange, ArtifactVersion } from "../resources/artifact.ts";
-import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
 import type { ProposalEffect, ProposalRule, ProposalScore, ProposalSpec } from "../resources/proposal.ts";
 import type { Team } from "../resources/team.ts";
 import type {
@@ -25,122 +21,11 @@ import type { ProducedArtifact, EndReason, ScaleGround, WaitsFor, WorkloadSpec }
 import type { CommandResult } from "./replies.ts";
 import type { WorkloadChanges } from "../resources/workload-changes.ts";
 import type { Schedule } from "../resources/schedule.ts";
-import type { PipelineRunId, PipelineSpec, RunTrigger, StepReason } from "../resources/pipeline.ts";
 import type { CalendarEntry, ClosedBy } from "../resources/calendar.ts";
 import type { Policy } from "../policy/policy.ts";
-
-/**
- * The version that this engine writes of each kind whose fields have changed. It is 1 for every other kind. The engine
- * reads all versions from 1 on.
- */
-const CHANGED_VERSIONS = {
-  poolDefined: 3,
-  nodeJoined: 2,
-  nodeChanged: 2,
-  teamDefined: 4,
-  policySet: 6,
-  budgetRenewed: 2,
-  scheduleSet: 2,
-  scheduleRan: 2,
-  workloadSubmitted: 3,
-  gangPlaced: 2,
-  attemptStopRequested: 3,
-  gangGrown: 2,
-  workersReplaced: 2,
-  evictionPlanned: 3,
-  gangShrinkRequested: 2,
-  checkpointWaitEnded: 2,
-} as const;
-
-interface Fact<Kind extends string> {
-  readonly kind: Kind;
-  readonly version: Kind extends keyof typeof CHANGED_VERSIONS ? (typeof CHANGED_VERSIONS)[Kind] : 1;
-  readonly atMs: number;
-}
-
-export const newestVersion = (kind: string): number =>
-  (CHANGED_VERSIONS as Readonly<Record<string, number>>)[kind] ?? 1;
-
-/** The user who declared it. Absent in events that earlier builds recorded, and for a pool that an executor reported. */
-interface DeclaredBy {
-  readonly actor?: string;
-}
-
-export type FleetEvent =
-  | (Fact<"siteDefined"> & DeclaredBy & { readonly site: Site })
-  /** An executor registered for the first time, or with changed capabilities. */
-  | (Fact<"executorRegistered"> & { readonly executor: ExecutorSpec })
-  | (Fact<"poolDefined"> & DeclaredBy & { readonly pool: Pool })
-  | (Fact<"nodeJoined"> & { readonly node: NodeSpec })
-  | (Fact<"nodeChanged"> & { readonly node: NodeSpec })
-  | (Fact<"nodeLost"> & { readonly nodeId: NodeId; readonly detail: string })
-  | (Fact<"nodeReturned"> & { readonly nodeId: NodeId })
-  /** Work that Headroom does not run uses other amounts of the node; `null`: none. */
-  | (Fact<"foreignUseChanged"> & { readonly nodeId: NodeId; readonly use: ForeignUse | null })
-  | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
-  | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
-  /** The node takes no new work, and leaves the fleet when the last work on it has ended. */
-  | (Fact<"nodeRemovalRequested"> & { readonly nodeId: NodeId; readonly actor: string })
-  | (Fact<"nodeRemovalCancelled"> & { readonly nodeId: NodeId; readonly actor: string })
-  | (Fact<"nodeRemoved"> & { readonly nodeId: NodeId; readonly actor: string })
-  /** The pool takes no new nodes, and is removed when its last node has left. */
-  | (Fact<"poolRemovalRequested"> & { readonly pool: PoolName; readonly actor: string })
-  | (Fact<"poolRemovalCancelled"> & { readonly pool: PoolName; readonly actor: string })
-  | (Fact<"poolRemoved"> & { readonly pool: PoolName; readonly actor: string })
-  /** The site is removed when its last pool is. */
-  | (Fact<"siteRemovalRequested"> & { readonly site: SiteName; readonly actor: string })
-  | (Fact<"siteRemovalCancelled"> & { readonly site: SiteName; readonly actor: string })
-  | (Fact<"siteRemoved"> & { readonly site: SiteName; readonly actor: string })
-  /** The node becomes a hot spare, reserved for work that loses nodes. */
-  | (Fact<"hotSpareReserved"> & { readonly nodeId: NodeId })
-  /** The node is no longer a hot spare. `workloadId`: the workload that took the node. */
-  | (Fact<"hotSpareReleased"> & {
-      readonly nodeId: NodeId;
-      readonly reason: HotSpareEnd;
-      readonly workloadId: WorkloadId | null;
-    });
-
-export type ExecutorEvent =
-  /** An operator declared an executor, or changed its mode. */
-  | (Fact<"executorDeclared"> & {
-      readonly executor: ExecutorId;
-      readonly mode: ExecutorMode;
-      readonly actor: string;
-    })
-  /** An executor does not answer, or not completely. Its attempts and nodes stay as recorded. */
-  | (Fact<"executorLost"> & { readonly executor: ExecutorId; readonly detail: string })
-  | (Fact<"executorReturned"> & { readonly executor: ExecutorId })
-  | (Fact<"executorRemoved"> & { readonly executor: ExecutorId; readonly actor: string })
-  /** An operator gave up the attempts of an executor that does not answer. The ends of the attempts follow. */
-  | (Fact<"executorAbandoned"> & {
-      readonly executor: ExecutorId;
-      readonly attempts: number;
-      readonly actor: string;
-      readonly reason: string;
-    });
-
-export type CapacityOrderEvent =
-  | (Fact<"capacityOrderCreated"> & {
-      readonly order: CapacityOrderSpec;
-      readonly phase: CapacityOrderPhase;
-      readonly actor: string;
-      readonly reason: string;
-    })
-  /** A person brought the order to a later phase, or changed its expectation (`phase` is then the present one). */
-  | (Fact<"capacityOrderAdvanced"> & {
-      readonly name: string;
-      readonly phase: CapacityOrderPhase;
-      readonly actor: string;
-      readonly reason: string;
-      readonly arrival?: OrderArrival;
-    })
-  | (Fact<"capacityOrderCancelled"> & { readonly name: string; readonly actor: string; readonly reason: string })
-  /** The node, which joined with the event before, counts against the order. */
-  | (Fact<"capacityOrderNodeJoined"> & { readonly name: string; readonly nodeId: NodeId })
-  /** All nodes of the order have joined: it is in service. */
-  | (Fact<"capacityOrderFilled"> & { readonly name: string })
-  /** The last node of an order that is leaving has left: it is gone. */
-  | (Fact<"capacityOrderEmptied"> & { readonly name: string });
+import type { DeclaredBy, Fact } from "./fact.ts";
+import type { CapacityOrderEvent, ExecutorEvent, FleetEvent } from "./fleet-events.ts";
+import type { PipelineEvent } from "./pipeline-events.ts";
 
 export type ProposalEvent =
   | (Fact<"proposalCreated"> & { readonly proposal: ProposalSpec })
@@ -176,12 +61,6 @@ export type ArtifactEvent =
 
 /** A version without the fields that are derived from the event, and those that only changes set. */
 export type RegisteredVersion = Omit<ArtifactVersion, "id" | "registeredAtMs" | "tags" | "hold" | "deleted">;
-
-/**
- * Reason why a node is no longer a hot spare. `taken`: work that lost a node uses it. `lost`, `drained`: the node was
- * lost or drained. `calendar`: a calendar window needs it. `fewer`: the pool declares fewer hot spares.
- */
-export type HotSpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer" | "foreignWork";
 
 export type GovernanceEvent =
   | (Fact<"teamDefined"> & DeclaredBy & { readonly team: Team })
@@ -239,78 +118,6 @@ export type ScheduleEvent =
       readonly dueAtMs: number;
       readonly submittedId: WorkloadId | null;
       readonly left: string;
-    });
-
-export type PipelineEvent =
-  | (Fact<"pipelineSet"> & { readonly pipeline: PipelineSpec; readonly actor: string })
-  | (Fact<"pipelineRemoved"> & { readonly name: string; readonly actor: string })
-  /** A run was created, of the definition that the pipeline then had. It starts when as few others run as it allows. */
-  | (Fact<"pipelineRunCreated"> & {
-      readonly runId: PipelineRunId;
-      readonly name: string;
-      readonly params: Readonly<Record<string, string>>;
-      readonly trigger: RunTrigger;
-      readonly force: boolean;
-      readonly actor: string;
-    })
-  /** The clock of a pipeline was due. `runId`: the run, or `null` if none was created, for the reason `left`. */
-  | (Fact<"pipelineDue"> & {
-      readonly name: string;
-      readonly dueAtMs: number;
-      readonly runId: PipelineRunId | null;
-      readonly left: string;
-    })
-  | (Fact<"pipelineRunStarted"> & { readonly runId: PipelineRunId })
-  /** The items of a step with a fan-out are known. */
-  | (Fact<"pipelineStepExpanded"> & {
-      readonly runId: PipelineRunId;
-      readonly step: string;
-      readonly items: readonly string[];
-    })
-  /** The workload of a step was submitted by the event before. `step`: its key, such as `train` or `train[3]`. */
-  | (Fact<"pipelineStepStarted"> & {
-      readonly runId: PipelineRunId;
-      readonly step: string;
-      readonly workloadId: WorkloadId;
-      /** Absent: the step is not cached. */
-      readonly cacheKey?: string;
-    })
-  | (Fact<"pipelineApprovalRequested"> & { readonly runId: PipelineRunId; readonly step: string })
-  /** A person approved or rejected a step, which ends with this event. */
-  | (Fact<"pipelineStepDecided"> & {
-      readonly runId: PipelineRunId;
-      readonly step: string;
-      readonly isApproved: boolean;
-      readonly actor: string;
-      readonly reason: string;
-    })
-  | (Fact<"pipelineStepEnded"> & {
-      readonly runId: PipelineRunId;
-      readonly step: string;
-      readonly phase: "succeeded" | "cached" | "skipped" | "failed" | "cancelled";
-      readonly reason: StepReason | null;
-      /** Absent: none. */
-      readonly artifacts?: readonly ProducedArtifact[];
-      /** The workload whose artifacts a cached step reuses. Absent: the step is not cached. */
-      readonly reuses?: WorkloadId;
-      readonly cacheKey?: string;
-    })
-  | (Fact<"pipelineRunCancelRequested"> & { readonly runId: PipelineRunId; readonly actor: string })
-  /**
-   * An ended run continues. `again`: steps that wait again. `collapsed`: steps whose items are found out again, because
-   * a step before them runs again.
-   */
-  | (Fact<"pipelineRunRetried"> & {
-      readonly runId: PipelineRunId;
-      readonly actor: string;
-      readonly from: string | null;
-      readonly force: boolean;
-      readonly again: readonly string[];
-      readonly collapsed: readonly string[];
-    })
-  | (Fact<"pipelineRunEnded"> & {
-      readonly runId: PipelineRunId;
-      readonly phase: "succeeded" | "failed" | "cancelled";
     });
 
 export type WorkloadEvent =

@@ -1,0 +1,89 @@
+/** Events of the fleet: sites, pools, nodes, executors, and capacity on order. */
+import type { CapacityOrderPhase, CapacityOrderSpec, OrderArrival } from "../resources/capacity-order.ts";
+import type { ExecutorMode } from "../resources/executor-state.ts";
+import type { ExecutorId, ExecutorSpec, NodeSpec, Pool, Site } from "../resources/fleet.ts";
+import type { ForeignUse } from "../resources/foreign-use.ts";
+import type { NodeId, PoolName, SiteName, WorkloadId } from "../resources/ids.ts";
+import type { DeclaredBy, Fact } from "./fact.ts";
+
+export type FleetEvent =
+  | (Fact<"siteDefined"> & DeclaredBy & { readonly site: Site })
+  /** An executor registered for the first time, or with changed capabilities. */
+  | (Fact<"executorRegistered"> & { readonly executor: ExecutorSpec })
+  | (Fact<"poolDefined"> & DeclaredBy & { readonly pool: Pool })
+  | (Fact<"nodeJoined"> & { readonly node: NodeSpec })
+  | (Fact<"nodeChanged"> & { readonly node: NodeSpec })
+  | (Fact<"nodeLost"> & { readonly nodeId: NodeId; readonly detail: string })
+  | (Fact<"nodeReturned"> & { readonly nodeId: NodeId })
+  /** Work that Headroom does not run uses other amounts of the node; `null`: none. */
+  | (Fact<"foreignUseChanged"> & { readonly nodeId: NodeId; readonly use: ForeignUse | null })
+  | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
+  | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
+  /** The node takes no new work, and leaves the fleet when the last work on it has ended. */
+  | (Fact<"nodeRemovalRequested"> & { readonly nodeId: NodeId; readonly actor: string })
+  | (Fact<"nodeRemovalCancelled"> & { readonly nodeId: NodeId; readonly actor: string })
+  | (Fact<"nodeRemoved"> & { readonly nodeId: NodeId; readonly actor: string })
+  /** The pool takes no new nodes, and is removed when its last node has left. */
+  | (Fact<"poolRemovalRequested"> & { readonly pool: PoolName; readonly actor: string })
+  | (Fact<"poolRemovalCancelled"> & { readonly pool: PoolName; readonly actor: string })
+  | (Fact<"poolRemoved"> & { readonly pool: PoolName; readonly actor: string })
+  /** The site is removed when its last pool is. */
+  | (Fact<"siteRemovalRequested"> & { readonly site: SiteName; readonly actor: string })
+  | (Fact<"siteRemovalCancelled"> & { readonly site: SiteName; readonly actor: string })
+  | (Fact<"siteRemoved"> & { readonly site: SiteName; readonly actor: string })
+  /** The node becomes a hot spare, reserved for work that loses nodes. */
+  | (Fact<"hotSpareReserved"> & { readonly nodeId: NodeId })
+  /** The node is no longer a hot spare. `workloadId`: the workload that took the node. */
+  | (Fact<"hotSpareReleased"> & {
+      readonly nodeId: NodeId;
+      readonly reason: HotSpareEnd;
+      readonly workloadId: WorkloadId | null;
+    });
+
+export type ExecutorEvent =
+  /** An operator declared an executor, or changed its mode. */
+  | (Fact<"executorDeclared"> & {
+      readonly executor: ExecutorId;
+      readonly mode: ExecutorMode;
+      readonly actor: string;
+    })
+  /** An executor does not answer, or not completely. Its attempts and nodes stay as recorded. */
+  | (Fact<"executorLost"> & { readonly executor: ExecutorId; readonly detail: string })
+  | (Fact<"executorReturned"> & { readonly executor: ExecutorId })
+  | (Fact<"executorRemoved"> & { readonly executor: ExecutorId; readonly actor: string })
+  /** An operator gave up the attempts of an executor that does not answer. The ends of the attempts follow. */
+  | (Fact<"executorAbandoned"> & {
+      readonly executor: ExecutorId;
+      readonly attempts: number;
+      readonly actor: string;
+      readonly reason: string;
+    });
+
+export type CapacityOrderEvent =
+  | (Fact<"capacityOrderCreated"> & {
+      readonly order: CapacityOrderSpec;
+      readonly phase: CapacityOrderPhase;
+      readonly actor: string;
+      readonly reason: string;
+    })
+  /** A person brought the order to a later phase, or changed its expectation (`phase` is then the present one). */
+  | (Fact<"capacityOrderAdvanced"> & {
+      readonly name: string;
+      readonly phase: CapacityOrderPhase;
+      readonly actor: string;
+      readonly reason: string;
+      readonly arrival?: OrderArrival;
+    })
+  | (Fact<"capacityOrderCancelled"> & { readonly name: string; readonly actor: string; readonly reason: string })
+  /** The node, which joined with the event before, counts against the order. */
+  | (Fact<"capacityOrderNodeJoined"> & { readonly name: string; readonly nodeId: NodeId })
+  /** All nodes of the order have joined: it is in service. */
+  | (Fact<"capacityOrderFilled"> & { readonly name: string })
+  /** The last node of an order that is leaving has left: it is gone. */
+  | (Fact<"capacityOrderEmptied"> & { readonly name: string });
+
+/**
+ * Reason why a node is no longer a hot spare. `taken`: work that lost a node uses it. `lost`, `drained`: the node was
+ * lost or drained. `calendar`: a calendar window needs it. `fewer`: the pool declares fewer hot spares.
+ */
+export type HotSpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer" | "foreignWork";
