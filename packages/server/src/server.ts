@@ -3,9 +3,8 @@
  * the remedy, and leaves nothing behind. Closing leaves work running.
  */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
-import { hostname } from "node:os";
 import type { Server as TlsServer } from "node:https";
+import { hostname } from "node:os";
 import path from "node:path";
 import { createLocalExecutor, executorTypes } from "@headroom/executors";
 import { makeDirectory, readTlsFiles, renewTls } from "@headroom/platform";
@@ -14,6 +13,7 @@ import type { Executor, ExecutorType, LocalExecutorOptions } from "@headroom/exe
 import { sqliteAddress, sqliteJournal } from "@headroom/journal";
 import type { SqliteOptions } from "@headroom/journal";
 import { createApi } from "./api/app.ts";
+import { listen } from "./listen.ts";
 import type { Api } from "./api/app.ts";
 import type { ControlPlane } from "./api/control-plane.ts";
 import { revokeWithoutTeam } from "./api/tokens.ts";
@@ -432,46 +432,6 @@ function executorService(options: ControlPlaneOptions, log: DriverLog): Executor
 
 function localExecutor({ home, local }: ControlPlaneOptions, log: DriverLog): Executor {
   return createLocalExecutor({ onProblem: (message) => log.warn(message), ...local, homeDir: path.resolve(home) });
-}
-
-interface ListenPlace {
-  readonly host: string;
-  readonly port: number;
-  readonly isTls: boolean;
-}
-
-interface Listening {
-  readonly url: string;
-  readonly localUrl: string;
-}
-
-async function listen({ app }: Api, { host, port, isTls }: ListenPlace): Promise<Listening> {
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const place = `${host}:${port}`;
-    if (code === "EADDRINUSE") {
-      const advice = "Stop what listens there, or choose another port with --port.";
-      throw new OperationalError("portInUse", `${place} is in use by another program. ${advice}`, { cause: error });
-    }
-    if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
-      throw new OperationalError(
-        "addressUnusable",
-        `Cannot listen on ${place}: ${code}. Choose another --host or --port.`,
-        {
-          cause: error,
-        },
-      );
-    }
-    throw error;
-  }
-  const address = app.server.address() as AddressInfo;
-  const isWildcard = host === "0.0.0.0" || host === "::";
-  const urlOf = (name: string): string =>
-    `${isTls ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${address.port}`;
-  // The machine's own name does not resolve everywhere, for example not in every container.
-  return { url: urlOf(isWildcard ? hostname() : host), localUrl: urlOf(isWildcard ? "127.0.0.1" : host) };
 }
 
 /**

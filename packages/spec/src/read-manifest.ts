@@ -16,17 +16,9 @@ import { shown } from "./notation/reading.ts";
 import { pipelineManifest, pipelineOf, pipelineProblems, type Pipeline } from "./pipeline/pipeline.ts";
 import { scheduleManifest, scheduleOf, scheduleProblems, type Schedule } from "./schedule.ts";
 import { team, teamOf, teamProblems, type TeamSpec } from "./team.ts";
-import type { ModelRequest } from "./workload/model.ts";
-import {
-  batch,
-  modelOf,
-  serve,
-  train,
-  workloadOf,
-  workloadProblems,
-  type WorkloadSpec,
-  type WrittenWorkload,
-} from "./workload/workload.ts";
+import { model, type ModelRequest } from "./workload/model.ts";
+import { batch, serve, train, workloadOf, type WorkloadSpec, type WrittenWorkload } from "./workload/workload.ts";
+import { workloadProblems } from "./workload/workload-problems.ts";
 
 export type HeadroomDocument =
   | {
@@ -50,9 +42,12 @@ interface Kind<F extends Fields> {
 
 const kindOf = <F extends Fields>(kind: Kind<F>): Kind<F> => kind;
 
+const modelOf = (written: WrittenWorkload): ModelRequest | undefined =>
+  written.kind === "serve" || written.model === null ? undefined : (model.toWire(written.model) as ModelRequest);
+
 function workloadDocumentOf(written: WrittenWorkload): HeadroomDocument {
-  const model = modelOf(written);
-  return { kind: "workload", spec: workloadOf(written), ...(model === undefined ? {} : { model }) };
+  const requested = modelOf(written);
+  return { kind: "workload", spec: workloadOf(written), ...(requested === undefined ? {} : { model: requested }) };
 }
 
 const entryOf = (written: Parameters<typeof calendarEntryOf>[0]): HeadroomDocument => ({

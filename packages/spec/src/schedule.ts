@@ -17,9 +17,9 @@ import {
   train,
   workloadDocument,
   workloadOf,
-  workloadProblems,
   type WrittenWorkload,
 } from "./workload/workload.ts";
+import { workloadProblems } from "./workload/workload-problems.ts";
 
 const sinceDueMs = integer(0, limits.DURATION_MS_MAX).optional();
 

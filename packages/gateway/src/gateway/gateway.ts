@@ -3,6 +3,7 @@ import { PrefixHasher, hashText, type PrefixBlocks, type Slo } from "@headroom/r
 import type { ResponseOwners } from "../access/response-owners.ts";
 import { anonymous, Teams, type Caller } from "../access/teams.ts";
 import type { GatewayConfig } from "../config/schema.ts";
+import { clientLimits } from "./client-limits.ts";
 import { BatchApi, type FileContent } from "../batches/batch-api.ts";
 import { FileAnswer } from "../batches/file-answer.ts";
 import { BatchRunner, type BatchResult } from "../batches/runner.ts";
@@ -480,17 +481,6 @@ export class Gateway implements ClientPort, Runtime {
     recordRefusal(this.#parts, refused, error, reason);
     return id;
   }
-}
-
-function clientLimits({ bounds }: GatewayConfig): ClientLimits {
-  return {
-    headBytesMax: bounds.head,
-    bodyBytesMax: bounds.body,
-    headTimeoutMs: bounds.headTimeout,
-    bodyTimeoutMs: bounds.bodyTimeout,
-    idleTimeoutMs: bounds.idleTimeout,
-    stallTimeoutMs: bounds.stallTimeout,
-  };
 }
 
 function kindOf(status: number): ApiError["kind"] {

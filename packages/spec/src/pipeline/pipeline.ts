@@ -24,10 +24,10 @@ import {
   stepTrain,
   workloadDocument,
   workloadOf,
-  workloadProblems,
   type WorkloadSpec,
   type WrittenStepWorkload,
 } from "../workload/workload.ts";
+import { workloadProblems } from "../workload/workload-problems.ts";
 import { conditions, forEach } from "./conditions.ts";
 
 const stepName = notation.name(names.stepName);

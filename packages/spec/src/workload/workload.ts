@@ -17,7 +17,6 @@ import {
 } from "../encoding/field.ts";
 import * as notation from "../encoding/notation.ts";
 import { readText } from "../encoding/read-values.ts";
-import type { FieldProblem } from "../document-problem.ts";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
 import { priority } from "../encoding/priority.ts";
@@ -26,13 +25,13 @@ import { writeDuration } from "../notation/quantities.ts";
 import { read, refuse, shown, type Reading } from "../notation/reading.ts";
 import { sliceFaultsIn } from "./slices.ts";
 import { environment } from "./environment.ts";
-import { acceleratorTypes, elasticSize, gang, gangProblems } from "./gang.ts";
-import { model, modelProblems, type ModelRequest } from "./model.ts";
+import { acceleratorTypes, elasticSize, gang } from "./gang.ts";
+import { model } from "./model.ts";
 import { antiAffinity, elastic, fabric, labels, spread, workloadData } from "./placement.ts";
 import { notify } from "./notify.ts";
-import { scale, scaleProblems } from "./scale-targets.ts";
+import { scale } from "./scale-targets.ts";
 import { ready, replicas, servedModel } from "./serving.ts";
-import { minRuntimeOf, timeFields, timeProblems, withFromDue, type FromDue } from "./times.ts";
+import { minRuntimeOf, timeFields, withFromDue, type FromDue } from "./times.ts";
 
 export const DEFAULT_TEAM = "default";
 /**
@@ -467,28 +466,6 @@ export type WrittenWorkload =
   | WrittenFields<typeof serve.parts>;
 
 /**
- * Problems between fields of one workload that are valid each by itself. `isScheduled`: a schedule submits the
- * workload.
- */
-export function workloadProblems(written: WrittenWorkload, isScheduled = false): FieldProblem[] {
-  const isElasticBatch = written.kind === "batch" && written.elastic !== null;
-  const message = "is only for kind: train; the tasks of a batch are already independent of each other";
-  const { fabric: levels } = written;
-  const isBare = levels !== null && levels.within === null && levels.prefer === null && levels.slices === null;
-  return [
-    ...(written.kind === "serve" && written.env?.["PORT"] !== undefined
-      ? [{ path: ["env", "PORT"], message: "is set by Headroom for every replica and cannot be set here" }]
-      : []),
-    ...(written.kind === "serve" ? scaleProblems(written.scale, written.replicas) : []),
-    ...(isElasticBatch ? [{ path: ["elastic"], message }] : []),
-    ...gangProblems(written.kind === "serve" ? { ...written, elastic: null, model: null } : written),
-    ...(isBare ? [{ path: ["fabric"], message: "needs within, prefer or slices" }] : []),
-    ...timeProblems(written, isScheduled),
-    ...(written.kind === "serve" ? [] : modelProblems(written)),
-  ];
-}
-
-/**
  * The workload in the form of the API. Paths are not resolved here, because only the reader of the file knows its
  * directory.
  */
@@ -502,9 +479,6 @@ export function workloadOf(written: WrittenWorkload): WorkloadSpec {
       return serve.toWire(written) as WorkloadSpec;
   }
 }
-
-export const modelOf = (written: WrittenWorkload): ModelRequest | undefined =>
-  written.kind === "serve" || written.model === null ? undefined : (model.toWire(written.model) as ModelRequest);
 
 function manifestOf(workload: WorkloadSpec): unknown {
   switch (workload.kind) {

@@ -1,0 +1,29 @@
+/** Problems between the fields of a workload, which schemas of single fields cannot find. */
+import type { FieldProblem } from "../document-problem.ts";
+import { gangProblems } from "./gang.ts";
+import { modelProblems } from "./model.ts";
+import { scaleProblems } from "./scale-targets.ts";
+import { timeProblems } from "./times.ts";
+import type { WrittenWorkload } from "./workload.ts";
+
+/**
+ * Problems between fields of one workload that are valid each by itself. `isScheduled`: a schedule submits the
+ * workload.
+ */
+export function workloadProblems(written: WrittenWorkload, isScheduled = false): FieldProblem[] {
+  const isElasticBatch = written.kind === "batch" && written.elastic !== null;
+  const message = "is only for kind: train; the tasks of a batch are already independent of each other";
+  const { fabric: levels } = written;
+  const isBare = levels !== null && levels.within === null && levels.prefer === null && levels.slices === null;
+  return [
+    ...(written.kind === "serve" && written.env?.["PORT"] !== undefined
+      ? [{ path: ["env", "PORT"], message: "is set by Headroom for every replica and cannot be set here" }]
+      : []),
+    ...(written.kind === "serve" ? scaleProblems(written.scale, written.replicas) : []),
+    ...(isElasticBatch ? [{ path: ["elastic"], message }] : []),
+    ...gangProblems(written.kind === "serve" ? { ...written, elastic: null, model: null } : written),
+    ...(isBare ? [{ path: ["fabric"], message: "needs within, prefer or slices" }] : []),
+    ...timeProblems(written, isScheduled),
+    ...(written.kind === "serve" ? [] : modelProblems(written)),
+  ];
+}
