@@ -35,15 +35,24 @@ export function proposalList(
   { all, cursor, limit = PAGE_ITEMS_DEFAULT }: ProposalListQuery,
   readable: ReadableTeams = null,
 ): Page<Proposal> {
-  const ids = [...state.proposals.keys()];
-  const after = typeof cursor === "string" ? ids.indexOf(cursor) : -1;
-  if (after < 0 && typeof cursor === "string") throw refusedCursor(cursor);
-  const chosen = [...state.proposals.values()]
-    .slice(after + 1)
-    .filter((proposal) => isVisible(proposal, readable) && (all === true || isCurrent(proposal)));
+  const after = typeof cursor === "string" ? ordinalOf(cursor) : 0;
+  if (after === null) throw refusedCursor(String(cursor));
+  const chosen = [...state.proposals.values()].filter(
+    (proposal) =>
+      (ordinalOf(proposal.id) ?? 0) > after && isVisible(proposal, readable) && (all === true || isCurrent(proposal)),
+  );
   const page = chosen.slice(0, limit);
   const items = page.map((proposal) => proposalResource(state, proposal, readable));
   return { items, nextCursor: chosen.length > page.length ? (page.at(-1)?.id ?? null) : null };
+}
+
+/**
+ * The number in an id; `null`: it is no id of a proposal. Pages begin after a number, whether its proposal exists or not: a
+ * cursor must not tell the reader which proposals of other teams exist, and a proposal may be forgotten between two pages.
+ */
+function ordinalOf(id: string): number | null {
+  const digits = /^p([1-9][0-9]{0,14})$/.exec(id)?.[1];
+  return digits === undefined ? null : Number(digits);
 }
 
 /** Proposals that wait for something: a decision, the change, or the score. */

@@ -80,6 +80,9 @@ describe("proposals over HTTP", () => {
     const { id } = await ann.createProposal({ change: larger(3), reason: "more" });
     await expect(outsider.getProposal(id)).rejects.toMatchObject({ code: "unknownProposal" });
     expect((await outsider.listProposals()).items).toEqual([]);
+    // Cursors of a hidden and of an absent proposal get the same answer.
+    expect(await outsider.listProposals({ cursor: id })).toEqual(await outsider.listProposals({ cursor: "p999999" }));
+    await expect(outsider.listProposals({ cursor: "x1" })).rejects.toMatchObject({ code: "invalidCursor" });
     await expect(outsider.createProposal({ change: larger(9), reason: "x" })).rejects.toMatchObject({
       code: "unknownTeam",
     });
