@@ -82,6 +82,8 @@ describe("an agent", () => {
     expect(await textOf("fleet")).toMatch(/^The answer has 70011 characters, and the limit is 65536/);
     expect(await textOf("decideProposal", { id: "p1", verdict: "approve" })).toBe("There is no tool decideProposal.");
     expect(await textOf("getNode", { id: "n1", force: true })).toBe("Unknown arguments: force.");
+    // `/v1/nodes/../accelerators` is another operation.
+    expect(await textOf("nodeTelemetry", { id: ".." })).toBe("id: must not be ..");
     expect(await textOf("listNodes", { limit: 1e9 })).toMatch(/^limit: must be a whole number/);
     expect(await textOf("getNode", { id: "n".repeat(20_000) })).toMatch(/more than 16384 characters/);
   });

@@ -129,6 +129,9 @@ function requestOf(
     return taken;
   };
   const path = take(Object.keys(params.shape));
+  // URLs resolve these segments even if they are encoded, so the call would reach another operation.
+  const relative = Object.keys(path).find((field) => path[field] === "." || path[field] === "..");
+  if (relative !== undefined) return `${relative}: must not be ${path[relative]}`;
   const asked = take(Object.keys(query.shape));
   if (isReading && "limit" in query.shape) asked["limit"] ??= String(LISTED_DEFAULT);
   for (const field of OWN_FIELDS) rest.delete(field);
