@@ -101,6 +101,8 @@ function expected({ name, role, place, isOwn }: Case): Outcome {
 let live: LiveControlPlane;
 const secrets = new Map<string, string>();
 const work = { own: "", other: "" };
+/** Endpoints, for operations that are about these only. */
+const served = { own: "", other: "" };
 const json = { "content-type": "application/json" };
 const spec = (name: string, team: string) =>
   ({ kind: "train", name, team, run: "true", gang: { accelerators: 1 }, hold: true }) as const;
@@ -127,8 +129,8 @@ function asUser(user: string): Readonly<Record<string, string>> {
 const post = (path: string, body: unknown, user = "alice"): Promise<Response> =>
   live.request(path, { method: "POST", body: JSON.stringify(body), headers: asUser(user) });
 
-async function idOf(name: string, user: string): Promise<string> {
-  const answer = await post("/v1/workloads", spec(name, "lab/nlp"), user);
+async function idOf(name: string, user: string, more: object = {}): Promise<string> {
+  const answer = await post("/v1/workloads", { ...spec(name, "lab/nlp"), ...more }, user);
   return ((await answer.json()) as { workloadId: string }).workloadId;
 }
 
@@ -141,6 +143,8 @@ beforeAll(async () => {
   expect((await post("/v1/apply", { teams })).status).toBe(200);
   work.own = await idOf("own", "alice");
   work.other = await idOf("other", "bob");
+  served.own = await idOf("own-endpoint", "alice", { kind: "serve", replicas: { min: 0, max: 2 } });
+  served.other = await idOf("other-endpoint", "bob", { kind: "serve", replicas: { min: 0, max: 2 } });
   expect((await post("/v1/artifacts", artifact)).status).toBe(201);
   await idOf("applied-own", "alice");
   await idOf("applied-other", "bob");
@@ -161,6 +165,21 @@ const reweighted = () => ({
   reason: "more work",
 });
 
+const loadReport = {
+  version: 1,
+  gateway: "gateway-1",
+  startedAtMs: 0,
+  requests: 0,
+  running: 0,
+  held: 0,
+  idleMs: 0,
+  queued: null,
+  kvUsage: null,
+  ttft: null,
+  tpot: null,
+  replicas: [],
+} as const;
+
 const bodies: Readonly<Partial<Record<OperationName, (isOwn: boolean) => unknown>>> = {
   submitWorkload: () => spec("submitted", "lab/nlp"),
   forecastWorkload: () => spec("submitted", "lab/nlp"),
@@ -172,6 +191,7 @@ const bodies: Readonly<Partial<Record<OperationName, (isOwn: boolean) => unknown
   registerArtifact: () => artifact,
   changeArtifact: () => ({ change: { kind: "alias", alias: "production", number: 1 } }),
   apply: (isOwn) => ({ workloads: [spec(isOwn ? "applied-own" : "applied-other", "lab/nlp")] }),
+  reportLoad: () => loadReport,
   createProposal: reweighted,
   decideProposal: () => ({ verdict: "reject" }),
   createToken: () => ({ name: `t${crypto.randomUUID()}`, user: "carol", team: "lab/nlp", role: "admin" }),
@@ -183,9 +203,7 @@ async function answerOf({ name, role, place, isOwn }: Case, target?: string): Pr
   const id =
     target ??
     (subject === "workload"
-      ? isOwn
-        ? work.own
-        : work.other
+      ? (name === "reportLoad" ? served : work)[isOwn ? "own" : "other"]
       : subject === "team"
         ? "lab/nlp"
         : subject === "schedule"
