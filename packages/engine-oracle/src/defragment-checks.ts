@@ -7,7 +7,7 @@ import { acceleratorsIn, leastParts, rulesOf, lastDueMs } from "@headroom/model"
 import type { Attempt, Event, Workload } from "@headroom/model";
 import type { ReadonlyState } from "@headroom/engine";
 import type { Findings } from "@headroom/engine/internals";
-import { heldByNode } from "./recount.ts";
+import { foreignOn, heldByNode } from "./recount.ts";
 
 type PlannedMigration = Event & { readonly kind: "evictionPlanned" };
 
@@ -105,16 +105,17 @@ function checkPairs(
   );
 }
 
-/** Number of pairs of whole accelerators of the type that are idle or releasing and not nominated. */
+/** Number of pairs of whole accelerators of the type that are idle or releasing, not nominated and not used by foreign work. */
 function idlePairs(state: ReadonlyState, { acceleratorType }: Attempt): number {
   let pairs = 0;
   for (const [id, held] of heldByNode(state)) {
     const node = state.nodes.get(id);
     if (node === undefined || node.acceleratorType !== acceleratorType) continue;
+    const foreign = foreignOn(node);
     let idle = 0;
     for (let index = 0; index < node.acceleratorCount; index++) {
       const of = (layer: ReadonlyMap<number, number>): number => layer.get(index) ?? 0;
-      if (of(held.accelerators) - of(held.terminating) + of(held.nominated) === 0) idle++;
+      if (!foreign.has(index) && of(held.accelerators) - of(held.terminating) + of(held.nominated) === 0) idle++;
     }
     pairs += (idle * (idle - 1)) / 2;
   }

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { count, instantMs, integer, limits, names } from "@headroom/spec";
 import { pageOf, pageQuery, queryBoolean, queryInteger } from "./page.ts";
 
-export const artifactKind = z.enum(["dataset", "checkpoint", "model", "image", "report"]).meta({ id: "ArtifactKind" });
+const artifactKinds = ["dataset", "checkpoint", "model", "image", "report"] as const;
+export const artifactKind = z.enum(artifactKinds).meta({ id: "ArtifactKind" });
 
 const VERSION_MAX = 999_999_999;
 const number = integer(1, VERSION_MAX);
@@ -177,7 +178,8 @@ export const artifactPage = pageOf(artifactResource, "ArtifactPage");
 export const artifactVersionPage = pageOf(artifactVersionSummary, "ArtifactVersionPage");
 
 export const artifactQuery = pageQuery.extend({
-  kind: artifactKind.optional(),
+  // Without the id, because parameters of a query have no shared schemas.
+  kind: z.enum(artifactKinds).optional(),
   team: names.teamName.optional(),
   search: z.string().min(1).max(limits.SEARCH_CHARS_MAX).optional().meta({ description: "Part of the name." }),
 });

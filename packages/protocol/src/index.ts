@@ -52,4 +52,5 @@ export * from "./waste.ts";
 export { createWorkerClient, type MessageEndpoint } from "./worker-client.ts";
 export { serveWorkerClient } from "./worker-server.ts";
 export * from "./workload.ts";
+export * from "./workload-phases.ts";
 export * from "./workload-changes.ts";

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { limits, names } from "@headroom/spec";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
-import { workloadKinds, isWorkloadPhase, workloadPhases } from "./workload.ts";
+import { workloadKinds } from "./workload.ts";
+import { isWorkloadPhase, workloadPhases } from "./workload-phases.ts";
 
 export const byId = z.strictObject({ id: names.opaqueId });
 export const byTeam = z.strictObject({ name: names.teamName });

@@ -12,11 +12,9 @@ import {
   workerExit,
 } from "./attempt.ts";
 import { pageOf } from "./page.ts";
+import { workloadPhases } from "./workload-phases.ts";
 
-export const workloadPhases = ["pending", "running", "stopping", "succeeded", "failed", "cancelled"] as const;
 export const workloadPhase = z.enum(workloadPhases);
-export const isWorkloadPhase = (text: string): text is z.output<typeof workloadPhase> =>
-  workloadPhases.some((phase) => phase === text);
 export const workloadKinds = ["train", "batch", "serve"] as const;
 
 export const endReason = z

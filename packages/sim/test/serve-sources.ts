@@ -19,6 +19,7 @@ const page = `<!doctype html><meta charset="utf-8"><title>same bytes</title><lin
       "@headroom/explain": "/explain/src/index.ts",
       "@headroom/engine-oracle": "/engine-oracle/src/index.ts",
       "@headroom/perf": "/perf/src/index.ts",
+      "@headroom/pipelines": "/pipelines/src/index.ts",
       "@headroom/routing": "/routing/src/index.ts",
       "@headroom/sim": "/sim/src/index.ts",
     },

@@ -53,7 +53,6 @@ export { gangOfGroups, gangSpec, type GangSpec, type TaskGroup } from "./workloa
 export { sliceFaultsIn } from "./workload/slices.ts";
 export {
   DEFAULT_GRACE_TIMEOUT_MS,
-  DEFAULT_TEAM,
   submittedSpec,
   workloadDocument,
   workloadSpec,
@@ -61,3 +60,4 @@ export {
   type WorkloadSpec,
   type WorkloadSpecInput,
 } from "./workload/workload.ts";
+export { DEFAULT_TEAM } from "./default-team.ts";

@@ -86,8 +86,13 @@ function foreignUseText(node: string, use: (Event & { readonly kind: "foreignUse
   const count = acceleratorCount(use?.accelerators ?? "");
   return use === null
     ? `Work that Headroom does not run left node ${node}.`
-    : `Work that Headroom does not run uses ${plural(count, "accelerator")}, ${coresText(use.coresMilli)} cores and ${memoryText(use.memoryMib)} of node ${node}.`;
+    : `Work that Headroom does not run uses ${plural(count, "accelerator")}, ${coresText(use.coresMilli)} and ${memoryText(use.memoryMib)} of node ${node}.`;
 }
+
+const hotSpareReleaseText = ({ nodeId, workloadId, reason }: Event & { readonly kind: "hotSpareReleased" }): string =>
+  workloadId === null
+    ? `Node ${nodeId} is no longer a hot spare: ${hotSpareEnds[reason]}.`
+    : `Workload ${workloadId}, which had lost a node, took the hot spare ${nodeId}.`;
 
 function sentenceOf(event: Exclude<Event, ArtifactEvent>): string {
   if (isOfExecutor(event)) return executorSentence(event);
@@ -119,9 +124,7 @@ function sentenceOf(event: Exclude<Event, ArtifactEvent>): string {
     case "hotSpareReserved":
       return `Node ${event.nodeId} is kept as a hot spare.`;
     case "hotSpareReleased":
-      return event.workloadId === null
-        ? `Node ${event.nodeId} is no longer a hot spare: ${hotSpareEnds[event.reason]}.`
-        : `Workload ${event.workloadId}, which had lost a node, took the hot spare ${event.nodeId}.`;
+      return hotSpareReleaseText(event);
     case "teamDefined":
       return `Team ${event.team.name} was defined${by(event)}.`;
     case "teamRemoved":

@@ -25,6 +25,8 @@ export function loadGroundText({ cause, measuredMilli, targetMilli, neededMilli,
     case "tpot":
       return `time per output token ${milliseconds(measuredMilli)}, target ${milliseconds(targetMilli)}${need}`;
     case "held":
+      // The cause of the number also where nothing waits: the load needs no second replica.
+      if (measuredMilli === 0) return neededMilli === 0 ? "no requests in progress" : "one replica is enough";
       return `the gateway holds ${plural(Math.round(measuredMilli / 1000), "request")} for a first replica`;
     case "idle":
       return `no requests for ${durationText(Math.round(measuredMilli / 1000))}`;

@@ -62,6 +62,11 @@ const LOAD_MS = 15_000;
 const LATENCY_MS = 60_000;
 /** The least share of the window that samples must cover. Ticks are late at times. */
 const GAP_MS = 30_000;
+/**
+ * Every running gateway reports within this time. Before that, a gateway without requests may be the first of several
+ * that report after a restart of the control plane.
+ */
+const HEARD_MS = 20_000;
 
 export class TargetScaler {
   readonly #concurrency = new LoadTrend(LOAD_MS, 1);
@@ -71,6 +76,8 @@ export class TargetScaler {
   /** The need of each sample, the oldest first. */
   #window: { readonly atMs: number; readonly need: number }[] = [];
   #lastAtMs = -Infinity;
+  /** Since when readings came without a gap. */
+  #heardSinceMs: number | null = null;
   /** The last change: 1 up, -1 down, 0 none yet; when the direction last turned, and the highest need before it fell. */
   #direction = 0;
   #turnedAtMs = -Infinity;
@@ -85,6 +92,7 @@ export class TargetScaler {
       this.#forget();
       return { replicas: bounded(replicas, bounds), need: null, kept: reading === null ? "silent" : "unsound" };
     }
+    this.#heardSinceMs ??= nowMs;
     const need = this.#need(sample, reading, targets);
     const idle = idleNeed(sample, reading, targets);
     if (idle !== null) return this.#idle(sample, idle);
@@ -92,6 +100,7 @@ export class TargetScaler {
   }
 
   #forget(): void {
+    this.#heardSinceMs = null;
     this.#window = [];
     this.#concurrency.clear();
     this.#rate.clear();
@@ -144,6 +153,7 @@ export class TargetScaler {
 
   #idle({ nowMs, replicas, isPartial }: TargetSample, need: Need): TargetDecision {
     if (isPartial) return { replicas, need, kept: "partial" };
+    if (nowMs - (this.#heardSinceMs ?? nowMs) < HEARD_MS) return { replicas, need, kept: "holding" };
     this.#window = [];
     // Requests may come back at any time: they find no replica, and start one at once.
     this.#direction = 0;

@@ -55,6 +55,18 @@ function answer(batch: Batch, { commandId }: Command, decision: Decision): void 
   else batch.reject(commandId, decision.rejection);
 }
 
+type RecordCommand = Extract<
+  Command,
+  {
+    readonly kind:
+      | `${string}CapacityOrder`
+      | `${string}Proposal${string}`
+      | `${string}Artifact`
+      | "setExecutor"
+      | "setPolicy";
+  }
+>;
+
 function decide(batch: Batch, command: Command): Decision {
   switch (command.kind) {
     case "submitWorkload":
@@ -106,6 +118,14 @@ function decide(batch: Batch, command: Command): Decision {
       return decidePipelineStep(batch, command);
     case "removeCalendarEntry":
       return removeCalendarEntry(batch, command);
+    default:
+      return decideRecord(batch, command);
+  }
+}
+
+/** Commands about orders, executors, proposals, artifacts and the policy. */
+function decideRecord(batch: Batch, command: RecordCommand): Decision {
+  switch (command.kind) {
     case "createCapacityOrder":
       return createCapacityOrder(batch, command);
     case "advanceCapacityOrder":

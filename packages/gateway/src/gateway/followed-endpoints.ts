@@ -10,6 +10,8 @@ import type { Waker } from "../replicas/waker.ts";
 
 /** Maximum number of replicas in a report. */
 const REPLICAS_MAX = 1_000;
+/** Largest amount that the control plane takes. */
+const QUEUED_MAX = 1e12;
 
 interface FollowedParts {
   readonly fleet: Fleet;
@@ -67,7 +69,8 @@ function loadOf(
     running: sum(pools.map(({ requestCount }) => requestCount)),
     held,
     idleMs: held > 0 ? 0 : Math.max(0, Math.round(nowMs - lastActiveAtMs)),
-    queued: queued.length === 0 ? null : Math.round(sum(queued)),
+    // A report with an impossible figure is refused as a whole, and replicas write these figures.
+    queued: queued.length === 0 ? null : Math.min(QUEUED_MAX, Math.max(0, Math.round(sum(queued)))),
     kvUsage: kvUsages.length === 0 ? null : Math.max(...kvUsages),
     ttft: worst(pools.map(({ latencies }) => latencies.firstToken(nowMs))),
     tpot: worst(pools.map(({ latencies }) => latencies.perToken(nowMs))),

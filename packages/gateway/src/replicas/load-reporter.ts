@@ -101,4 +101,4 @@ export class LoadReporter {
 }
 
 const refusalText = (workloadId: string, status: number): string =>
-  `the control plane refuses the load of endpoint ${workloadId} (status ${status}), so its replicas do not follow traffic: give the gateway a token with role operator on the team`;
+  `the control plane refuses the load of endpoint ${workloadId} (status ${status}), so its replicas do not follow traffic${status === 401 || status === 403 ? ": give the gateway a token with role operator on the team" : ""}`;

@@ -49,7 +49,7 @@ export class Pool {
   requestCount = 0;
   /** Number of requests that were sent to replicas, retries included. */
   startedCount = 0;
-  /** Time at which the last request was sent or ended. */
+  /** Time at which the last request came while no replica took it, was sent or ended. */
   lastActiveAtMs = 0;
   readonly latencies = new RecentLatencies();
   /** Whether the control plane starts replicas of the pool's endpoint when requests wait for one. */

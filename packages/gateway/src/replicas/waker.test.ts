@@ -166,3 +166,24 @@ describe("Retry-After of a pool that wakes", () => {
     fresh.close();
   });
 });
+
+it("counts the wait for a replica as activity, also if the client leaves or no replica comes", async () => {
+  const loaded = loadConfig(
+    "access: open\ncontrolPlane: { url: http://127.0.0.1:9, token: { env: HOME } }\npools: [{ name: p, endpoint: chat, wake: { timeout: 5m } }]\nmodels: [{ name: m, pools: [p] }]\n",
+  );
+  if (!("config" in loaded)) throw new Error(JSON.stringify(loaded.problems));
+  let nowMs = 1_000_000;
+  const waker = new Waker({ directory: folder, now: () => nowMs, log: () => undefined });
+  const pool = new Pool(loaded.config.pools[0]!, 1);
+  const leave = waker.wake(pool, 1, () => undefined);
+  expect(pool.lastActiveAtMs).toBe(1_000_000);
+  nowMs += 60_000;
+  leave?.();
+  expect(pool.lastActiveAtMs).toBe(1_060_000);
+  let isAnswered = false;
+  waker.wake(pool, 1, () => (isAnswered = true));
+  nowMs += 600_000;
+  waker.check(pool);
+  expect([isAnswered, pool.lastActiveAtMs]).toEqual([true, 1_660_000]);
+  waker.close();
+});

@@ -88,6 +88,7 @@ export class Waker {
   wake(pool: Pool, bytes: number | undefined, ready: Ready): (() => void) | undefined {
     const { wake } = pool;
     if (wake === undefined) return undefined;
+    pool.lastActiveAtMs = this.#now();
     if (!this.#waking.has(pool) && this.#now() < (this.#failed.get(pool)?.untilMs ?? 0)) return undefined;
     const waking = this.#waking.get(pool) ?? this.#begin(pool, wake);
     if (bytes === undefined) return undefined;
@@ -95,7 +96,9 @@ export class Waker {
     waking.held.set(ready, bytes);
     waking.heldBytes += bytes;
     return () => {
-      if (waking.held.delete(ready)) waking.heldBytes -= bytes;
+      if (!waking.held.delete(ready)) return;
+      waking.heldBytes -= bytes;
+      pool.lastActiveAtMs = this.#now();
     };
   }
 
@@ -265,6 +268,7 @@ export class Waker {
 
   #fail(pool: Pool, waking: Waking, told: string): void {
     this.#waking.delete(pool);
+    if (waking.held.size > 0) pool.lastActiveAtMs = this.#now();
     waking.turn?.release();
     const error: ApiError = {
       kind: "overloaded",

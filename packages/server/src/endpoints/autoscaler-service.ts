@@ -43,6 +43,7 @@ export class AutoscalerService implements EndpointReadings {
   readonly #reports = new LoadReports();
   readonly #followed = new Map<string, Followed>();
   #timer: NodeJS.Timeout | null = null;
+  #isLooking = false;
 
   constructor(parts: AutoscalerParts) {
     this.#parts = parts;
@@ -90,6 +91,9 @@ export class AutoscalerService implements EndpointReadings {
 
   async #lookAtAll(): Promise<void> {
     const { driver, log, nowMs } = this.#parts;
+    // With many endpoints, or a slow journal, one look takes longer than a tick.
+    if (this.#isLooking) return;
+    this.#isLooking = true;
     try {
       const ids = await driver.read((engine) => endpointsOf(engine).map(({ id }) => id));
       const present = new Set<string>(ids);
@@ -98,6 +102,8 @@ export class AutoscalerService implements EndpointReadings {
       for (const id of ids) await this.#lookAt(id);
     } catch (error) {
       log.warn(`Endpoints were not scaled: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      this.#isLooking = false;
     }
   }
 

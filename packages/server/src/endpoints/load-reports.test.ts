@@ -54,10 +54,28 @@ it("keeps the last reading of a silent gateway, and forgets it only beside other
   expect(reports.load("w1", 600_000)).toBeNull();
 });
 
-it("bounds the gateways of an endpoint", () => {
+it("adds two gateways that have the same id, and drops one that was started again", () => {
   const reports = new LoadReports();
-  const taken = Array.from({ length: 70 }, (_, index) => reports.take("w1", report({ gateway: `g${index}` }), 0));
-  expect(taken.filter(Boolean)).toHaveLength(64);
+  const busy = report({ startedAtMs: 1, running: 9, requests: 100, idleMs: 0 });
+  const idle = report({ startedAtMs: 2, requests: 0, idleMs: 900_000 });
+  for (let atMs = 0; atMs <= 10_000; atMs += 1_000) {
+    reports.take("w1", { ...busy, requests: 100 + atMs / 100 }, atMs);
+    reports.take("w1", idle, atMs);
+  }
+  expect(reports.load("w1", 10_000)).toMatchObject({ gateways: 2, running: 9, requestsPerSecond: 10, idleMs: 0 });
+  reports.take("w2", report({ startedAtMs: 1, running: 9 }), 0);
+  reports.take("w2", report({ startedAtMs: 2, running: 4 }), 1_000);
+  expect(reports.load("w2", 1_000)).toMatchObject({ gateways: 1, silentGateways: 0, running: 4 });
+});
+
+it("bounds the gateways of an endpoint, and counts one that it has no room for as silent", () => {
+  const reports = new LoadReports();
+  for (let index = 0; index < 64; index++) reports.take("w1", report({ gateway: `g${index}` }), 0);
+  expect(reports.load("w1", 0)).toMatchObject({ gateways: 64, silentGateways: 0 });
+  reports.take("w1", report({ gateway: "another", running: 5 }), 1_000);
+  expect(reports.load("w1", 1_000)).toMatchObject({ gateways: 64, silentGateways: 1, running: 0 });
+  reports.take("w1", report({ gateway: "another", running: 5 }), 60_000);
+  expect(reports.load("w1", 60_000)).toMatchObject({ gateways: 1, silentGateways: 63, running: 5 });
 });
 
 it("takes the median of the last five starts, each replica once", () => {
@@ -66,7 +84,7 @@ it("takes the median of the last five starts, each replica once", () => {
   const attempt = (id: string, tookMs: number): Parameters<ColdStarts["learn"]>[0][number] => ({
     id: id as never,
     placedAtMs: 1_000,
-    ready: { atMs: 1_000 + tookMs, address: "h:1" } as never,
+    ready: { atMs: 1_000 + tookMs, address: "h:1" },
   });
   starts.learn([attempt("a", 10_000), attempt("b", 90_000), attempt("c", 12_000)]);
   starts.learn([attempt("a", 500_000)]);

@@ -17,6 +17,15 @@ interface GatewayReading {
   readonly atMs: number;
   /** Numbers of requests of the last seconds, the oldest first. */
   readonly counts: readonly { readonly atMs: number; readonly requests: number }[];
+  /** Whether several running gateways report under this id. */
+  readonly isShared: boolean;
+}
+
+interface Readings {
+  /** By id and start of the gateway. */
+  readonly gateways: Map<string, GatewayReading>;
+  /** Time of the last report for which there was no room. */
+  refusedAtMs: number;
 }
 
 /** The load of an endpoint over all gateways that are not silent. */
@@ -25,23 +34,28 @@ export interface TotalLoad extends EndpointLoad {
 }
 
 export class LoadReports {
-  readonly #endpoints = new Map<string, Map<string, GatewayReading>>();
+  readonly #endpoints = new Map<string, Readings>();
 
-  /** Returns false if there is no room for another gateway or endpoint. */
-  take(workloadId: string, report: LoadReport, nowMs: number): boolean {
+  /** A gateway without room counts as silent, so that no replica is stopped. */
+  take(workloadId: string, report: LoadReport, nowMs: number): void {
     const known = this.#endpoints.get(workloadId);
-    if (known === undefined && this.#endpoints.size >= ENDPOINTS_MAX) return false;
-    const gateways = known ?? new Map<string, GatewayReading>();
-    const before = gateways.get(report.gateway);
-    if (before === undefined && gateways.size >= GATEWAYS_MAX) return false;
-    gateways.set(report.gateway, { report, atMs: nowMs, counts: countsAfter(before, report, nowMs) });
-    this.#endpoints.set(workloadId, gateways);
-    return true;
+    if (known === undefined && this.#endpoints.size >= ENDPOINTS_MAX) return;
+    const readings = known ?? { gateways: new Map<string, GatewayReading>(), refusedAtMs: -Infinity };
+    this.#endpoints.set(workloadId, readings);
+    const { gateways } = readings;
+    const key = `${report.gateway} ${report.startedAtMs}`;
+    const isShared = isSharedAfter(gateways, report);
+    const before = gateways.get(key);
+    if (before === undefined && gateways.size >= GATEWAYS_MAX && !dropSilent(gateways, nowMs)) {
+      readings.refusedAtMs = nowMs;
+      return;
+    }
+    gateways.set(key, { report, atMs: nowMs, counts: countsAfter(before, report, nowMs), isShared });
   }
 
   /** Keeps only these endpoints, and drops gateways that are silent for long while others report. */
   keepOnly(workloadIds: ReadonlySet<string>, nowMs: number): void {
-    for (const [id, gateways] of this.#endpoints) {
+    for (const [id, { gateways }] of this.#endpoints) {
       if (!workloadIds.has(id)) this.#endpoints.delete(id);
       for (const [name, { atMs }] of gateways)
         if (gateways.size > 1 && nowMs - atMs > FORGOTTEN_AFTER_MS) gateways.delete(name);
@@ -50,7 +64,9 @@ export class LoadReports {
 
   /** `null`: no gateway ever reported. */
   load(workloadId: string, nowMs: number): TotalLoad | null {
-    const all = [...(this.#endpoints.get(workloadId)?.values() ?? [])];
+    const { gateways, refusedAtMs } = this.#endpoints.get(workloadId) ?? nothingKnown;
+    const all = [...gateways.values()];
+    const refused = nowMs - refusedAtMs <= SILENT_AFTER_MS ? 1 : 0;
     const fresh = all.filter(({ atMs }) => nowMs - atMs <= SILENT_AFTER_MS);
     const shown = fresh.length > 0 ? fresh : all;
     if (shown.length === 0) return null;
@@ -60,7 +76,7 @@ export class LoadReports {
     return {
       reportedAtMs: Math.min(...shown.map(({ atMs }) => atMs)),
       gateways: fresh.length,
-      silentGateways: all.length - fresh.length,
+      silentGateways: all.length - fresh.length + refused,
       running: sum(reports.map(({ running }) => running)),
       held: sum(reports.map(({ held }) => held)),
       queued: queued.length === 0 ? null : sum(queued),
@@ -74,18 +90,38 @@ export class LoadReports {
 
   requestsAt(workloadId: string, address: string): number | null {
     let requests: number | null = null;
-    for (const { report } of this.#endpoints.get(workloadId)?.values() ?? [])
+    for (const { report } of this.#endpoints.get(workloadId)?.gateways.values() ?? [])
       for (const replica of report.replicas)
         if (replica.address === address) requests = (requests ?? 0) + replica.requests;
     return requests;
   }
 }
 
-/** A gateway that started again counts from zero; so does one whose count went back. */
+const nothingKnown: Readings = { gateways: new Map(), refusedAtMs: -Infinity };
+
+/**
+ * Drops the earlier process of a gateway that started again. A process that reports after a later one with its id has
+ * not ended: two gateways have one id, and both count. Returns whether that is so.
+ */
+function isSharedAfter(gateways: Map<string, GatewayReading>, { gateway, startedAtMs }: LoadReport): boolean {
+  const same = [...gateways].filter(([, { report }]) => report.gateway === gateway);
+  const isShared = same.some(([, each]) => each.isShared || each.report.startedAtMs > startedAtMs);
+  if (isShared) for (const [key, each] of same) gateways.set(key, { ...each, isShared });
+  else for (const [key, { report }] of same) if (report.startedAtMs < startedAtMs) gateways.delete(key);
+  return isShared;
+}
+
+/** Drops the gateway that is silent for the longest time. Returns false if none is silent. */
+function dropSilent(gateways: Map<string, GatewayReading>, nowMs: number): boolean {
+  const [oldest] = [...gateways].toSorted(([, left], [, right]) => left.atMs - right.atMs);
+  if (oldest === undefined || nowMs - oldest[1].atMs <= SILENT_AFTER_MS) return false;
+  return gateways.delete(oldest[0]);
+}
+
+/** A count that went back begins again: the gateway loaded a configuration with other pools. */
 function countsAfter(before: GatewayReading | undefined, report: LoadReport, nowMs: number): GatewayReading["counts"] {
   const next = { atMs: nowMs, requests: report.requests };
-  const isSame = before?.report.startedAtMs === report.startedAtMs && before.report.requests <= report.requests;
-  if (before === undefined || !isSame) return [next];
+  if (before === undefined || before.report.requests > report.requests) return [next];
   const kept = before.counts.filter(({ atMs }) => atMs >= nowMs - RATE_WINDOW_MS);
   return [...(kept.length === 0 ? before.counts.slice(-1) : kept), next];
 }

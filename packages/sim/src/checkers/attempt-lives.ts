@@ -110,6 +110,9 @@ export class AttemptLives {
       }
       case "attemptEnded":
         return this.#end(round, event);
+      case "endpointScaled":
+        for (const task of event.due ?? []) this.#ledgerOf(event.workloadId, task).notBeforeMs = event.atMs;
+        return;
       case "workloadRerun":
         return this.#rerun(event.workloadId);
       case "workloadEnded":

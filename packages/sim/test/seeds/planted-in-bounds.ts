@@ -196,7 +196,7 @@ export const plantedInBounds: readonly PlantedBug[] = [
   },
   {
     name: "accelerators that foreign work uses count as free",
-    found: /is indexed as (?:free|taken) and is not|foreign/,
+    found: /is indexed as (?:free|taken) and is not|spares of \S+ are kept/,
     bendState: (state) =>
       view(state, {
         nodes: withAll(state.nodes, ({ foreignUse: _foreign, ...node }) => node),

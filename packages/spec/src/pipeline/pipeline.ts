@@ -17,7 +17,6 @@ import * as names from "../names.ts";
 import { shown } from "../notation/reading.ts";
 import { cronNotation, scheduleTimes } from "../schedule-times.ts";
 import {
-  DEFAULT_TEAM,
   ofStepWorkload,
   scheduledSpec,
   stepBatch,
@@ -27,6 +26,7 @@ import {
   type WorkloadSpec,
   type WrittenStepWorkload,
 } from "../workload/workload.ts";
+import { DEFAULT_TEAM } from "../default-team.ts";
 import { workloadProblems } from "../workload/workload-problems.ts";
 import { conditions, forEach } from "./conditions.ts";
 

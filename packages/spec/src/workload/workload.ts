@@ -16,6 +16,7 @@ import {
   type WrittenFields,
 } from "../encoding/field.ts";
 import * as notation from "../encoding/notation.ts";
+import { DEFAULT_TEAM } from "../default-team.ts";
 import { readText } from "../encoding/read-values.ts";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
@@ -33,7 +34,6 @@ import { scale } from "./scale-targets.ts";
 import { ready, replicas, servedModel } from "./serving.ts";
 import { minRuntimeOf, timeFields, withFromDue, type FromDue } from "./times.ts";
 
-export const DEFAULT_TEAM = "default";
 /**
  * The default grace period, the same as Kubernetes' `terminationGracePeriodSeconds`:
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/.
