@@ -14,12 +14,18 @@ import {
   stepSpecs,
   submittedSpec,
   teamSpec,
+  type Pipeline,
   type TeamSpec,
 } from "@headroom/spec";
 import { applyWarning } from "./apply-warning.ts";
 import { submissionForecast } from "./forecast.ts";
 import { notices } from "./workload.ts";
 import { changeableField } from "./workload-changes.ts";
+
+interface PipelineFault {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
 
 interface Fault {
   readonly index: number;
@@ -47,6 +53,21 @@ function nestingFaults(teams: readonly TeamSpec[]): Fault[] {
   });
 }
 
+/** Fields without an effect are refused: no operation starts runs, approves steps or receives webhooks yet. */
+function pipelineFaults(declared: Pipeline): PipelineFault[] {
+  const { steps, triggers = [] } = declared;
+  const faults: PipelineFault[] = stepSpecs(declared).flatMap(({ at, spec }) =>
+    sliceFaultsIn(spec).map(({ path, message }) => ({ path: ["steps", at, "spec", ...path], message })),
+  );
+  for (const [at, { spec }] of steps.entries())
+    if (spec === null) faults.push({ path: ["steps", at], message: "waits for approval, which is not supported yet" });
+  for (const [at, { kind }] of triggers.entries())
+    if (kind === "webhook")
+      faults.push({ path: ["triggers", at], message: "webhooks are not supported yet; use cron" });
+  if (triggers.length === 0) faults.push({ path: ["triggers"], message: "must have a cron: only it starts runs yet" });
+  return faults;
+}
+
 export const applyRequest = z
   .strictObject({
     sites: z.array(site).max(limits.APPLY_SITES_MAX).default([]),
@@ -65,14 +86,8 @@ export const applyRequest = z
       for (const { path, message } of sliceFaultsIn(spec))
         issues.push({ code: "custom", input: value, path: ["schedules", index, "spec", ...path], message });
     for (const [index, each] of (value.pipelines ?? []).entries())
-      for (const { at, spec } of stepSpecs(each))
-        for (const { path, message } of sliceFaultsIn(spec))
-          issues.push({
-            code: "custom",
-            input: value,
-            path: ["pipelines", index, "steps", at, "spec", ...path],
-            message,
-          });
+      for (const { path, message } of pipelineFaults(each))
+        issues.push({ code: "custom", input: value, path: ["pipelines", index, ...path], message });
   })
   .meta({ id: "ApplyRequest" });
 

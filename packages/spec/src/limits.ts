@@ -89,10 +89,6 @@ export const PARAM_CHARS_MAX = 4_096;
 export const FAN_OUT_ITEMS_MAX = 1_000;
 /** Maximum number of workloads of a run, or of a step, at one time. */
 export const STEPS_AT_ONCE_MAX = 5_000;
-/** Maximum number of steps of a run that an answer lists. */
-export const RUN_STEPS_SHOWN_MAX = 5_000;
-/** Maximum number of runs that one backfill starts. */
-export const BACKFILL_RUNS_MAX = 1_000;
 /** Maximum number of pipelines in one request. */
 export const APPLY_PIPELINES_MAX = 100;
 /** Maximum number of hot spares of one pool, which is the maximum number of its nodes. */

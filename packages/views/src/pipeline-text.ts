@@ -28,19 +28,19 @@ const fieldText = (path: readonly (string | number)[]): string =>
 export function pipelineRejectionSentence(rejection: PipelineRejection): string {
   switch (rejection.code) {
     case "unknownPipeline":
-      return `There is no pipeline ${rejection.name}. headroom pipeline list shows all.`;
+      return `There is no pipeline ${rejection.name}. Declare it with headroom apply -f FILE.`;
     case "unknownPipelineRun":
-      return `There is no pipeline run ${rejection.runId}; it may have ended long ago. headroom pipeline runs shows those that are kept.`;
+      return `There is no pipeline run ${rejection.runId}; it may have ended long ago.`;
     case "unknownPipelineStep":
-      return `Run ${rejection.runId} has no step ${rejection.step}. headroom pipeline show ${rejection.runId} lists its steps.`;
+      return `Run ${rejection.runId} has no step ${rejection.step}.`;
     case "pipelineInvalid":
       return `Pipeline ${rejection.name} cannot run: ${fieldText(rejection.path)}: ${rejection.message}.`;
     case "pipelineParam":
       return paramSentence(rejection);
     case "pipelineNotTriggered":
-      return `Pipeline ${rejection.name} has no trigger ${rejection.trigger}. Add { ${rejection.trigger}: true } to its triggers, or start it with headroom pipeline run ${rejection.name}.`;
+      return `Pipeline ${rejection.name} has no trigger ${rejection.trigger}. Add { ${rejection.trigger}: true } to its triggers.`;
     case "pipelineRunNotEnded":
-      return `Run ${rejection.runId} is ${rejection.phase}: only ended runs are retried. Cancel it first (headroom pipeline cancel ${rejection.runId}).`;
+      return `Run ${rejection.runId} is ${rejection.phase}: only ended runs are retried. Cancel it first.`;
     case "pipelineRunEnded":
       return `Run ${rejection.runId} has already ended (${rejection.phase}).`;
     case "stepNotAwaitingApproval":
@@ -53,9 +53,9 @@ export function pipelineRejectionSentence(rejection: PipelineRejection): string 
 function paramSentence({ name, param, cause }: PipelineRejection & { readonly code: "pipelineParam" }): string {
   switch (cause) {
     case "unknown":
-      return `Pipeline ${name} has no parameter ${param}. headroom pipeline list --json shows its parameters.`;
+      return `Pipeline ${name} has no parameter ${param}. Add { name: ${param} } to its params.`;
     case "missing":
-      return `Pipeline ${name} needs a value of the parameter ${param}: --param ${param}=VALUE.`;
+      return `Pipeline ${name} needs a value of the parameter ${param}. State its default in the file, or the value with the run.`;
     case "date":
       return `Pipeline ${name} has no parameter ${param}, so it cannot be run for dates. Add { name: ${param} } to its params.`;
   }
@@ -63,7 +63,7 @@ function paramSentence({ name, param, cause }: PipelineRejection & { readonly co
 
 const tooManySentence = ({ of, count, maxCount }: PipelineRejection & { readonly code: "tooManyPipelines" }): string =>
   of === "pipelines"
-    ? `There are ${grouped(count)} pipelines, and the limit is ${grouped(maxCount)}. Remove some with headroom pipeline remove.`
+    ? `There are ${grouped(count)} pipelines, and the limit is ${grouped(maxCount)}. Put more steps into one pipeline.`
     : `${grouped(count)} ${of} of pipelines have not ended, and the limit is ${grouped(maxCount)}. Wait for some to end, or cancel some.`;
 
 type PipelineEvent = Extract<Event, { readonly kind: `pipeline${string}` }>;
